@@ -1,0 +1,22 @@
+# Flags of every target of the project. Warnings are errors.
+add_library(clr_flags INTERFACE)
+target_compile_options(clr_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Werror)
+target_include_directories(clr_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(CLR_SANITIZE)
+  target_compile_options(clr_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(clr_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# clr_room(NAME DEPENDS LIB...): the static library clr_NAME of all sources in core/NAME.
+function(clr_room name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/${name}/*.cpp)
+  if(sources)
+    add_library(clr_${name} STATIC ${sources})
+    target_link_libraries(clr_${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:clr_flags>)
+    target_include_directories(clr_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  else()
+    add_library(clr_${name} INTERFACE)
+    target_link_libraries(clr_${name} INTERFACE ${ARG_DEPENDS})
+  endif()
+endfunction()

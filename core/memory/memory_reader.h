@@ -1,0 +1,47 @@
+// The one door to target memory. Every source (core file, live process, files on disk) and every wrapper
+// (cache, counter, recorder) is a MemoryReader.
+#pragma once
+
+#include "core/memory/error.h"
+#include "core/memory/platform.h"
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace clr {
+
+class MemoryReader {
+public:
+  MemoryReader() = default;
+  MemoryReader(const MemoryReader&) = delete;
+  MemoryReader& operator=(const MemoryReader&) = delete;
+  virtual ~MemoryReader() = default;
+
+  // Fills the leading part of `out` with the bytes at `address` and returns how many bytes were there,
+  // 0 to out.size(). Fewer means that the byte at address + result is missing. Never throws for missing
+  // memory, never pads: missing is not zero.
+  virtual std::size_t read_some(Address address, std::span<std::byte> out) = 0;
+
+  // The bytes [address, address + size) without a copy, or an empty span when the source cannot lend them in
+  // one piece (which says nothing about whether read_some would succeed). Valid as long as the reader.
+  virtual std::span<const std::byte> view(Address address, std::size_t size);
+
+  // Fills `out` with exactly the bytes at `address`, or throws Error{memory_missing} that names the first
+  // missing address. One read.
+  void read(Address address, std::span<std::byte> out);
+};
+
+// The integer of type T stored in target byte order at the front of `bytes` (which holds at least sizeof(T)).
+template<typename T>
+T load(std::span<const std::byte> bytes, ByteOrder order) {
+  static_assert(std::is_integral_v<T>);
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  const bool host_is_little = std::endian::native == std::endian::little;
+  if constexpr (sizeof(T) > 1)
+    if ((order == ByteOrder::little) != host_is_little) value = std::byteswap(value);
+  return value;
+}
+
+} // namespace clr

@@ -1,0 +1,53 @@
+// The runtime's self-description: DotNetRuntimeContractDescriptor and the JSON it points to.
+// Source: dotnet/runtime docs/design/datacontracts/{contract-descriptor,data_descriptor}.md.
+#pragma once
+
+#include "core/memory/memory_reader.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+struct FieldDescriptor {
+  std::int64_t offset = 0;
+  std::string type; // empty when the descriptor does not say
+};
+
+struct TypeDescriptor {
+  std::optional<std::uint32_t> size; // bytes; absent = indeterminate
+  std::map<std::string, FieldDescriptor, std::less<>> fields;
+};
+
+struct GlobalDescriptor {
+  std::optional<std::uint64_t>
+      number; // two's complement for negatives; the slot's content for an indirect global
+  std::optional<std::string> text; // the string as written, when the JSON value was a string
+  std::string type;
+  bool indirect = false; // came through the pointer table
+};
+
+// One descriptor, with its sub-descriptors merged in.
+struct ContractDescriptor {
+  Address address = 0; // of the structure in target memory; 0 when built by other means
+  Platform platform;   // pointer size and byte order by the structure; cpu and os by its globals when present
+  unsigned version = 0;
+  std::string baseline;
+  std::map<std::string, TypeDescriptor, std::less<>> types;
+  std::map<std::string, GlobalDescriptor, std::less<>> globals;
+  std::map<std::string, std::string, std::less<>> contracts; // version as text: "2", "c2", ...
+};
+
+// Parses the compact JSON form. Indirect globals keep their table index in `number` with `indirect` set; the
+// caller resolves them. Throws Error{corrupt} on anything the format does not allow. No reads.
+ContractDescriptor parse_contract_json(std::string_view json);
+
+// Reads, validates and parses the structure at `address`, follows sub-descriptors, resolves indirect globals.
+// Throws Error: memory_missing, corrupt (magic, flags, limits, JSON, index out of table, duplicate names).
+// Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table, the same again per sub-descriptor.
+ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address);
+
+} // namespace clr

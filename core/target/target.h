@@ -1,0 +1,84 @@
+// Target: a runtime seen through its data descriptor. Typed reads, and the types, fields, globals and
+// contract versions that the descriptor (or, where it is silent, the table of supplements) publishes.
+#pragma once
+
+#include "core/memory/memory_reader.h"
+#include "core/target/contract_descriptor.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace clr {
+
+class Target {
+public:
+  // `memory` must outlive the target. `platform` is the descriptor's pointer size and byte order joined with
+  // the CPU and OS that the caller knows from elsewhere; the descriptor's own Architecture wins when it has
+  // one.
+  Target(MemoryReader& memory, ContractDescriptor descriptor, Platform platform);
+
+  MemoryReader& memory() const { return *memory_; }
+  const Platform& platform() const { return platform_; }
+  const ContractDescriptor& descriptor() const { return descriptor_; }
+  unsigned pointer_size() const { return platform_.pointer_size; }
+
+  // --- typed reads: one read each; throw Error{memory_missing} naming the first missing byte
+  // -----------------
+  std::uint8_t read_u8(Address a) const { return read<std::uint8_t>(a); }
+  std::uint16_t read_u16(Address a) const { return read<std::uint16_t>(a); }
+  std::uint32_t read_u32(Address a) const { return read<std::uint32_t>(a); }
+  std::int32_t read_i32(Address a) const { return read<std::int32_t>(a); }
+  std::uint64_t read_u64(Address a) const { return read<std::uint64_t>(a); }
+  // A pointer or nuint of the target's width, zero-extended.
+  Address read_pointer(Address a) const;
+  void read_bytes(Address a, std::span<std::byte> out) const { memory_->read(platform_.wrap(a), out); }
+  // UTF-8 / UTF-16 up to the terminating NUL. More than `limit` code units throw Error{corrupt}.
+  std::string read_utf8(Address a, std::size_t limit = 4096) const;
+  std::string read_utf16(Address a, std::size_t limit = 4096) const;
+  // Exactly `units` UTF-16 code units, as UTF-8.
+  std::string read_utf16_units(Address a, std::size_t units) const;
+
+  // --- types and fields: no reads
+  // ------------------------------------------------------------------------------ The descriptor's word,
+  // else the supplement's, else nothing.
+  std::optional<std::int64_t> find_offset(std::string_view type, std::string_view field) const;
+  std::optional<std::uint64_t> find_size(std::string_view type) const;
+  // As above, but absence throws Error{unsupported_contract} that names type and field.
+  std::int64_t offset(std::string_view type, std::string_view field) const;
+  std::uint64_t size_of(std::string_view type) const;
+  // base + offset(type, field), wrapped. Resolve offsets once and keep them where a path is hot.
+  Address field_address(Address base, std::string_view type, std::string_view field) const;
+
+  // --- globals: no reads, the pointer table was read with the descriptor
+  // -------------------------------------- Numeric value; for a pointer global the content of its slot, i.e.
+  // the address of the runtime's variable. A slot of 0 counts as absent.
+  std::optional<std::uint64_t> find_global(std::string_view name) const;
+  std::optional<std::string> find_global_string(std::string_view name) const;
+  std::uint64_t global(std::string_view name) const; // throws Error{unsupported_contract}
+
+  // --- contracts
+  // ------------------------------------------------------------------------------------------------ Version
+  // as a number ("c2" and 2 are both 2); nothing when the contract is not listed; throws
+  // Error{unsupported_contract} naming contract and text when the version's form is unknown.
+  std::optional<unsigned> contract_version(std::string_view contract) const;
+
+  // Runtime generation as far as field presence tells; used only where no field tells formats apart.
+  bool has_type(std::string_view type) const;
+
+private:
+  template<typename T>
+  T read(Address a) const {
+    std::byte raw[sizeof(T)];
+    memory_->read(platform_.wrap(a), raw);
+    return load<T>(raw, platform_.byte_order);
+  }
+
+  MemoryReader* memory_;
+  ContractDescriptor descriptor_;
+  Platform platform_;
+};
+
+} // namespace clr
