@@ -1,0 +1,58 @@
+// Managed exception objects and the exceptions in flight on a thread.
+// Source: dotnet/runtime docs/design/datacontracts/Exception.md; src/coreclr/vm/clrex.h.
+#pragma once
+
+#include "core/target/target.h"
+#include "core/types/method_names.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// One element of an exception's stack trace array.
+struct TraceElement {
+  Address ip = 0; // as stored
+  Address sp = 0;
+  Address method_desc = 0;
+  std::uint32_t flags = 0;
+  bool adjusted() const { return (flags & 2) != 0; }     // ip is already inside the call instruction
+  bool ends_foreign() const { return (flags & 1) != 0; } // last frame of a trace captured elsewhere
+};
+
+struct ManagedException {
+  Address object = 0;
+  Address method_table = 0;
+  std::optional<std::string> type;    // full name; nothing when it could not be read
+  std::optional<std::string> message; // nothing when null (the type then makes up its own text) or unreadable
+  std::optional<std::int32_t> hresult;
+  Address inner = 0;               // InnerException; 0 none
+  std::vector<TraceElement> trace; // throwing frame first
+  std::string remote_trace;        // text of a part that was thrown elsewhere
+  std::string fault;               // what could not be read; empty when everything could
+};
+
+class ExceptionReader {
+public:
+  // `names` gives type names. No reads.
+  ExceptionReader(const Target& target, MethodNames& names);
+
+  // Reads the exception object at `object`. Unreadable parts are left empty and told in `fault`. Throws Error
+  // only when the object itself cannot be read or is no exception (corrupt).
+  ManagedException read(Address object) const;
+
+  // Exceptions in flight on a thread, newest first (ExInfo chain from Thread.ExceptionTracker), then, when
+  // none is in flight, nothing: LastThrownObject may be stale and is the caller's to show. Bounded by
+  // max_nested.
+  std::vector<Address> in_flight(Address exception_tracker) const;
+
+  static constexpr std::size_t max_nested = 256, max_trace = 100'000;
+
+private:
+  const Target* target_;
+  MethodNames* names_;
+};
+
+} // namespace clr

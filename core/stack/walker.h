@@ -1,0 +1,82 @@
+// One stack of managed, native and runtime frames, walked from any register context.
+// Source: dotnet/runtime docs/design/datacontracts/StackWalk.md; src/coreclr/vm/stackwalk.cpp. The splicing
+// of native frames is ours.
+#pragma once
+
+#include "core/execution/execution_manager.h"
+#include "core/stack/frame_chain.h"
+#include "core/stack/registers.h"
+#include "core/stack/threads.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+class NativeUnwinder;
+
+// How the context of a frame was found. The words of "found_by" in JSON.
+enum class FoundBy : std::uint8_t { context, unwind_info, cfi, frame_pointer, runtime_frame, lldb, stub };
+std::string_view to_string(FoundBy found_by);
+
+enum class StackFrameKind : std::uint8_t { managed, native, runtime };
+std::string_view to_string(StackFrameKind kind);
+
+struct StackFrame {
+  StackFrameKind kind = StackFrameKind::native;
+  RegisterContext registers; // as they are in this frame; pc and sp are always known
+  FoundBy found_by = FoundBy::context;
+  bool leaf = false;                  // pc is the instruction that runs next; otherwise a return address
+  std::optional<CodeBlock> code;      // managed
+  std::optional<Miss> stub;           // native: the code is a stub of the runtime
+  std::optional<ExplicitFrame> frame; // runtime; sp is the Frame's address then, pc 0
+  std::optional<Address>
+      method_desc;   // managed: the method; runtime: the method the Frame names; stub: the precode's
+  std::string fault; // what went wrong at this frame; the walk may have gone on
+
+  Address pc() const;
+  Address sp() const;
+  // The address to look up for names and lines: pc, or the call before it for a return address.
+  Address lookup_pc() const { return leaf || pc() == 0 ? pc() : pc() - 1; }
+};
+
+// Why a walk ended.
+enum class WalkEnd : std::uint8_t {
+  bottom,  // the outermost frame: no caller
+  limit,   // max_frames reached
+  stopped, // the visitor asked
+  failed,  // Walk::reason says why
+};
+
+struct Walk {
+  WalkEnd end = WalkEnd::bottom;
+  std::string reason;             // for failed: a sentence
+  std::vector<std::string> notes; // problems of the Frame chain and such, that did not end the walk
+};
+
+struct WalkOptions {
+  std::size_t max_frames = 1'000'000;
+};
+
+class StackWalker {
+public:
+  // `code` may be null: a process without a runtime; then every frame is native. `native` must outlive the
+  // walker.
+  StackWalker(const Target* target, ExecutionManager* code, NativeUnwinder& native);
+
+  // Walks from `start` outward and hands each frame to `visit` (false stops). `thread` is the runtime's
+  // thread, null for a thread that the runtime does not know. Runtime frames are reported where they lie
+  // among the others. The stack pointer grows with every frame; a walk that cannot go on says why. Never
+  // throws for target data.
+  Walk walk(const RegisterContext& start, const RuntimeThread* thread,
+            const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {}) const;
+
+private:
+  const Target* target_;
+  ExecutionManager* code_;
+  NativeUnwinder* native_;
+};
+
+} // namespace clr
