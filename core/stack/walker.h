@@ -5,6 +5,7 @@
 
 #include "core/execution/execution_manager.h"
 #include "core/stack/frame_chain.h"
+#include "core/stack/frame_layout.h"
 #include "core/stack/registers.h"
 #include "core/stack/threads.h"
 
@@ -16,10 +17,6 @@
 namespace clr {
 
 class NativeUnwinder;
-
-// How the context of a frame was found. The words of "found_by" in JSON.
-enum class FoundBy : std::uint8_t { context, unwind_info, cfi, frame_pointer, runtime_frame, lldb, stub };
-std::string_view to_string(FoundBy found_by);
 
 enum class StackFrameKind : std::uint8_t { managed, native, runtime };
 std::string_view to_string(StackFrameKind kind);
