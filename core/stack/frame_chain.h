@@ -46,9 +46,8 @@ struct ExplicitFrame {
 
 // What a Frame restores when the walk continues in the code that it returns to.
 struct FrameContext {
-  Address return_address = 0; // Thumb bit and pointer authentication removed
-  RegisterContext registers;  // pc, sp and the callee-saved registers that the Frame holds
-  bool leaf = false;          // the restored pc is an exact instruction, not a return address
+  RegisterContext registers; // pc, sp and the callee-saved registers that the Frame holds
+  bool leaf = false;         // the restored pc is an exact instruction, not a return address
 };
 
 class FrameChain {
@@ -65,8 +64,9 @@ public:
   Result read(Address head, std::optional<Address> low, std::optional<Address> high) const;
 
   // The context that `frame` restores; nothing when this kind, or this Frame in its present state, restores
-  // none (an inactive InlinedCallFrame). Reads 1 to 3 blocks. Throws Error for missing memory.
-  std::optional<FrameContext> context(const ExplicitFrame& frame, const RegisterContext& current) const;
+  // none (an inactive InlinedCallFrame). Registers that the Frame does not hold are unknown. 1 to 3 reads.
+  // Throws Error for missing memory.
+  std::optional<FrameContext> context(const ExplicitFrame& frame) const;
 
   // InlinedCallFrame: true while its P/Invoke is active (CallerReturnAddress is set).
   bool active(const ExplicitFrame& frame) const;
@@ -78,6 +78,8 @@ public:
 
 private:
   struct Layout;
+  void restore_callee_saved(Address block, RegisterContext& registers) const;
+
   const Target* target_;
   std::shared_ptr<const Layout> layout_;
 };

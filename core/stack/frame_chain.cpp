@@ -1,0 +1,232 @@
+#include "core/stack/frame_chain.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <unordered_map>
+
+namespace clr {
+namespace {
+
+constexpr std::array<std::pair<FrameKind, std::string_view>, 19> kind_names{{
+    {FrameKind::inlined_call, "InlinedCallFrame"},
+    {FrameKind::resumable, "ResumableFrame"},
+    {FrameKind::redirected_thread, "RedirectedThreadFrame"},
+    {FrameKind::faulting_exception, "FaultingExceptionFrame"},
+    {FrameKind::software_exception, "SoftwareExceptionFrame"},
+    {FrameKind::func_eval, "FuncEvalFrame"},
+    {FrameKind::pinvoke_calli, "PInvokeCalliFrame"},
+    {FrameKind::hijack, "HijackFrame"},
+    {FrameKind::prestub_method, "PrestubMethodFrame"},
+    {FrameKind::call_counting_helper, "CallCountingHelperFrame"},
+    {FrameKind::stub_dispatch, "StubDispatchFrame"},
+    {FrameKind::external_method, "ExternalMethodFrame"},
+    {FrameKind::dynamic_helper, "DynamicHelperFrame"},
+    {FrameKind::protect_value_class, "ProtectValueClassFrame"},
+    {FrameKind::debugger_class_init_mark, "DebuggerClassInitMarkFrame"},
+    {FrameKind::debugger_exit, "DebuggerExitFrame"},
+    {FrameKind::debugger_u2m_catch_handler, "DebuggerU2MCatchHandlerFrame"},
+    {FrameKind::exception_filter, "ExceptionFilterFrame"},
+    {FrameKind::interpreter, "InterpreterFrame"},
+}};
+
+// InlinedCallFrame.Datum: what its low bits say instead of holding a MethodDesc. [rt] vm/frames.h
+constexpr Address datum_is_calli = 1, datum_is_eh_helper = 2, datum_flags = 7;
+
+struct SavedSlot {
+  unsigned reg; // DWARF number
+  Address offset;
+};
+
+Address round_up(Address value, Address unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+} // namespace
+
+std::string_view to_string(FrameKind kind) {
+  for (auto [value, name] : kind_names)
+    if (value == kind) return name;
+  return "Frame";
+}
+
+struct FrameChain::Layout {
+  explicit Layout(const Target& target);
+
+  std::unordered_map<Address, FrameKind> kinds;
+  std::vector<SavedSlot> callee_saved; // inside the type CalleeSavedRegisters
+};
+
+FrameChain::Layout::Layout(const Target& target) {
+  for (auto [kind, name] : kind_names)
+    if (const auto identifier = target.find_global(fmt::format("{}Identifier", name)))
+      kinds.emplace(*identifier, kind);
+  const auto add = [&](unsigned reg, std::string_view field) {
+    if (const auto offset = target.find_offset("CalleeSavedRegisters", field))
+      callee_saved.push_back({reg, static_cast<Address>(*offset)});
+  };
+  switch (target.platform().cpu) {
+  case Cpu::x64:
+    add(x64_register::rbx, "Rbx");
+    add(x64_register::rbp, "Rbp");
+    for (unsigned reg = x64_register::r12; reg <= x64_register::r15; ++reg) add(reg, fmt::format("R{}", reg));
+    break;
+  case Cpu::arm64:
+    for (unsigned reg = arm64_register::x19; reg <= arm64_register::x28; ++reg)
+      add(reg, fmt::format("X{}", reg));
+    add(arm64_register::fp, "Fp");
+    add(arm64_register::lr, "Lr");
+    break;
+  default:
+    break;
+  }
+}
+
+FrameChain::FrameChain(const Target& target)
+    : target_(&target), layout_(std::make_shared<const Layout>(target)) {}
+
+FrameChain::Result FrameChain::read(Address head, std::optional<Address> low,
+                                    std::optional<Address> high) const {
+  const Target& target = *target_;
+  const Address end = target.platform().wrap(~Address{0});
+  Result result;
+  Address previous = 0;
+  for (Address address = head; address != end;) {
+    if (address <= previous || address % target.pointer_size() != 0) {
+      result.problem = fmt::format("the Frame chain is corrupt: {:#x} follows {:#x}", address, previous);
+      break;
+    }
+    if ((low && address < *low) || (high && address >= *high)) {
+      result.problem = fmt::format("the Frame chain leaves the stack of its thread: {:#x}", address);
+      break;
+    }
+    if (result.frames.size() >= max_frames) {
+      result.problem = fmt::format("the Frame chain has more than {} entries", max_frames);
+      break;
+    }
+    try {
+      ExplicitFrame frame{.address = address, .identifier = target.read_pointer(address)};
+      if (const auto kind = layout_->kinds.find(frame.identifier); kind != layout_->kinds.end())
+        frame.kind = kind->second;
+      const Address next = target.read_pointer(target.field_address(address, "Frame", "Next"));
+      result.frames.push_back(frame);
+      previous = address;
+      address = next;
+    } catch (const Error& error) {
+      result.problem = fmt::format("the Frame chain is torn: {}", error.what());
+      break;
+    }
+  }
+  return result;
+}
+
+bool FrameChain::active(const ExplicitFrame& frame) const {
+  return frame.kind == FrameKind::inlined_call &&
+         target_->read_pointer(
+             target_->field_address(frame.address, "InlinedCallFrame", "CallerReturnAddress")) != 0;
+}
+
+void FrameChain::restore_callee_saved(Address block, RegisterContext& registers) const {
+  for (const SavedSlot& slot : layout_->callee_saved)
+    registers.set(slot.reg, target_->read_pointer(target_->platform().wrap(block + slot.offset)));
+}
+
+std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) const {
+  const Target& target = *target_;
+  const Cpu cpu = target.platform().cpu;
+  if (register_roles(cpu).count == 0) return std::nullopt;
+  const auto field = [&](std::string_view type, std::string_view name) {
+    return target.read_pointer(target.field_address(frame.address, type, name));
+  };
+  // arm64 keeps sp at multiples of 16; the blocks that the runtime's helpers push are padded for it.
+  const Address stack_unit = cpu == Cpu::arm64 ? 16 : 1;
+  FrameContext result{.registers = RegisterContext(cpu)};
+  RegisterContext& registers = result.registers;
+  const auto from_record = [&](Address record) {
+    registers = read_context_record(target.memory(), cpu, record).registers;
+  };
+  switch (frame.kind) {
+  case FrameKind::inlined_call: {
+    const Address return_address = field("InlinedCallFrame", "CallerReturnAddress");
+    if (return_address == 0) return std::nullopt;
+    registers.set_pc(return_address);
+    registers.set_sp(field("InlinedCallFrame", "CallSiteSP"));
+    registers.set_fp(field("InlinedCallFrame", "CalleeSavedFP"));
+    break;
+  }
+  case FrameKind::software_exception:
+    from_record(target.field_address(frame.address, "SoftwareExceptionFrame", "TargetContext"));
+    registers.set_pc(field("SoftwareExceptionFrame", "ReturnAddress"));
+    break;
+  case FrameKind::faulting_exception:
+    from_record(target.field_address(frame.address, "FaultingExceptionFrame", "TargetContext"));
+    result.leaf = true;
+    break;
+  case FrameKind::resumable:
+  case FrameKind::redirected_thread:
+    from_record(field("ResumableFrame", "TargetContextPtr"));
+    result.leaf = true;
+    break;
+  case FrameKind::func_eval: {
+    const Address eval = field("FuncEvalFrame", "DebuggerEvalPtr");
+    if (target.read_u8(target.field_address(eval, "DebuggerEval", "EvalDuringException")) != 0)
+      return std::nullopt;
+    from_record(target.field_address(eval, "DebuggerEval", "TargetContext"));
+    break;
+  }
+  case FrameKind::hijack: {
+    const Address args = field("HijackFrame", "HijackArgsPtr");
+    restore_callee_saved(target.field_address(args, "HijackArgs", "CalleeSavedRegisters"), registers);
+    registers.set_pc(field("HijackFrame", "ReturnAddress"));
+    registers.set_sp(target.platform().wrap(args + round_up(target.size_of("HijackArgs"), stack_unit)));
+    result.leaf = true;
+    break;
+  }
+  case FrameKind::pinvoke_calli:
+  case FrameKind::prestub_method:
+  case FrameKind::call_counting_helper:
+  case FrameKind::stub_dispatch:
+  case FrameKind::external_method:
+  case FrameKind::dynamic_helper: {
+    const Address block = field("FramedMethodFrame", "TransitionBlockPtr");
+    restore_callee_saved(target.field_address(block, "TransitionBlock", "CalleeSavedRegisters"), registers);
+    registers.set_pc(target.read_pointer(target.field_address(block, "TransitionBlock", "ReturnAddress")));
+    registers.set_sp(target.platform().wrap(block + round_up(target.size_of("TransitionBlock"), stack_unit)));
+    break;
+  }
+  default:
+    return std::nullopt;
+  }
+  registers.set_pc(strip_return_address(cpu, *registers.pc()));
+  if (*registers.pc() == 0) return std::nullopt;
+  return result;
+}
+
+std::optional<Address> FrameChain::method_desc(const ExplicitFrame& frame) const {
+  const Target& target = *target_;
+  switch (frame.kind) {
+  case FrameKind::inlined_call: {
+    if (!active(frame) || !target.find_offset("InlinedCallFrame", "Datum")) return std::nullopt;
+    const Address datum =
+        target.read_pointer(target.field_address(frame.address, "InlinedCallFrame", "Datum"));
+    if ((datum & (datum_is_calli | datum_is_eh_helper)) != 0) return std::nullopt;
+    // ReadyToRun code stores no method.
+    const Address method = datum & ~datum_flags;
+    return method != 0 ? std::optional(method) : std::nullopt;
+  }
+  case FrameKind::prestub_method:
+  case FrameKind::call_counting_helper:
+  case FrameKind::stub_dispatch:
+  case FrameKind::external_method:
+  case FrameKind::dynamic_helper: {
+    if (!target.find_offset("FramedMethodFrame", "MethodDesc")) return std::nullopt;
+    const Address method =
+        target.read_pointer(target.field_address(frame.address, "FramedMethodFrame", "MethodDesc"));
+    return method != 0 ? std::optional(method) : std::nullopt;
+  }
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace clr
