@@ -1,0 +1,59 @@
+// Which version of a method a body is: NativeCodeVersionNode chains and optimisation tiers.
+// Source: dotnet/runtime docs/design/datacontracts/CodeVersions.md; src/coreclr/vm/codeversion.h.
+#pragma once
+
+#include "core/target/target.h"
+#include "core/types/method.h"
+#include "core/types/record.h"
+
+#include <functional>
+#include <optional>
+
+namespace clr {
+
+// One explicit version of a method's native code.
+struct NativeCodeVersion {
+  Address node = 0;
+  Address code = 0; // start; 0 while it is not compiled
+  Address method_desc = 0;
+  std::uint64_t il_version = 0; // 0: the method's own IL
+  Tier tier = Tier::unknown;
+  bool active = false;
+};
+
+class CodeVersions {
+public:
+  // Resolves the layouts; no reads. A runtime whose descriptor has no code versions has no explicit ones
+  // here.
+  explicit CodeVersions(const Target& target);
+
+  // The explicit version whose code starts at `start`; nothing when that body is the method's default
+  // version. `code_data` is MethodDesc.CodeData. Throws Error{memory_missing}, Error{corrupt} for a chain
+  // that does not end. Cost: 2 reads, and 1 per version passed.
+  std::optional<NativeCodeVersion> find(Address code_data, Address start) const;
+
+  // All explicit versions, newest first; false from `visit` stops. Errors and cost as above.
+  void for_each(Address code_data, const std::function<bool(const NativeCodeVersion&)>& visit) const;
+
+  // The tier that the runtime stores for the default version (.NET 11); nothing where it stores none.
+  std::optional<Tier> stored_default_tier(Address code_data) const;
+
+  // A method is recompiled a handful of times; ReJIT adds versions by hand.
+  static constexpr std::size_t max_versions = 65'536;
+
+private:
+  struct NodeLayout {
+    RecordSpan span{"NativeCodeVersionNode"};
+    std::int64_t code = 0, method_desc = 0, next = 0, flags = 0;
+    std::optional<std::int64_t> il_version, tier;
+  };
+
+  const Target* target_;
+  std::optional<NodeLayout> node_;
+  std::optional<std::int64_t> versioning_state_, first_node_, default_tier_;
+};
+
+// The runtime's NativeCodeVersion::OptimizationTier as ours; unknown for numbers that it does not define.
+Tier tier_from_runtime(std::uint32_t optimization_tier);
+
+} // namespace clr

@@ -1,0 +1,219 @@
+#include "core/types/method_desc.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+// MethodDesc.Flags: the bits that add a slot behind the object, in the order of the slots.
+constexpr std::uint16_t non_vtable_slot = 0x08, method_impl = 0x10, native_code_slot_bit = 0x20,
+                        async_data_bit = 0x40;
+constexpr std::uint16_t size_bits = 0x7f;
+
+constexpr std::uint32_t dynamic_lcg = 0x4000, dynamic_il_stub = 0x8000;
+
+} // namespace
+
+MethodDescs::MethodDescs(const Target& target) : target_(&target) {
+  const std::size_t pointer = target.pointer_size();
+  token_remainder_ = span_.require(target, "Flags3AndTokenRemainder", 2);
+  chunk_index_ = span_.require(target, "ChunkIndex", 1);
+  slot_ = span_.require(target, "Slot", 2);
+  flags_ = span_.require(target, "Flags", 2);
+  code_data_ = span_.optional(target, "CodeData", pointer);
+  chunk_method_table_ = chunk_span_.require(target, "MethodTable", pointer);
+  chunk_next_ = chunk_span_.require(target, "Next", pointer);
+  chunk_size_ = chunk_span_.require(target, "Size", 1);
+  chunk_count_ = chunk_span_.require(target, "Count", 1);
+  chunk_token_range_ = chunk_span_.require(target, "FlagsAndTokenRange", 2);
+  chunk_header_ = target.size_of("MethodDescChunk");
+  alignment_ = target.global("MethodDescAlignment");
+  const std::uint64_t bits = target.global("MethodDescTokenRemainderBitCount");
+  if (bits == 0 || bits > 16 || alignment_ == 0 || alignment_ > 64 || (alignment_ & (alignment_ - 1)) != 0 ||
+      chunk_header_ > Record::max_size)
+    throw Error(
+        ErrorKind::unsupported_contract,
+        fmt::format("MethodDesc alignment {}, token remainder of {} bits and chunk header of {} bytes "
+                    "are not plausible",
+                    alignment_, bits, chunk_header_));
+  remainder_bits_ = static_cast<unsigned>(bits);
+}
+
+MethodDescs::Chunk MethodDescs::read_chunk(Address address) const {
+  const Record raw(*target_, address, chunk_span_);
+  return Chunk{.method_table = raw.pointer(chunk_method_table_),
+               .next = raw.pointer(chunk_next_),
+               .size_units = raw.u8(chunk_size_) + 1u,
+               .count = raw.u8(chunk_count_) + 1u,
+               .token_range = raw.u16(chunk_token_range_)};
+}
+
+MethodDesc MethodDescs::decode(Address address, Address chunk_address, const Chunk& chunk,
+                               const Record& raw) const {
+  const std::uint32_t remainder = raw.u16(token_remainder_);
+  const std::uint32_t range_mask = (1u << (24 - remainder_bits_)) - 1;
+  const std::uint32_t remainder_mask = (1u << remainder_bits_) - 1;
+  return MethodDesc{.address = address,
+                    .chunk = chunk_address,
+                    .method_table = chunk.method_table,
+                    .code_data = code_data_ ? raw.pointer(*code_data_) : 0,
+                    .rid = (chunk.token_range & range_mask) << remainder_bits_ | (remainder & remainder_mask),
+                    .flags = raw.u16(flags_),
+                    .slot = raw.u16(slot_),
+                    .flags3 = static_cast<std::uint8_t>(remainder >> 12)};
+}
+
+MethodDesc MethodDescs::read(Address address) const {
+  address = target_->platform().wrap(address);
+  if (address == 0 || address % alignment_ != 0) throw_corrupt(address, "no MethodDesc can lie");
+  const Record raw(*target_, address, span_);
+  const Address behind_header = raw.u8(chunk_index_) * alignment_;
+  if (address < chunk_header_ + behind_header)
+    throw_corrupt(address, "MethodDesc without room for its chunk");
+  const Address chunk_address = address - chunk_header_ - behind_header;
+  const Chunk chunk = read_chunk(chunk_address);
+  if (behind_header >= chunk.size_units * alignment_) throw_corrupt(address, "MethodDesc outside its chunk");
+  return decode(address, chunk_address, chunk, raw);
+}
+
+std::optional<std::uint32_t> MethodDescs::base_size(MethodClassification kind) const {
+  std::string_view type;
+  switch (kind) {
+  case MethodClassification::il:
+    type = "MethodDesc";
+    break;
+  case MethodClassification::fcall:
+    type = "FCallMethodDesc";
+    break;
+  case MethodClassification::pinvoke:
+    type = target_->find_size("PInvokeMethodDesc") ? "PInvokeMethodDesc" : "NDirectMethodDesc";
+    break;
+  case MethodClassification::eeimpl:
+    type = "EEImplMethodDesc";
+    break;
+  case MethodClassification::array:
+    type = "ArrayMethodDesc";
+    break;
+  case MethodClassification::instantiated:
+    type = "InstantiatedMethodDesc";
+    break;
+  case MethodClassification::com_interop:
+    type = "CLRToCOMCallMethodDesc";
+    break;
+  case MethodClassification::dynamic:
+    type = "DynamicMethodDesc";
+    break;
+  }
+  const auto size = target_->find_size(type);
+  if (!size || *size > Record::max_size) return std::nullopt;
+  return static_cast<std::uint32_t>(*size);
+}
+
+// Bytes from the start of a method to what stands behind those of its optional `parts` that it has.
+std::optional<std::uint32_t> MethodDescs::offset_behind(const MethodDesc& method, std::uint16_t parts) const {
+  const std::uint16_t present = method.flags & parts;
+  if (const auto table = target_->find_global("MethodDescSizeTable"))
+    return target_->read_u8(*table + (present | (method.flags & 7u)));
+  auto total = base_size(method.classification());
+  struct Part {
+    std::uint16_t bit;
+    std::string_view type;
+  };
+  constexpr Part all[] = {{non_vtable_slot, "NonVtableSlot"},
+                          {method_impl, "MethodImpl"},
+                          {native_code_slot_bit, "NativeCodeSlot"},
+                          {async_data_bit, "AsyncMethodData"}};
+  for (const auto& [bit, type] : all) {
+    if ((present & bit) == 0) continue;
+    const auto size = target_->find_size(type);
+    if (!total || !size || *size > Record::max_size) return std::nullopt;
+    *total += static_cast<std::uint32_t>(*size);
+  }
+  return total;
+}
+
+std::optional<std::uint32_t> MethodDescs::size(std::uint16_t flags) const {
+  return offset_behind(MethodDesc{.flags = flags}, size_bits & ~7);
+}
+
+std::optional<Address> MethodDescs::native_code_slot(const MethodDesc& method) const {
+  if (!method.has_native_code_slot()) return std::nullopt;
+  const auto offset = offset_behind(method, non_vtable_slot | method_impl);
+  if (!offset) return std::nullopt;
+  return target_->platform().wrap(method.address + *offset);
+}
+
+StoredSignature MethodDescs::stored_signature(const MethodDesc& method) const {
+  RecordSpan span("StoredSigMethodDesc");
+  const auto sig = span.require(*target_, "Sig", target_->pointer_size());
+  const auto size = span.require(*target_, "cSig", 4);
+  const Record raw(*target_, method.address, span);
+  const StoredSignature result{raw.pointer(sig), raw.u32(size)};
+  if (result.size > max_signature) throw_corrupt(method.address, "stored signature beyond the limit");
+  return result;
+}
+
+DynamicMethod MethodDescs::dynamic(const MethodDesc& method) const {
+  const auto flags =
+      target_->read_u32(target_->field_address(method.address, "StoredSigMethodDesc", "ExtendedFlags"));
+  const auto name =
+      target_->read_pointer(target_->field_address(method.address, "DynamicMethodDesc", "MethodName"));
+  return DynamicMethod{name, (flags & dynamic_lcg) != 0, (flags & dynamic_il_stub) != 0};
+}
+
+MethodInstantiation MethodDescs::instantiation(const MethodDesc& method) const {
+  RecordSpan span("InstantiatedMethodDesc");
+  const auto arguments = span.require(*target_, "PerInstInfo", target_->pointer_size());
+  const auto flags = span.require(*target_, "Flags2", 2);
+  const auto count = span.require(*target_, "NumGenericArgs", 2);
+  const Record raw(*target_, method.address, span);
+  MethodInstantiation result;
+  const unsigned kind = raw.u16(flags) & 7u;
+  if (kind > 4) throw_corrupt(method.address, "instantiated method of an unknown kind");
+  result.kind = static_cast<MethodInstantiation::Kind>(kind);
+  result.count = raw.u16(count);
+  if (result.count > max_arguments) throw_corrupt(method.address, "too many generic arguments of a method");
+  if (result.kind != MethodInstantiation::Kind::definition) result.arguments = raw.pointer(arguments);
+  return result;
+}
+
+std::optional<MethodDescs::AsyncData> MethodDescs::async_data(const MethodDesc& method) const {
+  if (!method.has_async_data()) return std::nullopt;
+  const auto flags = target_->find_offset("AsyncMethodData", "Flags");
+  const auto behind = offset_behind(method, non_vtable_slot | method_impl | native_code_slot_bit);
+  if (!flags || !behind) return std::nullopt;
+  const Address base = method.address + *behind;
+  AsyncData result{.flags = target_->read_u32(base + static_cast<Address>(*flags)), .signature = {}};
+  const auto sig = target_->find_offset("AsyncMethodData", "Sig");
+  const auto size = target_->find_offset("AsyncMethodData", "cSig");
+  if (sig && size) {
+    result.signature.address = target_->read_pointer(base + static_cast<Address>(*sig));
+    result.signature.size = target_->read_u32(base + static_cast<Address>(*size));
+    if (result.signature.size > max_signature) throw_corrupt(base, "stored signature beyond the limit");
+  }
+  return result;
+}
+
+void MethodDescs::for_each(Address chunk_address, const std::function<bool(const MethodDesc&)>& visit) const {
+  for (std::size_t chunks = 0; chunk_address != 0; ++chunks) {
+    if (chunks == max_chunks) throw_corrupt(chunk_address, "chain of MethodDesc chunks does not end");
+    const Chunk chunk = read_chunk(chunk_address);
+    const Address end = chunk_address + chunk_header_ + chunk.size_units * alignment_;
+    Address address = chunk_address + chunk_header_;
+    for (std::uint32_t i = 0; i < chunk.count; ++i) {
+      if (address >= end) throw_corrupt(chunk_address, "methods overrun their chunk");
+      const Record raw(*target_, address, span_);
+      const MethodDesc method = decode(address, chunk_address, chunk, raw);
+      if (raw.u8(chunk_index_) * alignment_ != address - chunk_address - chunk_header_)
+        throw_corrupt(address, "MethodDesc that does not know its place in the chunk");
+      if (!visit(method)) return;
+      const auto bytes = size(method.flags);
+      if (!bytes || *bytes == 0)
+        throw Error(ErrorKind::unsupported_contract, "the sizes of method descriptions are not known");
+      address += *bytes;
+    }
+    chunk_address = target_->platform().wrap(chunk.next);
+  }
+}
+
+} // namespace clr

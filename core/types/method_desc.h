@@ -1,0 +1,123 @@
+// MethodDesc and MethodDescChunk: what the runtime keeps per method.
+// Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/method.hpp.
+#pragma once
+
+#include "core/target/target.h"
+#include "core/types/record.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace clr {
+
+// MethodDesc.Flags, low three bits: which subclass of MethodDesc this is.
+enum class MethodClassification : std::uint8_t {
+  il = 0,
+  fcall = 1,
+  pinvoke = 2,
+  eeimpl = 3,
+  array = 4,
+  instantiated = 5,
+  com_interop = 6,
+  dynamic = 7,
+};
+
+struct MethodDesc {
+  Address address = 0;
+  Address chunk = 0;
+  Address method_table = 0; // of the chunk: the canonical one for shared generics
+  Address code_data = 0;    // MethodDescCodeData; 0 none
+  std::uint32_t rid = 0;    // row in MethodDef; 0: no metadata
+  std::uint16_t flags = 0;
+  std::uint16_t slot = 0;
+  std::uint8_t flags3 = 0; // top four bits of Flags3AndTokenRemainder, shifted down
+
+  MethodClassification classification() const { return static_cast<MethodClassification>(flags & 7); }
+  std::uint32_t token() const { return rid == 0 ? 0 : 0x0600'0000 | rid; }
+  bool has_non_vtable_slot() const { return (flags & 0x08) != 0; }
+  bool has_method_impl() const { return (flags & 0x10) != 0; }
+  bool has_native_code_slot() const { return (flags & 0x20) != 0; }
+  bool has_async_data() const { return (flags & 0x40) != 0; } // .NET 10 and later
+  bool is_static() const { return (flags & 0x80) != 0; }
+  bool has_stable_entry_point() const { return (flags3 & 0x1) != 0; }
+  bool has_precode() const { return (flags3 & 0x2) != 0; }
+  bool is_unboxing_stub() const { return (flags3 & 0x4) != 0; }
+  bool is_eligible_for_tiering() const { return (flags3 & 0x8) != 0; }
+};
+
+// Signature bytes that the runtime itself keeps: dynamic methods, IL stubs, delegate and array methods.
+struct StoredSignature {
+  Address address = 0; // 0: none
+  std::uint32_t size = 0;
+};
+
+struct DynamicMethod {
+  Address name = 0; // UTF-8, NUL-terminated; 0 none
+  bool lcg = false; // System.Reflection.Emit.DynamicMethod
+  bool il_stub = false;
+};
+
+struct MethodInstantiation {
+  enum class Kind : std::uint8_t { none, definition, unshared, shared, stub };
+  Kind kind = Kind::none;
+  Address arguments = 0; // array of TypeHandles; 0 for the definition
+  std::uint16_t count = 0;
+};
+
+class MethodDescs {
+public:
+  // Resolves the layouts; no reads. Throws Error{unsupported_contract} when one is missing.
+  explicit MethodDescs(const Target& target);
+
+  // The method at `address`. Throws Error{memory_missing}, or Error{corrupt} when it cannot be a MethodDesc
+  // (alignment, position in its chunk); the caller checks the MethodTable and the token. Cost: 2 reads, as a
+  // rule of one page.
+  MethodDesc read(Address address) const;
+
+  // GetMethodDescSize: bytes with all optional slots. Reads 1 byte of the runtime's own table where there is
+  // one. Nothing when neither the table nor the sizes of all parts are known.
+  std::optional<std::uint32_t> size(std::uint16_t flags) const;
+  // Address of the slot that holds the entry point of the default code version; nothing without such a slot.
+  std::optional<Address> native_code_slot(const MethodDesc& method) const;
+
+  // Subclass data, 1 read each. The MethodDesc must be of the right classification.
+  StoredSignature stored_signature(const MethodDesc& method) const; // dynamic, eeimpl, array
+  DynamicMethod dynamic(const MethodDesc& method) const;
+  MethodInstantiation instantiation(const MethodDesc& method) const;
+  // AsyncMethodData: flags and the signature of an async variant; nothing without it or without its layout.
+  struct AsyncData {
+    std::uint32_t flags = 0; // 1 async call, 2 async variant, 4 thunk, 8 return-dropping thunk
+    StoredSignature signature;
+  };
+  std::optional<AsyncData> async_data(const MethodDesc& method) const;
+
+  // Every MethodDesc of the chunk chain at `chunk`, in memory order; false from `visit` stops. A chain longer
+  // than max_chunks or a chunk whose methods overrun it throws Error{corrupt}.
+  void for_each(Address chunk, const std::function<bool(const MethodDesc&)>& visit) const;
+
+  static constexpr std::size_t max_chunks = 65'536;
+  static constexpr std::uint32_t max_signature = 1 << 20; // bytes
+  static constexpr std::uint16_t max_arguments = 1'024;   // of one instantiation
+
+private:
+  struct Chunk {
+    Address method_table = 0, next = 0;
+    std::uint32_t size_units = 0, count = 0; // payload in alignments, methods
+    std::uint32_t token_range = 0;
+  };
+  Chunk read_chunk(Address address) const;
+  MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk, const Record& raw) const;
+  std::optional<std::uint32_t> base_size(MethodClassification kind) const;
+  std::optional<std::uint32_t> offset_behind(const MethodDesc& method, std::uint16_t parts) const;
+
+  const Target* target_;
+  RecordSpan span_{"MethodDesc"}, chunk_span_{"MethodDescChunk"};
+  std::int64_t token_remainder_, chunk_index_, slot_, flags_;
+  std::optional<std::int64_t> code_data_;
+  std::int64_t chunk_method_table_, chunk_next_, chunk_size_, chunk_count_, chunk_token_range_;
+  std::uint64_t chunk_header_, alignment_;
+  unsigned remainder_bits_;
+};
+
+} // namespace clr

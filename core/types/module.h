@@ -1,0 +1,61 @@
+// Module, Assembly and the PE image behind them, as the runtime keeps them.
+// Source: dotnet/runtime docs/design/datacontracts/Loader.md; src/coreclr/vm/ceeload.h, peimagelayout.h.
+#pragma once
+
+#include "core/target/target.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct Module {
+  Address address = 0;
+  Address assembly = 0;
+  Address base = 0; // of the loaded image; 0 for modules without one
+  std::uint32_t flags = 0;
+  Address dynamic_metadata = 0; // DynamicMetadata; 0 none
+  Address r2r_info = 0;         // ReadyToRunInfo; 0 none or unknown
+  std::string path;             // empty: made in memory, or inside a single file
+  std::string file_name;        // last part of the path, or the name within a single file
+  std::string simple_name;      // of the assembly; empty when the descriptor does not lead to it
+
+  bool edit_and_continue() const { return (flags & 0x8) != 0; }
+  bool reflection_emit() const { return (flags & 0x40) != 0; }
+  // Compiled without optimisation for the sake of the debugger. [rt] vm/ceeload.h,
+  // DEBUGGER_ALLOW_JIT_OPTS_PRIV
+  bool jit_optimization_disabled() const { return (flags & 0x800) == 0; }
+  // What people call the module: "app.dll"; "?" when nothing names it.
+  std::string display_name() const;
+};
+
+// The module at `address`, checked by its Assembly leading back to it. Strings that cannot be read are empty:
+// they are names, not facts. Throws Error{memory_missing, corrupt}. Cost: about 6 reads.
+Module read_module(const Target& target, Address address);
+
+// How the bytes of a PE image lie in memory.
+struct ImageMapping {
+  Address base = 0;
+  std::uint32_t size = 0;     // bytes; 0 unknown
+  std::optional<bool> mapped; // true: sections at their RVAs; false: the file's bytes; nothing: unknown
+};
+
+// Of the image that the runtime loaded for `module`; base 0 when there is none (Reflection.Emit). Cost: 5
+// reads.
+ImageMapping image_mapping(const Target& target, const Module& module);
+
+// Modules of every assembly of the app domain, in loading order. Unreadable entries are skipped and counted.
+struct ModuleList {
+  std::vector<Address> modules;
+  std::size_t holes = 0;
+};
+ModuleList modules_of_app_domain(const Target& target);
+
+constexpr std::uint32_t max_assemblies = 100'000;
+
+// The part of a path behind its last separator of either kind.
+std::string file_name_of(const std::string& path);
+
+} // namespace clr
