@@ -28,7 +28,7 @@ std::string_view to_string(Arm64UnwindOp op); // "alloc", "save", ...
 // One decoded unwind code: what undoing it does.
 struct Arm64UnwindCode {
   Arm64UnwindOp op = Arm64UnwindOp::nop;
-  std::uint8_t index = 0;          // of its first byte, from the start of the codes
+  std::uint16_t index = 0;         // of its first byte, from the start of the codes
   std::uint8_t size = 1;           // bytes
   bool instruction = true;         // stands for one instruction of the prologue
   std::uint64_t value = 0;         // alloc, add_fp: bytes
@@ -45,6 +45,7 @@ struct Arm64EpilogScope {
 };
 
 struct Arm64UnwindInfo {
+  Address address = 0;               // of the record
   std::uint32_t function_length = 0; // bytes
   unsigned version = 0;
   bool has_handler = false;

@@ -5,6 +5,8 @@
 
 #include "core/stack/frame_layout.h"
 
+#include <functional>
+
 namespace clr {
 
 enum class X64UnwindOp : std::uint8_t {
@@ -65,7 +67,10 @@ X64UnwindInfo read_x64_unwind_info(MemoryReader& memory, Address address);
 // recognised. (A return address is never inside an epilogue; at its first instruction the unwind codes still
 // hold.) Cost: 3 reads, 4 for a leaf, 3 more for each chained record (at most max_x64_chain, else
 // Error{corrupt}).
-FrameLayout x64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip, bool leaf);
+// `same_method` (may be empty) tells that a jump target outside of the record belongs to the same method: its
+// cold part.
+FrameLayout x64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip, bool leaf,
+                             const std::function<bool(Address)>& same_method = {});
 
 constexpr unsigned max_x64_chain = 32;
 

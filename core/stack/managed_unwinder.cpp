@@ -1,0 +1,51 @@
+#include "core/stack/managed_unwinder.h"
+
+#include "core/stack/unwind_arm64.h"
+#include "core/stack/unwind_x64.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+// Layouts are kept for a stop; a walk over more distinct instructions than this starts over.
+constexpr std::size_t max_layouts = 100'000;
+
+} // namespace
+
+ManagedUnwinder::ManagedUnwinder(ExecutionManager& code) : code_(&code) {
+  const Cpu cpu = code.target().platform().cpu;
+  if (cpu != Cpu::x64 && cpu != Cpu::arm64)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("stacks of the CPU {} are not supported", to_string(cpu)));
+}
+
+const FrameLayout& ManagedUnwinder::layout(const CodeBlock& block, bool leaf) {
+  auto& known = layouts_[leaf ? 1 : 0];
+  if (const auto it = known.find(block.ip); it != known.end()) return it->second;
+
+  const Address function = code_->unwind_info(block);
+  if (function == 0) throw_corrupt(block.ip, "no unwind information for managed code");
+  const Address base = code_->unwind_info_base(block);
+  MemoryReader& memory = code_->target().memory();
+  FrameLayout layout;
+  if (code_->target().platform().cpu == Cpu::arm64) {
+    layout = arm64_frame_layout(memory, function, base, block.ip);
+  } else {
+    // The cold part of a method has a record of its own.
+    const auto same_method = [&](Address target) {
+      const CodeLookup found = code_->find(target);
+      const auto* other = std::get_if<CodeBlock>(&found);
+      return other != nullptr && other->start == block.start;
+    };
+    layout = x64_frame_layout(memory, function, base, block.ip, leaf, same_method);
+  }
+  if (known.size() >= max_layouts) known.clear();
+  return known.insert_or_assign(block.ip, std::move(layout)).first->second;
+}
+
+Unwound ManagedUnwinder::unwind(const CodeBlock& block, const RegisterContext& context, bool leaf) {
+  return apply_layout(code_->target().memory(), layout(block, leaf), context, FoundBy::unwind_info);
+}
+
+} // namespace clr
