@@ -39,6 +39,8 @@ struct ContractDescriptor {
   std::map<std::string, TypeDescriptor, std::less<>> types;
   std::map<std::string, GlobalDescriptor, std::less<>> globals;
   std::map<std::string, std::string, std::less<>> contracts; // version as text: "2", "c2", ...
+  // Indirect entries as parsed; empty once they have been followed.
+  std::map<std::string, GlobalDescriptor, std::less<>> sub_descriptors;
 };
 
 // Parses the compact JSON form. Indirect globals keep their table index in `number` with `indirect` set; the

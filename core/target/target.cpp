@@ -1,1 +1,172 @@
 #include "core/target/target.h"
+
+#include "core/target/supplements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace clr {
+namespace {
+
+// Strings are read in pieces that end at such a boundary, so that a string just before missing memory can be
+// had.
+constexpr Address string_chunk = 64;
+
+void append_utf8(std::string& out, char32_t code) {
+  const auto put = [&](unsigned value) { out.push_back(static_cast<char>(value)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
+// Lone surrogates become U+FFFD: .NET strings may hold them, UTF-8 may not.
+std::string to_utf8(std::span<const char16_t> units) {
+  std::string out;
+  out.reserve(units.size());
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const char32_t unit = units[i];
+    if (unit < 0xD800 || unit > 0xDFFF) {
+      append_utf8(out, unit);
+    } else if (unit < 0xDC00 && i + 1 < units.size() && units[i + 1] >= 0xDC00 && units[i + 1] <= 0xDFFF) {
+      append_utf8(out, 0x10000 + ((unit - 0xD800) << 10) + (units[i + 1] - 0xDC00u));
+      ++i;
+    } else {
+      append_utf8(out, 0xFFFD);
+    }
+  }
+  return out;
+}
+
+// Reads units of type Unit up to a zero.
+template<typename Unit>
+std::vector<Unit> read_terminated(MemoryReader& memory, const Platform& platform, Address address,
+                                  std::size_t limit) {
+  std::vector<Unit> units;
+  std::array<std::byte, string_chunk> raw;
+  for (Address at = address;;) {
+    const std::size_t want = string_chunk - at % string_chunk / sizeof(Unit) * sizeof(Unit);
+    const std::size_t got = memory.read_some(at, std::span(raw).first(want)) / sizeof(Unit) * sizeof(Unit);
+    for (std::size_t i = 0; i < got; i += sizeof(Unit)) {
+      const Unit unit = load<Unit>(std::span(raw).subspan(i), platform.byte_order);
+      if (unit == 0) return units;
+      if (units.size() >= limit)
+        throw_corrupt(address, fmt::format("string of more than {} characters", limit));
+      units.push_back(unit);
+    }
+    if (got < want) throw_missing(at + got);
+    at = platform.wrap(at + want);
+  }
+}
+
+} // namespace
+
+Target::Target(MemoryReader& memory, ContractDescriptor descriptor, Platform platform)
+    : memory_(&memory), descriptor_(std::move(descriptor)), platform_(descriptor_.platform) {
+  if (platform_.cpu == Cpu::unknown) platform_.cpu = platform.cpu;
+  if (platform_.os == Os::unknown) platform_.os = platform.os;
+}
+
+Address Target::read_pointer(Address a) const {
+  return platform_.pointer_size == 8 ? read_u64(a) : read_u32(a);
+}
+
+std::string Target::read_utf8(Address a, std::size_t limit) const {
+  const auto units = read_terminated<std::uint8_t>(*memory_, platform_, platform_.wrap(a), limit);
+  return {units.begin(), units.end()};
+}
+
+std::string Target::read_utf16(Address a, std::size_t limit) const {
+  const auto units = read_terminated<std::uint16_t>(*memory_, platform_, platform_.wrap(a), limit);
+  return to_utf8(std::vector<char16_t>(units.begin(), units.end()));
+}
+
+std::string Target::read_utf16_units(Address a, std::size_t units) const {
+  std::vector<std::byte> raw(units * sizeof(char16_t));
+  read_bytes(a, raw);
+  std::vector<char16_t> text(units);
+  for (std::size_t i = 0; i < units; ++i)
+    text[i] = static_cast<char16_t>(
+        load<std::uint16_t>(std::span(raw).subspan(i * sizeof(char16_t)), platform_.byte_order));
+  return to_utf8(text);
+}
+
+std::optional<std::int64_t> Target::find_offset(std::string_view type, std::string_view field) const {
+  if (const auto found = descriptor_.types.find(type); found != descriptor_.types.end())
+    if (const auto entry = found->second.fields.find(field); entry != found->second.fields.end())
+      return entry->second.offset;
+  return supplement_offset(*this, type, field);
+}
+
+std::optional<std::uint64_t> Target::find_size(std::string_view type) const {
+  if (const auto found = descriptor_.types.find(type); found != descriptor_.types.end() && found->second.size)
+    return *found->second.size;
+  return supplement_size(*this, type);
+}
+
+std::int64_t Target::offset(std::string_view type, std::string_view field) const {
+  if (const auto found = find_offset(type, field)) return *found;
+  throw Error(ErrorKind::unsupported_contract,
+              fmt::format("the runtime's descriptor has no field {}.{}", type, field));
+}
+
+std::uint64_t Target::size_of(std::string_view type) const {
+  if (const auto found = find_size(type)) return *found;
+  throw Error(ErrorKind::unsupported_contract,
+              fmt::format("the runtime's descriptor has no size of {}", type));
+}
+
+Address Target::field_address(Address base, std::string_view type, std::string_view field) const {
+  return platform_.wrap(base + static_cast<Address>(offset(type, field)));
+}
+
+std::optional<std::uint64_t> Target::find_global(std::string_view name) const {
+  const auto found = descriptor_.globals.find(name);
+  if (found == descriptor_.globals.end() || !found->second.number) return std::nullopt;
+  if (found->second.indirect && *found->second.number == 0) return std::nullopt;
+  return found->second.number;
+}
+
+std::optional<std::string> Target::find_global_string(std::string_view name) const {
+  const auto found = descriptor_.globals.find(name);
+  return found == descriptor_.globals.end() ? std::nullopt : found->second.text;
+}
+
+std::uint64_t Target::global(std::string_view name) const {
+  if (const auto found = find_global(name)) return *found;
+  throw Error(ErrorKind::unsupported_contract,
+              fmt::format("the runtime's descriptor has no global {}", name));
+}
+
+std::optional<unsigned> Target::contract_version(std::string_view contract) const {
+  const auto found = descriptor_.contracts.find(contract);
+  if (found == descriptor_.contracts.end()) return std::nullopt;
+  // A table and no rule: what a later letter means is not known.
+  static constexpr std::array<std::pair<std::string_view, unsigned>, 8> versions{
+      {{"1", 1}, {"c1", 1}, {"2", 2}, {"c2", 2}, {"3", 3}, {"c3", 3}, {"4", 4}, {"c4", 4}}};
+  const auto known = std::ranges::find(versions, found->second, &decltype(versions)::value_type::first);
+  if (known == versions.end())
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("contract {} has unknown version \"{}\"", contract, found->second));
+  return known->second;
+}
+
+bool Target::has_type(std::string_view type) const {
+  return descriptor_.types.contains(type);
+}
+
+} // namespace clr

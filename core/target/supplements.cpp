@@ -1,0 +1,99 @@
+#include "core/target/supplements.h"
+
+#include <array>
+
+namespace clr {
+namespace {
+
+enum class For : std::uint8_t { both, x64, arm64 };
+
+struct Row {
+  For cpu;
+  Supplement supplement;
+};
+
+constexpr std::string_view codeman = "src/coreclr/vm/codeman.h, measured on 10.0.12";
+constexpr std::string_view codeversion = "src/coreclr/vm/codeversion.h, measured on 10.0.12";
+constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
+constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
+constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured on 10.0.0 arm64";
+constexpr std::string_view managed_thread =
+    "src/coreclr/System.Private.CoreLib/src/System/Threading/Thread.CoreCLR.cs, measured on 10.0.12";
+
+// 64-bit Unix.
+constexpr std::array rows{
+    Row{For::both, {"RealCodeHeader", "DebugInfo", 0, codeman}},
+    Row{For::both, {"RealCodeHeader", "EHInfo", 8, codeman}},
+    Row{For::both, {"RangeSection", "RangeList", 48, codeman}},
+    Row{For::both, {"CodeRangeMapRangeList", "RangeListType", 0x120, codeman}},
+    Row{For::both, {"CodeHeapListNode", "Heap", 8, codeman}},
+    Row{For::both, {"CodeHeapListNode", "CLRPersonalityRoutine", 72, codeman}},
+    Row{For::both, {"EEJitManager", "AllCodeHeaps", 16, codeman}},
+    Row{For::both, {"NativeCodeVersionNode", "OptimizationTier", 36, codeversion}},
+    Row{For::both, {"NativeCodeVersionNode", "PatchpointInfo", 40, codeversion}},
+    Row{For::both, {"InlinedCallFrame", "Datum", 16, frames}},
+    Row{For::both, {"FramedMethodFrame", "MethodDesc", 24, frames}},
+    Row{For::both, {"ManagedThread", "_name", 24, managed_thread}},
+    Row{For::both, {"ManagedThread", "_DONT_USE_InternalThread", 40, managed_thread}},
+    Row{For::x64, {"Thread", "CachedStackBase", 120, threads}},
+    Row{For::x64, {"Thread", "CachedStackLimit", 128, threads}},
+    Row{For::arm64, {"CalleeSavedRegisters", "Fp", 0, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "Lr", 8, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X19", 16, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X20", 24, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X21", 32, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X22", 40, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X23", 48, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X24", 56, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X25", 64, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X26", 72, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X27", 80, cgencpu}},
+    Row{For::arm64, {"CalleeSavedRegisters", "X28", 88, cgencpu}},
+};
+
+bool applies(const Row& row, const Target& target) {
+  if (target.pointer_size() != 8 || target.platform().os == Os::windows) return false;
+  switch (row.cpu) {
+  case For::both:
+    return true;
+  case For::x64:
+    return target.platform().cpu == Cpu::x64;
+  case For::arm64:
+    return target.platform().cpu == Cpu::arm64;
+  }
+  return false;
+}
+
+std::optional<std::int64_t> find(const Target& target, std::string_view type, std::string_view field) {
+  for (const Row& row : rows)
+    if (row.supplement.type == type && row.supplement.field == field && applies(row, target))
+      return row.supplement.value;
+  return std::nullopt;
+}
+
+bool described(const Target& target, const Supplement& supplement) {
+  const auto type = target.descriptor().types.find(supplement.type);
+  if (type == target.descriptor().types.end()) return false;
+  return supplement.field == "!" ? type->second.size.has_value()
+                                 : type->second.fields.contains(supplement.field);
+}
+
+} // namespace
+
+std::optional<std::int64_t> supplement_offset(const Target& target, std::string_view type,
+                                              std::string_view field) {
+  return find(target, type, field);
+}
+
+std::optional<std::uint64_t> supplement_size(const Target& target, std::string_view type) {
+  return find(target, type, "!");
+}
+
+std::vector<Supplement> supplements_in_use(const Target& target) {
+  std::vector<Supplement> in_use;
+  for (const Row& row : rows)
+    if (applies(row, target) && !described(target, row.supplement)) in_use.push_back(row.supplement);
+  return in_use;
+}
+
+} // namespace clr
