@@ -14,6 +14,9 @@ struct Row {
 
 constexpr std::string_view codeman = "src/coreclr/vm/codeman.h, measured on 10.0.12";
 constexpr std::string_view codeversion = "src/coreclr/vm/codeversion.h, measured on 10.0.12";
+constexpr std::string_view callcounting = "src/coreclr/vm/callcounting.h, inc/shash.h, measured on 10.0.12";
+constexpr std::string_view loaderallocator = "src/coreclr/vm/loaderallocator.hpp, measured on 10.0.12";
+constexpr std::string_view ceeload = "src/coreclr/vm/ceeload.h, measured on 10.0.12";
 constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
 constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
 constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured on 10.0.0 arm64";
@@ -31,6 +34,17 @@ constexpr std::array rows{
     Row{For::both, {"EEJitManager", "AllCodeHeaps", 16, codeman}},
     Row{For::both, {"NativeCodeVersionNode", "OptimizationTier", 36, codeversion}},
     Row{For::both, {"NativeCodeVersionNode", "PatchpointInfo", 40, codeversion}},
+    Row{For::x64, {"LoaderAllocator", "CallCountingManager", 1992, loaderallocator}},
+    Row{For::both, {"CallCountingManager", "InfoByCodeVersion", 0, callcounting}},
+    Row{For::both, {"CallCountingInfo", "StorageKind", 0, callcounting}},
+    Row{For::both, {"CallCountingInfo", "MethodDesc", 8, callcounting}},
+    Row{For::both, {"CallCountingInfo", "Stage", 26, callcounting}},
+    Row{For::both, {"SHash", "Table", 0, callcounting}},
+    Row{For::both, {"SHash", "TableSize", 8, callcounting}},
+    Row{For::both, {"SHash", "TableCount", 12, callcounting}},
+    Row{For::both, {"SHash", "TableOccupied", 16, callcounting}},
+    Row{For::both, {"SHash", "TableMax", 20, callcounting}},
+    Row{For::both, {"Module", "SimpleName", 192, ceeload}},
     Row{For::both, {"InlinedCallFrame", "Datum", 16, frames}},
     Row{For::both, {"FramedMethodFrame", "MethodDesc", 24, frames}},
     Row{For::both, {"ManagedThread", "_name", 24, managed_thread}},

@@ -58,10 +58,12 @@ Module read_module(const Target& target, Address address) {
   module.r2r_info = optional_pointer(target, module.address, "Module", "ReadyToRunInfo").value_or(0);
   module.path = utf16_field(target, module.address, "Path");
   module.file_name = utf16_field(target, module.address, "FileName");
-  module.simple_name = name_or_empty([&]() -> std::string {
-    const Address text = optional_pointer(target, module.address, "Module", "SimpleName").value_or(0);
-    return text == 0 ? std::string{} : target.read_utf8(text);
-  });
+  // The supplement for it is measured on the release whose descriptor brought FileName.
+  if (target.find_offset("Module", "FileName"))
+    module.simple_name = name_or_empty([&]() -> std::string {
+      const Address text = optional_pointer(target, module.address, "Module", "SimpleName").value_or(0);
+      return text == 0 ? std::string{} : target.read_utf8(text);
+    });
   if (module.file_name.empty()) module.file_name = file_name_of(module.path);
   return module;
 }

@@ -1,0 +1,71 @@
+#include "core/types/method.h"
+
+namespace clr {
+
+std::string_view to_string(MethodKind kind) {
+  switch (kind) {
+  case MethodKind::il:
+    return "il";
+  case MethodKind::fcall:
+    return "fcall";
+  case MethodKind::pinvoke:
+    return "pinvoke";
+  case MethodKind::eeimpl:
+    return "delegate";
+  case MethodKind::array:
+    return "array";
+  case MethodKind::instantiated:
+    return "instantiated";
+  case MethodKind::com_interop:
+    return "com_interop";
+  case MethodKind::dynamic:
+    return "dynamic";
+  case MethodKind::il_stub:
+    return "il_stub";
+  case MethodKind::async_thunk:
+    return "async_thunk";
+  case MethodKind::unknown:
+    return "unknown";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(NameSource source) {
+  switch (source) {
+  case NameSource::memory:
+    return "memory";
+  case NameSource::assembly:
+    return "assembly";
+  case NameSource::symbols:
+    return "symbols";
+  case NameSource::token:
+    return "token";
+  }
+  return "token";
+}
+
+std::optional<std::string_view> to_string(Tier tier) {
+  switch (tier) {
+  case Tier::unknown:
+    return std::nullopt;
+  case Tier::tier0:
+    return "tier0";
+  case Tier::tier1:
+    return "tier1";
+  case Tier::osr:
+    return "osr";
+  case Tier::optimized:
+    return "optimized";
+  case Tier::minopts:
+    return "minopts";
+  case Tier::instrumented:
+    return "instrumented";
+  case Tier::instrumented_optimized:
+    return "instrumented_optimized";
+  case Tier::r2r:
+    return "r2r";
+  }
+  return std::nullopt;
+}
+
+} // namespace clr
