@@ -1,0 +1,80 @@
+// A bounded run of bytes of metadata or of a PE image, in target memory or in a file. Where the memory can
+// lend its bytes (a mapped core or file) nothing is copied; else each access is one read through the reader,
+// which is expected to cache pages. ECMA-335 and PE are little-endian on every target.
+#pragma once
+
+#include "core/memory/memory_reader.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+class ByteRange {
+public:
+  ByteRange() = default;
+  // The bytes [begin, begin + size) behind `memory`, which must outlive the range. Asks memory.view() once;
+  // reads nothing.
+  ByteRange(MemoryReader& memory, Address begin, std::uint64_t size);
+
+  Address begin() const { return begin_; }
+  std::uint64_t size() const { return size_; }
+
+  // All accessors throw Error{corrupt} when the bytes lie outside the range, and Error{memory_missing} when
+  // the memory lacks them. Cost: no read when the bytes are lent, else one.
+  std::uint8_t u8(std::uint64_t at) const { return integer<std::uint8_t>(at); }
+  std::uint16_t u16(std::uint64_t at) const { return integer<std::uint16_t>(at); }
+  std::uint32_t u32(std::uint64_t at) const { return integer<std::uint32_t>(at); }
+  std::uint64_t u64(std::uint64_t at) const { return integer<std::uint64_t>(at); }
+  void read(std::uint64_t at, std::span<std::byte> out) const;
+
+  // The part [at, at + size).
+  ByteRange slice(std::uint64_t at, std::uint64_t size) const;
+  // From `at` to the end.
+  ByteRange from(std::uint64_t at) const;
+
+  // The bytes up to a NUL before the end of the range. Throws Error{corrupt} when there is none within
+  // `limit` bytes.
+  std::string c_string(std::uint64_t at, std::size_t limit) const;
+  std::vector<std::byte> bytes(std::uint64_t at, std::size_t size) const;
+
+  // The whole range without a copy; empty when the memory does not lend it.
+  std::span<const std::byte> lent() const { return lent_; }
+
+private:
+  void check(std::uint64_t at, std::uint64_t count) const {
+    if (at > size_ || count > size_ - at) throw_outside(at, count);
+  }
+  [[noreturn]] void throw_outside(std::uint64_t at, std::uint64_t count) const;
+
+  template<typename T>
+  T integer(std::uint64_t at) const {
+    check(at, sizeof(T));
+    if (!lent_.empty()) return load<T>(lent_.subspan(static_cast<std::size_t>(at)), ByteOrder::little);
+    std::byte raw[sizeof(T)];
+    memory_->read(begin_ + at, raw);
+    return load<T>(raw, ByteOrder::little);
+  }
+
+  MemoryReader* memory_ = nullptr;
+  Address begin_ = 0;
+  std::uint64_t size_ = 0;
+  std::span<const std::byte> lent_;
+};
+
+// Bytes of the host (a file's content, a test's) as memory that starts at `base`. Lends them all.
+class HostMemory final : public MemoryReader {
+public:
+  // The bytes must outlive the reader.
+  explicit HostMemory(std::span<const std::byte> bytes, Address base = 0) : bytes_(bytes), base_(base) {}
+
+  std::size_t read_some(Address address, std::span<std::byte> out) override;
+  std::span<const std::byte> view(Address address, std::size_t size) override;
+
+private:
+  std::span<const std::byte> bytes_;
+  Address base_;
+};
+
+} // namespace clr

@@ -1,0 +1,156 @@
+// ECMA-335 metadata: root, streams, heaps, table rows. Rows are decoded when asked for; nothing is indexed
+// ahead. Source: ECMA-335 II.22 and II.24.
+#pragma once
+
+#include "core/metadata/byte_range.h"
+#include "core/metadata/tables.h"
+
+#include <optional>
+#include <string>
+
+namespace clr {
+
+using Guid = std::array<std::byte, 16>;
+// "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".
+std::string to_string(const Guid& guid);
+
+// A blob of the #Blob heap, without its length.
+using Blob = ByteRange;
+
+// Rows, for what names and lines need. Tokens where the column is a table index; 0 for a nil index. Name and
+// signature columns hold heap indexes: Metadata::string and Metadata::blob read them when they are wanted.
+struct TypeRefRow {
+  std::uint32_t resolution_scope = 0; // token of Module, ModuleRef, AssemblyRef or TypeRef
+  std::uint32_t name = 0, name_space = 0;
+};
+struct TypeDefRow {
+  std::uint32_t flags = 0;
+  std::uint32_t name = 0, name_space = 0;
+  std::uint32_t extends = 0;
+  std::uint32_t field_list = 0, method_list = 0; // rids; of the *Ptr table where one exists
+  bool nested() const { return (flags & 7) >= 2; }
+};
+struct MethodDefRow {
+  std::uint32_t rva = 0;
+  std::uint16_t impl_flags = 0, flags = 0;
+  std::uint32_t name = 0, signature = 0;
+  std::uint32_t param_list = 0;
+};
+struct ParamRow {
+  std::uint16_t flags = 0, sequence = 0; // 0 the return value, 1 the first parameter
+  std::uint32_t name = 0;
+};
+struct MemberRefRow {
+  std::uint32_t parent = 0; // token
+  std::uint32_t name = 0, signature = 0;
+};
+struct GenericParamRow {
+  std::uint16_t number = 0, flags = 0;
+  std::uint32_t owner = 0; // token
+  std::uint32_t name = 0;
+};
+struct AssemblyRow {
+  std::uint16_t major = 0, minor = 0, build = 0, revision = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t name = 0;
+};
+struct AssemblyRefRow {
+  std::uint16_t major = 0, minor = 0, build = 0, revision = 0;
+  std::uint32_t name = 0;
+};
+struct MethodSpecRow {
+  std::uint32_t method = 0; // token
+  std::uint32_t instantiation = 0;
+};
+struct ExportedTypeRow {
+  std::uint32_t flags = 0;
+  std::uint32_t type_def_id = 0;
+  std::uint32_t name = 0, name_space = 0;
+  std::uint32_t implementation = 0; // token
+};
+
+class Metadata {
+public:
+  // `bytes` start at the root ("BSJB") and reach to the end of the metadata. Throws Error{corrupt} when root,
+  // streams or table sizes contradict themselves or the size, Error{memory_missing}. Cost: about 5 reads
+  // within the first page.
+  explicit Metadata(ByteRange bytes);
+
+  std::uint32_t rows(Table table) const { return rows_[static_cast<unsigned>(table)]; }
+  const std::string& version() const { return version_; } // "v4.0.30319", "PDB v1.0"
+  // Uncompressed stream "#-", as edited or emitted modules have.
+  bool uncompressed() const { return uncompressed_; }
+  // A stream by name; nothing when there is none.
+  std::optional<ByteRange> stream(std::string_view name) const;
+
+  // Raw access: column `column` of row `rid` (1-based) as stored. Throws Error{corrupt} for a row or column
+  // that does not exist. One read.
+  std::uint32_t cell(Table table, std::uint32_t rid, unsigned column) const;
+  // The bytes of a whole table, and of one row.
+  ByteRange table_bytes(Table table) const;
+
+  // Rows by rid, 1-based; Error{corrupt} for a rid outside the table. One read each.
+  std::uint32_t module_name() const; // string index
+  Guid mvid() const;                 // Module row 1; two reads
+  TypeRefRow type_ref(std::uint32_t rid) const;
+  TypeDefRow type_def(std::uint32_t rid) const;
+  MethodDefRow method_def(std::uint32_t rid) const;
+  ParamRow param(std::uint32_t rid) const;
+  MemberRefRow member_ref(std::uint32_t rid) const;
+  GenericParamRow generic_param(std::uint32_t rid) const;
+  AssemblyRow assembly() const; // row 1
+  AssemblyRefRow assembly_ref(std::uint32_t rid) const;
+  std::uint32_t module_ref_name(std::uint32_t rid) const;
+  std::uint32_t type_spec(std::uint32_t rid) const; // blob index of the signature
+  MethodSpecRow method_spec(std::uint32_t rid) const;
+  ExportedTypeRow exported_type(std::uint32_t rid) const;
+
+  // Heaps. Index 0 is the empty string, the empty blob, the nil GUID.
+  std::string string(std::uint32_t index) const; // at most max_string bytes
+  Blob blob(std::uint32_t index) const;
+  Guid guid(std::uint32_t index) const; // 1-based
+  // Content of a #US entry as UTF-16 code units.
+  std::u16string user_string(std::uint32_t offset) const;
+
+  // Navigation. Binary searches: about log2(rows) cells, on at most 4 pages for CoreLib.
+  // Rid of the TypeDef that owns a method; 0 when none does.
+  std::uint32_t owner_of_method(std::uint32_t method_rid) const;
+  // The methods of a type as rids [first, last); through MethodPtr where there is one (then use method_at).
+  std::pair<std::uint32_t, std::uint32_t> method_range(std::uint32_t type_rid) const;
+  std::uint32_t method_at(std::uint32_t list_index) const;
+  // Rid of the enclosing TypeDef; 0 when there is none.
+  std::uint32_t encloser_of(std::uint32_t type_rid) const;
+  // Parameters of a method as rids [first, last) of Param (through ParamPtr: use param_at).
+  std::pair<std::uint32_t, std::uint32_t> param_range(std::uint32_t method_rid) const;
+  std::uint32_t param_at(std::uint32_t list_index) const;
+  // Generic parameters of a TypeDef or MethodDef token as rids [first, last), in order of their numbers.
+  std::pair<std::uint32_t, std::uint32_t> generic_params(std::uint32_t owner_token) const;
+  // Is `token` a row that exists?
+  bool valid(std::uint32_t token) const;
+
+  static constexpr unsigned max_streams = 32;
+  static constexpr std::size_t max_version = 256, max_stream_name = 32;
+  static constexpr std::size_t max_string = 4096;           // bytes of one name
+  static constexpr std::size_t max_blob = 64 * 1024 * 1024; // bytes of one blob
+  static constexpr std::uint32_t max_rows = 0x00ff'ffff;    // what a token can name
+
+private:
+  struct Row;
+  struct Stream {
+    std::string name;
+    ByteRange bytes;
+  };
+  void read_tables(const ByteRange& stream, bool all_wide);
+  Row row(Table table, std::uint32_t rid) const;
+
+  ByteRange bytes_;
+  std::string version_;
+  std::vector<Stream> streams_;
+  bool uncompressed_ = false;
+  ByteRange strings_, blobs_, guids_, user_strings_, tables_;
+  RowCounts rows_{};
+  TableLayouts layouts_{};
+  std::array<std::uint64_t, table_count> table_offset_{}; // within tables_
+};
+
+} // namespace clr

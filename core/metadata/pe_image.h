@@ -1,0 +1,87 @@
+// A PE image as bytes behind a MemoryReader: in target memory or a file on disk, laid out by RVA ("mapped")
+// or as the file's bytes ("flat"). On Unix the runtime keeps IL-only assemblies and everything in a single
+// file flat. Source: ECMA-335 II.25; dotnet/runtime src/coreclr/vm/peimagelayout.cpp. PE is little-endian on
+// every target.
+#pragma once
+
+#include "core/metadata/byte_range.h"
+
+#include <array>
+
+namespace clr {
+
+struct PeDirectory {
+  std::uint32_t rva = 0;
+  std::uint32_t size = 0; // bytes
+};
+
+// An entry of the debug directory.
+struct PeDebugEntry {
+  std::uint32_t time_stamp = 0;
+  std::uint16_t major = 0, minor = 0;
+  std::uint32_t type =
+      0; // 2 CodeView, 16 reproducible, 17 embedded portable PDB, 19 PDB checksum, 21 R2R perf map
+  PeDirectory data;
+  std::uint32_t file_offset = 0;
+};
+
+class PeImage {
+public:
+  // Reads headers and section table. Throws Error{memory_missing}, or Error{corrupt} when there is no managed
+  // PE image. The machine is not looked at: ReadyToRun images for Unix carry machines of their own (XOR with
+  // a number of the OS). `memory` must outlive the image. Cost: 4 reads, all within the first page and the
+  // page of the COR header.
+  PeImage(MemoryReader& memory, Address base, bool mapped);
+  // For when nobody knows the layout: tries mapped, then flat, and takes the one in which the metadata root
+  // has its magic. Throws what the flat layout throws.
+  static PeImage detect(MemoryReader& memory, Address base);
+
+  Address base() const { return base_; }
+  bool mapped() const { return mapped_; }
+  bool pe32_plus() const { return pe32_plus_; }
+  std::uint16_t machine() const { return machine_; } // as stored
+  std::uint64_t preferred_base() const { return preferred_base_; }
+  std::uint32_t size_of_image() const { return size_of_image_; }
+
+  // Address of the byte at `rva`; nothing when a flat image has no bytes there (or the RVA is outside).
+  std::optional<Address> address_of(std::uint32_t rva) const;
+  // The bytes of a directory, wholly inside one section. Throws Error{corrupt} when they are not.
+  ByteRange range_of(PeDirectory directory) const;
+  // From `rva` to the end of its section (or of the image).
+  ByteRange range_from(std::uint32_t rva) const;
+
+  // Data directory 0..15 of the optional header; empty when the image has fewer.
+  PeDirectory directory(unsigned index) const {
+    return index < directories_.size() ? directories_[index] : PeDirectory{};
+  }
+  PeDirectory cor_header() const { return directory(14); }
+  // The COR header's metadata (the BSJB root) and ManagedNativeHeader (READYTORUN_HEADER; empty for IL-only).
+  PeDirectory metadata() const { return metadata_; }
+  PeDirectory managed_native_header() const { return native_header_; }
+  // Entries of the debug directory; at most max_debug_entries. Cost: one read.
+  std::vector<PeDebugEntry> debug_entries() const;
+
+  MemoryReader& memory() const { return *memory_; }
+
+  static constexpr unsigned max_sections = 96; // the Windows loader's own limit
+  static constexpr unsigned max_debug_entries = 64;
+
+private:
+  struct Section {
+    std::uint32_t rva, virtual_size, raw_size, raw_offset;
+  };
+  const Section* section_of(std::uint32_t rva) const;
+
+  MemoryReader* memory_;
+  Address base_;
+  bool mapped_;
+  bool pe32_plus_ = false;
+  std::uint16_t machine_ = 0;
+  std::uint64_t preferred_base_ = 0;
+  std::uint32_t size_of_image_ = 0, size_of_headers_ = 0;
+  std::array<PeDirectory, 16> directories_{};
+  std::vector<Section> sections_;
+  PeDirectory metadata_, native_header_;
+};
+
+} // namespace clr

@@ -1,0 +1,155 @@
+// The convention of names: one value that says everything a method's name can say, and the forms that are
+// made of it. Pure: no reads. Sources of the forms: dotnet/runtime src/coreclr/vm/typestring.cpp,
+// src/coreclr/vm/sigformat.cpp and their readers in src/native/managed/cdac/*.Legacy (TypeNameBuilder.cs,
+// SigFormat.cs) for SOS; src/coreclr/inc/formattype.cpp for the IL spelling of method events and perf maps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+struct TypeName;
+// Types are immutable and shared: a cache may hand the same definition to thousands of names.
+using TypeNamePtr = std::shared_ptr<const TypeName>;
+
+enum class TypeShape : std::uint8_t {
+  unknown,          // prints as "?" (SOS: "**UNKNOWN TYPE**")
+  primitive,        // element_type
+  definition,       // name_space, chain, assembly, scope, value_type, parameter_names
+  instance,         // element = the definition, arguments = of the whole chain, outermost first
+  szarray,          // element[]
+  array,            // element[,]; rank, sizes, lower_bounds
+  pointer,          // element*
+  byref,            // element&
+  function_pointer, // element = return type, arguments = parameters, header
+  variable,         // a type parameter of the class (or, method_variable, of the method): index, name;
+                    // element = the argument that stands for it, null when not known
+  modified,         // element with the modifier arguments[0]; required = modreq
+  pinned,           // element
+  native_valuetype, // the marshalled view of the struct `element`
+};
+
+// ELEMENT_TYPE_* of the primitives, ECMA-335 II.23.1.16.
+enum class ElementType : std::uint8_t {
+  end = 0x00,
+  void_ = 0x01,
+  boolean = 0x02,
+  char_ = 0x03,
+  i1 = 0x04,
+  u1 = 0x05,
+  i2 = 0x06,
+  u2 = 0x07,
+  i4 = 0x08,
+  u4 = 0x09,
+  i8 = 0x0a,
+  u8 = 0x0b,
+  r4 = 0x0c,
+  r8 = 0x0d,
+  string = 0x0e,
+  typed_reference = 0x16,
+  native_int = 0x18,
+  native_uint = 0x19,
+  object = 0x1c,
+};
+
+struct TypeName {
+  TypeShape shape = TypeShape::unknown;
+  ElementType element_type = ElementType::end;
+
+  std::string name_space;         // of the outermost type: "System.Collections.Generic"
+  std::vector<std::string> chain; // names as in metadata, outermost first: "List`1", "Enumerator"
+  std::string assembly;           // simple name of the defining assembly, when known
+  std::string
+      scope; // simple name of the AssemblyRef through which a signature names the type; "" for its own
+  std::optional<bool> value_type;
+  std::vector<std::string> parameter_names; // of the whole chain; only needed to print an open definition
+
+  TypeNamePtr element;
+  std::vector<TypeNamePtr> arguments;
+
+  std::uint32_t rank = 0;
+  std::vector<std::uint32_t> sizes;
+  std::vector<std::int32_t> lower_bounds;
+
+  std::uint8_t header = 0; // of a function pointer's signature: calling convention in the low 4 bits
+
+  std::uint32_t index = 0;
+  bool method_variable = false;
+  std::string name; // of a variable: "TKey"; empty when not known
+
+  bool required = false;
+  // The type came as a raw TypeHandle inside a signature of the runtime's own making (ELEMENT_TYPE_INTERNAL);
+  // SOS prints such types by rules of their own. `handle` is that TypeHandle.
+  bool internal = false;
+  std::uint64_t handle = 0;
+};
+
+// Shared nodes for the primitives; never null. `element_type` outside the enumeration: shape unknown.
+TypeNamePtr primitive_type(ElementType element_type);
+TypeNamePtr unknown_type();
+TypeNamePtr make_type(TypeName type);
+// The definition `name_space`.`chain` instantiated over `arguments`; the definition itself when there are
+// none.
+TypeNamePtr instantiate(TypeNamePtr definition, std::vector<TypeNamePtr> arguments);
+TypeNamePtr szarray_of(TypeNamePtr element);
+
+// What stands in front of the method's name when it has no declaring type in metadata.
+enum class MethodContainer : std::uint8_t { type, dynamic_class, il_stub_class };
+
+// Everything about a method that its name can show.
+struct QualifiedMethodName {
+  MethodContainer container = MethodContainer::type;
+  TypeNamePtr declaring_type; // definition (open or not generic), instance or array; null when not known
+  std::string method;         // as in metadata: "Run", ".ctor", "Ns.IFace.Run"; for arrays "Get"...
+  std::vector<TypeNamePtr> method_arguments;       // empty: not generic, or the definition
+  std::vector<std::string> method_parameter_names; // of an open generic method definition: "T", "TKey"
+  std::string module;                              // assembly simple name, for the perf-map form
+
+  bool signature_known = false;      // the members below mean something
+  std::uint8_t signature_header = 0; // 0x20 instance, 0x40 explicit this, 0x10 generic, low 4 bits convention
+  TypeNamePtr return_type;
+  std::vector<TypeNamePtr> parameters;   // without `this`
+  std::optional<std::uint32_t> sentinel; // a vararg call site's "..." stands before this parameter
+};
+
+// (a) "Ns.Outer.Inner<int>.Run<string>(int, string[])". Constructors keep ".ctor" and ".cctor":
+// "Ns.Type..ctor(int)". The parameter list is "(???)" when the signature is not known.
+std::string format_full_name(const QualifiedMethodName& name);
+// (b) As SOS, dotnet-dump and ClrMD print it:
+// "Ns.Outer`1+Inner[[System.Int32, System.Private.CoreLib]].Run(Int32, System.String[])". No parameter list
+// when the signature is not known.
+std::string format_sos_name(const QualifiedMethodName& name);
+// (c) As made of the three fields of a method load event: ".ctor" becomes the type with its parameters,
+// parameters in IL spelling, "(???)" when the signature is not known.
+std::string format_event_name(const QualifiedMethodName& name);
+// (d) "Ns.Outer`1+Inner.Run": no generic arguments, no parameters.
+std::string format_short_name(const QualifiedMethodName& name);
+// (e) As the runtime's perf map writes it, without the tier: "instance void [app] Ns.Type::Run(string[])".
+// The spelling of handles in dynamic methods ("/* MT: 0x... */") is part of it.
+std::string format_perf_map_name(const QualifiedMethodName& name);
+
+// The fields of a method load event.
+struct EventFields {
+  std::string type_name; // "Ns.Outer`1+Inner[System.Int32]"
+  std::string method_name;
+  std::string signature; // "instance void  (int32)": two spaces before the parenthesis; "" when not known
+};
+EventFields event_fields(const QualifiedMethodName& name);
+
+// A type on its own: the full C#-like form "Ns.Outer.Inner<int>[]", and the SOS form.
+std::string format_type(const TypeName& type);
+std::string format_sos_type(const TypeName& type);
+
+// "app.dll!0x06000123": what a method is called when nothing names it.
+std::string format_token_name(std::string_view module, std::uint32_t token);
+
+// Limits against hostile trees: deeper types print as "...", longer names are cut and end with "...".
+constexpr unsigned max_type_name_depth = 64;
+constexpr std::size_t max_name_length = 16'384;
+
+} // namespace clr

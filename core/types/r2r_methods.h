@@ -1,0 +1,150 @@
+// The methods of a ReadyToRun image by its own tables: every method that has code, whether it ever ran or
+// not, named from metadata alone. Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md;
+// src/coreclr/vm/readytoruninfo.cpp, nativeformatreader.h.
+#pragma once
+
+#include "core/metadata/metadata.h"
+#include "core/types/metadata_names.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// Types of sections of a READYTORUN_HEADER.
+enum class R2RSection : std::uint32_t {
+  compiler_identifier = 100,
+  import_sections = 101,
+  runtime_functions = 102,
+  method_def_entry_points = 103,
+  exception_info = 104,
+  debug_info = 105,
+  delay_load_method_call_thunks = 106,
+  available_types = 108,
+  instance_entry_points = 109,
+  inlining_info = 110,
+  profile_data_info = 111,
+  manifest_metadata = 112,
+  attribute_presence = 113,
+  inlining_info2 = 114,
+  component_assemblies = 115,
+  owner_composite_executable = 116,
+  hot_cold_map = 120,
+  method_is_generic_map = 121,
+  enclosing_type_map = 122,
+};
+
+// A READYTORUN_HEADER, or the READYTORUN_CORE_HEADER of a component of a composite image.
+struct R2RHeader {
+  std::uint16_t major = 0, minor = 0; // 0 for a component's core header
+  std::uint32_t flags = 0;
+  struct Section {
+    R2RSection type;
+    std::uint32_t rva = 0, size = 0;
+  };
+  std::vector<Section> sections;
+
+  static constexpr std::uint32_t magic = 0x0052'5452; // "RTR"
+  static constexpr std::uint32_t max_sections = 256;
+  static constexpr std::uint32_t composite = 0x2, component = 0x20, unrelated_code = 0x80;
+
+  std::optional<Section> find(R2RSection type) const;
+};
+
+// An image as this reader needs it: bytes by RVA. The laid-out image in target memory, or a file.
+class R2RImageBytes {
+public:
+  virtual ~R2RImageBytes() = default;
+  // The bytes [rva, rva + size). Throws Error when there are none.
+  virtual ByteRange range(std::uint32_t rva, std::uint32_t size) = 0;
+};
+// Of an image mapped at `base`: base + rva.
+class MappedR2RImage final : public R2RImageBytes {
+public:
+  // `memory` must outlive this.
+  MappedR2RImage(MemoryReader& memory, Address base) : memory_(memory), base_(base) {}
+  ByteRange range(std::uint32_t rva, std::uint32_t size) override { return {memory_, base_ + rva, size}; }
+
+private:
+  MemoryReader& memory_;
+  Address base_;
+};
+
+// Reads the header at `rva`. Throws Error{corrupt} for another magic or too many sections. Cost: 2 reads.
+R2RHeader read_r2r_header(R2RImageBytes& image, std::uint32_t rva);
+
+// The assembly names that a module index of an image's signatures means.
+struct R2RComponent {
+  std::string simple_name;        // from the component's Assembly row; empty when not known
+  std::uint32_t metadata_rva = 0; // 0: the metadata lies in another file (components of composites)
+  R2RHeader header;
+};
+
+// Finds metadata by assembly simple name, for instance entries that refer to other modules.
+class AssemblyMetadata {
+public:
+  virtual ~AssemblyMetadata() = default;
+  // Names of the assembly's manifest module; null when it is not to be had.
+  virtual MetadataNames* by_simple_name(const std::string& simple_name) = 0;
+};
+
+// One method with code in the image.
+struct R2REntry {
+  std::uint32_t function_index = 0; // first RUNTIME_FUNCTION of the method
+  std::uint32_t component = 0;      // index of the component whose metadata `rid` means; 0 unless composite
+  std::uint32_t rid = 0;            // of the MethodDef; 0 for an instance entry
+  std::uint32_t instance_rva = 0;   // of the instance entry's signature; 0 for MethodDef entries
+};
+
+class R2RMethods {
+public:
+  // `image` and `assemblies` must outlive this; `assemblies` may be null (types of other modules are then
+  // unknown). `header_rva` as in the COR header's ManagedNativeHeader (or the RTR_HEADER export of a
+  // composite image). `own`: names of the image's own metadata, null for a composite image. `pointer_size`
+  // and `byte_order` of the target. Cost: header, one read per component. Throws Error.
+  R2RMethods(R2RImageBytes& image, std::uint32_t header_rva, MetadataNames* own,
+             AssemblyMetadata* assemblies);
+  ~R2RMethods();
+
+  const R2RHeader& header() const { return header_; }
+  bool composite() const { return (header_.flags & R2RHeader::composite) != 0; }
+  // Assemblies of a composite image, in order of their index; else none.
+  const std::vector<R2RComponent>& components() const { return components_; }
+
+  // Every method with code, in order of function_index, each once. Read on first use and kept; damaged
+  // entries are skipped and counted. Cost: the two tables, about one read per entry where the memory does not
+  // lend its bytes.
+  const std::vector<R2REntry>& entries();
+  std::uint32_t damaged() const { return damaged_; }
+  // The entry that owns runtime function `index`: the last one that begins at or before it (funclets follow
+  // their method). Null when there is none. No reads once entries() is there.
+  const R2REntry* entry_of(std::uint32_t function_index);
+
+  // The method's name, from metadata alone. Throws Error when its metadata is not to be had.
+  QualifiedMethodName name(const R2REntry& entry);
+  // The MethodDef token of an entry and the simple name of the assembly it belongs to; token 0 when the
+  // method is named through a MemberRef that was not resolved.
+  struct Owner {
+    MetadataNames* names = nullptr;
+    std::uint32_t method_token = 0;
+  };
+  Owner owner(const R2REntry& entry);
+
+  static constexpr std::uint32_t max_functions = 16'000'000;
+  static constexpr std::uint32_t max_components = 4096;
+  static constexpr std::size_t max_entry_signature = 64 * 1024; // bytes
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  R2RHeader header_;
+  std::vector<R2RComponent> components_;
+  std::vector<R2REntry> entries_;
+  bool indexed_ = false;
+  std::uint32_t damaged_ = 0;
+};
+
+} // namespace clr
