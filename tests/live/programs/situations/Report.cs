@@ -1,0 +1,91 @@
+// The report: JSON lines, one for each reporting thread:
+//   {"situation", "thread": OS id, "managed_thread", "name", "ends": "parks"|"crashes",
+//    "frames": [{"method", "module", "token", "method_desc", "generic", "native_offset", "il_offset", "file", "line"}]}
+// Frames run from the caller of Here or Before outwards, as System.Diagnostics.StackTrace gives them.
+using System;
+using System.Diagnostics;
+using System.IO;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text.Json;
+using System.Threading;
+
+namespace Situations;
+
+public static class Report
+{
+    public static string Path, Situation;
+
+    /// Reports the caller's stack and parks: every frame of the report is then on the stack with the same return address.
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+    public static void Here()
+    {
+        Write("parks", new StackTrace(1, true));
+        Announce();
+        Thread.Sleep(Timeout.Infinite);
+    }
+
+    /// Reports the caller's stack and returns: the caller then crashes on the same line.
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
+    public static void Before()
+    {
+        Write("crashes", new StackTrace(1, true));
+        Announce();
+    }
+
+    public static void Announce()
+    {
+        Console.WriteLine($"READY {Environment.ProcessId}");
+        Console.Out.Flush();
+    }
+
+    private static void Write(string ends, StackTrace trace)
+    {
+        using var buffer = new MemoryStream();
+        using (var w = new Utf8JsonWriter(buffer))
+        {
+            w.WriteStartObject();
+            w.WriteString("situation", Situation);
+            w.WriteNumber("thread", Gettid());
+            w.WriteNumber("managed_thread", Environment.CurrentManagedThreadId);
+            w.WriteString("name", Thread.CurrentThread.Name);
+            w.WriteString("ends", ends);
+            w.WriteStartArray("frames");
+            foreach (StackFrame f in trace.GetFrames()) Write(w, f);
+            w.WriteEndArray();
+            w.WriteEndObject();
+        }
+        buffer.WriteByte((byte)'\n');
+        lock (Situation)
+        {
+            using var file = new FileStream(Path, FileMode.Append);
+            file.Write(buffer.GetBuffer(), 0, (int)buffer.Length);
+        }
+    }
+
+    private static void Write(Utf8JsonWriter w, StackFrame f)
+    {
+        MethodBase m = f.GetMethod();
+        w.WriteStartObject();
+        w.WriteString("method", m == null ? null : m.DeclaringType == null ? m.Name : m.DeclaringType.FullName + "." + m.Name);
+        try
+        {
+            w.WriteString("module", m?.Module.ScopeName);
+            w.WriteString("token", $"0x{m.MetadataToken:x}");
+            w.WriteBoolean("generic", m.IsGenericMethod || (m.DeclaringType?.IsGenericType ?? false));
+            w.WriteString("method_desc", $"0x{m.MethodHandle.Value:x}");
+        }
+        catch (Exception e) when (e is InvalidOperationException or NotSupportedException or NullReferenceException) { }   // dynamic methods have no token, no handle
+        w.WriteNumber("native_offset", f.GetNativeOffset());
+        w.WriteNumber("il_offset", f.GetILOffset());
+        if (f.GetFileName() != null)
+        {
+            w.WriteString("file", f.GetFileName());
+            w.WriteNumber("line", f.GetFileLineNumber());
+        }
+        w.WriteEndObject();
+    }
+
+    [DllImport("libc", EntryPoint = "gettid")] private static extern int Gettid();
+}
