@@ -197,8 +197,9 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
   default:
     return std::nullopt;
   }
-  registers.set_pc(strip_return_address(cpu, *registers.pc()));
-  if (*registers.pc() == 0) return std::nullopt;
+  const Address pc = strip_return_address(cpu, registers.pc().value_or(0));
+  if (pc == 0 || !registers.sp()) return std::nullopt;
+  registers.set_pc(pc);
   return result;
 }
 

@@ -24,13 +24,13 @@ constexpr std::uint64_t max_type_size = 1024 * 1024;
 // comma that nothing but white space and comments separates from a closing bracket.
 std::string without_trailing_commas(std::string_view text) {
   std::string out(text);
-  std::optional<std::size_t> comma;
+  std::size_t comma = std::string::npos;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const char c = out[i];
     if (c == '"') {
       for (++i; i < out.size() && out[i] != '"'; ++i)
         if (out[i] == '\\') ++i;
-      comma.reset();
+      comma = std::string::npos;
     } else if (c == '/' && i + 1 < out.size() && out[i + 1] == '/') {
       while (i < out.size() && out[i] != '\n') ++i;
     } else if (c == '/' && i + 1 < out.size() && out[i + 1] == '*') {
@@ -39,10 +39,10 @@ std::string without_trailing_commas(std::string_view text) {
     } else if (c == ',') {
       comma = i;
     } else if (c == '}' || c == ']') {
-      if (comma) out[*comma] = ' ';
-      comma.reset();
+      if (comma != std::string::npos) out[comma] = ' ';
+      comma = std::string::npos;
     } else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
-      comma.reset();
+      comma = std::string::npos;
     }
   }
   return out;
