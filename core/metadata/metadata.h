@@ -130,9 +130,11 @@ public:
 
   static constexpr unsigned max_streams = 32;
   static constexpr std::size_t max_version = 256, max_stream_name = 32;
-  static constexpr std::size_t max_string = 4096;           // bytes of one name
-  static constexpr std::size_t max_blob = 64 * 1024 * 1024; // bytes of one blob
-  static constexpr std::uint32_t max_rows = 0x00ff'ffff;    // what a token can name
+  static constexpr std::size_t max_string = 4096;                  // bytes of one name
+  static constexpr std::size_t max_user_string = 16 * 1024 * 1024; // bytes
+  static constexpr std::uint32_t max_rows = 0x00ff'ffff;           // what a token can name
+  static constexpr std::uint32_t max_pointer_rows =
+      1'000'000; // of tables that must be searched from the start
 
 private:
   struct Row;
@@ -141,7 +143,11 @@ private:
     ByteRange bytes;
   };
   void read_tables(const ByteRange& stream, bool all_wide);
+  void check_row(Table table, std::uint32_t rid) const;
   Row row(Table table, std::uint32_t rid) const;
+  std::pair<std::uint32_t, std::uint32_t> list_range(Table owner, std::uint32_t rid, unsigned column,
+                                                     Table list, Table pointers) const;
+  ByteRange heap_entry(const ByteRange& heap, std::uint32_t index) const;
 
   ByteRange bytes_;
   std::string version_;

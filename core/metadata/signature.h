@@ -19,6 +19,9 @@ public:
   explicit BlobBytes(const ByteRange& blob);
   std::span<const std::byte> span() const { return span_; }
 
+  static constexpr std::size_t max_size =
+      1024 * 1024; // bytes; the longest of the framework are a few hundred
+
 private:
   std::vector<std::byte> copy_;
   std::span<const std::byte> span_;

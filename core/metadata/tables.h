@@ -104,7 +104,7 @@ using TableLayouts = std::array<TableLayout, table_count>;
 TableLayouts layout_tables(const RowCounts& own, const RowCounts& referenced, HeapWidths heaps,
                            bool all_wide);
 
-// A coded index split into its table and row; {table, 0} when the tag names no table. `kind` of the column.
+// The kinds of coded indexes, ECMA-335 II.24.2.6.
 enum class CodedIndex : std::uint8_t {
   type_def_or_ref,
   resolution_scope,
@@ -121,7 +121,7 @@ enum class CodedIndex : std::uint8_t {
   type_or_method_def,
   has_custom_debug_information,
 };
-// The token that a coded index stands for; 0 when its tag names no table.
+// The token that a coded index stands for; 0 when its tag names no table or its row exceeds a token.
 std::uint32_t decode_coded_index(CodedIndex kind, std::uint32_t value);
 
 } // namespace clr

@@ -1,0 +1,102 @@
+// The part of Metadata that follows relations between rows.
+#include "core/metadata/metadata.h"
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+// Columns by position in their rows.
+constexpr unsigned method_list = 5, param_list = 5, nested_type = 0, enclosing_type = 1, generic_owner = 2;
+
+// First rid in [1, rows] for which `before` is false; rows + 1 when there is none. The table is sorted by it.
+template<typename Before>
+std::uint32_t partition_point(std::uint32_t rows, Before&& before) {
+  std::uint32_t low = 1, high = rows + 1;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (before(middle))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+} // namespace
+
+std::uint32_t Metadata::owner_of_method(std::uint32_t method_rid) const {
+  if (method_rid == 0 || method_rid > rows(Table::method_def)) return 0;
+  std::uint32_t index = method_rid;
+  if (const std::uint32_t pointers = rows(Table::method_ptr); pointers != 0) {
+    if (pointers > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of MethodPtr");
+    index = 1;
+    while (index <= pointers && cell(Table::method_ptr, index, 0) != method_rid) ++index;
+    if (index > pointers) return 0;
+  }
+  // The last type whose list begins at or before the method: empty types share their begin with the next one.
+  return partition_point(
+             rows(Table::type_def),
+             [&](std::uint32_t rid) { return cell(Table::type_def, rid, method_list) <= index; }) -
+         1;
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::list_range(Table owner, std::uint32_t rid, unsigned column,
+                                                             Table list, Table pointers) const {
+  const std::uint32_t count = rows(pointers) != 0 ? rows(pointers) : rows(list);
+  const std::uint32_t first = cell(owner, rid, column);
+  const std::uint32_t last = rid < rows(owner) ? cell(owner, rid + 1, column) : count + 1;
+  // A list that begins at 0 or past the end is how some writers say "none".
+  if (first == 0 || first > count) return {1, 1};
+  if (last < first || last > count + 1) throw_corrupt(bytes_.begin(), "metadata list runs backwards");
+  return {first, last};
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::method_range(std::uint32_t type_rid) const {
+  return list_range(Table::type_def, type_rid, method_list, Table::method_def, Table::method_ptr);
+}
+
+std::uint32_t Metadata::method_at(std::uint32_t list_index) const {
+  return rows(Table::method_ptr) != 0 ? cell(Table::method_ptr, list_index, 0) : list_index;
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::param_range(std::uint32_t method_rid) const {
+  return list_range(Table::method_def, method_rid, param_list, Table::param, Table::param_ptr);
+}
+
+std::uint32_t Metadata::param_at(std::uint32_t list_index) const {
+  return rows(Table::param_ptr) != 0 ? cell(Table::param_ptr, list_index, 0) : list_index;
+}
+
+std::uint32_t Metadata::encloser_of(std::uint32_t type_rid) const {
+  const std::uint32_t count = rows(Table::nested_class);
+  std::uint32_t found = 0;
+  if (uncompressed_) { // edited modules append rows out of order
+    if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of NestedClass");
+    for (found = 1; found <= count && cell(Table::nested_class, found, nested_type) != type_rid;) ++found;
+  } else {
+    found = partition_point(
+        count, [&](std::uint32_t rid) { return cell(Table::nested_class, rid, nested_type) < type_rid; });
+  }
+  if (found > count || cell(Table::nested_class, found, nested_type) != type_rid) return 0;
+  return cell(Table::nested_class, found, enclosing_type);
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t owner_token) const {
+  const std::uint32_t count = rows(Table::generic_param);
+  const std::uint32_t owner =
+      rid_of(owner_token) << 1 | (table_of(owner_token) == Table::method_def ? 1u : 0u);
+  const auto owner_at = [&](std::uint32_t rid) { return cell(Table::generic_param, rid, generic_owner); };
+  std::uint32_t first = 1;
+  if (uncompressed_) {
+    if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of GenericParam");
+    while (first <= count && owner_at(first) != owner) ++first;
+  } else {
+    first = partition_point(count, [&](std::uint32_t rid) { return owner_at(rid) < owner; });
+  }
+  std::uint32_t last = first;
+  while (last <= count && owner_at(last) == owner) ++last;
+  return {first, last};
+}
+
+} // namespace clr
