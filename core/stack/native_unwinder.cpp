@@ -1,0 +1,257 @@
+#include "core/stack/native_unwinder.h"
+
+#include "core/stack/cfi_module.h"
+#include "core/stack/signal_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace clr {
+namespace {
+
+// Rows are kept for a stop; a process with more distinct return addresses than this starts over.
+constexpr std::size_t max_rows = 100'000;
+constexpr unsigned pointer_size = 8;
+
+// ModRM.reg of the call forms of opcode FF.
+constexpr unsigned indirect_call = 2;
+
+// Length of `FF /2` with this ModRM byte and, where there is one, SIB byte; prefixes not counted.
+std::size_t indirect_call_length(unsigned modrm, unsigned sib) {
+  const unsigned mode = modrm >> 6, base = modrm & 7;
+  if (mode == 3) return 2;
+  const bool has_sib = base == 4;
+  std::size_t length = 2 + (has_sib ? 1u : 0u);
+  if (mode == 1) length += 1;
+  if (mode == 2) length += 4;
+  if (mode == 0 && (base == 5 || (has_sib && (sib & 7) == 5))) length += 4;
+  return length;
+}
+
+// `bytes` end where the call must end.
+bool ends_in_x64_call(std::span<const std::byte> bytes) {
+  const auto at = [&](std::size_t back) { return std::to_integer<unsigned>(bytes[bytes.size() - back]); };
+  if (bytes.size() >= 5 && at(5) == 0xE8) return true;
+  for (std::size_t length = 2; length <= 7 && length <= bytes.size(); ++length) {
+    if (at(length) != 0xFF) continue;
+    const unsigned modrm = at(length - 1), sib = length > 2 ? at(length - 2) : 0;
+    if ((modrm >> 3 & 7) == indirect_call && indirect_call_length(modrm, sib) == length) return true;
+  }
+  return false;
+}
+
+bool is_arm64_call(std::uint32_t instruction) {
+  return (instruction & 0xFC00'0000) == 0x9400'0000 || // bl
+         (instruction & 0xFEFF'F000) == 0xD63F'0000;   // blr and its authenticating forms
+}
+
+// The frame is the pair {caller's frame pointer, return address} at the frame pointer. x64 and arm64 alike.
+FrameLayout frame_pointer_layout(Cpu cpu) {
+  const RegisterRoles roles = register_roles(cpu);
+  FrameLayout layout;
+  layout.cfa = {roles.fp, 2 * pointer_size};
+  layout.save(roles.fp, {roles.fp, 0});
+  layout.save(roles.return_address, {roles.fp, pointer_size});
+  return layout;
+}
+
+bool interrupts(const CfiRow& row) {
+  return std::visit([](const auto& rules) { return rules.interrupted; }, row);
+}
+
+FrameLayout frameless_layout(Cpu cpu) {
+  const RegisterRoles roles = register_roles(cpu);
+  FrameLayout layout;
+  layout.cfa = {roles.sp, 0};
+  if (cpu == Cpu::x64) {
+    layout.cfa.offset = pointer_size;
+    layout.save(roles.pc, {roles.sp, 0});
+  }
+  return layout;
+}
+
+} // namespace
+
+struct NativeUnwinder::Impl {
+  struct Module {
+    LoadedModule loaded;
+    std::unique_ptr<CfiModule> cfi; // opened on first use
+
+    CfiModule& open(MemoryReader& memory, const Platform& platform) {
+      if (!cfi) cfi = std::make_unique<CfiModule>(memory, platform, loaded.base);
+      return *cfi;
+    }
+  };
+
+  MemoryReader* memory;
+  Platform platform;
+  std::vector<LoadedModule> public_modules; // sorted by base, as `modules`
+  std::vector<Module> modules;
+  std::unordered_map<Address, std::optional<CfiRow>> rows; // by the address looked up
+
+  Module* module_at(Address address) {
+    auto it = std::ranges::upper_bound(modules, address, {}, [](const Module& m) { return m.loaded.base; });
+    while (it != modules.begin()) {
+      Module& module = *--it;
+      const std::uint64_t size = module.loaded.size;
+      const bool inside =
+          size != 0 ? address - module.loaded.base < size : address < module.open(*memory, platform).end();
+      if (inside) return &module;
+    }
+    return nullptr;
+  }
+
+  // The row for the instruction at `lookup`; null when there is none, with the reason in `why`.
+  const CfiRow* row_at(Address lookup, std::string& why) {
+    if (const auto it = rows.find(lookup); it != rows.end() && it->second) return &*it->second;
+    Module* module = module_at(lookup);
+    if (module == nullptr) {
+      why = fmt::format("{:#x} is in no module", lookup);
+      return nullptr;
+    }
+    const CfiModule& cfi = module->open(*memory, platform);
+    std::optional<CfiRow> row;
+    try {
+      row = cfi.row(lookup);
+      if (!row)
+        why = cfi.problem().empty() ? fmt::format("no call frame information for {:#x}", lookup)
+                                    : cfi.problem();
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    if (!row) return nullptr;
+    if (rows.size() >= max_rows) rows.clear();
+    return &*(rows.insert_or_assign(lookup, std::move(row)).first->second);
+  }
+};
+
+NativeUnwinder::NativeUnwinder(MemoryReader& memory, Platform platform, std::vector<LoadedModule> modules)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->memory = &memory;
+  impl_->platform = platform;
+  std::ranges::sort(modules, {}, &LoadedModule::base);
+  impl_->public_modules = modules;
+  for (LoadedModule& module : modules) impl_->modules.push_back({std::move(module), nullptr});
+}
+
+NativeUnwinder::~NativeUnwinder() = default;
+
+const std::vector<LoadedModule>& NativeUnwinder::modules() const {
+  return impl_->public_modules;
+}
+
+const LoadedModule* NativeUnwinder::module_at(Address address) {
+  const Impl::Module* module = impl_->module_at(address);
+  return module == nullptr ? nullptr
+                           : &impl_->public_modules[static_cast<std::size_t>(module - impl_->modules.data())];
+}
+
+std::optional<FrameLayout> NativeUnwinder::layout(Address pc) {
+  std::string why;
+  const CfiRow* row = impl_->row_at(pc, why);
+  if (row == nullptr || !std::holds_alternative<FrameLayout>(*row)) return std::nullopt;
+  return std::get<FrameLayout>(*row);
+}
+
+std::optional<Unwound> NativeUnwinder::by_cfi(const RegisterContext& context, bool leaf) {
+  const auto pc = context.pc();
+  if (!pc || *pc == 0) return std::nullopt;
+  std::string why;
+  const CfiRow* row = impl_->row_at(leaf ? *pc : *pc - 1, why);
+  if (row == nullptr) return std::nullopt;
+  return apply_cfi_row(*impl_->memory, *row, context);
+}
+
+Unwound NativeUnwinder::frameless(const RegisterContext& context) {
+  return apply_layout(*impl_->memory, frameless_layout(context.cpu()), context, FoundBy::stub);
+}
+
+Unwound NativeUnwinder::by_frame_pointer(const RegisterContext& context) {
+  const RegisterRoles roles = register_roles(context.cpu());
+  const Address fp = context.get(roles.fp);
+  if (fp == 0) { // the ABIs' mark of the outermost frame
+    Unwound bottom;
+    bottom.found_by = FoundBy::frame_pointer;
+    bottom.outermost = true;
+    return bottom;
+  }
+  const auto sp = context.sp();
+  if (fp % pointer_size != 0 || (sp && fp < *sp))
+    throw_corrupt(fp, "the frame pointer does not lead to a caller: it points");
+  Unwound result =
+      apply_layout(*impl_->memory, frame_pointer_layout(context.cpu()), context, FoundBy::frame_pointer);
+  // What else the function saved is not known, so neither are the caller's registers.
+  for (unsigned reg = 0; reg < roles.count; ++reg)
+    if (reg != roles.pc && reg != roles.sp && reg != roles.fp) result.caller.forget(reg);
+  return result;
+}
+
+std::optional<bool> NativeUnwinder::follows_call(Address return_address) {
+  if (impl_->platform.cpu == Cpu::arm64) {
+    std::byte raw[4];
+    if (return_address < sizeof raw || impl_->memory->read_some(return_address - 4, raw) < sizeof raw)
+      return std::nullopt;
+    return is_arm64_call(load<std::uint32_t>(raw, ByteOrder::little));
+  }
+  std::byte raw[7];
+  if (return_address < sizeof raw) return std::nullopt;
+  if (impl_->memory->read_some(return_address - sizeof raw, raw) == sizeof raw) return ends_in_x64_call(raw);
+  // The longest form may begin on a page that is missing.
+  const std::span<std::byte> rest = std::span(raw).first(return_address % 8 == 0 ? 2 : return_address % 8);
+  if (rest.size() < 2 || impl_->memory->read_some(return_address - rest.size(), rest) < rest.size())
+    return std::nullopt;
+  return ends_in_x64_call(rest);
+}
+
+Unwound NativeUnwinder::unwind(const RegisterContext& context, bool leaf) {
+  const auto pc = context.pc();
+  if (!pc) throw Error(ErrorKind::memory_missing, "the program counter is not known");
+  if (!leaf && *pc == 0) {
+    Unwound bottom;
+    bottom.found_by = FoundBy::frame_pointer;
+    bottom.outermost = true;
+    return bottom;
+  }
+  std::string why;
+  const CfiRow* row = impl_->row_at(leaf ? *pc : *pc - 1, why);
+  // A trampoline's own information may be wanting: arm64's vDSO describes only a part of the registers.
+  if (row == nullptr || (context.cpu() == Cpu::arm64 && interrupts(*row)))
+    if (const auto layout = signal_frame_layout(*impl_->memory, context.cpu(), *pc))
+      return apply_layout(*impl_->memory, *layout, context, FoundBy::cfi);
+  if (row != nullptr) {
+    try {
+      return apply_cfi_row(*impl_->memory, *row, context);
+    } catch (const Error& error) {
+      // Without its stack memory a frame has no caller that could be believed. A register that an earlier
+      // frame left unknown is another matter: the frame pointer may still lead on.
+      if (error.address()) throw;
+      why = error.what();
+    }
+  }
+  const auto plausible = [&](const Unwound& step) {
+    if (step.outermost) return true;
+    const Address target = step.caller.pc().value_or(0);
+    return follows_call(target).value_or(impl_->module_at(target) != nullptr);
+  };
+  if (leaf && impl_->module_at(*pc) == nullptr) {
+    try {
+      const Unwound step = frameless(context);
+      if (plausible(step)) return step;
+    } catch (const Error&) {
+      // The frame pointer remains.
+    }
+  }
+  try {
+    const Unwound step = by_frame_pointer(context);
+    if (plausible(step)) return step;
+    why += fmt::format(", and the frame pointer leads to {:#x}, which is no return address",
+                       step.caller.pc().value_or(0));
+  } catch (const Error& error) {
+    why += fmt::format(", and {}", error.what());
+  }
+  throw Error(ErrorKind::corrupt, *pc, why);
+}
+
+} // namespace clr

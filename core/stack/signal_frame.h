@@ -1,0 +1,14 @@
+// Recognises the code to which a signal handler returns, and where the interrupted registers lie then.
+// Source: Linux arch/{x86,arm64} signal.c (struct rt_sigframe), uapi asm/sigcontext.h.
+#pragma once
+
+#include "core/stack/frame_layout.h"
+
+namespace clr {
+
+// The layout when the instructions at `pc` are `rt_sigreturn` system call trampolines of x64 or arm64 Linux;
+// they carry no call frame information in musl, in qemu's user mode and in old kernels. Cost: 1 read. Code
+// that cannot be read is no trampoline.
+std::optional<FrameLayout> signal_frame_layout(MemoryReader& memory, Cpu cpu, Address pc);
+
+} // namespace clr
