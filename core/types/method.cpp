@@ -68,4 +68,16 @@ std::optional<std::string_view> to_string(Tier tier) {
   return std::nullopt;
 }
 
+std::string Method::sos_name() const {
+  return qualified ? format_sos_name(*qualified) : full_name;
+}
+
+std::string Method::event_name() const {
+  return qualified ? format_event_name(*qualified) : full_name;
+}
+
+std::string Method::perf_map_name() const {
+  return qualified ? format_perf_map_name(*qualified) : full_name;
+}
+
 } // namespace clr

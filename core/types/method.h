@@ -2,11 +2,12 @@
 #pragma once
 
 #include "core/memory/platform.h"
+#include "core/types/name_format.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace clr {
 
@@ -41,12 +42,13 @@ enum class Tier : std::uint8_t {
 };
 std::optional<std::string_view> to_string(Tier tier); // nothing for unknown: JSON null
 
-// The conventions of names: see formatters in method_names.h.
+// What is known of a method. The two names that every list shows are made at once; the other conventions on
+// request, from the same value.
 struct Method {
-  std::string name;       // "Ns.Outer+Inner.Run": no generic arguments, no parameters
-  std::string full_name;  // "Ns.Outer.Inner<int>.Run<string>(int, string[])"
-  std::string sos_name;   // as SOS and ClrMD print it
-  std::string event_name; // the form of method events: ".ctor" becomes the type with its parameters; "(???)"
+  std::string name;      // "Ns.Outer`1+Inner.Run": no generic arguments, no parameters
+  std::string full_name; // "Ns.Outer<int>.Inner.Run<string>(int, string[])"
+  // Everything that the name can say; null when the name is only a token ("app.dll!0x06000123").
+  std::shared_ptr<const QualifiedMethodName> qualified;
   bool signature_known = false;
   std::string module;      // "app.dll"
   std::string module_path; // "/srv/app.dll"; empty when the runtime has none (single file)
@@ -54,8 +56,17 @@ struct Method {
   Address method_desc = 0; // 0: known only from a ReadyToRun image's tables
   Address method_table = 0;
   NameSource name_from = NameSource::token;
-  std::string degraded; // why the name is not better; empty when it is whole
+  std::string degraded; // why the name is not better or not certain; empty when it is whole
   MethodKind kind = MethodKind::unknown;
+  // Compiled without optimisation by its own wish (MethodImplOptions.NoOptimization).
+  bool no_optimization = false;
+
+  // As SOS, dotnet-dump and ClrMD print it; the token form when the method is not named.
+  std::string sos_name() const;
+  // As method events make it: ".ctor" becomes the type with its parameters; "(???)" for an unknown signature.
+  std::string event_name() const;
+  // As the runtime's perf map writes it, without the tier.
+  std::string perf_map_name() const;
 };
 
 } // namespace clr

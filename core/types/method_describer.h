@@ -1,0 +1,41 @@
+// One MethodDesc -> Method: where each kind of method has its name and signature, and what is left when a
+// part cannot be had. Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md.
+#pragma once
+
+#include "core/types/method_desc.h"
+#include "core/types/type_names.h"
+
+namespace clr {
+
+class MethodDescriber {
+public:
+  // Both must outlive this. No reads; layouts are resolved on first use.
+  MethodDescriber(const Target& target, TypeNames& types);
+
+  // A MethodDesc that was checked with its MethodTable and module. Throws Error{memory_missing} when either
+  // cannot be read and Error{corrupt} when it is no MethodDesc. Cost: 2 reads, and its type's once.
+  struct Checked {
+    MethodDesc desc;
+    const RuntimeType* type = nullptr;
+  };
+  Checked check(Address method_desc);
+
+  // Never throws for a bad name: it degrades to "app.dll!0x06000123" and says why.
+  Method describe(const Checked& method);
+
+  const MethodDescs& descs();
+
+private:
+  struct Draft;
+  void name_from_metadata(const Checked& method, Draft& draft);
+  void name_array_method(const Checked& method, Draft& draft);
+  void name_dynamic_method(const Checked& method, Draft& draft);
+  void add_method_arguments(const Checked& method, Draft& draft);
+  void add_stored_signature(const Checked& method, const StoredSignature& where, Draft& draft);
+
+  const Target* target_;
+  TypeNames* types_;
+  std::optional<MethodDescs> descs_;
+};
+
+} // namespace clr

@@ -1,0 +1,175 @@
+#include "core/types/method_names.h"
+
+#include "core/types/call_counting.h"
+#include "core/types/code_versions.h"
+#include "core/types/method_describer.h"
+#include "core/types/r2r_names.h"
+#include "core/types/type_names.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace clr {
+
+struct MethodNames::Impl {
+  Impl(const Target& of, ExecutionManager& manager, AssemblyFiles* files)
+      : target(of), code(manager), named_modules(of, files), types(of, named_modules), describer(of, types),
+        call_counting(of),
+        r2r(of, manager, named_modules, [this](const std::string& name) { return module_by_name(name); }) {}
+
+  struct Known {
+    MethodDesc desc;
+    Method method;
+  };
+  const Known& known(Address method_desc) {
+    method_desc = target.platform().wrap(method_desc);
+    auto& slot = methods[method_desc];
+    if (!slot) {
+      try {
+        const MethodDescriber::Checked checked = describer.check(method_desc);
+        slot = std::make_unique<Known>(Known{checked.desc, describer.describe(checked)});
+      } catch (...) {
+        methods.erase(method_desc);
+        throw;
+      }
+    }
+    return *slot;
+  }
+
+  // Modules of the app domain, then those that only range sections name.
+  std::vector<Address> module_addresses() {
+    std::vector<Address> addresses;
+    try {
+      addresses = modules_of_app_domain(target).modules;
+    } catch (const Error&) {
+      // No list, or a torn one: the range sections still name modules.
+    }
+    for (const RangeSection& section : code.sections())
+      if (section.r2r_module != 0 &&
+          std::find(addresses.begin(), addresses.end(), section.r2r_module) == addresses.end())
+        addresses.push_back(section.r2r_module);
+    return addresses;
+  }
+
+  NamedModule* module_by_name(const std::string& simple_name) {
+    if (!module_list) module_list = module_addresses();
+    for (const Address address : *module_list) {
+      try {
+        NamedModule& module = named_modules.at(address);
+        if (module.module.simple_name == simple_name || module.name == simple_name + ".dll") return &module;
+      } catch (const Error&) {
+        // A module that cannot be read has no name to match.
+      }
+    }
+    return nullptr;
+  }
+
+  CodeVersions& code_versions() {
+    if (!versions) versions.emplace(target);
+    return *versions;
+  }
+
+  const Target& target;
+  ExecutionManager& code;
+  NamedModules named_modules;
+  TypeNames types;
+  MethodDescriber describer;
+  CallCounting call_counting;
+  R2RNames r2r;
+  std::optional<CodeVersions> versions;
+  std::optional<std::vector<Address>> module_list;
+  std::unordered_map<Address, std::unique_ptr<Known>> methods;
+};
+
+MethodNames::MethodNames(const Target& target, ExecutionManager& code, AssemblyFiles* files)
+    : impl_(std::make_unique<Impl>(target, code, files)) {}
+
+MethodNames::~MethodNames() = default;
+
+const Method& MethodNames::describe(Address method_desc) {
+  return impl_->known(method_desc).method;
+}
+
+const MethodDesc& MethodNames::method_desc(Address method_desc) {
+  return impl_->known(method_desc).desc;
+}
+
+Tier MethodNames::tier(Address method_desc, Address start, CodeKind kind) {
+  if (kind == CodeKind::ready_to_run) return Tier::r2r;
+  if (kind != CodeKind::jitted) return Tier::unknown;
+  const Impl::Known& known = impl_->known(method_desc);
+  const MethodDesc& desc = known.desc;
+  CodeVersions& versions = impl_->code_versions();
+  if (const auto version = versions.find(desc.code_data, start)) return version->tier;
+  // The body is the method's default version: what the runtime would decide for it.
+  if (const auto stored = versions.stored_default_tier(desc.code_data)) return *stored;
+  if (desc.classification() == MethodClassification::dynamic) return Tier::optimized;
+  if (!desc.is_eligible_for_tiering()) {
+    if (known.method.no_optimization) return Tier::minopts;
+    const RuntimeType& type = impl_->types.type(desc.method_table);
+    if (!type.module) return Tier::unknown;
+    return type.module->module.jit_optimization_disabled() ? Tier::minopts : Tier::optimized;
+  }
+  // Eligible methods start at tier 0 unless the JIT switched to optimised code by itself.
+  const auto counted = impl_->call_counting.enabled(desc.address);
+  if (!counted) return Tier::unknown;
+  return *counted ? Tier::tier0 : Tier::optimized;
+}
+
+std::string MethodNames::type_name(Address method_table) {
+  const RuntimeType& type = impl_->types.type(method_table);
+  if (!type.name) throw Error(ErrorKind::memory_missing, method_table, type.fault);
+  return format_type(*type.name);
+}
+
+std::vector<ModuleDescription> MethodNames::modules() {
+  std::vector<ModuleDescription> result;
+  for (const Address address : impl_->module_addresses()) {
+    try {
+      NamedModule& named = impl_->named_modules.at(address);
+      ModuleDescription description{.module = address, .name = named.name, .path = named.module.path};
+      description.base = named.module.base;
+      description.r2r = named.module.r2r_info != 0;
+      try {
+        description.base = image_mapping(impl_->target, named.module).base;
+        if (description.r2r && impl_->target.find_offset("ReadyToRunInfo", "CompositeInfo"))
+          description.composite =
+              impl_->target.read_pointer(impl_->target.field_address(
+                  named.module.r2r_info, "ReadyToRunInfo", "CompositeInfo")) != named.module.r2r_info;
+      } catch (const Error&) {
+        // What the Module itself says stands.
+      }
+      try {
+        named.metadata.with([&](MetadataNames& names) {
+          description.method_count = names.metadata().rows(Table::method_def);
+          description.mvid = to_string(names.metadata().mvid());
+        });
+        description.metadata_from = named.metadata.source();
+        description.metadata_note = named.metadata.reservation();
+      } catch (const Error& fault) {
+        description.metadata_note = fault.what();
+      }
+      result.push_back(std::move(description));
+    } catch (const Error&) {
+      // A hole in the list.
+    }
+  }
+  return result;
+}
+
+void MethodNames::for_each_r2r_method(const RangeSection& section,
+                                      const std::function<bool(const R2RMethod&)>& visit) {
+  impl_->r2r.for_each(section, [&](std::uint32_t index, const Method& method) {
+    return visit(R2RMethod{.function_index = index, .method = method});
+  });
+}
+
+const Method* MethodNames::r2r_method(const RangeSection& section, std::uint32_t index) {
+  return impl_->r2r.method(section, index);
+}
+
+std::optional<bool> MethodNames::r2r_begins_method(const RangeSection& section, std::uint32_t index) {
+  return impl_->r2r.begins_method(section, index);
+}
+
+} // namespace clr

@@ -1,0 +1,79 @@
+// Where the metadata of a module is: in target memory, in the layout that it really has there, else in the
+// assembly on disk when that is provably the same. Source: dotnet/runtime
+// docs/design/datacontracts/EcmaMetadata.md.
+#pragma once
+
+#include "core/types/metadata_names.h"
+#include "core/types/method.h"
+#include "core/types/module.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// Bytes of an assembly on disk, for modules whose metadata is not in target memory. Returns nothing when the
+// file cannot be had; who asks checks its identity.
+class AssemblyFiles {
+public:
+  virtual ~AssemblyFiles() = default;
+  // `path` as the target names it (may be empty), `file_name` its last part.
+  virtual std::optional<std::vector<std::byte>> open(const std::string& path,
+                                                     const std::string& file_name) = 0;
+};
+
+class ModuleMetadata {
+public:
+  // No reads. `files` may be null; all must outlive this.
+  ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files);
+
+  // Calls `use` with the names of the metadata (MetadataNames&) and returns its result. When memory turns out
+  // to lack a page of it, once more with the assembly on disk; from then on that is used. Throws Error with
+  // the reason when there is no metadata. Cost: first call about 12 reads for headers and root.
+  template<typename Use>
+  auto with(Use use) {
+    try {
+      return use(current());
+    } catch (const Error& fault) {
+      if (fault.kind() != ErrorKind::memory_missing || !fall_back(fault)) throw;
+    }
+    return use(current());
+  }
+
+  // Of what with() uses. NameSource::token before the first use.
+  NameSource source() const { return source_; }
+  // What speaks against full trust: the file's identity could not be checked by its MVID. Empty otherwise.
+  const std::string& reservation() const { return reservation_; }
+
+private:
+  struct Source {
+    explicit Source(Metadata of) : metadata(std::move(of)), names(metadata) {}
+    Metadata metadata;
+    MetadataNames names;
+  };
+
+  MetadataNames& current();
+  void open_memory();
+  void name_assembly(MetadataNames& names) const;
+  bool fall_back(const Error& why);
+  void open_file();
+  std::optional<std::string> mismatch(const Metadata& of_file);
+  std::optional<std::uint32_t> rows_of_map(std::string_view field) const;
+
+  const Target* target_;
+  const Module* module_;
+  AssemblyFiles* files_;
+  bool opened_ = false, file_tried_ = false;
+  NameSource source_ = NameSource::token;
+  std::unique_ptr<Source> memory_, file_;
+  std::string memory_fault_, file_fault_, reservation_;
+  std::vector<std::byte> file_bytes_;
+  std::unique_ptr<HostMemory> file_memory_;
+};
+
+// A metadata blob that the runtime serialised for a module made at run time.
+constexpr std::uint32_t max_dynamic_metadata = 256u << 20; // bytes
+
+} // namespace clr

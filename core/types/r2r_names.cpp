@@ -1,0 +1,130 @@
+#include "core/types/r2r_names.h"
+
+#include <utility>
+
+namespace clr {
+
+struct R2RNames::Image {
+  Image(MemoryReader& memory, ExecutionManager::R2RImage of, NamedModule* owner)
+      : info(of), bytes(memory, of.base), module(owner) {}
+
+  ExecutionManager::R2RImage info;
+  MappedR2RImage bytes;
+  NamedModule* module;            // null for a composite image
+  MetadataNames* names = nullptr; // what `methods` was made with
+  std::unique_ptr<R2RMethods> methods;
+  std::unordered_map<std::uint32_t, Method> by_index;
+};
+
+R2RNames::R2RNames(const Target& target, ExecutionManager& code, NamedModules& modules,
+                   ModulesBySimpleName by_name)
+    : target_(&target), code_(&code), modules_(&modules), find_module_(std::move(by_name)) {}
+
+R2RNames::~R2RNames() = default;
+
+R2RNames::Image& R2RNames::image(const RangeSection& section) {
+  auto& slot = images_[section.begin];
+  if (!slot) {
+    const ExecutionManager::R2RImage info = code_->r2r_image(section);
+    NamedModule* owner = info.composite() ? nullptr : &modules_->at(info.module);
+    slot = std::make_unique<Image>(target_->memory(), info, owner);
+  }
+  return *slot;
+}
+
+// The tables of the image, read through the metadata that its module has by now.
+R2RMethods& R2RNames::methods(Image& image) {
+  const auto rva = static_cast<std::uint32_t>(target_->platform().wrap(image.info.header - image.info.base));
+  const auto make = [&](MetadataNames* own) {
+    if (image.methods && image.names == own) return;
+    image.methods = std::make_unique<R2RMethods>(image.bytes, rva, own, static_cast<AssemblyMetadata*>(this));
+    image.names = own;
+  };
+  if (image.module)
+    image.module->metadata.with([&](MetadataNames& names) { make(&names); });
+  else
+    make(nullptr);
+  return *image.methods;
+}
+
+MetadataNames* R2RNames::by_simple_name(const std::string& simple_name) {
+  const auto [entry, is_new] = by_name_.try_emplace(simple_name, nullptr);
+  if (is_new) entry->second = find_module_(simple_name);
+  if (entry->second == nullptr) return nullptr;
+  try {
+    return entry->second->metadata.with([](MetadataNames& names) { return &names; });
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+Method R2RNames::describe(Image& image, const R2REntry& entry) {
+  Method method;
+  NamedModule* module = image.module;
+  const auto name_with = [&](R2RMethods& methods) {
+    const R2RMethods::Owner owner = methods.owner(entry);
+    method.token = owner.method_token;
+    if (owner.names != nullptr && owner.names != image.names) {
+      by_simple_name(owner.names->assembly_name());
+      module = by_name_[owner.names->assembly_name()];
+      method.module = owner.names->assembly_name() + ".dll";
+    }
+    auto name = std::make_shared<QualifiedMethodName>(methods.name(entry));
+    method.signature_known = name->signature_known;
+    method.kind = name->method_arguments.empty() ? MethodKind::il : MethodKind::instantiated;
+    method.name = format_short_name(*name);
+    method.full_name = format_full_name(*name);
+    method.qualified = std::move(name);
+  };
+  try {
+    if (image.module)
+      image.module->metadata.with([&](MetadataNames&) { name_with(methods(image)); });
+    else
+      name_with(methods(image));
+    method.name_from = module ? module->metadata.source() : NameSource::memory;
+    if (module && method.name_from == NameSource::assembly) method.degraded = module->metadata.reservation();
+  } catch (const Error& fault) {
+    method.degraded = fault.what();
+  }
+  if (module) {
+    method.module = module->name;
+    method.module_path = module->module.path;
+  }
+  if (method.module.empty()) method.module = "?";
+  if (!method.qualified) {
+    method.name_from = NameSource::token;
+    method.name = method.full_name = format_token_name(method.module, method.token);
+  } else if (!method.signature_known && method.degraded.empty()) {
+    method.degraded = "the signature could not be read";
+  }
+  return method;
+}
+
+void R2RNames::for_each(const RangeSection& section,
+                        const std::function<bool(std::uint32_t, const Method&)>& visit) {
+  Image& of = image(section);
+  const std::vector<R2REntry> entries = methods(of).entries(); // describing may replace the tables
+  for (const R2REntry& entry : entries)
+    if (!visit(entry.function_index, describe(of, entry))) return;
+}
+
+const Method* R2RNames::method(const RangeSection& section, std::uint32_t function_index) {
+  Image& of = image(section);
+  const R2REntry* found = methods(of).entry_of(function_index);
+  if (found == nullptr) return nullptr;
+  const R2REntry entry = *found;
+  if (const auto known = of.by_index.find(entry.function_index); known != of.by_index.end())
+    return &known->second;
+  return &(of.by_index[entry.function_index] = describe(of, entry));
+}
+
+std::optional<bool> R2RNames::begins_method(const RangeSection& section, std::uint32_t function_index) {
+  try {
+    const R2REntry* found = methods(image(section)).entry_of(function_index);
+    return found != nullptr && found->function_index == function_index;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+} // namespace clr

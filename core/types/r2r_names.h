@@ -1,0 +1,46 @@
+// Names of the methods of ReadyToRun images, executed or not, by the images' own tables.
+#pragma once
+
+#include "core/execution/execution_manager.h"
+#include "core/types/method.h"
+#include "core/types/r2r_methods.h"
+#include "core/types/type_names.h"
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+namespace clr {
+
+class R2RNames final : private AssemblyMetadata {
+public:
+  // Modules by simple name, for entries that refer to other assemblies; asked at most once per name.
+  using ModulesBySimpleName = std::function<NamedModule*(const std::string&)>;
+
+  // All must outlive this. No reads.
+  R2RNames(const Target& target, ExecutionManager& code, NamedModules& modules, ModulesBySimpleName by_name);
+  ~R2RNames() override;
+
+  // See MethodNames.
+  void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, const Method&)>& visit);
+  const Method* method(const RangeSection& section, std::uint32_t function_index);
+  // Whether runtime function `index` is the first one of a method; nothing when the image's tables cannot be
+  // read. A method that the tables do not list answers no.
+  std::optional<bool> begins_method(const RangeSection& section, std::uint32_t function_index);
+
+private:
+  struct Image;
+  Image& image(const RangeSection& section);
+  R2RMethods& methods(Image& image);
+  Method describe(Image& image, const R2REntry& entry);
+  MetadataNames* by_simple_name(const std::string& simple_name) override;
+
+  const Target* target_;
+  ExecutionManager* code_;
+  NamedModules* modules_;
+  ModulesBySimpleName find_module_;
+  std::unordered_map<Address, std::unique_ptr<Image>> images_; // by address of the image
+  std::unordered_map<std::string, NamedModule*> by_name_;
+};
+
+} // namespace clr

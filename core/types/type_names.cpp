@@ -1,0 +1,183 @@
+#include "core/types/type_names.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace clr {
+namespace {
+
+// The types of CoreLib that signatures spell as one element type.
+TypeNamePtr as_primitive(const TypeNamePtr& type) {
+  using E = ElementType;
+  static constexpr std::array<std::pair<std::string_view, ElementType>, 18> primitives{{
+      {"Void", E::void_},
+      {"Boolean", E::boolean},
+      {"Char", E::char_},
+      {"SByte", E::i1},
+      {"Byte", E::u1},
+      {"Int16", E::i2},
+      {"UInt16", E::u2},
+      {"Int32", E::i4},
+      {"UInt32", E::u4},
+      {"Int64", E::i8},
+      {"UInt64", E::u8},
+      {"Single", E::r4},
+      {"Double", E::r8},
+      {"String", E::string},
+      {"Object", E::object},
+      {"IntPtr", E::native_int},
+      {"UIntPtr", E::native_uint},
+      {"TypedReference", E::typed_reference},
+  }};
+  if (type->shape != TypeShape::definition || type->chain.size() != 1 || type->name_space != "System" ||
+      type->assembly != "System.Private.CoreLib")
+    return type;
+  const auto* found = std::find_if(primitives.begin(), primitives.end(),
+                                   [&](const auto& entry) { return entry.first == type->chain.front(); });
+  return found == primitives.end() ? type : primitive_type(found->second);
+}
+
+TypeNamePtr over(TypeShape shape, TypeNamePtr element) {
+  return make_type(TypeName{.shape = shape, .element = std::move(element)});
+}
+
+// A set element for as long as it is worked on.
+class Working {
+public:
+  Working(std::unordered_set<Address>& set, Address address) : set_(set), address_(address) {
+    if (set_.size() >= TypeNames::max_depth) throw_corrupt(address, "types nested too deeply");
+    if (!set_.insert(address).second) throw_corrupt(address, "type that contains itself");
+  }
+  ~Working() { set_.erase(address_); }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+private:
+  std::unordered_set<Address>& set_;
+  Address address_;
+};
+
+} // namespace
+
+NamedModule& NamedModules::at(Address address) {
+  address = target_->platform().wrap(address);
+  auto& slot = modules_[address];
+  if (!slot) {
+    try {
+      slot = std::make_unique<NamedModule>(*target_, address, files_);
+    } catch (...) {
+      modules_.erase(address);
+      throw;
+    }
+  }
+  return *slot;
+}
+
+TypeNames::TypeNames(const Target& target, NamedModules& modules) : target_(&target), modules_(&modules) {}
+
+const MethodTables& TypeNames::tables() {
+  if (!tables_) tables_.emplace(*target_);
+  return *tables_;
+}
+
+const RuntimeType& TypeNames::type(Address method_table) {
+  method_table = target_->platform().wrap(method_table);
+  if (const auto found = types_.find(method_table); found != types_.end()) return *found->second;
+  const Working working(in_progress_, method_table);
+  return *(types_[method_table] = std::make_unique<RuntimeType>(read(method_table)));
+}
+
+RuntimeType TypeNames::read(Address method_table) {
+  RuntimeType type;
+  type.table = tables().read(method_table);
+  try {
+    type.module = &modules_->at(type.table.module);
+    type.name = name_of(type, type.fault);
+  } catch (const Error& fault) {
+    type.fault = fault.what();
+  }
+  return type;
+}
+
+// Throws when nothing names the type; parts that cannot be read are unknown and told in `fault`.
+TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
+  const MethodTable& table = type.table;
+  const auto part = [&](Address handle) {
+    TypeNamePtr name = type_of_handle(handle);
+    if (name->shape == TypeShape::unknown && fault.empty())
+      fault = "a type within the name could not be read";
+    return name;
+  };
+  if (table.is_array()) {
+    TypeNamePtr element = part(table.per_inst_info);
+    if (table.is_szarray()) return szarray_of(std::move(element));
+    TypeName array{.shape = TypeShape::array, .element = std::move(element)};
+    array.rank = tables().array_rank(table);
+    return make_type(std::move(array));
+  }
+  const std::uint32_t rid = table.typedef_rid();
+  if (rid == 0) {
+    TypeName made{.shape = TypeShape::definition};
+    made.chain = {"(dynamicClass)"}; // as the runtime's own formatter says
+    return make_type(std::move(made));
+  }
+  if (table.generic() == MethodTable::Generic::definition)
+    return type.module->metadata.with([&](MetadataNames& names) { return names.open_type_def(rid); });
+  TypeNamePtr definition =
+      type.module->metadata.with([&](MetadataNames& names) { return names.type_def(rid); });
+  const std::vector<Address> handles = tables().generic_arguments(table);
+  if (handles.empty()) return definition;
+  std::vector<TypeNamePtr> arguments;
+  arguments.reserve(handles.size());
+  for (const Address handle : handles) arguments.push_back(part(handle));
+  return instantiate(std::move(definition), std::move(arguments));
+}
+
+TypeNamePtr TypeNames::type_of_handle(std::uint64_t type_handle) {
+  type_handle = target_->platform().wrap(type_handle);
+  try {
+    if (!is_type_desc(type_handle)) {
+      const RuntimeType& found = type(type_handle);
+      return found.name ? as_primitive(found.name) : unknown_type();
+    }
+    if (const auto found = type_descs_.find(type_handle); found != type_descs_.end()) return found->second;
+    const Working working(in_progress_, type_handle);
+    TypeNamePtr name = describe(read_type_desc(*target_, type_handle));
+    return type_descs_[type_handle] = std::move(name);
+  } catch (const Error&) {
+    return unknown_type();
+  }
+}
+
+TypeNamePtr TypeNames::describe(const TypeDesc& desc) {
+  switch (desc.element_type) {
+  case element_type::ptr:
+    return over(TypeShape::pointer, type_of_handle(desc.argument));
+  case element_type::byref:
+    return over(TypeShape::byref, type_of_handle(desc.argument));
+  case element_type::value_type:
+    return over(TypeShape::native_valuetype, type_of_handle(desc.argument));
+  case element_type::var:
+  case element_type::mvar: {
+    TypeName variable{.shape = TypeShape::variable};
+    variable.method_variable = desc.element_type == element_type::mvar;
+    modules_->at(desc.module).metadata.with([&](MetadataNames& names) {
+      const GenericParamRow row = names.metadata().generic_param(rid_of(desc.token));
+      variable.index = row.number;
+      variable.name = names.metadata().string(row.name);
+    });
+    return make_type(std::move(variable));
+  }
+  default: {
+    TypeName pointer{.shape = TypeShape::function_pointer,
+                     .element = type_of_handle(desc.ret_and_args.front())};
+    for (std::size_t i = 1; i < desc.ret_and_args.size(); ++i)
+      pointer.arguments.push_back(type_of_handle(desc.ret_and_args[i]));
+    pointer.header = desc.call_conv;
+    return make_type(std::move(pointer));
+  }
+  }
+}
+
+} // namespace clr
