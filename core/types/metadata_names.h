@@ -77,8 +77,8 @@ public:
   // cannot be read.
   QualifiedMethodName method(std::uint32_t method_rid, const SignatureContext& context = {},
                              TypeNamePtr declaring_type = nullptr);
-  // Names of the type parameters of a TypeDef or MethodDef token.
-  std::vector<std::string> generic_parameter_names(std::uint32_t owner_token);
+  // Names of the type parameters of a TypeDef or MethodDef token. Kept.
+  const std::vector<std::string>& generic_parameter_names(std::uint32_t owner_token);
 
   static constexpr unsigned max_nesting = 64; // enclosers of a type
   static constexpr unsigned max_generic_parameters = 1024;
@@ -87,10 +87,16 @@ public:
 private:
   struct Provider;
 
+  TypeNamePtr reference(std::uint32_t token, std::optional<bool> value_type, const SignatureContext& context);
+  TypeName read_type_def(std::uint32_t rid);
+  TypeName read_type_ref(std::uint32_t rid);
+  TypeNamePtr read_type_spec(std::uint32_t rid, const SignatureContext& context);
+
   const Metadata* metadata_;
   std::optional<std::string> assembly_name_;
-  std::unordered_map<std::uint32_t, TypeNamePtr> types_;      // by token
+  std::unordered_map<std::uint64_t, TypeNamePtr> types_;      // by token and what is known of value_type
   std::unordered_map<std::uint32_t, TypeNamePtr> open_types_; // by rid
+  std::unordered_map<std::uint32_t, std::vector<std::string>> parameter_names_; // by owner token
   unsigned type_spec_depth_ = 0;
 };
 

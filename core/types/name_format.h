@@ -110,6 +110,7 @@ struct QualifiedMethodName {
   std::vector<std::string> method_parameter_names; // of an open generic method definition: "T", "TKey"
   std::string module;                              // assembly simple name, for the perf-map form
 
+  std::string signature_fault;       // why the signature is not known
   bool signature_known = false;      // the members below mean something
   std::uint8_t signature_header = 0; // 0x20 instance, 0x40 explicit this, 0x10 generic, low 4 bits convention
   TypeNamePtr return_type;
