@@ -1,0 +1,90 @@
+// An ELF core file of any class, byte order and CPU: its bytes as target memory, and what its notes say.
+#pragma once
+
+#include "core/memory/core_notes.h"
+#include "core/memory/mapped_file.h"
+#include "core/memory/memory_range.h"
+#include "core/memory/memory_reader.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// A PT_LOAD program header. What lies between file_size and memory_size was not dumped: it is missing, not
+// zero.
+struct CoreSegment {
+  Address begin = 0;
+  std::uint64_t memory_size = 0;
+  std::uint64_t file_size = 0; // bytes that the file really holds
+  std::uint64_t file_offset = 0;
+  bool readable = false, writable = false, executable = false;
+};
+
+class ElfCore final : public MemoryReader {
+public:
+  static constexpr std::uint64_t max_segments = 1u << 20;
+
+  // Maps the file; copies only its headers. Some 10 ms for 100,000 segments. Throws Error{io}, and
+  // Error{corrupt} with a sentence that says what the file is instead when it is not an ELF core.
+  static std::unique_ptr<ElfCore> open(const std::string& path);
+  // The same over bytes that outlive it.
+  explicit ElfCore(std::span<const std::byte> bytes);
+
+  // Bytes that the file holds. No system call; where segments overlap the one that begins first wins.
+  std::size_t read_some(Address address, std::span<std::byte> out) override;
+  // Lends the mapped file when one segment holds all of it.
+  std::span<const std::byte> view(Address address, std::size_t size) override;
+
+  // The CPU is Cpu::unknown when e_machine is one that we do not know.
+  const Platform& platform() const { return platform_; }
+  // PT_LOADs, sorted by begin.
+  const std::vector<CoreSegment>& segments() const { return segments_; }
+  // The PT_LOAD that maps `address`, whether dumped or not; null if none.
+  const CoreSegment* segment_at(Address address) const;
+  // Runs of bytes that can be read, sorted, disjoint; neighbours may touch.
+  std::vector<MemoryRange> readable_ranges() const;
+
+  const CoreNotes& notes() const { return notes_; }
+  const std::vector<ThreadRegisters>& threads() const { return notes_.threads; }
+  const std::vector<FileMapping>& file_mappings() const { return notes_.files; }
+  std::uint64_t file_size() const { return bytes_.size(); }
+  // What the program headers promise beyond the end of the file, in bytes.
+  std::uint64_t cut_bytes() const { return cut_bytes_; }
+  // Seconds since 1970 of the core's last change; 0 for a core in memory.
+  std::int64_t modified() const { return file_.modified(); }
+  const std::string& path() const { return file_.path(); }
+  // What is not whole, as sentences for a user.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+private:
+  // A run of readable bytes; extents are disjoint and sorted.
+  struct Extent {
+    Address begin;
+    std::uint64_t size;
+    std::uint64_t file_offset;
+  };
+
+  explicit ElfCore(MappedFile file);
+  void parse();
+  std::uint64_t count_segments(const GElf_Ehdr& header);
+  void add_segment(const GElf_Phdr& segment);
+  void build_extents();
+  void describe_problems(bool has_notes);
+  const Extent* extent_at(Address address);
+
+  MappedFile file_;
+  std::span<const std::byte> bytes_;
+  ElfFormat format_;
+  Platform platform_;
+  std::vector<CoreSegment> segments_;
+  std::vector<Extent> extents_;
+  std::size_t last_extent_ = 0;
+  CoreNotes notes_;
+  std::uint64_t cut_bytes_ = 0;
+  std::uint64_t promised_size_ = 0; // what the file's length would be if it were whole
+  std::vector<std::string> problems_;
+};
+
+} // namespace clr

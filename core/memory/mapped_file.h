@@ -1,0 +1,34 @@
+// A file of the host, mapped and not copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace clr {
+
+class MappedFile {
+public:
+  // Maps the regular file at `path` for reading. Throws Error{io} with the system's reason.
+  static MappedFile open(const std::string& path);
+
+  MappedFile() = default;
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  // As long as it was when it was opened. A file that is cut while it is mapped ends the process (SIGBUS), as
+  // with every mapping.
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
+  // Seconds since 1970 of the last change.
+  std::int64_t modified() const { return modified_; }
+
+private:
+  std::string path_;
+  std::span<const std::byte> bytes_;
+  std::int64_t modified_ = 0;
+};
+
+} // namespace clr
