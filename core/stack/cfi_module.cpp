@@ -60,7 +60,6 @@ ProgramHeaders read_program_headers(MemoryReader& memory, Address base) {
       bias = base - (vaddr - field<std::uint64_t>(phdr, offsetof(Elf64_Phdr, p_offset)));
     if (type != PT_LOAD && type != PT_GNU_EH_FRAME) continue;
     const Segment segment{vaddr, vaddr + memory_size};
-    if (segment.end < segment.begin) throw_corrupt(base, "an ELF segment beyond the address space");
     if (type == PT_LOAD)
       result.loads.push_back(segment);
     else
@@ -69,6 +68,7 @@ ProgramHeaders read_program_headers(MemoryReader& memory, Address base) {
   const auto relocate = [&](Segment& segment) {
     segment.begin += bias.value_or(0);
     segment.end += bias.value_or(0);
+    if (segment.end < segment.begin) throw_corrupt(base, "an ELF segment beyond the address space");
   };
   for (Segment& segment : result.loads) {
     relocate(segment);

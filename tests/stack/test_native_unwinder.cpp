@@ -1,0 +1,374 @@
+#include "core/stack/native_unwinder.h"
+#include "tests/stack/cfi_image.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using test::Bytes;
+using test::CfiImage;
+using test::StackMemory;
+using namespace clr::x64_register;
+
+namespace {
+
+constexpr Address stack = 0x7000'0000;
+
+// An image with functions at base + 0x4000, + 0x4100, ..., a stack whose words tell their offsets, and
+// registers.
+struct Native {
+  CfiImage image;
+  StackMemory memory;
+  RegisterContext context;
+
+  explicit Native(std::vector<Bytes> functions, Cpu cpu = Cpu::x64, bool signal = false) : context(cpu) {
+    image.cpu = cpu;
+    Address at = function(0);
+    for (Bytes& instructions : functions) {
+      image.functions.push_back({at, 0x80, std::move(instructions), signal});
+      at += 0x100;
+    }
+    image.write(memory);
+    for (Address offset = 0; offset < 0x800; offset += 8) memory.u64(stack + offset, 0x5000 + offset);
+    for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg) context.set(reg, 0xAA00 + reg);
+    context.set_sp(stack);
+    context.set_fp(stack + 0x100);
+    context.set_pc(function(0) + 0x40);
+  }
+
+  static Address function(unsigned index) { return 0x40'4000 + index * 0x100; }
+  NativeUnwinder unwinder(std::uint64_t size = 0x10000) {
+    return NativeUnwinder(memory, {8, ByteOrder::little, context.cpu(), Os::unix_like},
+                          {{.path = "lib.so", .base = image.base, .size = size}});
+  }
+  Unwound unwind(bool leaf = false) { return unwinder().unwind(context, leaf); }
+};
+
+} // namespace
+
+TEST_CASE("native: a row of plain saves") {
+  // after 1 byte: CFA = rsp + 16, rbp at CFA - 16; after 4: CFA = rbp + 16
+  Native f({{0x41, 0x0E, 16, 0x86, 2, 0x43, 0x0D, 6, 0x83, 3}});
+  Unwound result = f.unwind();
+  CHECK(result.found_by == FoundBy::cfi);
+  CHECK(result.cfa == stack + 0x110);
+  CHECK(result.caller.pc() == 0x5108u);
+  CHECK(result.return_address_at == stack + 0x108);
+  CHECK(result.caller.fp() == 0x5100u);
+  CHECK(result.caller.get(rbx) == 0x50F8);
+  CHECK(result.caller.get(r12) == 0xAA0C);
+  CHECK_FALSE(result.caller.known(rax));
+  CHECK_FALSE(result.interrupted);
+  SECTION("positions in the prologue") {
+    f.context.set_pc(Native::function(0));
+    CHECK(f.unwind(true).cfa == stack + 8);
+    f.context.set_pc(Native::function(0) + 1);
+    CHECK(f.unwind(true).cfa == stack + 16);
+    CHECK(f.unwind(true).caller.fp() == 0x5000u);
+    f.context.set_pc(Native::function(0) + 4);
+    CHECK(f.unwind(true).cfa == stack + 0x110);
+  }
+  SECTION("a return address means the call before it") {
+    f.context.set_pc(Native::function(0) + 4);
+    CHECK(f.unwind(false).cfa == stack + 16);
+    // A call to a function that never returns, at the very end.
+    f.context.set_pc(Native::function(0) + 0x80);
+    CHECK(f.unwind(false).cfa == stack + 0x110);
+  }
+  SECTION("warm steps read the stack only") {
+    NativeUnwinder unwinder = f.unwinder();
+    unwinder.unwind(f.context, false);
+    const std::size_t before = f.memory.reads;
+    unwinder.unwind(f.context, false);
+    CHECK(f.memory.reads == before + 1);
+  }
+  SECTION("the layout as a value") {
+    const auto layout = f.unwinder().layout(Native::function(0) + 0x40);
+    REQUIRE(layout);
+    CHECK(layout->cfa == RegisterOffset{rbp, 16});
+    CHECK(layout->offset_from_cfa(*layout->find(rip)) == -8);
+    CHECK_FALSE(f.unwinder().layout(Native::function(7)));
+  }
+}
+
+TEST_CASE("native: an image that is not linked at zero") {
+  Native f({{0x0E, 32}});
+  f.image.vaddr = 0x1'0000;
+  f.image.write(f.memory);
+  CHECK(f.unwind().cfa == stack + 32);
+  CHECK(f.unwinder(0).module_at(f.image.base + 0xFFFF) != nullptr);
+  CHECK(f.unwinder(0).module_at(f.image.base + 0x10000) == nullptr);
+}
+
+TEST_CASE("native: registers whose rule is not a save") {
+  SECTION("undefined return address: the outermost function") {
+    const Unwound result = Native({{0x07, 16}}).unwind();
+    CHECK(result.outermost);
+    CHECK_FALSE(result.caller.pc());
+  }
+  SECTION("undefined callee-saved register") {
+    const Unwound result = Native({{0x07, 3}}).unwind();
+    CHECK_FALSE(result.caller.known(rbx));
+    CHECK(result.caller.get(r12) == 0xAA0C);
+  }
+  SECTION("in another register") {
+    const Unwound result = Native({{0x09, 3, 12}}).unwind();
+    CHECK(result.caller.get(rbx) == 0xAA0C);
+  }
+  SECTION("a value, not a place") {
+    const Unwound result = Native({{0x14, 3, 2}}).unwind(); // val_offset rbx, 2 * -8
+    CHECK(result.caller.get(rbx) == stack + 8 - 16);
+  }
+}
+
+TEST_CASE("native: expressions") {
+  SECTION("a PLT entry: CFA = rsp + 8 + (rip & 15 >= 11) * 8") {
+    Native f({{0x0F, 11, 0x77, 8, 0x80, 0, 0x3F, 0x1A, 0x3B, 0x2A, 0x33, 0x24, 0x22}});
+    CHECK(f.unwind().cfa == stack + 8);
+    f.context.set_pc(Native::function(0) + 0x4B);
+    CHECK(f.unwind(true).cfa == stack + 16);
+    CHECK(f.unwind(true).caller.pc() == 0x5008u);
+  }
+  SECTION("a signal trampoline reads the CFA and the registers from memory") {
+    // CFA = [rsp + 0xA0]; rip at rsp + 0xA8; rax at rsp + 0x90
+    Native f({{0x0F, 4, 0x77, 0xA0, 0x01, 0x06, 0x10, 16, 3, 0x77, 0xA8, 0x01, 0x10, 0, 3, 0x77, 0x90, 0x01}},
+             Cpu::x64, true);
+    const Unwound result = f.unwind(true);
+    CHECK(result.cfa == 0x50A0);
+    CHECK(result.caller.sp() == 0x50A0u);
+    CHECK(result.caller.pc() == 0x50A8u);
+    CHECK(result.caller.get(rax) == 0x5090);
+    CHECK_FALSE(result.caller.known(rdx)); // the handler may have used it
+    CHECK(result.interrupted);
+    CHECK(result.return_address_at == stack + 0xA8);
+  }
+  SECTION("hostile ones end") {
+    CHECK_THROWS_AS(Native({{0x0F, 3, 0x2F, 0xFD, 0xFF}}).unwind(), Error); // a jump to itself
+    CHECK_THROWS_AS(Native({{0x0F, 1, 0x22}}).unwind(), Error);             // plus on an empty stack
+    CHECK_THROWS_AS(Native({{0x0F, 3, 0x30, 0x30, 0x1B}}).unwind(), Error); // 0 / 0
+    CHECK_THROWS_AS(Native({{0x0F, 1, 0x9C}}).unwind(), Error);             // the CFA by the CFA
+    CHECK_THROWS_AS(Native({{0x0F, 1, 0x96, 0x0A}}).unwind(), Error);
+    Bytes deep{0x0F, 0xC8, 0x01};
+    deep.insert(deep.end(), 200, 0x31);
+    CHECK_THROWS_AS(Native({deep}).unwind(), Error);
+  }
+}
+
+TEST_CASE("native: arm64 rows, on any host") {
+  // stp fp, lr, [sp, #-32]!: CFA = sp + 32, fp at -32, lr at -24; sign state toggles
+  Native f({{0x2D, 0x41, 0x0E, 32, 0x9D, 4, 0x9E, 3, 0x93, 2}}, Cpu::arm64);
+  f.memory.u64(stack + 8, 0x2A55'0000'0000'1234);
+  const Unwound result = f.unwind();
+  CHECK(result.cfa == stack + 32);
+  CHECK(result.caller.pc() == 0x1234u);
+  CHECK(result.caller.fp() == 0x5000u);
+  CHECK(result.caller.get(19) == 0x5010);
+  CHECK(result.caller.get(20) == 0xAA00 + 20); // not what SPARC means by 0x2D
+  CHECK(result.caller.get(28) == 0xAA00 + 28);
+  CHECK_FALSE(result.caller.known(30));
+  f.context.set_pc(Native::function(0));
+  f.context.set(30, 0x5678);
+  const Unwound leaf = f.unwind(true);
+  CHECK(leaf.caller.pc() == 0x5678u);
+  CHECK(leaf.cfa == stack);
+  // A frame that is not the innermost one has lost lr.
+  f.context.forget(30);
+  CHECK_THROWS_AS(f.unwinder().by_cfi(f.context, true), Error);
+}
+
+TEST_CASE("native: signal trampolines without call frame information") {
+  SECTION("x64") {
+    Native f({});
+    f.memory.bytes(0x9000, {0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05});
+    f.context.set_pc(0x9000);
+    const Unwound result = f.unwind();
+    CHECK(result.caller.get(8) == 0x5028);
+    CHECK(result.caller.get(rdi) == 0x5000 + 40 + 64);
+    CHECK(result.caller.get(rax) == 0x5000 + 40 + 13 * 8);
+    CHECK(result.caller.sp() == 0x5000u + 40 + 15 * 8);
+    CHECK(result.caller.pc() == 0x5000u + 40 + 16 * 8);
+    CHECK(result.interrupted);
+    CHECK(result.found_by == FoundBy::cfi);
+  }
+  SECTION("arm64") {
+    Native f({}, Cpu::arm64);
+    f.memory.bytes(0x9000, {0x68, 0x11, 0x80, 0xD2, 0x01, 0, 0, 0xD4});
+    f.context.set_pc(0x9000);
+    const Unwound result = f.unwind();
+    CHECK(result.caller.get(0) == 0x5000 + 312);
+    CHECK(result.caller.get(30) == 0x5000 + 312 + 240);
+    CHECK(result.caller.sp() == 0x5000u + 312 + 248);
+    CHECK(result.caller.pc() == 0x5000u + 312 + 256);
+  }
+}
+
+TEST_CASE("native: what is done without call frame information") {
+  Native f({{0x0E, 32}});
+  const auto call = [&](Address return_address, std::initializer_list<unsigned> instruction) {
+    f.memory.bytes(return_address - 8, {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90});
+    f.memory.bytes(return_address - instruction.size(), instruction);
+  };
+  SECTION("a call through a bad pointer left its return address") {
+    f.context.set_pc(0);
+    f.memory.u64(stack, 0x9100);
+    call(0x9100, {0xFF, 0xD0});
+    const Unwound result = f.unwind(true);
+    CHECK(result.found_by == FoundBy::stub);
+    CHECK(result.caller.pc() == 0x9100u);
+    CHECK(result.caller.sp() == stack + 8);
+    CHECK(result.caller.get(rbx) == 0xAA03);
+  }
+  SECTION("the frame pointer, if it leads behind a call") {
+    f.context.set_pc(Native::function(3));
+    f.memory.u64(stack + 0x108, 0x9100);
+    call(0x9100, {0xE8, 1, 2, 3, 4});
+    const Unwound result = f.unwind(true);
+    CHECK(result.found_by == FoundBy::frame_pointer);
+    CHECK(result.caller.pc() == 0x9100u);
+    CHECK(result.caller.sp() == stack + 0x110);
+    CHECK(result.caller.fp() == 0x5100u);
+    CHECK_FALSE(result.caller.known(rbx));
+  }
+  SECTION("the frame pointer may lead into a module whose code is missing") {
+    f.context.set_pc(Native::function(3));
+    f.memory.u64(stack + 0x108, Native::function(0) + 5);
+    CHECK(f.unwind(true).caller.pc() == Native::function(0) + 5);
+  }
+  SECTION("else there is no caller, and the text tells why") {
+    f.context.set_pc(Native::function(3));
+    try {
+      f.unwind(true);
+      FAIL("a caller out of thin air");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("no call frame information for 0x404300") != std::string::npos);
+      CHECK(std::string(error.what()).find("0x5108") != std::string::npos);
+    }
+    f.context.set_fp(stack - 8);
+    CHECK_THROWS_AS(f.unwind(true), Error);
+    f.context.set_fp(stack + 4);
+    CHECK_THROWS_AS(f.unwind(true), Error);
+    f.context.forget(rbp);
+    CHECK_THROWS_AS(f.unwind(true), Error);
+  }
+  SECTION("a frame pointer of zero is the outermost frame, as is a return address of zero") {
+    f.context.set_pc(Native::function(3));
+    f.context.set_fp(0);
+    CHECK(f.unwind(true).outermost);
+    f.context.set_pc(0);
+    f.context.set_fp(stack);
+    CHECK(f.unwind(false).outermost);
+  }
+  SECTION("missing stack memory is a fault, not a reason to guess") {
+    f.memory.erase(stack + 24, 8);
+    f.memory.u64(stack + 0x108, 0x9100);
+    call(0x9100, {0xE8, 1, 2, 3, 4});
+    try {
+      f.unwind(true);
+      FAIL("no fault");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::memory_missing);
+      CHECK(error.address() == stack + 24);
+    }
+  }
+}
+
+TEST_CASE("native: what ends in a call instruction") {
+  Native f({});
+  NativeUnwinder unwinder = f.unwinder();
+  const auto check = [&](std::initializer_list<unsigned> instruction) {
+    f.memory.bytes(0x9100 - 8, {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90});
+    f.memory.bytes(0x9100 - instruction.size(), instruction);
+    return unwinder.follows_call(0x9100);
+  };
+  CHECK(check({0xE8, 0, 0, 0, 0}) == true);
+  CHECK(check({0xFF, 0xD0}) == true);             // call rax
+  CHECK(check({0x41, 0xFF, 0xD3}) == true);       // call r11
+  CHECK(check({0xFF, 0x10}) == true);             // call [rax]
+  CHECK(check({0xFF, 0x50, 0x18}) == true);       // call [rax+24]
+  CHECK(check({0xFF, 0x14, 0x24}) == true);       // call [rsp]
+  CHECK(check({0xFF, 0x54, 0x24, 8}) == true);    // call [rsp+8]
+  CHECK(check({0xFF, 0x15, 0, 0, 0, 0}) == true); // call [rip+0]
+  CHECK(check({0xFF, 0x90, 0, 1, 0, 0}) == true);
+  CHECK(check({0xFF, 0x94, 0x24, 0, 1, 0, 0}) == true);
+  CHECK(check({0xFF, 0x14, 0xC5, 0, 1, 0, 0}) == true); // call [rax*8+256]
+  CHECK(check({0xFF, 0xE0}) == false);                  // jmp rax
+  CHECK(check({0x90, 0x90}) == false);
+  CHECK(check({0xFF, 0x15, 0, 0}) == false);
+  f.memory.erase(0x90F0, 32);
+  CHECK_FALSE(unwinder.follows_call(0x9100));
+  CHECK_FALSE(unwinder.follows_call(3));
+  Native arm64({}, Cpu::arm64);
+  NativeUnwinder other = arm64.unwinder();
+  for (const auto& [instruction, expected] : {std::pair{0x9400'0010u, true},
+                                              {0x97FF'FFFFu, true},
+                                              {0xD63F'0100u, true},
+                                              {0xD73F'0901u, true},
+                                              {0x1400'0010u, false},
+                                              {0xD61F'0100u, false}}) {
+    arm64.memory.u32(0x90FC, instruction);
+    CHECK(other.follows_call(0x9100) == expected);
+  }
+}
+
+TEST_CASE("native: modules that overlap or tell no size") {
+  StackMemory memory;
+  NativeUnwinder unwinder(memory, {8, ByteOrder::little, Cpu::x64, Os::unix_like},
+                          {{.path = "inner", .base = 0x3000, .size = 0x1000},
+                           {.path = "outer", .base = 0x1000, .size = 0x8000},
+                           {.path = "nothing", .base = 0x20000, .size = 0}});
+  CHECK(unwinder.module_at(0x1000)->path == "outer");
+  CHECK(unwinder.module_at(0x3000)->path == "inner");
+  CHECK(unwinder.module_at(0x4000)->path == "outer");
+  CHECK(unwinder.module_at(0x8FFF)->path == "outer");
+  CHECK(unwinder.module_at(0x9000) == nullptr);
+  CHECK(unwinder.module_at(0xFFF) == nullptr);
+  CHECK(unwinder.module_at(0x20010) == nullptr);
+}
+
+TEST_CASE("native: hostile modules give no caller and say why") {
+  const auto why = [](const std::function<void(Native&)>& damage) {
+    Native f({{0x0E, 32}});
+    f.context.set_fp(stack + 4);
+    damage(f);
+    try {
+      f.unwind(true);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no fault");
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    CAPTURE(text, part);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  contains(why([](Native& f) { f.memory.bytes(f.image.base, {'M', 'Z'}); }), "no ELF image");
+  contains(why([](Native& f) { f.memory.bytes(f.image.base + 4, {ELFCLASS32}); }), "class");
+  contains(why([](Native& f) { f.memory.u32(f.image.base + 54, 56 | 0xFFFF0000); }), "65535 program headers");
+  contains(why([](Native& f) { f.memory.u64(f.image.base + 32, ~Address{0} - 100); }), "not available");
+  contains(why([](Native& f) { f.memory.erase(f.image.base, 64); }), "0x400000 is not available");
+  contains(why([](Native& f) { f.memory.u32(f.image.base + 64 + 56, PT_NOTE); }), "no .eh_frame_hdr");
+  contains(why([](Native& f) { f.memory.bytes(f.image.hdr(), {9}); }), "unknown version");
+  contains(why([](Native& f) { f.memory.bytes(f.image.hdr() + 1, {0xFF}); }), "unknown encoding");
+  contains(why([](Native& f) { f.memory.u32(f.image.hdr() + 4, 0x7FFF'FFFF); }), "outside of its module");
+  contains(why([](Native& f) { f.memory.u32(f.image.hdr() + 8, 0xFFFF'FFFF); }), "all frame information");
+  contains(why([](Native& f) { f.memory.erase(f.image.eh_frame(), 1); }), "not available");
+  contains(why([](Native& f) { f.memory.u64(f.image.base + 64 + 40, ~Address{0}); }),
+           "beyond the address space");
+}
+
+TEST_CASE("native: any failing read is a fault, never another caller") {
+  Native good({{0x0E, 32, 0x83, 3}});
+  const Unwound expected = good.unwind(true);
+  const std::size_t reads = good.memory.reads;
+  CHECK(reads == 5);
+  for (std::size_t k = 0; k < reads; ++k) {
+    CAPTURE(k);
+    Native f({{0x0E, 32, 0x83, 3}});
+    f.memory.fail_at = k;
+    try {
+      const Unwound result = f.unwind(true);
+      CHECK(result.caller == expected.caller);
+    } catch (const Error& error) {
+      CHECK_FALSE(std::string(error.what()).empty());
+    }
+  }
+}
