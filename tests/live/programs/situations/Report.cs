@@ -1,6 +1,6 @@
 // The report: JSON lines, one for each reporting thread:
 //   {"situation", "thread": OS id, "managed_thread", "name", "ends": "parks"|"crashes",
-//    "frames": [{"method", "module", "token", "method_desc", "generic", "native_offset", "il_offset", "file", "line"}]}
+//    "frames": [{"method", "module", "token", "method_desc", "generic", "pinvoke", "native_offset", "il_offset", "file", "line"}]}
 // Frames run from the caller of Here or Before outwards, as System.Diagnostics.StackTrace gives them.
 using System;
 using System.Diagnostics;
@@ -73,6 +73,7 @@ public static class Report
         {
             w.WriteString("module", m?.Module.ScopeName);
             w.WriteString("token", $"0x{m.MetadataToken:x}");
+            w.WriteBoolean("pinvoke", (m.Attributes & MethodAttributes.PinvokeImpl) != 0);
             w.WriteBoolean("generic", m.IsGenericMethod || (m.DeclaringType?.IsGenericType ?? false));
             w.WriteString("method_desc", $"0x{m.MethodHandle.Value:x}");
         }

@@ -1,0 +1,64 @@
+"""What must be true of every target, whatever its kind: `clr info` tells what it is, every managed frame has a name, and the same stop
+answers alike from the process and from each core of it."""
+from results import Examples
+
+
+def check_info(lldb, target, version, cpu="x64"):
+    (info,) = lldb.json(target, ["clr info --json"])
+    runtime = info["runtime"]
+    assert info["schema"] == 1, f"schema {info['schema']}"
+    assert runtime["name"] == "CoreCLR" and runtime["os"] == "linux" and runtime["cpu"] == cpu, f"runtime {runtime}"
+    if version and runtime.get("version"):
+        assert runtime["version"].startswith(version), f"version {runtime['version']} for {version}"
+    assert info.get("jitted_methods"), "no jitted methods counted"
+    assert any(m["name"] == "System.Private.CoreLib.dll" for m in info["modules"]), "CoreLib is not among the modules"
+    return f"{runtime.get('version')}, {info['jitted_methods']} jitted methods, {len(info['modules'])} modules"
+
+
+def managed_addresses(stack):
+    return {int(f["ip"], 16) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"}
+
+
+def check_stacks_named(lldb, target):
+    """Every thread's walk reaches the bottom, and every managed instruction pointer resolves by itself to the method of its frame."""
+    (stack,) = lldb.json(target, ["clrbt --json all"])
+    wrong, named = Examples(), 0
+    frames = [(t, f) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"]
+    assert frames, "no managed frame on any stack"
+    answers = lldb.ip2md(target, sorted({int(f["ip"], 16) for _, f in frames}))
+    for t in stack["threads"]:
+        if t["end"] != "bottom":
+            wrong.add("the walk ended early", f"thread {t['os_id']}: {t['end']}")
+    for t, f in frames:
+        answer = answers[int(f["ip"], 16)]
+        if answer["result"] != "method":
+            wrong.add(f"{answer['result']} {answer.get('reason')}", f"{f['ip']} {f.get('text')}: {answer.get('text')}")
+        elif not f.get("method") or answer["method"]["method_desc"] != f["method"]["method_desc"]:
+            wrong.add("frame and address differ", f"{f['ip']} {f.get('text')}")
+        elif answer["method"]["name_from"] == "token":
+            wrong.add("name degraded to a token", f"{f['ip']} {answer['method']['full_name']}")
+        else:
+            named += 1
+    return wrong.require_none(f"{named} managed frames named, {len(stack['threads'])} threads")
+
+
+def essence(answer):
+    """What must not depend on where the bytes came from."""
+    result = {k: answer.get(k) for k in ("result", "reason")}
+    if answer["result"] == "method":
+        m, c = answer["method"], answer["code"]
+        result.update(full_name=m["full_name"], method_desc=m["method_desc"], token=m.get("token"), module=m["module"], start=c["start"], tier=c.get("tier"),
+                      regions=c.get("regions"), offset=c.get("offset"))
+    return result
+
+
+def check_same(lldb, first, second, addresses):
+    """Two views of one stop answer alike; a fault of the second is allowed only where it names missing memory."""
+    a, b = lldb.ip2md(first, addresses), lldb.ip2md(second, addresses)
+    wrong, missing = Examples(), 0
+    for address in addresses:
+        if b[address]["result"] == "fault" and b[address]["reason"] == "memory_missing" and a[address]["result"] != "fault":
+            missing += 1
+        elif essence(a[address]) != essence(b[address]):
+            wrong.add("answers differ", f"{address:#x}: {essence(a[address])} and {essence(b[address])}")
+    return wrong, missing

@@ -1,0 +1,112 @@
+"""clrbt against the stack that the program reported of itself (System.Diagnostics.StackTrace), thread by thread."""
+import json
+import pathlib
+
+from results import Examples
+
+
+def read_report(path):
+    path = pathlib.Path(path)
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def managed(thread):
+    """Managed frames from the top outwards, repeats written out, without what StackTrace never shows."""
+    frames = []
+    for f in thread["frames"]:
+        if f["kind"] == "managed" and f.get("method", {}).get("kind") not in ("il_stub", "pinvoke"):
+            frames += [f] * f.get("repeat", 1)
+    return frames
+
+
+def same_method(frame, expected):
+    method = frame.get("method")
+    if method is None:
+        return False
+    if "token" not in expected:   # a dynamic method
+        return method["name"].split(".")[-1] == expected["method"].split(".")[-1]
+    return method.get("token") == expected["token"] and method.get("module") == expected["module"]
+
+
+def align(frames, expected):
+    """Pairs of our frame and the expected one, or the text of the first difference. A funclet and its method are two
+    frames of ours and often one of StackTrace's."""
+    pairs, at, funclets = [], 0, set()
+    for e in expected:
+        while at < len(frames) and not same_method(frames[at], e) and frames[at].get("method", {}).get("method_desc") in funclets:
+            at += 1
+        if at >= len(frames):
+            return pairs, f"frame {len(pairs)} {e['method']} is missing: our stack ends"
+        if not same_method(frames[at], e):
+            return pairs, f"frame {len(pairs)}: {describe(frames[at])} for {e['method']}"
+        if frames[at].get("code", {}).get("funclet"):
+            funclets.add(frames[at]["method"]["method_desc"])
+        pairs.append((frames[at], e))
+        at += 1
+    rest = [f for f in frames[at:] if f["method"]["method_desc"] not in funclets]
+    if rest and not starts_program(rest):
+        return pairs, f"{len(rest)} frames more than expected, first {describe(rest[0])}"
+    return pairs, None
+
+
+def starts_program(rest):
+    """Frames below Main: the runtime's own start-up in managed code, which StackTrace leaves out."""
+    return all(f["method"].get("module") == "System.Private.CoreLib.dll" for f in rest)
+
+
+def describe(frame):
+    return frame.get("method", {}).get("full_name") or frame.get("text", "?")
+
+
+def check_thread(stack, report, wrong):
+    thread = next((t for t in stack["threads"] if t["os_id"] == report["thread"]), None)
+    where = f"{report['situation']} thread {report['thread']}"
+    if thread is None:
+        wrong.add("thread missing", where)
+        return 0
+    if thread["end"] != "bottom":
+        wrong.add("the walk ended early", f"{where}: {thread['end']}")
+    frames = managed(thread)
+    expected = [e for e in report["frames"] if not e.get("pinvoke")]
+    if not expected:
+        return 0
+    # The report begins at the caller of Report.Here or Report.Before; above it is what parked or crashed.
+    starts = [i for i, f in enumerate(frames) if same_method(f, expected[0])]
+    if report["ends"] == "parks":
+        starts = [i + 1 for i, f in enumerate(frames) if f.get("method", {}).get("name") == "Situations.Report.Here"]
+    best = ([], "its first frame is nowhere on our stack: " + ", ".join(describe(f) for f in frames[:8]))
+    for start in starts:
+        pairs, difference = align(frames[start:], expected)
+        if difference is None:
+            best = (pairs, None)
+            break
+        if len(pairs) >= len(best[0]):
+            best = (pairs, difference)
+    pairs, difference = best
+    if difference:
+        wrong.add("frames", f"{where}: {difference}")
+    for number, (ours, e) in enumerate(pairs):
+        what = f"{where} frame {number} {e['method']}"
+        md = e.get("method_desc")
+        if md and not e.get("generic") and ours["method"]["method_desc"] != md:
+            wrong.add("MethodDesc", f"{what}: {ours['method']['method_desc']} for {md}")
+        # The frame that crashes stands elsewhere than where it reported.
+        if number == 0 and report["ends"] == "crashes":
+            continue
+        offset = ours.get("code", {}).get("offset")
+        if offset is not None and e["native_offset"] >= 0 and offset != e["native_offset"] and not ours["code"].get("funclet"):
+            wrong.add("native offset", f"{what}: {offset} for {e['native_offset']}")
+        source = ours.get("source")
+        if source and source.get("line") and e.get("line") and source["line"] != e["line"]:
+            wrong.add("line", f"{what}: {source['line']} for {e['line']}")
+    return len(pairs)
+
+
+def check(lldb, target, report_path):
+    reports = read_report(report_path)
+    assert reports, "the program reported nothing"
+    (stack,) = lldb.json(target, ["clrbt --json all"])
+    wrong, frames = Examples(), 0
+    for report in reports:
+        frames += check_thread(stack, report, wrong)
+    return wrong.require_none(f"{frames} frames of {len(reports)} threads, {len(stack['threads'])} threads walked")

@@ -1,0 +1,99 @@
+"""Runs the plugin in a batch LLDB and hands back what each command printed."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from processes import Unavailable
+
+
+class Failed(Exception):
+    """LLDB or a command did not do what it should."""
+
+
+class Target:
+    """What LLDB opens: a process id, or a core with (when it needs one) its executable."""
+
+    def __init__(self, pid=None, core=None, executable=None):
+        self.pid, self.core, self.executable = pid, core, executable
+
+    def commands(self):
+        if self.pid:
+            return [f"process attach --pid {self.pid}"]
+        exe = f' "{self.executable}"' if self.executable else ""
+        return [f'target create{exe} --core "{self.core}"']
+
+    def __str__(self):
+        return f"process {self.pid}" if self.pid else str(self.core)
+
+
+class Lldb:
+    def __init__(self, plugin, driver=None, keep=None):
+        self.plugin = pathlib.Path(plugin).resolve()
+        if not self.plugin.exists():
+            raise Unavailable(f"the plugin is not built: {self.plugin.name}")
+        self.driver = driver or shutil.which("lldb-19") or shutil.which("lldb")
+        if not self.driver:
+            raise Unavailable("lldb is not installed")
+        self.keep = keep
+
+    def run(self, target, commands, seconds=300):
+        """Texts that the commands printed, in their order. A crash of LLDB is a Failed."""
+        lines = [f'plugin load "{self.plugin}"', *target.commands(), *commands]
+        if target.pid:
+            lines.append("process detach")
+        arguments = [self.driver, "--no-lldbinit", "--batch", "--no-use-colors"]
+        for line in lines:
+            arguments += ["-o", line]
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            done = subprocess.run(arguments, stdout=out, stderr=err, stdin=subprocess.DEVNULL, timeout=seconds,
+                                  env=dict(os.environ, LLDB_DISABLE_PYTHON="1"))
+            out.seek(0)
+            err.seek(0)
+            texts, errors = split(out, lines), err.read()
+        if done.returncode < 0:
+            raise Failed(f"LLDB died of signal {-done.returncode} on {target}: {errors[-500:]}")
+        missing = [line for line in lines[:-1] if line not in texts]
+        if missing:
+            raise Failed(f"LLDB stopped before `{missing[0]}` on {target}: {errors[-500:]}")
+        self.errors = errors
+        return [texts.get(c, "") for c in commands]
+
+    def json(self, target, commands, seconds=300):
+        """The same for commands with --json, parsed."""
+        found = []
+        for command, text in zip(commands, self.run(target, commands, seconds)):
+            try:
+                found.append(json.loads(text))
+            except json.JSONDecodeError as e:
+                raise Failed(f"`{command}` on {target} printed no JSON ({e}): {text[:300]!r} {self.errors[-300:]!r}") from None
+        return found
+
+    def ip2md(self, target, addresses, seconds=600):
+        """clrip2md of many addresses: address -> answer."""
+        with tempfile.NamedTemporaryFile("w", suffix=".addresses") as f:
+            f.write("".join(f"{a:#x}\n" for a in addresses))
+            f.flush()
+            (answers,) = self.json(target, [f"clrip2md --json --from {f.name}"], seconds)
+        by = {int(a["address"], 16): a for a in answers}
+        if len(by) != len(set(addresses)):
+            raise Failed(f"{len(set(addresses))} addresses asked, {len(by)} answered on {target}")
+        return by
+
+
+def split(lines, commands):
+    """Output by command: LLDB echoes each as `(lldb) COMMAND`."""
+    texts, current, parts = {}, None, []
+    left = list(commands)
+    for line in lines:
+        if line.startswith("(lldb) ") and left and line[7:].rstrip("\n") == left[0]:
+            if current is not None:
+                texts[current] = "".join(parts)
+            current, parts = left.pop(0), []
+        else:
+            parts.append(line)
+    if current is not None:
+        texts[current] = "".join(parts)
+    return texts

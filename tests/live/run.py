@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""The live tests: real .NET programs and cores of them against the runtime's own words, ClrMD and the programs themselves.
+
+    run.py [--plugin build/liblldb-clr.so] [--work DIR] [--only PREFIX] [--full] [--lldb DRIVER]
+
+Each line of output is one check with its figures; what a machine lacks is skipped, with a table of reasons at the end. The last line
+is `N passed, N failed, N skipped`. --full adds what takes long: every situation in every build and mode. --work keeps what was built.
+"""
+import argparse
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import check_answers
+import check_clrmd
+import check_perfmap
+import check_stacks
+import processes
+import variants
+from plugin import Lldb, Target
+from processes import Running, Unavailable, settings
+from results import Results
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Context:
+    def __init__(self, options):
+        self.results = Results()
+        self.keep = options.work is not None
+        self.work = pathlib.Path(options.work).resolve() if options.work else processes.workspace()
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.only, self.full = options.only, options.full
+        self.plugin, self.driver = options.plugin, options.lldb
+        self.lldb = None
+        self._oracle = None
+
+    def wants(self, name):
+        return not self.only or any(name.startswith(prefix) for prefix in self.only)
+
+    def may_want(self, group):
+        """Whether some check of this group is wanted."""
+        return not self.only or any(group.startswith(prefix) or prefix.startswith(group) for prefix in self.only)
+
+    def oracle(self):
+        if self._oracle is None:
+            try:
+                self._oracle = check_clrmd.Oracle(self.work)
+            except Unavailable as e:
+                self._oracle = e
+        if isinstance(self._oracle, Unavailable):
+            raise self._oracle
+        return self._oracle
+
+    def check(self, name, function, *arguments):
+        if self.wants(name):
+            self.results.check(name, function, *arguments)
+
+    @contextlib.contextmanager
+    def scratch(self, name):
+        folder = self.work / "runs" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def many_command(program, folder, *options):
+    return [*program, "--truth", folder / "truth", *options]
+
+
+def core_kinds(pid, folder):
+    """(name, function that makes the core and returns its path): made one after the other, because they are large."""
+    return [
+        ("gcore", lambda: processes.gcore(pid, folder / "core.gcore", 0x33)),
+        ("gcore-files", lambda: processes.gcore(pid, folder / "core.files", 0x3f)),
+        ("createdump-full", lambda: processes.createdump(pid, folder / "core.full", "full")),
+        ("createdump-heap", lambda: processes.createdump(pid, folder / "core.heap", "withheap")),
+        ("createdump-normal", lambda: processes.createdump(pid, folder / "core.normal", "normal")),
+        ("createdump-triage", lambda: processes.createdump(pid, folder / "core.triage", "triage")),
+    ]
+
+
+def perf_maps(c):
+    """Every line of the perf map, live and on cores; the process' own events; ClrMD's bodies and stacks."""
+    program = processes.build("many", c.work / "artifacts")
+    for mode, knobs in check_perfmap.MODES.items():
+        name = f"perfmap/{mode}"
+        if not c.may_want(name):
+            continue
+        with c.scratch(f"many-{mode}") as folder:
+            env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder, **knobs)
+            with Running(many_command([program], folder), folder, env) as running:
+                assert running.wait_ready(), "many did not start"
+                live = Target(pid=running.pid)
+                maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
+                c.check(f"{name}/live", check_perfmap.check, c.lldb, live, maps, truth)
+                c.check(f"{name}/events/live", check_perfmap.check_events, c.lldb, live, truth)
+                if mode in ("jit", "default"):
+                    c.check(f"{name}/stacks/live", check_answers.check_stacks_named, c.lldb, live)
+                kinds = core_kinds(running.pid, folder)
+                for kind, make in kinds if mode in ("jit", "default") else kinds[:1]:
+                    c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
+
+
+def on_core(c, make, maps, truth, kind, mode):
+    core = make()
+    target = Target(core=core)
+    try:
+        if kind in ("createdump-normal", "createdump-triage"):
+            # Small dumps lack most code; what they hold must be right: the stacks.
+            return check_answers.check_stacks_named(c.lldb, target)
+        figures = [check_perfmap.check(c.lldb, target, maps, truth), check_perfmap.check_events(c.lldb, target, truth)]
+        if kind == "gcore-files":
+            figures.append("ClrMD: " + attempt(check_clrmd.check_bodies, c.oracle, c.lldb, target))
+            figures.append("ClrMD: " + attempt(check_clrmd.check_stacks, c.oracle, c.lldb, target))
+        return "; ".join(figures)
+    finally:
+        pathlib.Path(core).unlink()
+
+
+def attempt(function, oracle, *arguments):
+    try:
+        return function(oracle(), *arguments)
+    except Unavailable as e:
+        return f"not compared ({e})"
+
+
+QUICK = ["recursion", "mutual", "generics-values", "generics-nested", "interface-default", "lambda", "dynamic-method", "reflection", "static-constructors",
+         "osr-loop", "hot-tier1", "localloc", "large-frame", "many-threads", "pinvoke-block", "pinvoke-setlasterror", "callback-delegate", "callback-unmanaged",
+         "callback-nested", "monitor-wait", "busy-loop", "finalizer", "async-resumed", "timer", "in-catch-deep", "in-filter", "in-finally", "nested-catch",
+         "catch-in-catch", "unhandled", "unhandled-in-thread", "unhandled-in-catch", "null-dereference", "divide-by-zero", "stack-overflow", "fail-fast",
+         "native-segv", "native-abort-in-callback", "crash-in-catch", "crash-in-finally", "crash-in-filter"]
+
+BUILDS = [("debug", "Debug", {}), ("release", "Release", {}), ("release-optimized", "Release", {"TieredCompilation": 0}),
+          ("release-jit", "Release", {"ReadyToRun": 0}), ("debug-osr", "Debug", {"OSR_HitLimit": 1, "TC_OnStackReplacement_InitialCounter": 1})]
+
+
+def situations(c):
+    """Every situation, parked (live and as a core) or crashed (as the kernel's core), against the program's own report."""
+    for build_name, configuration, knobs in BUILDS:
+        if not c.may_want(f"situations/{build_name}"):
+            continue
+        program = processes.build("situations", c.work / "artifacts", configuration)
+        listed = [line.split() for line in subprocess.run([program, "list"], capture_output=True, text=True, timeout=60).stdout.splitlines()]
+        for name, end in listed:
+            if c.full or (name in QUICK and build_name in ("debug", "release-optimized")):
+                situation(c, f"situations/{build_name}/{name}", program, name, end, knobs)
+
+
+def situation(c, label, program, name, end, knobs):
+    if not c.may_want(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder:
+        report = folder / "report"
+        crashes = end != "parks"
+        with Running([program, name, report], folder, settings(**knobs), core_limit=-1 if crashes else 0) as running:
+            running.wait_ready(60)
+            if crashes:
+                running.wait_end(60)
+                if not processes.kernel_writes_cores():
+                    c.results.skip(label, "core_pattern of this kernel does not write cores into the working folder")
+                    return
+                core = running.kernel_core()
+                c.check(f"{label}/core", check_stacks.check, c.lldb, Target(core=core, executable=program), report)
+                return
+            time.sleep(0.3)   # from the line READY to the wait itself
+            c.check(f"{label}/live", check_stacks.check, c.lldb, Target(pid=running.pid), report)
+            c.check(f"{label}/core", parked_core, c, running.pid, folder, report)
+
+
+def parked_core(c, pid, folder, report):
+    figures = check_stacks.check(c.lldb, Target(core=processes.gcore(pid, folder / "core.gcore")), report)
+    core = processes.gcore(pid, folder / "core.files", 0x3f)
+    return figures + "; ClrMD: " + attempt(check_clrmd.check_stacks, c.oracle, c.lldb, Target(core=core))
+
+
+VARIANTS = [
+    ("self-contained-10.0.12", lambda w, p: variants.self_contained(w, p, "10.0.12")),
+    ("self-contained-9.0.22", lambda w, p: variants.self_contained(w, p, "9.0.22")),
+    ("self-contained-8.0.0", lambda w, p: variants.by_hand(w, p, "8.0.0")),
+    ("single-file-10.0.12", lambda w, p: variants.single_file(w, p, "10.0.12")),
+    ("composite-10.0.12", lambda w, p: variants.composite(w, p, "10.0.12")),
+    ("musl-x64", variants.musl),
+    ("arm64", variants.arm64),
+]
+
+
+def kinds_of_program(c):
+    """The same program as every kind of program: the same questions, the same answers."""
+    for name, make in VARIANTS:
+        if not c.may_want(f"variants/{name}"):
+            continue
+        try:
+            variant = make(c.work, "many")
+        except Unavailable as e:
+            c.results.skip(f"variants/{name}", str(e))
+            continue
+        with c.scratch(f"variant-{name}") as folder:
+            env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder)
+            env.update(variant.env)
+            options = ["--methods", "8000"] if variant.guest else []
+            with Running(many_command(variant.command, folder, *options), folder, env, core_limit=-1 if variant.guest else 0) as running:
+                if not running.wait_ready(180):
+                    c.results.skip(f"variants/{name}", "the program did not start")
+                    continue
+                maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
+                if variant.guest:
+                    target = Target(core=variants.guest_core(running, folder / "core.guest"), executable=variant.executable)
+                    views = [("core", target)]
+                else:
+                    views = [("live", Target(pid=running.pid)), ("core", Target(core=processes.gcore(running.pid, folder / "core.gcore")))]
+                for view, target in views:
+                    cpu = "arm64" if variant.guest else "x64"
+                    c.check(f"variants/{name}/info/{view}", check_answers.check_info, c.lldb, target, variant.version, cpu)
+                    c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps, truth)
+                    c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
+                    c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
+    parser.add_argument("--lldb", help="the LLDB driver (default: lldb-19)")
+    parser.add_argument("--work", help="folder for builds and cores, kept")
+    parser.add_argument("--only", action="append", metavar="PREFIX", help="only checks whose name starts so (may be repeated)")
+    parser.add_argument("--full", action="store_true")
+    options = parser.parse_args()
+    c = Context(options)
+    try:
+        c.lldb = Lldb(c.plugin, c.driver)
+        processes.dotnet()
+        for suite in (perf_maps, situations, kinds_of_program):
+            try:
+                suite(c)
+            except Unavailable as e:
+                c.results.skip(suite.__name__.replace("_", " "), str(e))
+    except Unavailable as e:
+        c.results.skip("all live tests", str(e))
+    finally:
+        if not c.keep:
+            shutil.rmtree(c.work, ignore_errors=True)
+    return c.results.summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
