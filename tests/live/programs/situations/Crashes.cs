@@ -17,6 +17,7 @@ public static unsafe class Crashes
         ["stack-overflow-mutual"] = "SIGABRT", ["fail-fast"] = "SIGABRT", ["fail-fast-exception"] = "SIGABRT", ["native-segv"] = "SIGSEGV", ["native-abort"] = "SIGABRT",
         ["native-abort-in-callback"] = "SIGABRT", ["access-violation"] = "SIGABRT", ["crash-in-try"] = "SIGABRT", ["crash-in-catch"] = "SIGABRT",
         ["crash-in-finally"] = "SIGABRT", ["crash-in-filter"] = "SIGABRT",
+        ["gallery-crash"] = "SIGABRT",
     };
 
     public static Dictionary<string, Action> All() => new()

@@ -45,7 +45,7 @@ public static unsafe class Natives
         read(ends[0], &b, 1);
     }
 
-    private static Action inner;
+    [ThreadStatic] private static Action inner;
 
     [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
     private delegate int Compare(IntPtr a, IntPtr b);

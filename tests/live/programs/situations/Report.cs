@@ -16,6 +16,8 @@ namespace Situations;
 public static class Report
 {
     public static string Path, Situation;
+    public static bool Quiet;            // no READY
+    public static volatile int Count;    // threads that have reported
 
     /// Reports the caller's stack and parks: every frame of the report is then on the stack with the same return address.
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.NoOptimization)]
@@ -34,8 +36,10 @@ public static class Report
         Announce();
     }
 
-    public static void Announce()
+    private static void Announce()
     {
+        Count++;
+        if (Quiet) return;
         Console.WriteLine($"READY {Environment.ProcessId}");
         Console.Out.Flush();
     }
