@@ -9,7 +9,8 @@ constexpr std::uint16_t dos_magic = 0x5a4d, pe32_magic = 0x10b, pe32_plus_magic 
 constexpr std::uint32_t pe_signature = 0x4550, metadata_magic = 0x424a'5342;
 constexpr std::uint32_t max_header_offset = 0x10'0000;
 constexpr std::size_t dos_size = 64, coff_size = 24, section_size = 40, debug_entry_size = 28, cor_size = 72;
-constexpr unsigned cor_directory = 14, debug_directory = 6;
+constexpr unsigned debug_directory = 6;
+constexpr std::size_t max_export_name = 512;
 
 PeDirectory directory_at(const ByteRange& bytes, std::uint64_t at) {
   return {bytes.u32(at), bytes.u32(at + 4)};
@@ -66,7 +67,7 @@ PeImage::PeImage(MemoryReader& memory, Address base, bool mapped)
     sections_.push_back({rest.u32(at + 12), rest.u32(at + 8), rest.u32(at + 16), rest.u32(at + 20)});
   }
 
-  if (cor_header().rva == 0) throw_corrupt(header_at, "PE image without a COR header");
+  if (cor_header().rva == 0) return;
   const ByteRange cor_range = range_of({cor_header().rva, cor_size});
   const std::vector<std::byte> cor_bytes = cor_range.bytes(0, cor_size);
   HostMemory cor_memory{cor_bytes};
@@ -125,6 +126,23 @@ ByteRange PeImage::range_of(PeDirectory directory) const {
   if (!address || !last || *last - *address != (directory.size == 0 ? 0 : directory.size - 1))
     throw_corrupt(base_ + directory.rva, "directory outside the image");
   return {*memory_, *address, directory.size};
+}
+
+std::optional<std::uint32_t> PeImage::find_export(std::string_view name) const {
+  const PeDirectory where = directory(0);
+  if (where.rva == 0) return std::nullopt;
+  const ByteRange table = range_of(where);
+  const std::uint32_t functions = table.u32(20), names = table.u32(24);
+  if (names > max_exports) throw_corrupt(table.begin(), "PE image with too many exports");
+  const ByteRange addresses = range_from(table.u32(28)), name_rvas = range_from(table.u32(32)),
+                  ordinals = range_from(table.u32(36));
+  for (std::uint32_t i = 0; i < names; ++i) {
+    if (range_from(name_rvas.u32(4 * std::uint64_t{i})).c_string(0, max_export_name) != name) continue;
+    const std::uint32_t ordinal = ordinals.u16(2 * std::uint64_t{i});
+    if (ordinal >= functions) throw_corrupt(table.begin(), "PE export without an address");
+    return addresses.u32(4 * std::uint64_t{ordinal});
+  }
+  return std::nullopt;
 }
 
 std::vector<PeDebugEntry> PeImage::debug_entries() const {

@@ -27,10 +27,10 @@ struct PeDebugEntry {
 
 class PeImage {
 public:
-  // Reads headers and section table. Throws Error{memory_missing}, or Error{corrupt} when there is no managed
-  // PE image. The machine is not looked at: ReadyToRun images for Unix carry machines of their own (XOR with
-  // a number of the OS). `memory` must outlive the image. Cost: 4 reads, all within the first page and the
-  // page of the COR header.
+  // Reads headers and section table. Throws Error{memory_missing}, or Error{corrupt} when there is no PE
+  // image. An image without a COR header (a composite ReadyToRun image) has no metadata. The machine is not
+  // looked at: ReadyToRun images for Unix carry machines of their own (XOR with a number of the OS). `memory`
+  // must outlive the image. Cost: 4 reads, all within the first page and the page of the COR header.
   PeImage(MemoryReader& memory, Address base, bool mapped);
   // For when nobody knows the layout: tries mapped, then flat, and takes the one in which the metadata root
   // has its magic. Throws what the flat layout throws.
@@ -54,6 +54,8 @@ public:
   PeDirectory directory(unsigned index) const {
     return index < directories_.size() ? directories_[index] : PeDirectory{};
   }
+  // RVA of an exported name; nothing when there is none. Cost: two reads per export until it is found.
+  std::optional<std::uint32_t> find_export(std::string_view name) const;
   PeDirectory cor_header() const { return directory(14); }
   // The COR header's metadata (the BSJB root) and ManagedNativeHeader (READYTORUN_HEADER; empty for IL-only).
   PeDirectory metadata() const { return metadata_; }
@@ -65,6 +67,7 @@ public:
 
   static constexpr unsigned max_sections = 96; // the Windows loader's own limit
   static constexpr unsigned max_debug_entries = 64;
+  static constexpr unsigned max_exports = 4096; // a ReadyToRun image has one or none
 
 private:
   struct Section {

@@ -112,7 +112,7 @@ struct MetadataNames::Provider {
   Type from_handle(std::uint64_t type_handle) {
     TypeName type = *context.handles->type_of_handle(type_handle);
     type.internal = true;
-    type.handle = type_handle;
+    if (type.handle == 0) type.handle = type_handle; // a native view of a struct names the struct's own
     return make_type(std::move(type));
   }
 
@@ -269,7 +269,12 @@ void MetadataNames::read_signature(std::span<const std::byte> bytes, const Signa
 }
 
 TypeNamePtr MetadataNames::read_type(SignatureReader& reader, const SignatureContext& context) {
-  Provider provider{this, context};
+  return read_type_in(this, reader, context);
+}
+
+TypeNamePtr MetadataNames::read_type_in(MetadataNames* module, SignatureReader& reader,
+                                        const SignatureContext& context) {
+  Provider provider{module, context};
   return SignatureDecoder(provider, reader, provider.options()).type();
 }
 
@@ -295,16 +300,40 @@ QualifiedMethodName MetadataNames::method(std::uint32_t method_rid, const Signat
   }
   name.declaring_type = std::move(declaring_type);
 
+  try_signature(row.signature, own, name);
+  return name;
+}
+
+QualifiedMethodName MetadataNames::member(std::uint32_t member_ref_rid, const SignatureContext& context,
+                                          TypeNamePtr declaring_type) {
+  const MemberRefRow row = metadata_->member_ref(member_ref_rid);
+  QualifiedMethodName name;
+  name.method = metadata_->string(row.name);
+  name.module = assembly_name();
+  name.method_arguments.assign(context.method_arguments.begin(), context.method_arguments.end());
+  if (declaring_type == nullptr && metadata_->valid(row.parent)) {
+    const Table parent = table_of(row.parent);
+    if (parent == Table::method_def) // a vararg call site
+      return method(rid_of(row.parent), context);
+    if (parent != Table::module_ref) declaring_type = type(row.parent, context);
+  }
+  name.declaring_type = std::move(declaring_type);
+  try_signature(row.signature, context, name);
+  return name;
+}
+
+void MetadataNames::try_signature(std::uint32_t blob_index, const SignatureContext& context,
+                                  QualifiedMethodName& name) {
   try {
-    const Blob blob = metadata_->blob(row.signature);
-    read_signature(BlobBytes(blob).span(), own, name);
-    if ((name.signature_header & signature::generic) != 0 && name.method_arguments.empty())
-      name.method_parameter_names = generic_parameter_names(method_token);
+    const Blob blob = metadata_->blob(blob_index);
+    read_signature(BlobBytes(blob).span(), context, name);
+    if ((name.signature_header & signature::generic) != 0 && name.method_arguments.empty() &&
+        context.method_token != 0)
+      name.method_parameter_names = generic_parameter_names(context.method_token);
   } catch (const Error& error) {
     name.signature_known = false;
     name.signature_fault = error.what();
   }
-  return name;
 }
 
 } // namespace clr

@@ -70,12 +70,18 @@ public:
                       QualifiedMethodName& name);
   // A type signature (TypeSpec, or within a ReadyToRun entry).
   TypeNamePtr read_type(SignatureReader& reader, const SignatureContext& context);
+  // The same in a module whose metadata may not be to be had (`module` null): its types are unknown then.
+  static TypeNamePtr read_type_in(MetadataNames* module, SignatureReader& reader,
+                                  const SignatureContext& context);
 
   // The whole name of a MethodDef, the declaring type open (with parameter names), or instantiated over
   // context.class_arguments when there are some. `declaring_type` null: found through the owner of the rid.
   // A signature that cannot be read leaves signature_known false. Throws Error when the row or the names
   // cannot be read.
   QualifiedMethodName method(std::uint32_t method_rid, const SignatureContext& context = {},
+                             TypeNamePtr declaring_type = nullptr);
+  // The same of a MemberRef; `declaring_type` null: its parent.
+  QualifiedMethodName member(std::uint32_t member_ref_rid, const SignatureContext& context = {},
                              TypeNamePtr declaring_type = nullptr);
   // Names of the type parameters of a TypeDef or MethodDef token. Kept.
   const std::vector<std::string>& generic_parameter_names(std::uint32_t owner_token);
@@ -88,6 +94,8 @@ private:
   struct Provider;
 
   TypeNamePtr reference(std::uint32_t token, std::optional<bool> value_type, const SignatureContext& context);
+  // Fills the signature, or says in the name why it cannot be read.
+  void try_signature(std::uint32_t blob, const SignatureContext& context, QualifiedMethodName& name);
   TypeName read_type_def(std::uint32_t rid);
   TypeName read_type_ref(std::uint32_t rid);
   TypeNamePtr read_type_spec(std::uint32_t rid, const SignatureContext& context);

@@ -76,10 +76,9 @@ private:
 // Reads the header at `rva`. Throws Error{corrupt} for another magic or too many sections. Cost: 2 reads.
 R2RHeader read_r2r_header(R2RImageBytes& image, std::uint32_t rva);
 
-// The assembly names that a module index of an image's signatures means.
+// An assembly of a composite image. Its metadata lies in a file of its own.
 struct R2RComponent {
-  std::string simple_name;        // from the component's Assembly row; empty when not known
-  std::uint32_t metadata_rva = 0; // 0: the metadata lies in another file (components of composites)
+  std::string simple_name; // empty when not known
   R2RHeader header;
 };
 
@@ -133,12 +132,14 @@ public:
   };
   Owner owner(const R2REntry& entry);
 
-  static constexpr std::uint32_t max_functions = 16'000'000;
   static constexpr std::uint32_t max_components = 4096;
   static constexpr std::size_t max_entry_signature = 64 * 1024; // bytes
 
 private:
   struct Impl;
+  void index_methods(const R2RHeader& of, std::uint32_t component, std::uint32_t functions);
+  void index_instances(std::uint32_t functions);
+
   std::unique_ptr<Impl> impl_;
   R2RHeader header_;
   std::vector<R2RComponent> components_;
