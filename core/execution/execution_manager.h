@@ -44,12 +44,21 @@ struct EnumerationHole {
   std::string what;
 };
 
+// The runtime functions of an image that begin a method, ascending, by the image's own tables of entry
+// points; null when they are not to be had.
+using R2REntries = std::function<const std::vector<std::uint32_t>*(const RangeSection&)>;
+
 class ExecutionManager {
 public:
   // `target` must outlive the manager. Reads nothing. Throws Error{unsupported_contract} when the target's
   // ExecutionManager, PrecodeStubs or PlatformMetadata contract is a version that is not implemented.
   explicit ExecutionManager(const Target& target);
   ~ExecutionManager();
+
+  // Without it, code of a ReadyToRun method that the runtime never prepared is taken for the method before
+  // it. Asked only for functions that are not registered with the runtime, so a lookup of a running method
+  // never pays for it.
+  void set_r2r_entries(R2REntries entries);
 
   // GetCodeBlockHandle + GetMethodDesc: the code block that holds `ip`, or why there is none. An address
   // behind a method's last byte is a miss (`gap`), never that method. Throws Error for faults. Cost: one walk

@@ -1,0 +1,51 @@
+// Code heaps of jitted code: from an address to the header of the block that holds it.
+// Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (EEJitManager);
+// src/coreclr/vm/codeman.h.
+#pragma once
+
+#include "core/execution/code_block.h"
+#include "core/execution/nibble_map.h"
+
+#include <functional>
+#include <optional>
+#include <variant>
+
+namespace clr {
+
+// What stands at the start of a block of a code heap.
+struct HeapBlock {
+  Address start = 0;
+  Address header = 0;           // RealCodeHeader; 0 for a stub block
+  std::optional<StubKind> stub; // kind of a stub block
+};
+
+class CodeHeaps {
+public:
+  CodeHeaps(const Target& target, NibbleMapVersion version);
+
+  // The last block that begins at or before `pc` in the heap of `section`; nothing when there is none. The
+  // block may have ended before `pc`. Cost: 7 reads with version 2 of the nibble map.
+  std::optional<HeapBlock> block_at(const RangeSection& section, Address pc) const;
+
+  // Every block of the heap of `section`, in address order. False from `visit` stops. Units of the map that
+  // cannot be read are told to `hole` and skipped.
+  bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
+                      const std::function<void(Address, const std::string&)>& hole) const;
+
+  // A heap's used part larger than this is a lie.
+  static constexpr std::uint64_t max_heap_bytes = std::uint64_t{1} << 36;
+
+private:
+  struct Node {
+    Address start = 0, end = 0, map_base = 0, map = 0;
+  };
+  Node read_node(Address address) const;
+  HeapBlock block_starting_at(Address start) const;
+
+  const Target* target_;
+  NibbleMapVersion version_;
+  Address start_, end_, map_base_, map_;
+  std::uint64_t last_stub_kind_;
+};
+
+} // namespace clr

@@ -1,0 +1,107 @@
+#include "core/execution/gc_info.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+namespace clr {
+namespace {
+
+// Enough for the header and a length of 64 bits in groups of 8.
+constexpr std::size_t head_bytes = 16;
+// Versions up to this one store the kind of the return value in the header.
+constexpr unsigned last_version_with_return_kind = 3;
+constexpr unsigned fat_flag_bits = 10, return_kind_bits_slim = 2, return_kind_bits_fat = 4;
+
+// How a CPU encodes the length: bits of a group, bytes of a unit.
+struct LengthCoding {
+  unsigned base = 0;
+  unsigned unit = 0;
+};
+
+LengthCoding coding_of(Cpu cpu) {
+  switch (cpu) {
+  case Cpu::x64:
+    return {8, 1};
+  case Cpu::arm64:
+  case Cpu::loongarch64:
+  case Cpu::riscv64:
+    return {8, 4};
+  case Cpu::arm:
+    return {7, 2};
+  default:
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("the GC info of the CPU {} is not supported", to_string(cpu)));
+  }
+}
+
+// Bits of a byte string, least significant first.
+class BitReader {
+public:
+  BitReader(std::span<const std::byte> bytes, Address at) : bytes_(bytes), at_(at) {}
+
+  std::uint64_t take(unsigned count) {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < count; ++i, ++position_) {
+      if (position_ / 8 >= bytes_.size()) throw_missing(at_ + position_ / 8);
+      const auto bit = std::to_integer<std::uint64_t>(bytes_[position_ / 8]) >> (position_ % 8) & 1;
+      value |= bit << i;
+    }
+    return value;
+  }
+
+private:
+  std::span<const std::byte> bytes_;
+  Address at_;
+  std::size_t position_ = 0;
+};
+
+// x86: 7 bits a byte, most significant first, top bit = more follow.
+std::uint64_t x86_length(std::span<const std::byte> bytes, Address at) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 5; ++i) {
+    if (i >= bytes.size()) throw_missing(at + i);
+    const auto byte = std::to_integer<std::uint64_t>(bytes[i]);
+    value = value << 7 | (byte & 0x7F);
+    if ((byte & 0x80) == 0) return value;
+  }
+  throw_corrupt(at, "GC info with an endless code length");
+}
+
+std::uint64_t bit_coded_length(std::span<const std::byte> bytes, Address at, LengthCoding coding,
+                               unsigned version) {
+  BitReader bits(bytes, at);
+  const bool has_return_kind = version <= last_version_with_return_kind;
+  if (bits.take(1) == 0) {
+    bits.take(1); // the frame has a stack base register
+    if (has_return_kind) bits.take(return_kind_bits_slim);
+  } else {
+    bits.take(fat_flag_bits);
+    if (has_return_kind) bits.take(return_kind_bits_fat);
+  }
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += coding.base) {
+    const std::uint64_t group = bits.take(coding.base + 1);
+    value |= (group & ((1u << coding.base) - 1)) << shift;
+    if (group >> coding.base == 0) return value * coding.unit;
+  }
+  throw_corrupt(at, "GC info with an endless code length");
+}
+
+} // namespace
+
+std::uint64_t read_code_length(const Target& target, Address gc_info, unsigned version) {
+  std::array<std::byte, head_bytes> raw;
+  const std::size_t got = target.memory().read_some(gc_info, raw);
+  if (got == 0) throw_missing(gc_info);
+  const auto bytes = std::span<const std::byte>(raw).first(got);
+  const Cpu cpu = target.platform().cpu;
+  const std::uint64_t length = cpu == Cpu::x86 ? x86_length(bytes, gc_info)
+                                               : bit_coded_length(bytes, gc_info, coding_of(cpu), version);
+  if (length == 0 || length > max_code_length)
+    throw_corrupt(gc_info, fmt::format("GC info with a code length of {}", length));
+  return length;
+}
+
+} // namespace clr

@@ -1,0 +1,45 @@
+// Nibble maps: the start of the code block that holds an address of a code heap.
+// Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (NibbleMap);
+// src/coreclr/vm/nibblemapmacros.h, codeman.cpp.
+#pragma once
+
+#include "core/target/target.h"
+
+#include <optional>
+
+namespace clr {
+
+// Contract version 1: linear, an address is found by walking back to the start before it. Version 2 (.NET
+// 10): a unit that one method covers holds a pointer back to its start. The two encodings can be told apart
+// unit by unit.
+enum class NibbleMapVersion : std::uint8_t { linear = 1, constant_time = 2 };
+
+class NibbleMap {
+public:
+  // The map of the heap whose code begins at `map_base`; its units lie at `units`. No reads.
+  NibbleMap(const Target& target, NibbleMapVersion version, Address map_base, Address units)
+      : target_(&target), version_(version), map_base_(map_base), units_(units) {}
+
+  // Start of the last block at or before `pc`; nothing when there is none. The map knows no lengths: the
+  // block may have ended before `pc`. Cost: version 2: at most 2 reads; version 1: one read per 256 bytes
+  // back to the start, at most max_units_back. Throws Error{memory_missing}, Error{corrupt}.
+  std::optional<Address> find_start(Address pc) const;
+
+  static constexpr std::uint64_t bucket_bytes = 32, buckets_per_unit = 8,
+                                 unit_bytes = bucket_bytes * buckets_per_unit;
+  // 256 MiB of code without a start: no method is that large.
+  static constexpr std::uint64_t max_units_back = 1u << 20;
+
+  // Decodes a unit: true and the start, relative to the map base, when it is a pointer back.
+  static bool is_pointer(std::uint32_t unit) { return (unit & 15) > 8; }
+  static std::uint64_t decode_pointer(std::uint32_t unit) { return (unit & ~15u) + ((unit & 15) - 9) * 4; }
+
+private:
+  std::uint32_t unit_of(std::uint64_t bucket) const;
+  const Target* target_;
+  NibbleMapVersion version_;
+  Address map_base_;
+  Address units_;
+};
+
+} // namespace clr

@@ -1,0 +1,55 @@
+// Precodes: the small stubs that are a method's entry point until, and often after, it has code.
+// Source: dotnet/runtime docs/design/datacontracts/PrecodeStubs.md; src/coreclr/vm/precode.{h,cpp}.
+#pragma once
+
+#include "core/execution/code_pointer.h"
+#include "core/target/target.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace clr {
+
+enum class PrecodeKind : std::uint8_t {
+  invalid,
+  stub,
+  pinvoke_import,
+  this_ret_buf,
+  um_entry,
+  interpreter,
+  dynamic_helper,
+  fixup
+};
+std::string_view to_string(PrecodeKind kind);
+
+class Precodes {
+public:
+  // Throws Error{unsupported_contract} for a PrecodeStubs version other than 1 to 3. No reads.
+  explicit Precodes(const Target& target);
+  ~Precodes();
+
+  struct Precode {
+    Address entry = 0;
+    PrecodeKind kind = PrecodeKind::invalid;
+    std::optional<Address>
+        method_desc; // nothing for kinds without a method, and for slots that are not in use
+  };
+  // The precode whose entry point is `entry`. Kind invalid: there is none. First call: 4 reads; then 2 to 4.
+  // Throws Error{memory_missing}.
+  Precode at_entry(Address entry) const;
+  // The precode that `address` lies in.
+  Precode containing(Address address) const;
+
+private:
+  struct Machine;
+  const Machine& machine() const;
+  Precode stub_at(Address entry) const;
+
+  const Target* target_;
+  std::optional<unsigned> version_;
+  mutable std::unique_ptr<Machine> machine_;
+};
+
+} // namespace clr

@@ -1,0 +1,58 @@
+// The range section map: a radix tree over the address space that leads from an address to the range section
+// of its owner. Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (RangeSectionMap);
+// src/coreclr/vm/codeman.h.
+#pragma once
+
+#include "core/execution/code_block.h"
+#include "core/target/target.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace clr {
+
+class RangeSectionMap {
+public:
+  // Resolves layouts and the map's address. No reads. Throws Error{unsupported_contract} for what the
+  // descriptor lacks.
+  explicit RangeSectionMap(const Target& target);
+
+  // The section that holds `address`: live ones first; else one that is being deleted
+  // (RangeSection::being_deleted); else nothing. Cost: one read per level (5 on 64-bit, 2 on 32-bit targets),
+  // 1 to 4 per fragment and 1 to 8 per section.
+  std::optional<RangeSection> find(Address address) const;
+
+  // Every section that the tree leads to, each once, in no particular order. A part that cannot be read is
+  // told to `hole` and left out.
+  void for_each(const std::function<void(const RangeSection&)>& visit,
+                const std::function<void(Address, const std::string&)>& hole) const;
+
+  // The section at `address` of the structure.
+  RangeSection read_section(Address address) const;
+
+  // Slot of `address` in a table of `level` (1 = leaf).
+  static unsigned index(const Platform& platform, Address address, unsigned level);
+  static unsigned levels(const Platform& platform) { return platform.pointer_size == 8 ? 5 : 2; }
+
+  static constexpr unsigned slots_per_table = 256;
+  static constexpr unsigned max_fragments = 4096;      // of one leaf slot
+  static constexpr std::size_t max_sections = 1 << 20; // of a process
+  static constexpr std::size_t max_tables = 1 << 20;
+
+private:
+  struct Walk;
+  Address slot(Address table, unsigned index) const;
+
+  const Target* target_;
+  Address top_;
+  struct {
+    Address next, begin, end, section;
+  } fragment_;
+  struct {
+    Address begin, end, flags, jit_manager, r2r_module, heap_list, next_for_delete;
+    std::optional<Address> range_list;
+  } section_;
+};
+
+} // namespace clr

@@ -1,0 +1,72 @@
+// RUNTIME_FUNCTION tables: sorted by begin RVA, searched, and the unwind data behind them measured.
+// Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (RuntimeFunctionLookup,
+// BinaryThenLinearSearch); src/coreclr/vm/codeman.cpp (GetUnwindDataBlob).
+#pragma once
+
+#include "core/target/target.h"
+
+#include <concepts>
+#include <optional>
+
+namespace clr {
+
+// Where a binary search of the runtime goes over to a linear one.
+constexpr std::uint32_t linear_search_threshold = 10;
+
+// The last index in [first, last] whose value is at most `key`, for values that do not decrease; nothing when
+// all are greater. `value_at(i)` is asked log2(n) + 10 times at most.
+template<std::invocable<std::uint32_t> ValueAt>
+std::optional<std::uint32_t> binary_then_linear(std::uint32_t first, std::uint32_t last, std::uint64_t key,
+                                                const ValueAt& value_at) {
+  std::uint32_t low = first, high = last;
+  while (high - low > linear_search_threshold) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (key < value_at(middle))
+      high = middle - 1;
+    else
+      low = middle;
+  }
+  for (std::uint32_t i = high;; --i) {
+    if (value_at(i) <= key) return i;
+    if (i == low) return std::nullopt;
+  }
+}
+
+class RuntimeFunctions {
+public:
+  // Resolves the layout of RuntimeFunction. No reads.
+  explicit RuntimeFunctions(const Target& target);
+
+  std::uint64_t stride() const { return stride_; }
+  // Address of entry `index` of the table at `table`. No reads.
+  Address entry(Address table, std::uint32_t index) const { return table + index * stride_; }
+
+  // One read each. Begin without the Thumb bit.
+  std::uint32_t begin(Address table, std::uint32_t index) const;
+  std::uint32_t unwind_data(Address table, std::uint32_t index) const;
+
+  // The entry that may cover `rva` (Thumb bit removed): the last one that begins at or before it; nothing
+  // before the first one. An rva past the entry's end is still found: see length(). Cost: about log2(count)
+  // reads.
+  std::optional<std::uint32_t> find(Address table, std::uint32_t count, std::uint32_t rva) const;
+
+  // Bytes of code of entry `index`; `image_base` is what its RVAs are relative to. 1 or 2 reads.
+  std::uint64_t length(Address table, std::uint32_t index, Address image_base) const;
+
+  // Size of the unwind data at `address` (GC info follows it in ReadyToRun images). 1 or 2 reads. Throws
+  // Error{unsupported_contract} for a CPU whose format is not known.
+  std::uint64_t unwind_data_size(Address address) const;
+
+  // True when the entry is a later fragment of a function too large for one record (its unwind codes begin
+  // with end_c).
+  bool is_fragment(Address table, std::uint32_t index, Address image_base) const;
+
+private:
+  const Target* target_;
+  std::uint64_t stride_;
+  Address begin_, unwind_data_;
+  std::optional<Address> end_;
+  bool thumb_;
+};
+
+} // namespace clr
