@@ -1,4 +1,4 @@
-#include "core/types/record.h"
+#include "core/target/record.h"
 
 #include <fmt/format.h>
 
