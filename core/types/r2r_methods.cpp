@@ -227,19 +227,28 @@ struct R2RMethods::Impl final : SignatureModules {
       Instance& result;
       SignatureContext context;
 
-      void module(std::uint32_t index) { result.names = impl.module(index); }
-      void owner_type() { result.owner = MetadataNames::read_type_in(result.names, signature, context); }
+      MetadataNames* types; // where the types of the signature are
+
+      void module(std::uint32_t index) { types = result.names = impl.module(index); }
+      void owner_type() {
+        // The method's token belongs to the module that defines the owner.
+        constexpr std::uint8_t generic_instance = 0x15, other_module = 0x3f;
+        SignatureReader ahead = signature;
+        if (ahead.peek() == generic_instance) ahead.u8();
+        if (ahead.u8() == other_module) result.names = impl.module(ahead.compressed_unsigned());
+        result.owner = MetadataNames::read_type_in(types, signature, context);
+      }
       void token(Table table, std::uint32_t rid) { result.token = token_of(table, rid); }
       void method_argument() {
-        result.method_arguments.push_back(MetadataNames::read_type_in(result.names, signature, context));
+        result.method_arguments.push_back(MetadataNames::read_type_in(types, signature, context));
       }
-      void constrained_type() { MetadataNames::read_type_in(result.names, signature, context); }
+      void constrained_type() { MetadataNames::read_type_in(types, signature, context); }
     };
     Instance result;
     result.names = own;
     SignatureContext context;
     context.modules = this;
-    read_method_encoding(reader, Parts{*this, reader, result, context});
+    read_method_encoding(reader, Parts{*this, reader, result, context, own});
     if (result.names == nullptr)
       throw Error(ErrorKind::memory_missing, "the metadata of the method's module is not available");
     return result;
@@ -261,7 +270,8 @@ R2RMethods::R2RMethods(R2RImageBytes& image, std::uint32_t header_rva, MetadataN
     : impl_(std::make_unique<Impl>(image, own, assemblies)), header_(read_r2r_header(image, header_rva)) {
   impl_->header = &header_;
   const auto table = header_.find(R2RSection::component_assemblies);
-  if (!composite() || !table) return;
+  if (!table) return;
+  impl_->own = nullptr; // the metadata of a composite image is the manifest, which has no methods
   const std::uint64_t count = table->size / component_size;
   if (count > max_components) throw Error(ErrorKind::corrupt, "composite image of too many assemblies");
   const ByteRange bytes = image.range(table->rva, table->size);

@@ -49,7 +49,7 @@ struct R2RHeader {
 
   static constexpr std::uint32_t magic = 0x0052'5452; // "RTR"
   static constexpr std::uint32_t max_sections = 256;
-  static constexpr std::uint32_t composite = 0x2, component = 0x20, unrelated_code = 0x80;
+  static constexpr std::uint32_t component = 0x20, unrelated_code = 0x80; // flags
 
   std::optional<Section> find(R2RSection type) const;
 };
@@ -109,7 +109,8 @@ public:
   ~R2RMethods();
 
   const R2RHeader& header() const { return header_; }
-  bool composite() const { return (header_.flags & R2RHeader::composite) != 0; }
+  // No flag says so: a composite image is one that lists components.
+  bool composite() const { return header_.find(R2RSection::component_assemblies).has_value(); }
   // Assemblies of a composite image, in order of their index; else none.
   const std::vector<R2RComponent>& components() const { return components_; }
 
