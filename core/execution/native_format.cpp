@@ -51,14 +51,14 @@ NativeReader::Unsigned NativeReader::read_unsigned(std::uint32_t offset) const {
   return {.value = value >> size, .next = next};
 }
 
-NativeArray::NativeArray(const NativeReader& reader, std::uint32_t offset) : reader_(reader) {
+NativeFormatArray::NativeFormatArray(const NativeReader& reader, std::uint32_t offset) : reader_(reader) {
   const auto header = reader_.read_unsigned(offset);
   base_ = header.next;
   count_ = header.value >> 2;
   index_width_ = header.value & 3;
 }
 
-std::optional<std::uint32_t> NativeArray::find(std::uint32_t index) const {
+std::optional<std::uint32_t> NativeFormatArray::find(std::uint32_t index) const {
   if (index >= count_) return std::nullopt;
   const std::uint32_t block = index / block_size;
   std::uint32_t offset = base_;

@@ -1,4 +1,4 @@
-// The NativeFormat of ReadyToRun images: variable-length integers and the sparse NativeArray.
+// The NativeFormat of ReadyToRun images: variable-length integers and the sparse NativeFormatArray.
 // Source: dotnet/runtime src/coreclr/vm/nativeformatreader.h; docs/design/coreclr/botr/readytorun-format.md.
 #pragma once
 
@@ -33,10 +33,10 @@ private:
   Address base_;
 };
 
-class NativeArray {
+class NativeFormatArray {
 public:
   // The array at `offset`. 1 read.
-  NativeArray(const NativeReader& reader, std::uint32_t offset);
+  NativeFormatArray(const NativeReader& reader, std::uint32_t offset);
 
   std::uint32_t count() const { return count_; }
   // Offset of element `index`; nothing when the array has none there. 2 to 6 reads.

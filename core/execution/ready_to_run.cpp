@@ -128,7 +128,7 @@ Address ReadyToRunImage::debug_info_of(std::uint32_t index) const {
   if (!debug_directory_) debug_directory_ = debug_info_directory();
   if (!*debug_directory_) return 0;
   const NativeReader reader(target_->memory(), base_);
-  const auto offset = NativeArray(reader, (*debug_directory_)->rva).find(index);
+  const auto offset = NativeFormatArray(reader, (*debug_directory_)->rva).find(index);
   if (!offset) return 0;
   // Equal debug info is stored once; later users tell how far back it lies.
   const auto [back, next] = reader.read_unsigned(*offset);
