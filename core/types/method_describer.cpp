@@ -44,6 +44,30 @@ std::span<const TypeNamePtr> class_arguments(const TypeNamePtr& type) {
   return {};
 }
 
+// Freed memory that still looks like a dynamic method rarely holds text.
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xc2 ? 0
+                               : lead < 0xe0 ? 2
+                               : lead < 0xf0 ? 3
+                               : lead < 0xf5 ? 4
+                                             : 0;
+    if (length == 0 || length > text.size() - i) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    i += length;
+  }
+  return true;
+}
+
+// The name of a method of which nothing but its place is known.
+std::string placeholder(const Method& method) {
+  if (method.token != 0) return format_token_name(method.module, method.token);
+  return fmt::format("{}!MethodDesc {:#x}", method.module, method.method_desc);
+}
+
 void note(std::string& degraded, std::string_view why) {
   if (degraded.empty()) degraded = why;
 }
@@ -118,7 +142,7 @@ Method MethodDescriber::describe(const Checked& checked) {
     method.qualified = std::move(draft.name);
   } else {
     method.name_from = NameSource::token;
-    method.name = format_token_name(method.module, method.token);
+    method.name = placeholder(method);
     method.full_name = method.name;
   }
   return std::move(draft.method);
@@ -186,7 +210,7 @@ void MethodDescriber::add_method_arguments(const Checked& checked, Draft& draft)
     const auto word = std::span(raw).subspan(i * pointer);
     const ByteOrder order = target_->platform().byte_order;
     const Address handle = pointer == 8 ? load<std::uint64_t>(word, order) : load<std::uint32_t>(word, order);
-    draft.name->method_arguments.push_back(types_->type_of_handle(handle));
+    draft.name->method_arguments.push_back(types_->argument(handle));
     if (draft.name->method_arguments.back()->shape == TypeShape::unknown)
       note(draft.method.degraded, "a type argument of the method could not be read");
   }
@@ -221,6 +245,7 @@ void MethodDescriber::name_dynamic_method(const Checked& checked, Draft& draft) 
   draft.name->container = dynamic.lcg ? MethodContainer::dynamic_class : MethodContainer::il_stub_class;
   if (dynamic.name == 0) throw_corrupt(checked.desc.address, "dynamic method without a name");
   draft.name->method = target_->read_utf8(dynamic.name, max_dynamic_name);
+  if (!is_utf8(draft.name->method)) throw_corrupt(dynamic.name, "name of a dynamic method that is no text");
   draft.method.name_from = NameSource::memory;
   try {
     add_stored_signature(checked, descs().stored_signature(checked.desc), draft);

@@ -239,6 +239,9 @@ private:
 
   // A raw TypeHandle prints as its class, without arguments, and the MethodTable's address.
   void internal(const TypeName& t) {
+    // Arrays have no token, and the runtime says so.
+    if (t.shape == TypeShape::szarray || t.shape == TypeShape::array)
+      return out_.put(fmt::format(" [ERROR: INVALID TOKEN 0x02000000]  /* MT: {:#x} */", t.handle));
     const TypeName* of = definition_of(t);
     if (t.shape == TypeShape::native_valuetype && t.element != nullptr) of = definition_of(*t.element);
     if (of == nullptr) return out_.put("(null) /* MT: (nil) */");

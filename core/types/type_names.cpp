@@ -104,7 +104,7 @@ RuntimeType TypeNames::read(Address method_table) {
 TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
   const MethodTable& table = type.table;
   const auto part = [&](Address handle) {
-    TypeNamePtr name = type_of_handle(handle);
+    TypeNamePtr name = argument(handle);
     if (name->shape == TypeShape::unknown && fault.empty())
       fault = "a type within the name could not be read";
     return name;
@@ -139,7 +139,7 @@ TypeNamePtr TypeNames::type_of_handle(std::uint64_t type_handle) {
   try {
     if (!is_type_desc(type_handle)) {
       const RuntimeType& found = type(type_handle);
-      return found.name ? as_primitive(found.name) : unknown_type();
+      return found.name ? found.name : unknown_type();
     }
     if (const auto found = type_descs_.find(type_handle); found != type_descs_.end()) return found->second;
     const Working working(in_progress_, type_handle);
@@ -150,14 +150,21 @@ TypeNamePtr TypeNames::type_of_handle(std::uint64_t type_handle) {
   }
 }
 
+TypeNamePtr TypeNames::argument(Address type_handle) {
+  return as_primitive(type_of_handle(type_handle));
+}
+
 TypeNamePtr TypeNames::describe(const TypeDesc& desc) {
   switch (desc.element_type) {
   case element_type::ptr:
-    return over(TypeShape::pointer, type_of_handle(desc.argument));
+    return over(TypeShape::pointer, argument(desc.argument));
   case element_type::byref:
-    return over(TypeShape::byref, type_of_handle(desc.argument));
-  case element_type::value_type:
-    return over(TypeShape::native_valuetype, type_of_handle(desc.argument));
+    return over(TypeShape::byref, argument(desc.argument));
+  case element_type::value_type: {
+    TypeName native{.shape = TypeShape::native_valuetype, .element = type_of_handle(desc.argument)};
+    native.handle = desc.argument; // the runtime shows the struct's MethodTable for it
+    return make_type(std::move(native));
+  }
   case element_type::var:
   case element_type::mvar: {
     TypeName variable{.shape = TypeShape::variable};
@@ -170,10 +177,9 @@ TypeNamePtr TypeNames::describe(const TypeDesc& desc) {
     return make_type(std::move(variable));
   }
   default: {
-    TypeName pointer{.shape = TypeShape::function_pointer,
-                     .element = type_of_handle(desc.ret_and_args.front())};
+    TypeName pointer{.shape = TypeShape::function_pointer, .element = argument(desc.ret_and_args.front())};
     for (std::size_t i = 1; i < desc.ret_and_args.size(); ++i)
-      pointer.arguments.push_back(type_of_handle(desc.ret_and_args[i]));
+      pointer.arguments.push_back(argument(desc.ret_and_args[i]));
     pointer.header = desc.call_conv;
     return make_type(std::move(pointer));
   }

@@ -58,9 +58,11 @@ public:
   // class, its module once, 3 for generic arguments and the same for each, then metadata.
   const RuntimeType& type(Address method_table);
 
-  // As type parameters and signatures want it: primitives as such. Never null; unknown_type() for what cannot
-  // be read.
+  // The type behind a TypeHandle. Never null; unknown_type() for what cannot be read. Primitives are
+  // definitions ("System.Int32"), as signatures of the runtime's own making show them.
   TypeNamePtr type_of_handle(std::uint64_t type_handle) override;
+  // The same as it stands for a type parameter: primitives as such.
+  TypeNamePtr argument(Address type_handle);
 
   const MethodTables& tables();
 
