@@ -4,7 +4,7 @@
 
 #include "core/target/target.h"
 #include "core/types/method.h"
-#include "core/types/record.h"
+#include "core/target/record.h"
 
 #include <functional>
 #include <optional>

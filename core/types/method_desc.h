@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/target/target.h"
-#include "core/types/record.h"
+#include "core/target/record.h"
 
 #include <cstdint>
 #include <functional>

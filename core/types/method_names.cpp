@@ -82,9 +82,14 @@ struct MethodNames::Impl {
 };
 
 MethodNames::MethodNames(const Target& target, ExecutionManager& code, AssemblyFiles* files)
-    : impl_(std::make_unique<Impl>(target, code, files)) {}
+    : impl_(std::make_unique<Impl>(target, code, files)) {
+  code.set_r2r_entries(
+      [impl = impl_.get()](const RangeSection& section) { return impl->r2r.entry_points(section); });
+}
 
-MethodNames::~MethodNames() = default;
+MethodNames::~MethodNames() {
+  impl_->code.set_r2r_entries({});
+}
 
 const Method& MethodNames::describe(Address method_desc) {
   return impl_->known(method_desc).method;
@@ -166,10 +171,6 @@ void MethodNames::for_each_r2r_method(const RangeSection& section,
 
 const Method* MethodNames::r2r_method(const RangeSection& section, std::uint32_t index) {
   return impl_->r2r.method(section, index);
-}
-
-std::optional<bool> MethodNames::r2r_begins_method(const RangeSection& section, std::uint32_t index) {
-  return impl_->r2r.begins_method(section, index);
 }
 
 } // namespace clr

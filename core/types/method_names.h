@@ -28,7 +28,8 @@ struct ModuleDescription {
 
 class MethodNames {
 public:
-  // Both must outlive this. `files` may be null. Reads nothing.
+  // Both must outlive this. `files` may be null. Reads nothing. While it lives, `code` takes the methods of
+  // ReadyToRun images that never ran from here.
   MethodNames(const Target& target, ExecutionManager& code, AssemblyFiles* files);
   ~MethodNames();
 
@@ -61,9 +62,6 @@ public:
   // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
   // nothing if the image's tables do not name it. First call per image indexes it.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);
-  // Whether runtime function `index` of an image is the first one of a method by the image's own tables, so
-  // that funclets and fragments can be told from methods; nothing when the tables cannot be read.
-  std::optional<bool> r2r_begins_method(const RangeSection& section, std::uint32_t index);
 
 private:
   struct Impl;

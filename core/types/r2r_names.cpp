@@ -14,6 +14,7 @@ struct R2RNames::Image {
   MetadataNames* names = nullptr; // what `methods` was made with
   std::unique_ptr<R2RMethods> methods;
   std::unordered_map<std::uint32_t, Method> by_index;
+  std::optional<std::vector<std::uint32_t>> entry_points;
 };
 
 R2RNames::R2RNames(const Target& target, ExecutionManager& code, NamedModules& modules,
@@ -118,12 +119,17 @@ const Method* R2RNames::method(const RangeSection& section, std::uint32_t functi
   return &(of.by_index[entry.function_index] = describe(of, entry));
 }
 
-std::optional<bool> R2RNames::begins_method(const RangeSection& section, std::uint32_t function_index) {
+const std::vector<std::uint32_t>* R2RNames::entry_points(const RangeSection& section) {
   try {
-    const R2REntry* found = methods(image(section)).entry_of(function_index);
-    return found != nullptr && found->function_index == function_index;
+    Image& of = image(section);
+    if (!of.entry_points) {
+      std::vector<std::uint32_t> indices;
+      for (const R2REntry& entry : methods(of).entries()) indices.push_back(entry.function_index);
+      of.entry_points = std::move(indices);
+    }
+    return &*of.entry_points;
   } catch (const Error&) {
-    return std::nullopt;
+    return nullptr;
   }
 }
 

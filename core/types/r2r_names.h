@@ -24,9 +24,8 @@ public:
   // See MethodNames.
   void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, const Method&)>& visit);
   const Method* method(const RangeSection& section, std::uint32_t function_index);
-  // Whether runtime function `index` is the first one of a method; nothing when the image's tables cannot be
-  // read. A method that the tables do not list answers no.
-  std::optional<bool> begins_method(const RangeSection& section, std::uint32_t function_index);
+  // The runtime functions of the image that begin a method, ascending; null when its tables cannot be read.
+  const std::vector<std::uint32_t>* entry_points(const RangeSection& section);
 
 private:
   struct Image;

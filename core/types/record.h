@@ -1,4 +1,0 @@
-// Record lies in the target room, where the execution room can use it too.
-#pragma once
-
-#include "core/target/record.h"
