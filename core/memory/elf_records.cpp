@@ -15,7 +15,7 @@ constexpr std::array<std::pair<unsigned, Cpu>, 6> machines{{{EM_X86_64, Cpu::x64
                                                             {EM_RISCV, Cpu::riscv64},
                                                             {258 /* EM_LOONGARCH */, Cpu::loongarch64}}};
 
-// A file longer than this in its descriptive part of a build id is no build id.
+// A longer one is no hash.
 constexpr std::size_t max_build_id = 64;
 
 template<typename Record, typename Translate>
@@ -133,6 +133,18 @@ GElf_Rela decode_rela(std::span<const std::byte> bytes, ElfFormat format) {
 
 std::uint64_t decode_word(std::span<const std::byte> bytes, ElfFormat format) {
   return format.wide ? load<std::uint64_t>(bytes, format.order) : load<std::uint32_t>(bytes, format.order);
+}
+
+ElfSegment to_elf_segment(const GElf_Phdr& segment) {
+  return {.type = segment.p_type,
+          .readable = (segment.p_flags & PF_R) != 0,
+          .writable = (segment.p_flags & PF_W) != 0,
+          .executable = (segment.p_flags & PF_X) != 0,
+          .address = segment.p_vaddr,
+          .memory_size = segment.p_memsz,
+          .file_offset = segment.p_offset,
+          .file_size = segment.p_filesz,
+          .alignment = segment.p_align};
 }
 
 bool for_each_note(std::span<const std::byte> bytes, ByteOrder order, std::uint64_t alignment,

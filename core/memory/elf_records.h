@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "core/memory/platform.h"
+#include "core/memory/elf_dynamic.h"
 
 #include <cstddef>
 #include <functional>
@@ -45,6 +45,8 @@ GElf_Rela decode_rel(std::span<const std::byte> bytes, ElfFormat format); // add
 GElf_Rela decode_rela(std::span<const std::byte> bytes, ElfFormat format);
 // An address-sized word.
 std::uint64_t decode_word(std::span<const std::byte> bytes, ElfFormat format);
+
+ElfSegment to_elf_segment(const GElf_Phdr& segment);
 
 struct ElfNote {
   std::string_view owner; // "CORE", "GNU", ... without its NUL

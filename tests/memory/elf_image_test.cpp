@@ -1,0 +1,195 @@
+#include "core/memory/counting_reader.h"
+#include "core/memory/elf_file.h"
+#include "core/memory/elf_image.h"
+#include "core/memory/failing_reader.h"
+#include "tests/memory/sparse_memory.h"
+#include "tests/support/elf_core_builder.h"
+#include "tests/support/elf_module_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using test::ElfModuleBuilder;
+using test::SparseMemory;
+using Word = ElfModuleBuilder::Word;
+
+namespace {
+
+Platform any_platform() {
+  return GENERATE(Platform{8, ByteOrder::little, Cpu::x64, Os::unix_like},
+                  Platform{8, ByteOrder::big, Cpu::arm64, Os::unix_like},
+                  Platform{4, ByteOrder::little, Cpu::x86, Os::unix_like},
+                  Platform{4, ByteOrder::big, Cpu::arm, Os::unix_like});
+}
+
+ElfModuleBuilder module_of(Platform platform) {
+  ElfModuleBuilder builder{.platform = platform};
+  builder.symbols = {{"g_dacTable", 0x4000},
+                     {"DotNetRuntimeContractDescriptor", 0x4010},
+                     {"DotNetRuntimeInfo", 0x4100},
+                     {"versioned@@V1.0", 0x4200}};
+  for (unsigned i = 0; i < 40; ++i) builder.symbols.push_back({"filler_" + std::to_string(i), 0x2000 + i});
+  return builder;
+}
+
+constexpr Address base = 0x7f00'0000;
+
+} // namespace
+
+TEST_CASE("A module in memory: where it lies, its build id, its symbols by every way there is") {
+  ElfModuleBuilder builder = module_of(any_platform());
+  builder.gnu_hash = GENERATE(true, false);
+  builder.sysv_hash = GENERATE(true, false);
+  SparseMemory memory;
+  memory.add(base, builder.loaded(base, GENERATE(true, false)));
+
+  REQUIRE(ElfImage::is_elf(memory, base));
+  CHECK_FALSE(ElfImage::is_elf(memory, base + 4));
+  ElfImage image(memory, base);
+  CHECK(image.platform() == builder.platform);
+  CHECK(image.bias() == base);
+  CHECK(image.range() == MemoryRange{base, 0x5000});
+  CHECK(image.entry() == base + 0x1234);
+  CHECK(image.segments().size() == 6);
+  CHECK(image.build_id() == builder.build_id);
+  CHECK(image.dynamic().soname() == "libmade.so");
+  for (const auto& [name, value] : builder.symbols) {
+    const auto found = image.find_symbol(name);
+    REQUIRE(found);
+    CHECK(found->address == base + value);
+    CHECK(found->size == 40);
+  }
+  // The version behind '@' is no part of the name; hashes are made of the bare one, so only a scan finds
+  // this.
+  if (!builder.gnu_hash && !builder.sysv_hash)
+    CHECK(image.find_symbol("versioned")->address == base + 0x4200);
+  CHECK_FALSE(image.find_symbol("undefined_function"));
+  CHECK_FALSE(image.find_symbol("DotNetRuntime"));
+  CHECK_FALSE(image.find_symbol("filler_400"));
+  CHECK_FALSE(image.find_symbol(""));
+}
+
+TEST_CASE("A symbol of a module in memory costs few reads") {
+  const ElfModuleBuilder builder = module_of({8, ByteOrder::little, Cpu::x64, Os::unix_like});
+  SparseMemory memory;
+  memory.add(base, builder.loaded(base, true));
+  CountingReader counter(memory);
+  ElfImage image(counter, base);
+  CHECK(counter.reads() == 2);
+  REQUIRE(image.find_symbol("DotNetRuntimeContractDescriptor"));
+  CHECK(counter.reads() <= 2 + 1 + 20);
+  counter.reset();
+  CHECK_FALSE(image.find_symbol("no such symbol"));
+  CHECK(counter.reads() <= 2); // the header and the Bloom filter
+}
+
+TEST_CASE("Each read of a module's headers and tables may fail") {
+  ElfModuleBuilder builder = module_of(any_platform());
+  builder.sysv_hash = true;
+  SparseMemory memory;
+  memory.add(base, builder.loaded(base, false));
+  for (std::uint64_t k = 1; k < 200; ++k) {
+    FailingReader failing(memory, k);
+    try {
+      ElfImage image(failing, base);
+      const auto found = image.find_symbol("DotNetRuntimeContractDescriptor");
+      if (found) CHECK(found->address == base + 0x4010);
+      const auto id = image.build_id();
+      CHECK(id == builder.build_id);
+      if (failing.reads() < k) break;
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::memory_missing);
+    }
+  }
+}
+
+TEST_CASE("What is no module is refused") {
+  SparseMemory memory;
+  CHECK_THROWS_AS(ElfImage(memory, base), Error);
+  memory.add(base, test::pattern(0x1000));
+  CHECK_THROWS_WITH(ElfImage(memory, base), Catch::Contains("no ELF module"));
+  memory.add(base, test::ElfCoreBuilder({8, ByteOrder::little, Cpu::x64, Os::unix_like}).build());
+  CHECK_THROWS_WITH(ElfImage(memory, base), Catch::Contains("no module"));
+}
+
+TEST_CASE("An arbitrary byte of a module may be anything") {
+  ElfModuleBuilder builder = module_of(any_platform());
+  builder.sysv_hash = true;
+  builder.words = {{Word::relative, 0x10}, {Word::symbolic, 0}};
+  builder.table = GENERATE(ElfModuleBuilder::Table::rela, ElfModuleBuilder::Table::relr);
+  const auto whole = builder.file();
+  for (std::size_t at = 0; at < 0x3200; at += at < 0x1000 ? 1 : at < 0x3000 ? 0x400 : 1)
+    for (const unsigned value : {0x00u, 0x7fu, 0xffu}) {
+      auto bytes = whole;
+      bytes[at] = static_cast<std::byte>(value);
+      try {
+        SparseMemory memory;
+        memory.add(base, bytes);
+        ElfImage image(memory, base);
+        image.build_id();
+        image.find_symbol("DotNetRuntimeContractDescriptor");
+      } catch (const Error&) {
+      }
+      try {
+        ElfFile file(bytes);
+        file.find_symbol("g_dacTable");
+        std::vector<std::byte> out(0x1000);
+        file.read_loaded(0x3000, base, out);
+        file.read_loaded(0x3800, base, out);
+      } catch (const Error&) {
+      }
+    }
+}
+
+TEST_CASE("The file of a module and what a loader makes of it") {
+  ElfModuleBuilder builder = module_of(any_platform());
+  builder.table =
+      GENERATE(ElfModuleBuilder::Table::rela, ElfModuleBuilder::Table::rel, ElfModuleBuilder::Table::relr);
+  for (unsigned i = 0; i < 150; ++i)
+    builder.words.push_back({i % 5 == 3 ? Word::plain : Word::relative, 0x100 + i});
+  builder.words.push_back({Word::symbolic, 0});
+  builder.words.push_back({Word::relative, 0x300});
+  const auto bytes = builder.file();
+  const auto loaded = builder.loaded(base, true);
+  ElfFile file(bytes);
+  CHECK(file.platform() == builder.platform);
+  CHECK(file.build_id() == builder.build_id);
+  CHECK(file.soname() == "libmade.so");
+  CHECK(file.find_symbol("g_dacTable")->address == 0x4000);
+  CHECK(file.relro() == MemoryRange{0x3000, 0x1000});
+  CHECK_FALSE(file.has_text_relocations());
+  CHECK(file.segment_of_offset(0x2800)->executable);
+  CHECK(file.segment_of_offset(0x4fff) != nullptr); // the page behind the data's end
+  CHECK(file.segment_of_offset(0x5000) == nullptr);
+  CHECK(file.file_bytes(0x2000, 0x1000).data() == bytes.data() + 0x2000);
+  CHECK(file.file_bytes(0x4000, 0x900).empty()); // .bss is not in the file
+
+  const unsigned word = builder.platform.pointer_size;
+  const std::size_t known = 150 * word;
+  const std::vector<std::byte> expected(loaded.begin() + 0x3800,
+                                        loaded.begin() + 0x3800 + static_cast<std::ptrdiff_t>(known));
+  std::vector<std::byte> out(0x800);
+  REQUIRE(file.read_loaded(0x3800, base, out) == known); // ends before the word that needs a symbol
+  CHECK(std::equal(expected.begin(), expected.end(), out.begin()));
+  // From any byte of any word.
+  for (std::size_t at = 0; at < known; ++at) {
+    std::vector<std::byte> some(11);
+    const std::size_t got = file.read_loaded(0x3800 + at, base, some);
+    REQUIRE(got == std::min<std::size_t>(11, known - at));
+    REQUIRE(std::equal(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(got),
+                       expected.begin() + static_cast<std::ptrdiff_t>(at)));
+  }
+  CHECK(file.read_loaded(0x3800 + known, base, out) == 0);
+  CHECK(file.read_loaded(0x3800 + known + word - 1, base, out) == 0);
+  CHECK(file.read_loaded(0x3800 + known + word, base, out) >= word);
+  CHECK(out[builder.platform.byte_order == ByteOrder::little ? 1 : word - 2] == std::byte{3});
+  CHECK(file.read_loaded(0x3010, base, out) == 0); // the loader writes the dynamic section
+  CHECK(file.relative_words().size() == 121);
+}
+
+TEST_CASE("The test's own executable opens") {
+  const auto file = ElfFile::open("/proc/self/exe");
+  CHECK(file->platform().cpu != Cpu::unknown);
+  CHECK_NOTHROW(file->relative_words());
+  CHECK_THROWS_AS(ElfFile::open("/nonexistent.so"), Error);
+}
