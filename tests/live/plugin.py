@@ -55,11 +55,11 @@ class Lldb:
             texts, errors = split(out, lines), err.read()
         if done.returncode < 0:
             raise Failed(f"LLDB died of signal {-done.returncode} on {target}: {errors[-500:]}")
-        missing = [line for line in lines[:-1] if line not in texts]
-        if missing:
-            raise Failed(f"LLDB stopped before `{missing[0]}` on {target}: {errors[-500:]}")
+        if len(texts) < len(lines) - (1 if target.pid else 0):
+            raise Failed(f"LLDB stopped before `{lines[len(texts)]}` on {target}: {errors[-500:]}")
         self.errors = errors
-        return [texts.get(c, "") for c in commands]
+        first = 1 + len(target.commands())
+        return texts[first: first + len(commands)]
 
     def json(self, target, commands, seconds=300):
         """The same for commands with --json, parsed."""
@@ -84,16 +84,12 @@ class Lldb:
 
 
 def split(lines, commands):
-    """Output by command: LLDB echoes each as `(lldb) COMMAND`."""
-    texts, current, parts = {}, None, []
-    left = list(commands)
+    """Output of each command that ran, in order: LLDB echoes each as `(lldb) COMMAND`."""
+    texts, parts = [], None
     for line in lines:
-        if line.startswith("(lldb) ") and left and line[7:].rstrip("\n") == left[0]:
-            if current is not None:
-                texts[current] = "".join(parts)
-            current, parts = left.pop(0), []
-        else:
+        if line.startswith("(lldb) ") and len(texts) < len(commands) and line[7:].rstrip("\n") == commands[len(texts)]:
+            parts = []
+            texts.append(parts)
+        elif parts is not None:
             parts.append(line)
-    if current is not None:
-        texts[current] = "".join(parts)
-    return texts
+    return ["".join(parts) for parts in texts]

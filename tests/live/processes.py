@@ -95,6 +95,13 @@ class Running:
                 self.output += part
         return True
 
+    def thread_named(self, name):
+        """OS id of the thread with this name (the kernel keeps 15 characters of it), or None."""
+        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
+            if (task / "comm").read_text().strip() == name[:15]:
+                return int(task.name)
+        return None
+
     def wait_end(self, seconds=60):
         """Waits for the end and returns the exit code (a negative signal number, as Popen says it)."""
         try:

@@ -18,6 +18,7 @@ import check_answers
 import check_clrmd
 import check_perfmap
 import check_stacks
+import check_steps
 import processes
 import variants
 from plugin import Lldb, Target
@@ -180,6 +181,18 @@ def parked_core(c, pid, folder, report):
     return figures + "; ClrMD: " + attempt(check_clrmd.check_stacks, c.oracle, c.lldb, Target(core=core))
 
 
+def stepping(c):
+    """Single steps through a loop of calls, with and without optimisation."""
+    for name, configuration, knobs in (("debug", "Debug", {}), ("optimized", "Release", {"TieredCompilation": 0})):
+        if not c.may_want(f"stepping/{name}"):
+            continue
+        program = processes.build("situations", c.work / "artifacts", configuration)
+        with c.scratch(f"stepping-{name}") as folder:
+            with Running([program, "stepping", folder / "report"], folder, settings(**knobs)) as running:
+                running.wait_ready(60)
+                c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), running.thread_named("stepping"), 2000 if c.full else 300)
+
+
 VARIANTS = [
     ("self-contained-10.0.12", lambda w, p: variants.self_contained(w, p, "10.0.12")),
     ("self-contained-9.0.22", lambda w, p: variants.self_contained(w, p, "9.0.22")),
@@ -235,7 +248,7 @@ def main():
     try:
         c.lldb = Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, kinds_of_program):
+        for suite in (perf_maps, situations, stepping, kinds_of_program):
             try:
                 suite(c)
             except Unavailable as e:

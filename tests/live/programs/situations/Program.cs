@@ -14,7 +14,7 @@ public static class Program
 {
     public static int Main(string[] args)
     {
-        Dictionary<string, Action> all = Calls.All().Concat(Natives.All()).Concat(Asyncs.All()).Concat(Exceptions.All()).Concat(Crashes.All()).Concat(Gallery.All()).ToDictionary(p => p.Key, p => p.Value);
+        Dictionary<string, Action> all = Calls.All().Concat(Natives.All()).Concat(Asyncs.All()).Concat(Exceptions.All()).Concat(Crashes.All()).Concat(Gallery.All()).Concat(Stepping.All()).ToDictionary(p => p.Key, p => p.Value);
         if (args.Length == 1 && args[0] == "list")
         {
             foreach (string name in all.Keys) Console.WriteLine(name + (Crashes.Expected.TryGetValue(name, out string end) ? " " + end : " parks"));

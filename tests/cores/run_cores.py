@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Replays the recorded cores of this folder: the plugin must say of each what NAME.expected.json holds, and its stacks must be those that the
+program itself reported (NAME.report.xz). No .NET, none of the program's files.
+
+    run_cores.py [--plugin build/liblldb-clr.so] [--lldb DRIVER] [--write]      --write renews NAME.expected.json from what is answered now
+
+The last line is `N passed, N failed, N skipped`.
+"""
+import argparse
+import json
+import lzma
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "live"))
+
+import check_stacks
+from plugin import Lldb, Target
+from processes import Unavailable
+from results import Results
+
+COMMANDS = ["clr info --json", "clr threads --json", "clrbt --json all"]
+
+
+def unpack(path, folder):
+    out = folder / path.name[:-len(".xz")]
+    with lzma.open(path) as packed, open(out, "wb") as f:
+        while part := packed.read(1 << 20):
+            f.write(part)
+    return out
+
+
+def differences(expected, actual, where="", found=None):
+    """Where two answers differ, at most ten places. What the expected answer lacks may be there: fields are added freely."""
+    found = [] if found is None else found
+    if len(found) >= 10:
+        return found
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key, value in expected.items():
+            if key not in actual:
+                found.append(f"{where}.{key} is gone")
+            else:
+                differences(value, actual[key], f"{where}.{key}", found)
+    elif isinstance(expected, list) and isinstance(actual, list):
+        if len(expected) != len(actual):
+            found.append(f"{where}: {len(actual)} elements for {len(expected)}")
+        for i, (e, a) in enumerate(zip(expected, actual)):
+            differences(e, a, f"{where}[{i}]", found)
+    elif expected != actual:
+        found.append(f"{where}: {actual!r} for {expected!r}")
+    return found
+
+
+def without_paths(answer):
+    """The same without what depends on where this machine unpacked the core."""
+    if isinstance(answer, dict):
+        return {k: without_paths(v) for k, v in answer.items() if k not in ("memory", "core", "notes", "problems")}
+    return [without_paths(v) for v in answer] if isinstance(answer, list) else answer
+
+
+def addresses(stack):
+    """Every frame's address, and the bytes beside."""
+    ips = {int(f["ip"], 16) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"}
+    return sorted(ips)
+
+
+def ask(lldb, target):
+    answers = dict(zip(COMMANDS, lldb.json(target, COMMANDS)))
+    by = lldb.ip2md(target, addresses(answers["clrbt --json all"]))
+    answers["clrip2md"] = [by[a] for a in sorted(by)]
+    return without_paths(answers)
+
+
+def check_expected(lldb, target, expected_path):
+    with lzma.open(expected_path, "rt", encoding="utf-8") as f:
+        expected = json.load(f)
+    actual = ask(lldb, target)
+    found = [f"{command}{d}" for command in expected for d in differences(expected[command], actual[command])]
+    assert not found, "\n    ".join(["answers differ from the recorded ones", *found])
+    frames = sum(f.get("repeat", 1) for t in actual["clrbt --json all"]["threads"] for f in t["frames"])
+    return f"{len(actual['clrbt --json all']['threads'])} threads, {frames} frames, {len(actual['clrip2md'])} addresses"
+
+
+def check_report(lldb, target, report_path, folder):
+    report = folder / "report"
+    report.write_bytes(lzma.open(report_path).read())
+    return check_stacks.check(lldb, target, report)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
+    parser.add_argument("--lldb")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    results = Results()
+    try:
+        lldb = Lldb(options.plugin, options.lldb)
+    except Unavailable as e:
+        results.skip("recorded cores", str(e))
+        return results.summary()
+    for packed in sorted(HERE.glob("*.core.xz")):
+        name = packed.name[:-len(".core.xz")]
+        expected, report = HERE / f"{name}.expected.json.xz", HERE / f"{name}.report.xz"
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            target = Target(core=unpack(packed, folder))
+            if options.write:
+                with lzma.open(expected, "wt", encoding="utf-8") as f:
+                    json.dump(ask(lldb, target), f)
+            results.check(f"cores/{name}/answers", check_expected, lldb, target, expected)
+            if report.exists():
+                results.check(f"cores/{name}/report", check_report, lldb, target, report, folder)
+    if not results.passed and not results.failed:
+        results.skip("recorded cores", "there is none in tests/cores")
+    return results.summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
