@@ -1,0 +1,200 @@
+#include "core/target/descriptor_locator.h"
+
+#include "core/memory/elf_image.h"
+#include "core/target/known_layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace clr {
+namespace {
+
+constexpr std::string_view descriptor_symbol = "DotNetRuntimeContractDescriptor",
+                           dac_table_symbol = "g_dacTable";
+// What only an ahead-of-time compiled application exports.
+constexpr std::string_view native_aot_symbol = "DotNetRuntimeDebugHeader";
+constexpr std::array<std::string_view, 3> coreclr_names{"libcoreclr.so", "libcoreclr.dylib", "coreclr.dll"};
+constexpr std::array<std::string_view, 2> mono_names{"libmonosgen-2.0.so", "libcoreclr_mono.so"};
+// How much of a module is searched for the version text, and in what pieces.
+constexpr std::uint64_t max_version_search = 64 * 1024 * 1024;
+constexpr std::size_t version_search_piece = 64 * 1024;
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
+template<std::size_t N>
+bool is_named(const LoadedModule& module, const std::array<std::string_view, N>& names) {
+  return std::ranges::find(names, file_name(module.path)) != names.end();
+}
+
+// The runtime sets its application domain when it has initialised. A descriptor without that global cannot
+// tell.
+bool has_started(MemoryReader& memory, const ContractDescriptor& descriptor) {
+  const auto domain = descriptor.globals.find("AppDomain");
+  if (domain == descriptor.globals.end() || !domain->second.number || *domain->second.number == 0)
+    return true;
+  std::array<std::byte, 8> raw{};
+  const auto word = std::span(raw).first(descriptor.platform.pointer_size);
+  memory.read(*domain->second.number, word);
+  return std::ranges::any_of(word, [](std::byte byte) { return byte != std::byte{0}; });
+}
+
+std::optional<ElfSymbol> find_symbol(MemoryReader& memory, const LoadedModule& module,
+                                     std::string_view name) {
+  if (!ElfImage::is_elf(memory, module.base)) return std::nullopt;
+  return ElfImage(memory, module.base).find_symbol(name);
+}
+
+class Search {
+public:
+  Search(MemoryReader& memory, Cpu cpu) : memory_(memory), cpu_(cpu) {}
+
+  // Adds the runtime that `module` holds, if it holds one.
+  void probe(const LoadedModule& module) {
+    try {
+      if (module.contract_descriptor)
+        return add(module, DescriptorSource::module_symbols, *module.contract_descriptor);
+      if (const auto symbol = find_symbol(memory_, module, descriptor_symbol))
+        return add(module, DescriptorSource::memory_symbols, symbol->address);
+      if (const auto table = find_symbol(memory_, module, dac_table_symbol))
+        return add_by_table(module, *table);
+      if (is_named(module, mono_names))
+        result.runtimes.push_back({.kind = RuntimeKind::mono, .module = module});
+      else if (find_symbol(memory_, module, native_aot_symbol))
+        result.runtimes.push_back({.kind = RuntimeKind::native_aot, .module = module});
+    } catch (const Error& error) {
+      // Of other modules nothing was expected; their pages may well be missing.
+      if (is_named(module, coreclr_names) || module.contract_descriptor)
+        result.problems.push_back(fmt::format("{}: {}", file_name(module.path), error.what()));
+    }
+  }
+
+  RuntimeSearch result;
+
+private:
+  void add(const LoadedModule& module, DescriptorSource source, Address address) {
+    LocatedRuntime runtime{.module = module, .source = source};
+    runtime.descriptor = read_contract_descriptor(memory_, address);
+    if (runtime.descriptor.platform.cpu == Cpu::unknown) runtime.descriptor.platform.cpu = cpu_;
+    if (runtime.descriptor.platform.os == Os::unknown) runtime.descriptor.platform.os = Os::unix_like;
+    if (!runtime.descriptor.contracts.contains("ExecutionManager")) {
+      const auto table = find_symbol(memory_, module, dac_table_symbol);
+      if (!table) {
+        result.runtimes.push_back({.kind = RuntimeKind::native_aot, .module = module, .source = source});
+        return;
+      }
+      complete_from_dac_table(memory_, {.address = table->address, .size = table->size}, runtime.descriptor);
+      runtime.source = DescriptorSource::dac_table;
+    }
+    runtime.started = has_started(memory_, runtime.descriptor);
+    result.runtimes.push_back(std::move(runtime));
+  }
+
+  void add_by_table(const LoadedModule& module, const ElfSymbol& table) {
+    LocatedRuntime runtime{.module = module, .source = DescriptorSource::dac_table};
+    runtime.descriptor.platform = ElfImage(memory_, module.base).platform();
+    if (runtime.descriptor.platform.cpu == Cpu::unknown) runtime.descriptor.platform.cpu = cpu_;
+    runtime.descriptor.platform.os = Os::unix_like;
+    complete_from_dac_table(memory_, {.address = table.address, .size = table.size}, runtime.descriptor);
+    runtime.started = has_started(memory_, runtime.descriptor);
+    result.runtimes.push_back(std::move(runtime));
+  }
+
+  MemoryReader& memory_;
+  Cpu cpu_;
+};
+
+// "10.0.12" among the folders of a path such as ".../Microsoft.NETCore.App/10.0.12/libcoreclr.so".
+std::string version_of_path(std::string_view path) {
+  constexpr std::string_view framework = "Microsoft.NETCore.App/";
+  const std::size_t at = path.find(framework);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = path.substr(at + framework.size());
+  const std::string_view version = rest.substr(0, rest.find('/'));
+  return version.empty() || std::isdigit(static_cast<unsigned char>(version[0])) == 0 ? std::string()
+                                                                                      : std::string(version);
+}
+
+// The file version "10.0.1226.42308" as people write it: 10.0.12. Before the first servicing release the
+// third part counts builds of the year alone.
+std::string product_version(std::string_view file_version) {
+  std::array<unsigned, 3> parts{};
+  for (unsigned& part : parts) {
+    const auto [end, error] =
+        std::from_chars(file_version.data(), file_version.data() + file_version.size(), part);
+    if (error != std::errc()) return {};
+    file_version.remove_prefix(static_cast<std::size_t>(end - file_version.data()));
+    if (file_version.starts_with('.')) file_version.remove_prefix(1);
+  }
+  return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2] / 100);
+}
+
+} // namespace
+
+std::string_view to_string(RuntimeKind kind) {
+  switch (kind) {
+  case RuntimeKind::coreclr:
+    return "CoreCLR";
+  case RuntimeKind::native_aot:
+    return "NativeAOT";
+  case RuntimeKind::mono:
+    return "Mono";
+  }
+  return "CoreCLR";
+}
+
+std::string_view to_string(DescriptorSource source) {
+  switch (source) {
+  case DescriptorSource::module_symbols:
+    return "the debugger's symbols";
+  case DescriptorSource::memory_symbols:
+    return "the module's dynamic symbols in memory";
+  case DescriptorSource::dac_table:
+    return "g_dacTable and known layouts";
+  }
+  return "";
+}
+
+RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu) {
+  Search search(memory, cpu);
+  const auto expected = [](const LoadedModule& module) {
+    return module.contract_descriptor.has_value() || is_named(module, coreclr_names);
+  };
+  for (const LoadedModule& module : modules)
+    if (expected(module)) search.probe(module);
+  // Single-file applications hold the runtime in their executable.
+  if (search.result.runtimes.empty())
+    for (const LoadedModule& module : modules)
+      if (!expected(module)) search.probe(module);
+  std::ranges::stable_sort(search.result.runtimes, {}, &LocatedRuntime::kind);
+  return std::move(search.result);
+}
+
+std::string runtime_version(MemoryReader& memory, const LoadedModule& module) {
+  if (std::string version = version_of_path(module.path); !version.empty()) return version;
+  constexpr std::string_view mark = "@(#)Version ";
+  constexpr std::size_t longest = 64; // of mark and version together
+  try {
+    const MemoryRange range = ElfImage(memory, module.base).range();
+    std::string piece(version_search_piece + longest, '\0');
+    const Address end = std::min(range.end(), range.begin + max_version_search);
+    for (Address at = range.begin; at < end; at += version_search_piece) {
+      const std::size_t got = memory.read_some(at, std::as_writable_bytes(std::span(piece)));
+      const std::string_view text = std::string_view(piece).substr(0, got);
+      if (const std::size_t found = text.find(mark); found != std::string_view::npos)
+        if (std::string version = product_version(text.substr(found + mark.size(), longest));
+            !version.empty())
+          return version;
+    }
+  } catch (const Error&) {
+    // A module whose header cannot be read does not tell its version.
+  }
+  return {};
+}
+
+} // namespace clr

@@ -1,0 +1,48 @@
+// Finds the runtimes of a process: which module holds one, how its descriptor was found, and which version it
+// is. Source: dotnet/runtime docs/design/datacontracts/contract-descriptor.md; src/coreclr/debug/runtimeinfo.
+#pragma once
+
+#include "core/memory/loaded_module.h"
+#include "core/target/contract_descriptor.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+enum class RuntimeKind : std::uint8_t { coreclr, native_aot, mono };
+std::string_view to_string(RuntimeKind kind); // "CoreCLR", "NativeAOT", "Mono"
+
+// How the data descriptor was found.
+enum class DescriptorSource : std::uint8_t {
+  module_symbols, // the enumerator of modules knew the symbol's address
+  memory_symbols, // looked up in the module's dynamic symbols in target memory
+  dac_table,      // the runtime exports none, or less than is needed: g_dacTable and known layouts
+};
+std::string_view to_string(DescriptorSource source);
+
+struct LocatedRuntime {
+  RuntimeKind kind = RuntimeKind::coreclr;
+  LoadedModule module;
+  DescriptorSource source = DescriptorSource::module_symbols;
+  ContractDescriptor descriptor; // empty for kinds other than CoreCLR
+  // False while the runtime is mapped but has not created its application domain.
+  bool started = false;
+};
+
+struct RuntimeSearch {
+  std::vector<LocatedRuntime> runtimes; // CoreCLR first; of those, modules named like the runtime first
+  std::vector<std::string> problems;    // modules that looked like a runtime but could not be read, and why
+};
+
+// Looks through `modules`. `cpu` of the process, for runtimes whose descriptor does not say. Never throws for
+// target data. Cost: about 8 reads for a module named like the runtime, 4 for each other one when none of
+// those has a descriptor.
+RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu);
+
+// The runtime's version, "10.0.12": from the path of its module, else from the version text in its image.
+// Empty when neither tells. Cost: 0 reads, or one per 64 KiB of the module.
+std::string runtime_version(MemoryReader& memory, const LoadedModule& module);
+
+} // namespace clr

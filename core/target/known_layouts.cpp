@@ -1,0 +1,115 @@
+#include "core/target/known_layouts.h"
+
+#include "core/target/known_layouts_data.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <vector>
+
+namespace clr {
+namespace {
+
+constexpr std::uint64_t max_table_bytes = 64 * 1024;
+
+struct Root {
+  std::string_view global;
+  std::size_t slot;
+};
+// .NET 10. Compared with the pointer table of 10.0.12's descriptor, and with 10.0.0 on musl.
+constexpr std::array net10_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
+                                 Root{"ThreadStore", 15},
+                                 Root{"FinalizerThread", 16},
+                                 Root{"AppDomain", 20},
+                                 Root{"SystemDomain", 21},
+                                 Root{"ObjectMethodTable", 42},
+                                 Root{"StringMethodTable", 45},
+                                 Root{"ExceptionMethodTable", 49},
+                                 Root{"FreeObjectMethodTable", 56}};
+// Servicing releases added a slot in the middle; the metadata of precodes keeps its distance from the end.
+constexpr std::size_t platform_metadata_from_end = 39;
+constexpr std::size_t net10_smallest_table = 128, net10_largest_table = 129;
+
+// Types of code lookup, which .NET 9 has but does not publish.
+constexpr std::array<std::string_view, 14> code_lookup_types{
+    "RangeSectionMap", "RangeSectionFragment", "RangeSection",       "CodeHeapListNode",     "RealCodeHeader",
+    "RuntimeFunction", "UnwindInfo",           "ReadyToRunInfo",     "ReadyToRunHeader",     "HashMap",
+    "Bucket",          "ImageDataDirectory",   "MethodDescCodeData", "NativeCodeVersionNode"};
+
+std::vector<Address> read_table(MemoryReader& memory, const DacTable& table, ByteOrder order) {
+  if (table.size > max_table_bytes || table.size % 8 != 0)
+    throw_corrupt(table.address, fmt::format("g_dacTable of {} bytes", table.size));
+  std::vector<std::byte> raw(table.size);
+  memory.read(table.address, raw);
+  std::vector<Address> slots(raw.size() / 8);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    slots[i] = load<std::uint64_t>(std::span(raw).subspan(8 * i), order);
+  return slots;
+}
+
+void set_root(ContractDescriptor& descriptor, std::string_view global, const std::vector<Address>& slots,
+              std::size_t slot) {
+  if (slot < slots.size() && slots[slot] != 0)
+    descriptor.globals.try_emplace(
+        std::string(global),
+        GlobalDescriptor{.number = slots[slot], .text = {}, .type = "pointer", .indirect = true});
+}
+
+// Fields and sizes of `differences` win.
+void overlay(ContractDescriptor& onto, const ContractDescriptor& differences) {
+  for (const auto& [name, type] : differences.types) {
+    TypeDescriptor& target = onto.types[name];
+    if (type.size) target.size = type.size;
+    for (const auto& [field, descriptor] : type.fields) target.fields[field] = descriptor;
+  }
+}
+
+void complete_net9(ContractDescriptor& descriptor, const std::vector<Address>& slots) {
+  ContractDescriptor known = parse_contract_json(net10_x64_layouts);
+  overlay(known, parse_contract_json(net9_x64_differences));
+  for (const std::string_view name : code_lookup_types)
+    if (const auto type = known.types.find(name); type != known.types.end()) descriptor.types.insert(*type);
+  descriptor.types["Module"].fields.insert(known.types["Module"].fields.extract("ReadyToRunInfo"));
+  // The nibble map of that generation is the linear one.
+  descriptor.contracts.try_emplace("ExecutionManager", "1");
+  set_root(descriptor, net10_roots[0].global, slots, net10_roots[0].slot);
+}
+
+void complete_net10(ContractDescriptor& descriptor, const std::vector<Address>& slots) {
+  const Platform platform = descriptor.platform;
+  descriptor = parse_contract_json(net10_x64_layouts);
+  descriptor.platform = platform;
+  if (platform.cpu == Cpu::arm64) {
+    overlay(descriptor, parse_contract_json(net10_arm64_differences));
+    descriptor.types["RuntimeFunction"].fields.erase("EndAddress");
+    descriptor.types["CalleeSavedRegisters"].fields.clear();
+  }
+  for (const Root& root : net10_roots) set_root(descriptor, root.global, slots, root.slot);
+  set_root(descriptor, "PlatformMetadata", slots, slots.size() - platform_metadata_from_end);
+}
+
+} // namespace
+
+void complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor) {
+  const Platform& platform = descriptor.platform;
+  if (platform.pointer_size != 8 || (platform.cpu != Cpu::x64 && platform.cpu != Cpu::arm64))
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("the layouts of this runtime for {} are not known", to_string(platform.cpu)));
+  const std::vector<Address> slots = read_table(memory, table, platform.byte_order);
+  if (slots.empty() || slots[0] == 0) throw_corrupt(table.address, "an empty g_dacTable");
+  if (!descriptor.types.empty()) {
+    if (platform.cpu != Cpu::x64)
+      throw Error(ErrorKind::unsupported_contract, "the code lookup of .NET 9 is supported on x64 only");
+    return complete_net9(descriptor, slots);
+  }
+  if (slots.size() < net10_smallest_table || slots.size() > net10_largest_table)
+    throw Error(
+        ErrorKind::unsupported_contract,
+        fmt::format(
+            "the runtime publishes no data descriptor, and its layouts (g_dacTable of {} entries) are not "
+            "known; .NET 9 and later are supported",
+            slots.size()));
+  complete_net10(descriptor, slots);
+}
+
+} // namespace clr
