@@ -110,8 +110,8 @@ std::optional<Address> module_of_element(const Target& target, Address element) 
 
 } // namespace
 
-ModuleList modules_of_app_domain(const Target& target) {
-  ModuleList result;
+AppDomainModules modules_of_app_domain(const Target& target) {
+  AppDomainModules result;
   const Address domain = target.read_pointer(target.global("AppDomain"));
   if (domain == 0) return result; // the runtime has not come so far
   const std::string_view field =

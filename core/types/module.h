@@ -47,11 +47,11 @@ struct ImageMapping {
 ImageMapping image_mapping(const Target& target, const Module& module);
 
 // Modules of every assembly of the app domain, in loading order. Unreadable entries are skipped and counted.
-struct ModuleList {
+struct AppDomainModules {
   std::vector<Address> modules;
   std::size_t holes = 0;
 };
-ModuleList modules_of_app_domain(const Target& target);
+AppDomainModules modules_of_app_domain(const Target& target);
 
 constexpr std::uint32_t max_assemblies = 100'000;
 
