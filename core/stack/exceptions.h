@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/target/target.h"
-#include "core/types/method_names.h"
 
 #include <functional>
 #include <optional>
@@ -36,23 +35,29 @@ struct ManagedException {
 
 class ExceptionReader {
 public:
-  // `names` gives type names. No reads.
-  ExceptionReader(const Target& target, MethodNames& names);
+  // Full name of the type of a MethodTable; throws Error when it has none (MethodNames::type_name).
+  using TypeNamer = std::function<std::string(Address method_table)>;
+
+  // `target` must outlive this. No reads.
+  ExceptionReader(const Target& target, TypeNamer type_name);
 
   // Reads the exception object at `object`. Unreadable parts are left empty and told in `fault`. Throws Error
   // only when the object itself cannot be read or is no exception (corrupt).
   ManagedException read(Address object) const;
 
-  // Exceptions in flight on a thread, newest first (ExInfo chain from Thread.ExceptionTracker), then, when
-  // none is in flight, nothing: LastThrownObject may be stale and is the caller's to show. Bounded by
-  // max_nested.
-  std::vector<Address> in_flight(Address exception_tracker) const;
+  struct InFlight {
+    std::vector<Address> objects; // newest first
+    std::string problem;          // why the chain ends early; empty when it is whole
+  };
+  // Exceptions in flight on a thread (the ExInfo chain from Thread.ExceptionTracker). None in flight: an
+  // empty list; Thread.LastThrownObject may be stale and is the caller's to show. At most max_nested.
+  InFlight in_flight(Address exception_tracker) const;
 
   static constexpr std::size_t max_nested = 256, max_trace = 100'000;
 
 private:
   const Target* target_;
-  MethodNames* names_;
+  TypeNamer type_name_;
 };
 
 } // namespace clr

@@ -6,6 +6,7 @@
 #include "core/execution/execution_manager.h"
 #include "core/stack/frame_chain.h"
 #include "core/stack/frame_layout.h"
+#include "core/stack/managed_unwinder.h"
 #include "core/stack/registers.h"
 #include "core/stack/threads.h"
 
@@ -59,21 +60,25 @@ struct WalkOptions {
 
 class StackWalker {
 public:
-  // `code` may be null: a process without a runtime; then every frame is native. `native` must outlive the
-  // walker.
+  // `target` and `code` are null for a process without a runtime; then every frame is native. All must
+  // outlive the walker. No reads.
   StackWalker(const Target* target, ExecutionManager* code, NativeUnwinder& native);
+  ~StackWalker();
 
   // Walks from `start` outward and hands each frame to `visit` (false stops). `thread` is the runtime's
   // thread, null for a thread that the runtime does not know. Runtime frames are reported where they lie
   // among the others. The stack pointer grows with every frame; a walk that cannot go on says why. Never
-  // throws for target data.
+  // throws for target data. Cost per managed frame: that of ManagedUnwinder::unwind.
   Walk walk(const RegisterContext& start, const RuntimeThread* thread,
-            const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {}) const;
+            const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {});
 
 private:
+  class Run;
   const Target* target_;
   ExecutionManager* code_;
   NativeUnwinder* native_;
+  std::optional<FrameChain> chain_;
+  std::optional<ManagedUnwinder> managed_;
 };
 
 } // namespace clr

@@ -1,0 +1,151 @@
+#include "core/stack/exceptions.h"
+
+#include "core/stack/threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t max_base_types = 64;                  // depth of a chain of base classes
+constexpr std::size_t max_message_units = 65536;            // UTF-16 units shown of a message
+constexpr std::uint32_t contains_gc_pointers = 0x0100'0000; // MethodTable.MTFlags
+
+// StackTraceArrayHeader and StackTraceElement; published by name after .NET 10 only. [rt] vm/clrex.h
+struct TraceLayout {
+  explicit TraceLayout(unsigned pointer_size)
+      : header(8 + pointer_size), sp(pointer_size), method_desc(2 * pointer_size), flags(3 * pointer_size),
+        stride(4 * pointer_size) {}
+  Address header; // u32 count, u32 keep-alive count, Thread*
+  Address sp, method_desc, flags, stride;
+};
+
+template<typename Read>
+void attempt(std::string& fault, const Read& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    if (fault.empty()) fault = error.what();
+  }
+}
+
+Address method_table_of(const Target& target, Address object) {
+  const Address mask = target.find_global("ObjectToMethodTableUnmask").value_or(7);
+  return target.read_pointer(target.field_address(object, "Object", "m_pMethTab")) & ~mask;
+}
+
+// True when `object` looks like an instance of System.Exception or a class derived from it.
+bool is_exception(const Target& target, Address object) {
+  if (object == 0 || object % target.pointer_size() != 0) return false;
+  try {
+    const Address exception = target.read_pointer(target.global("ExceptionMethodTable"));
+    Address table = method_table_of(target, object);
+    for (std::size_t depth = 0; table != 0 && depth < max_base_types; ++depth) {
+      if (table == exception) return true;
+      table = target.read_pointer(target.field_address(table, "MethodTable", "ParentMethodTable"));
+    }
+  } catch (const Error&) {
+    // Not readable as an object: it is none.
+  }
+  return false;
+}
+
+std::optional<std::string> read_string(const Target& target, Address object, std::size_t max_units) {
+  if (object == 0) return std::nullopt;
+  const std::uint32_t units = target.read_u32(target.field_address(object, "String", "m_StringLength"));
+  const auto shown = std::min<std::size_t>(units, max_units);
+  return target.read_utf16_units(target.field_address(object, "String", "m_FirstChar"), shown);
+}
+
+Address exception_field(const Target& target, Address object, std::string_view field) {
+  return target.read_pointer(target.field_address(object, "Exception", field));
+}
+
+// The byte array that holds the trace; 0 when the exception was never thrown. Since .NET 9 the field may hold
+// an object[] instead, whose first element is that array and whose others keep collectible methods alive.
+Address trace_array(const Target& target, Address object) {
+  const Address array = exception_field(target, object, "_stackTrace");
+  if (array == 0) return 0;
+  const std::uint32_t flags =
+      target.read_u32(target.field_address(method_table_of(target, array), "MethodTable", "MTFlags"));
+  return (flags & contains_gc_pointers) == 0 ? array : target.read_pointer(array + target.size_of("Array"));
+}
+
+std::vector<TraceElement> read_trace(const Target& target, Address array) {
+  const TraceLayout layout(target.pointer_size());
+  const std::uint32_t bytes = target.read_u32(target.field_address(array, "Array", "m_NumComponents"));
+  const Address data = array + target.size_of("Array");
+  const std::uint32_t count = bytes < layout.header ? 0 : target.read_u32(data);
+  // The array is allocated with room to spare, so its length bounds the count.
+  if (count > ExceptionReader::max_trace || (count != 0 && count > (bytes - layout.header) / layout.stride))
+    throw_corrupt(data, fmt::format("a stack trace array of {} bytes claims {} frames", bytes, count));
+  std::vector<TraceElement> trace;
+  trace.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Address element = data + layout.header + i * layout.stride;
+    trace.push_back({.ip = target.read_pointer(element),
+                     .sp = target.read_pointer(element + layout.sp),
+                     .method_desc = target.read_pointer(element + layout.method_desc),
+                     .flags = target.read_u32(element + layout.flags)});
+  }
+  return trace;
+}
+
+} // namespace
+
+ExceptionReader::ExceptionReader(const Target& target, TypeNamer type_name)
+    : target_(&target), type_name_(std::move(type_name)) {}
+
+ManagedException ExceptionReader::read(Address object) const {
+  const Target& target = *target_;
+  ManagedException exception;
+  exception.object = object;
+  exception.method_table = method_table_of(target, object);
+  if (!is_exception(target, object)) throw_corrupt(object, "no managed exception object");
+  std::string& fault = exception.fault;
+  attempt(fault, [&] { exception.type = type_name_(exception.method_table); });
+  attempt(fault, [&] {
+    exception.message = read_string(target, exception_field(target, object, "_message"), max_message_units);
+  });
+  attempt(fault, [&] {
+    exception.hresult = target.read_i32(target.field_address(object, "Exception", "_HResult"));
+  });
+  attempt(fault, [&] { exception.inner = exception_field(target, object, "_innerException"); });
+  attempt(fault, [&] {
+    if (const Address array = trace_array(target, object)) exception.trace = read_trace(target, array);
+  });
+  attempt(fault, [&] {
+    exception.remote_trace =
+        read_string(target, exception_field(target, object, "_remoteStackTraceString"), max_message_units)
+            .value_or(std::string());
+  });
+  return exception;
+}
+
+ExceptionReader::InFlight ExceptionReader::in_flight(Address exception_tracker) const {
+  const Target& target = *target_;
+  InFlight result;
+  std::unordered_set<Address> seen;
+  attempt(result.problem, [&] {
+    for (Address info = exception_tracker; info != 0;) {
+      if (!seen.insert(info).second)
+        throw_corrupt(info, "the chain of exceptions in flight comes back to the record");
+      if (seen.size() > max_nested)
+        throw_corrupt(info, fmt::format("more than {} nested exceptions", max_nested));
+      const Address thrown = target.read_pointer(target.field_address(info, "ExceptionInfo", "ThrownObject"));
+      // .NET 9 and 10 store an object handle, later releases the object itself. No field tells them apart;
+      // the objects do.
+      if (is_exception(target, thrown))
+        result.objects.push_back(thrown);
+      else if (const Address behind = object_of_handle(target, thrown); is_exception(target, behind))
+        result.objects.push_back(behind);
+      info = target.read_pointer(target.field_address(info, "ExceptionInfo", "PreviousNestedInfo"));
+    }
+  });
+  return result;
+}
+
+} // namespace clr

@@ -1,0 +1,374 @@
+#include "core/stack/walker.h"
+
+#include "core/stack/native_unwinder.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+// Signal handlers interrupt one another a few levels deep at most; each may change to another stack, so the
+// rule that the stack pointer grows cannot end such a walk.
+constexpr unsigned max_signal_frames = 64;
+// Words above the stack pointer in which a dispatch stub may have left the return address: resolve stubs push
+// one word.
+constexpr unsigned stub_slots = 2;
+// How much of a Thread is searched for its hijack pair; the pair lies within the first words.
+constexpr std::size_t thread_search_bytes = 1024;
+
+bool is_stub(const Miss& miss) {
+  switch (miss.reason) {
+  case MissReason::stub:
+  case MissReason::precode:
+  case MissReason::thunk:
+  case MissReason::helper:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+std::string_view to_string(StackFrameKind kind) {
+  switch (kind) {
+  case StackFrameKind::managed:
+    return "managed";
+  case StackFrameKind::native:
+    return "native";
+  case StackFrameKind::runtime:
+    return "runtime";
+  }
+  return "native";
+}
+
+Address StackFrame::pc() const {
+  return registers.pc().value_or(0);
+}
+
+Address StackFrame::sp() const {
+  return frame ? frame->address : registers.sp().value_or(0);
+}
+
+StackWalker::StackWalker(const Target* target, ExecutionManager* code, NativeUnwinder& native)
+    : target_(target), code_(code), native_(&native) {
+  if (target == nullptr || code == nullptr) return;
+  chain_.emplace(*target);
+  if (register_roles(target->platform().cpu).count != 0) managed_.emplace(*code);
+}
+
+StackWalker::~StackWalker() = default;
+
+// One walk. The state is the context of the frame to be reported next, and the explicit Frames not yet
+// passed.
+class StackWalker::Run {
+public:
+  Run(StackWalker& walker, const RuntimeThread* thread, const std::function<bool(const StackFrame&)>& visit,
+      const WalkOptions& options)
+      : walker_(walker), thread_(thread), visit_(visit), options_(options) {}
+
+  Walk walk(const RegisterContext& start);
+
+private:
+  // What is at a pc.
+  struct Place {
+    std::optional<CodeBlock> code;
+    std::optional<Miss> stub;
+    std::string fault;
+  };
+  Place classify(Address pc, bool leaf);
+  bool is_managed(Address pc);
+
+  // The caller of each kind of frame; nothing when there is none to be had, with why_ set.
+  std::optional<Unwound> step_managed(StackFrame& frame);
+  std::optional<Unwound> step_stub();
+  std::optional<Unwound> step_native();
+  // The return address of a call to nowhere, or the frame pointer.
+  std::optional<Unwound> step_last_resort();
+  // Continues from the first explicit Frame beyond the present stack pointer that leads to managed code.
+  std::optional<Unwound> step_explicit_frame();
+  // The real caller when the return address that was just popped is the runtime's hijack trampoline.
+  void undo_hijack(Unwound& unwound);
+  void note_exact_context(const Unwound& unwound);
+
+  bool emit(const StackFrame& frame);
+  // Reports the explicit Frames below `limit`. False when the visitor asked to stop.
+  bool emit_frames_below(Address limit);
+  std::optional<FrameContext> context_of(const ExplicitFrame& frame);
+  void note(const std::string& text) {
+    if (!text.empty()) result_.notes.push_back(text);
+  }
+
+  StackWalker& walker_;
+  const RuntimeThread* thread_;
+  const std::function<bool(const StackFrame&)>& visit_;
+  const WalkOptions& options_;
+
+  Walk result_;
+  std::size_t emitted_ = 0;
+  std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
+  std::size_t next_frame_ = 0;        // first one that was not reported
+
+  RegisterContext context_;
+  FoundBy found_by_ = FoundBy::context;
+  bool leaf_ = true;
+  std::string why_; // why the last step gave nothing
+};
+
+bool StackWalker::Run::emit(const StackFrame& frame) {
+  if (emitted_ >= options_.max_frames) {
+    result_.end = WalkEnd::limit;
+    result_.reason = fmt::format("stopped after {} frames", emitted_);
+    return false;
+  }
+  ++emitted_;
+  if (visit_(frame)) return true;
+  result_.end = WalkEnd::stopped;
+  return false;
+}
+
+bool StackWalker::Run::emit_frames_below(Address limit) {
+  for (; next_frame_ < frames_.size() && frames_[next_frame_].address < limit; ++next_frame_) {
+    const ExplicitFrame& explicit_frame = frames_[next_frame_];
+    StackFrame frame{
+        .kind = StackFrameKind::runtime, .found_by = FoundBy::runtime_frame, .frame = explicit_frame};
+    try {
+      frame.method_desc = walker_.chain_->method_desc(explicit_frame);
+    } catch (const Error& error) {
+      frame.fault = error.what();
+    }
+    if (!emit(frame)) return false;
+  }
+  return true;
+}
+
+std::optional<FrameContext> StackWalker::Run::context_of(const ExplicitFrame& frame) {
+  try {
+    return walker_.chain_->context(frame);
+  } catch (const Error& error) {
+    note(fmt::format("{} at {:#x}: {}", to_string(frame.kind), frame.address, error.what()));
+    return std::nullopt;
+  }
+}
+
+StackWalker::Run::Place StackWalker::Run::classify(Address pc, bool leaf) {
+  Place place;
+  if (walker_.code_ == nullptr || !walker_.managed_) return place;
+  try {
+    CodeLookup found = walker_.code_->find(pc);
+    if (auto* block = std::get_if<CodeBlock>(&found)) {
+      place.code = *block;
+      return place;
+    }
+    Miss& miss = std::get<Miss>(found);
+    // A call that never returns may be the last instruction of its method.
+    if (!leaf && miss.reason == MissReason::gap) {
+      CodeLookup before = walker_.code_->find(pc - 1);
+      if (auto* block = std::get_if<CodeBlock>(&before)) {
+        place.code = *block;
+        return place;
+      }
+    }
+    if (is_stub(miss)) place.stub = std::move(miss);
+  } catch (const Error& error) {
+    place.fault = error.what();
+  }
+  return place;
+}
+
+bool StackWalker::Run::is_managed(Address pc) {
+  return classify(pc, false).code.has_value();
+}
+
+void StackWalker::Run::undo_hijack(Unwound& unwound) {
+  if (thread_ == nullptr || walker_.target_ == nullptr || !unwound.return_address_at) return;
+  if (!thread_->state || (*thread_->state & thread_state::return_address_hijacked) == 0) return;
+  const std::optional<Address> pc = unwound.caller.pc();
+  if (!pc || is_managed(*pc)) return;
+  // The Thread keeps the original return address beside the address of the slot that it overwrote. The pair
+  // is found by the slot's address: stale pairs of earlier hijacks name another slot.
+  const Target& target = *walker_.target_;
+  const unsigned word = target.pointer_size();
+  std::vector<std::byte> raw(thread_search_bytes);
+  raw.resize(target.memory().read_some(thread_->address, raw));
+  const auto load_word = [&](std::size_t at) -> Address {
+    const auto bytes = std::span(raw).subspan(at, word);
+    return word == 8 ? load<std::uint64_t>(bytes, target.platform().byte_order)
+                     : load<std::uint32_t>(bytes, target.platform().byte_order);
+  };
+  for (std::size_t at = 0; at + word <= raw.size(); at += word) {
+    if (load_word(at) != *unwound.return_address_at) continue;
+    for (const std::size_t neighbour : {at - word, at + word}) {
+      if (neighbour + word > raw.size()) continue; // wraps below 0, too
+      const Address original = strip_return_address(target.platform().cpu, load_word(neighbour));
+      if (!is_managed(original)) continue;
+      unwound.caller.set_pc(original);
+      return;
+    }
+  }
+}
+
+std::optional<Unwound> StackWalker::Run::step_managed(StackFrame& frame) {
+  try {
+    Unwound unwound = walker_.managed_->unwind(*frame.code, context_, leaf_);
+    undo_hijack(unwound);
+    return unwound;
+  } catch (const Error& error) {
+    why_ = error.what();
+    frame.fault = why_;
+    return std::nullopt;
+  }
+}
+
+std::optional<Unwound> StackWalker::Run::step_stub() {
+  // Precodes and dispatch stubs run without a frame of their own.
+  const RegisterRoles roles = register_roles(context_.cpu());
+  const std::optional<Address> sp = context_.sp();
+  if (!sp) return std::nullopt;
+  Unwound unwound{.caller = context_, .found_by = FoundBy::stub};
+  if (roles.return_address != roles.pc) {
+    const auto link = context_.find(roles.return_address);
+    if (!link) return std::nullopt;
+    unwound.caller.set_pc(strip_return_address(context_.cpu(), *link));
+    unwound.cfa = *sp;
+    return unwound;
+  }
+  const unsigned word = walker_.target_->pointer_size();
+  for (unsigned slot = 0; slot < stub_slots; ++slot) {
+    try {
+      const Address at = *sp + slot * word;
+      const Address return_address = walker_.target_->read_pointer(at);
+      if (!is_managed(return_address) && walker_.native_->module_at(return_address) == nullptr) continue;
+      unwound.caller.set_pc(return_address);
+      unwound.caller.set_sp(at + word);
+      unwound.cfa = at + word;
+      unwound.return_address_at = at;
+      return unwound;
+    } catch (const Error& error) {
+      why_ = error.what();
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Unwound> StackWalker::Run::step_native() {
+  try {
+    std::optional<Unwound> unwound = walker_.native_->by_cfi(context_, leaf_);
+    if (!unwound) why_ = fmt::format("no unwind information for {:#x}", *context_.pc());
+    return unwound;
+  } catch (const Error& error) {
+    why_ = error.what();
+    return std::nullopt;
+  }
+}
+
+std::optional<Unwound> StackWalker::Run::step_last_resort() {
+  try {
+    return walker_.native_->unwind(context_, leaf_);
+  } catch (const Error& error) {
+    if (why_.empty()) why_ = error.what();
+    return std::nullopt;
+  }
+}
+
+std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
+  if (!walker_.chain_) return std::nullopt;
+  const Address sp = context_.sp().value_or(0);
+  for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
+    const std::optional<FrameContext> restored = context_of(frames_[i]);
+    if (!restored || restored->registers.sp().value_or(0) <= sp) continue;
+    if (!is_managed(*restored->registers.pc())) continue;
+    return Unwound{.caller = restored->registers,
+                   .cfa = *restored->registers.sp(),
+                   .found_by = FoundBy::runtime_frame,
+                   .interrupted = restored->leaf};
+  }
+  return std::nullopt;
+}
+
+void StackWalker::Run::note_exact_context(const Unwound& unwound) {
+  leaf_ = unwound.interrupted;
+  // The code that a fault or a suspension interrupted may have been reached by unwinding the native frames of
+  // the handler; only the Frame knows then that the address is exact.
+  if (leaf_ || !walker_.chain_) return;
+  const Address sp = context_.sp().value_or(0);
+  for (std::size_t i = next_frame_; i < frames_.size() && frames_[i].address < sp; ++i) {
+    const std::optional<FrameContext> restored = context_of(frames_[i]);
+    if (restored && restored->leaf && restored->registers.pc() == context_.pc() &&
+        restored->registers.sp() == sp)
+      leaf_ = true;
+  }
+}
+
+Walk StackWalker::Run::walk(const RegisterContext& start) {
+  if (thread_ != nullptr && walker_.chain_ && thread_->frame != 0) {
+    // The stack bounds are not given to the chain: a handler may run, and push Frames, on another stack.
+    FrameChain::Result chain = walker_.chain_->read(thread_->frame, std::nullopt, std::nullopt);
+    frames_ = std::move(chain.frames);
+    note(chain.problem);
+  }
+  context_ = start;
+  unsigned signal_frames = 0;
+  const auto finish = [&](WalkEnd end, std::string reason) {
+    // Frames that were not passed are shown all the same: what the thread still has on its chain is worth
+    // more than silence when a walk ends early.
+    if (!emit_frames_below(~Address{0})) return std::move(result_);
+    result_.end = end;
+    result_.reason = std::move(reason);
+    return std::move(result_);
+  };
+  const auto fail = [&](std::string reason) { return finish(WalkEnd::failed, std::move(reason)); };
+  for (;;) {
+    if (!context_.pc() || !context_.sp()) return fail("the thread's registers are not known");
+    StackFrame frame{.registers = context_, .found_by = found_by_, .leaf = leaf_};
+    Place place = classify(*context_.pc(), leaf_);
+    frame.fault = place.fault;
+    std::optional<Unwound> next;
+    why_.clear();
+    if (place.code) {
+      frame.kind = StackFrameKind::managed;
+      frame.code = place.code;
+      if (place.code->method_desc != 0) frame.method_desc = place.code->method_desc;
+      next = step_managed(frame);
+      // Frames inside this method's own frame belong to calls that it makes: they come before it.
+      if (next && !emit_frames_below(next->cfa)) return result_;
+    } else {
+      if (!emit_frames_below(*context_.sp())) return result_;
+      frame.stub = place.stub;
+      if (place.stub) {
+        frame.method_desc = place.stub->method_desc;
+        next = step_stub();
+      } else {
+        next = step_native();
+      }
+    }
+    if (!emit(frame)) return result_;
+
+    if (next && next->outermost) return finish(WalkEnd::bottom, {});
+    // Where the code has no unwind data, the runtime's own records lead on exactly; a frame pointer is a
+    // guess.
+    const std::string reason = why_;
+    if (!next) next = step_explicit_frame();
+    if (!next) next = step_last_resort();
+    if (!next) return fail(reason.empty() ? why_ : reason);
+    // Thread entry code that has no unwind data of its own ends in a null return address.
+    if (next->outermost || next->caller.pc().value_or(0) == 0) return finish(WalkEnd::bottom, {});
+    if (next->interrupted && ++signal_frames > max_signal_frames) return fail("too many signal frames");
+    const Address old_sp = *context_.sp();
+    const Address new_sp = next->caller.sp().value_or(0);
+    // arm64 leaf functions use no stack: the same stack pointer with another pc is progress.
+    const bool same_stack_progress = new_sp == old_sp && leaf_ && next->caller.pc() != context_.pc();
+    if (!next->interrupted && new_sp <= old_sp && !same_stack_progress)
+      return fail(fmt::format("the stack pointer does not grow: {:#x} after {:#x}", new_sp, old_sp));
+    context_ = next->caller;
+    found_by_ = next->found_by;
+    note_exact_context(*next);
+  }
+}
+
+Walk StackWalker::walk(const RegisterContext& start, const RuntimeThread* thread,
+                       const std::function<bool(const StackFrame&)>& visit, WalkOptions options) {
+  return Run(*this, thread, visit, options).walk(start);
+}
+
+} // namespace clr
