@@ -16,14 +16,17 @@ struct RegisterRule {
   std::vector<Dwarf_Op> ops;
 };
 
-RegisterRule rule_of(Dwarf_Frame& frame, unsigned reg) {
+RegisterRule rule_of(Dwarf_Frame& frame, Cpu cpu, unsigned reg) {
   Dwarf_Op memory[3];
   Dwarf_Op* ops = nullptr;
   std::size_t count = 0;
   if (dwarf_frame_register(&frame, static_cast<int>(reg), memory, &ops, &count) != 0)
     throw Error(ErrorKind::corrupt, fmt::format("call frame information: {}", dwarf_errmsg(-1)));
   if (count != 0) return {RegisterRule::Kind::expression, {ops, ops + count}};
-  return {ops == nullptr ? RegisterRule::Kind::same_value : RegisterRule::Kind::undefined, {}};
+  // libdw says "undefined" of registers without a rule too, unless its table of the ABI has them. The x64
+  // table names rax where it means rbx (elfutils 0.188, backends/x86_64_cfi.c).
+  const bool same = ops == nullptr || (cpu == Cpu::x64 && reg == x64_register::rbx);
+  return {same ? RegisterRule::Kind::same_value : RegisterRule::Kind::undefined, {}};
 }
 
 std::vector<Dwarf_Op> cfa_ops(Dwarf_Frame& frame) {
@@ -61,7 +64,8 @@ bool is_cfa_itself(std::span<const Dwarf_Op> ops) {
 std::optional<unsigned> other_register(std::span<const Dwarf_Op> ops) {
   if (ops.size() != 1) return std::nullopt;
   if (ops[0].atom == DW_OP_regx) return static_cast<unsigned>(std::min<Dwarf_Word>(ops[0].number, 0xFFFF));
-  if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) return static_cast<unsigned>(ops[0].atom - DW_OP_reg0);
+  if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+    return static_cast<unsigned>(ops[0].atom - DW_OP_reg0);
   return std::nullopt;
 }
 
@@ -122,7 +126,7 @@ CfiRow cfi_row(Dwarf_Frame& frame, Cpu cpu) {
 
   FrameLayout layout;
   layout.interrupted = row.interrupted;
-  const RegisterRule ra_rule = rule_of(frame, row.return_address);
+  const RegisterRule ra_rule = rule_of(frame, cpu, row.return_address);
   if (ra_rule.kind == RegisterRule::Kind::undefined) {
     layout.outermost = true;
     layout.cfa = {roles.sp, 0};
@@ -138,7 +142,7 @@ CfiRow cfi_row(Dwarf_Frame& frame, Cpu cpu) {
   for (unsigned reg = 0; reg < roles.count; ++reg) {
     // arm64's pc column is not a register of the frame, except where a signal frame uses it.
     if (reg == roles.pc && reg != row.return_address) continue;
-    RegisterRule rule = reg == row.return_address ? ra_rule : rule_of(frame, reg);
+    RegisterRule rule = reg == row.return_address ? ra_rule : rule_of(frame, cpu, reg);
     if (rule.kind == RegisterRule::Kind::same_value) continue;
     if (reg == roles.sp && (is_cfa_itself(rule.ops) || rule.kind == RegisterRule::Kind::undefined)) continue;
     if (rule.kind == RegisterRule::Kind::undefined) {

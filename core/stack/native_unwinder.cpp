@@ -14,6 +14,8 @@ namespace {
 // Rows are kept for a stop; a process with more distinct return addresses than this starts over.
 constexpr std::size_t max_rows = 100'000;
 constexpr unsigned pointer_size = 8;
+// A function without a frame and without call frame information is short: a PLT entry, a routine in assembly.
+constexpr Address max_frameless_function = 4096;
 
 // ModRM.reg of the call forms of opcode FF.
 constexpr unsigned indirect_call = 2;
@@ -101,6 +103,31 @@ struct NativeUnwinder::Impl {
       if (inside) return &module;
     }
     return nullptr;
+  }
+
+  // True when the caller of `step` called a function that begins at `pc` or a little before it.
+  bool called_here(const Unwound& step, Address pc) {
+    const auto target = direct_call_target(step.caller.pc().value_or(0));
+    return target && *target <= pc && pc - *target < max_frameless_function;
+  }
+
+  // Where the direct call in front of `return_address` goes; nothing for other instructions and missing code.
+  std::optional<Address> direct_call_target(Address return_address) {
+    std::byte raw[5];
+    const bool arm64 = platform.cpu == Cpu::arm64;
+    const std::span<std::byte> code = std::span(raw).first(arm64 ? 4 : 5);
+    if (return_address < code.size() || memory->read_some(return_address - code.size(), code) < code.size())
+      return std::nullopt;
+    if (arm64) {
+      const std::uint32_t instruction = load<std::uint32_t>(code, ByteOrder::little);
+      if ((instruction & 0xFC00'0000) != 0x9400'0000) return std::nullopt;
+      // A distance in words, of 26 bits with a sign.
+      const auto distance = static_cast<std::int32_t>(instruction << 6) >> 6;
+      return return_address - 4 + static_cast<Address>(std::int64_t{distance} * 4);
+    }
+    if (code[0] != std::byte{0xE8}) return std::nullopt;
+    return return_address +
+           static_cast<Address>(std::int64_t{load<std::int32_t>(code.subspan(1), ByteOrder::little)});
   }
 
   // The row for the instruction at `lookup`; null when there is none, with the reason in `why`.
@@ -235,10 +262,14 @@ Unwound NativeUnwinder::unwind(const RegisterContext& context, bool leaf) {
     const Address target = step.caller.pc().value_or(0);
     return follows_call(target).value_or(impl_->module_at(target) != nullptr);
   };
-  if (leaf && impl_->module_at(*pc) == nullptr) {
+  if (leaf) {
     try {
       const Unwound step = frameless(context);
-      if (plausible(step)) return step;
+      // Inside a module the word at the stack pointer may be anything: believe it if it is behind a call to
+      // just here.
+      const bool believable =
+          impl_->module_at(*pc) == nullptr ? plausible(step) : impl_->called_here(step, *pc);
+      if (believable) return step;
     } catch (const Error&) {
       // The frame pointer remains.
     }

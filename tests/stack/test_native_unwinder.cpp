@@ -106,9 +106,17 @@ TEST_CASE("native: registers whose rule is not a save") {
     CHECK_FALSE(result.caller.pc());
   }
   SECTION("undefined callee-saved register") {
-    const Unwound result = Native({{0x07, 3}}).unwind();
-    CHECK_FALSE(result.caller.known(rbx));
-    CHECK(result.caller.get(r12) == 0xAA0C);
+    const Unwound result = Native({{0x07, 12}}).unwind();
+    CHECK_FALSE(result.caller.known(r12));
+    CHECK(result.caller.get(rbx) == 0xAA03);
+  }
+  SECTION("no rule at all: callee-saved registers keep their values") {
+    for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) {
+      const Unwound result = Native({{}}, cpu).unwind(true);
+      for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg)
+        if (is_callee_saved(cpu, reg) && reg != register_roles(cpu).fp)
+          CHECK(result.caller.find(reg) == 0xAA00 + reg);
+    }
   }
   SECTION("in another register") {
     const Unwound result = Native({{0x09, 3, 12}}).unwind();
@@ -217,6 +225,20 @@ TEST_CASE("native: what is done without call frame information") {
     CHECK(result.caller.sp() == stack + 8);
     CHECK(result.caller.get(rbx) == 0xAA03);
   }
+  SECTION("a PLT entry without information: the return address is behind a call to it") {
+    f.context.set_pc(Native::function(3) + 6);
+    f.memory.u64(stack, 0x40'2000);
+    f.memory.u64(stack + 0x108, 0x40'2000);
+    call(0x40'2000, {0xE8, 0x00, 0x23, 0x00, 0x00}); // calls function(3)
+    Unwound result = f.unwind(true);
+    CHECK(result.found_by == FoundBy::stub);
+    CHECK(result.caller.sp() == stack + 8);
+    // Not a call to here: the frame pointer.
+    call(0x40'2000, {0xE8, 0x00, 0x33, 0x00, 0x00});
+    result = f.unwind(true);
+    CHECK(result.found_by == FoundBy::frame_pointer);
+    CHECK(result.caller.sp() == stack + 0x110);
+  }
   SECTION("the frame pointer, if it leads behind a call") {
     f.context.set_pc(Native::function(3));
     f.memory.u64(stack + 0x108, 0x9100);
@@ -269,6 +291,17 @@ TEST_CASE("native: what is done without call frame information") {
       CHECK(error.address() == stack + 24);
     }
   }
+}
+
+TEST_CASE("native: an arm64 routine without information") {
+  Native f({}, Cpu::arm64);
+  f.context.set_pc(Native::function(3) + 8);
+  f.context.set(30, 0x40'4100);
+  f.memory.u64(stack + 0x108, 0x40'4100);
+  f.memory.u32(0x40'40FC, 0x9400'0081); // bl function(3)
+  CHECK(f.unwind(true).found_by == FoundBy::stub);
+  f.memory.u32(0x40'40FC, 0x9400'0101); // bl function(5)
+  CHECK(f.unwind(true).found_by == FoundBy::frame_pointer);
 }
 
 TEST_CASE("native: what ends in a call instruction") {
