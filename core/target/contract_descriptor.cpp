@@ -105,29 +105,39 @@ private:
       if (global.indirect) resolve(name, global);
     for (auto& [name, slot] : std::exchange(descriptor.sub_descriptors, {})) {
       resolve(name, slot);
-      merge_sub_descriptor(descriptor, *slot.number, depth);
+      if (!merge_sub_descriptor(descriptor, *slot.number, depth))
+        descriptor.sub_descriptors.emplace(name, std::move(slot));
     }
     return descriptor;
   }
 
-  // A sub-descriptor whose part of the runtime is not initialised yet is simply not there.
-  void merge_sub_descriptor(ContractDescriptor& into, Address variable, unsigned depth) {
-    if (variable == 0) return;
+  // False when it is not there: that part of the runtime is not initialised yet, or its memory is missing.
+  // What is there but wrong throws.
+  bool merge_sub_descriptor(ContractDescriptor& into, Address variable, unsigned depth) {
+    if (variable == 0) return false;
     std::array<std::byte, 8> raw{};
     const std::span<std::byte> pointer = std::span(raw).first(into.platform.pointer_size);
-    if (memory_.read_some(variable, pointer) < pointer.size()) return;
+    if (memory_.read_some(variable, pointer) < pointer.size()) return false;
     const Address address = load_pointer(pointer, into.platform);
-    if (address == 0) return;
+    if (address == 0) return false;
     if (seen_.contains(address)) throw_corrupt(address, "sub-descriptors form a loop");
     if (depth >= max_sub_descriptor_depth || seen_.size() >= max_descriptors)
       throw_corrupt(address, "too many sub-descriptors");
-    ContractDescriptor sub = read_one(address, depth + 1);
+    ContractDescriptor sub;
+    try {
+      sub = read_one(address, depth + 1);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::memory_missing) throw;
+      return false;
+    }
     if (sub.platform.byte_order != into.platform.byte_order ||
         sub.platform.pointer_size != into.platform.pointer_size)
       throw_corrupt(address, "sub-descriptor of another byte order or pointer size");
     merge(into.types, sub.types, address);
     merge(into.globals, sub.globals, address);
     merge(into.contracts, sub.contracts, address);
+    into.sub_descriptors.merge(sub.sub_descriptors);
+    return true;
   }
 
   template<typename Map>

@@ -39,7 +39,9 @@ struct ContractDescriptor {
   std::map<std::string, TypeDescriptor, std::less<>> types;
   std::map<std::string, GlobalDescriptor, std::less<>> globals;
   std::map<std::string, std::string, std::less<>> contracts; // version as text: "2", "c2", ...
-  // Indirect entries as parsed; empty once they have been followed.
+  // Indirect entries as parsed. After reading only those that could not be followed are left, with the
+  // content of their slot: 0, a variable that is null or cannot be read, or a structure whose memory is
+  // missing.
   std::map<std::string, GlobalDescriptor, std::less<>> sub_descriptors;
 };
 
@@ -48,8 +50,11 @@ struct ContractDescriptor {
 ContractDescriptor parse_contract_json(std::string_view json);
 
 // Reads, validates and parses the structure at `address`, follows sub-descriptors, resolves indirect globals.
-// Throws Error: memory_missing, corrupt (magic, flags, limits, JSON, index out of table, duplicate names).
-// Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table, the same again per sub-descriptor.
+// Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, index out of table, and of
+// sub-descriptors also duplicate names, another byte order or pointer size, a loop); unsupported_contract (a
+// baseline other than "empty"). A sub-descriptor that is not there does not fail the rest: see
+// `sub_descriptors`. Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table; 1 and the same
+// again per sub-descriptor.
 ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address);
 
 } // namespace clr

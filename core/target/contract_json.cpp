@@ -15,34 +15,41 @@ using nlohmann::json;
 constexpr std::int64_t max_field_offset = 64 * 1024;
 // The same for a whole type.
 constexpr std::uint64_t max_type_size = 1024 * 1024;
+// The format itself needs five: root, globals, value, indirect value.
+constexpr int max_json_depth = 64;
 
 [[noreturn]] void bad(const std::string& what) {
   throw Error(ErrorKind::corrupt, "contract descriptor JSON: " + what);
 }
 
 // The reference parser skips comments and allows trailing commas; nlohmann skips comments only. Blanks each
-// comma that nothing but white space and comments separates from a closing bracket.
+// comma that nothing but white space and comments separates from a closing bracket, and that follows a value.
 std::string without_trailing_commas(std::string_view text) {
   std::string out(text);
   std::size_t comma = std::string::npos;
+  bool after_value = false;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const char c = out[i];
     if (c == '"') {
       for (++i; i < out.size() && out[i] != '"'; ++i)
         if (out[i] == '\\') ++i;
       comma = std::string::npos;
+      after_value = true;
     } else if (c == '/' && i + 1 < out.size() && out[i + 1] == '/') {
       while (i < out.size() && out[i] != '\n') ++i;
     } else if (c == '/' && i + 1 < out.size() && out[i + 1] == '*') {
       const std::size_t end = out.find("*/", i + 2);
       i = end == std::string::npos ? out.size() : end + 1;
     } else if (c == ',') {
-      comma = i;
+      comma = after_value ? i : std::string::npos;
+      after_value = false;
     } else if (c == '}' || c == ']') {
       if (comma != std::string::npos) out[comma] = ' ';
       comma = std::string::npos;
+      after_value = true;
     } else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
       comma = std::string::npos;
+      after_value = c != '{' && c != '[' && c != ':';
     }
   }
   return out;
@@ -52,7 +59,8 @@ json parse(std::string_view text) {
   // A key given twice is an error in this format, where JSON itself lets the last one win.
   std::vector<std::set<std::string>> keys;
   std::string duplicate;
-  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > max_json_depth) bad(fmt::format("nested more than {} deep", max_json_depth));
     switch (event) {
     case json::parse_event_t::object_start:
       keys.emplace_back();
@@ -94,6 +102,8 @@ std::optional<std::uint64_t> numeric_text(std::string_view text) {
   if (hex) digits.remove_prefix(2);
   const auto magnitude = parse_unsigned(digits, hex ? 16 : 10);
   if (!magnitude) return std::nullopt;
+  constexpr std::uint64_t largest_negative = std::uint64_t{1} << 63;
+  if (negative && !hex && *magnitude > largest_negative) return std::nullopt;
   return negative ? 0 - *magnitude : *magnitude;
 }
 
@@ -135,6 +145,9 @@ FieldDescriptor parse_field(const std::string& type, const std::string& name, co
   const auto number = numeric(*offset);
   if (!number) bad(fmt::format("field {}.{} has no offset", type, name));
   field.offset = static_cast<std::int64_t>(*number);
+  const bool negative = offset->is_string() ? offset->get_ref<const std::string&>().starts_with('-')
+                                            : offset->is_number_integer() && !offset->is_number_unsigned();
+  if (field.offset < 0 && !negative) bad(fmt::format("field {}.{} has offset {}", type, name, *number));
   if (field.offset > max_field_offset || field.offset < -max_field_offset)
     bad(fmt::format("field {}.{} has offset {}", type, name, field.offset));
   return field;
@@ -149,7 +162,7 @@ TypeDescriptor parse_type(const std::string& name, const json& value) {
       continue;
     }
     if (!field.is_number_unsigned() || field.get<std::uint64_t>() > max_type_size)
-      bad(fmt::format("the size of type {} is {}", name, field.dump()));
+      bad(fmt::format("type {} has no usable size", name));
     type.size = field.get<std::uint32_t>();
   }
   return type;

@@ -14,6 +14,8 @@ namespace {
 // Strings are read in pieces that end at such a boundary, so that a string just before missing memory can be
 // had.
 constexpr Address string_chunk = 64;
+// Longer strings with a length are not believed. Messages of exceptions can be long; names are short.
+constexpr std::size_t max_string_units = 1 << 20;
 
 void append_utf8(std::string& out, char32_t code) {
   const auto put = [&](unsigned value) { out.push_back(static_cast<char>(value)); };
@@ -96,6 +98,8 @@ std::string Target::read_utf16(Address a, std::size_t limit) const {
 }
 
 std::string Target::read_utf16_units(Address a, std::size_t units) const {
+  if (units > max_string_units)
+    throw_corrupt(a, fmt::format("string of more than {} characters", max_string_units));
   std::vector<std::byte> raw(units * sizeof(char16_t));
   read_bytes(a, raw);
   std::vector<char16_t> text(units);
@@ -116,6 +120,12 @@ std::optional<std::uint64_t> Target::find_size(std::string_view type) const {
   if (const auto found = descriptor_.types.find(type); found != descriptor_.types.end() && found->second.size)
     return *found->second.size;
   return supplement_size(*this, type);
+}
+
+bool Target::is_supplemented(std::string_view type, std::string_view field) const {
+  const auto found = descriptor_.types.find(type);
+  return (found == descriptor_.types.end() || !found->second.fields.contains(field)) &&
+         supplement_offset(*this, type, field);
 }
 
 std::int64_t Target::offset(std::string_view type, std::string_view field) const {

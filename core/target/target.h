@@ -26,7 +26,6 @@ public:
   unsigned pointer_size() const { return platform_.pointer_size; }
 
   // --- typed reads: one read each; throw Error{memory_missing} naming the first missing byte
-  // -----------------
   std::uint8_t read_u8(Address a) const { return read<std::uint8_t>(a); }
   std::uint16_t read_u16(Address a) const { return read<std::uint16_t>(a); }
   std::uint32_t read_u32(Address a) const { return read<std::uint32_t>(a); }
@@ -38,34 +37,35 @@ public:
   // UTF-8 / UTF-16 up to the terminating NUL. More than `limit` code units throw Error{corrupt}.
   std::string read_utf8(Address a, std::size_t limit = 4096) const;
   std::string read_utf16(Address a, std::size_t limit = 4096) const;
-  // Exactly `units` UTF-16 code units, as UTF-8.
+  // Exactly `units` UTF-16 code units, as UTF-8; a million at most, else Error{corrupt}.
   std::string read_utf16_units(Address a, std::size_t units) const;
 
   // --- types and fields: no reads
-  // ------------------------------------------------------------------------------ The descriptor's word,
-  // else the supplement's, else nothing.
+  // The descriptor's word, else the supplement's, else nothing.
   std::optional<std::int64_t> find_offset(std::string_view type, std::string_view field) const;
   std::optional<std::uint64_t> find_size(std::string_view type) const;
   // As above, but absence throws Error{unsupported_contract} that names type and field.
   std::int64_t offset(std::string_view type, std::string_view field) const;
   std::uint64_t size_of(std::string_view type) const;
+  // True when the offset is the supplement's: what an answer rests on then is this library's knowledge and
+  // not the runtime's word.
+  bool is_supplemented(std::string_view type, std::string_view field) const;
   // base + offset(type, field), wrapped. Resolve offsets once and keep them where a path is hot.
   Address field_address(Address base, std::string_view type, std::string_view field) const;
 
   // --- globals: no reads, the pointer table was read with the descriptor
-  // -------------------------------------- Numeric value; for a pointer global the content of its slot, i.e.
+  // Numeric value; for a pointer global the content of its slot, i.e.
   // the address of the runtime's variable. A slot of 0 counts as absent.
   std::optional<std::uint64_t> find_global(std::string_view name) const;
   std::optional<std::string> find_global_string(std::string_view name) const;
   std::uint64_t global(std::string_view name) const; // throws Error{unsupported_contract}
 
   // --- contracts
-  // ------------------------------------------------------------------------------------------------ Version
-  // as a number ("c2" and 2 are both 2); nothing when the contract is not listed; throws
+  // Version as a number ("c2" and 2 are both 2); nothing when the contract is not listed; throws
   // Error{unsupported_contract} naming contract and text when the version's form is unknown.
   std::optional<unsigned> contract_version(std::string_view contract) const;
 
-  // Runtime generation as far as field presence tells; used only where no field tells formats apart.
+  // Whether the descriptor publishes the type: tells generations of the runtime apart where no field does.
   bool has_type(std::string_view type) const;
 
 private:

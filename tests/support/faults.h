@@ -1,0 +1,39 @@
+// How tests look at faults.
+#pragma once
+
+#include "core/memory/failing_reader.h"
+
+#include <functional>
+#include <optional>
+
+namespace clr::test {
+
+// The fault that `call` ends with; nothing when it returns.
+template<typename Call>
+std::optional<Error> fault_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+// Calls `attempt` with a reader of which read number k fails, for k = 1, 2, ... until it makes fewer reads
+// than k, and that last time undisturbed. `attempt` gets the reader and k, 0 for the undisturbed run. Returns
+// how many reads the undisturbed run makes.
+inline std::uint64_t for_each_failing_read(MemoryReader& memory,
+                                           const std::function<void(MemoryReader&, std::uint64_t)>& attempt,
+                                           bool stays_failed = false) {
+  constexpr std::uint64_t most = 100'000; // no call that is tested this way makes so many
+  for (std::uint64_t k = 1; k < most; ++k) {
+    FailingReader failing(memory, k, stays_failed);
+    attempt(failing, k);
+    if (failing.reads() < k) break;
+  }
+  FailingReader whole(memory);
+  attempt(whole, 0);
+  return whole.reads();
+}
+
+} // namespace clr::test
