@@ -187,6 +187,10 @@ TypeName MetadataNames::read_type_ref(std::uint32_t rid) {
   return type;
 }
 
+void MetadataNames::begin_signature() {
+  if (type_spec_depth_ == 0) expanded_ = 0;
+}
+
 TypeNamePtr MetadataNames::read_type_spec(std::uint32_t rid, const SignatureContext& context) {
   // A TypeSpec may name itself through its own signature.
   struct Depth {
@@ -201,6 +205,8 @@ TypeNamePtr MetadataNames::read_type_spec(std::uint32_t rid, const SignatureCont
   } const guard(type_spec_depth_);
   const Blob blob = metadata_->blob(metadata_->type_spec(rid));
   const BlobBytes bytes(blob);
+  expanded_ += bytes.span().size();
+  if (expanded_ > max_expanded) throw Error(ErrorKind::corrupt, "type specifications expand without end");
   SignatureReader reader(bytes.span(), blob.begin());
   return read_type(reader, context);
 }
@@ -220,6 +226,7 @@ TypeNamePtr MetadataNames::reference(std::uint32_t token, std::optional<bool> va
 }
 
 TypeNamePtr MetadataNames::type(std::uint32_t token, const SignatureContext& context) {
+  begin_signature();
   return reference(token, std::nullopt, context);
 }
 
@@ -256,6 +263,7 @@ const std::vector<std::string>& MetadataNames::generic_parameter_names(std::uint
 
 void MetadataNames::read_signature(std::span<const std::byte> bytes, const SignatureContext& context,
                                    QualifiedMethodName& name) {
+  begin_signature();
   Provider provider{this, context};
   SignatureReader reader(bytes);
   SignatureDecoder decoder(provider, reader, provider.options());
@@ -274,6 +282,7 @@ TypeNamePtr MetadataNames::read_type(SignatureReader& reader, const SignatureCon
 
 TypeNamePtr MetadataNames::read_type_in(MetadataNames* module, SignatureReader& reader,
                                         const SignatureContext& context) {
+  if (module != nullptr) module->begin_signature();
   Provider provider{module, context};
   return SignatureDecoder(provider, reader, provider.options()).type();
 }

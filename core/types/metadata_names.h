@@ -89,11 +89,14 @@ public:
   static constexpr unsigned max_nesting = 64; // enclosers of a type
   static constexpr unsigned max_generic_parameters = 1024;
   static constexpr unsigned max_type_spec_depth = 16; // TypeSpecs that name TypeSpecs
+  // Bytes of all TypeSpecs within one signature: a few that name each other often would grow without end.
+  static constexpr std::size_t max_expanded = 64 * 1024;
 
 private:
   struct Provider;
 
   TypeNamePtr reference(std::uint32_t token, std::optional<bool> value_type, const SignatureContext& context);
+  void begin_signature();
   // Fills the signature, or says in the name why it cannot be read.
   void try_signature(std::uint32_t blob, const SignatureContext& context, QualifiedMethodName& name);
   TypeName read_type_def(std::uint32_t rid);
@@ -106,6 +109,7 @@ private:
   std::unordered_map<std::uint32_t, TypeNamePtr> open_types_; // by rid
   std::unordered_map<std::uint32_t, std::vector<std::string>> parameter_names_; // by owner token
   unsigned type_spec_depth_ = 0;
+  std::size_t expanded_ = 0; // bytes of TypeSpecs decoded for the signature at hand
 };
 
 } // namespace clr

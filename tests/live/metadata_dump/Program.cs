@@ -17,7 +17,7 @@ foreach (string path in args)
     string module = reader.IsAssembly
         ? reader.GetString(reader.GetAssemblyDefinition().Name)
         : Path.GetFileNameWithoutExtension(reader.GetString(reader.GetModuleDefinition().Name));
-    output.WriteLine($"# {Path.GetFileName(path)}");
+    output.WriteLine($"# {path}");
     foreach (MethodDefinitionHandle handle in reader.MethodDefinitions)
     {
         MethodDefinition method = reader.GetMethodDefinition(handle);

@@ -1,0 +1,232 @@
+#include "core/types/metadata_names.h"
+
+#include "core/memory/failing_reader.h"
+#include "tests/support/metadata_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+struct Built {
+  explicit Built(const MetadataBuilder& builder)
+      : bytes(builder.build()), memory(bytes), metadata(ByteRange(memory, 0, bytes.size())), names(metadata) {
+  }
+  Bytes bytes;
+  HostMemory memory;
+  Metadata metadata;
+  MetadataNames names;
+};
+
+struct Ids {
+  std::uint32_t outer, inner, run, enumerator;
+};
+
+// assembly "lib": Ns.Outer`1<T> { Inner`1<T, U> { R Run<R>(T, U, List<R>.Enumerator) } }
+Ids fill(MetadataBuilder& builder) {
+  Ids ids{};
+  builder.assembly("lib");
+  const std::uint32_t runtime = builder.assembly_ref("System.Collections");
+  const std::uint32_t list = builder.type_ref("System.Collections.Generic", "List`1", runtime);
+  ids.enumerator = builder.nested_type_ref("Enumerator", list);
+  ids.outer = builder.type("Ns", "Outer`1");
+  ids.inner = builder.nested("Inner`1", ids.outer);
+  Bytes signature = bytes_of({0x30, 1, 3, 0x1e, 0, 0x13, 0, 0x13, 1, 0x15, 0x11});
+  append_compressed(signature, ids.enumerator << 2 | 1);
+  for (const std::byte b : bytes_of({1, 0x1e, 0})) signature.push_back(b);
+  ids.run = builder.method("Run", signature);
+  builder.generic_parameter(Table::method_def, ids.run, 0, "R"); // sorts first: 1 << 1 | 1
+  builder.generic_parameter(Table::type_def, ids.outer, 0, "T");
+  builder.generic_parameter(Table::type_def, ids.inner, 0, "T");
+  builder.generic_parameter(Table::type_def, ids.inner, 1, "U");
+  return ids;
+}
+
+ErrorKind kind_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return ErrorKind::invalid_argument;
+}
+
+} // namespace
+
+TEST_CASE("an open method names its type parameters") {
+  MetadataBuilder builder;
+  const Ids ids = fill(builder);
+  Built built(builder);
+  const QualifiedMethodName name = built.names.method(ids.run);
+  CHECK(format_full_name(name) ==
+        "Ns.Outer<T>.Inner<U>.Run<R>(T, U, System.Collections.Generic.List<R>.Enumerator)");
+  CHECK(format_short_name(name) == "Ns.Outer`1+Inner`1.Run");
+  CHECK(format_perf_map_name(name) ==
+        "instance !!0 [lib] Ns.Outer`1+Inner`1[T,U]::Run(!0,!1,valuetype "
+        "[System.Collections]System.Collections.Generic.List`1/Enumerator<!!0>)");
+  CHECK(name.declaring_type->assembly == "lib");
+}
+
+TEST_CASE("arguments stand for the type parameters") {
+  MetadataBuilder builder;
+  const Ids ids = fill(builder);
+  Built built(builder);
+  const TypeNamePtr class_arguments[] = {primitive_type(ElementType::i4),
+                                         primitive_type(ElementType::string)};
+  const TypeNamePtr method_arguments[] = {szarray_of(primitive_type(ElementType::u1))};
+  SignatureContext context;
+  context.class_arguments = class_arguments;
+  context.method_arguments = method_arguments;
+  CHECK(format_full_name(built.names.method(ids.run, context)) ==
+        "Ns.Outer<int>.Inner<string>.Run<byte[]>(int, string, "
+        "System.Collections.Generic.List<byte[]>.Enumerator)");
+  // A declaring type that the caller knows better wins.
+  const TypeNamePtr exact =
+      instantiate(built.names.type_def(ids.inner), {class_arguments[0], class_arguments[0]});
+  CHECK(format_full_name(built.names.method(ids.run, {}, exact))
+            .starts_with("Ns.Outer<int>.Inner<int>.Run<R>("));
+}
+
+TEST_CASE("types by token") {
+  MetadataBuilder builder;
+  const Ids ids = fill(builder);
+  Bytes spec = bytes_of({0x15, 0x12});
+  append_compressed(spec, ids.outer << 2);
+  for (const std::byte b : bytes_of({1, 0x08})) spec.push_back(b);
+  const std::uint32_t rid = builder.add(Table::type_spec, {builder.blob(spec)});
+  Built built(builder);
+  CHECK(format_type(*built.names.type(token_of(Table::type_def, ids.inner))) == "Ns.Outer<>.Inner<>");
+  CHECK(format_type(*built.names.open_type_def(ids.inner)) == "Ns.Outer<T>.Inner<U>");
+  const TypeNamePtr reference = built.names.type_ref(ids.enumerator);
+  CHECK(reference->scope == "System.Collections");
+  CHECK(reference->chain == std::vector<std::string>{"List`1", "Enumerator"});
+  CHECK(format_type(*built.names.type(token_of(Table::type_spec, rid))) == "Ns.Outer<int>");
+  CHECK(built.names.type_def(ids.outer) == built.names.type_def(ids.outer)); // kept
+  CHECK(built.names.type(0)->shape == TypeShape::unknown);
+  CHECK(kind_of([&] { built.names.type_def(99); }) == ErrorKind::corrupt);
+}
+
+TEST_CASE("members by reference") {
+  MetadataBuilder builder;
+  const Ids ids = fill(builder);
+  const std::uint32_t by_type =
+      builder.add(Table::member_ref, {ids.enumerator << 3 | 1, builder.string("MoveNext"),
+                                      builder.blob(bytes_of({0x20, 0, 2}))});
+  const std::uint32_t call_site = builder.add(
+      Table::member_ref, {ids.run << 3 | 3, builder.string("Run"), builder.blob(bytes_of({0x20, 0, 1}))});
+  Built built(builder);
+  CHECK(format_full_name(built.names.member(by_type)) ==
+        "System.Collections.Generic.List<>.Enumerator.MoveNext()");
+  CHECK(format_short_name(built.names.member(call_site)) == "Ns.Outer`1+Inner`1.Run");
+}
+
+TEST_CASE("raw type handles are named by the caller") {
+  struct Handles final : TypeHandleNames {
+    TypeNamePtr type_of_handle(std::uint64_t handle) override {
+      return handle == 0x7f0000001000
+                 ? make_type({.shape = TypeShape::definition, .name_space = "Ns", .chain = {"S"}})
+                 : unknown_type();
+    }
+  } handles;
+  MetadataBuilder builder;
+  Built built(builder);
+  SignatureContext context;
+  context.handles = &handles;
+  QualifiedMethodName name;
+  name.container = MethodContainer::dynamic_class;
+  name.method = "Made";
+  name.module = "lib";
+  built.names.read_signature(bytes_of({0, 1, 1, 0x21, 0x00, 0x10, 0, 0, 0, 0x7f, 0, 0}), context, name);
+  CHECK(format_full_name(name) == "DynamicClass.Made(Ns.S)");
+  CHECK(format_perf_map_name(name) == "void [lib] dynamicClass::Made(Ns.S /* MT: 0x7f0000001000 */)");
+}
+
+TEST_CASE("a signature that cannot be read leaves the name and says why") {
+  MetadataBuilder builder;
+  builder.assembly("lib");
+  builder.type("Ns", "A");
+  const std::uint32_t bad = builder.method("Bad", bytes_of({0x20, 5, 1, 8}));
+  const std::uint32_t odd = builder.method("Odd", bytes_of({0x06, 8}));
+  Built built(builder);
+  for (const std::uint32_t rid : {bad, odd}) {
+    const QualifiedMethodName name = built.names.method(rid);
+    CHECK_FALSE(name.signature_known);
+    CHECK_FALSE(name.signature_fault.empty());
+    CHECK(format_full_name(name).ends_with("(\?\?\?)"));
+  }
+}
+
+TEST_CASE("an assembly without an Assembly row goes by its module's name") {
+  MetadataBuilder builder;
+  Built built(builder);
+  CHECK(built.names.assembly_name() == "test");
+  built.names.set_assembly_name("better");
+  CHECK(built.names.assembly_name() == "better");
+}
+
+TEST_CASE("chains that loop are refused") {
+  MetadataBuilder builder;
+  const std::uint32_t a = builder.nested("A", 3), b = builder.nested("B", 2);
+  CHECK(a == 2);
+  CHECK(b == 3);
+  const std::uint32_t reference = builder.nested_type_ref("R", 1);
+  CHECK(reference == 1); // nested in itself
+  const std::uint32_t spec = builder.add(Table::type_spec, {builder.blob(bytes_of({0x12, 1 << 2 | 2}))});
+  const std::uint32_t wide =
+      builder.add(Table::type_spec,
+                  {builder.blob(bytes_of({0x15, 0x12, 2 << 2 | 2, 2, 0x12, 2 << 2 | 2, 0x12, 2 << 2 | 2}))});
+  Built built(builder);
+  CHECK(kind_of([&] { built.names.type_def(a); }) == ErrorKind::corrupt);
+  CHECK(kind_of([&] { built.names.type_ref(reference); }) == ErrorKind::corrupt);
+  CHECK(kind_of([&] { built.names.type(token_of(Table::type_spec, spec)); }) == ErrorKind::corrupt);
+  CHECK(kind_of([&] { built.names.type(token_of(Table::type_spec, wide)); }) == ErrorKind::corrupt);
+}
+
+TEST_CASE("type specifications that multiply are refused") {
+  // Each names the one before it a hundred times: 100^8 types.
+  MetadataBuilder builder;
+  for (unsigned level = 0; level < 8; ++level) {
+    Bytes spec = bytes_of({0x15, 0x12, 1 << 2, 100});
+    for (unsigned i = 0; i < 100; ++i)
+      for (const std::byte b : level == 0 ? bytes_of({0x08}) : bytes_of({0x12, level << 2 | 2}))
+        spec.push_back(b);
+    builder.add(Table::type_spec, {builder.blob(spec)});
+  }
+  Built built(builder);
+  CHECK(built.names.type(token_of(Table::type_spec, 2))->arguments.size() == 100);
+  CHECK(kind_of([&] { built.names.type(token_of(Table::type_spec, 8)); }) == ErrorKind::corrupt);
+  CHECK(built.names.type(token_of(Table::type_spec, 2))->arguments.size() == 100);
+}
+
+TEST_CASE("the k-th read fails: a fault or a name that says what it lacks") {
+  MetadataBuilder builder;
+  const Ids ids = fill(builder);
+  const Bytes bytes = builder.build();
+  HostMemory memory(bytes);
+  FailingReader failing(memory);
+  const auto whole = [&] {
+    const Metadata metadata(ByteRange(failing, 0, bytes.size()));
+    MetadataNames names(metadata);
+    return names.method(ids.run);
+  };
+  const std::string right = format_full_name(whole()), right_sos = format_sos_name(whole());
+  failing.fail_at(0);
+  whole();
+  const std::uint64_t reads = failing.reads();
+  REQUIRE(reads > 30);
+  for (std::uint64_t k = 1; k <= reads; ++k) {
+    INFO("read " << k);
+    failing.fail_at(k);
+    try {
+      const QualifiedMethodName name = whole();
+      CHECK_FALSE(name.signature_known);
+      CHECK_FALSE(name.signature_fault.empty());
+      CHECK(format_full_name(name).starts_with("Ns.Outer<T>.Inner<U>.Run"));
+      CHECK(right_sos.starts_with(format_sos_name(name)));
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::memory_missing);
+    }
+  }
+}
