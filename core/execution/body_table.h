@@ -5,31 +5,59 @@
 #include "core/execution/code_block.h"
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace clr {
 
+// A method body with what was learned about it.
+struct KnownBody {
+  // A RUNTIME_FUNCTION of the body.
+  struct Function {
+    Address begin = 0; // Thumb bit removed
+    std::uint32_t index = 0;
+  };
+
+  CodeBlock block; // at its start
+  MethodRegions regions;
+  Address gc_info = 0;             // 0: none, or not in a form that tells the length
+  std::vector<Function> functions; // ascending; the cold ones behind the hot ones
+  bool functions_read = false;     // jitted bodies get theirs on first use
+
+  // Position in `functions` of the one that covers `address`, which lies in the body. Needs at least one.
+  std::size_t function_at(Address address) const;
+  // The block as seen from `ip`.
+  CodeBlock seen_from(Address ip) const;
+};
+
 class BodyTable {
 public:
-  // The block whose range [begin, end) holds `address`; null when none is known. No allocation.
-  const CodeBlock* find(Address address) const;
-  // Ranges must not overlap those that are there; a range that does is left out.
-  void add(Address begin, Address end, const CodeBlock& block);
-  std::size_t size() const { return begins_.size() + recent_.size(); }
+  // The body that has `address` in its hot or cold part; null when none is known. Valid until the next add().
+  // Cost: no reads; a binary search.
+  KnownBody* find(Address address);
+  // A part that overlaps one that is there is not entered: the first answer of a stop stands.
+  KnownBody& add(KnownBody body);
+  std::size_t size() const { return bodies_.size(); }
+
+  // What is remembered beyond this is forgotten: the walk that filled the table does not come back.
+  static constexpr std::size_t max_bodies = 1 << 20;
 
 private:
-  struct Body {
+  struct Part {
     Address begin = 0, end = 0;
-    std::uint32_t block = 0;
+    KnownBody* body = nullptr;
   };
-  static const Body* find_in(const std::vector<Body>& bodies, Address address);
+  static const Part* find_in(const std::vector<Part>& parts, Address address);
+  const Part* part_at(Address address) const;
+  void add_part(Address begin, std::uint64_t size, KnownBody& body);
   void merge_recent();
 
-  // Sorted by begin. New ranges gather in the small table, so that adding many stays cheap.
-  std::vector<Body> bodies_;
-  std::vector<Address> begins_; // of bodies_, dense for the search
-  std::vector<Body> recent_;
-  std::vector<CodeBlock> blocks_;
+  std::deque<KnownBody> bodies_;
+  // Sorted by begin. New parts gather in the small table, so that adding many stays cheap.
+  std::vector<Part> parts_;
+  std::vector<Address> begins_; // of parts_, dense for the search
+  std::vector<Part> recent_;
+  Part last_; // the last hit
 };
 
 } // namespace clr

@@ -41,6 +41,14 @@ struct CodeBlock {
   std::uint32_t method_index = 0;   // index of the method's first RUNTIME_FUNCTION (R2R)
 };
 
+// Hot and cold parts of a method. cold_size 0: no cold part.
+struct MethodRegions {
+  Address hot_start = 0;
+  std::uint64_t hot_size = 0; // bytes
+  Address cold_start = 0;
+  std::uint64_t cold_size = 0; // bytes
+};
+
 // The words of "reason" in JSON.
 enum class MissReason : std::uint8_t {
   no_runtime,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace clr {
@@ -11,27 +12,33 @@ namespace {
 
 // StubCodeBlockLast where the descriptor does not say.
 constexpr std::uint64_t default_last_stub_kind = 0xF;
-// Units of a nibble map read at once by an enumeration.
-constexpr std::uint64_t units_per_read = 1024;
+// Of a nibble map, read at once by an enumeration.
+constexpr std::uint64_t bytes_per_read = 65536;
+constexpr std::size_t unit_size = sizeof(std::uint32_t);
+// Memory is missing by pages at least.
+constexpr Address page_size = 4096;
 
 } // namespace
 
 CodeHeaps::CodeHeaps(const Target& target, NibbleMapVersion version)
     : target_(&target), version_(version),
-      start_(static_cast<Address>(target.offset("CodeHeapListNode", "StartAddress"))),
-      end_(static_cast<Address>(target.offset("CodeHeapListNode", "EndAddress"))),
-      map_base_(static_cast<Address>(target.offset("CodeHeapListNode", "MapBase"))),
-      map_(static_cast<Address>(target.offset("CodeHeapListNode", "HeaderMap"))),
-      last_stub_kind_(target.find_global("StubCodeBlockLast").value_or(default_last_stub_kind)) {}
+      last_stub_kind_(target.find_global("StubCodeBlockLast").value_or(default_last_stub_kind)) {
+  const std::size_t word = target.pointer_size();
+  start_ = span_.require(target, "StartAddress", word);
+  end_ = span_.require(target, "EndAddress", word);
+  map_base_ = span_.require(target, "MapBase", word);
+  map_ = span_.require(target, "HeaderMap", word);
+}
 
 CodeHeaps::Node CodeHeaps::read_node(Address address) const {
   if (address == 0) throw_corrupt(address, "a code heap section without a heap");
-  const Node node{.start = target_->read_pointer(address + start_),
-                  .end = target_->read_pointer(address + end_),
-                  .map_base = target_->read_pointer(address + map_base_),
-                  .map = target_->read_pointer(address + map_)};
-  if (node.end < node.map_base || node.end - node.map_base > max_heap_bytes)
-    throw_corrupt(address, fmt::format("code heap from {:#x} to {:#x}", node.map_base, node.end));
+  const Record record(*target_, address, span_);
+  const Node node{.start = record.pointer(start_),
+                  .end = record.pointer(end_),
+                  .map_base = record.pointer(map_base_),
+                  .map = record.pointer(map_)};
+  if (node.start < node.map_base || node.end < node.map_base || node.end - node.map_base > max_heap_bytes)
+    throw_corrupt(address, fmt::format("code heap from {:#x} to {:#x}", node.start, node.end));
   return node;
 }
 
@@ -42,34 +49,34 @@ HeapBlock CodeHeaps::block_starting_at(Address start) const {
   return {.start = start, .header = word, .stub = {}};
 }
 
-std::optional<HeapBlock> CodeHeaps::block_at(const RangeSection& section, Address pc) const {
+CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) const {
   const Node node = read_node(section.heap_list);
+  if (pc < node.start) return {{}, "in a code heap, before its first block"};
   // The end is inclusive: it is where the used part ends at present, and the map keeps a guard behind it.
-  if (pc < node.start || pc > node.end) return std::nullopt;
+  if (pc > node.end) return {{}, "in the unused part of a code heap"};
   const auto start = NibbleMap(*target_, version_, node.map_base, node.map).find_start(pc);
-  if (!start) return std::nullopt;
-  return block_starting_at(*start);
+  if (!start) return {{}, "in a code heap, with no method start before the address"};
+  return {block_starting_at(*start), {}};
 }
 
 bool CodeHeaps::for_each_block(const RangeSection& section,
                                const std::function<bool(const HeapBlock&)>& visit,
                                const std::function<void(Address, const std::string&)>& hole) const {
   const Node node = read_node(section.heap_list);
-  const std::uint64_t unit_count = (node.end - node.map_base) / NibbleMap::unit_bytes + 1;
+  const std::uint64_t map_bytes = ((node.end - node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
   std::vector<std::byte> raw;
-  for (std::uint64_t first = 0; first < unit_count; first += units_per_read) {
-    const std::uint64_t want = std::min(units_per_read, unit_count - first);
-    raw.resize(want * 4);
-    const std::size_t got = target_->memory().read_some(node.map + first * 4, raw) / 4;
-    if (got < want) hole(node.map + (first + got) * 4, "a part of a nibble map");
-    for (std::uint64_t i = 0; i < got; ++i) {
-      const auto unit = load<std::uint32_t>(std::span(raw).subspan(i * 4), target_->platform().byte_order);
+  for (std::uint64_t done = 0; done < map_bytes;) {
+    raw.resize(static_cast<std::size_t>(std::min(map_bytes - done, bytes_per_read)));
+    const Address at = target_->platform().wrap(node.map + done);
+    const std::size_t got = target_->memory().read_some(at, raw) / unit_size * unit_size;
+    for (std::size_t i = 0; i < got; i += unit_size) {
+      const auto unit = load<std::uint32_t>(std::span(raw).subspan(i), target_->platform().byte_order);
       if (unit == 0 || NibbleMap::is_pointer(unit)) continue;
+      const Address unit_start = node.map_base + (done + i) / unit_size * NibbleMap::unit_bytes;
       for (std::uint64_t bucket = 0; bucket < NibbleMap::buckets_per_unit; ++bucket) {
         const std::uint32_t nibble = unit >> (28 - 4 * bucket) & 15;
-        if (nibble == 0 || nibble > 8) continue;
-        const Address start = node.map_base + (first + i) * NibbleMap::unit_bytes +
-                              bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
+        if (nibble == 0 || nibble > NibbleMap::last_nibble) continue;
+        const Address start = unit_start + bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
         try {
           if (!visit(block_starting_at(start))) return false;
         } catch (const Error& error) {
@@ -77,6 +84,12 @@ bool CodeHeaps::for_each_block(const RangeSection& section,
         }
       }
     }
+    done += got;
+    if (got == raw.size()) continue;
+    hole(node.map + done, "a part of a nibble map is missing");
+    // On to the next page.
+    done +=
+        std::max<std::uint64_t>(page_size - (node.map + done) % page_size, unit_size) / unit_size * unit_size;
   }
   return true;
 }

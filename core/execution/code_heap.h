@@ -5,10 +5,11 @@
 
 #include "core/execution/code_block.h"
 #include "core/execution/nibble_map.h"
+#include "core/target/record.h"
 
 #include <functional>
 #include <optional>
-#include <variant>
+#include <string>
 
 namespace clr {
 
@@ -21,14 +22,19 @@ struct HeapBlock {
 
 class CodeHeaps {
 public:
+  // No reads. Throws Error{unsupported_contract} for a layout that is not known.
   CodeHeaps(const Target& target, NibbleMapVersion version);
 
-  // The last block that begins at or before `pc` in the heap of `section`; nothing when there is none. The
-  // block may have ended before `pc`. Cost: 7 reads with version 2 of the nibble map.
-  std::optional<HeapBlock> block_at(const RangeSection& section, Address pc) const;
+  // The last block that begins at or before `pc` in the heap of `section`; else why there is none. The block
+  // may have ended before `pc`. Cost: 1 read for the heap, those of NibbleMap::find_start, 1 for the block.
+  struct Found {
+    std::optional<HeapBlock> block;
+    std::string_view why_not; // a sentence fragment when there is no block
+  };
+  Found block_at(const RangeSection& section, Address pc) const;
 
-  // Every block of the heap of `section`, in address order. False from `visit` stops. Units of the map that
-  // cannot be read are told to `hole` and skipped.
+  // Every block of the heap of `section`, in address order. False from `visit` stops, and is the result. What
+  // cannot be read is told to `hole` and skipped.
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole) const;
 
@@ -44,7 +50,8 @@ private:
 
   const Target* target_;
   NibbleMapVersion version_;
-  Address start_, end_, map_base_, map_;
+  RecordSpan span_{"CodeHeapListNode"};
+  std::int64_t start_, end_, map_base_, map_;
   std::uint64_t last_stub_kind_;
 };
 

@@ -12,20 +12,37 @@ constexpr Address empty_key = 0, deleted_key = 1, small_key_shift = 100;
 
 EntryPointMap::EntryPointMap(const Target& target, Address address, bool shifted)
     : target_(&target), buckets_field_(target.field_address(address, "HashMap", "Buckets")),
-      keys_(static_cast<Address>(target.offset("Bucket", "Keys"))),
-      values_(static_cast<Address>(target.offset("Bucket", "Values"))), stride_(target.size_of("Bucket")),
+      stride_(target.size_of("Bucket")),
       mask_(target.find_global("HashMapValueMask").value_or(target.platform().wrap(~Address{0}) >> 1)),
       shifted_(shifted) {
   if (const auto slots = target.find_global("HashMapSlotsPerBucket"); slots && *slots != slots_per_bucket)
     throw Error(ErrorKind::unsupported_contract, fmt::format("hash map with {} slots per bucket", *slots));
+  const std::size_t slots_size = std::size_t{slots_per_bucket} * target.pointer_size();
+  keys_ = span_.require(target, "Keys", slots_size);
+  values_ = span_.require(target, "Values", slots_size);
+  if (stride_ < span_.size() || stride_ > Record::max_size)
+    throw Error(ErrorKind::unsupported_contract, fmt::format("hash map with buckets of {} bytes", stride_));
 }
 
-EntryPointMap::Buckets EntryPointMap::buckets() const {
+const EntryPointMap::Buckets& EntryPointMap::buckets() const {
+  if (buckets_) return *buckets_;
   const Address cells = target_->read_pointer(buckets_field_);
   // The first cell is a header; its first word counts the cells that follow.
   const std::uint64_t count = target_->read_pointer(cells);
   if (count < 2 || count > max_buckets) throw_corrupt(cells, fmt::format("hash map with {} buckets", count));
-  return {.first = cells + stride_, .count = static_cast<std::uint32_t>(count)};
+  buckets_ = {.first = cells + stride_, .count = static_cast<std::uint32_t>(count)};
+  return *buckets_;
+}
+
+EntryPointMap::Bucket EntryPointMap::read_bucket(std::uint32_t index) const {
+  const Record record(*target_, buckets().first + index * stride_, span_);
+  Bucket bucket;
+  for (unsigned slot = 0; slot < slots_per_bucket; ++slot) {
+    const std::int64_t offset = std::int64_t{slot} * target_->pointer_size();
+    bucket.keys[slot] = record.pointer(keys_ + offset);
+    bucket.values[slot] = record.pointer(values_ + offset);
+  }
+  return bucket;
 }
 
 Address EntryPointMap::decode(Address stored) const {
@@ -35,31 +52,25 @@ Address EntryPointMap::decode(Address stored) const {
 
 std::optional<Address> EntryPointMap::find(Address key) const {
   if (key <= deleted_key) key += small_key_shift;
-  const Buckets map = buckets();
-  const unsigned word = target_->pointer_size();
-  const Address overflow_bit = Address{1} << (8 * word - 1);
+  const std::uint32_t count = buckets().count;
+  const Address overflow_bit = Address{1} << (8 * target_->pointer_size() - 1);
   std::uint32_t seed = static_cast<std::uint32_t>(key >> 2);
-  const std::uint32_t step = 1 + (static_cast<std::uint32_t>(key >> 5) + 1) % (map.count - 1);
-  for (std::uint32_t probe = 0; probe < map.count; ++probe, seed += step) {
-    const Address bucket = map.first + seed % map.count * stride_;
+  const std::uint32_t step = 1 + (static_cast<std::uint32_t>(key >> 5) + 1) % (count - 1);
+  for (std::uint32_t probe = 0; probe < count; ++probe, seed += step) {
+    const Bucket bucket = read_bucket(seed % count);
     for (unsigned slot = 0; slot < slots_per_bucket; ++slot)
-      if (target_->read_pointer(bucket + keys_ + slot * word) == key)
-        return decode(target_->read_pointer(bucket + values_ + slot * word));
-    if ((target_->read_pointer(bucket + values_) & overflow_bit) == 0) return std::nullopt;
+      if (bucket.keys[slot] == key) return decode(bucket.values[slot]);
+    if ((bucket.values[0] & overflow_bit) == 0) return std::nullopt;
   }
   return std::nullopt;
 }
 
 void EntryPointMap::for_each(const std::function<void(Address, Address)>& visit) const {
-  const Buckets map = buckets();
-  const unsigned word = target_->pointer_size();
-  for (std::uint32_t i = 0; i < map.count; ++i) {
-    const Address bucket = map.first + i * stride_;
-    for (unsigned slot = 0; slot < slots_per_bucket; ++slot) {
-      const Address key = target_->read_pointer(bucket + keys_ + slot * word);
-      if (key != empty_key && key != deleted_key)
-        visit(key, decode(target_->read_pointer(bucket + values_ + slot * word)));
-    }
+  for (std::uint32_t i = 0; i < buckets().count; ++i) {
+    const Bucket bucket = read_bucket(i);
+    for (unsigned slot = 0; slot < slots_per_bucket; ++slot)
+      if (bucket.keys[slot] != empty_key && bucket.keys[slot] != deleted_key)
+        visit(bucket.keys[slot], decode(bucket.values[slot]));
   }
 }
 

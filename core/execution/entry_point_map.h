@@ -2,8 +2,9 @@
 // Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (HashMap); src/coreclr/vm/hash.cpp.
 #pragma once
 
-#include "core/target/target.h"
+#include "core/target/record.h"
 
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -15,11 +16,12 @@ public:
   // reads.
   EntryPointMap(const Target& target, Address address, bool shifted = true);
 
-  // Value of `key`; nothing when the map does not hold it. Cost: 2 reads, then 1 to 9 per probe. Throws
+  // Value of `key`; nothing when the map does not hold it. Cost: 1 read per probe, of which there is
+  // mostly one; 2 more at the first call. Throws
   // Error{memory_missing}, Error{corrupt} for a map whose number of buckets cannot be.
   std::optional<Address> find(Address key) const;
 
-  // Every pair, in no particular order.
+  // Every pair, in no particular order. 1 read per bucket.
   void for_each(const std::function<void(Address key, Address value)>& visit) const;
 
   static constexpr std::uint64_t max_buckets = 1u << 26;
@@ -30,13 +32,21 @@ private:
     Address first = 0;
     std::uint32_t count = 0;
   };
-  Buckets buckets() const;
+  struct Bucket {
+    std::array<Address, slots_per_bucket> keys{}, values{};
+  };
+  const Buckets& buckets() const;
+  Bucket read_bucket(std::uint32_t index) const;
   Address decode(Address stored) const;
 
   const Target* target_;
   Address buckets_field_;
-  Address keys_, values_, stride_, mask_;
+  RecordSpan span_{"Bucket"};
+  std::int64_t keys_, values_;
+  std::uint64_t stride_;
+  Address mask_;
   bool shifted_;
+  mutable std::optional<Buckets> buckets_; // read once
 };
 
 } // namespace clr

@@ -3,7 +3,7 @@
 #include "core/execution/body_table.h"
 #include "core/execution/code_heap.h"
 #include "core/execution/code_pointer.h"
-#include "core/execution/gc_info.h"
+#include "core/execution/jitted_code.h"
 #include "core/execution/precode.h"
 #include "core/execution/range_section_map.h"
 #include "core/execution/ready_to_run.h"
@@ -12,18 +12,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace clr {
 namespace {
 
-// Funclets and fragments of one method; a table with more is corrupt.
-constexpr std::uint32_t max_unwind_infos = 1 << 20;
+// Holes beyond these are not told.
+constexpr std::size_t max_holes = 65536;
 
 NibbleMapVersion nibble_map_version(const Target& target) {
   const auto version = target.contract_version("ExecutionManager");
-  if (!version)
-    throw Error(ErrorKind::unsupported_contract, "the runtime publishes no contract ExecutionManager");
+  // .NET 9 and earlier publish none; the linear walk reads both encodings.
+  if (!version) return NibbleMapVersion::linear;
   switch (*version) {
   case 1:
     return NibbleMapVersion::linear;
@@ -35,6 +36,29 @@ NibbleMapVersion nibble_map_version(const Target& target) {
   }
 }
 
+void check_platform_metadata(const Target& target) {
+  const auto version = target.contract_version("PlatformMetadata");
+  if (version && *version != 1)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("contract PlatformMetadata version {} is not supported", *version));
+}
+
+// The patchpoint byte before debug info is there where on-stack replacement is compiled in. Descriptors that
+// know EEJitManager say so by a global; .NET 10 does it on these CPUs. [rt] src/coreclr/clrfeatures.cmake
+bool has_on_stack_replacement(const Target& target) {
+  if (const auto feature = target.find_global("FeatureOnStackReplacement")) return *feature != 0;
+  if (target.find_offset("EEJitManager", "StoreRichDebugInfo")) return false;
+  switch (target.platform().cpu) {
+  case Cpu::x64:
+  case Cpu::arm64:
+  case Cpu::loongarch64:
+  case Cpu::riscv64:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Miss miss(MissReason reason, std::string text) {
   return {.reason = reason, .text = std::move(text)};
 }
@@ -43,40 +67,46 @@ Miss miss(MissReason reason, std::string text) {
 
 struct ExecutionManager::Impl {
   explicit Impl(const Target& t)
-      : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), precodes(t) {}
+      : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), jitted(t, functions), precodes(t) {
+    check_platform_metadata(t);
+  }
 
+  // The section that holds `pc`, from the sections that were met before or the map.
+  std::optional<RangeSection> section_of(Address pc);
   CodeLookup find_jitted(const RangeSection& section, Address pc);
   CodeLookup find_r2r(const RangeSection& section, Address pc);
   Miss find_stub(const RangeSection& section, Address pc);
-  // The function that begins the method that function `index` (hot) is part of, and its MethodDesc or 0.
-  std::pair<std::uint32_t, Address> method_of(const RangeSection& section, const ReadyToRunImage& image,
-                                              std::uint32_t index);
-  MethodRegions r2r_regions(const ReadyToRunImage& image, std::uint32_t method_index);
+  KnownBody& add_jitted(const RangeSection& section, Address start, const CodeHeader& header,
+                        std::uint64_t length);
+  // The body of a block that find() or r2r_block() made.
+  KnownBody& body_of(const CodeBlock& block);
+  // The body with its runtime functions.
+  KnownBody& body_with_functions(const CodeBlock& block);
+  KnownBody r2r_body(const RangeSection& section, ReadyToRunImage& image, std::uint32_t index);
   ReadyToRunImage& image_of(const RangeSection& section);
   const CodePointers& pointers();
-  std::uint64_t code_length(Address header);
-  // Index of the unwind entry of a jitted body that covers its ip, with the table's address.
-  struct UnwindEntry {
-    Address table = 0;
-    std::uint32_t index = 0;
-  };
-  std::optional<UnwindEntry> jitted_unwind(const CodeBlock& block);
   void enumerate();
+  void add_hole(std::vector<EnumerationHole>& to, Address at, const std::string& what) {
+    if (to.size() < max_holes) to.push_back({.address = at, .what = what});
+  }
 
   const Target& target;
   RangeSectionMap map;
   CodeHeaps heaps;
   RuntimeFunctions functions;
+  JittedCode jitted;
   Precodes precodes;
   std::optional<CodePointers> code_pointers;
+  std::optional<ReadyToRunLayout> r2r_layout;
   std::unordered_map<Address, std::unique_ptr<ReadyToRunImage>> images; // by section
   R2REntries r2r_entries;
 
   BodyTable bodies;
-  std::unordered_map<Address, MethodRegions> regions; // by start
+  std::map<Address, RangeSection> met; // live sections, by begin
   bool enumerated = false;
   std::vector<RangeSection> sections;
-  std::vector<EnumerationHole> holes;
+  std::vector<EnumerationHole> holes; // of the map, then of the last walk over the heaps
+  std::size_t map_holes = 0;
 };
 
 const CodePointers& ExecutionManager::Impl::pointers() {
@@ -85,78 +115,64 @@ const CodePointers& ExecutionManager::Impl::pointers() {
 }
 
 ReadyToRunImage& ExecutionManager::Impl::image_of(const RangeSection& section) {
+  if (section.r2r_module == 0)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("the range section at {:#x} is no ReadyToRun image", section.address));
+  if (!r2r_layout) r2r_layout.emplace(target);
   auto& image = images[section.address];
-  if (!image) image = std::make_unique<ReadyToRunImage>(target, functions, section);
+  if (!image) image = std::make_unique<ReadyToRunImage>(target, functions, *r2r_layout, section);
   return *image;
 }
 
-std::uint64_t ExecutionManager::Impl::code_length(Address header) {
-  const Address gc_info = target.read_pointer(target.field_address(header, "RealCodeHeader", "GCInfo"));
-  return read_code_length(target, gc_info,
-                          static_cast<unsigned>(target.find_global("GCInfoVersion").value_or(4)));
+std::optional<RangeSection> ExecutionManager::Impl::section_of(Address pc) {
+  if (const auto after = met.upper_bound(pc); after != met.begin())
+    if (const RangeSection& before = std::prev(after)->second; pc < before.end) return before;
+  auto section = map.find(pc);
+  if (section && !section->being_deleted) met.insert_or_assign(section->begin, *section);
+  return section;
+}
+
+KnownBody& ExecutionManager::Impl::add_jitted(const RangeSection& section, Address start,
+                                              const CodeHeader& header, std::uint64_t length) {
+  return bodies.add({.block = {.ip = start,
+                               .start = start,
+                               .method_desc = header.method_desc,
+                               .kind = CodeKind::jitted,
+                               .section = section,
+                               .code_header = header.address},
+                     .regions = {.hot_start = start, .hot_size = length},
+                     .gc_info = header.gc_info});
 }
 
 CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Address pc) {
-  const auto found = heaps.block_at(section, pc);
-  if (!found) return miss(MissReason::no_method, "in a code heap, before its first method");
-  if (found->stub) {
-    Miss result = miss(MissReason::stub, std::string(to_string(*found->stub)));
-    result.stub = found->stub;
-    result.block_start = found->start;
+  if ((section.flags & RangeSection::interpreter) != 0)
+    throw Error(ErrorKind::unsupported_contract, section.address, "interpreted code is not supported");
+  const CodeHeaps::Found found = heaps.block_at(section, pc);
+  if (!found.block) return miss(MissReason::no_method, std::string(found.why_not));
+  const HeapBlock& at = *found.block;
+  if (at.start > pc) throw_corrupt(section.heap_list, "a nibble map that points forward, of the heap");
+  if (at.stub) {
+    Miss result = miss(MissReason::stub, std::string(to_string(*at.stub)));
+    result.stub = at.stub;
+    result.block_start = at.start;
     return result;
   }
-  CodeBlock block{
-      .ip = pc,
-      .start = found->start,
-      .method_desc = target.read_pointer(target.field_address(found->header, "RealCodeHeader", "MethodDesc")),
-      .kind = (section.flags & RangeSection::interpreter) != 0 ? CodeKind::interpreted : CodeKind::jitted,
-      .section = section,
-      .code_header = found->header};
-  const std::uint64_t length = code_length(found->header);
-  if (pc - found->start >= length) {
+  const CodeHeader header = jitted.read_header(at.header);
+  if (header.method_desc == 0) throw_corrupt(at.header, "a code header without a method");
+  const std::uint64_t length = jitted.length(header, section);
+  if (pc - at.start >= length) {
     Miss result = miss(MissReason::gap, fmt::format("in a code heap, {} bytes behind the end of a method",
-                                                    pc - found->start - length));
-    result.method_desc = block.method_desc;
-    result.block_start = found->start;
+                                                    pc - at.start - length));
+    result.method_desc = header.method_desc;
+    result.block_start = at.start;
     return result;
   }
-  if (block.method_desc == 0) throw_corrupt(found->header, "a code header without a method");
-  bodies.add(block.start, block.start + length, block);
-  regions.emplace(block.start, MethodRegions{.hot_start = block.start, .hot_size = length});
-  return block;
+  return add_jitted(section, at.start, header, length).seen_from(pc);
 }
 
-std::pair<std::uint32_t, Address> ExecutionManager::Impl::method_of(const RangeSection& section,
-                                                                    const ReadyToRunImage& image,
-                                                                    std::uint32_t index) {
-  if (const auto method = image.method_at(index)) return {index, *method};
-  // Not registered: a funclet, or a method that the runtime never prepared. The image's own table of entry
-  // points tells which; going back to a registered method, as the runtime does for code that runs, would name
-  // a stranger.
-  if (r2r_entries)
-    if (const std::vector<std::uint32_t>* entries = r2r_entries(section)) {
-      const auto after = std::ranges::upper_bound(*entries, index);
-      if (after != entries->begin()) {
-        const std::uint32_t entry = *(after - 1);
-        return {entry, image.method_at(entry).value_or(0)};
-      }
-    }
-  for (std::uint32_t i = index; i-- > 0;)
-    if (const auto method = image.method_at(i)) return {i, *method};
-  return {index, 0};
-}
-
-MethodRegions ExecutionManager::Impl::r2r_regions(const ReadyToRunImage& image, std::uint32_t method_index) {
-  MethodRegions result{.hot_start = image.start_of(method_index)};
-  result.hot_size = read_code_length(target, image.gc_info_of(method_index), image.gc_info_version());
-  if (const auto cold = image.hot_cold().cold_range(method_index)) {
-    result.cold_start = image.start_of(cold->first);
-    result.cold_size = image.start_of(cold->last) + image.length_of(cold->last) - result.cold_start;
-    if (result.cold_size > result.hot_size)
-      throw_corrupt(result.cold_start, "a cold part larger than its method");
-    result.hot_size -= result.cold_size;
-  }
-  return result;
+KnownBody ExecutionManager::Impl::r2r_body(const RangeSection& section, ReadyToRunImage& image,
+                                           std::uint32_t index) {
+  return image.body_of(section, index, [&] { return r2r_entries ? r2r_entries(section) : nullptr; });
 }
 
 CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address pc) {
@@ -167,19 +183,20 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
     result.stub = StubKind::method_call_thunk;
     return result;
   }
-  const auto raw = image.function_at(rva);
-  if (!raw) return miss(MissReason::no_method, "in a ReadyToRun image, but in none of its functions");
-  const std::uint32_t hot = image.hot_cold().hot_index(*raw);
-  const auto [method_index, method] = method_of(section, image, hot);
-  const CodeBlock block{.ip = pc,
-                        .start = image.start_of(method_index),
-                        .method_desc = method,
-                        .kind = CodeKind::ready_to_run,
-                        .section = section,
-                        .function_index = *raw,
-                        .method_index = method_index};
-  const Address begin = image.start_of(*raw);
-  bodies.add(begin, begin + image.length_of(*raw), block);
+  const auto index = image.function_at(rva);
+  if (!index) return miss(MissReason::no_method, "in a ReadyToRun image, before its first function");
+  // Data behind the code belongs to no function, though the search ends at the last one before it.
+  const Address begin = image.start_of(*index);
+  if (const std::uint64_t length = image.length_of(*index); pc - begin >= length) {
+    Miss result =
+        miss(MissReason::gap, fmt::format("in a ReadyToRun image, {} bytes behind the end of a function",
+                                          pc - begin - length));
+    result.block_start = begin;
+    return result;
+  }
+  const KnownBody& body = bodies.add(r2r_body(section, image, *index));
+  CodeBlock block = body.seen_from(pc);
+  block.function_index = *index;
   return block;
 }
 
@@ -207,25 +224,33 @@ Miss ExecutionManager::Impl::find_stub(const RangeSection& section, Address pc) 
   return result;
 }
 
-std::optional<ExecutionManager::Impl::UnwindEntry>
-ExecutionManager::Impl::jitted_unwind(const CodeBlock& block) {
-  const std::uint32_t count =
-      target.read_u32(target.field_address(block.code_header, "RealCodeHeader", "NumUnwindInfos"));
-  if (count == 0) return std::nullopt;
-  if (count > max_unwind_infos)
-    throw_corrupt(block.code_header, fmt::format("a method with {} unwind entries", count));
-  const Address table = target.field_address(block.code_header, "RealCodeHeader", "UnwindInfos");
-  const auto rva = static_cast<std::uint32_t>(block.ip - block.section.begin);
-  const auto index = functions.find(table, count, rva);
-  if (!index) return std::nullopt;
-  return UnwindEntry{.table = table, .index = *index};
+KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
+  if (KnownBody* known = bodies.find(block.ip); known != nullptr && known->block.start == block.start)
+    return *known;
+  if (block.kind == CodeKind::ready_to_run)
+    return bodies.add(r2r_body(block.section, image_of(block.section), block.method_index));
+  const CodeHeader header = jitted.read_header(block.code_header);
+  return add_jitted(block.section, block.start, header, jitted.length(header, block.section));
+}
+
+KnownBody& ExecutionManager::Impl::body_with_functions(const CodeBlock& block) {
+  KnownBody& body = body_of(block);
+  if (!body.functions_read) {
+    body.functions = jitted.functions(jitted.read_header(block.code_header), block.section);
+    body.functions_read = true;
+  }
+  return body;
 }
 
 void ExecutionManager::Impl::enumerate() {
   if (enumerated) return;
-  map.for_each([&](const RangeSection& section) { sections.push_back(section); },
-               [&](Address at, const std::string& what) { holes.push_back({.address = at, .what = what}); });
+  map.for_each(
+      [&](const RangeSection& section) {
+        if (!section.being_deleted) sections.push_back(section);
+      },
+      [&](Address at, const std::string& what) { add_hole(holes, at, what); });
   std::ranges::sort(sections, {}, &RangeSection::begin);
+  map_holes = holes.size();
   enumerated = true;
 }
 
@@ -244,12 +269,8 @@ void ExecutionManager::set_r2r_entries(R2REntries entries) {
 CodeLookup ExecutionManager::find(Address ip) {
   Impl& impl = *impl_;
   const Address pc = impl.pointers().address(impl.target.platform().wrap(ip));
-  if (const CodeBlock* known = impl.bodies.find(pc)) {
-    CodeBlock block = *known;
-    block.ip = pc;
-    return block;
-  }
-  const auto section = impl.map.find(pc);
+  if (const KnownBody* known = impl.bodies.find(pc)) return known->seen_from(pc);
+  const auto section = impl.section_of(pc);
   if (!section) return miss(MissReason::outside, "outside every range of managed code");
   if (section->being_deleted) return miss(MissReason::being_deleted, "in a code range that is being deleted");
   if (section->r2r_module != 0) return impl.find_r2r(*section, pc);
@@ -259,36 +280,24 @@ CodeLookup ExecutionManager::find(Address ip) {
 }
 
 MethodRegions ExecutionManager::regions(const CodeBlock& block) {
-  Impl& impl = *impl_;
-  if (const auto known = impl.regions.find(block.start); known != impl.regions.end()) return known->second;
-  const MethodRegions regions =
-      block.kind == CodeKind::ready_to_run
-          ? impl.r2r_regions(impl.image_of(block.section), block.method_index)
-          : MethodRegions{.hot_start = block.start, .hot_size = impl.code_length(block.code_header)};
-  impl.regions.emplace(block.start, regions);
-  return regions;
+  return impl_->body_of(block).regions;
 }
 
 std::uint64_t ExecutionManager::relative_offset(const CodeBlock& block) {
-  if (block.kind == CodeKind::ready_to_run) {
-    const MethodRegions regions = this->regions(block);
-    if (regions.cold_size != 0 && block.ip >= regions.cold_start)
-      return regions.hot_size + (block.ip - regions.cold_start);
-  }
+  const MethodRegions regions = this->regions(block);
+  if (regions.cold_size != 0 && block.ip >= regions.cold_start)
+    return regions.hot_size + (block.ip - regions.cold_start);
   return block.ip - block.start;
 }
 
 Address ExecutionManager::unwind_info(const CodeBlock& block) {
-  switch (block.kind) {
-  case CodeKind::interpreted:
-    return 0;
-  case CodeKind::ready_to_run:
+  if (block.kind == CodeKind::interpreted) return 0;
+  if (block.kind == CodeKind::ready_to_run)
     return impl_->image_of(block.section).runtime_function(block.function_index);
-  case CodeKind::jitted:
-    break;
-  }
-  const auto entry = impl_->jitted_unwind(block);
-  return entry ? impl_->functions.entry(entry->table, entry->index) : 0;
+  const KnownBody& body = impl_->body_with_functions(block);
+  if (body.functions.empty()) return 0;
+  const CodeHeader header = impl_->jitted.read_header(block.code_header);
+  return impl_->functions.entry(header.unwind_table, body.functions[body.function_at(block.ip)].index);
 }
 
 Address ExecutionManager::unwind_info_base(const CodeBlock& block) {
@@ -297,65 +306,57 @@ Address ExecutionManager::unwind_info_base(const CodeBlock& block) {
 
 Address ExecutionManager::funclet_start(const CodeBlock& block) {
   Impl& impl = *impl_;
-  const auto& pointers = impl.pointers();
-  switch (block.kind) {
-  case CodeKind::interpreted:
-    return block.start;
-  case CodeKind::ready_to_run: {
-    ReadyToRunImage& image = impl.image_of(block.section);
-    return image.start_of(image.first_fragment(block.function_index));
+  if (block.kind == CodeKind::interpreted) return block.start;
+  const KnownBody& body = impl.body_with_functions(block);
+  if (body.functions.empty()) throw_corrupt(block.code_header, "a method without unwind data");
+  ReadyToRunImage* const image =
+      block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
+  const Address table =
+      image != nullptr ? image->functions() : impl.jitted.read_header(block.code_header).unwind_table;
+  const bool chains = impl.target.platform().cpu == Cpu::x64 || impl.target.platform().cpu == Cpu::unknown;
+  // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
+  // back to where the function or funclet begins.
+  std::size_t at = body.function_at(block.ip);
+  while (at > 0) {
+    const std::uint32_t index = body.functions[at].index;
+    const bool cold = body.regions.cold_size != 0 && body.functions[at].begin >= body.regions.cold_start;
+    if (cold && chains && image->is_chained(index)) return body.block.start;
+    if (!impl.functions.is_fragment(table, index, block.section.begin)) break;
+    --at;
+    // The first cold function continues the main body, which is not what stands before it in the table.
+    if (cold && body.functions[at].begin < body.regions.cold_start) return body.block.start;
   }
-  case CodeKind::jitted:
-    break;
-  }
-  auto entry = impl.jitted_unwind(block);
-  if (!entry) throw_corrupt(block.code_header, "a method without unwind data");
-  while (entry->index > 0 && impl.functions.is_fragment(entry->table, entry->index, block.section.begin))
-    --entry->index;
-  return pointers.address(block.section.begin + impl.functions.begin(entry->table, entry->index));
+  return body.functions[at].begin;
 }
 
 bool ExecutionManager::is_funclet(const CodeBlock& block) {
-  if (block.kind == CodeKind::interpreted) return false;
-  const Address start = funclet_start(block);
-  if (start == block.start) return false;
-  // The main body's cold part is no funclet.
-  if (block.kind == CodeKind::ready_to_run) {
-    const MethodRegions regions = this->regions(block);
-    if (regions.cold_size != 0 && start == regions.cold_start) return false;
-  }
-  return true;
+  return funclet_start(block) != block.start;
 }
 
 DebugInfoLocation ExecutionManager::debug_info(const CodeBlock& block) {
   Impl& impl = *impl_;
   const Target& target = impl.target;
   if (block.kind == CodeKind::ready_to_run)
-    return {.address = impl.image_of(block.section).debug_info_of(block.method_index),
-            .has_flag_byte = false};
-  DebugInfoLocation location{
-      .address = target.read_pointer(target.field_address(block.code_header, "RealCodeHeader", "DebugInfo"))};
-  if (block.kind == CodeKind::interpreted) return location;
-  // On-stack replacement is compiled in on these CPUs; a later descriptor says so itself.
-  const bool osr =
-      target.find_global("FeatureOnStackReplacement")
-          .value_or(target.platform().cpu == Cpu::x64 || target.platform().cpu == Cpu::arm64) != 0;
-  location.has_flag_byte = osr;
-  if (!osr && target.find_offset("EEJitManager", "StoreRichDebugInfo"))
-    location.has_flag_byte = target.read_u8(target.field_address(block.section.jit_manager, "EEJitManager",
-                                                                 "StoreRichDebugInfo")) != 0;
+    return {.address = impl.image_of(block.section).debug_info_of(block.method_index).value_or(0)};
+  if (!impl.jitted.knows_debug_info())
+    throw Error(ErrorKind::unsupported_contract, "where RealCodeHeader.DebugInfo lies is not known");
+  DebugInfoLocation location{.address = impl.jitted.read_header(block.code_header).debug_info,
+                             .has_flag_byte = has_on_stack_replacement(target)};
+  if (!location.has_flag_byte)
+    if (const auto offset = target.find_offset("EEJitManager", "StoreRichDebugInfo"))
+      location.has_flag_byte = target.read_u8(block.section.jit_manager + static_cast<Address>(*offset)) != 0;
   return location;
 }
 
 GcInfoLocation ExecutionManager::gc_info(const CodeBlock& block) {
   Impl& impl = *impl_;
-  const Target& target = impl.target;
   if (block.kind == CodeKind::ready_to_run) {
     const ReadyToRunImage& image = impl.image_of(block.section);
-    return {.address = image.gc_info_of(block.method_index), .version = image.gc_info_version()};
+    const KnownBody& body = impl.body_of(block);
+    return {.address = body.gc_info != 0 ? body.gc_info : image.gc_info_of(block.method_index),
+            .version = image.gc_info_version()};
   }
-  return {.address = target.read_pointer(target.field_address(block.code_header, "RealCodeHeader", "GCInfo")),
-          .version = static_cast<unsigned>(target.find_global("GCInfoVersion").value_or(4))};
+  return {.address = impl.body_of(block).gc_info, .version = impl.jitted.gc_info_version()};
 }
 
 unsigned ExecutionManager::jit_type(const CodeBlock& block) const {
@@ -379,7 +380,7 @@ std::optional<Address> ExecutionManager::method_desc_of_entry_point(Address entr
     return method != 0 ? std::optional(method) : std::nullopt;
   }
   const Address pc = impl.pointers().address(target.platform().wrap(entry));
-  const auto section = impl.map.find(pc);
+  const auto section = impl.section_of(pc);
   if (!section || section->being_deleted) return std::nullopt;
   if ((section->flags & RangeSection::range_list_flag) != 0) return impl.precodes.at_entry(entry).method_desc;
   const CodeLookup found = find(entry);
@@ -402,12 +403,15 @@ const RangeSection* ExecutionManager::section_at(Address address) {
 
 void ExecutionManager::for_each_jitted(const std::function<bool(const JittedBody&)>& visit) {
   Impl& impl = *impl_;
-  const auto hole = [&](Address at, const std::string& what) {
-    impl.holes.push_back({.address = at, .what = what});
-  };
-  for (const RangeSection& section : sections()) {
-    if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0 || section.being_deleted)
+  impl.enumerate();
+  impl.holes.resize(impl.map_holes);
+  const auto hole = [&](Address at, const std::string& what) { impl.add_hole(impl.holes, at, what); };
+  for (const RangeSection& section : impl.sections) {
+    if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
+    if ((section.flags & RangeSection::interpreter) != 0) {
+      hole(section.begin, "interpreted code is not supported");
       continue;
+    }
     bool go_on = true;
     try {
       go_on = impl.heaps.for_each_block(
@@ -415,8 +419,7 @@ void ExecutionManager::for_each_jitted(const std::function<bool(const JittedBody
           [&](const HeapBlock& block) {
             if (block.stub) return true;
             return visit({.start = block.start,
-                          .method_desc = impl.target.read_pointer(
-                              impl.target.field_address(block.header, "RealCodeHeader", "MethodDesc")),
+                          .method_desc = impl.jitted.read_header(block.header).method_desc,
                           .code_header = block.header,
                           .section = section});
           },
@@ -444,18 +447,17 @@ ExecutionManager::R2RImage ExecutionManager::r2r_image(const RangeSection& secti
 }
 
 CodeBlock ExecutionManager::r2r_block(const RangeSection& section, std::uint32_t index) {
-  const ReadyToRunImage& image = impl_->image_of(section);
+  Impl& impl = *impl_;
+  ReadyToRunImage& image = impl.image_of(section);
   if (index >= image.function_count())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("runtime function {} of {}", index, image.function_count()));
-  const Address start = image.start_of(index);
-  return {.ip = start,
-          .start = start,
-          .method_desc = image.method_at(index).value_or(0),
-          .kind = CodeKind::ready_to_run,
-          .section = section,
-          .function_index = index,
-          .method_index = index};
+  const Address begin = image.start_of(index);
+  const KnownBody* body = impl.bodies.find(begin);
+  if (body == nullptr) body = &impl.bodies.add(impl.r2r_body(section, image, index));
+  CodeBlock block = body->seen_from(begin);
+  block.function_index = index;
+  return block;
 }
 
 } // namespace clr

@@ -12,14 +12,6 @@
 
 namespace clr {
 
-// Hot and cold parts of a method. cold_size 0: no cold part.
-struct MethodRegions {
-  Address hot_start = 0;
-  std::uint64_t hot_size = 0; // bytes
-  Address cold_start = 0;
-  std::uint64_t cold_size = 0; // bytes
-};
-
 struct DebugInfoLocation {
   Address address = 0; // 0: the method has none
   bool has_flag_byte = false;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <vector>
 
 namespace clr {
 namespace {
@@ -12,31 +11,33 @@ namespace {
 constexpr std::size_t head_bytes = 16;
 // Versions up to this one store the kind of the return value in the header.
 constexpr unsigned last_version_with_return_kind = 3;
-constexpr unsigned fat_flag_bits = 10, return_kind_bits_slim = 2, return_kind_bits_fat = 4;
+constexpr unsigned fat_flag_bits = 10, return_kind_bits_slim = 2;
 
-// How a CPU encodes the length: bits of a group, bytes of a unit.
+// How a CPU encodes the length: bits of a group, bytes of a unit; and bits of the return kind in a fat
+// header.
 struct LengthCoding {
   unsigned base = 0;
   unsigned unit = 0;
+  unsigned return_kind_bits = 0;
 };
 
 LengthCoding coding_of(Cpu cpu) {
   switch (cpu) {
   case Cpu::x64:
-    return {8, 1};
+    return {8, 1, 4};
   case Cpu::arm64:
   case Cpu::loongarch64:
-  case Cpu::riscv64:
-    return {8, 4};
+    return {8, 4, 4};
   case Cpu::arm:
-    return {7, 2};
+    return {7, 2, 2};
   default:
     throw Error(ErrorKind::unsupported_contract,
                 fmt::format("the GC info of the CPU {} is not supported", to_string(cpu)));
   }
 }
 
-// Bits of a byte string, least significant first.
+// Bits of a byte string, least significant first. The runtime writes them as words; it runs on no CPU where
+// words are not little-endian.
 class BitReader {
 public:
   BitReader(std::span<const std::byte> bytes, Address at) : bytes_(bytes), at_(at) {}
@@ -78,7 +79,7 @@ std::uint64_t bit_coded_length(std::span<const std::byte> bytes, Address at, Len
     if (has_return_kind) bits.take(return_kind_bits_slim);
   } else {
     bits.take(fat_flag_bits);
-    if (has_return_kind) bits.take(return_kind_bits_fat);
+    if (has_return_kind) bits.take(coding.return_kind_bits);
   }
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += coding.base) {
@@ -93,7 +94,7 @@ std::uint64_t bit_coded_length(std::span<const std::byte> bytes, Address at, Len
 
 std::uint64_t read_code_length(const Target& target, Address gc_info, unsigned version) {
   std::array<std::byte, head_bytes> raw;
-  const std::size_t got = target.memory().read_some(gc_info, raw);
+  const std::size_t got = target.memory().read_some(target.platform().wrap(gc_info), raw);
   if (got == 0) throw_missing(gc_info);
   const auto bytes = std::span<const std::byte>(raw).first(got);
   const Cpu cpu = target.platform().cpu;

@@ -27,6 +27,9 @@ public:
   };
   std::optional<Range> cold_range(std::uint32_t hot) const;
 
+  // Number of hot functions; the cold ones stand behind them. 1 read when there are cold ones.
+  std::uint32_t hot_count() const { return pairs_ == 0 ? function_count_ : cold_at(0); }
+
 private:
   std::uint32_t cold_at(std::uint32_t pair) const { return target_->read_u32(address_ + 8 * Address{pair}); }
   std::uint32_t hot_at(std::uint32_t pair) const {

@@ -5,7 +5,7 @@
 namespace clr {
 namespace {
 
-constexpr std::uint32_t no_nibble = 0, last_nibble = 8;
+constexpr std::uint32_t no_nibble = 0;
 
 constexpr unsigned shift_of(std::uint64_t bucket) {
   return static_cast<unsigned>(28 - 4 * (bucket % NibbleMap::buckets_per_unit));
@@ -15,7 +15,7 @@ constexpr unsigned shift_of(std::uint64_t bucket) {
 // is lowest.
 std::optional<std::uint64_t> last_start(std::uint32_t unit, std::uint64_t bucket) {
   for (; unit != 0; unit >>= 4, --bucket)
-    if (const std::uint32_t nibble = unit & 15; nibble != no_nibble && nibble <= last_nibble)
+    if (const std::uint32_t nibble = unit & 15; nibble != no_nibble && nibble <= NibbleMap::last_nibble)
       return bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
   return std::nullopt;
 }
@@ -31,8 +31,7 @@ std::optional<Address> NibbleMap::find_start(Address pc) const {
   if (pc < map_base_) return std::nullopt;
   const auto at = [&](std::uint64_t offset) { return platform.wrap(map_base_ + offset); };
   const auto pointed = [&](std::uint32_t unit) {
-    // 13 to 15 are never written.
-    if ((unit & 15) > 12) throw_corrupt(units_, fmt::format("nibble map unit {:#x}", unit));
+    if ((unit & 15) > last_pointer_nibble) throw_corrupt(units_, fmt::format("nibble map unit {:#x}", unit));
     return at(decode_pointer(unit));
   };
   const std::uint64_t offset = pc - map_base_;

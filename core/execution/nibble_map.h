@@ -11,7 +11,8 @@ namespace clr {
 
 // Contract version 1: linear, an address is found by walking back to the start before it. Version 2 (.NET
 // 10): a unit that one method covers holds a pointer back to its start. The two encodings can be told apart
-// unit by unit.
+// unit by unit, so the linear walk that stops at pointers reads both: that is what a runtime gets that
+// publishes a map but no version.
 enum class NibbleMapVersion : std::uint8_t { linear = 1, constant_time = 2 };
 
 class NibbleMap {
@@ -27,6 +28,8 @@ public:
 
   static constexpr std::uint64_t bucket_bytes = 32, buckets_per_unit = 8,
                                  unit_bytes = bucket_bytes * buckets_per_unit;
+  // Nibbles 1 to 8 place a start within its bucket; 9 to 12 in the low bits of a unit make it a pointer back.
+  static constexpr std::uint32_t last_nibble = 8, last_pointer_nibble = 12;
   // 256 MiB of code without a start: no method is that large.
   static constexpr std::uint64_t max_units_back = 1u << 20;
 

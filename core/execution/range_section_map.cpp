@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <unordered_set>
 #include <vector>
 
@@ -12,30 +12,35 @@ namespace {
 // Bit 0 of every slot and fragment link marks what belongs to a collectible assembly.
 constexpr Address collectible_tag = 1;
 
-Address offset_of(const Target& target, std::string_view type, std::string_view field) {
-  return static_cast<Address>(target.offset(type, field));
-}
+// Memory is missing by pages at least.
+constexpr Address page_size = 4096;
 
 } // namespace
 
+RangeSectionMap::FragmentFields::FragmentFields(const Target& target) {
+  const std::size_t word = target.pointer_size();
+  next = span.require(target, "Next", word);
+  begin = span.require(target, "RangeBegin", word);
+  end = span.require(target, "RangeEndOpen", word);
+  section = span.require(target, "RangeSection", word);
+}
+
+RangeSectionMap::SectionFields::SectionFields(const Target& target) {
+  const std::size_t word = target.pointer_size();
+  begin = span.require(target, "RangeBegin", word);
+  end = span.require(target, "RangeEndOpen", word);
+  flags = span.require(target, "Flags", sizeof(std::uint32_t));
+  jit_manager = span.require(target, "JitManager", word);
+  r2r_module = span.require(target, "R2RModule", word);
+  heap_list = span.require(target, "HeapList", word);
+  next_for_delete = span.require(target, "NextForDelete", word);
+  range_list = span.optional(target, "RangeList", word);
+}
+
 RangeSectionMap::RangeSectionMap(const Target& target)
     : target_(&target), top_(target.field_address(target.global("ExecutionManagerCodeRangeMapAddress"),
-                                                  "RangeSectionMap", "TopLevelData")) {
-  fragment_ = {.next = offset_of(target, "RangeSectionFragment", "Next"),
-               .begin = offset_of(target, "RangeSectionFragment", "RangeBegin"),
-               .end = offset_of(target, "RangeSectionFragment", "RangeEndOpen"),
-               .section = offset_of(target, "RangeSectionFragment", "RangeSection")};
-  section_ = {.begin = offset_of(target, "RangeSection", "RangeBegin"),
-              .end = offset_of(target, "RangeSection", "RangeEndOpen"),
-              .flags = offset_of(target, "RangeSection", "Flags"),
-              .jit_manager = offset_of(target, "RangeSection", "JitManager"),
-              .r2r_module = offset_of(target, "RangeSection", "R2RModule"),
-              .heap_list = offset_of(target, "RangeSection", "HeapList"),
-              .next_for_delete = offset_of(target, "RangeSection", "NextForDelete"),
-              .range_list = {}};
-  if (const auto range_list = target.find_offset("RangeSection", "RangeList"))
-    section_.range_list = static_cast<Address>(*range_list);
-}
+                                                  "RangeSectionMap", "TopLevelData")),
+      fragment_(target), section_(target) {}
 
 unsigned RangeSectionMap::index(const Platform& platform, Address address, unsigned level) {
   const unsigned leaf_shift = platform.pointer_size == 8 ? 17 : 16;
@@ -47,17 +52,18 @@ Address RangeSectionMap::slot(Address table, unsigned at) const {
 }
 
 RangeSection RangeSectionMap::read_section(Address address) const {
-  const Target& target = *target_;
-  RangeSection section;
-  section.address = address;
-  section.begin = target.read_pointer(address + section_.begin);
-  section.end = target.read_pointer(address + section_.end);
-  section.flags = target.read_u32(address + section_.flags);
-  section.jit_manager = target.read_pointer(address + section_.jit_manager);
-  section.r2r_module = target.read_pointer(address + section_.r2r_module);
-  section.heap_list = target.read_pointer(address + section_.heap_list);
-  if (section_.range_list) section.range_list = target.read_pointer(address + *section_.range_list);
-  section.being_deleted = target.read_pointer(address + section_.next_for_delete) != 0;
+  const Record record(*target_, address, section_.span);
+  RangeSection section{.address = address,
+                       .begin = record.pointer(section_.begin),
+                       .end = record.pointer(section_.end),
+                       .flags = record.u32(section_.flags),
+                       .jit_manager = record.pointer(section_.jit_manager),
+                       .r2r_module = record.pointer(section_.r2r_module),
+                       .heap_list = record.pointer(section_.heap_list),
+                       .range_list = section_.range_list ? record.pointer(*section_.range_list) : 0,
+                       .being_deleted = record.pointer(section_.next_for_delete) != 0};
+  if (section.end < section.begin)
+    throw_corrupt(address, fmt::format("range section from {:#x} to {:#x}", section.begin, section.end));
   return section;
 }
 
@@ -70,18 +76,19 @@ std::optional<RangeSection> RangeSectionMap::find(Address address) const {
   }
   std::optional<RangeSection> deleted;
   unsigned seen = 0;
-  for (Address fragment = slot(table, index(target.platform(), address, 1)); fragment != 0;
-       fragment = target.read_pointer(fragment + fragment_.next) & ~collectible_tag) {
+  for (Address fragment = slot(table, index(target.platform(), address, 1)); fragment != 0;) {
     if (++seen > max_fragments) throw_corrupt(fragment, "range section fragments form a loop");
-    if (address < target.read_pointer(fragment + fragment_.begin) ||
-        address >= target.read_pointer(fragment + fragment_.end))
-      continue;
-    const Address at = target.read_pointer(fragment + fragment_.section);
-    if (at == 0) throw_corrupt(fragment, "range section fragment without a section");
-    // A new section may already stand behind one that is being deleted.
-    RangeSection section = read_section(at);
-    if (!section.being_deleted) return section;
-    if (!deleted) deleted = section;
+    const Record record(target, fragment, fragment_.span);
+    // Every fragment holds the range of its whole section.
+    if (address >= record.pointer(fragment_.begin) && address < record.pointer(fragment_.end)) {
+      const Address at = record.pointer(fragment_.section);
+      if (at == 0) throw_corrupt(fragment, "range section fragment without a section");
+      // A new section may already stand behind one that is being deleted.
+      RangeSection section = read_section(at);
+      if (!section.being_deleted) return section;
+      if (!deleted) deleted = section;
+    }
+    fragment = record.pointer(fragment_.next) & ~collectible_tag;
   }
   return deleted;
 }
@@ -96,8 +103,9 @@ struct RangeSectionMap::Walk {
   std::unordered_set<Address> sections{};
 
   void table(Address at, unsigned level) {
-    if (!tables.insert(at).second) return hole(at, "the range map comes back to a table");
     if (tables.size() > max_tables) return;
+    if (!tables.insert(at).second) return hole(at, "the range map comes back to a table");
+    if (tables.size() > max_tables) return hole(at, "the range map has too many tables");
     const Target& target = *map.target_;
     const unsigned word = target.pointer_size();
     // One read of a whole table; what is missing of it is a hole.
@@ -106,10 +114,15 @@ struct RangeSectionMap::Walk {
       const std::size_t got =
           target.memory().read_some(at + have, std::span(raw).subspan(have)) / word * word;
       have += got;
-      if (have < raw.size()) {
-        hole(at + have, "a slot of the range map");
-        have += word; // stays zero: an empty slot
-      }
+      if (have >= raw.size()) break;
+      hole(at + have, "slots of the range map are missing");
+      // On to the next page; what lies between is taken for empty slots.
+      const std::size_t missing =
+          std::max<std::size_t>(page_size - (at + have) % page_size, word) / word * word;
+      const std::size_t end = std::min(have + missing, raw.size());
+      std::fill(raw.begin() + static_cast<std::ptrdiff_t>(have),
+                raw.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
+      have = end;
     }
     for (unsigned i = 0; i < slots_per_table; ++i) {
       const auto bytes = std::span(raw).subspan(std::size_t{i} * word);
@@ -129,18 +142,20 @@ struct RangeSectionMap::Walk {
     unsigned seen = 0;
     for (Address fragment = first; fragment != 0 && ++seen <= max_fragments;) {
       if (!fragments.insert(fragment).second) return;
+      std::optional<Record> record;
       try {
-        const Address section = target.read_pointer(fragment + map.fragment_.section);
-        if (section != 0 && sections.size() < max_sections && sections.insert(section).second)
-          visit(map.read_section(section));
-      } catch (const Error& error) {
-        hole(error.address().value_or(fragment), error.what());
-      }
-      try {
-        fragment = target.read_pointer(fragment + map.fragment_.next) & ~collectible_tag;
+        record.emplace(target, fragment, map.fragment_.span);
       } catch (const Error& error) {
         return hole(error.address().value_or(fragment), error.what());
       }
+      const Address section = record->pointer(map.fragment_.section);
+      try {
+        if (section != 0 && sections.size() < max_sections && sections.insert(section).second)
+          visit(map.read_section(section));
+      } catch (const Error& error) {
+        hole(error.address().value_or(section), error.what());
+      }
+      fragment = record->pointer(map.fragment_.next) & ~collectible_tag;
     }
   }
 };

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/execution/code_block.h"
-#include "core/target/target.h"
+#include "core/target/record.h"
 
 #include <functional>
 #include <optional>
@@ -20,11 +20,11 @@ public:
 
   // The section that holds `address`: live ones first; else one that is being deleted
   // (RangeSection::being_deleted); else nothing. Cost: one read per level (5 on 64-bit, 2 on 32-bit targets),
-  // 1 to 4 per fragment and 1 to 8 per section.
+  // 1 per fragment and 1 per section.
   std::optional<RangeSection> find(Address address) const;
 
   // Every section that the tree leads to, each once, in no particular order. A part that cannot be read is
-  // told to `hole` and left out.
+  // told to `hole` and left out: cores that createdump wrote lack thousands of slots.
   void for_each(const std::function<void(const RangeSection&)>& visit,
                 const std::function<void(Address, const std::string&)>& hole) const;
 
@@ -38,21 +38,27 @@ public:
   static constexpr unsigned slots_per_table = 256;
   static constexpr unsigned max_fragments = 4096;      // of one leaf slot
   static constexpr std::size_t max_sections = 1 << 20; // of a process
-  static constexpr std::size_t max_tables = 1 << 20;
+  static constexpr std::size_t max_tables = 1 << 16;   // 2 TiB of code at least
 
 private:
   struct Walk;
+  struct FragmentFields {
+    explicit FragmentFields(const Target& target);
+    RecordSpan span{"RangeSectionFragment"};
+    std::int64_t next, begin, end, section;
+  };
+  struct SectionFields {
+    explicit SectionFields(const Target& target);
+    RecordSpan span{"RangeSection"};
+    std::int64_t begin, end, flags, jit_manager, r2r_module, heap_list, next_for_delete;
+    std::optional<std::int64_t> range_list;
+  };
   Address slot(Address table, unsigned index) const;
 
   const Target* target_;
   Address top_;
-  struct {
-    Address next, begin, end, section;
-  } fragment_;
-  struct {
-    Address begin, end, flags, jit_manager, r2r_module, heap_list, next_for_delete;
-    std::optional<Address> range_list;
-  } section_;
+  FragmentFields fragment_;
+  SectionFields section_;
 };
 
 } // namespace clr

@@ -1,72 +1,76 @@
 #include "core/execution/ready_to_run.h"
 
-#include "core/execution/native_format.h"
+#include "core/execution/gc_info.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace clr {
 namespace {
 
 constexpr std::uint32_t debug_info_section = 105;
 constexpr std::uint32_t max_sections = 256;
-// READYTORUN_HEADER: magic, versions, then flags and the count of sections; a READYTORUN_CORE_HEADER begins
-// with the flags.
-constexpr Address core_header_offset = 8;
-constexpr Address section_count_offset = 4, sections_offset = 8, section_bytes = 12;
-// Images older than this have GC info of version 3. [rt] src/coreclr/inc/gcinfotypes.h,
-// GCInfoToken::ReadyToRunVersionToGcInfoVersion
+// READYTORUN_HEADER: magic, versions and flags, then the count of sections and the sections.
+constexpr Address section_count_offset = 12, sections_offset = 16, section_bytes = 12;
+// Images older than this have GC info of version 3, which version 2 equals as far as it is read here.
+// [rt] src/coreclr/inc/gcinfo.h (GCInfoToken::ReadyToRunVersionToGcInfoVersion)
 constexpr unsigned first_major_with_gc_info_4 = 11;
-constexpr unsigned max_fragments = 65536;
+// UNW_FLAG_CHAININFO in the flags, which are the high 5 bits of the first byte. [PE/COFF x64 unwind info]
+constexpr unsigned unwind_flags_shift = 3, unwind_flag_chained = 4;
+// Entries of the function table fetched at once.
+constexpr std::uint32_t functions_per_read = 8;
 
-Address info_of(const Target& target, const RangeSection& section) {
-  const Address info =
-      target.read_pointer(target.field_address(section.r2r_module, "Module", "ReadyToRunInfo"));
-  if (info == 0) throw_corrupt(section.r2r_module, "a module without ReadyToRunInfo");
+Address info_of(const Target& target, Address module, std::int64_t field) {
+  const Address info = target.read_pointer(module + static_cast<Address>(field));
+  if (info == 0) throw_corrupt(module, "a module without ReadyToRunInfo");
   return info;
-}
-
-std::uint32_t read_count(const Target& target, Address info, std::string_view field) {
-  const std::uint32_t count = target.read_u32(target.field_address(info, "ReadyToRunInfo", field));
-  if (count > ReadyToRunImage::max_functions)
-    throw_corrupt(info, fmt::format("ReadyToRunInfo.{} = {}", field, count));
-  return count;
-}
-
-Address read_field(const Target& target, Address info, std::string_view field) {
-  return target.read_pointer(target.field_address(info, "ReadyToRunInfo", field));
-}
-
-// Where the entry point map is: components of a composite image share the composite's.
-Address composite_of(const Target& target, Address info) {
-  const Address composite = read_field(target, info, "CompositeInfo");
-  return composite != 0 ? composite : info;
-}
-
-HotColdMap hot_cold_of(const Target& target, Address info, std::uint32_t function_count) {
-  if (!target.find_offset("ReadyToRunInfo", "NumHotColdMap")) return {target, 0, 0, function_count};
-  const std::uint32_t count = read_count(target, info, "NumHotColdMap");
-  return {target, count == 0 ? 0 : read_field(target, info, "HotColdMap"), count, function_count};
 }
 
 } // namespace
 
+ReadyToRunLayout::ReadyToRunLayout(const Target& target) {
+  const std::size_t word = target.pointer_size();
+  header_ = span_.require(target, "ReadyToRunHeader", word);
+  composite_info_ = span_.require(target, "CompositeInfo", word);
+  function_count_ = span_.require(target, "NumRuntimeFunctions", sizeof(std::uint32_t));
+  functions_ = span_.require(target, "RuntimeFunctions", word);
+  thunks_ = span_.require(target, "DelayLoadMethodCallThunks", word);
+  hot_cold_count_ = span_.optional(target, "NumHotColdMap", sizeof(std::uint32_t));
+  hot_cold_map_ = span_.optional(target, "HotColdMap", word);
+  debug_info_section_ = span_.optional(target, "DebugInfoSection", word);
+  module_info_ = target.offset("Module", "ReadyToRunInfo");
+  major_version_ = target.offset("ReadyToRunHeader", "MajorVersion");
+}
+
 ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& functions,
-                                 const RangeSection& section)
-    : target_(&target), table_(functions), module_(section.r2r_module), info_(info_of(target, section)),
-      composite_info_(composite_of(target, info_)), base_(section.begin),
-      header_(read_field(target, info_, "ReadyToRunHeader")), image_size_(section.end - section.begin),
-      function_count_(read_count(target, info_, "NumRuntimeFunctions")),
-      entry_points_(target,
-                    target.field_address(composite_info_, "ReadyToRunInfo", "EntryPointToMethodDescMap")),
-      hot_cold_(hot_cold_of(target, info_, function_count_)) {
-  if (function_count_ != 0) functions_ = read_field(target, info_, "RuntimeFunctions");
-  if (const Address thunks = read_field(target, info_, "DelayLoadMethodCallThunks"); thunks != 0) {
-    const Directory directory = read_directory(thunks);
-    thunks_begin_ = directory.rva;
-    thunks_end_ = thunks_begin_ + directory.size;
-  }
-  const unsigned major = target.read_u16(target.field_address(header_, "ReadyToRunHeader", "MajorVersion"));
-  gc_info_version_ = major < first_major_with_gc_info_4 ? 3 : 4;
+                                 const ReadyToRunLayout& layout, const RangeSection& section)
+    : target_(&target), table_(&functions), layout_(&layout), module_(section.r2r_module),
+      info_(info_of(target, module_, layout.module_info_)), base_(section.begin),
+      image_size_(section.end - section.begin), entry_points_(target, 0), hot_cold_(target, 0, 0, 0) {
+  const Record info(target, info_, layout.span_);
+  const auto count = [&](std::int64_t field, std::string_view name) {
+    const std::uint32_t value = info.u32(field);
+    if (value > max_functions) throw_corrupt(info_, fmt::format("ReadyToRunInfo.{} = {}", name, value));
+    return value;
+  };
+  composite_info_ = info.pointer(layout.composite_info_);
+  if (composite_info_ == 0) composite_info_ = info_;
+  // A component's own header lacks the tables of the image as a whole.
+  header_ = composite_info_ == info_
+                ? info.pointer(layout.header_)
+                : target.read_pointer(composite_info_ + static_cast<Address>(layout.header_));
+  // Without entries the pointers are not meant to be read.
+  function_count_ = count(layout.function_count_, "NumRuntimeFunctions");
+  if (function_count_ != 0) functions_ = info.pointer(layout.functions_);
+  if (layout.hot_cold_count_ && layout.hot_cold_map_)
+    if (const std::uint32_t values = count(*layout.hot_cold_count_, "NumHotColdMap"); values != 0)
+      hot_cold_ = {target, info.pointer(*layout.hot_cold_map_), values, function_count_};
+  if (const Address thunks = info.pointer(layout.thunks_); thunks != 0) thunks_ = read_directory(thunks);
+  if (layout.debug_info_section_) debug_info_section_ = info.pointer(*layout.debug_info_section_);
+  // Components share the map of their composite image.
+  entry_points_ = EntryPointMap(
+      target, target.field_address(composite_info_, "ReadyToRunInfo", "EntryPointToMethodDescMap"));
 }
 
 ReadyToRunImage::Directory ReadyToRunImage::read_directory(Address address) const {
@@ -76,64 +80,173 @@ ReadyToRunImage::Directory ReadyToRunImage::read_directory(Address address) cons
 
 std::optional<std::uint32_t> ReadyToRunImage::function_at(std::uint64_t rva) const {
   if (rva >= image_size_ || rva > 0xFFFF'FFFFu) return std::nullopt;
-  const auto index = table_.find(functions_, function_count_, static_cast<std::uint32_t>(rva));
-  // The last entry would match everything behind it, data included.
-  if (!index || rva - table_.begin(functions_, *index) >= length_of(*index)) return std::nullopt;
-  return index;
+  return table_->find(functions_, function_count_, static_cast<std::uint32_t>(rva));
 }
 
-std::uint32_t ReadyToRunImage::first_fragment(std::uint32_t index) const {
-  for (unsigned i = 0; index > 0 && i < max_fragments && table_.is_fragment(functions_, index, base_); ++i)
-    --index;
-  return index;
-}
-
-std::optional<Address> ReadyToRunImage::method_at(std::uint32_t index) const {
-  return entry_points_.find(start_of(index));
-}
-
-Address ReadyToRunImage::gc_info_of(std::uint32_t index) const {
-  const Address data = base_ + table_.unwind_data(functions_, index);
-  return data + table_.unwind_data_size(data);
-}
-
-std::optional<ReadyToRunImage::Directory> ReadyToRunImage::debug_info_directory() const {
-  const Target& target = *target_;
-  if (target.find_offset("ReadyToRunInfo", "DebugInfoSection")) {
-    const Address directory = read_field(target, info_, "DebugInfoSection");
-    return directory == 0 ? std::nullopt : std::optional(read_directory(directory));
-  }
-  // Not published by .NET 10. A component's own header lacks the section; the composite's core header is
-  // reached through the pointer that ReadyToRunInfo keeps right before its table of functions. For other
-  // images it leads to the image's own.
-  Address core_header = header_ + core_header_offset;
-  if (composite_info_ != info_) {
-    const unsigned word = target.pointer_size();
-    const Address functions_field = target.field_address(info_, "ReadyToRunInfo", "RuntimeFunctions");
-    const Address core_info = target.read_pointer(functions_field - word);
-    core_header = target.read_pointer(core_info + word);
-  }
-  const std::uint32_t count = target.read_u32(core_header + section_count_offset);
-  if (count > max_sections)
-    throw_corrupt(core_header, fmt::format("ReadyToRun header with {} sections", count));
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Address section = core_header + sections_offset + i * section_bytes;
-    if (target.read_u32(section) == debug_info_section)
-      return Directory{.rva = target.read_u32(section + 4), .size = target.read_u32(section + 8)};
+std::optional<ReadyToRunImage::Method> ReadyToRunImage::method_before(std::uint32_t index,
+                                                                      const EntryPoints& entry_points) const {
+  const std::vector<std::uint32_t>* entries = nullptr;
+  bool asked = false;
+  for (std::uint32_t steps = 0; steps < max_functions_of_method; ++steps, --index) {
+    if (const auto method = method_at(index)) return Method{.index = index, .method_desc = *method};
+    if (const auto begins = has_debug_info(index)) {
+      if (*begins) return Method{.index = index, .method_desc = 0};
+    } else {
+      if (!asked && entry_points) entries = entry_points();
+      asked = true;
+      if (entries && std::ranges::binary_search(*entries, index))
+        return Method{.index = index, .method_desc = 0};
+    }
+    if (index == 0) break;
   }
   return std::nullopt;
 }
 
-Address ReadyToRunImage::debug_info_of(std::uint32_t index) const {
-  if (!debug_directory_) debug_directory_ = debug_info_directory();
-  if (!*debug_directory_) return 0;
-  const NativeReader reader(target_->memory(), base_);
-  const auto offset = NativeFormatArray(reader, (*debug_directory_)->rva).find(index);
-  if (!offset) return 0;
+MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& gc_info) const {
+  MethodRegions regions{.hot_start = start_of(method_index)};
+  if (const auto cold = hot_cold_.cold_range(method_index)) {
+    regions.cold_start = start_of(cold->first);
+    regions.cold_size = start_of(cold->last) + length_of(cold->last) - regions.cold_start;
+  }
+  try {
+    gc_info = gc_info_of(method_index);
+    // Of all parts: hot and cold, funclets included.
+    const std::uint64_t length = read_code_length(*target_, gc_info, gc_info_version());
+    if (length <= regions.cold_size) throw_corrupt(gc_info, "a cold part as large as its method");
+    regions.hot_size = length - regions.cold_size;
+  } catch (const Error&) {
+    // Not to be read, or of a CPU whose format is not known.
+    gc_info = 0;
+    const auto end = code_end_by_table(method_index);
+    if (!end) throw;
+    regions.hot_size = *end - regions.hot_start;
+  }
+  return regions;
+}
+
+std::optional<Address> ReadyToRunImage::code_end_by_table(std::uint32_t method_index) const {
+  const std::uint32_t count = hot_cold_.hot_count();
+  std::uint32_t last = method_index;
+  while (last + 1 < count && last - method_index < max_functions_of_method) {
+    const auto begins_method = has_debug_info(last + 1);
+    if (!begins_method) return std::nullopt;
+    if (*begins_method || method_at(last + 1)) break;
+    ++last;
+  }
+  return start_of(last) + length_of(last);
+}
+
+void ReadyToRunImage::add_functions(KnownBody& body) const {
+  const MethodRegions& regions = body.regions;
+  const Address hot_end = regions.hot_start + regions.hot_size;
+  body.functions.push_back({.begin = regions.hot_start, .index = body.block.method_index});
+  for (bool more = true; more;) {
+    const std::uint32_t next = body.functions.back().index + 1;
+    const std::uint32_t count = std::min(functions_per_read, function_count_ - next);
+    if (count == 0) break;
+    for (const std::uint32_t begin : table_->begins(functions_, next, count)) {
+      more = base_ + begin < hot_end && body.functions.size() < max_functions_of_method;
+      if (!more) break;
+      body.functions.push_back({.begin = base_ + begin, .index = body.functions.back().index + 1});
+    }
+  }
+  if (const auto cold = hot_cold_.cold_range(body.block.method_index)) {
+    const std::uint32_t count = std::min(cold->last - cold->first + 1, max_functions_of_method);
+    const auto begins = table_->begins(functions_, cold->first, count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      body.functions.push_back({.begin = base_ + begins[i], .index = cold->first + i});
+  }
+  body.functions_read = true;
+}
+
+KnownBody ReadyToRunImage::body_of(const RangeSection& section, std::uint32_t index,
+                                   const EntryPoints& entry_points) const {
+  const std::uint32_t hot = hot_cold_.hot_index(index);
+  if (hot >= function_count_) throw_corrupt(functions_, "hot/cold map beyond its table");
+  KnownBody body{.block = {.kind = CodeKind::ready_to_run, .section = section}};
+  const auto fill = [&](std::uint32_t method_index, Address method_desc) {
+    body.block.method_index = body.block.function_index = method_index;
+    body.block.method_desc = method_desc;
+    body.regions = regions_of(method_index, body.gc_info);
+    body.block.start = body.block.ip = body.regions.hot_start;
+  };
+  const auto method = method_before(hot, entry_points);
+  if (method) fill(method->index, method->method_desc);
+  // Nobody's funclet: what went before ends before it.
+  if (!method || (method->index != hot && body.regions.hot_start + body.regions.hot_size <= start_of(hot))) {
+    const Address start = start_of(hot);
+    body.block.method_index = body.block.function_index = hot;
+    body.block.method_desc = 0;
+    body.block.start = body.block.ip = start;
+    body.gc_info = 0;
+    body.regions = {.hot_start = start, .hot_size = length_of(hot)};
+  }
+  add_functions(body);
+  return body;
+}
+
+bool ReadyToRunImage::is_chained(std::uint32_t index) const {
+  const Address data = base_ + table_->unwind_data(functions_, index);
+  return (target_->read_u8(data) >> unwind_flags_shift & unwind_flag_chained) != 0;
+}
+
+Address ReadyToRunImage::gc_info_of(std::uint32_t index) const {
+  const Address data = base_ + table_->unwind_data(functions_, index);
+  return data + table_->unwind_data_size(data);
+}
+
+unsigned ReadyToRunImage::gc_info_version() const {
+  if (!gc_info_version_) {
+    const unsigned major = target_->read_u16(header_ + static_cast<Address>(layout_->major_version_));
+    gc_info_version_ = major < first_major_with_gc_info_4 ? 3 : 4;
+  }
+  return *gc_info_version_;
+}
+
+std::optional<ReadyToRunImage::Directory> ReadyToRunImage::debug_info_directory() const {
+  const Target& target = *target_;
+  if (layout_->debug_info_section_)
+    return debug_info_section_ == 0 ? std::nullopt : std::optional(read_directory(debug_info_section_));
+  // Not published by .NET 10.
+  const std::uint32_t count = target.read_u32(header_ + section_count_offset);
+  if (count > max_sections) throw_corrupt(header_, fmt::format("ReadyToRun header with {} sections", count));
+  std::vector<std::byte> raw(count * section_bytes);
+  target.read_bytes(header_ + sections_offset, raw);
+  for (std::size_t at = 0; at < raw.size(); at += section_bytes) {
+    const auto word = [&](std::size_t i) {
+      return load<std::uint32_t>(std::span(raw).subspan(at + 4 * i), target.platform().byte_order);
+    };
+    if (word(0) == debug_info_section) return Directory{.rva = word(1), .size = word(2)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Address> ReadyToRunImage::debug_info_of(std::uint32_t index) const {
+  if (!debug_info_) {
+    std::optional<NativeArray> array;
+    if (const auto directory = debug_info_directory(); directory && directory->size != 0) {
+      debug_info_bytes_ = ByteRange(target_->memory(), base_ + directory->rva, directory->size);
+      array.emplace(debug_info_bytes_);
+    }
+    debug_info_ = array;
+  }
+  if (!*debug_info_) return std::nullopt;
+  const auto offset = (*debug_info_)->find(index);
+  if (!offset) return std::nullopt;
   // Equal debug info is stored once; later users tell how far back it lies.
-  const auto [back, next] = reader.read_unsigned(*offset);
-  if (back > *offset) throw_corrupt(base_ + *offset, "debug info before its image");
-  return back != 0 ? base_ + *offset - back : base_ + next;
+  const NativeUnsigned back = decode_native_unsigned(debug_info_bytes_, *offset);
+  if (back.value > *offset)
+    throw_corrupt(debug_info_bytes_.begin() + *offset, "debug info before its section");
+  return debug_info_bytes_.begin() + (back.value != 0 ? *offset - back.value : back.next);
+}
+
+std::optional<bool> ReadyToRunImage::has_debug_info(std::uint32_t index) const {
+  try {
+    const bool has = debug_info_of(index).has_value();
+    return *debug_info_ ? std::optional(has) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 } // namespace clr

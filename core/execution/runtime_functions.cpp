@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr {
 namespace {
 
@@ -9,25 +11,28 @@ namespace {
 struct XdataHeader {
   std::uint32_t code_words = 0;
   std::uint32_t epilogs = 0;
-  std::uint64_t size = 4; // of the header words
-  bool single_epilog = false;
+  std::uint64_t size = 4; // of the header words and epilog scopes
 };
 
 XdataHeader read_xdata_header(const Target& target, Address address) {
   const std::uint32_t word = target.read_u32(address);
-  // On ARM the version and fragment bits take one bit of the count of code words.
-  const bool arm = target.platform().cpu == Cpu::arm;
-  XdataHeader header{.code_words = word >> (arm ? 28 : 27),
-                     .epilogs = word >> (arm ? 23 : 22) & 31,
-                     .single_epilog = (word >> 21 & 1) != 0};
-  if (header.code_words == 0 && header.epilogs == 0) {
+  // On ARM the fragment bit takes one bit of the count of code words.
+  const Cpu cpu = target.platform().cpu;
+  const bool arm = cpu == Cpu::arm;
+  XdataHeader header{.code_words = word >> (arm ? 28 : 27), .epilogs = word >> (arm ? 23 : 22) & 31};
+  // The younger CPUs tell the extended form by the code words alone.
+  const bool extended =
+      header.code_words == 0 && (header.epilogs == 0 || cpu == Cpu::loongarch64 || cpu == Cpu::riscv64);
+  if (extended) {
     const std::uint32_t extension = target.read_u32(address + 4);
     header.code_words = extension >> 16 & 0xFF;
     header.epilogs = extension & 0xFFFF;
     header.size = 8;
   }
-  // A single epilog is described in the header itself; its count field is an index into the codes then.
-  if (!header.single_epilog) header.size += 4 * std::uint64_t{header.epilogs};
+  // With the E bit a single epilog is described in the header itself, and its count is an index into the
+  // codes: there are no scopes.
+  const bool single_epilog = (word >> 21 & 1) != 0;
+  if (!single_epilog) header.size += 4 * std::uint64_t{header.epilogs};
   return header;
 }
 
@@ -41,6 +46,10 @@ RuntimeFunctions::RuntimeFunctions(const Target& target)
       unwind_data_(static_cast<Address>(target.offset("RuntimeFunction", "UnwindData"))),
       thumb_(target.platform().cpu == Cpu::arm) {
   if (const auto end = target.find_offset("RuntimeFunction", "EndAddress")) end_ = static_cast<Address>(*end);
+  constexpr std::uint64_t max_stride = 64;
+  const std::uint64_t last = std::max({begin_, unwind_data_, end_.value_or(0)});
+  if (stride_ > max_stride || last > max_stride || last + sizeof(std::uint32_t) > stride_)
+    throw Error(ErrorKind::unsupported_contract, fmt::format("RuntimeFunction of {} bytes", stride_));
 }
 
 std::uint32_t RuntimeFunctions::begin(Address table, std::uint32_t index) const {
@@ -52,10 +61,29 @@ std::uint32_t RuntimeFunctions::unwind_data(Address table, std::uint32_t index) 
   return target_->read_u32(entry(table, index) + unwind_data_);
 }
 
+std::vector<std::uint32_t> RuntimeFunctions::begins(Address table, std::uint32_t first,
+                                                    std::uint32_t count) const {
+  std::vector<std::byte> raw(static_cast<std::size_t>(count * stride_));
+  target_->read_bytes(entry(table, first), raw);
+  std::vector<std::uint32_t> result(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto value =
+        load<std::uint32_t>(std::span(raw).subspan(static_cast<std::size_t>(i * stride_ + begin_)),
+                            target_->platform().byte_order);
+    result[i] = thumb_ ? value & ~1u : value;
+  }
+  return result;
+}
+
 std::optional<std::uint32_t> RuntimeFunctions::find(Address table, std::uint32_t count,
                                                     std::uint32_t rva) const {
   if (count == 0) return std::nullopt;
-  return binary_then_linear(0, count - 1, rva, [&](std::uint32_t i) { return begin(table, i); });
+  const auto [low, high] = narrow_search(0, count - 1, rva, [&](std::uint32_t i) { return begin(table, i); });
+  const std::vector<std::uint32_t> candidates = begins(table, low, high - low + 1);
+  for (std::uint32_t i = high;; --i) {
+    if (candidates[i - low] <= rva) return i;
+    if (i == low) return std::nullopt;
+  }
 }
 
 std::uint64_t RuntimeFunctions::length(Address table, std::uint32_t index, Address image_base) const {
@@ -84,23 +112,11 @@ std::uint64_t RuntimeFunctions::unwind_data_size(Address address) const {
   case Cpu::x86:
     return 4;
   case Cpu::arm:
-  case Cpu::arm64: {
-    const XdataHeader header = read_xdata_header(*target_, address);
-    return header.size + 4 * std::uint64_t{header.code_words} + 4;
-  }
+  case Cpu::arm64:
   case Cpu::loongarch64:
   case Cpu::riscv64: {
-    // The count of code words alone tells the extended form.
-    const std::uint32_t word = target_->read_u32(address);
-    std::uint64_t size = 4, code_words = word >> 27, epilogs = word >> 22 & 31;
-    if (code_words == 0) {
-      const std::uint32_t extension = target_->read_u32(address + 4);
-      size = 8;
-      code_words = extension >> 16 & 0xFF;
-      epilogs = extension & 0xFFFF;
-    }
-    if ((word >> 21 & 1) == 0) size += 4 * epilogs;
-    return size + 4 * code_words + 4;
+    const XdataHeader header = read_xdata_header(*target_, address);
+    return header.size + 4 * std::uint64_t{header.code_words} + 4;
   }
   default:
     throw Error(ErrorKind::unsupported_contract, fmt::format("the unwind data of the CPU {} is not supported",
@@ -113,10 +129,10 @@ bool RuntimeFunctions::is_fragment(Address table, std::uint32_t index, Address i
   switch (target_->platform().cpu) {
   case Cpu::arm:
     return (target_->read_u32(data) >> 22 & 1) != 0;
-  case Cpu::arm64: {
-    const XdataHeader header = read_xdata_header(*target_, data);
-    return header.code_words != 0 && target_->read_u8(data + header.size) == end_c;
-  }
+  case Cpu::arm64:
+  case Cpu::loongarch64:
+  case Cpu::riscv64:
+    return target_->read_u8(data + read_xdata_header(*target_, data).size) == end_c;
   default:
     return false;
   }

@@ -7,25 +7,35 @@
 
 #include <concepts>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace clr {
 
 // Where a binary search of the runtime goes over to a linear one.
 constexpr std::uint32_t linear_search_threshold = 10;
 
-// The last index in [first, last] whose value is at most `key`, for values that do not decrease; nothing when
-// all are greater. `value_at(i)` is asked log2(n) + 10 times at most.
+// The binary part: [low, high] with at most linear_search_threshold + 1 candidates for the last index in
+// [first, last] whose value is at most `key`, for values that do not decrease.
+template<std::invocable<std::uint32_t> ValueAt>
+std::pair<std::uint32_t, std::uint32_t> narrow_search(std::uint32_t first, std::uint32_t last,
+                                                      std::uint64_t key, const ValueAt& value_at) {
+  while (last - first > linear_search_threshold) {
+    const std::uint32_t middle = first + (last - first) / 2;
+    if (key < value_at(middle))
+      last = middle - 1;
+    else
+      first = middle;
+  }
+  return {first, last};
+}
+
+// The last index in [first, last] whose value is at most `key`; nothing when all are greater. `value_at(i)`
+// is asked log2(n) + 10 times at most.
 template<std::invocable<std::uint32_t> ValueAt>
 std::optional<std::uint32_t> binary_then_linear(std::uint32_t first, std::uint32_t last, std::uint64_t key,
                                                 const ValueAt& value_at) {
-  std::uint32_t low = first, high = last;
-  while (high - low > linear_search_threshold) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (key < value_at(middle))
-      high = middle - 1;
-    else
-      low = middle;
-  }
+  const auto [low, high] = narrow_search(first, last, key, value_at);
   for (std::uint32_t i = high;; --i) {
     if (value_at(i) <= key) return i;
     if (i == low) return std::nullopt;
@@ -44,10 +54,12 @@ public:
   // One read each. Begin without the Thumb bit.
   std::uint32_t begin(Address table, std::uint32_t index) const;
   std::uint32_t unwind_data(Address table, std::uint32_t index) const;
+  // begin() of `count` entries from `first` on. 1 read.
+  std::vector<std::uint32_t> begins(Address table, std::uint32_t first, std::uint32_t count) const;
 
   // The entry that may cover `rva` (Thumb bit removed): the last one that begins at or before it; nothing
   // before the first one. An rva past the entry's end is still found: see length(). Cost: about log2(count)
-  // reads.
+  // - 2 reads.
   std::optional<std::uint32_t> find(Address table, std::uint32_t count, std::uint32_t rva) const;
 
   // Bytes of code of entry `index`; `image_base` is what its RVAs are relative to. 1 or 2 reads.
