@@ -8,6 +8,9 @@ if(CLR_SANITIZE)
   target_compile_options(clr_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(clr_flags INTERFACE -fsanitize=address,undefined)
 endif()
+if(CLR_FUZZ)
+  target_compile_options(clr_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # clr_room(NAME DEPENDS LIB...): the static library clr_NAME of all sources in core/NAME.
 function(clr_room name)
