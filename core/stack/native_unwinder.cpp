@@ -105,6 +105,27 @@ struct NativeUnwinder::Impl {
     return nullptr;
   }
 
+  std::optional<Unwound> by_code(const RegisterContext& context, bool leaf, std::string& why) {
+    const auto pc = context.pc();
+    if (!pc || *pc == 0) return std::nullopt;
+    const CfiRow* row = row_at(leaf ? *pc : *pc - 1, why);
+    // A trampoline's own information may be wanting: arm64's vDSO describes only a part of the registers.
+    if (row == nullptr || (context.cpu() == Cpu::arm64 && interrupts(*row)))
+      if (const auto layout = signal_frame_layout(*memory, context.cpu(), *pc))
+        return apply_layout(*memory, *layout, context, FoundBy::cfi);
+    if (row != nullptr) return apply_cfi_row(*memory, *row, context);
+    if (!leaf || module_at(*pc) == nullptr) return std::nullopt;
+    // A PLT entry or a routine in assembly. The word at the stack pointer may be anything: it is believed
+    // when it is behind a call to just here.
+    try {
+      Unwound step = apply_layout(*memory, frameless_layout(context.cpu()), context, FoundBy::stub);
+      if (called_here(step, *pc)) return step;
+    } catch (const Error&) {
+      // What is not there tells nothing.
+    }
+    return std::nullopt;
+  }
+
   // True when the caller of `step` called a function that begins at `pc` or a little before it.
   bool called_here(const Unwound& step, Address pc) {
     const auto target = direct_call_target(step.caller.pc().value_or(0));
@@ -182,13 +203,9 @@ std::optional<FrameLayout> NativeUnwinder::layout(Address pc) {
   return std::get<FrameLayout>(*row);
 }
 
-std::optional<Unwound> NativeUnwinder::by_cfi(const RegisterContext& context, bool leaf) {
-  const auto pc = context.pc();
-  if (!pc || *pc == 0) return std::nullopt;
+std::optional<Unwound> NativeUnwinder::by_code(const RegisterContext& context, bool leaf) {
   std::string why;
-  const CfiRow* row = impl_->row_at(leaf ? *pc : *pc - 1, why);
-  if (row == nullptr) return std::nullopt;
-  return apply_cfi_row(*impl_->memory, *row, context);
+  return impl_->by_code(context, leaf, why);
 }
 
 Unwound NativeUnwinder::frameless(const RegisterContext& context) {
@@ -242,34 +259,23 @@ Unwound NativeUnwinder::unwind(const RegisterContext& context, bool leaf) {
     return bottom;
   }
   std::string why;
-  const CfiRow* row = impl_->row_at(leaf ? *pc : *pc - 1, why);
-  // A trampoline's own information may be wanting: arm64's vDSO describes only a part of the registers.
-  if (row == nullptr || (context.cpu() == Cpu::arm64 && interrupts(*row)))
-    if (const auto layout = signal_frame_layout(*impl_->memory, context.cpu(), *pc))
-      return apply_layout(*impl_->memory, *layout, context, FoundBy::cfi);
-  if (row != nullptr) {
-    try {
-      return apply_cfi_row(*impl_->memory, *row, context);
-    } catch (const Error& error) {
-      // Without its stack memory a frame has no caller that could be believed. A register that an earlier
-      // frame left unknown is another matter: the frame pointer may still lead on.
-      if (error.address()) throw;
-      why = error.what();
-    }
+  try {
+    if (auto step = impl_->by_code(context, leaf, why)) return *std::move(step);
+  } catch (const Error& error) {
+    // Without its stack memory a frame has no caller that could be believed. A register that an earlier frame
+    // left unknown is another matter: the frame pointer may still lead on.
+    if (error.address()) throw;
+    why = error.what();
   }
   const auto plausible = [&](const Unwound& step) {
     if (step.outermost) return true;
     const Address target = step.caller.pc().value_or(0);
     return follows_call(target).value_or(impl_->module_at(target) != nullptr);
   };
-  if (leaf) {
+  if (leaf && impl_->module_at(*pc) == nullptr) {
     try {
       const Unwound step = frameless(context);
-      // Inside a module the word at the stack pointer may be anything: believe it if it is behind a call to
-      // just here.
-      const bool believable =
-          impl_->module_at(*pc) == nullptr ? plausible(step) : impl_->called_here(step, *pc);
-      if (believable) return step;
+      if (plausible(step)) return step;
     } catch (const Error&) {
       // The frame pointer remains.
     }

@@ -31,17 +31,17 @@ public:
 
   // The caller of the frame with `context`. `leaf`: pc is the instruction that runs next (the thread's own
   // registers, or the caller of an interrupted frame); otherwise a return address, and the call before it is
-  // looked up. Tries CFI; then, for a leaf whose pc is in no module (a call through a bad pointer) or in a
-  // PLT entry or a routine without CFI, the return address that the call left; then the frame pointer.
-  // found_by says which; a result of the last two is accepted only when its return address is behind a call
-  // instruction or in a module. Cost: warm, one read of the stack. The first pc of a module reads its program
-  // headers and its CFI (3 to 5 reads). Throws Error{memory_missing}, Error{corrupt} when no way leads out;
-  // the text tells why CFI failed.
+  // looked up. Tries by_code; then, for a leaf whose pc is in no module (a call through a bad pointer), the
+  // return address that the call left; then the frame pointer. found_by says which; a result of the last two
+  // is accepted only when its return address is behind a call instruction or in a module. Cost: warm, one
+  // read of the stack. The first pc of a module reads its program headers and its CFI (3 to 5 reads). Throws
+  // Error{memory_missing}, Error{corrupt} when no way leads out; the text tells why CFI failed.
   Unwound unwind(const RegisterContext& context, bool leaf);
 
   // The steps of unwind, each alone.
-  // Nothing when the module of pc has no CFI for it.
-  std::optional<Unwound> by_cfi(const RegisterContext& context, bool leaf);
+  // What the code itself tells: CFI, the code of a signal trampoline, or, for a leaf without CFI, a return
+  // address behind a call to just here. Nothing when it tells nothing.
+  std::optional<Unwound> by_code(const RegisterContext& context, bool leaf);
   // The frame is its return address only (x64: at sp, arm64: in lr): stubs, a call to a bad pointer.
   Unwound frameless(const RegisterContext& context);
   Unwound by_frame_pointer(const RegisterContext& context);

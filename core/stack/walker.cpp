@@ -253,7 +253,7 @@ std::optional<Unwound> StackWalker::Run::step_stub() {
 
 std::optional<Unwound> StackWalker::Run::step_native() {
   try {
-    std::optional<Unwound> unwound = walker_.native_->by_cfi(context_, leaf_);
+    std::optional<Unwound> unwound = walker_.native_->by_code(context_, leaf_);
     if (!unwound) why_ = fmt::format("no unwind information for {:#x}", *context_.pc());
     return unwound;
   } catch (const Error& error) {

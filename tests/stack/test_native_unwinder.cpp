@@ -180,7 +180,7 @@ TEST_CASE("native: arm64 rows, on any host") {
   CHECK(leaf.cfa == stack);
   // A frame that is not the innermost one has lost lr.
   f.context.forget(30);
-  CHECK_THROWS_AS(f.unwinder().by_cfi(f.context, true), Error);
+  CHECK_THROWS_AS(f.unwinder().by_code(f.context, true), Error);
 }
 
 TEST_CASE("native: signal trampolines without call frame information") {
