@@ -125,16 +125,18 @@ std::uint64_t RuntimeFunctions::unwind_data_size(Address address) const {
 }
 
 bool RuntimeFunctions::is_fragment(Address table, std::uint32_t index, Address image_base) const {
-  const Address data = image_base + unwind_data(table, index);
+  const auto data = [&] { return image_base + unwind_data(table, index); };
   switch (target_->platform().cpu) {
   case Cpu::arm:
-    return (target_->read_u32(data) >> 22 & 1) != 0;
+    return (target_->read_u32(data()) >> 22 & 1) != 0;
   case Cpu::arm64:
   case Cpu::loongarch64:
-  case Cpu::riscv64:
-    return target_->read_u8(data + read_xdata_header(*target_, data).size) == end_c;
+  case Cpu::riscv64: {
+    const Address at = data();
+    return target_->read_u8(at + read_xdata_header(*target_, at).size) == end_c;
+  }
   default:
-    return false;
+    return false; // one record holds any function
   }
 }
 

@@ -1,0 +1,431 @@
+// The ExecutionManager over synthetic runtimes. Peer cases: dotnet/runtime src/native/managed/cdac/tests
+// (ExecutionManager).
+#include "core/execution/execution_manager.h"
+#include "core/memory/counting_reader.h"
+#include "tests/support/execution_builder.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr Address range_begin = 0x0a0a'0000, range_end = 0x0a0a'c000;
+constexpr Address method_start = range_begin + 0x1040, method_desc = 0x0101'aaa0;
+constexpr std::uint64_t method_size = 0x450;
+
+struct Case {
+  Platform platform;
+  unsigned version;
+};
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Platform& platform : execution_platforms())
+    for (const unsigned version : {1u, 2u}) all.push_back({platform, version});
+  return all;
+}
+
+CodeBlock block_at(ExecutionManager& manager, Address ip) {
+  const CodeLookup found = manager.find(ip);
+  if (const auto* miss = std::get_if<Miss>(&found)) FAIL("a miss: " << miss->text);
+  return std::get<CodeBlock>(found);
+}
+Miss miss_at(ExecutionManager& manager, Address ip) {
+  const CodeLookup found = manager.find(ip);
+  if (found.index() == 0) FAIL("a method, and not a miss");
+  return std::get<Miss>(found);
+}
+
+} // namespace
+
+TEST_CASE("an empty map holds no code") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    for (const Address ip : {Address{0}, range_begin, platform.wrap(~Address{0})}) {
+      CHECK(miss_at(manager, ip).reason == MissReason::outside);
+      CHECK_FALSE(manager.method_desc_of_entry_point(ip));
+    }
+    CHECK(manager.sections().empty());
+    CHECK(manager.section_at(range_begin) == nullptr);
+  }
+}
+
+TEST_CASE("a jitted method") {
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform) << " version " << version);
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, range_end);
+    const Address header = b.method(heap, {.start = method_start,
+                                           .size = method_size,
+                                           .method_desc = method_desc,
+                                           .funclets = {0x300, 0x400},
+                                           .debug_info = 0x0bcd'0000});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    for (const std::uint64_t offset : {std::uint64_t{0}, method_size / 2, method_size - 1}) {
+      const CodeBlock block = block_at(manager, method_start + offset);
+      CHECK(block.ip == method_start + offset);
+      CHECK(block.start == method_start);
+      CHECK(block.method_desc == method_desc);
+      CHECK(block.kind == CodeKind::jitted);
+      CHECK(block.code_header == header);
+      CHECK(block.section.begin == range_begin);
+      CHECK(manager.relative_offset(block) == offset);
+      CHECK(manager.unwind_info_base(block) == range_begin);
+      const MethodRegions regions = manager.regions(block);
+      CHECK(regions.hot_start == method_start);
+      CHECK(regions.hot_size == method_size);
+      CHECK(regions.cold_size == 0);
+      CHECK(manager.jit_type(block) == 1);
+    }
+    CHECK(manager.method_desc_of_entry_point(method_start) == method_desc);
+
+    const std::uint64_t stride = b.types().size_of("RuntimeFunction");
+    const Address table = header + static_cast<Address>(b.types().offset("RealCodeHeader", "UnwindInfos"));
+    const auto check_funclet = [&](std::uint64_t offset, unsigned entry, std::uint64_t start) {
+      const CodeBlock block = block_at(manager, method_start + offset);
+      CHECK(manager.unwind_info(block) == table + entry * stride);
+      CHECK(manager.funclet_start(block) == method_start + start);
+      CHECK(manager.is_funclet(block) == (entry != 0));
+    };
+    check_funclet(0, 0, 0);
+    check_funclet(0x2ff, 0, 0);
+    check_funclet(0x300, 1, 0x300);
+    check_funclet(0x3ff, 1, 0x300);
+    check_funclet(method_size - 1, 2, 0x400);
+
+    const CodeBlock block = block_at(manager, method_start);
+    CHECK(manager.debug_info(block).address == 0x0bcd'0000);
+    CHECK(manager.debug_info(block).has_flag_byte == (platform.cpu == Cpu::x64));
+    CHECK(manager.gc_info(block).version == 4);
+    CHECK(manager.gc_info(block).address != 0);
+
+    const Miss behind = miss_at(manager, method_start + method_size);
+    CHECK(behind.reason == MissReason::gap);
+    CHECK(behind.method_desc == method_desc);
+    CHECK(behind.block_start == method_start);
+    CHECK(miss_at(manager, method_start - 1).reason == MissReason::no_method);
+    CHECK(miss_at(manager, range_begin).reason == MissReason::no_method);
+    CHECK(miss_at(manager, range_end - 1).reason == (version == 1 ? MissReason::gap : MissReason::no_method));
+    CHECK(miss_at(manager, range_end).reason == MissReason::outside);
+  }
+}
+
+TEST_CASE("a range without a method") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    b.heap(range_begin, range_end);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    for (const Address ip : {range_begin, range_begin + 0x6000, range_end - 1})
+      CHECK(miss_at(manager, ip).reason == MissReason::no_method);
+  }
+}
+
+TEST_CASE("the length of a jitted method without GC info comes from its unwind entries") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, range_end);
+    b.method(heap, {.start = method_start,
+                    .size = method_size,
+                    .method_desc = method_desc,
+                    .funclets = {0x300},
+                    .gc_info = false});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    CHECK(manager.regions(block_at(manager, method_start + method_size - 1)).hot_size == method_size);
+    CHECK(miss_at(manager, method_start + method_size).reason == MissReason::gap);
+  }
+}
+
+TEST_CASE("the word before the code tells stubs from methods") {
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform) << " version " << version);
+    for (const bool renumbered : {false, true}) {
+      ExecutionBuilder b(platform, version);
+      if (renumbered) b.types().type("CodeRangeMapRangeList", {{"RangeListType", Width::u32}});
+      auto heap = b.heap(range_begin, range_end);
+      for (Address kind = 0; kind <= 15; ++kind) b.stub(heap, range_begin + 0x100 + 0x40 * kind, 0x20, kind);
+      // One more than the last kind is the address of a header; there is none.
+      b.stub(heap, range_begin + 0x1000, 0x20, 16);
+      const Target target = b.target();
+      ExecutionManager manager(target);
+      const auto kind_of = [&](Address kind) {
+        const Miss miss = miss_at(manager, range_begin + 0x100 + 0x40 * kind + 8);
+        CHECK(miss.reason == MissReason::stub);
+        CHECK(miss.block_start == range_begin + 0x100 + 0x40 * kind);
+        return *miss.stub;
+      };
+      CHECK(kind_of(0) == StubKind::unknown);
+      CHECK(kind_of(1) == StubKind::jump_stub);
+      CHECK(kind_of(2) == (renumbered ? StubKind::dynamic_helper : StubKind::unknown));
+      CHECK(kind_of(3) == (renumbered ? StubKind::stub_precode : StubKind::dynamic_helper));
+      CHECK(kind_of(4) == (renumbered ? StubKind::fixup_precode : StubKind::stub_precode));
+      CHECK(kind_of(6) == (renumbered ? StubKind::vsd_resolve : StubKind::vsd_dispatch));
+      CHECK(kind_of(9) == (renumbered ? StubKind::call_counting : StubKind::vsd_vtable));
+      CHECK(kind_of(10) == (renumbered ? StubKind::wrapper : StubKind::unknown));
+      CHECK(kind_of(11) == (renumbered ? StubKind::shuffle_thunk : StubKind::unknown));
+      CHECK(kind_of(15) == StubKind::unknown);
+      CHECK(fault_of([&] { manager.find(range_begin + 0x1000); })->kind() == ErrorKind::memory_missing);
+    }
+  }
+}
+
+TEST_CASE("a section that is being deleted") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    b.section({.begin = range_begin, .end = range_end, .next_for_delete = 0x1234'5670});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    CHECK(miss_at(manager, range_begin + 8).reason == MissReason::being_deleted);
+    CHECK(manager.sections().empty());
+    CHECK_FALSE(manager.method_desc_of_entry_point(range_begin + 8));
+  }
+}
+
+TEST_CASE("ranges of stubs") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    b.types().type("CodeRangeMapRangeList", {{"RangeListType", Width::u32, 0, 32}});
+    const Address list = b.types().record("CodeRangeMapRangeList", {{"RangeListType", 3}});
+    b.section(
+        {.begin = range_begin, .end = range_end, .flags = RangeSection::range_list_flag, .range_list = list});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    // Without the contract PrecodeStubs there is no telling whose it is.
+    const Miss miss = miss_at(manager, range_begin + 0x40);
+    CHECK(miss.reason == MissReason::stub);
+    CHECK(miss.stub == StubKind::stub_precode);
+    CHECK_THAT(miss.text, Catch::Contains("PrecodeStubs"));
+  }
+}
+
+TEST_CASE("interpreted code is refused by name") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  b.section(
+      {.begin = range_begin, .end = range_end, .flags = RangeSection::code_heap | RangeSection::interpreter});
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  const auto fault = fault_of([&] { manager.find(range_begin); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::unsupported_contract);
+  manager.for_each_jitted([](const JittedBody&) { return true; });
+  CHECK(manager.holes().size() == 1);
+}
+
+TEST_CASE("jitted bodies are enumerated in order, each once") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    auto first = b.heap(range_begin, range_end);
+    auto second = b.heap(0x0b00'0000, 0x0b00'8000);
+    for (unsigned i = 0; i < 20; ++i)
+      b.method(first, {.start = range_begin + 0x200 + 0x220 * i, .size = 0x200, .method_desc = 0x1000 + i});
+    b.stub(second, 0x0b00'0100, 0x20, 6);
+    b.method(second, {.start = 0x0b00'0200, .size = 0x1200, .method_desc = 0x2000});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    std::vector<Address> starts, methods;
+    manager.for_each_jitted([&](const JittedBody& body) {
+      starts.push_back(body.start);
+      methods.push_back(body.method_desc);
+      return true;
+    });
+    REQUIRE(starts.size() == 21);
+    CHECK(std::is_sorted(starts.begin(), starts.end()));
+    CHECK(methods[7] == 0x1007);
+    CHECK(methods[20] == 0x2000);
+    CHECK(manager.holes().empty());
+    unsigned seen = 0;
+    manager.for_each_jitted([&](const JittedBody&) { return ++seen < 3; });
+    CHECK(seen == 3);
+    CHECK(manager.section_at(0x0b00'0000)->begin == 0x0b00'0000);
+    CHECK(manager.section_at(0x0b00'8000) == nullptr);
+
+    // A header that is gone costs its body and no other.
+    b.memory().erase(range_begin + 0x200 + 0x220 * 4 - platform.pointer_size, platform.pointer_size);
+    seen = 0;
+    manager.for_each_jitted([&](const JittedBody&) { return ++seen != 0; });
+    CHECK(seen == 20);
+    CHECK(manager.holes().size() == 1);
+    CHECK(manager.holes()[0].address == range_begin + 0x200 + 0x220 * 4 - platform.pointer_size);
+  }
+}
+
+TEST_CASE("a map of nibbles with missing pages is enumerated around them") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  auto heap = b.heap(0x1000'0000, 0x1000'0000 + (std::uint64_t{4} << 20));
+  for (unsigned i = 0; i < 4000; ++i)
+    b.method(heap, {.start = 0x1000'0040 + 0x400 * Address{i}, .size = 0x40, .method_desc = 0x1000});
+  // One page of the map tells of 256 KiB of code.
+  const Address page = (heap.map->units() + 4096) & ~Address{4095};
+  b.memory().erase(page, 4096);
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  unsigned seen = 0;
+  manager.for_each_jitted([&](const JittedBody&) { return ++seen != 0; });
+  CHECK(seen == 4000 - 256);
+  REQUIRE(manager.holes().size() == 1);
+  CHECK(manager.holes()[0].address == page);
+}
+
+TEST_CASE("contract versions") {
+  for (const char* version : {"1", "2", "c1", "c2"}) {
+    ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+    b.types().contract("ExecutionManager", std::string(version));
+    const Target target = b.target();
+    CHECK_FALSE(fault_of([&] { ExecutionManager manager(target); }));
+  }
+  for (const auto& [contract, version] :
+       {std::pair("ExecutionManager", "3"), std::pair("ExecutionManager", "c7"),
+        std::pair("ExecutionManager", "new"), std::pair("PrecodeStubs", "9"),
+        std::pair("PlatformMetadata", "2")}) {
+    ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+    b.types().contract(contract, std::string(version));
+    const Target target = b.target();
+    const auto fault = fault_of([&] { ExecutionManager manager(target); });
+    REQUIRE(fault);
+    CHECK(fault->kind() == ErrorKind::unsupported_contract);
+    CHECK_THAT(fault->what(), Catch::Contains(contract));
+  }
+}
+
+TEST_CASE("a runtime that publishes a map but no version") {
+  for (const unsigned written : {1u, 2u}) {
+    ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64}, written);
+    b.types().descriptor().contracts.clear();
+    auto heap = b.heap(range_begin, range_end);
+    b.method(heap, {.start = method_start, .size = method_size, .method_desc = method_desc});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    CHECK(block_at(manager, method_start + method_size - 1).method_desc == method_desc);
+  }
+}
+
+TEST_CASE("portable entry points") {
+  ExecutionBuilder b({.pointer_size = 4, .cpu = Cpu::x86});
+  b.types()
+      .global("FeaturePortableEntrypoints", 1, "uint8")
+      .type("PortableEntryPoint", {{"Code"}, {"MethodDesc"}});
+  const Address entry = b.types().record("PortableEntryPoint", {{"MethodDesc", method_desc}});
+  const Address none = b.types().record("PortableEntryPoint");
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  CHECK(manager.method_desc_of_entry_point(entry) == method_desc);
+  CHECK_FALSE(manager.method_desc_of_entry_point(none));
+}
+
+TEST_CASE("whether debug info begins with a flag byte") {
+  struct Row {
+    Cpu cpu;
+    std::optional<unsigned> feature;
+    std::optional<unsigned> rich;
+    bool expected;
+  };
+  for (const Row& row :
+       {Row{Cpu::x64, {}, {}, true}, Row{Cpu::x64, 0, {}, false}, Row{Cpu::x86, {}, {}, false},
+        Row{Cpu::x86, 1, {}, true}, Row{Cpu::x64, {}, 0, false}, Row{Cpu::x64, {}, 1, true}}) {
+    ExecutionBuilder b({.pointer_size = row.cpu == Cpu::x64 ? 8u : 4u, .cpu = row.cpu});
+    if (row.feature) b.types().global("FeatureOnStackReplacement", *row.feature, "uint8");
+    if (row.rich) {
+      b.types().type("EEJitManager", {{"StoreRichDebugInfo", Width::u8, 0, 20}});
+      b.memory().at(0x000b'ff00).fill(20).u8(*row.rich);
+    }
+    auto heap = b.heap(range_begin, range_end);
+    b.method(heap,
+             {.start = method_start, .size = method_size, .method_desc = method_desc, .debug_info = 0x5000});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    CHECK(manager.debug_info(block_at(manager, method_start)).has_flag_byte == row.expected);
+  }
+}
+
+TEST_CASE("what a lookup of jitted code costs") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  auto heap = b.heap(range_begin, range_end);
+  b.method(heap,
+           {.start = method_start, .size = method_size, .method_desc = method_desc, .funclets = {0x300}});
+  b.method(heap, {.start = method_start + 0x500, .size = 0x100, .method_desc = method_desc + 8});
+  CountingReader counting(b.memory());
+  const Target target(counting, b.types().contract_descriptor(), b.memory().platform());
+  ExecutionManager manager(target);
+  CHECK(counting.reads() == 0);
+  CodeBlock block = block_at(manager, method_start + 0x10);
+  // 5 tables, a fragment, the section; the heap, the nibble map, the word before the code, the header, GC
+  // info.
+  CHECK(counting.reads() == 12);
+  counting.reset();
+  block = block_at(manager, method_start + method_size - 1);
+  manager.regions(block);
+  manager.relative_offset(block);
+  manager.gc_info(block);
+  CHECK(counting.reads() == 0);
+  block_at(manager, method_start + 0x500); // the section is known
+  CHECK(counting.reads() <= 6);
+  counting.reset();
+  manager.is_funclet(block);
+  manager.unwind_info(block);
+  CHECK(counting.reads() <= 4);
+}
+
+TEST_CASE("reads that fail one by one never make a wrong answer") {
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform) << " version " << version);
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, range_end);
+    b.method(heap, {.start = method_start,
+                    .size = method_size,
+                    .method_desc = method_desc,
+                    .funclets = {0x300},
+                    .debug_info = 0x5000});
+    const ContractDescriptor descriptor = b.types().contract_descriptor();
+    const std::uint64_t reads =
+        for_each_failing_read(b.memory(), [&](MemoryReader& memory, std::uint64_t failing) {
+          const Target target(memory, descriptor, platform);
+          ExecutionManager manager(target);
+          const auto fault = fault_of([&] {
+            const CodeBlock block = block_at(manager, method_start + 0x310);
+            CHECK(block.method_desc == method_desc);
+            CHECK(block.start == method_start);
+            const std::uint64_t size = manager.regions(block).hot_size;
+            CHECK(size == method_size);
+            const std::uint64_t offset = manager.relative_offset(block);
+            CHECK(offset == 0x310);
+            const Address funclet = manager.funclet_start(block);
+            CHECK(funclet == method_start + 0x300);
+            const bool is_funclet = manager.is_funclet(block);
+            CHECK(is_funclet);
+            const Address unwind_info = manager.unwind_info(block);
+            CHECK(unwind_info != 0);
+            const Address debug_info = manager.debug_info(block).address;
+            CHECK(debug_info == 0x5000);
+            const Address gc_info = manager.gc_info(block).address;
+            CHECK(gc_info != 0);
+            const Miss behind = miss_at(manager, method_start + method_size);
+            CHECK(behind.reason == MissReason::gap);
+            const auto method = manager.method_desc_of_entry_point(method_start);
+            CHECK(method == method_desc);
+          });
+          if (failing == 0) CHECK_FALSE(fault);
+          if (fault) CHECK(fault->kind() == ErrorKind::memory_missing);
+        });
+    CHECK(reads > 10);
+    // Enumerations tell what they missed.
+    for_each_failing_read(b.memory(), [&](MemoryReader& memory, std::uint64_t failing) {
+      const Target target(memory, descriptor, platform);
+      ExecutionManager manager(target);
+      std::vector<Address> starts;
+      manager.for_each_jitted([&](const JittedBody& body) {
+        starts.push_back(body.start);
+        CHECK(body.method_desc == method_desc);
+        return true;
+      });
+      if (failing == 0) CHECK(manager.holes().empty());
+      CHECK((starts.size() == 1 || !manager.holes().empty()));
+      if (!starts.empty()) CHECK(starts == std::vector{method_start});
+    });
+  }
+}

@@ -1,0 +1,172 @@
+// Peer cases: dotnet/runtime src/native/managed/cdac/tests (RangeSectionMap).
+#include "core/execution/range_section_map.h"
+#include "tests/support/execution_builder.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+struct Found {
+  std::vector<RangeSection> sections;
+  std::vector<Address> holes;
+};
+
+Found enumerate(const Target& target) {
+  Found found;
+  RangeSectionMap(target).for_each([&](const RangeSection& section) { found.sections.push_back(section); },
+                                   [&](Address at, const std::string&) { found.holes.push_back(at); });
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("the slots of an address on every level") {
+  for (const Platform& platform : execution_platforms()) {
+    const bool wide = platform.pointer_size == 8;
+    const unsigned leaf = wide ? 17 : 16;
+    CHECK(RangeSectionMap::levels(platform) == (wide ? 5u : 2u));
+    for (unsigned level = 1; level <= RangeSectionMap::levels(platform); ++level) {
+      for (unsigned value = 0; value < 256; ++value) {
+        const unsigned shift = leaf + 8 * (level - 1);
+        const Address above = shift + 8 >= 64 ? 0 : ~Address{0} << (shift + 8);
+        const Address noise = (Address{1} << shift) - 1;
+        const Address address = platform.wrap(above | Address{value} << shift | noise);
+        REQUIRE(RangeSectionMap::index(platform, address, level) == value);
+      }
+    }
+  }
+}
+
+TEST_CASE("range sections are found by address") {
+  for (const Platform& platform : execution_platforms()) {
+    ExecutionBuilder b(platform);
+    const Address section = b.section({.begin = 0x007f'0000, .end = 0x007f'1000, .heap = 0x0a0a'0a0a});
+    const Target target = b.target();
+    const RangeSectionMap map(target);
+    INFO(to_string(platform));
+    CHECK_FALSE(map.find(0x006f'0000));
+    CHECK_FALSE(map.find(0x007f'0000 - 1));
+    CHECK_FALSE(map.find(0x007f'1000)); // the end is open
+    CHECK_FALSE(map.find(0));
+    CHECK_FALSE(map.find(platform.wrap(~Address{0})));
+    for (const Address inside : {0x007f'0000, 0x007f'0800, 0x007f'0fff}) {
+      const auto found = map.find(static_cast<Address>(inside));
+      REQUIRE(found);
+      CHECK(found->address == section);
+      CHECK(found->begin == 0x007f'0000);
+      CHECK(found->end == 0x007f'1000);
+      CHECK(found->flags == RangeSection::code_heap);
+      CHECK(found->heap_list == 0x0a0a'0a0a);
+      CHECK(found->jit_manager == 0x000b'ff00);
+      CHECK(found->r2r_module == 0);
+      CHECK_FALSE(found->being_deleted);
+    }
+    const Found all = enumerate(target);
+    REQUIRE(all.sections.size() == 1);
+    CHECK(all.sections[0].address == section);
+    CHECK(all.holes.empty());
+  }
+}
+
+TEST_CASE("a section that spans many leaf slots is enumerated once") {
+  for (const Platform& platform : execution_platforms()) {
+    ExecutionBuilder b(platform);
+    const Address first = b.section({.begin = 0x1000'0000, .end = 0x1080'0000});
+    const Address second = b.section({.begin = 0x1080'0000, .end = 0x1080'1000});
+    const Target target = b.target();
+    const RangeSectionMap map(target);
+    CHECK(map.find(0x1000'0000)->address == first);
+    CHECK(map.find(0x1044'4444)->address == first);
+    CHECK(map.find(0x107f'ffff)->address == first);
+    CHECK(map.find(0x1080'0000)->address == second);
+    CHECK(enumerate(target).sections.size() == 2);
+  }
+}
+
+TEST_CASE("fragment chains") {
+  for (const Platform& platform : execution_platforms()) {
+    INFO(to_string(platform));
+    ExecutionBuilder b(platform);
+    const Address begin = 0x0a0a'0000, end = 0x0a0a'c000;
+    const Address live = b.types().record("RangeSection", {{"RangeBegin", begin}, {"RangeEndOpen", end}});
+    const Address deleted = b.types().record(
+        "RangeSection", {{"RangeBegin", begin}, {"RangeEndOpen", end}, {"NextForDelete", 0x1234'5670}});
+
+    SECTION("a tagged link behind a fragment with an empty range") {
+      const Address tail = b.fragment(live, begin, end);
+      const Address head = b.fragment(deleted, begin, begin, tail | 1);
+      b.memory().at(b.slot_of(begin)).pointer(head | 1);
+      const Target target = b.target();
+      const auto found = RangeSectionMap(target).find(begin + 8);
+      REQUIRE(found);
+      CHECK(found->address == live);
+    }
+    SECTION("a section being deleted before a live one") {
+      const Address tail = b.fragment(live, begin, end);
+      b.memory().at(b.slot_of(begin)).pointer(b.fragment(deleted, begin, end, tail));
+      const Target target = b.target();
+      CHECK(RangeSectionMap(target).find(begin)->address == live);
+    }
+    SECTION("only a section being deleted") {
+      b.memory().at(b.slot_of(begin)).pointer(b.fragment(deleted, begin, end));
+      const Target target = b.target();
+      const auto found = RangeSectionMap(target).find(begin);
+      REQUIRE(found);
+      CHECK(found->being_deleted);
+    }
+    SECTION("a loop is a fault, and ends an enumeration") {
+      const Address head = b.fragment(live, 0, 0);
+      b.types().set(head, "RangeSectionFragment", "Next", head);
+      b.memory().at(b.slot_of(begin)).pointer(head);
+      const Target target = b.target();
+      const auto fault = fault_of([&] { RangeSectionMap(target).find(begin); });
+      REQUIRE(fault);
+      CHECK(fault->kind() == ErrorKind::corrupt);
+      CHECK(enumerate(target).sections.size() == 1);
+    }
+    SECTION("a fragment without a section") {
+      b.memory().at(b.slot_of(begin)).pointer(b.fragment(0, begin, end));
+      const Target target = b.target();
+      CHECK(fault_of([&] { RangeSectionMap(target).find(begin); })->kind() == ErrorKind::corrupt);
+    }
+    SECTION("a section that ends before it begins") {
+      const Address wrong = b.types().record("RangeSection", {{"RangeBegin", end}, {"RangeEndOpen", begin}});
+      b.memory().at(b.slot_of(begin)).pointer(b.fragment(wrong, begin, end));
+      const Target target = b.target();
+      CHECK(fault_of([&] { RangeSectionMap(target).find(begin); })->kind() == ErrorKind::corrupt);
+      CHECK(enumerate(target).holes.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("a table that leads to itself does not trap an enumeration") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  b.section({.begin = 0x1000'0000, .end = 0x1000'1000});
+  b.memory().at(b.top() + 8 * 7).pointer(b.top());
+  const Target target = b.target();
+  const Found all = enumerate(target);
+  CHECK(all.sections.size() == 1);
+  CHECK(all.holes == std::vector<Address>{b.top()});
+}
+
+TEST_CASE("an enumeration goes on behind missing tables") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  const Address low = b.section({.begin = 0x1000'0000, .end = 0x1000'1000});
+  b.section({.begin = 0x7f00'0000'0000, .end = 0x7f00'0000'1000});
+  const Address high = b.section({.begin = 0x7f80'0000'0000, .end = 0x7f80'0000'1000});
+  // The leaf table of the section in the middle.
+  b.memory().erase(b.slot_of(0x7f00'0000'0000) - 8 * (0x7f00'0000'0000 >> 17 & 255), 256 * 8);
+  const Target target = b.target();
+  const Found all = enumerate(target);
+  REQUIRE(all.sections.size() == 2);
+  CHECK((all.sections[0].address == low || all.sections[1].address == low));
+  CHECK((all.sections[0].address == high || all.sections[1].address == high));
+  CHECK_FALSE(all.holes.empty());
+  CHECK(fault_of([&] { RangeSectionMap(target).find(0x7f00'0000'0000); })->kind() ==
+        ErrorKind::memory_missing);
+  CHECK(RangeSectionMap(target).find(0x7f80'0000'0000)->address == high);
+}
