@@ -32,76 +32,104 @@ bool is_named(const LoadedModule& module, const std::array<std::string_view, N>&
   return std::ranges::find(names, file_name(module.path)) != names.end();
 }
 
-// The runtime sets its application domain when it has initialised. A descriptor without that global cannot
-// tell.
-bool has_started(MemoryReader& memory, const ContractDescriptor& descriptor) {
+// Whether the runtime has set its application domain, which it does when it initialises. Nothing when the
+// descriptor has no such global or the variable cannot be read.
+std::optional<bool> has_started(MemoryReader& memory, const ContractDescriptor& descriptor) {
   const auto domain = descriptor.globals.find("AppDomain");
   if (domain == descriptor.globals.end() || !domain->second.number || *domain->second.number == 0)
-    return true;
+    return std::nullopt;
   std::array<std::byte, 8> raw{};
   const auto word = std::span(raw).first(descriptor.platform.pointer_size);
-  memory.read(*domain->second.number, word);
+  if (memory.read_some(*domain->second.number, word) < word.size()) return std::nullopt;
   return std::ranges::any_of(word, [](std::byte byte) { return byte != std::byte{0}; });
-}
-
-std::optional<ElfSymbol> find_symbol(MemoryReader& memory, const LoadedModule& module,
-                                     std::string_view name) {
-  if (!ElfImage::is_elf(memory, module.base)) return std::nullopt;
-  return ElfImage(memory, module.base).find_symbol(name);
 }
 
 class Search {
 public:
   Search(MemoryReader& memory, Cpu cpu) : memory_(memory), cpu_(cpu) {}
 
-  // Adds the runtime that `module` holds, if it holds one.
-  void probe(const LoadedModule& module) {
+  // Adds the runtime that `module` holds, if it holds one. `expected`: it ought to.
+  void probe(const LoadedModule& module, bool expected) {
+    if (is_named(module, mono_names)) return add_other(module, RuntimeKind::mono);
     try {
-      if (module.contract_descriptor)
-        return add(module, DescriptorSource::module_symbols, *module.contract_descriptor);
-      if (const auto symbol = find_symbol(memory_, module, descriptor_symbol))
-        return add(module, DescriptorSource::memory_symbols, symbol->address);
-      if (const auto table = find_symbol(memory_, module, dac_table_symbol))
-        return add_by_table(module, *table);
-      if (is_named(module, mono_names))
-        result.runtimes.push_back({.kind = RuntimeKind::mono, .module = module});
-      else if (find_symbol(memory_, module, native_aot_symbol))
-        result.runtimes.push_back({.kind = RuntimeKind::native_aot, .module = module});
+      if (look_into(module, expected)) return;
+      if (expected)
+        report(module, fmt::format("exports neither {} nor {}", descriptor_symbol, dac_table_symbol));
     } catch (const Error& error) {
       // Of other modules nothing was expected; their pages may well be missing.
-      if (is_named(module, coreclr_names) || module.contract_descriptor)
-        result.problems.push_back(fmt::format("{}: {}", file_name(module.path), error.what()));
+      if (expected) report(module, error.what());
     }
   }
 
   RuntimeSearch result;
 
 private:
+  bool look_into(const LoadedModule& module, bool expected) {
+    if (module.contract_descriptor) {
+      try {
+        add(module, DescriptorSource::module_symbols, *module.contract_descriptor);
+        return true;
+      } catch (const Error& error) {
+        // Symbols of another build's file lead astray. The module's own, in memory, do not.
+        report(module, error.what());
+      }
+    }
+    if (!expected && !ElfImage::is_elf(memory_, module.base)) return false;
+    ElfImage image(memory_, module.base);
+    if (const auto symbol = image.find_symbol(descriptor_symbol);
+        symbol && symbol->address != module.contract_descriptor)
+      add(module, DescriptorSource::memory_symbols, symbol->address);
+    else if (const auto table = image.find_symbol(dac_table_symbol))
+      add_by_table(module, *table, image.platform());
+    else if (image.find_symbol(native_aot_symbol))
+      add_other(module, RuntimeKind::native_aot);
+    else
+      return module.contract_descriptor.has_value(); // whose fault has been reported
+    return true;
+  }
+
+  void report(const LoadedModule& module, std::string_view what) {
+    result.problems.push_back(fmt::format("{}: {}", file_name(module.path), what));
+  }
+
+  void add_other(const LoadedModule& module, RuntimeKind kind) {
+    result.runtimes.push_back({.kind = kind, .module = module});
+  }
+
   void add(const LoadedModule& module, DescriptorSource source, Address address) {
     LocatedRuntime runtime{.module = module, .source = source};
     runtime.descriptor = read_contract_descriptor(memory_, address);
     if (runtime.descriptor.platform.cpu == Cpu::unknown) runtime.descriptor.platform.cpu = cpu_;
     if (runtime.descriptor.platform.os == Os::unknown) runtime.descriptor.platform.os = Os::unix_like;
     if (!runtime.descriptor.contracts.contains("ExecutionManager")) {
-      const auto table = find_symbol(memory_, module, dac_table_symbol);
-      if (!table) {
-        result.runtimes.push_back({.kind = RuntimeKind::native_aot, .module = module, .source = source});
-        return;
-      }
-      complete_from_dac_table(memory_, {.address = table->address, .size = table->size}, runtime.descriptor);
+      const auto table = ElfImage(memory_, module.base).find_symbol(dac_table_symbol);
+      if (!table) return add_other(module, RuntimeKind::native_aot);
       runtime.source = DescriptorSource::dac_table;
+      return add_completed(std::move(runtime), *table);
     }
-    runtime.started = has_started(memory_, runtime.descriptor);
-    result.runtimes.push_back(std::move(runtime));
+    add_coreclr(std::move(runtime));
   }
 
-  void add_by_table(const LoadedModule& module, const ElfSymbol& table) {
+  void add_by_table(const LoadedModule& module, const ElfSymbol& table, Platform platform) {
     LocatedRuntime runtime{.module = module, .source = DescriptorSource::dac_table};
-    runtime.descriptor.platform = ElfImage(memory_, module.base).platform();
-    if (runtime.descriptor.platform.cpu == Cpu::unknown) runtime.descriptor.platform.cpu = cpu_;
+    runtime.descriptor.platform = platform;
+    if (platform.cpu == Cpu::unknown) runtime.descriptor.platform.cpu = cpu_;
     runtime.descriptor.platform.os = Os::unix_like;
-    complete_from_dac_table(memory_, {.address = table.address, .size = table.size}, runtime.descriptor);
-    runtime.started = has_started(memory_, runtime.descriptor);
+    add_completed(std::move(runtime), table);
+  }
+
+  // The runtime fills the table when it initialises.
+  void add_completed(LocatedRuntime runtime, const ElfSymbol& table) {
+    if (complete_from_dac_table(memory_, {.address = table.address, .size = table.size}, runtime.descriptor))
+      add_coreclr(std::move(runtime));
+    else
+      result.runtimes.push_back(std::move(runtime));
+  }
+
+  void add_coreclr(LocatedRuntime runtime) {
+    const auto started = has_started(memory_, runtime.descriptor);
+    if (!started) report(runtime.module, "whether the runtime has started cannot be told");
+    runtime.started = started.value_or(true);
     result.runtimes.push_back(std::move(runtime));
   }
 
@@ -166,11 +194,11 @@ RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModu
     return module.contract_descriptor.has_value() || is_named(module, coreclr_names);
   };
   for (const LoadedModule& module : modules)
-    if (expected(module)) search.probe(module);
+    if (expected(module)) search.probe(module, true);
   // Single-file applications hold the runtime in their executable.
   if (search.result.runtimes.empty())
     for (const LoadedModule& module : modules)
-      if (!expected(module)) search.probe(module);
+      if (!expected(module)) search.probe(module, false);
   std::ranges::stable_sort(search.result.runtimes, {}, &LocatedRuntime::kind);
   return std::move(search.result);
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -26,7 +27,18 @@ constexpr std::array net10_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
                                  Root{"StringMethodTable", 45},
                                  Root{"ExceptionMethodTable", 49},
                                  Root{"FreeObjectMethodTable", 56}};
-// Servicing releases added a slot in the middle; the metadata of precodes keeps its distance from the end.
+// .NET 9 has one slot more in front of most. Compared with the pointer table of 9.0.22's descriptor.
+constexpr std::array net9_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
+                                Root{"ThreadStore", 16},
+                                Root{"FinalizerThread", 17},
+                                Root{"AppDomain", 21},
+                                Root{"ObjectMethodTable", 43},
+                                Root{"StringMethodTable", 46},
+                                Root{"ExceptionMethodTable", 50},
+                                Root{"FreeObjectMethodTable", 57}};
+constexpr std::size_t net9_table = 158;
+// Servicing releases of .NET 10 added a slot in the middle; the metadata of precodes keeps its distance from
+// the end.
 constexpr std::size_t platform_metadata_from_end = 39;
 constexpr std::size_t net10_smallest_table = 128, net10_largest_table = 129;
 
@@ -88,28 +100,38 @@ void complete_net10(ContractDescriptor& descriptor, const std::vector<Address>& 
   set_root(descriptor, "PlatformMetadata", slots, slots.size() - platform_metadata_from_end);
 }
 
+[[noreturn]] void unsupported(const std::string& what) {
+  throw Error(ErrorKind::unsupported_contract, what);
+}
+
 } // namespace
 
-void complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor) {
-  const Platform& platform = descriptor.platform;
+bool complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor) {
+  const Platform platform = descriptor.platform;
   if (platform.pointer_size != 8 || (platform.cpu != Cpu::x64 && platform.cpu != Cpu::arm64))
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("the layouts of this runtime for {} are not known", to_string(platform.cpu)));
+    unsupported(fmt::format("the layouts of this runtime for {} are not known", to_string(platform.cpu)));
   const std::vector<Address> slots = read_table(memory, table, platform.byte_order);
-  if (slots.empty() || slots[0] == 0) throw_corrupt(table.address, "an empty g_dacTable");
-  if (!descriptor.types.empty()) {
-    if (platform.cpu != Cpu::x64)
-      throw Error(ErrorKind::unsupported_contract, "the code lookup of .NET 9 is supported on x64 only");
-    return complete_net9(descriptor, slots);
+  if (std::ranges::all_of(slots, [](Address slot) { return slot == 0; })) return false;
+  if (slots[0] == 0) throw_corrupt(table.address, "a g_dacTable without a range section map");
+  const bool net10 = slots.size() >= net10_smallest_table && slots.size() <= net10_largest_table;
+  const bool described = !descriptor.types.empty();
+  if (!described && net10) {
+    complete_net10(descriptor, slots);
+    return true;
   }
-  if (slots.size() < net10_smallest_table || slots.size() > net10_largest_table)
-    throw Error(
-        ErrorKind::unsupported_contract,
-        fmt::format(
-            "the runtime publishes no data descriptor, and its layouts (g_dacTable of {} entries) are not "
-            "known; .NET 9 and later are supported",
-            slots.size()));
-  complete_net10(descriptor, slots);
+  if (platform.cpu != Cpu::x64) unsupported("the code lookup of .NET 9 is supported on x64 only");
+  if (!described && slots.size() != net9_table)
+    unsupported(
+        fmt::format("the runtime publishes no data descriptor, and its layouts (g_dacTable of {} entries) "
+                    "are not known; .NET 9 and later are supported",
+                    slots.size()));
+  if (!described) {
+    descriptor = parse_contract_json(net9_x64_layouts);
+    descriptor.platform = platform;
+    for (const Root& root : net9_roots) set_root(descriptor, root.global, slots, root.slot);
+  }
+  complete_net9(descriptor, slots);
+  return true;
 }
 
 } // namespace clr

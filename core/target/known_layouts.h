@@ -15,8 +15,9 @@ struct DacTable {
 
 // Adds to `descriptor` what it lacks of the ExecutionManager contract: a .NET 9 descriptor gets the range
 // section map and the types of code lookup; an empty one (platform set) gets every layout that is known for
-// its CPU. Contract versions that are added read "1" or "2" as the layouts demand. 1 read per root. Throws
-// Error: memory_missing, unsupported_contract (32-bit, unknown CPU).
-void complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor);
+// its CPU. Contract versions that are added read "1" or "2" as the layouts demand. False, and nothing added,
+// while the runtime has not filled the table yet. 1 read. Throws Error: memory_missing; corrupt (an
+// implausible table); unsupported_contract (32-bit, unknown CPU, a table of another generation).
+bool complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor);
 
 } // namespace clr

@@ -106,6 +106,37 @@ constexpr std::string_view net9_x64_differences = R"json({"types":{
 "Module":{"ReadyToRunInfo":984},
 "ReadyToRunInfo":{"EntryPointToMethodDescMap":432}
 }})json";
+// What .NET 9 (9.0.22, linux-x64) publishes about itself, for its single-file hosts, which export nothing. Data:
+// the descriptor as that runtime's library exports it, without pointers.
+constexpr std::string_view net9_x64_layouts = R"json({"types":{
+"Array":{"!":16,"m_NumComponents":8},"ArrayClass":{"Rank":72},"DynamicMetadata":{"Data":4,"Size":0},
+"DynamicMethodDesc":{"MethodName":32},
+"EEClass":{"CorTypeAttr":40,"InternalCorElementType":48,"MethodTable":16,"NumMethods":52,"NumNonVirtualSlots":62},
+"Exception":{"_HResult":108,"_innerException":32,"_message":16,"_remoteStackTraceString":72,"_stackTrace":48,"_stackTraceString":64,"_watsonBuckets":56,"_xcode":104},
+"ExceptionInfo":{"PreviousNestedInfo":0,"ThrownObject":8},
+"FnPtrTypeDesc":{"CallConv":28,"LoaderModule":16,"NumArgs":24,"RetAndArgTypes":32},
+"GCAllocContext":{"Limit":8,"Pointer":0},"GCHandle":{"!":8},"GenericsDictInfo":{"NumTypeArgs":6},
+"InstantiatedMethodDesc":{"Flags2":32,"NumGenericArgs":34,"PerInstInfo":24},"InteropSyncBlockInfo":{},
+"MethodDesc":{"ChunkIndex":2,"Flags":6,"Flags3AndTokenRemainder":0,"Slot":4},
+"MethodDescChunk":{"!":24,"Count":17,"FlagsAndTokenRange":18,"MethodTable":0,"Next":8,"Size":16},
+"MethodTable":{"BaseSize":4,"EEClassOrCanonMT":40,"MTFlags":0,"MTFlags2":8,"Module":24,"NumInterfaces":14,"NumVirtuals":12,"ParentMethodTable":16,"PerInstInfo":48},
+"Module":{"Assembly":312,"Base":288,"DynamicMetadata":1120,"FieldDefToDescMap":720,"Flags":296,"LoaderAllocator":248,"ManifestModuleReferencesMap":40,"MemberRefToDescMap":72,"MethodDefToDescMap":656,"MethodDefToILCodeVersioningStateMap":688,"Path":272,"ThunkHeap":1032,"TypeDefToMethodTableMap":624,"TypeRefToMethodTableMap":8},
+"ModuleLookupMap":{"TableData":8},"Object":{"m_pMethTab":0},"ParamTypeDesc":{"TypeArg":16},
+"RuntimeThreadLocals":{"AllocContext":0},"StoredSigMethodDesc":{"ExtendedFlags":28,"Sig":16,"cSig":24},
+"String":{"m_FirstChar":12,"m_StringLength":8},"SyncBlock":{"InteropInfo":56},
+"SyncTableEntry":{"!":16,"SyncBlock":0},
+"Thread":{"ExceptionTracker":352,"Frame":8,"GCHandle":304,"Id":16,"LastThrownObject":336,"LinkNext":112,"OSId":296,"PreemptiveGCDisabled":4,"RuntimeThreadLocals":32,"State":0},
+"ThreadStore":{"BackgroundCount":192,"DeadCount":200,"FirstThreadLink":160,"PendingCount":196,"ThreadCount":184,"UnstartedCount":188},
+"TypeDesc":{"TypeAndFlags":0},"TypeVarTypeDesc":{"Module":16,"Token":40}
+},
+"globals":{
+"DirectorySeparator":["0x2f","uint8"],"FeatureCOMInterop":["0x0","uint8"],
+"FeatureEHFunclets":["0x1","uint8"],"MethodDescAlignment":["0x8","uint64"],
+"MethodDescTokenRemainderBitCount":["0xc","uint8"],"ObjectHeaderSize":["0x8","uint64"],
+"ObjectToMethodTableUnmask":["0x7","uint8"],"SOSBreakingChangeVersion":["0x5","uint8"],
+"SyncBlockValueToObjectOffset":["0x4","uint16"]
+},
+"contracts":{"DacStreams":1,"EcmaMetadata":1,"Exception":1,"Loader":1,"Object":1,"RuntimeTypeSystem":1,"Thread":1}})json";
 // clang-format on
 
 } // namespace clr

@@ -1,0 +1,289 @@
+// Which module of a process holds a runtime, and what becomes of those that hold none, half of one or
+// another.
+#include "core/target/descriptor_locator.h"
+#include "tests/support/elf_module_builder.h"
+#include "tests/support/faults.h"
+#include "tests/support/target_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr Address library_base = 0x4000'0000, app_base = 0x2000'0000;
+
+struct Process {
+  explicit Process(const Platform& platform) : t(platform) {}
+
+  // Maps an ELF module that exports `symbols`, given by their addresses.
+  LoadedModule& map(const std::string& path, Address base,
+                    const std::vector<std::pair<std::string, Address>>& symbols) {
+    ElfModuleBuilder elf{.platform = t.platform()};
+    for (const auto& [name, address] : symbols) elf.symbols.emplace_back(name, address - base);
+    t.memory().write(base, elf.loaded(base, true));
+    return modules.emplace_back(LoadedModule{.path = path, .base = base});
+  }
+
+  // A descriptor of .NET 10's kind whose application domain variable holds `domain`.
+  Address descriptor(Address domain = 0x1234'5670) {
+    t.contract("ExecutionManager", 2).type("T", {{"F"}}).global("Architecture", "x64");
+    t.variable("AppDomain", domain);
+    return t.write_descriptor();
+  }
+
+  RuntimeSearch search() { return locate_runtimes(t.memory(), modules, Cpu::x64); }
+
+  TargetBuilder t;
+  std::vector<LoadedModule> modules;
+};
+
+// 64-bit, of a CPU whose layouts are known.
+Platform known_platform(Cpu cpu = Cpu::x64) {
+  return {.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = cpu, .os = Os::unix_like};
+}
+
+} // namespace
+
+TEST_CASE("a runtime is found by its symbol in target memory") {
+  for (const Platform& platform : all_platforms())
+    for (const char* path : {"/usr/share/dotnet/libcoreclr.so", "/app/single-file"}) {
+      INFO(to_string(platform) << " " << path);
+      Process process(platform);
+      process.map("/lib/libc.so.6", app_base, {{"malloc", app_base + 0x2000}});
+      process.map(path, library_base, {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+      process.modules.push_back({.path = "/not/mapped", .base = 0x7000'0000});
+      const RuntimeSearch found = process.search();
+      CHECK(found.problems.empty());
+      REQUIRE(found.runtimes.size() == 1);
+      const LocatedRuntime& runtime = found.runtimes[0];
+      CHECK(runtime.kind == RuntimeKind::coreclr);
+      CHECK(runtime.module.path == path);
+      CHECK(runtime.source == DescriptorSource::memory_symbols);
+      CHECK(runtime.started);
+      CHECK(runtime.descriptor.contracts.at("ExecutionManager") == "2");
+      CHECK(runtime.descriptor.platform ==
+            Platform{platform.pointer_size, platform.byte_order, Cpu::x64, Os::unix_like});
+    }
+}
+
+TEST_CASE("an address that the debugger knows needs no symbols in memory") {
+  Process process(known_platform());
+  const Address descriptor = process.descriptor();
+  process.modules.push_back(
+      {.path = "/app/anything", .base = 0x7000'0000, .contract_descriptor = descriptor});
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == 1);
+  CHECK(found.runtimes[0].source == DescriptorSource::module_symbols);
+  CHECK(found.runtimes[0].descriptor.address == descriptor);
+}
+
+TEST_CASE("an address from another build's file gives way to the module's own symbol, and is reported") {
+  Process process(known_platform());
+  const Address descriptor = process.descriptor();
+  process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", descriptor}})
+      .contract_descriptor = descriptor + 8;
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == 1);
+  CHECK(found.runtimes[0].source == DescriptorSource::memory_symbols);
+  CHECK(found.runtimes[0].descriptor.address == descriptor);
+  REQUIRE(found.problems.size() == 1);
+  CHECK(found.problems[0].starts_with("libcoreclr.so: "));
+}
+
+TEST_CASE("modules named like the runtime come first, and several runtimes are all found") {
+  Process process(known_platform());
+  const Address first = process.descriptor(), second = process.t.write_descriptor();
+  process.map("/app/app", app_base, {{"DotNetRuntimeContractDescriptor", first}});
+  process.map("/one/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", second}});
+  process.map("/two/libcoreclr.so", library_base + 0x100'0000, {{"DotNetRuntimeContractDescriptor", first}});
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == 2);
+  CHECK(found.runtimes[0].descriptor.address == second);
+  CHECK(found.runtimes[1].module.path == "/two/libcoreclr.so");
+}
+
+TEST_CASE("NativeAOT and Mono are recognised and come after CoreCLR") {
+  {
+    Process process(known_platform());
+    process.map("/app/aot", app_base, {{"DotNetRuntimeDebugHeader", app_base + 0x4000}});
+    const RuntimeSearch found = process.search();
+    REQUIRE(found.runtimes.size() == 1);
+    CHECK(found.runtimes[0].kind == RuntimeKind::native_aot);
+    CHECK(to_string(found.runtimes[0].kind) == "NativeAOT");
+  }
+  {
+    // Newer ones export a descriptor too, without the code manager.
+    Process process(known_platform());
+    process.t.contract("Thread", 1);
+    process.map("/app/aot", app_base, {{"DotNetRuntimeContractDescriptor", process.t.write_descriptor()}});
+    const RuntimeSearch found = process.search();
+    REQUIRE(found.runtimes.size() == 1);
+    CHECK(found.runtimes[0].kind == RuntimeKind::native_aot);
+  }
+  {
+    Process process(known_platform());
+    process.modules.push_back({.path = "/app/libmonosgen-2.0.so", .base = 0x7000'0000});
+    process.map("/app/app", app_base, {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+    const RuntimeSearch found = process.search();
+    REQUIRE(found.runtimes.size() == 2);
+    CHECK(found.runtimes[0].kind == RuntimeKind::coreclr);
+    CHECK(found.runtimes[1].kind == RuntimeKind::mono);
+  }
+}
+
+TEST_CASE("a process without a runtime") {
+  Process process(known_platform());
+  CHECK(process.search().runtimes.empty());
+  process.map("/bin/cat", app_base, {{"main", app_base + 0x2000}});
+  process.t.memory().at(0x6000'0000).text("#!/bin/sh");
+  process.modules.push_back({.path = "/script", .base = 0x6000'0000});
+  const RuntimeSearch found = process.search();
+  CHECK(found.runtimes.empty());
+  CHECK(found.problems.empty());
+}
+
+TEST_CASE("a runtime that is mapped and has not started") {
+  for (const Platform& platform : all_platforms()) {
+    INFO(to_string(platform));
+    Process process(platform);
+    process.map("/x/libcoreclr.so", library_base,
+                {{"DotNetRuntimeContractDescriptor", process.descriptor(0)}});
+    const RuntimeSearch found = process.search();
+    REQUIRE(found.runtimes.size() == 1);
+    CHECK_FALSE(found.runtimes[0].started);
+    CHECK(found.problems.empty());
+  }
+}
+
+TEST_CASE("a missing application domain variable is reported and taken as started") {
+  Process process(known_platform());
+  const Address descriptor = process.descriptor();
+  process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", descriptor}});
+  const Address variable =
+      read_contract_descriptor(process.t.memory(), descriptor).globals.at("AppDomain").number.value();
+  process.t.memory().erase(variable, 1);
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == 1);
+  CHECK(found.runtimes[0].started);
+  CHECK(found.problems.size() == 1);
+}
+
+TEST_CASE("a runtime's library that cannot be read is a problem with its name") {
+  const auto only_problem = [](Process& process) {
+    const RuntimeSearch found = process.search();
+    CHECK(found.runtimes.empty());
+    REQUIRE(found.problems.size() == 1);
+    CHECK(found.problems[0].starts_with("libcoreclr.so: "));
+    return found.problems[0];
+  };
+  {
+    Process process(known_platform());
+    process.modules.push_back({.path = "/x/libcoreclr.so", .base = library_base});
+    CHECK(only_problem(process).find("0x40000000") != std::string::npos);
+  }
+  {
+    Process process(known_platform());
+    process.map("/x/libcoreclr.so", library_base, {{"other", library_base}});
+    CHECK(only_problem(process).find("DotNetRuntimeContractDescriptor") != std::string::npos);
+  }
+  {
+    Process process(known_platform());
+    const Address torn = process.t.write_descriptor("{\"types\":", {0});
+    process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", torn}});
+    CHECK(only_problem(process).find("JSON") != std::string::npos);
+  }
+  {
+    Process process(known_platform());
+    process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", 0x7000'0000}});
+    only_problem(process);
+  }
+}
+
+TEST_CASE("a module that exports only g_dacTable") {
+  // The builder's symbols have 40 bytes: tables of five entries.
+  Process process(known_platform());
+  const Address table = process.t.memory().allocate(40);
+  process.map("/app/single-file", app_base, {{"g_dacTable", table}});
+  RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == 1); // all zero: not filled yet
+  CHECK(found.runtimes[0].source == DescriptorSource::dac_table);
+  CHECK_FALSE(found.runtimes[0].started);
+  process.modules[0].path = "/app/libcoreclr.so";
+  process.t.memory().at(table).pointer(0x1000).pointer(0x2000);
+  found = process.search();
+  CHECK(found.runtimes.empty());
+  REQUIRE(found.problems.size() == 1);
+  CHECK(found.problems[0].find("g_dacTable of 5 entries") != std::string::npos);
+}
+
+TEST_CASE("a descriptor of .NET 9 is completed by g_dacTable") {
+  Process process(known_platform());
+  process.t.contract("RuntimeTypeSystem", 1).type("MethodDesc", {{"Flags", Width::u16, 0, 6}}, 0);
+  process.t.variable("AppDomain", 1);
+  const Address table = process.t.memory().allocate(40);
+  process.t.memory().at(table).pointer(0x7700);
+  process.map("/x/libcoreclr.so", library_base,
+              {{"DotNetRuntimeContractDescriptor", process.t.write_descriptor()}, {"g_dacTable", table}});
+  const RuntimeSearch found = process.search();
+  CHECK(found.problems.empty());
+  REQUIRE(found.runtimes.size() == 1);
+  const LocatedRuntime& runtime = found.runtimes[0];
+  CHECK(runtime.kind == RuntimeKind::coreclr);
+  CHECK(runtime.source == DescriptorSource::dac_table);
+  CHECK(runtime.started);
+  CHECK(runtime.descriptor.contracts.at("ExecutionManager") == "1");
+  CHECK(runtime.descriptor.globals.at("ExecutionManagerCodeRangeMapAddress").number == 0x7700u);
+  CHECK(runtime.descriptor.types.at("RangeSection").fields.at("NextForDelete").offset == 64);
+  CHECK(runtime.descriptor.types.at("MethodDesc").fields.size() == 1); // its own word stays
+}
+
+TEST_CASE("whichever read fails, the runtime is found whole or a problem or nothing is told") {
+  for (const Platform& platform : all_platforms()) {
+    INFO(to_string(platform));
+    Process process(platform);
+    process.map("/x/libcoreclr.so", library_base,
+                {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+    for (const bool stays_failed : {false, true}) {
+      const std::uint64_t reads = for_each_failing_read(
+          process.t.memory(),
+          [&](MemoryReader& memory, std::uint64_t k) {
+            INFO("read " << k);
+            const RuntimeSearch found = locate_runtimes(memory, process.modules, Cpu::x64);
+            if (found.runtimes.empty()) {
+              CHECK(k != 0);
+              CHECK_FALSE(found.problems.empty());
+              return;
+            }
+            CHECK(found.runtimes[0].kind == RuntimeKind::coreclr);
+            CHECK(found.runtimes[0].descriptor.contracts.contains("ExecutionManager"));
+            CHECK(found.runtimes[0].started);
+          },
+          stays_failed);
+      CHECK(reads <= 16);
+    }
+  }
+}
+
+TEST_CASE("the version of a runtime: by path, by the text in its image") {
+  MemoryBuilder memory(known_platform());
+  const auto version = [&](const std::string& path, Address base) {
+    return runtime_version(memory, {.path = path, .base = base});
+  };
+  CHECK(version("/usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.12/libcoreclr.so", 0) == "10.0.12");
+  CHECK(version("/x/Microsoft.NETCore.App/11.0.0-preview.1/libcoreclr.so", 0) == "11.0.0-preview.1");
+  CHECK(version("/x/Microsoft.NETCore.App/libcoreclr.so", 0).empty());
+  CHECK(version("/x/libcoreclr.so", 0x1000).empty());
+  const auto with_text = [&](std::string_view text, Address at) {
+    ElfModuleBuilder elf{.platform = known_platform()};
+    memory.write(library_base, elf.loaded(library_base, true));
+    memory.at(library_base + at).utf8(text);
+    return version("/app/libcoreclr.so", library_base);
+  };
+  CHECK(with_text("@(#)Version 10.0.1226.42308 @Commit: x", 0x4100) == "10.0.12");
+  CHECK(with_text("@(#)Version 9.0.2226.52218 @Commit: x", 0x4100) == "9.0.22");
+  CHECK(with_text("@(#)Version 8.0.23.53103 @Commit: x", 0x4100) == "8.0.0");
+  CHECK(with_text("@(#)Version unknown", 0x4100).empty());
+  CHECK(with_text("@(#)Version 99999999999.0.0.0", 0x4100).empty());
+}
