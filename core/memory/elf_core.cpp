@@ -213,6 +213,13 @@ const CoreSegment* ElfCore::segment_at(Address address) const {
   return address - after->begin < after->memory_size ? &*after : nullptr;
 }
 
+Address ElfCore::next_readable(Address address) const {
+  auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
+                                [](Address a, const Extent& extent) { return a < extent.begin; });
+  if (after != extents_.begin() && address - std::prev(after)->begin < std::prev(after)->size) return address;
+  return after == extents_.end() ? ~Address{0} : after->begin;
+}
+
 std::vector<MemoryRange> ElfCore::readable_ranges() const {
   std::vector<MemoryRange> ranges;
   ranges.reserve(extents_.size());

@@ -43,6 +43,8 @@ public:
   const std::vector<CoreSegment>& segments() const { return segments_; }
   // The PT_LOAD that maps `address`, whether dumped or not; null if none.
   const CoreSegment* segment_at(Address address) const;
+  // The first address from `address` on that the core holds; the highest address when there is none.
+  Address next_readable(Address address) const;
   // Runs of bytes that can be read, sorted, disjoint; neighbours may touch.
   std::vector<MemoryRange> readable_ranges() const;
 

@@ -177,6 +177,10 @@ std::string ElfFile::soname() {
   return dynamic().soname();
 }
 
+bool ElfFile::needs_libraries() {
+  return dynamic().value(DT_NEEDED).has_value();
+}
+
 bool ElfFile::has_text_relocations() {
   constexpr std::uint64_t text_flag = 4; // DF_TEXTREL
   return dynamic().value(DT_TEXTREL).has_value() || (dynamic().value(DT_FLAGS).value_or(0) & text_flag) != 0;

@@ -48,6 +48,8 @@ public:
   // A dynamic symbol; its address is as linked.
   std::optional<ElfSymbol> find_symbol(std::string_view name);
   std::string soname();
+  // It has DT_NEEDED: another module, the loader, loads it.
+  bool needs_libraries();
   // Relocations write into segments that are not writable.
   bool has_text_relocations();
 

@@ -35,18 +35,21 @@ MappedFile MappedFile::open(const std::string& path) {
   if (error != 0) fail(std::strerror(error));
   if (!S_ISREG(status.st_mode)) fail("not a regular file");
   file.modified_ = status.st_mtim.tv_sec;
+  file.changed_ = status.st_ctim.tv_sec;
   if (mapping != nullptr)
     file.bytes_ = {static_cast<const std::byte*>(mapping), static_cast<std::size_t>(status.st_size)};
   return file;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})), modified_(other.modified_) {}
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})), modified_(other.modified_),
+      changed_(other.changed_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(bytes_, other.bytes_);
   std::swap(modified_, other.modified_);
+  std::swap(changed_, other.changed_);
   return *this;
 }
 

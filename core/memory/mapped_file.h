@@ -22,13 +22,16 @@ public:
   // with every mapping.
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
-  // Seconds since 1970 of the last change.
+  // Seconds since 1970 of the last change of the content, as the file system tells it; tools can set it.
   std::int64_t modified() const { return modified_; }
+  // Seconds since 1970 of the last change of the content or the inode (written, renamed, replaced); no tool
+  // sets it.
+  std::int64_t changed() const { return changed_; }
 
 private:
   std::string path_;
   std::span<const std::byte> bytes_;
-  std::int64_t modified_ = 0;
+  std::int64_t modified_ = 0, changed_ = 0;
 };
 
 } // namespace clr

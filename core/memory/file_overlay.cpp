@@ -1,0 +1,311 @@
+#include "core/memory/file_overlay.h"
+
+#include <algorithm>
+#include <elf.h>
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+constexpr std::string_view deleted_suffix = " (deleted)";
+
+// Mappings of things that are no files, or are none that could be opened without harm.
+bool is_no_file(std::string_view path) {
+  return !path.starts_with('/') || path.starts_with("/memfd:") || path.starts_with("/dev/") ||
+         path.starts_with("/proc/") || path.starts_with("/SYSV");
+}
+
+} // namespace
+
+// What is in a file, each part with what proves it: the ELF module and the PE images of a single-file program
+// are proven apart, since every bundle around the same host has the host's build id.
+struct FileOverlay::File {
+  struct Part {
+    std::unique_ptr<ModuleFile> module;
+    std::string proof, refusal;
+  };
+
+  std::string target_path, host_path, refusal;
+  bool resolved = false;
+  bool mapped_by_guess = false; // its mappings come from itself, so that their fit proves nothing
+  std::unique_ptr<ElfFile> elf;
+  MappedFile other; // when it is no ELF file
+  std::optional<SingleFileBundle> bundle;
+  std::vector<Part> parts;
+  std::uint64_t bytes = 0, lent_bytes = 0;
+  std::unordered_set<std::uint64_t> pages;
+  std::uint64_t last_page = ~std::uint64_t{0};
+
+  ModuleFile* module_at(const FilePlace& place) {
+    for (Part& part : parts)
+      if (part.module->covers(place)) return part.refusal.empty() ? part.module.get() : nullptr;
+    return nullptr;
+  }
+
+  void count(Address address, std::size_t size) {
+    bytes += size;
+    for (std::uint64_t page = address / ModuleFile::page; page <= (address + size - 1) / ModuleFile::page;
+         ++page)
+      if (page != last_page) {
+        pages.insert(page);
+        last_page = page;
+      }
+  }
+};
+
+FileOverlay::FileOverlay(ElfCore& core, FileOverlayOptions options)
+    : core_(core), options_(std::move(options)) {
+  for (const FileMapping& mapping : core.file_mappings()) mappings_.push_back({mapping});
+  index();
+}
+
+FileOverlay::~FileOverlay() = default;
+
+void FileOverlay::index() {
+  std::stable_sort(mappings_.begin(), mappings_.end(),
+                   [](const Mapping& a, const Mapping& b) { return a.mapping.begin < b.mapping.begin; });
+  std::unordered_map<std::uint32_t, Address> bases;
+  for (Mapping& mapping : mappings_) {
+    const auto [known, is_new] =
+        file_by_path_.try_emplace(mapping.mapping.path, static_cast<std::uint32_t>(files_.size()));
+    if (is_new) {
+      files_.push_back(std::make_unique<File>());
+      files_.back()->target_path = mapping.mapping.path;
+    }
+    mapping.file = known->second;
+    if (mapping.mapping.file_offset == 0) bases[mapping.file] = mapping.mapping.begin;
+    const auto base = bases.find(mapping.file);
+    mapping.base = base == bases.end() ? 0 : base->second;
+  }
+}
+
+void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
+  std::vector<Mapping> added;
+  for (const LoadedModule& module : modules) {
+    if (module.path.empty() || mapping_at(module.base) != nullptr) continue;
+    for (const PathMap::Candidate& candidate : options_.paths.candidates(module.path)) {
+      try {
+        const auto file = ElfFile::open(candidate.path);
+        if (!module.build_id.empty() && module.build_id != file->build_id()) continue;
+        const ElfSegment* first = nullptr;
+        for (const ElfSegment& segment : file->segments()) {
+          if (segment.type != PT_LOAD || segment.file_size == 0) continue;
+          if (first == nullptr) first = &segment;
+          const Address bias = module.base - (first->address - first->file_offset);
+          const std::uint64_t into = segment.address % ModuleFile::page;
+          const Address begin = bias + segment.address - into;
+          const std::uint64_t size =
+              (into + segment.file_size + ModuleFile::page - 1) / ModuleFile::page * ModuleFile::page;
+          if (size > ~begin || segment.file_offset < into) break;
+          added.push_back({{begin, begin + size, segment.file_offset - into, module.path}});
+        }
+        break;
+      } catch (const Error&) {
+        // The next candidate may be better; a read of the module will say why none was.
+      }
+    }
+  }
+  mappings_.insert(mappings_.end(), added.begin(), added.end());
+  index();
+  for (const Mapping& mapping : added) files_[file_by_path_.at(mapping.mapping.path)]->mapped_by_guess = true;
+}
+
+const FileOverlay::Mapping* FileOverlay::mapping_at(Address address) const {
+  auto after = std::upper_bound(mappings_.begin(), mappings_.end(), address,
+                                [](Address a, const Mapping& mapping) { return a < mapping.mapping.begin; });
+  if (after == mappings_.begin()) return nullptr;
+  --after;
+  return address < after->mapping.end ? &*after : nullptr;
+}
+
+FilePlace FileOverlay::place_at(const Mapping& mapping, Address address) const {
+  const CoreSegment* segment = core_.segment_at(address);
+  return {&mapping.mapping, mapping.base, address, segment != nullptr && segment->writable};
+}
+
+std::vector<FilePlace> FileOverlay::places_of(std::uint32_t file) const {
+  std::vector<FilePlace> places;
+  for (const Mapping& mapping : mappings_)
+    if (mapping.file == file) places.push_back(place_at(mapping, mapping.mapping.begin));
+  return places;
+}
+
+FileOverlay::File& FileOverlay::resolved(std::uint32_t number) {
+  if (!files_[number]->resolved) resolve(number);
+  return *files_[number];
+}
+
+void FileOverlay::resolve(std::uint32_t number) {
+  File& file = *files_[number];
+  file.resolved = true;
+  std::string path = file.target_path;
+  const bool deleted = path.ends_with(deleted_suffix);
+  if (deleted) path.resize(path.size() - deleted_suffix.size());
+  if (is_no_file(file.target_path) && options_.paths.directories.empty()) {
+    file.refusal = "not a file on disk";
+    return;
+  }
+  std::string reasons;
+  for (const PathMap::Candidate& candidate : options_.paths.candidates(path)) {
+    std::string reason;
+    if (try_file(number, candidate, deleted, reason)) return;
+    if (!reasons.empty()) reasons += "; ";
+    reasons += reason;
+  }
+  file.refusal = reasons.empty() ? "not a file on disk" : reasons;
+}
+
+bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candidate, bool deleted,
+                           std::string& reason) {
+  File& file = *files_[number];
+  File opened;
+  std::int64_t changed = 0;
+  try {
+    MappedFile mapped = MappedFile::open(candidate.path);
+    changed = mapped.changed();
+    if (mapped.bytes().size() >= SELFMAG && std::memcmp(mapped.bytes().data(), ELFMAG, SELFMAG) == 0) {
+      opened.elf = ElfFile::open(candidate.path);
+      opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
+      opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
+      if (opened.bundle)
+        opened.parts.push_back(
+            {.module = std::make_unique<PeModuleFile>(opened.elf->bytes(), &*opened.bundle)});
+    } else if (PeLayout::parse(mapped.bytes())) {
+      opened.other = std::move(mapped);
+      opened.parts.push_back({.module = std::make_unique<PeModuleFile>(opened.other.bytes(), nullptr)});
+    } else {
+      reason = fmt::format("{} is neither an ELF module nor a PE image", candidate.path);
+      return false;
+    }
+  } catch (const Error& error) {
+    reason = error.what();
+    return false;
+  }
+
+  const bool untouched = core_.modified() != 0 && changed <= core_.modified() && !file.mapped_by_guess;
+  const std::vector<FilePlace> places = places_of(number);
+  bool any = false;
+  for (File::Part& part : opened.parts) {
+    std::vector<FilePlace> covered;
+    for (const FilePlace& place : places) {
+      // A mapping in a bundle begins on the page below its image.
+      const FilePlace last = place.at(place.mapping->end - 1),
+                      middle = place.at(std::min(place.address + ModuleFile::page, place.mapping->end) - 1);
+      const bool taken = std::any_of(opened.parts.begin(), opened.parts.end(), [&](const File::Part& other) {
+        return &other < &part && other.module->covers(place);
+      });
+      if (!taken && (part.module->covers(place) || part.module->covers(middle) || part.module->covers(last)))
+        covered.push_back(place);
+    }
+    const auto refuse = [&](std::string why) { part.refusal = fmt::format("{}: {}", candidate.path, why); };
+    try {
+      const FileProof proof = part.module->identify(core_, covered);
+      const bool fits = part.module->layout_fits(covered);
+      if (proof.verdict == FileProof::Verdict::proven)
+        part.proof = proof.text;
+      else if (proof.verdict == FileProof::Verdict::contradicted)
+        refuse(proof.text);
+      else if (options_.trust_files)
+        part.proof = "trusted without proof";
+      else if (!fits)
+        refuse("its size or layout does not fit the mappings");
+      else if (deleted)
+        refuse("the file that was mapped was deleted, and nothing in the core proves that this is the same");
+      else if (candidate.by_user)
+        part.proof = "named by the user, and its size and layout fit";
+      else if (untouched)
+        part.proof = "not touched since before the core was written, and its size and layout fit";
+      else
+        refuse("it was changed or copied after the core was written, and nothing in the core proves that it "
+               "is the "
+               "same");
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
+    any = any || part.refusal.empty();
+    if (!part.refusal.empty()) reason += (reason.empty() ? "" : "; ") + part.refusal;
+  }
+  if (!any) return false;
+  opened.target_path = file.target_path;
+  opened.host_path = candidate.path;
+  opened.resolved = true;
+  file = std::move(opened);
+  return true;
+}
+
+std::size_t FileOverlay::read_some(Address address, std::span<std::byte> out) {
+  std::size_t done = core_.read_some(address, out);
+  bytes_from_core_ += done;
+  while (done < out.size()) {
+    const Address at = address + done;
+    if (at < address) break; // past the end of the address space
+    const std::size_t from_file = read_file(at, out.subspan(done));
+    if (from_file == 0) {
+      ++missed_reads_;
+      break;
+    }
+    done += from_file;
+    const std::size_t from_core = core_.read_some(address + done, out.subspan(done));
+    bytes_from_core_ += from_core;
+    done += from_core;
+  }
+  return done;
+}
+
+// From one mapping, up to where the core knows better.
+std::size_t FileOverlay::read_file(Address address, std::span<std::byte> out) {
+  const Mapping* mapping = mapping_at(address);
+  if (mapping == nullptr) return 0;
+  File& file = resolved(mapping->file);
+  const FilePlace place = place_at(*mapping, address);
+  ModuleFile* module = file.module_at(place);
+  if (module == nullptr) return 0;
+  const Address end = std::min(mapping->mapping.end, core_.next_readable(address));
+  const std::size_t got = module->read(place, out.first(std::min<std::uint64_t>(out.size(), end - address)));
+  if (got != 0) file.count(address, got);
+  return got;
+}
+
+std::span<const std::byte> FileOverlay::view(Address address, std::size_t size) {
+  if (const auto lent = core_.view(address, size); !lent.empty() || size == 0) return lent;
+  const Mapping* mapping = mapping_at(address);
+  if (mapping == nullptr || size > mapping->mapping.end - address) return {};
+  if (core_.next_readable(address) - address < size) return {};
+  File& file = resolved(mapping->file);
+  const FilePlace place = place_at(*mapping, address);
+  ModuleFile* module = file.module_at(place);
+  if (module == nullptr) return {};
+  const auto lent = module->lend(place, size);
+  file.lent_bytes += lent.size();
+  return lent;
+}
+
+std::vector<FileOverlay::FileUse> FileOverlay::files() const {
+  std::vector<FileUse> uses;
+  for (const auto& file : files_) {
+    if (!file->resolved) continue;
+    FileUse use{.target_path = file->target_path,
+                .host_path = file->host_path,
+                .proof = {},
+                .refusal = file->refusal,
+                .bytes = file->bytes,
+                .pages = file->pages.size(),
+                .lent_bytes = file->lent_bytes};
+    for (const File::Part& part : file->parts) {
+      if (!part.proof.empty()) use.proof += (use.proof.empty() ? "" : "; ") + part.proof;
+      if (!part.refusal.empty()) use.refusal += (use.refusal.empty() ? "" : "; ") + part.refusal;
+    }
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+ModuleList list_modules(const ElfCore& core, FileOverlay& overlay) {
+  MemoryReader& memory = overlay;
+  ModuleList list = list_modules(core, memory);
+  if (!core.file_mappings().empty()) return list;
+  overlay.add_modules(list.modules);
+  return list_modules(core, memory);
+}
+
+} // namespace clr

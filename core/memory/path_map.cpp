@@ -1,0 +1,42 @@
+#include "core/memory/path_map.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace clr {
+namespace {
+
+std::string_view without_slash(std::string_view directory) {
+  while (directory.ends_with('/')) directory.remove_suffix(1);
+  return directory;
+}
+
+} // namespace
+
+std::vector<PathMap::Candidate> PathMap::candidates(const std::string& path) const {
+  std::vector<Candidate> found;
+  const auto add = [&](std::string candidate, bool by_user) {
+    const bool known = std::any_of(found.begin(), found.end(),
+                                   [&](const Candidate& other) { return other.path == candidate; });
+    if (!known) found.push_back({std::move(candidate), by_user});
+  };
+  if (path.starts_with('/')) {
+    auto sorted = prefixes;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    for (const auto& [from, to] : sorted) {
+      const std::string_view prefix = without_slash(from);
+      if (!path.starts_with(prefix) || path.size() <= prefix.size() || path[prefix.size()] != '/') continue;
+      add(std::string(without_slash(to)) + path.substr(prefix.size()), true);
+    }
+    if (!sysroot.empty()) add(std::string(without_slash(sysroot)) + path, true);
+    add(path, false);
+  }
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (!name.empty())
+    for (const std::string& directory : directories)
+      add(std::string(without_slash(directory)) + '/' + name, true);
+  return found;
+}
+
+} // namespace clr

@@ -1,0 +1,26 @@
+// Where on this host the files of a target may be: the debugging host is seldom the one where the core was
+// made.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace clr {
+
+struct PathMap {
+  std::vector<std::pair<std::string, std::string>> prefixes; // target's -> host's, whole path components
+  std::string sysroot;                                       // a copy of the target's root directory
+  std::vector<std::string> directories;                      // searched by file name alone
+
+  struct Candidate {
+    std::string path;
+    bool by_user = false; // prefixes, sysroot or directories name it; else it is the target's own path
+  };
+  // Host paths to try for the file that the target calls `path`, best first: by prefixes (the longest that
+  // fits first), under the sysroot, as it is, by name in each directory. Not checked for existence. A path
+  // that is not absolute is only searched by name.
+  std::vector<Candidate> candidates(const std::string& path) const;
+};
+
+} // namespace clr

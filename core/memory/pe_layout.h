@@ -1,0 +1,42 @@
+// Where the parts of a PE file lie, as far as it takes to tell what its bytes become when they are mapped:
+// which of them can be written, and which the base address changes. (The metadata room reads what is inside.)
+// Source: Microsoft PE/COFF specification.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace clr {
+
+struct PeLayout {
+  static constexpr std::size_t max_sections = 96; // what Windows loads
+  static constexpr std::size_t max_relocations = 1u << 22;
+
+  struct Section {
+    std::uint32_t address = 0, memory_size = 0; // relative to the image
+    std::uint32_t file_offset = 0, file_size = 0;
+    bool writable = false;
+  };
+  struct Relocation {
+    std::uint32_t address; // relative to the image
+    unsigned size;         // bytes of the word that the base is added to
+  };
+
+  std::uint64_t preferred_base = 0;
+  std::uint32_t header_size = 0, image_size = 0;
+  std::vector<Section> sections;
+  std::vector<Relocation> relocations; // sorted by address
+
+  // Nothing when `file` is no PE image. Parts that lie outside the file are left out.
+  static std::optional<PeLayout> parse(std::span<const std::byte> file);
+
+  // The section that holds the byte at this file offset; null for the headers and what no section has.
+  const Section* section_of_offset(std::uint64_t file_offset) const;
+  // The first relocation whose word reaches to `address` or beyond.
+  std::vector<Relocation>::const_iterator first_relocation(std::uint32_t address) const;
+};
+
+} // namespace clr

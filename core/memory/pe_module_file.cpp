@@ -1,0 +1,194 @@
+#include "core/memory/module_file.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+// `size` rounded up to what is mapped for it.
+std::uint64_t pages(std::uint64_t size) {
+  return (size + ModuleFile::page - 1) / ModuleFile::page * ModuleFile::page;
+}
+
+} // namespace
+
+PeModuleFile::PeModuleFile(std::span<const std::byte> file, const SingleFileBundle* bundle) : file_(file) {
+  const auto add = [&](std::uint64_t offset, std::uint64_t size) {
+    if (auto layout = PeLayout::parse(file.subspan(offset, size)))
+      images_.push_back({offset, size, std::move(*layout)});
+  };
+  if (bundle == nullptr) {
+    add(0, file.size());
+    return;
+  }
+  for (const SingleFileBundle::Entry& entry : bundle->entries)
+    if (!entry.compressed) add(entry.offset, entry.size);
+}
+
+const PeModuleFile::Image* PeModuleFile::image_at(std::uint64_t file_offset) const {
+  auto after =
+      std::upper_bound(images_.begin(), images_.end(), file_offset,
+                       [](std::uint64_t offset, const Image& image) { return offset < image.offset; });
+  if (after == images_.begin()) return nullptr;
+  --after;
+  return file_offset - after->offset < after->size ? &*after : nullptr;
+}
+
+PeModuleFile::Mapped PeModuleFile::how_mapped(const FilePlace& place, const Image& image) const {
+  const FileMapping& mapping = *place.mapping;
+  const std::uint64_t size = mapping.end - mapping.begin;
+  if (mapping.file_offset > image.offset || mapping.file_offset + size < image.offset + image.size)
+    return Mapped::laid_out;
+  // A section of a small file may take all of its pages.
+  const bool may_be_section = std::any_of(
+      image.layout.sections.begin(), image.layout.sections.end(), [&](const PeLayout::Section& section) {
+        const std::uint64_t begin = image.offset + section.file_offset;
+        return mapping.file_offset == begin / page * page &&
+               size <= pages(begin + section.file_size - mapping.file_offset);
+      });
+  return may_be_section ? Mapped::unknown : Mapped::flat;
+}
+
+PeModuleFile::Run PeModuleFile::run_at(const FilePlace& place) const {
+  const std::uint64_t at = place.file_offset();
+  const Image* image = image_at(at);
+  if (image == nullptr || place.mapped_writable) return {};
+  const std::uint64_t offset = at - image->offset;
+  const Mapped how = how_mapped(place, *image);
+  if (how == Mapped::flat) return {file_.subspan(at, image->size - offset), image, 0, Base::irrelevant};
+  if (const PeLayout::Section* section = image->layout.section_of_offset(offset)) {
+    if (section->writable) return {};
+    const auto into = static_cast<std::uint32_t>(offset - section->file_offset);
+    return {file_.subspan(at, section->file_size - into), image, section->address + into,
+            how == Mapped::unknown ? Base::unknown : Base::moves_words};
+  }
+  const std::uint64_t headers = std::min<std::uint64_t>(image->layout.header_size, image->size);
+  if (offset >= headers) return {};
+  return {file_.subspan(at, headers - offset), image, static_cast<std::uint32_t>(offset), Base::irrelevant};
+}
+
+std::size_t PeModuleFile::read(const FilePlace& place, std::span<std::byte> out) {
+  const Run run = run_at(place);
+  const std::size_t size = std::min(out.size(), run.bytes.size());
+  if (size == 0) return 0;
+  std::memcpy(out.data(), run.bytes.data(), size);
+  if (run.base == Base::irrelevant) return size;
+  const PeLayout& layout = run.image->layout;
+  const Address base = place.address - run.image_address;
+  for (auto word = layout.first_relocation(run.image_address);
+       word != layout.relocations.end() &&
+       (word->address < run.image_address || word->address - run.image_address < size);
+       ++word) {
+    // A word that begins before the place is not whole in the run.
+    if (word->address < run.image_address) return 0;
+    const std::size_t at = word->address - run.image_address;
+    if (run.base == Base::unknown || word->size > size - at) return at;
+    const auto raw = std::span(out).subspan(at, word->size);
+    std::uint64_t value = word->size == 8 ? load<std::uint64_t>(raw, ByteOrder::little)
+                                          : load<std::uint32_t>(raw, ByteOrder::little);
+    value += base - layout.preferred_base;
+    for (std::size_t i = 0; i < word->size; ++i) raw[i] = static_cast<std::byte>(value >> (8 * i));
+  }
+  return size;
+}
+
+std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint64_t size) {
+  const Run run = run_at(place);
+  if (size > run.bytes.size()) return {};
+  if (run.base != Base::irrelevant) {
+    const PeLayout& layout = run.image->layout;
+    const auto word = layout.first_relocation(run.image_address);
+    if (word != layout.relocations.end() &&
+        (word->address < run.image_address || word->address - run.image_address < size))
+      return {};
+  }
+  return run.bytes.first(size);
+}
+
+// Words of writable sections that relocation made and that the core holds.
+PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& place) const {
+  Words words;
+  const std::uint64_t begin = place.mapping->file_offset;
+  const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
+  for (const Image& image : images_) {
+    if (image.offset >= end || image.offset + image.size <= begin ||
+        how_mapped(place, image) != Mapped::laid_out)
+      continue;
+    for (const PeLayout::Section& section : image.layout.sections) {
+      if (!section.writable) continue;
+      for (auto word = image.layout.first_relocation(section.address);
+           word != image.layout.relocations.end() && word->address - section.address < section.file_size;
+           ++word) {
+        const std::uint64_t into = word->address - section.address;
+        const std::uint64_t offset = image.offset + section.file_offset + into;
+        if (into + word->size > section.file_size || offset < begin || offset + word->size > end) continue;
+        const Address address = place.mapping->begin + (offset - begin);
+        std::byte raw[8];
+        const auto there = std::span(raw).first(word->size);
+        if (core.read_some(address, there) < there.size()) continue;
+        const auto in_file = file_.subspan(offset, word->size);
+        const std::uint64_t moved = address - word->address - image.layout.preferred_base;
+        ++words.all;
+        if (word->size == 8)
+          words.equal += load<std::uint64_t>(there, ByteOrder::little) ==
+                         load<std::uint64_t>(in_file, ByteOrder::little) + moved;
+        else
+          words.equal += load<std::uint32_t>(there, ByteOrder::little) ==
+                         static_cast<std::uint32_t>(load<std::uint32_t>(in_file, ByteOrder::little) + moved);
+      }
+    }
+  }
+  return words;
+}
+
+FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& places) {
+  bool same_header = false;
+  Words words;
+  for (const FilePlace& place : places) {
+    const std::uint64_t begin = place.mapping->file_offset;
+    const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
+    for (const Image& image : images_) {
+      const std::uint64_t size = std::min<std::uint64_t>(image.size, image.layout.header_size);
+      if (image.offset < begin || image.offset + size > end) continue;
+      std::vector<std::byte> header(size);
+      if (core.read_some(place.mapping->begin + (image.offset - begin), header) < size) continue;
+      if (!std::equal(header.begin(), header.end(),
+                      file_.begin() + static_cast<std::ptrdiff_t>(image.offset)))
+        return {FileProof::Verdict::contradicted, "another PE header"};
+      same_header = true;
+    }
+    const Words some = compare_words(core, place);
+    words.equal += some.equal;
+    words.all += some.all;
+  }
+  if (same_header) return {FileProof::Verdict::proven, "same PE header"};
+  const std::string text =
+      fmt::format("{} of {} relocated words of its data are as in the file", words.equal, words.all);
+  if (words.all < min_equal_words) return {};
+  if (words.equal >= min_equal_words && words.equal >= words.all / min_equal_part)
+    return {FileProof::Verdict::proven, text};
+  return {FileProof::Verdict::contradicted, "only " + text};
+}
+
+bool PeModuleFile::layout_fits(const std::vector<FilePlace>& places) const {
+  const auto fits = [](const FilePlace& place, const Image& image) {
+    const std::uint64_t begin = place.mapping->file_offset, size = place.mapping->end - place.mapping->begin;
+    const auto starts_at = [&](std::uint64_t offset) { return begin == offset / page * page; };
+    // A mapping of the whole image tells its size to the page; one of a part is no longer than the part.
+    if (starts_at(image.offset) && size == pages(image.offset + image.size - begin)) return true;
+    if (starts_at(image.offset) && size <= pages(image.offset + image.layout.header_size - begin))
+      return true;
+    return std::any_of(image.layout.sections.begin(), image.layout.sections.end(),
+                       [&](const PeLayout::Section& section) {
+                         const std::uint64_t offset = image.offset + section.file_offset;
+                         return starts_at(offset) && size <= pages(offset + section.file_size - begin);
+                       });
+  };
+  return !places.empty() && std::all_of(places.begin(), places.end(), [&](const FilePlace& place) {
+    return std::any_of(images_.begin(), images_.end(),
+                       [&](const Image& image) { return fits(place, image); });
+  });
+}
+
+} // namespace clr

@@ -1,0 +1,185 @@
+#include "core/memory/module_list.h"
+#include "tests/support/elf_core_builder.h"
+#include "tests/support/elf_module_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using test::ElfCoreBuilder;
+using test::ElfModuleBuilder;
+using test::TargetBytes;
+
+namespace {
+
+constexpr Address executable = 0x40'0000, library = 0x70'0000, loader_data = 0x90'0000;
+
+Platform any_platform() {
+  return GENERATE(Platform{8, ByteOrder::little, Cpu::x64, Os::unix_like},
+                  Platform{8, ByteOrder::big, Cpu::arm64, Os::unix_like},
+                  Platform{4, ByteOrder::little, Cpu::arm, Os::unix_like},
+                  Platform{4, ByteOrder::big, Cpu::arm, Os::unix_like});
+}
+
+std::vector<std::byte> part(const std::vector<std::byte>& all, std::size_t begin, std::size_t end) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+// The executable with its DT_DEBUG entry pointing at `debug`.
+std::vector<std::byte> executable_image(const ElfModuleBuilder& builder, Address debug) {
+  auto image = builder.loaded(executable, false);
+  const unsigned word = builder.platform.pointer_size;
+  for (std::size_t at = ElfModuleBuilder::dynamic; at < ElfModuleBuilder::relocated; at += 2 * word) {
+    const std::size_t tag_byte = builder.platform.byte_order == ByteOrder::little ? 0 : word - 1;
+    if (image[at + tag_byte] != std::byte{21}) continue;
+    const auto value = TargetBytes(builder.platform).word(debug).bytes();
+    std::copy(value.begin(), value.end(), image.begin() + static_cast<std::ptrdiff_t>(at + word));
+    break;
+  }
+  return image;
+}
+
+// r_debug, two link map entries and their names.
+std::vector<std::byte> loader_memory(Platform platform, Address second_next = 0) {
+  TargetBytes out(platform);
+  out.word(1).word(loader_data + 0x100).word(0);
+  out.pad_to(0x100).word(executable).word(loader_data + 0x300).word(0).word(loader_data + 0x200).word(0);
+  out.pad_to(0x200)
+      .word(library)
+      .word(loader_data + 0x310)
+      .word(0)
+      .word(second_next)
+      .word(loader_data + 0x100);
+  out.pad_to(0x310).text("/lib/libmade.so").pad_to(0x400).text("/opt/program").pad_to(0x1000);
+  return out.bytes();
+}
+
+} // namespace
+
+TEST_CASE("Modules of a core by NT_FILE") {
+  const Platform platform = any_platform();
+  const ElfModuleBuilder builder{.platform = platform};
+  const auto image = builder.loaded(library, true);
+  const auto mapped_flat = builder.file();
+  ElfCoreBuilder core_builder(platform);
+  core_builder.segment(library, image)
+      .segment(0x10'0000, mapped_flat, 0, 4)
+      .segment(0x20'0000, test::pattern(0x1000))
+      .segment(0x30'0000, {}, 0x1000, 5)
+      .files({{library, library + 0x3000, 0, "/lib/libmade.so"},
+              {library + 0x3000, library + 0x5000, 0x3000, "/lib/libmade.so"},
+              {0x20'0000, 0x20'1000, 0, "/data/a.dll"},
+              {0x30'0000, 0x30'1000, 0, "/lib/lost.so"},
+              {0x38'0000, 0x38'1000, 0, "/data/lost.dat"}});
+  const auto bytes = core_builder.build();
+  ElfCore core(bytes);
+  const ModuleList list = list_modules(core, core);
+  CHECK(list.found_by == "NT_FILE");
+  REQUIRE(list.modules.size() == 2);
+  CHECK(list.modules[0].base == 0x30'0000);
+  CHECK(list.modules[0].path == "/lib/lost.so");
+  CHECK(list.modules[0].build_id.empty());
+  CHECK(list.modules[1].base == library);
+  CHECK(list.modules[1].path == "/lib/libmade.so");
+  CHECK(list.modules[1].size == 0x5000);
+  CHECK(list.modules[1].build_id == builder.build_id);
+}
+
+TEST_CASE("A file that is mapped to be read is no module") {
+  const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  const ElfModuleBuilder builder{.platform = platform};
+  const auto bytes = ElfCoreBuilder(platform)
+                         .segment(library, part(builder.file(), 0, 0x1000))
+                         .files({{library, library + 0x1000, 0, "/lib/libmade.so"}})
+                         .build();
+  ElfCore core(bytes);
+  const ModuleList list = list_modules(core, core);
+  CHECK(list.modules.empty());
+  CHECK(list.problems == std::vector<std::string>{"no native module was found in the core"});
+}
+
+TEST_CASE("Modules of a core without NT_FILE, by the link map or by a scan") {
+  const Platform platform = any_platform();
+  ElfModuleBuilder builder{.platform = platform};
+  builder.soname.clear();
+  const ElfModuleBuilder library_builder{.platform = platform};
+  const auto program = executable_image(builder, loader_data);
+  const auto made = library_builder.loaded(library, true);
+  const std::uint64_t headers = executable + (platform.pointer_size == 8 ? 64 : 52);
+
+  SECTION("the executable is where AT_PHDR says") {
+    const auto bytes = ElfCoreBuilder(platform)
+                           .auxv({{3, headers}, {31, loader_data + 0x400}})
+                           .segment(executable, program)
+                           .segment(library, made)
+                           .segment(loader_data, loader_memory(platform))
+                           .build();
+    ElfCore core(bytes);
+    const ModuleList list = list_modules(core, core);
+    CHECK(list.found_by == "link map");
+    REQUIRE(list.modules.size() == 2);
+    CHECK(list.modules[0].path == "/opt/program");
+    CHECK(list.modules[0].base == executable);
+    CHECK(list.modules[1].path == "/lib/libmade.so");
+    CHECK(list.modules[1].base == library);
+    CHECK(list.modules[1].build_id == library_builder.build_id);
+    CHECK(list.problems.empty());
+  }
+  SECTION("no auxiliary vector: the executable is the module whose DT_DEBUG is set") {
+    const auto bytes = ElfCoreBuilder(platform)
+                           .segment(executable, program)
+                           .segment(library, made)
+                           .segment(loader_data, loader_memory(platform))
+                           .build();
+    ElfCore core(bytes);
+    const ModuleList list = list_modules(core, core);
+    CHECK(list.found_by == "link map");
+    REQUIRE(list.modules.size() == 2);
+    CHECK(list.modules[1].path == "/lib/libmade.so");
+  }
+  SECTION("qemu leaves out an executable mapping that begins with an ELF header") {
+    const auto bytes = ElfCoreBuilder(platform)
+                           .auxv({{3, headers}, {31, loader_data + 0x400}})
+                           .segment(executable, program)
+                           .segment(library, {}, 0x3000, 5)
+                           .segment(library + 0x3000, part(made, 0x3000, 0x5000))
+                           .segment(loader_data, loader_memory(platform))
+                           .build();
+    ElfCore core(bytes);
+    const ModuleList list = list_modules(core, core);
+    REQUIRE(list.modules.size() == 2);
+    CHECK(list.modules[1].path == "/lib/libmade.so");
+    CHECK(list.modules[1].size == 0x5000);
+    CHECK(list.modules[1].build_id.empty());
+    CHECK(list.problems == std::vector<std::string>{"the ELF header of /lib/libmade.so is not in the core"});
+  }
+  SECTION("a link map that loops ends") {
+    const auto bytes = ElfCoreBuilder(platform)
+                           .auxv({{3, headers}})
+                           .segment(executable, program)
+                           .segment(library, made)
+                           .segment(loader_data, loader_memory(platform, loader_data + 0x100))
+                           .build();
+    ElfCore core(bytes);
+    const ModuleList list = list_modules(core, core);
+    CHECK(list.modules.size() == 2);
+    REQUIRE(list.problems.size() == 1);
+    CHECK(list.problems[0] == "the link map does not end; 2 modules were read");
+  }
+  SECTION("the link map is gone") {
+    const auto bytes = ElfCoreBuilder(platform).segment(executable, program).segment(library, made).build();
+    ElfCore core(bytes);
+    const ModuleList list = list_modules(core, core);
+    REQUIRE(list.modules.size() == 2);
+    CHECK(list.modules[1].path == "libmade.so"); // by its own name
+    REQUIRE_FALSE(list.problems.empty());
+    CHECK_THAT(list.problems[0], Catch::Contains("the link map could not be read"));
+  }
+  SECTION("nothing but headers") {
+    const auto bytes = ElfCoreBuilder(platform).segment(library, made).build();
+    ElfCore core(bytes);
+    const ModuleList list = list_modules(core, core);
+    CHECK(list.found_by == "scan");
+    REQUIRE(list.modules.size() == 1);
+    CHECK(list.modules[0].path == "libmade.so");
+  }
+}
