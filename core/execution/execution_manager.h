@@ -47,46 +47,56 @@ public:
   explicit ExecutionManager(const Target& target);
   ~ExecutionManager();
 
-  // Without it, code of a ReadyToRun method that the runtime never prepared is taken for the method before
-  // it. Asked only for functions that are not registered with the runtime, so a lookup of a running method
-  // never pays for it.
+  // Tells methods from funclets in ReadyToRun images whose debug info, which tells as well, is not to be had.
+  // Without either, a funclet of a method that the runtime never prepared is a body of its own. Asked only
+  // for functions that are not registered with the runtime.
   void set_r2r_entries(R2REntries entries);
 
   // GetCodeBlockHandle + GetMethodDesc: the code block that holds `ip`, or why there is none. An address
-  // behind a method's last byte is a miss (`gap`), never that method. Throws Error for faults. Cost: one walk
-  // of the range map (at most 5 tables and the fragment chain), then about 6 reads for jitted code; a second
-  // address in the same method: 0 reads.
+  // behind a method's last byte is a miss (`gap`), never that method. ReadyToRun code that the runtime never
+  // prepared has a block with method_desc 0: its start and regions come from the image. Throws Error for
+  // faults, and Error{unsupported_contract} for interpreted code. Cost, 64-bit: 7 reads for the section (once
+  // per section), then 5 for jitted code with version 2 of the nibble map; log2(n) + 8 for ReadyToRun code,
+  // up to 10 more when it was never prepared. A second address in the same method: 0 reads, some 50 ns.
   CodeLookup find(Address ip);
+
+  // The functions below take blocks of this manager. They cost nothing for blocks of find(), except where a
+  // number of reads is given.
 
   // GetRelativeOffset: bytes from the start, hot and cold parts linearised.
   std::uint64_t relative_offset(const CodeBlock& block);
-  // GetMethodRegionInfo. Sizes in bytes.
+  // GetMethodRegionInfo. Sizes in bytes, by the GC info as the runtime takes them (on arm64 constants behind
+  // the code do not count); by unwind entries where GC info cannot be read.
   MethodRegions regions(const CodeBlock& block);
-  // GetUnwindInfo: address of the RUNTIME_FUNCTION that covers block.ip; 0 if none.
+  // GetUnwindInfo: address of the RUNTIME_FUNCTION that covers block.ip; 0 if none. 3 reads for jitted code,
+  // later 1.
   Address unwind_info(const CodeBlock& block);
   // GetUnwindInfoBaseAddress: what the RVAs of the RUNTIME_FUNCTION are relative to.
   Address unwind_info_base(const CodeBlock& block);
-  // GetFuncletStartAddress / IsFunclet. Fragments of large functions belong to their function or funclet.
+  // GetFuncletStartAddress / IsFunclet. Fragments of large functions belong to their function or funclet, and
+  // so does the cold part of the main body. 3 reads for jitted code, later 1; 2 more per fragment.
   Address funclet_start(const CodeBlock& block);
   bool is_funclet(const CodeBlock& block);
-  // GetDebugInfo, GetGCInfo.
+  // GetDebugInfo (jitted: 1 or 2 reads; ReadyToRun: about 8), GetGCInfo.
   DebugInfoLocation debug_info(const CodeBlock& block);
   GcInfoLocation gc_info(const CodeBlock& block);
   // GetJITType of the published prose: 0 unknown, 1 JIT, 2 R2R, 3 interpreter.
   unsigned jit_type(const CodeBlock& block) const;
-  // NonVirtualEntry2MethodDesc: the method whose entry point (precode or code start) this is; nothing if
-  // none.
+  // NonVirtualEntry2MethodDesc: the method whose precode or code this is; nothing if none. Precodes: 2 to 4
+  // reads, 4 more at first; code: see find().
   std::optional<Address> method_desc_of_entry_point(Address entry);
 
-  // Every range section, sorted by begin, each once. Read on first use, then kept. Missing parts go to
-  // holes().
+  // Every live range section, sorted by begin, each once. Read on first use (a read per table and per
+  // fragment), then kept. Missing parts go to holes().
   const std::vector<RangeSection>& sections();
   // The section that holds `address` by the sorted list; null if none. For bulk work; cold single lookups
   // walk the map.
   const RangeSection* section_at(Address address);
   // Calls `visit` for every jitted body of every code heap, in address order per section. False from `visit`
-  // stops.
+  // stops. What cannot be read goes to holes(). Cost: 1 read per 64 KiB of nibble map (4 MiB of code), 2 per
+  // body.
   void for_each_jitted(const std::function<bool(const JittedBody&)>& visit);
+  // Of the range map, and of the last walk over the bodies.
   const std::vector<EnumerationHole>& holes() const;
 
   // The ReadyToRun image behind an R2R section, for enumerations of its methods.
@@ -95,14 +105,14 @@ public:
     Address info = 0;           // ReadyToRunInfo
     Address composite_info = 0; // ReadyToRunInfo whose entry point map is used; == info when not composite
     Address base = 0;
-    Address header = 0; // READYTORUN_HEADER
+    Address header = 0; // READYTORUN_HEADER; of the composite image for its components
     Address functions = 0;
     std::uint32_t function_count = 0;
     bool composite() const { return composite_info != info; }
   };
   R2RImage r2r_image(const RangeSection& section);
-  // The code block of runtime function `index` of an image even if no MethodDesc is registered (method_desc 0
-  // then): start/regions come from the table alone.
+  // The block of the method that runtime function `index` of an image is part of, seen from the function's
+  // first byte. Method_desc 0 when the runtime never prepared it. Cost: as find() without the search.
   CodeBlock r2r_block(const RangeSection& section, std::uint32_t index);
 
   const Target& target() const;

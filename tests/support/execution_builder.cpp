@@ -317,7 +317,8 @@ void ExecutionBuilder::stub(Heap& heap, Address start, std::uint64_t size, Addre
 void ExecutionBuilder::hash_map(Address address, const std::vector<std::pair<Address, Address>>& pairs,
                                 bool shifted, std::optional<std::uint32_t> bucket_count) {
   const unsigned word = memory().platform().pointer_size;
-  constexpr std::array<std::uint32_t, 8> primes{5, 11, 17, 23, 29, 37, 47, 59};
+  constexpr std::array<std::uint32_t, 16> primes{5,  11, 17,  23,  29,  37,  47,  59,
+                                                 71, 89, 107, 131, 163, 197, 239, 353};
   std::uint32_t count = primes.back();
   for (const std::uint32_t prime : primes)
     if (prime > pairs.size() * 3 / 2) {
