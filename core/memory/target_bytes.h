@@ -1,0 +1,49 @@
+// Integers appended in a target's byte order.
+#pragma once
+
+#include "core/memory/platform.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+class TargetBytes {
+public:
+  explicit TargetBytes(Platform platform) : platform_(platform) {}
+
+  void u8(std::uint64_t value) { integer(value, 1); }
+  void u16(std::uint64_t value) { integer(value, 2); }
+  void u32(std::uint64_t value) { integer(value, 4); }
+  void word(std::uint64_t value) { integer(value, platform_.pointer_size); }
+  // Cut or filled with zeroes to `size`.
+  void text(std::string_view text, std::size_t size) {
+    const std::size_t begin = bytes_.size();
+    for (const char c : text.substr(0, size)) u8(static_cast<unsigned char>(c));
+    bytes_.resize(begin + size);
+  }
+  void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  // Zeroes up to a length, or to a multiple.
+  void pad_to(std::size_t size) {
+    if (bytes_.size() < size) bytes_.resize(size);
+  }
+  void align(std::size_t unit) { pad_to((bytes_.size() + unit - 1) / unit * unit); }
+
+  std::size_t size() const { return bytes_.size(); }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+private:
+  void integer(std::uint64_t value, unsigned size) {
+    for (unsigned i = 0; i < size; ++i) {
+      const unsigned shift = platform_.byte_order == ByteOrder::little ? i : size - 1 - i;
+      bytes_.push_back(static_cast<std::byte>(value >> (8 * shift)));
+    }
+  }
+
+  Platform platform_;
+  std::vector<std::byte> bytes_;
+};
+
+} // namespace clr
