@@ -58,8 +58,9 @@ struct Method {
   NameSource name_from = NameSource::token;
   std::string degraded; // why the name is not better or not certain; empty when it is whole
   MethodKind kind = MethodKind::unknown;
-  // Compiled without optimisation by its own wish (MethodImplOptions.NoOptimization).
-  bool no_optimization = false;
+  // Compiled without optimisation by its own wish (MethodImplOptions.NoOptimization); nothing when its metadata
+  // could not be read.
+  std::optional<bool> no_optimization;
 
   // As SOS, dotnet-dump and ClrMD print it; the token form when the method is not named.
   std::string sos_name() const;

@@ -44,10 +44,14 @@ struct MethodNames::Impl {
     } catch (const Error&) {
       // No list, or a torn one: the range sections still name modules.
     }
-    for (const RangeSection& section : code.sections())
-      if (section.r2r_module != 0 &&
-          std::find(addresses.begin(), addresses.end(), section.r2r_module) == addresses.end())
-        addresses.push_back(section.r2r_module);
+    try {
+      for (const RangeSection& section : code.sections())
+        if (section.r2r_module != 0 &&
+            std::find(addresses.begin(), addresses.end(), section.r2r_module) == addresses.end())
+          addresses.push_back(section.r2r_module);
+    } catch (const Error&) {
+      // No range map: the app domain's list is all there is.
+    }
     return addresses;
   }
 
@@ -110,10 +114,11 @@ Tier MethodNames::tier(Address method_desc, Address start, CodeKind kind) {
   if (const auto stored = versions.stored_default_tier(desc.code_data)) return *stored;
   if (desc.classification() == MethodClassification::dynamic) return Tier::optimized;
   if (!desc.is_eligible_for_tiering()) {
-    if (known.method.no_optimization) return Tier::minopts;
+    // The module's or the method's wish forbids the JIT to optimise.
     const RuntimeType& type = impl_->types.type(desc.method_table);
-    if (!type.module) return Tier::unknown;
-    return type.module->module.jit_optimization_disabled() ? Tier::minopts : Tier::optimized;
+    if (!type.module || !known.method.no_optimization) return Tier::unknown;
+    const bool forbidden = type.module->module.jit_optimization_disabled() || *known.method.no_optimization;
+    return forbidden ? Tier::minopts : Tier::optimized;
   }
   // Eligible methods start at tier 0 unless the JIT switched to optimised code by itself.
   const auto counted = impl_->call_counting.enabled(desc.address);
