@@ -94,10 +94,14 @@ private:
   }
 
   void escaped(std::string_view text, std::string_view reserved) {
-    for (const char c : text) {
-      if (reserved.find(c) != std::string_view::npos) out_.put('\\');
-      out_.put(c);
+    for (std::size_t at = text.find_first_of(reserved); at != std::string_view::npos;
+         at = text.find_first_of(reserved)) {
+      out_.put(text.substr(0, at));
+      out_.put('\\');
+      out_.put(text[at]);
+      text.remove_prefix(at + 1);
     }
+    out_.put(text);
   }
 
   void definition(const TypeName& t) {
