@@ -109,6 +109,9 @@ private:
   std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
   std::size_t next_frame_ = 0;        // first one that was not reported
 
+  // What the last Frame passed since the last managed frame saved of interrupted code.
+  std::optional<FrameContext> passed_context_;
+
   RegisterContext context_;
   FoundBy found_by_ = FoundBy::context;
   bool leaf_ = true;
@@ -137,6 +140,7 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
     } catch (const Error& error) {
       frame.fault = error.what();
     }
+    if (auto saved = context_of(explicit_frame); saved && saved->leaf) passed_context_ = std::move(saved);
     if (!emit(frame)) return false;
   }
   return true;
@@ -288,15 +292,23 @@ std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
 
 void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   leaf_ = unwound.interrupted;
-  // The code that a fault or a suspension interrupted may have been reached by unwinding the native frames of
-  // the handler; only the Frame knows then that the address is exact.
   if (leaf_ || !walker_.chain_) return;
+  // The code that a fault or a suspension interrupted may have been reached by unwinding the native frames of
+  // the handler, as if it had called them. Only the Frame knows that the address is exact, and the rest of
+  // the registers: after a stack overflow the handler runs on another stack, and so do its callers' slots.
+  const auto take = [&](const FrameContext& saved) {
+    if (!saved.leaf || saved.registers.pc() != context_.pc() || !saved.registers.sp()) return false;
+    leaf_ = true;
+    if (saved.registers.sp() == context_.sp()) return true;
+    context_ = saved.registers;
+    found_by_ = FoundBy::runtime_frame;
+    return true;
+  };
+  if (passed_context_ && take(*passed_context_)) return;
   const Address sp = context_.sp().value_or(0);
   for (std::size_t i = next_frame_; i < frames_.size() && frames_[i].address < sp; ++i) {
     const std::optional<FrameContext> restored = context_of(frames_[i]);
-    if (restored && restored->leaf && restored->registers.pc() == context_.pc() &&
-        restored->registers.sp() == sp)
-      leaf_ = true;
+    if (restored && take(*restored)) return;
   }
 }
 
@@ -328,6 +340,7 @@ Walk StackWalker::Run::walk(const RegisterContext& start) {
     if (place.code) {
       frame.kind = StackFrameKind::managed;
       frame.code = place.code;
+      passed_context_.reset();
       if (place.code->method_desc != 0) frame.method_desc = place.code->method_desc;
       next = step_managed(frame);
       // Frames inside this method's own frame belong to calls that it makes: they come before it.
