@@ -3,6 +3,7 @@
 
 #include "core/memory/loaded_module.h"
 #include "core/memory/memory_reader.h"
+#include "core/memory/path_map.h"
 
 #include <memory>
 #include <optional>
@@ -19,14 +20,14 @@ struct NativeSymbol {
 
 class NativeSymbols {
 public:
-  // `memory` must outlive this. No reads.
-  NativeSymbols(MemoryReader& memory, Platform platform, std::vector<LoadedModule> modules);
+  // `memory` must outlive this. `paths` tells where the target's files may be on this host. No reads.
+  NativeSymbols(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths = {});
   ~NativeSymbols();
 
-  // The function at `address`; nothing when no module holds it. .symtab of the module's file when the file is
-  // provably the one that is loaded (same build id), else .dynsym from target memory, else no name. A symbol
-  // with a size covers that size, one without reaches to the next symbol. Cost: the first address of a module
-  // reads its tables; then 0 reads. Never throws for target data.
+  // The function at `address`; nothing when no module holds it. .symtab of the module's file, or of its debug
+  // file in /usr/lib/debug/.build-id, when the build id proves that the file belongs to what is loaded; else
+  // .dynsym from target memory; else no name. Cost: the first address of a module reads its tables (about 8
+  // reads); then 0 reads. Never throws for target data.
   std::optional<NativeSymbol> find(Address address);
 
 private:
