@@ -70,6 +70,11 @@ public:
   Walk walk(const RegisterContext& start);
 
 private:
+  // ReadyToRun code enters native code through a helper, whose return address the InlinedCallFrame records;
+  // the call itself stands a few instructions further. The runtime reports the recorded one, and so does
+  // this.
+  void take_call_site_of_helper();
+
   // What is at a pc.
   struct Place {
     std::optional<CodeBlock> code;
@@ -312,6 +317,18 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   }
 }
 
+void StackWalker::Run::take_call_site_of_helper() {
+  for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
+    if (frames_[i].kind != FrameKind::inlined_call) continue;
+    const std::optional<FrameContext> call = context_of(frames_[i]);
+    if (!call || call->registers.sp() != context_.sp() || call->registers.pc() == context_.pc()) return;
+    const Place at_call = classify(*call->registers.pc(), false), here = classify(*context_.pc(), leaf_);
+    if (at_call.code && here.code && at_call.code->start == here.code->start)
+      context_.set_pc(*call->registers.pc());
+    return;
+  }
+}
+
 Walk StackWalker::Run::walk(const RegisterContext& start) {
   if (thread_ != nullptr && walker_.chain_ && thread_->frame != 0) {
     // The stack bounds are not given to the chain: a handler may run, and push Frames, on another stack.
@@ -332,6 +349,7 @@ Walk StackWalker::Run::walk(const RegisterContext& start) {
   const auto fail = [&](std::string reason) { return finish(WalkEnd::failed, std::move(reason)); };
   for (;;) {
     if (!context_.pc() || !context_.sp()) return fail("the thread's registers are not known");
+    if (found_by_ == FoundBy::cfi) take_call_site_of_helper();
     StackFrame frame{.registers = context_, .found_by = found_by_, .leaf = leaf_};
     Place place = classify(*context_.pc(), leaf_);
     frame.fault = place.fault;

@@ -112,7 +112,13 @@ Tier MethodNames::tier(Address method_desc, Address start, CodeKind kind) {
   if (const auto version = versions.find(desc.code_data, start)) return version->tier;
   // The body is the method's default version: what the runtime would decide for it.
   if (const auto stored = versions.stored_default_tier(desc.code_data)) return *stored;
-  if (desc.classification() == MethodClassification::dynamic) return Tier::optimized;
+  if (desc.classification() == MethodClassification::dynamic) {
+    // IL stubs are always optimised; a DynamicMethod obeys the module that owns it.
+    if (known.method.kind == MethodKind::il_stub) return Tier::optimized;
+    const RuntimeType& type = impl_->types.type(desc.method_table);
+    if (!type.module) return Tier::unknown;
+    return type.module->module.jit_optimization_disabled() ? Tier::minopts : Tier::optimized;
+  }
   if (!desc.is_eligible_for_tiering()) {
     // The module's or the method's wish forbids the JIT to optimise.
     const RuntimeType& type = impl_->types.type(desc.method_table);

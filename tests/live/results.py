@@ -3,6 +3,7 @@ import sys
 import time
 import traceback
 
+from known_differences import reason_for
 from processes import Unavailable
 
 
@@ -21,10 +22,15 @@ class Results:
             self.skipped.append((name, str(e)))
             figures, word = str(e), "SKIPPED"
         except Exception as e:   # a check that dies is a failed check, and the rest goes on
-            self.failed.append(name)
             figures, word = str(e) or traceback.format_exc(), "FAILED"
             if not isinstance(e, AssertionError):
                 figures = f"{type(e).__name__}: {figures}"
+            known = reason_for(name, figures)
+            if known:
+                self.skipped.append((name, f"known difference: {known}"))
+                word = "SKIPPED"
+            else:
+                self.failed.append(name)
         print(f"{word:8} {name} ({time.monotonic() - start:.1f} s){': ' + str(figures) if figures else ''}", flush=True)
 
     def skip(self, name, reason):
