@@ -1,0 +1,23 @@
+#include "core/runtime/answer.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+
+std::string_view to_string(CodePart part) {
+  return part == CodePart::hot ? "hot" : "cold";
+}
+
+FaultAnswer to_fault(const Error& error) {
+  return {.kind = error.kind(), .at = error.address(), .text = error.what()};
+}
+
+std::string method_and_offset(const Method& method, const Code& code) {
+  const std::string& name = method.full_name.empty() ? method.name : method.full_name;
+  std::string text =
+      fmt::format("{}`{}", method.module.empty() ? "?" : method.module, name.empty() ? "?" : name);
+  if (code.offset.value_or(0) != 0) text += fmt::format(" + {}", *code.offset);
+  return text;
+}
+
+} // namespace clr

@@ -1,0 +1,76 @@
+// What the runtime can say about one address, as a value: the method with its body, why there is none, or
+// what made it impossible to tell. What commands, scripts and tests print.
+#pragma once
+
+#include "core/execution/code_block.h"
+#include "core/memory/error.h"
+#include "core/types/method.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace clr {
+
+enum class CodePart : std::uint8_t { hot, cold };
+std::string_view to_string(CodePart part);
+
+struct CodeRegion {
+  CodePart part = CodePart::hot;
+  Address start = 0;
+  std::uint64_t size = 0; // bytes
+};
+
+// One body of a method.
+struct Code {
+  CodeKind kind = CodeKind::jitted;
+  Tier tier = Tier::unknown;
+  Address start = 0;
+  // Bytes from the start, hot and cold parts linearised; nothing when it is not known or not asked for.
+  std::optional<std::uint64_t> offset;
+  std::vector<CodeRegion> regions; // hot first; empty when `fault` says why
+  std::optional<Address> funclet;  // start of the funclet that holds the address; nothing in the main body
+  std::string fault;               // what could not be read of the above; empty when all could
+};
+
+struct SourceLine {
+  std::uint32_t il_offset = 0;
+  std::string file; // empty: no symbols
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+struct MethodAnswer {
+  Method method;
+  Code code;
+  std::optional<SourceLine> source;
+};
+
+struct MissAnswer {
+  MissReason reason = MissReason::outside;
+  std::string text;             // one sentence fragment for people
+  std::optional<Method> method; // whose precode it is; for a gap the method before it
+  std::string module;           // native: file name of the module that holds the address
+  std::string symbol;           // native: "libc.so.6`read + 18"; empty when nobody knows
+};
+
+struct FaultAnswer {
+  ErrorKind kind = ErrorKind::corrupt;
+  std::optional<Address> at;
+  std::string text;
+};
+
+struct Answer {
+  Address address = 0; // as asked
+  std::variant<MethodAnswer, MissAnswer, FaultAnswer> result;
+};
+
+FaultAnswer to_fault(const Error& error);
+
+// "app.dll`Ns.Type.Run(int, string[]) + 44", as LLDB writes the code of a frame.
+std::string method_and_offset(const Method& method, const Code& code);
+
+} // namespace clr

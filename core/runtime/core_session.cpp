@@ -1,0 +1,29 @@
+#include "core/runtime/core_session.h"
+
+namespace clr {
+
+std::unique_ptr<CoreSession> CoreSession::open(const std::string& path, const PathMap& paths) {
+  return std::make_unique<CoreSession>(ElfCore::open(path), paths);
+}
+
+namespace {
+ModuleList modules_of(const ElfCore& core, FileOverlay& overlay) {
+  ModuleList list = list_modules(core, overlay);
+  // The files of a core that does not name them are known by now.
+  if (core.file_mappings().empty()) overlay.add_modules(list.modules);
+  return list;
+}
+} // namespace
+
+CoreSession::CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths)
+    : core_(std::move(core)), assemblies_(paths), overlay_(*core_, {.paths = paths}),
+      list_(modules_of(*core_, overlay_)), pages_(overlay_),
+      runtime_(pages_, list_.modules, core_->platform(), &assemblies_) {}
+
+std::vector<std::string> CoreSession::problems() const {
+  std::vector<std::string> problems = core_->problems();
+  problems.insert(problems.end(), list_.problems.begin(), list_.problems.end());
+  return problems;
+}
+
+} // namespace clr

@@ -1,0 +1,46 @@
+// A core file with its runtime, without a debugger.
+#pragma once
+
+#include "core/memory/elf_core.h"
+#include "core/memory/file_overlay.h"
+#include "core/memory/module_list.h"
+#include "core/memory/page_cache.h"
+#include "core/runtime/host_assemblies.h"
+#include "core/runtime/runtime.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+class CoreSession {
+public:
+  // Opens the core at `path`, finds its modules and its runtime. Throws Error{io, corrupt} when the file is
+  // no ELF core; a core without a runtime opens. Cost: that of ElfCore::open, list_modules and Runtime.
+  static std::unique_ptr<CoreSession> open(const std::string& path, const PathMap& paths);
+  CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths);
+
+  const ElfCore& core() const { return *core_; }
+  // The core's bytes, completed from files on disk, through a cache.
+  MemoryReader& memory() { return pages_; }
+  const std::vector<LoadedModule>& modules() const { return runtime_.modules(); }
+  Runtime& runtime() { return runtime_; }
+
+  std::size_t pages_used() const { return pages_.pages(); }
+  const FileOverlay& overlay() const { return overlay_; }
+  // How the native modules were found.
+  const ModuleList& module_list() const { return list_; }
+  // What is not whole: the core and its list of modules.
+  std::vector<std::string> problems() const;
+
+private:
+  std::unique_ptr<ElfCore> core_;
+  HostAssemblies assemblies_;
+  FileOverlay overlay_;
+  ModuleList list_;
+  PageCache pages_;
+  Runtime runtime_;
+};
+
+} // namespace clr

@@ -1,0 +1,58 @@
+// Managed exceptions with the methods of their stack traces named.
+#pragma once
+
+#include "core/runtime/runtime.h"
+#include "core/stack/exceptions.h"
+#include "core/stack/threads.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct TraceRow {
+  TraceElement element;
+  MethodAnswer answer; // by the element's MethodDesc when nothing owns its ip any more
+  std::string text;    // "0x00007f... app.dll`Ns.Type.Run() + 12"
+};
+
+struct ExceptionReport {
+  ManagedException exception;
+  std::vector<TraceRow> trace; // throwing frame first
+};
+
+class ExceptionReporter {
+public:
+  // `runtime` must outlive this and have no absence(). No reads.
+  explicit ExceptionReporter(Runtime& runtime);
+
+  // The exception object at `object`. Throws Error when it cannot be read or is no exception.
+  ExceptionReport read(Address object);
+  // `object` and its inner exceptions, outermost first, at most max_inner; a fault of an inner one is told in
+  // the ManagedException::fault of the last. Throws as read() does for `object` itself.
+  std::vector<ExceptionReport> chain(Address object);
+
+  // What is in flight on `thread`, newest first; `last_thrown` when nothing is: it may be handled by now.
+  struct OfThread {
+    std::vector<Address> in_flight;
+    Address last_thrown = 0;
+    std::string problem;
+    // The object to show first; 0 when the thread has none.
+    Address current() const { return in_flight.empty() ? last_thrown : in_flight.front(); }
+  };
+  // Never throws.
+  OfThread of_thread(const RuntimeThread& thread);
+
+  static constexpr std::size_t max_inner = 64;
+
+private:
+  Runtime* runtime_;
+  ExceptionReader reader_;
+};
+
+nlohmann::ordered_json to_json(const ExceptionReport& report);
+
+} // namespace clr

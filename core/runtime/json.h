@@ -1,0 +1,57 @@
+// Values as the JSON that every command prints with --json. Addresses, tokens and hashes are strings "0x..."
+// (lower case, no padding); a field that does not apply is absent; a field whose value is not known is null.
+#pragma once
+
+#include "core/runtime/answer.h"
+#include "core/runtime/stack_rows.h"
+#include "core/types/method_names.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace clr {
+
+struct MethodRow;
+struct RuntimeInfo;
+
+using Json = nlohmann::ordered_json;
+
+// Version of the shapes below; a renamed field is a new number.
+constexpr unsigned json_schema = 1;
+
+std::string hex(std::uint64_t value);
+
+Json to_json(const Method& method);
+Json to_json(const Code& code);
+Json to_json(const SourceLine& source);
+Json to_json(const Answer& answer);
+Json to_json(const MethodRow& row);
+Json to_json(const FrameRow& frame);
+// Without its frames.
+Json to_json(const ThreadRow& thread);
+Json to_json(const ModuleDescription& module);
+Json to_json(const RuntimeInfo& info);
+
+// The text of `value` on one line. Bytes that are not UTF-8 become U+FFFD: they come from the target.
+std::string dump(const Json& value);
+
+// A JSON array written while its elements are made, one a line, so that a reader can follow and nothing is
+// kept.
+class JsonList {
+public:
+  using Sink = std::function<void(std::string_view)>;
+
+  explicit JsonList(Sink sink) : sink_(std::move(sink)) {}
+  void add(const Json& element);
+  // Writes what closes the list; nothing may be added afterwards.
+  void end();
+
+private:
+  Sink sink_;
+  bool empty_ = true;
+};
+
+} // namespace clr

@@ -1,0 +1,69 @@
+#include "core/runtime/runtime_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+
+namespace {
+std::string file_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string joined(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += (text.empty() ? "" : "; ") + sentence;
+  return text;
+}
+} // namespace
+
+void Runtime::locate() {
+  RuntimeSearch search = locate_runtimes(*memory_, modules_, platform_.cpu);
+  problems_ = std::move(search.problems);
+  if (search.runtimes.empty()) {
+    MissAnswer none{.reason = MissReason::no_runtime, .text = "there is no .NET runtime in this process"};
+    if (modules_.empty())
+      none.text = "there is no .NET runtime to be found: no module of the process is known";
+    if (!problems_.empty()) none.text += fmt::format(" that can be read ({})", joined(problems_));
+    absence_ = std::move(none);
+    return;
+  }
+  // Several runtimes in one process are independent of each other; the first one is the process' own.
+  for (std::size_t i = 1; i < search.runtimes.size(); ++i)
+    problems_.push_back(fmt::format("a second runtime, {} in {}, is not looked at",
+                                    to_string(search.runtimes[i].kind),
+                                    file_name(search.runtimes[i].module.path)));
+  located_ = std::move(search.runtimes.front());
+  const std::string place = file_name(located_->module.path);
+  if (located_->kind != RuntimeKind::coreclr) {
+    absence_ = MissAnswer{.reason = MissReason::no_runtime,
+                          .text = fmt::format("{} is a {} program; only CoreCLR can be read", place,
+                                              to_string(located_->kind))};
+    return;
+  }
+  if (!located_->started) {
+    absence_ = MissAnswer{.reason = MissReason::not_started,
+                          .text = fmt::format("the runtime in {} is loaded but has not started yet", place)};
+    return;
+  }
+  parts_ = std::make_unique<Parts>(*memory_, located_->descriptor, platform_, files_);
+  platform_ = parts_->target.platform();
+}
+
+void Runtime::describe_location(RuntimeInfo& info) const {
+  info.problems = problems_;
+  if (!located_) return;
+  info.name = to_string(located_->kind);
+  info.descriptor = located_->descriptor.address;
+  info.found_in = file_name(located_->module.path);
+  info.found_by = to_string(located_->source);
+  try {
+    info.version = runtime_version(*memory_, located_->module);
+  } catch (const Error& error) {
+    info.problems.push_back(fmt::format("the runtime's version: {}", error.what()));
+  }
+}
+
+} // namespace clr

@@ -1,0 +1,164 @@
+#include "core/runtime/runtime.h"
+
+#include "core/runtime/runtime_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+
+namespace {
+
+std::string file_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+FaultAnswer unknown_fault(const std::exception& error) {
+  return {.kind = ErrorKind::corrupt, .text = error.what()};
+}
+
+// Runs `make` and turns what it throws into text; nothing then.
+template<typename Make>
+auto attempt(std::string& fault, std::string_view what, Make&& make) -> std::optional<decltype(make())> {
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    if (!fault.empty()) fault += "; ";
+    fault += fmt::format("{}: {}", what, error.what());
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+Runtime::Runtime(MemoryReader& memory, std::vector<LoadedModule> modules, Platform platform,
+                 AssemblyFiles* files)
+    : memory_(&memory), files_(files), modules_(std::move(modules)), platform_(platform) {
+  std::sort(modules_.begin(), modules_.end(),
+            [](const LoadedModule& a, const LoadedModule& b) { return a.base < b.base; });
+  try {
+    locate();
+  } catch (const Error& error) {
+    absence_ = to_fault(error);
+  } catch (const std::exception& error) {
+    absence_ = unknown_fault(error);
+  }
+}
+
+Runtime::~Runtime() = default;
+
+const std::variant<MissAnswer, FaultAnswer>* Runtime::absence() const {
+  return absence_ ? &*absence_ : nullptr;
+}
+
+const Target* Runtime::target() const {
+  return parts_ ? &parts_->target : nullptr;
+}
+ExecutionManager* Runtime::code() const {
+  return parts_ ? &parts_->code : nullptr;
+}
+MethodNames* Runtime::names() const {
+  return parts_ ? &parts_->names : nullptr;
+}
+
+const LoadedModule* Runtime::module_at(Address address) const {
+  auto after = std::upper_bound(modules_.begin(), modules_.end(), address,
+                                [](Address a, const LoadedModule& module) { return a < module.base; });
+  if (after == modules_.begin()) return nullptr;
+  const LoadedModule& module = *std::prev(after);
+  return address - module.base < module.size ? &module : nullptr;
+}
+
+Answer Runtime::resolve(Address ip) {
+  if (absence_)
+    return {ip, std::visit([](const auto& reason) -> decltype(Answer::result) { return reason; }, *absence_)};
+  try {
+    return resolve_or_throw(ip);
+  } catch (const Error& error) {
+    return {ip, to_fault(error)};
+  } catch (const std::exception& error) {
+    return {ip, unknown_fault(error)};
+  }
+}
+
+Answer Runtime::resolve_or_throw(Address ip) {
+  const CodeLookup found = parts_->code.find(ip);
+  if (const auto* miss = std::get_if<Miss>(&found)) return {ip, explain(*miss, ip)};
+  const auto& block = std::get<CodeBlock>(found);
+  return {ip, MethodAnswer{
+                  .method = method_of(block), .code = describe_code(block, true), .source = std::nullopt}};
+}
+
+Method Runtime::method_of(const CodeBlock& block) {
+  if (block.method_desc != 0) return parts_->names.describe(block.method_desc);
+  // A ReadyToRun method that never ran has no MethodDesc yet; its image's tables name it.
+  if (const Method* method = parts_->names.r2r_method(block.section, block.method_index)) return *method;
+  Method unnamed;
+  unnamed.degraded = "the image's tables do not name this function";
+  return unnamed;
+}
+
+MethodAnswer Runtime::describe(const CodeBlock& block) {
+  MethodAnswer answer;
+  try {
+    answer.method = method_of(block);
+  } catch (const std::exception& error) {
+    answer.method.method_desc = block.method_desc;
+    answer.method.degraded = error.what();
+  }
+  answer.code = describe_code(block, true);
+  return answer;
+}
+
+Method Runtime::describe(Address method_desc) {
+  Method method;
+  method.method_desc = method_desc;
+  method.degraded = parts_ ? "" : "there is no runtime that can be read";
+  if (!parts_) return method;
+  try {
+    return parts_->names.describe(method_desc);
+  } catch (const std::exception& error) {
+    method.degraded = error.what();
+    return method;
+  }
+}
+
+Code Runtime::describe_code(const CodeBlock& block, bool with_offset) {
+  ExecutionManager& manager = parts_->code;
+  Code code;
+  code.kind = block.kind;
+  code.start = block.start;
+  const auto regions = attempt(code.fault, "size", [&] { return manager.regions(block); });
+  if (regions) {
+    code.regions.push_back({CodePart::hot, regions->hot_start, regions->hot_size});
+    if (regions->cold_size != 0)
+      code.regions.push_back({CodePart::cold, regions->cold_start, regions->cold_size});
+  }
+  const auto tier = attempt(code.fault, "tier",
+                            [&] { return parts_->names.tier(block.method_desc, block.start, block.kind); });
+  code.tier = tier.value_or(Tier::unknown);
+  if (!with_offset) return code;
+  code.offset = attempt(code.fault, "offset", [&] { return manager.relative_offset(block); });
+  const auto in_funclet = attempt(code.fault, "funclet", [&] { return manager.is_funclet(block); });
+  if (in_funclet.value_or(false))
+    code.funclet = attempt(code.fault, "funclet", [&] { return manager.funclet_start(block); });
+  return code;
+}
+
+MissAnswer Runtime::explain(const Miss& miss, Address ip) {
+  MissAnswer answer{.reason = miss.reason, .text = miss.text};
+  if (miss.method_desc) answer.method = describe(*miss.method_desc);
+  const LoadedModule* module = module_at(ip);
+  const bool nobodys = miss.reason == MissReason::outside || miss.reason == MissReason::native;
+  if (nobodys && module != nullptr) {
+    answer.reason = MissReason::native;
+    answer.module = file_name(module->path);
+    answer.text =
+        fmt::format("native code of {}", answer.module.empty() ? "a module without a name" : answer.module);
+  }
+  return answer;
+}
+
+} // namespace clr

@@ -1,0 +1,90 @@
+#include "core/runtime/runtime_parts.h"
+
+#include <algorithm>
+#include <set>
+
+namespace clr {
+
+namespace {
+// What this library reads through. A descriptor's other contracts are listed, not used.
+constexpr std::string_view contracts_used[] = {
+    "CodeVersions",     "EcmaMetadata", "Exception",         "ExecutionManager", "Loader", "Object",
+    "PlatformMetadata", "PrecodeStubs", "RuntimeTypeSystem", "StackWalk",        "Thread",
+};
+
+// ELF processes and cores are those of Linux here; the descriptor itself only says "unix".
+std::string_view os_name(Os os) {
+  switch (os) {
+  case Os::unix_like:
+    return "linux";
+  case Os::windows:
+    return "windows";
+  case Os::apple:
+    return "macos";
+  case Os::unknown:
+    break;
+  }
+  return "";
+}
+
+std::vector<ContractInfo> contracts_of(const ContractDescriptor& descriptor) {
+  std::vector<ContractInfo> list;
+  for (const auto& [name, version] : descriptor.contracts)
+    list.push_back({name, version, std::ranges::find(contracts_used, name) != std::end(contracts_used)});
+  for (const std::string_view name : contracts_used)
+    if (!descriptor.contracts.contains(name)) list.push_back({std::string(name), "", true});
+  return list;
+}
+} // namespace
+
+void Runtime::count_code(RuntimeInfo& info) {
+  const std::vector<RangeSection>& sections = parts_->code.sections();
+  info.range_sections = sections.size();
+  std::set<Address> heaps;
+  std::size_t functions = 0;
+  for (const RangeSection& section : sections) {
+    if (section.heap_list != 0) heaps.insert(section.heap_list);
+    if (section.r2r_module == 0) continue;
+    try {
+      functions += parts_->code.r2r_image(section).function_count;
+    } catch (const std::exception& error) {
+      info.problems.emplace_back(error.what());
+    }
+  }
+  info.code_heaps = heaps.size();
+  info.r2r_functions = functions;
+  std::size_t bodies = 0;
+  parts_->code.for_each_jitted([&](const JittedBody&) {
+    ++bodies;
+    return true;
+  });
+  info.jitted_methods = bodies;
+}
+
+RuntimeInfo Runtime::summary() const {
+  RuntimeInfo info;
+  info.os = os_name(platform_.os);
+  info.cpu = to_string(platform_.cpu);
+  describe_location(info);
+  if (parts_) info.contracts = contracts_of(parts_->target.descriptor());
+  return info;
+}
+
+RuntimeInfo Runtime::info() {
+  RuntimeInfo info = summary();
+  if (!parts_) return info;
+  info.supplements = supplements_in_use(parts_->target);
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      info.problems.emplace_back(error.what());
+    }
+  };
+  attempt([&] { count_code(info); });
+  attempt([&] { info.modules = parts_->names.modules(); });
+  for (const EnumerationHole& hole : parts_->code.holes()) info.problems.push_back(hole.what);
+  return info;
+}
+
+} // namespace clr

@@ -1,0 +1,98 @@
+#include "core/runtime/stack_reporter.h"
+
+namespace clr {
+
+namespace {
+// Frames of one stack share few addresses; a torn one may make up many.
+constexpr std::size_t max_described = 100'000;
+
+std::string end_text(const Walk& walk) {
+  switch (walk.end) {
+  case WalkEnd::bottom:
+    return "bottom";
+  case WalkEnd::limit:
+    return "limit";
+  case WalkEnd::stopped:
+    return "interrupted";
+  case WalkEnd::failed:
+    break;
+  }
+  return walk.reason;
+}
+} // namespace
+
+StackReporter::StackReporter(Runtime& runtime, MemoryReader& memory, NativeNamer name_native)
+    : runtime_(&runtime), name_native_(std::move(name_native)),
+      native_(memory, runtime.platform(), runtime.modules()),
+      walker_(runtime.target(), runtime.code(), native_) {}
+
+StackReporter::~StackReporter() = default;
+
+const ThreadList& StackReporter::threads() {
+  if (threads_) return *threads_;
+  threads_.emplace();
+  if (runtime_->target() == nullptr) return *threads_;
+  try {
+    threads_ = read_threads(*runtime_->target());
+  } catch (const std::exception& error) {
+    threads_->problem = error.what();
+  }
+  for (const RuntimeThread& thread : threads_->threads)
+    if (thread.os_id.value_or(0) != 0) by_os_id_.try_emplace(*thread.os_id, &thread);
+  return *threads_;
+}
+
+const RuntimeThread* StackReporter::thread_of(std::uint64_t os_id) {
+  threads();
+  const auto found = by_os_id_.find(os_id);
+  return found == by_os_id_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const MethodAnswer> StackReporter::answer_of(const StackFrame& frame) {
+  if (described_.size() >= max_described) described_.clear();
+  const Address ip = frame.pc();
+  std::shared_ptr<const MethodAnswer>& known = (frame.leaf ? leaves_ : described_)[ip];
+  if (known) return known;
+  MethodAnswer answer = runtime_->describe(*frame.code);
+  // The call was looked up, the return address is shown.
+  if (answer.code.offset) *answer.code.offset += ip - frame.code->ip;
+  known = std::make_shared<const MethodAnswer>(std::move(answer));
+  return known;
+}
+
+FrameRow StackReporter::row_of(const StackFrame& frame) {
+  FrameRow row;
+  row.kind = to_string(frame.kind);
+  row.ip = frame.pc();
+  row.sp = frame.sp();
+  row.found_by = to_string(frame.found_by);
+  row.fault = frame.fault;
+  if (frame.code) {
+    row.answer = answer_of(frame);
+    return row;
+  }
+  if (frame.method_desc) row.method = std::make_shared<const Method>(runtime_->describe(*frame.method_desc));
+  if (frame.frame)
+    row.frame_type = to_string(frame.frame->kind);
+  else if (frame.stub)
+    row.symbol = frame.stub->text;
+  else
+    name_native_(row, frame.lookup_pc());
+  return row;
+}
+
+StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64_t os_id,
+                                       const Options& options,
+                                       const std::function<bool(const FrameRow&)>& visit) {
+  unsigned index = 0;
+  const auto each = [&](const StackFrame& frame) {
+    if (frame.kind == StackFrameKind::runtime && !options.runtime_frames) return true;
+    FrameRow row = row_of(frame);
+    row.index = index++;
+    return visit(row);
+  };
+  Walk walk = walker_.walk(start, thread_of(os_id), each, {.max_frames = options.max_frames});
+  return {end_text(walk), std::move(walk.notes)};
+}
+
+} // namespace clr

@@ -1,0 +1,35 @@
+#include "core/runtime/stack_rows.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+
+namespace {
+std::string name_of(const Method& method) {
+  return method.full_name.empty() ? method.name : method.full_name;
+}
+} // namespace
+
+std::string text_of(const FrameRow& row) {
+  if (row.answer) {
+    std::string text =
+        fmt::format("{:#018x} {}", row.ip, method_and_offset(row.answer->method, row.answer->code));
+    if (row.answer->source && !row.answer->source->file.empty()) {
+      const std::string& file = row.answer->source->file;
+      text += fmt::format(" at {}:{}", file.substr(file.find_last_of("/\\") + 1), row.answer->source->line);
+    }
+    return text;
+  }
+  if (!row.frame_type.empty()) {
+    std::string text = fmt::format("{:#018x} [{}]", row.sp.value_or(0), row.frame_type);
+    if (row.method) text += fmt::format(" {}`{}", row.method->module, name_of(*row.method));
+    return text;
+  }
+  std::string text = fmt::format("{:#018x}", row.ip);
+  if (!row.module.empty() || !row.symbol.empty()) text += " ";
+  if (!row.module.empty()) text += row.module;
+  if (!row.module.empty() && !row.symbol.empty()) text += "`";
+  return text + row.symbol + row.position;
+}
+
+} // namespace clr
