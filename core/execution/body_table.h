@@ -26,6 +26,9 @@ struct KnownBody {
 
   // Position in `functions` of the one that covers `address`, which lies in the body. Needs at least one.
   std::size_t function_at(Address address) const;
+  bool contains(Address address) const {
+    return address - regions.hot_start < regions.hot_size || address - regions.cold_start < regions.cold_size;
+  }
   // The block as seen from `ip`.
   CodeBlock seen_from(Address ip) const;
 };

@@ -194,8 +194,9 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
     result.block_start = begin;
     return result;
   }
-  const KnownBody& body = bodies.add(r2r_body(section, image, *index));
-  CodeBlock block = body.seen_from(pc);
+  KnownBody found = r2r_body(section, image, *index);
+  if (!found.contains(pc)) throw_corrupt(begin, "a runtime function outside the method that it is part of,");
+  CodeBlock block = bodies.add(std::move(found)).seen_from(pc);
   block.function_index = *index;
   return block;
 }

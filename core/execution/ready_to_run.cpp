@@ -107,6 +107,8 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
   if (const auto cold = hot_cold_.cold_range(method_index)) {
     regions.cold_start = start_of(cold->first);
     regions.cold_size = start_of(cold->last) + length_of(cold->last) - regions.cold_start;
+    if (regions.cold_start < regions.hot_start)
+      throw_corrupt(regions.cold_start, "a cold part before its method,");
   }
   try {
     gc_info = gc_info_of(method_index);
