@@ -133,6 +133,9 @@ private:
 
   std::span<const std::byte> file_;
   std::vector<Image> images_; // sorted by offset
+  // Where headers are mapped, by the offset of their image. A section is laid out when one is at its base;
+  // else the page that it shares with something else was mapped for that.
+  std::set<std::pair<std::uint64_t, Address>> header_places_;
 };
 
 } // namespace clr

@@ -60,8 +60,11 @@ PeModuleFile::Run PeModuleFile::run_at(const FilePlace& place) const {
   if (const PeLayout::Section* section = image->layout.section_of_offset(offset)) {
     if (section->writable) return {};
     const auto into = static_cast<std::uint32_t>(offset - section->file_offset);
-    return {file_.subspan(at, section->file_size - into), image, section->address + into,
-            how == Mapped::unknown ? Base::unknown : Base::moves_words};
+    const std::uint32_t image_address = section->address + into;
+    const bool is_laid_out =
+        how == Mapped::laid_out && header_places_.contains({image->offset, place.address - image_address});
+    return {file_.subspan(at, section->file_size - into), image, image_address,
+            is_laid_out ? Base::moves_words : Base::unknown};
   }
   const std::uint64_t headers = std::min<std::uint64_t>(image->layout.header_size, image->size);
   if (offset >= headers) return {};
@@ -126,7 +129,9 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
         const Address address = place.mapping->begin + (offset - begin);
         std::byte raw[8];
         const auto there = std::span(raw).first(word->size);
-        if (core.read_some(address, there) < there.size()) continue;
+        if (!header_places_.contains({image.offset, address - word->address}) ||
+            core.read_some(address, there) < there.size())
+          continue;
         const auto in_file = file_.subspan(offset, word->size);
         const std::uint64_t moved = address - word->address - image.layout.preferred_base;
         ++words.all;
@@ -143,6 +148,13 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
 }
 
 FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& places) {
+  for (const FilePlace& place : places)
+    for (const Image& image : images_) {
+      const FileMapping& mapping = *place.mapping;
+      if (image.offset >= mapping.file_offset &&
+          image.offset - mapping.file_offset < mapping.end - mapping.begin)
+        header_places_.emplace(image.offset, mapping.begin + (image.offset - mapping.file_offset));
+    }
   bool same_header = false;
   Words words;
   for (const FilePlace& place : places) {

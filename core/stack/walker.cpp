@@ -114,7 +114,7 @@ private:
   std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
   std::size_t next_frame_ = 0;        // first one that was not reported
 
-  // What the last Frame passed since the last managed frame saved of interrupted code.
+  // What the last Frame passed since the last managed frame restores.
   std::optional<FrameContext> passed_context_;
 
   RegisterContext context_;
@@ -145,7 +145,7 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
     } catch (const Error& error) {
       frame.fault = error.what();
     }
-    if (auto saved = context_of(explicit_frame); saved && saved->leaf) passed_context_ = std::move(saved);
+    if (auto saved = context_of(explicit_frame)) passed_context_ = std::move(saved);
     if (!emit(frame)) return false;
   }
   return true;
@@ -302,9 +302,17 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   // the handler, as if it had called them. Only the Frame knows that the address is exact, and the rest of
   // the registers: after a stack overflow the handler runs on another stack, and so do its callers' slots.
   const auto take = [&](const FrameContext& saved) {
-    if (!saved.leaf || saved.registers.pc() != context_.pc() || !saved.registers.sp()) return false;
-    leaf_ = true;
-    if (saved.registers.sp() == context_.sp()) return true;
+    if (saved.registers.pc() != context_.pc() || !saved.registers.sp()) return false;
+    const bool same_stack = saved.registers.sp() == context_.sp();
+    if (!saved.leaf && !same_stack) return false;
+    leaf_ = saved.leaf;
+    if (same_stack) {
+      // The runtime's assembly helpers save the callee-saved registers in the Frame and do not describe that
+      // in their call frame information.
+      for (unsigned reg = 0; reg < RegisterContext::max_registers; ++reg)
+        if (const auto value = saved.registers.find(reg)) context_.set(reg, *value);
+      return true;
+    }
     context_ = saved.registers;
     found_by_ = FoundBy::runtime_frame;
     return true;

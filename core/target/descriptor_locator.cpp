@@ -51,13 +51,17 @@ public:
   // Adds the runtime that `module` holds, if it holds one. `expected`: it ought to.
   void probe(const LoadedModule& module, bool expected) {
     if (is_named(module, mono_names)) return add_other(module, RuntimeKind::mono);
+    evidence_ = expected;
     try {
       if (look_into(module, expected)) return;
       if (expected)
         report(module, fmt::format("exports neither {} nor {}", descriptor_symbol, dac_table_symbol));
     } catch (const Error& error) {
       // Of other modules nothing was expected; their pages may well be missing.
-      if (expected) report(module, error.what());
+      if (!evidence_) return;
+      const std::string version =
+          error.kind() == ErrorKind::unsupported_contract ? runtime_version(memory_, module) : std::string();
+      report(module, version.empty() ? error.what() : fmt::format("version {}: {}", version, error.what()));
     }
   }
 
@@ -77,14 +81,17 @@ private:
     if (!expected && !ElfImage::is_elf(memory_, module.base)) return false;
     ElfImage image(memory_, module.base);
     if (const auto symbol = image.find_symbol(descriptor_symbol);
-        symbol && symbol->address != module.contract_descriptor)
+        symbol && symbol->address != module.contract_descriptor) {
+      evidence_ = true;
       add(module, DescriptorSource::memory_symbols, symbol->address);
-    else if (const auto table = image.find_symbol(dac_table_symbol))
+    } else if (const auto table = image.find_symbol(dac_table_symbol)) {
+      evidence_ = true;
       add_by_table(module, *table, image.platform());
-    else if (image.find_symbol(native_aot_symbol))
+    } else if (image.find_symbol(native_aot_symbol)) {
       add_other(module, RuntimeKind::native_aot);
-    else
+    } else {
       return module.contract_descriptor.has_value(); // whose fault has been reported
+    }
     return true;
   }
 
@@ -135,6 +142,7 @@ private:
 
   MemoryReader& memory_;
   Cpu cpu_;
+  bool evidence_ = false; // the module that is probed has a runtime, whether or not it can be read
 };
 
 // "10.0.12" among the folders of a path such as ".../Microsoft.NETCore.App/10.0.12/libcoreclr.so".

@@ -21,8 +21,8 @@ std::vector<std::byte> PeFileBuilder::file() const {
   if (text_relocation != 0)
     relocations.u32(text_relocation & ~0xfffu).u32(12).u16(0xa000 | (text_relocation & 0xfff)).u16(0);
   if (words != 0) {
-    relocations.u32(data_address).u32(8 + 2 * words);
-    for (std::uint32_t i = 0; i < words; ++i) relocations.u16(0xa000 | (8 * i));
+    relocations.u32(data_address & ~0xfffu).u32(8 + 2 * words);
+    for (std::uint32_t i = 0; i < words; ++i) relocations.u16(0xa000 | ((data_address & 0xfff) + 8 * i));
   }
 
   TargetBytes out(little);

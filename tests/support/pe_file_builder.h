@@ -2,8 +2,8 @@
 // section.
 //
 //   file 0x000  headers (0x200 bytes)        image 0x0000
-//   file 0x200  .text, 0x1000 bytes          image 0x2000   pattern 11
-//   file 0x1200 .data, 0x800 bytes, writable image 0x4000   words: preferred base + 0x2000 + 4 * i
+//   file 0x200  .text, 0x1000 bytes          image 0x2200   pattern 11
+//   file 0x1200 .data, 0x800 bytes, writable image 0x4200   words: preferred base + 0x2000 + 4 * i
 //   file 0x1a00 .reloc                       image 0x6000
 #pragma once
 
@@ -15,8 +15,8 @@ namespace clr::test {
 
 struct PeFileBuilder {
   static constexpr std::uint64_t preferred_base = 0x1'8000'0000;
-  static constexpr std::uint32_t text_offset = 0x200, text_address = 0x2000, text_size = 0x1000;
-  static constexpr std::uint32_t data_offset = 0x1200, data_address = 0x4000, data_size = 0x800;
+  static constexpr std::uint32_t text_offset = 0x200, text_address = 0x2200, text_size = 0x1000;
+  static constexpr std::uint32_t data_offset = 0x1200, data_address = 0x4200, data_size = 0x800;
   static constexpr std::uint32_t reloc_offset = 0x1a00, reloc_address = 0x6000;
 
   std::uint32_t timestamp = 1;

@@ -210,12 +210,16 @@ TEST_CASE("a module that exports only g_dacTable") {
   REQUIRE(found.runtimes.size() == 1); // all zero: not filled yet
   CHECK(found.runtimes[0].source == DescriptorSource::dac_table);
   CHECK_FALSE(found.runtimes[0].started);
-  process.modules[0].path = "/app/libcoreclr.so";
   process.t.memory().at(table).pointer(0x1000).pointer(0x2000);
-  found = process.search();
-  CHECK(found.runtimes.empty());
-  REQUIRE(found.problems.size() == 1);
-  CHECK(found.problems[0].find("g_dacTable of 5 entries") != std::string::npos);
+  for (const char* path : {"/x/Microsoft.NETCore.App/8.0.0/libcoreclr.so", "/app/single-file"}) {
+    process.modules[0].path = path;
+    found = process.search();
+    CHECK(found.runtimes.empty());
+    REQUIRE(found.problems.size() == 1);
+    CHECK(found.problems[0].find("g_dacTable of 5 entries") != std::string::npos);
+  }
+  process.t.memory().at(app_base + 0x4100).utf8("@(#)Version 8.0.23.53103 @Commit: x");
+  CHECK(process.search().problems.at(0).starts_with("single-file: version 8.0.0: "));
 }
 
 TEST_CASE("a descriptor of .NET 9 is completed by g_dacTable") {

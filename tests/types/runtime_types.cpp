@@ -13,7 +13,7 @@ std::u16string widen(std::string_view text) {
 
 } // namespace
 
-RuntimeTypes::RuntimeTypes(Platform platform) : target(platform) {
+RuntimeTypes::RuntimeTypes(Platform platform) : execution(platform), target(execution.types()) {
   describe();
 }
 
@@ -87,13 +87,12 @@ void RuntimeTypes::describe() {
                        {"Base"},
                        {"Flags", W::u32},
                        {"DynamicMetadata"},
-                       {"ReadyToRunInfo"},
                        {"TypeDefToMethodTableMap", W::bytes, 4 * p},
                        {"MethodDefToDescMap", W::bytes, 4 * p},
                        {"FieldDefToDescMap", W::bytes, 4 * p}})
       .type("ModuleLookupMap", {{"Next"}, {"TableData"}, {"Count", W::u32}, {"SupportedFlagsMask"}})
       .type("Assembly", {{"Module"}})
-      .type("DynamicMetadata", {{"Size", W::u32}, {"Data", W::bytes, 1}})
+      .type("DynamicMetadata", {{"Size", W::u32}, {"Data", W::bytes, 1, 4}})
       .type("PEAssembly", {{"PEImage"}})
       .type("PEImage", {{"LoadedImageLayout"}})
       .type("PEImageLayout", {{"Base"}, {"Size", W::u32}, {"Flags", W::u32}})
@@ -111,7 +110,6 @@ void RuntimeTypes::describe() {
       .type("CallCountingInfo",
             {{"StorageKind", W::u32}, {"MethodDesc"}, {"Stub"}, {"Count", W::u16}, {"Stage", W::u8}});
   target.global("MethodDescAlignment", p, "uint64").global("MethodDescTokenRemainderBitCount", 12, "uint8");
-  target.contract("ExecutionManager", 2).contract("PrecodeStubs", 3).contract("PlatformMetadata", 1);
 }
 
 Address RuntimeTypes::module(const ModuleSpec& spec) {

@@ -3,8 +3,8 @@
 
 #include "core/types/method_names.h"
 #include "core/types/method_table.h"
+#include "tests/support/execution_builder.h"
 #include "tests/support/metadata_builder.h"
-#include "tests/support/target_builder.h"
 
 #include <string>
 #include <vector>
@@ -54,8 +54,11 @@ struct VersionSpec {
 class RuntimeTypes {
 public:
   explicit RuntimeTypes(Platform platform);
+  RuntimeTypes(const RuntimeTypes&) = delete;
+  RuntimeTypes& operator=(const RuntimeTypes&) = delete;
 
-  TargetBuilder target;
+  ExecutionBuilder execution; // no code yet
+  TargetBuilder& target;      // the same runtime's descriptor and memory
 
   Address module(const ModuleSpec& spec);
   Address type(const TypeSpec& spec);

@@ -1,0 +1,18 @@
+// Functions of LLDB that versions newer than the oldest supported one (14) have. They are looked up in the
+// process at run time, so the plugin loads where they are missing.
+#pragma once
+
+#include <lldb/API/LLDB.h>
+
+#include <optional>
+#include <string>
+
+namespace clr::lldb_plugin {
+
+// Path of the core file of `process` as this LLDB knows it; nothing when it cannot tell.
+std::optional<std::string> core_file_of(lldb::SBProcess& process);
+
+// Whether the user asked LLDB to stop what it does; false when this LLDB cannot tell.
+bool interrupt_requested(lldb::SBDebugger& debugger);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,47 @@
+// Where a command writes: LLDB's return object, piece by piece, and whether the user asked to stop.
+#pragma once
+
+#include <fmt/format.h>
+#include <lldb/API/LLDB.h>
+
+#include <string>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+class Output {
+public:
+  Output(lldb::SBDebugger debugger, lldb::SBCommandReturnObject& result)
+      : debugger_(std::move(debugger)), result_(&result) {}
+  ~Output() { flush(); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(std::string_view text);
+  template<typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    write(fmt::format(format, std::forward<Args>(args)...));
+    write("\n");
+  }
+  // "error: TEXT" on the command's error stream; the command counts as failed, and may go on.
+  void error(std::string_view text);
+  // "warning: TEXT" there; the command still succeeds.
+  void warning(std::string_view text);
+  // Hands over what is buffered.
+  void flush();
+
+  // True once the user pressed Ctrl-C during this command. Cheap enough for every row.
+  bool interrupted();
+
+private:
+  lldb::SBDebugger debugger_;
+  lldb::SBCommandReturnObject* result_;
+  std::string buffer_;
+  bool told_ = false;
+};
+
+// `text` with everything that a terminal could take for a command, and what is not UTF-8, escaped: names come
+// from the target.
+std::string printable(std::string_view text);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,15 @@
+#include "extension/presence.h"
+
+namespace clr::lldb_plugin {
+
+std::string absence_text(const Runtime& runtime) {
+  const auto* absence = runtime.absence();
+  if (absence == nullptr) return {};
+  return std::visit([](const auto& reason) { return reason.text; }, *absence);
+}
+
+void require_runtime(const Runtime& runtime) {
+  if (runtime.absence() != nullptr) throw Error(ErrorKind::invalid_argument, absence_text(runtime));
+}
+
+} // namespace clr::lldb_plugin

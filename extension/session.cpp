@@ -1,0 +1,110 @@
+#include "extension/session.h"
+
+#include "core/memory/page_cache.h"
+#include "core/runtime/core_session.h"
+#include "extension/core_file.h"
+#include "extension/lldb_memory.h"
+#include "extension/lldb_modules.h"
+#include "extension/lldb_registers.h"
+#include "extension/lldb_stack.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Everything through LLDB: a live process.
+class LldbSession final : public Session {
+public:
+  LldbSession(lldb::SBTarget& target, std::string source, std::vector<std::string> notes)
+      : Session(target), process_memory_(target.GetProcess()), pages_(process_memory_),
+        runtime_(pages_, modules_of(target), platform_of(target), nullptr), source_(std::move(source)),
+        notes_(std::move(notes)) {}
+
+  Runtime& runtime() override { return runtime_; }
+  MemoryReader& memory() override { return pages_; }
+  RegisterContext registers(lldb::SBThread& thread) override {
+    return registers_of(thread, runtime_.platform().cpu);
+  }
+  MemoryReport memory_report() override {
+    return {.source = source_, .pages_filled = pages_.pages(), .files = {}, .refusals = {}, .notes = notes_};
+  }
+
+private:
+  LldbMemory process_memory_;
+  PageCache pages_;
+  Runtime runtime_;
+  std::string source_;
+  std::vector<std::string> notes_;
+};
+
+void report_files(const FileOverlay& overlay, MemoryReport& report) {
+  for (const FileOverlay::FileUse& use : overlay.files())
+    if (use.refusal.empty())
+      report.files.push_back(fmt::format("{}: {} pages; {}", use.host_path, use.pages, use.proof));
+    else
+      report.refusals.push_back(fmt::format("{}: {}", use.target_path, use.refusal));
+}
+
+// A core file that we read ourselves.
+class CoreFileSession final : public Session {
+public:
+  CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths)
+      : Session(target), session_(std::move(core), paths) {}
+
+  Runtime& runtime() override { return session_.runtime(); }
+  MemoryReader& memory() override { return session_.memory(); }
+  RegisterContext registers(lldb::SBThread& thread) override {
+    const Cpu cpu = session_.core().platform().cpu;
+    for (const ThreadRegisters& known : session_.core().threads())
+      if (known.os_id == thread.GetThreadID() && !known.values.empty()) return context_of_thread(cpu, known);
+    return registers_of(thread, cpu);
+  }
+  MemoryReport memory_report() override {
+    MemoryReport report{.source = fmt::format("core {}", session_.core().path()),
+                        .pages_filled = session_.pages_used(),
+                        .files = {},
+                        .refusals = {},
+                        .notes = session_.problems()};
+    report_files(session_.overlay(), report);
+    return report;
+  }
+
+private:
+  CoreSession session_;
+};
+
+// What LLDB itself was told about where files lie.
+PathMap with_search_paths(lldb::SBTarget& target, PathMap paths) {
+  lldb::SBDebugger debugger = target.GetDebugger();
+  lldb::SBStringList folders =
+      lldb::SBDebugger::GetInternalVariableValue("target.exec-search-paths", debugger.GetInstanceName());
+  for (std::uint32_t i = 0; i < folders.GetSize(); ++i) {
+    const std::string folder = folders.GetStringAtIndex(i);
+    if (folder.starts_with('/')) paths.directories.push_back(folder);
+  }
+  return paths;
+}
+
+} // namespace
+
+StackReporter& Session::stacks() {
+  if (!stacks_)
+    stacks_ = std::make_unique<StackReporter>(runtime(), memory(), [this](FrameRow& row, Address lookup) {
+      name_native_frame(target_, row, lookup);
+    });
+  return *stacks_;
+}
+
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PathMap& paths) {
+  lldb::SBProcess process = target.GetProcess();
+  if (!is_core(process))
+    return std::make_unique<LldbSession>(target, "process, by LLDB", std::vector<std::string>{});
+  CoreFile file = find_core_file(process);
+  if (file.core)
+    return std::make_unique<CoreFileSession>(target, std::move(file.core), with_search_paths(target, paths));
+  return std::make_unique<LldbSession>(target, "core, by LLDB", std::vector{std::move(file.note)});
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,53 @@
+// One target at one stop: its memory, its modules, its runtime.
+#pragma once
+
+#include "core/memory/path_map.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/stack_reporter.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// Where memory came from, for `clr info`.
+struct MemoryReport {
+  std::string source;                // "process, by LLDB" or "core FILE"
+  std::uint64_t pages_filled = 0;    // pages fetched from the source
+  std::vector<std::string> files;    // files on disk that stood in for pages that the core lacks
+  std::vector<std::string> refusals; // files that were not taken, and why
+  std::vector<std::string> notes;    // what is not whole, doubts about the source
+};
+
+class Session {
+public:
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  virtual ~Session() = default;
+
+  virtual Runtime& runtime() = 0;
+  virtual MemoryReader& memory() = 0;
+  virtual MemoryReport memory_report() = 0;
+  // Registers of a thread; unknown ones are those that neither the core file nor LLDB has.
+  virtual RegisterContext registers(lldb::SBThread& thread) = 0;
+  // Stacks of this stop, made on first use. Native frames are named by LLDB.
+  StackReporter& stacks();
+  lldb::SBTarget& target() { return target_; }
+
+protected:
+  explicit Session(lldb::SBTarget target) : target_(std::move(target)) {}
+
+private:
+  lldb::SBTarget target_;
+  std::unique_ptr<StackReporter> stacks_;
+};
+
+// A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
+// end the file lacks with zeroes; when the file cannot be determined, LLDB's reading is taken and the report
+// says so. The process must be stopped. Throws Error when the core cannot be read at all.
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PathMap& paths);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,69 @@
+#include "extension/session_store.h"
+
+#include "core/memory/error.h"
+
+#include <algorithm>
+
+namespace clr::lldb_plugin {
+
+namespace {
+[[noreturn]] void refuse(const char* why) {
+  throw Error(ErrorKind::invalid_argument, why);
+}
+
+void require_stopped(lldb::StateType state) {
+  switch (state) {
+  case lldb::eStateStopped:
+  case lldb::eStateSuspended:
+  case lldb::eStateCrashed:
+    return;
+  case lldb::eStateRunning:
+  case lldb::eStateStepping:
+    refuse("the process is running; stop it first (process interrupt)");
+  case lldb::eStateExited:
+    refuse("the process has exited");
+  case lldb::eStateDetached:
+    refuse("the process has been detached from");
+  case lldb::eStateLaunching:
+  case lldb::eStateAttaching:
+  case lldb::eStateConnected:
+    refuse("the process has not stopped yet");
+  default:
+    refuse("there is no process; attach to one, launch one or open a core file");
+  }
+}
+} // namespace
+
+void SessionStore::drop_stale(lldb::SBDebugger& debugger) {
+  std::erase_if(entries_, [&](Entry& entry) {
+    if (!entry.target.IsValid()) return true;
+    for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i)
+      if (debugger.GetTargetAtIndex(i) == entry.target) return false;
+    return true;
+  });
+}
+
+Session& SessionStore::selected(lldb::SBDebugger& debugger) {
+  drop_stale(debugger);
+  lldb::SBTarget target = debugger.GetSelectedTarget();
+  if (!target.IsValid()) refuse("there is no target; attach to a process or open a core file");
+  lldb::SBProcess process = target.GetProcess();
+  if (!process.IsValid()) refuse("there is no process; attach to one, launch one or open a core file");
+  require_stopped(process.GetState());
+
+  const std::uint32_t id = process.GetUniqueID();
+  const std::uint32_t stop = process.GetStopID(true);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](Entry& entry) { return entry.target == target; });
+  if (found != entries_.end() && found->process == id && found->stop == stop) return *found->session;
+  if (found != entries_.end()) entries_.erase(found);
+  entries_.push_back({target, id, stop, open_session(target, paths_)});
+  return *entries_.back().session;
+}
+
+void SessionStore::set_paths(PathMap paths) {
+  paths_ = std::move(paths);
+  entries_.clear();
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,37 @@
+// The runtime of each target at its present stop.
+#pragma once
+
+#include "extension/session.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <memory>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+class SessionStore {
+public:
+  // The session of the selected target at this stop, made on first use. Throws Error{invalid_argument} with
+  // the plain reason when there is no process that can be read: no target, no process, running, exited.
+  Session& selected(lldb::SBDebugger& debugger);
+
+  // Where files of the targets lie on this host. Set by `clr settings`, for all targets of a debugger.
+  const PathMap& paths() const { return paths_; }
+  // Drops every session: they are to be made anew.
+  void set_paths(PathMap paths);
+
+private:
+  struct Entry {
+    lldb::SBTarget target;
+    std::uint32_t process = 0; // LLDB's unique id
+    std::uint32_t stop = 0;
+    std::unique_ptr<Session> session;
+  };
+  void drop_stale(lldb::SBDebugger& debugger);
+
+  std::vector<Entry> entries_;
+  PathMap paths_;
+};
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,83 @@
+#include "extension/text.h"
+
+#include "extension/output.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+constexpr int label_width = 14;
+
+void add(std::string& out, std::string_view label, std::string_view value) {
+  out += fmt::format("  {:<{}}{}\n", fmt::format("{}:", label), label_width, value);
+}
+
+std::string part_text(const CodeRegion& region) {
+  return fmt::format("{} [{:#x}, {:#x}) {} bytes", to_string(region.part), region.start,
+                     region.start + region.size, region.size);
+}
+
+std::string name_of(const Method& method) {
+  return printable(method.full_name.empty() ? method.name : method.full_name);
+}
+
+void add_method(std::string& out, const Method& method) {
+  add(out, "module",
+      method.module_path.empty() || method.module_path == method.module
+          ? printable(method.module)
+          : fmt::format("{} ({})", printable(method.module), printable(method.module_path)));
+  if (method.token != 0) add(out, "token", fmt::format("{:#x}", method.token));
+  if (method.method_desc != 0) add(out, "MethodDesc", fmt::format("{:#x}", method.method_desc));
+  if (method.method_table != 0) add(out, "MethodTable", fmt::format("{:#x}", method.method_table));
+  if (method.kind != MethodKind::il) add(out, "method kind", to_string(method.kind));
+  if (!method.degraded.empty())
+    add(out, "name", fmt::format("incomplete: {}", printable(method.degraded)));
+  else if (method.name_from != NameSource::memory)
+    add(out, "name from", to_string(method.name_from));
+}
+
+void add_code(std::string& out, const Code& code) {
+  add(out, "code", describe_kind(code));
+  add(out, "start", fmt::format("{:#x}", code.start));
+  if (code.offset) add(out, "offset", fmt::format("{}", *code.offset));
+  if (code.funclet) add(out, "funclet", fmt::format("starts at {:#x}", *code.funclet));
+  for (const CodeRegion& region : code.regions) add(out, "region", part_text(region));
+  if (!code.fault.empty()) add(out, "not known", printable(code.fault));
+}
+} // namespace
+
+std::string describe_kind(const Code& code) {
+  const auto tier = to_string(code.tier);
+  std::string text(to_string(code.kind));
+  if (!tier) return code.kind == CodeKind::jitted ? text + ", tier not known" : text;
+  return *tier == text ? text : fmt::format("{}, {}", text, *tier);
+}
+
+std::string describe(const Answer& answer) {
+  std::string out = fmt::format("{:#018x}: ", answer.address);
+  if (const auto* found = std::get_if<MethodAnswer>(&answer.result)) {
+    out += printable(method_and_offset(found->method, found->code)) + "\n";
+    add_method(out, found->method);
+    add_code(out, found->code);
+    if (found->source) {
+      const SourceLine& source = *found->source;
+      add(out, "source",
+          source.file.empty() ? fmt::format("IL offset {:#x}", source.il_offset)
+                              : fmt::format("{}:{}:{}", printable(source.file), source.line, source.column));
+    }
+  } else if (const auto* miss = std::get_if<MissAnswer>(&answer.result)) {
+    out += fmt::format("no managed method ({}): {}\n", to_string(miss->reason), printable(miss->text));
+    if (!miss->symbol.empty()) add(out, "symbol", printable(miss->symbol));
+    if (miss->method) {
+      add(out, "method", name_of(*miss->method));
+      add_method(out, *miss->method);
+    }
+  } else {
+    const auto& fault = std::get<FaultAnswer>(answer.result);
+    out += fmt::format("not known ({}): {}\n", to_string(fault.kind), printable(fault.text));
+  }
+  return out;
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,107 @@
+// The core library at work on a core file, without a debugger. Prints the JSON that the plugin's commands print with --json:
+//   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
+//   core_tool ip2md CORE FILE              clrip2md --from FILE
+#include "core/runtime/core_session.h"
+#include "core/runtime/json.h"
+#include "core/runtime/stack_reporter.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace clr;
+
+Json stacks(CoreSession& session) {
+  StackReporter reporter(session.runtime(), session.memory(), [&](FrameRow& row, Address lookup) {
+    if (const LoadedModule* module = session.runtime().module_at(lookup))
+      row.module = module->path.substr(module->path.rfind('/') + 1);
+  });
+  Json threads = Json::array();
+  unsigned index = 0;
+  for (const ThreadRegisters& registers : session.core().threads()) {
+    Json frames = Json::array();
+    const auto end = reporter.walk(context_of_thread(session.core().platform().cpu, registers), registers.os_id, {},
+                                   [&](const FrameRow& row) {
+                                     frames.push_back(to_json(row));
+                                     return true;
+                                   });
+    ThreadRow row;
+    row.index = ++index;
+    row.os_id = registers.os_id;
+    if (const RuntimeThread* thread = reporter.thread_of(registers.os_id)) {
+      row.managed_id = thread->managed_id;
+      row.name = thread->name.value_or("");
+    }
+    Json described = to_json(row);
+    if (!end.notes.empty()) described["notes"] = end.notes;
+    described["frames"] = std::move(frames);
+    described["end"] = end.end;
+    threads.push_back(std::move(described));
+  }
+  return Json{{"threads", std::move(threads)}};
+}
+
+void print_list(const std::function<void(JsonList&)>& fill) {
+  JsonList list([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
+  fill(list);
+  list.end();
+  std::fputc('\n', stdout);
+}
+
+void print_addresses(CoreSession& session, const std::string& file) {
+  std::ifstream in(file);
+  print_list([&](JsonList& list) {
+    for (std::string line; std::getline(in, line);)
+      if (!line.empty()) list.add(to_json(session.runtime().resolve(std::stoull(line, nullptr, 16))));
+  });
+}
+
+void print_methods(CoreSession& session) {
+  print_list([&](JsonList& list) {
+    session.runtime().for_each_method({}, [&](const MethodRow& row) {
+      list.add(to_json(row));
+      return true;
+    });
+  });
+}
+
+int run(const std::vector<std::string>& words) {
+  const auto session = CoreSession::open(words.at(1), {});
+  const std::string& command = words.at(0);
+  if (command == "info") {
+    fmt::print("{}\n", dump(to_json(session->runtime().info())));
+  } else if (command == "stacks") {
+    fmt::print("{}\n", dump(stacks(*session)));
+  } else if (command == "methods") {
+    print_methods(*session);
+  } else if (command == "ip2md" && words.size() > 2) {
+    print_addresses(*session, words[2]);
+  } else {
+    return 2;
+  }
+  for (const std::string& problem : session->problems()) fmt::print(stderr, "{}\n", problem);
+  for (const auto& use : session->overlay().files())
+    if (!use.refusal.empty()) fmt::print(stderr, "{}: {}\n", use.target_path, use.refusal);
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  int result = 2;
+  try {
+    if (words.size() >= 2) result = run(words);
+  } catch (const Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+  if (result == 2) std::fputs("usage: core_tool info|methods|stacks CORE | core_tool ip2md CORE FILE\n", stderr);
+  return result;
+}

@@ -1,0 +1,165 @@
+"""The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import bad_input
+import dotnet_process
+from lldb_driver import Died, Driver, Report
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRIPTS = HERE.parent.parent / "scripts"
+
+
+def drivers(folder, versions, plugin):
+    """A driver per version that can be had, and the versions that cannot."""
+    done = subprocess.run([SCRIPTS / "get-lldbs", folder, *versions], stdout=subprocess.PIPE, text=True)
+    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    return {v: Driver(v, found[v], plugin) if v in found else None for v in versions}
+
+
+def check_without_process(driver, report, tag):
+    commands = ["help clr", "help clrip2md", "help clr ip2md", "help clrbt", "clrip2md", "clrip2md 0x1000", "clrip2md --bogus 1",
+                "clrbt", "clr info", "clr methods", "clr info extra words", "clr settings --path-map nonsense",
+                "clrip2md --from /does/not/exist", f"plugin load \"{driver.plugin}\"",
+                "target create /bin/true", "clrip2md 0x1000", "clrbt all", "clr info", "version"]
+    texts = driver.run(commands)
+    by = iter(zip(commands, texts))
+
+    def expect(*patterns, absent=()):
+        command, text = next(by)
+        report.check(f"{tag} {command}", text, *patterns, absent=absent)
+
+    report.check(f"{tag} plugin load is silent", driver.load_text or "(nothing)", r"^\(nothing\)$")
+    expect("ip2md", "bt", "info", "methods")
+    expect("Syntax: clrip2md", "--json", "--from")
+    expect("Syntax: clr ip2md", "--json")
+    expect("Syntax: clrbt", "THREAD")
+    expect("^error: no address given")
+    expect("^error: there is no target")
+    expect("^error: .*--bogus")
+    expect("^error: there is no target")
+    expect("^error: there is no target")
+    expect("^error: there is no target")
+    expect("^error: .*extra")
+    expect("^error: .*nonsense.*FROM=TO")
+    expect("^error: ")
+    expect("'clrip2md' exists already and is kept")
+    expect("Current executable set")
+    expect("^error: there is no process")
+    expect("^error: there is no process")
+    expect("^error: there is no process")
+    expect(r"lldb version")
+
+
+def check_native_process(driver, report, tag):
+    """A process without a runtime, and one that has exited."""
+    with dotnet_process.running(["sleep", "300"], settle=0.3) as process:
+        commands = [f"process attach --pid {process.pid}", "clr info", "clrip2md $pc", "clrip2md --json $pc $sp 12", "clrbt",
+                    "clr methods", "clrip2md no_such_name_at_all", "clrip2md 0x1ffffffffffffffffff", "clrip2md 1.5", "clrip2md ''",
+                    "clrbt 99", "clrbt nonsense", "detach", "clr info"]
+        texts = dict(zip(commands, driver.run(commands)))
+        alive = process.poll() is None
+    report.check(f"{tag} no runtime: clr info", texts["clr info"], "no")
+    report.check(f"{tag} no runtime: clrip2md $pc", texts["clrip2md $pc"], "no .NET runtime")
+    report.check(f"{tag} no runtime: --json", texts["clrip2md --json $pc $sp 12"], r'"reason":"no_runtime"', r'"address":"0xc"')
+    report.check(f"{tag} no runtime: clrbt", texts["clrbt"], r"^\* thread #1", r"^  \* frame #0: 0x[0-9a-f]+ ", "frame #1: ")
+    report.check(f"{tag} no runtime: clr methods", texts["clr methods"], "^error: .*no .NET runtime")
+    report.check(f"{tag} unknown name", texts["clrip2md no_such_name_at_all"], "^error: 'no_such_name_at_all' is not an address")
+    report.check(f"{tag} number of 68 bits", texts["clrip2md 0x1ffffffffffffffffff"], "^error: ")
+    report.check(f"{tag} a fraction", texts["clrip2md 1.5"], "^error: '1.5' is not an address")
+    report.check(f"{tag} an empty word", texts["clrip2md ''"], "^error: ")
+    report.check(f"{tag} no such thread", texts["clrbt 99"], "^error: there is no thread #99")
+    report.check(f"{tag} not a thread", texts["clrbt nonsense"], "^error: 'nonsense' is not a thread number")
+    report.check(f"{tag} the process survives", str(alive), "True")
+    (*_, exited) = driver.run(["target create /bin/true", "process launch", "clrip2md 0x1000"])
+    report.check(f"{tag} after the process has exited", exited, "^error: (the process has exited|there is no process)")
+
+
+def managed_frame(text):
+    """Address of the first managed frame of a text backtrace: modules that are assemblies."""
+    found = re.search(r"frame #\d+: (0x[0-9a-f]+) [\w.]+\.dll`", text)
+    return found.group(1) if found else None
+
+
+def check_managed(driver, report, tag, opening, closing):
+    """A process or core with a runtime."""
+    first = driver.run([*opening, "clr info", "clrbt all", "clr methods --count *String*", "clr info --json", *closing], 300)
+    info, stacks, methods, as_json = first[len(opening):len(opening) + 4]
+    report.check(f"{tag} clr info", info, r"^runtime: +CoreCLR \d+\.\d+\.\d+ \(linux", r"^descriptor: +0x", r"^contracts used: .*ExecutionManager")
+    report.check(f"{tag} clrbt all", stacks, r"^[* ] thread #1", r"frame #\d+: 0x[0-9a-f]+ [\w.]+\.dll`[\w.]+", absent=["not named"])
+    report.check(f"{tag} clr methods", methods, r"^[1-9]\d* methods")
+    report.check(f"{tag} clr info --json", as_json, r'"schema":1', r'"name":"CoreCLR"')
+    address = managed_frame(stacks)
+    if not address:
+        report.fail(f"{tag} clrip2md of a frame", "clrbt shows no managed frame")
+        return
+    second = driver.run([*opening, f"clrip2md {address}", f"clrip2md --json {address} 0x10", *closing], 300)
+    text, as_json = second[len(opening):len(opening) + 2]
+    report.check(f"{tag} clrip2md", text, r"\.dll`", "module:", "token:", "MethodDesc:", "code:", "start:", "region:")
+    report.check(f"{tag} clrip2md --json", as_json, r'"result":"method"', r'"result":"miss"')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plugin", required=True, type=pathlib.Path)
+    parser.add_argument("--lldbs", required=True, type=pathlib.Path)
+    parser.add_argument("versions", nargs="*")
+    arguments = parser.parse_args()
+    report = Report()
+    if not arguments.plugin.exists():
+        report.fail("the plugin", f"{arguments.plugin} is not built")
+        return report.finish()
+    versions = arguments.versions or ["14", "15", "16", "19"]
+    command = dotnet_process.compiler_server()
+    with tempfile.TemporaryDirectory() as folder:
+        server = dotnet_process.running(command) if command else None
+        process = server.__enter__() if server else None
+        core = pathlib.Path(folder, "core")
+        have_core = process is not None and dotnet_process.gcore(process.pid, core)
+        try:
+            for version, driver in drivers(arguments.lldbs, versions, arguments.plugin.resolve()).items():
+                tag = f"lldb-{version}"
+                if driver is None:
+                    report.skip(tag, "this version cannot be had here")
+                    continue
+                check_version(driver, report, tag, process, core if have_core else None)
+            if process and driver:   # of the newest version
+                check_bad_input(driver, report, tag, process)
+        finally:
+            if server:
+                server.__exit__(None, None, None)
+    return report.finish()
+
+
+def check_version(driver, report, tag, process, core):
+    steps = [(check_without_process, ()), (check_native_process, ())]
+    for step, more in steps:
+        try:
+            step(driver, report, tag, *more)
+        except (Died, subprocess.TimeoutExpired) as error:
+            report.fail(f"{tag} {step.__name__}", str(error))
+    targets = {"live": process and ([f"process attach --pid {process.pid}"], ["detach"]),
+               "core": core and ([f'target create --core "{core}"'], [])}
+    for name, target in targets.items():
+        if not target:
+            report.skip(f"{tag} {name}", "no .NET SDK" if not process else "no gcore")
+            continue
+        try:
+            check_managed(driver, report, f"{tag} {name}:", *target)
+        except (Died, subprocess.TimeoutExpired) as error:
+            report.fail(f"{tag} {name}", str(error))
+
+
+def check_bad_input(driver, report, tag, process):
+    try:
+        bad_input.check(driver, report, f"{tag} torn:", process.pid)
+    except (Died, subprocess.TimeoutExpired, ValueError, KeyError, IndexError) as error:
+        report.fail(f"{tag} torn", f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

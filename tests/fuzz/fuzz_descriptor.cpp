@@ -1,0 +1,79 @@
+// The contract descriptor from arbitrary bytes. The first byte chooses word size, byte order and form: JSON
+// alone, or a whole memory in which structure, JSON and pointer table lie, its magic put in place.
+#include "core/target/descriptor_locator.h"
+#include "core/target/target.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+using namespace clr;
+
+namespace {
+
+// The input at address 0.
+class InputMemory final : public MemoryReader {
+public:
+  explicit InputMemory(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    if (address >= bytes_.size()) return 0;
+    const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - address);
+    std::memcpy(out.data(), bytes_.data() + address, count);
+    return count;
+  }
+
+private:
+  std::span<const std::byte> bytes_;
+};
+
+// Asks a target for everything that its descriptor has.
+void ask(MemoryReader& memory, const ContractDescriptor& descriptor) {
+  const Target target(memory, descriptor, {.cpu = Cpu::x64, .os = Os::unix_like});
+  for (const auto& [name, type] : descriptor.types) {
+    target.find_size(name);
+    for (const auto& [field, where] : type.fields)
+      target.field_address(where.offset < 0 ? 0 : ~Address{0}, name, field);
+  }
+  for (const auto& [name, global] : descriptor.globals) {
+    target.find_global_string(name);
+    const auto value = target.find_global(name);
+    if (!value) continue;
+    try {
+      target.read_utf8(*value, 64);
+      target.read_utf16(*value, 64);
+    } catch (const Error&) {
+    }
+  }
+  for (const auto& [name, version] : descriptor.contracts) try {
+      target.contract_version(name);
+    } catch (const Error&) {
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::uint8_t choice = data[0];
+  const auto input = std::as_bytes(std::span(data + 1, size - 1));
+  try {
+    if ((choice & 1) != 0) {
+      InputMemory memory({});
+      ask(memory, parse_contract_json({reinterpret_cast<const char*>(input.data()), input.size()}));
+      return 0;
+    }
+    constexpr std::array<unsigned char, 8> magic{'D', 'N', 'C', 'C', 'D', 'A', 'C', 0};
+    std::vector<std::byte> bytes(input.begin(), input.end());
+    bytes.resize(std::max<std::size_t>(bytes.size(), 40));
+    std::memcpy(bytes.data(), magic.data(), magic.size());
+    bytes[8] = static_cast<std::byte>((choice & 2) != 0 ? 3 : 1);
+    if ((choice & 4) != 0) {
+      std::reverse(bytes.begin(), bytes.begin() + 8);
+      std::swap(bytes[8], bytes[11]);
+    }
+    InputMemory memory(bytes);
+    ask(memory, read_contract_descriptor(memory, 0));
+  } catch (const Error&) {
+  }
+  return 0;
+}
