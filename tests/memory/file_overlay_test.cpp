@@ -291,7 +291,7 @@ TEST_CASE("Writable sections of an assembly are not the file's, relocated words 
   const Bytes file = pe.file();
   const std::string path = directory.write("a.dll", file);
   const Bytes core_bytes = ElfCoreBuilder(x64)
-                               .segment(laid_out, part(file, 0, 0x1000), 0, 4)
+                               .segment(laid_out, part(file, 0, 0x200), 0x1000, 4)
                                .files(assembly_mappings(path))
                                .build();
   ElfCore core(core_bytes);
