@@ -3,11 +3,12 @@
 #include "core/execution/body_table.h"
 #include "core/execution/code_heap.h"
 #include "core/execution/code_pointer.h"
+#include "core/execution/contract_support.h"
 #include "core/execution/jitted_code.h"
 #include "core/execution/precode.h"
 #include "core/execution/range_section_map.h"
 #include "core/execution/ready_to_run.h"
-#include "core/execution/stub_kind.h"
+#include "core/execution/stub_ranges.h"
 
 #include <fmt/format.h>
 
@@ -21,44 +22,6 @@ namespace {
 // Holes beyond these are not told.
 constexpr std::size_t max_holes = 65536;
 
-NibbleMapVersion nibble_map_version(const Target& target) {
-  const auto version = target.contract_version("ExecutionManager");
-  // .NET 9 and earlier publish none; the linear walk reads both encodings.
-  if (!version) return NibbleMapVersion::linear;
-  switch (*version) {
-  case 1:
-    return NibbleMapVersion::linear;
-  case 2:
-    return NibbleMapVersion::constant_time;
-  default:
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract ExecutionManager version {} is not supported", *version));
-  }
-}
-
-void check_platform_metadata(const Target& target) {
-  const auto version = target.contract_version("PlatformMetadata");
-  if (version && *version != 1)
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract PlatformMetadata version {} is not supported", *version));
-}
-
-// The patchpoint byte before debug info is there where on-stack replacement is compiled in. Descriptors that
-// know EEJitManager say so by a global; .NET 10 does it on these CPUs. [rt] src/coreclr/clrfeatures.cmake
-bool has_on_stack_replacement(const Target& target) {
-  if (const auto feature = target.find_global("FeatureOnStackReplacement")) return *feature != 0;
-  if (target.find_offset("EEJitManager", "StoreRichDebugInfo")) return false;
-  switch (target.platform().cpu) {
-  case Cpu::x64:
-  case Cpu::arm64:
-  case Cpu::loongarch64:
-  case Cpu::riscv64:
-    return true;
-  default:
-    return false;
-  }
-}
-
 Miss miss(MissReason reason, std::string text) {
   return {.reason = reason, .text = std::move(text)};
 }
@@ -67,7 +30,8 @@ Miss miss(MissReason reason, std::string text) {
 
 struct ExecutionManager::Impl {
   explicit Impl(const Target& t)
-      : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), jitted(t, functions), precodes(t) {
+      : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), jitted(t, functions), precodes(t),
+        stub_ranges(t, precodes) {
     check_platform_metadata(t);
   }
 
@@ -75,7 +39,6 @@ struct ExecutionManager::Impl {
   std::optional<RangeSection> section_of(Address pc);
   CodeLookup find_jitted(const RangeSection& section, Address pc);
   CodeLookup find_r2r(const RangeSection& section, Address pc);
-  Miss find_stub(const RangeSection& section, Address pc);
   KnownBody& add_jitted(const RangeSection& section, Address start, const CodeHeader& header,
                         std::uint64_t length);
   // The body of a block that find() or r2r_block() made.
@@ -96,6 +59,7 @@ struct ExecutionManager::Impl {
   RuntimeFunctions functions;
   JittedCode jitted;
   Precodes precodes;
+  StubRanges stub_ranges;
   std::optional<CodePointers> code_pointers;
   std::optional<ReadyToRunLayout> r2r_layout;
   std::unordered_map<Address, std::unique_ptr<ReadyToRunImage>> images; // by section
@@ -201,30 +165,6 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
   return block;
 }
 
-Miss ExecutionManager::Impl::find_stub(const RangeSection& section, Address pc) {
-  StubKind kind = StubKind::unknown;
-  if (section.range_list != 0 && target.find_offset("CodeRangeMapRangeList", "RangeListType"))
-    kind = stub_kind_of(target, target.read_u32(target.field_address(
-                                    section.range_list, "CodeRangeMapRangeList", "RangeListType")));
-  Miss result = miss(MissReason::stub, std::string(to_string(kind)));
-  result.stub = kind;
-  if (kind != StubKind::stub_precode && kind != StubKind::fixup_precode && kind != StubKind::unknown)
-    return result;
-  try {
-    const Precodes::Precode precode = precodes.containing(pc);
-    if (precode.kind == PrecodeKind::invalid) return result;
-    result.block_start = precode.entry;
-    if (!precode.method_desc) return result;
-    result.reason = MissReason::precode;
-    result.text = to_string(precode.kind);
-    result.method_desc = precode.method_desc;
-  } catch (const Error& error) {
-    // Which precode it is stays unknown; that it is one does not.
-    result.text += fmt::format(" ({})", error.what());
-  }
-  return result;
-}
-
 KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
   if (KnownBody* known = bodies.find(block.ip); known != nullptr && known->block.start == block.start)
     return *known;
@@ -275,7 +215,7 @@ CodeLookup ExecutionManager::find(Address ip) {
   if (!section) return miss(MissReason::outside, "outside every range of managed code");
   if (section->being_deleted) return miss(MissReason::being_deleted, "in a code range that is being deleted");
   if (section->r2r_module != 0) return impl.find_r2r(*section, pc);
-  if ((section->flags & RangeSection::range_list_flag) != 0) return impl.find_stub(*section, pc);
+  if ((section->flags & RangeSection::range_list_flag) != 0) return impl.stub_ranges.at(*section, pc);
   if ((section->flags & RangeSection::code_heap) != 0) return impl.find_jitted(*section, pc);
   return miss(MissReason::no_method, "in a code range of unknown kind");
 }

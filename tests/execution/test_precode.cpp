@@ -1,4 +1,5 @@
 // Peer cases: dotnet/runtime src/native/managed/cdac/tests (PrecodeStubs).
+#include "core/execution/execution_manager.h"
 #include "core/execution/precode.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
@@ -196,6 +197,54 @@ TEST_CASE("an interpreter precode leads to its method in three steps") {
     const Target target = p.b.target();
     CHECK(Precodes(target).at_entry(entry).kind == PrecodeKind::interpreter);
     CHECK(Precodes(target).at_entry(entry).method_desc == Address{0x0101'aaa0});
+  }
+}
+
+TEST_CASE("a range of precodes") {
+  for (const Platform& platform : execution_platforms()) {
+    INFO(to_string(platform));
+    Precoded p(platform, 3);
+    TargetBuilder& t = p.b.types();
+    t.type("CodeRangeMapRangeList", {{"RangeListType", Width::u32, 0, 32}});
+    const Address list = t.record("CodeRangeMapRangeList", {{"RangeListType", 4}});
+    const Address fixup = p.precode(0, true, 0);
+    t.set(p.data_of(p.code(0)), "FixupPrecodeData", "MethodDesc", 0x0202'bbb0);
+    const Address unused = p.precode(1, true, 0);
+    p.b.section({.begin = fixup & ~Address{0xFFFF},
+                 .end = fixup + 0x8000,
+                 .flags = RangeSection::range_list_flag,
+                 .range_list = list});
+    const Target target = p.b.target();
+    ExecutionManager manager(target);
+    for (const Address ip : {fixup, fixup + 1, fixup + 23}) {
+      const Miss miss = std::get<Miss>(manager.find(ip));
+      CHECK(miss.reason == MissReason::precode);
+      CHECK(miss.stub == StubKind::fixup_precode);
+      CHECK(miss.method_desc == Address{0x0202'bbb0});
+      CHECK(miss.block_start == fixup);
+      CHECK(miss.text == "fixup precode");
+    }
+    const Miss free = std::get<Miss>(manager.find(unused + 4));
+    CHECK(free.reason == MissReason::stub);
+    CHECK_FALSE(free.method_desc);
+    CHECK(manager.method_desc_of_entry_point(fixup) == Address{0x0202'bbb0});
+    CHECK_FALSE(manager.method_desc_of_entry_point(unused));
+    CHECK_FALSE(manager.method_desc_of_entry_point(p.data_of(fixup)));
+
+    // The kind is not needed to see whose precode it is.
+    t.memory().erase(list + 32, 4);
+    const Miss unlisted = std::get<Miss>(ExecutionManager(target).find(fixup));
+    CHECK(unlisted.method_desc == Address{0x0202'bbb0});
+    CHECK(unlisted.stub == StubKind::fixup_precode);
+    for_each_failing_read(p.b.memory(), [&](MemoryReader& memory, std::uint64_t) {
+      const Target failing(memory, p.b.types().contract_descriptor(), platform);
+      const auto fault = fault_of([&] {
+        const Miss miss = std::get<Miss>(ExecutionManager(failing).find(fixup));
+        CHECK((miss.reason == MissReason::precode || miss.reason == MissReason::stub));
+        if (miss.method_desc) CHECK(miss.method_desc == Address{0x0202'bbb0});
+      });
+      if (fault) CHECK(fault->kind() == ErrorKind::memory_missing);
+    });
   }
 }
 

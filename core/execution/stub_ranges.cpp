@@ -1,0 +1,47 @@
+#include "core/execution/stub_ranges.h"
+
+#include "core/execution/stub_kind.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+
+Miss StubRanges::at(const RangeSection& section, Address pc) const {
+  const Target& target = *target_;
+  StubKind kind = StubKind::unknown;
+  std::string unread;
+  try {
+    if (section.range_list != 0 && target.find_offset("CodeRangeMapRangeList", "RangeListType"))
+      kind = stub_kind_of(target, target.read_u32(target.field_address(
+                                      section.range_list, "CodeRangeMapRangeList", "RangeListType")));
+  } catch (const Error& error) {
+    unread = error.what();
+  }
+  Miss result{.reason = MissReason::stub};
+  if (kind == StubKind::stub_precode || kind == StubKind::fixup_precode || kind == StubKind::unknown) {
+    try {
+      const Precodes::Precode precode = precodes_->containing(pc);
+      if (precode.kind != PrecodeKind::invalid) {
+        if (kind == StubKind::unknown)
+          kind = precode.kind == PrecodeKind::fixup ? StubKind::fixup_precode : StubKind::stub_precode;
+        result.block_start = precode.entry;
+      }
+      if (precode.method_desc) {
+        result.reason = MissReason::precode;
+        result.text = to_string(precode.kind);
+        result.method_desc = precode.method_desc;
+      }
+    } catch (const Error& error) {
+      // Which precode it is stays unknown; that it is one does not.
+      unread = error.what();
+    }
+  }
+  result.stub = kind;
+  if (result.text.empty()) {
+    result.text = to_string(kind);
+    if (!unread.empty()) result.text += fmt::format(" ({})", unread);
+  }
+  return result;
+}
+
+} // namespace clr
