@@ -12,8 +12,10 @@ def read_report(path):
 
 def managed(thread):
     """Managed frames from the top outwards, repeats written out, without what StackTrace never shows."""
-    frames = []
+    frames, above = [], None
     for f in thread["frames"]:
+        f["calls_native"] = above is not None and above["kind"] != "managed"
+        above = f
         if f["kind"] == "managed" and f.get("method", {}).get("kind") not in ("il_stub", "pinvoke"):
             frames += [f] * f.get("repeat", 1)
     return frames
@@ -35,6 +37,8 @@ def align(frames, expected):
     for e in expected:
         while at < len(frames) and not same_method(frames[at], e) and frames[at].get("method", {}).get("method_desc") in funclets:
             at += 1
+        if at < len(frames) and not same_method(frames[at], e):
+            at = behind_dead_frames(frames, at, funclets)
         if at >= len(frames):
             return pairs, f"frame {len(pairs)} {e['method']} is missing: our stack ends"
         if not same_method(frames[at], e):
@@ -47,6 +51,15 @@ def align(frames, expected):
     if rest and not starts_program(rest):
         return pairs, f"{len(rest)} frames more than expected, first {describe(rest[0])}"
     return pairs, None
+
+
+def behind_dead_frames(frames, at, funclets):
+    """Between a catch or finally handler and its method stand the frames that the exception left: still on the stack, dead to StackTrace."""
+    for i in range(at, len(frames)):
+        f = frames[i]
+        if f["method"].get("method_desc") in funclets and not f.get("code", {}).get("funclet"):
+            return i + 1
+    return at
 
 
 def starts_program(rest):
@@ -94,6 +107,12 @@ def check_thread(stack, report, wrong):
         if number == 0 and report["ends"] == "crashes":
             continue
         offset = ours.get("code", {}).get("offset")
+        if ours["calls_native"] and ours.get("code", {}).get("kind") == "r2r":
+            # The runtime reports what its InlinedCallFrame holds, which in ReadyToRun code is where JIT_PInvokeBegin returned to;
+            # the call itself is some instructions further on, and that is what the processor will return to.
+            if not 0 <= offset - e["native_offset"] <= 128:
+                wrong.add("native offset of a P/Invoke", f"{what}: {offset} for {e['native_offset']}")
+            continue
         if offset is not None and e["native_offset"] >= 0 and offset != e["native_offset"] and not ours["code"].get("funclet"):
             wrong.add("native offset", f"{what}: {offset} for {e['native_offset']}")
         source = ours.get("source")

@@ -40,7 +40,7 @@ def check(lldb, target, os_id, steps):
     (threads,) = lldb.json(target, ["clr threads --json"])
     index = next((t["index"] for t in threads if t["os_id"] == os_id or t.get("name") == "stepping"), None)
     assert index, "the stepping thread is not listed"
-    one = ["thread step-inst --run-mode only-this-thread", "clrbt --json"]
+    one = ["thread step-inst --run-mode this-thread", "clrbt --json"]
     answers = lldb.run(target, [f"thread select {index}"] + one * steps, seconds=60 + steps)[2::2]
 
     wrong, depths, places = Examples(), {}, set()

@@ -93,3 +93,34 @@ def split(lines, commands):
         elif parts is not None:
             parts.append(line)
     return ["".join(parts) for parts in texts]
+
+
+class CoreTool(Lldb):
+    """The core library without LLDB (tests/cores/core_tool.cpp): the same questions, for cores only."""
+
+    COMMANDS = {"clr info --json": "info", "clr methods --json": "methods", "clrbt --json all": "stacks"}
+
+    def __init__(self, tool):
+        self.tool = pathlib.Path(tool).resolve()
+        if not self.tool.exists():
+            raise Unavailable(f"not built: {self.tool.name}")
+
+    def run(self, target, commands, seconds=300):
+        if not target.core:
+            raise Unavailable("the core library alone opens cores only")
+        texts = []
+        for command in commands:
+            if command.startswith("clrip2md --json --from "):
+                words = ["ip2md", target.core, command.split()[-1]]
+            elif command in self.COMMANDS:
+                words = [self.COMMANDS[command], target.core]
+            else:
+                raise Unavailable(f"the core library alone has no `{command}`")
+            with tempfile.TemporaryFile("w+") as out:
+                done = subprocess.run([self.tool, *map(str, words)], stdout=out, stderr=subprocess.PIPE, text=True, timeout=seconds)
+                out.seek(0)
+                texts.append(out.read())
+            self.errors = done.stderr
+            if done.returncode:
+                raise Failed(f"core_tool {words[0]} of {target}: exit code {done.returncode}: {done.stderr[-300:]}")
+        return texts

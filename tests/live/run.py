@@ -21,7 +21,7 @@ import check_stacks
 import check_steps
 import processes
 import variants
-from plugin import Lldb, Target
+from plugin import CoreTool, Lldb, Target
 from processes import Running, Unavailable, settings
 from results import Results
 
@@ -240,13 +240,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
     parser.add_argument("--lldb", help="the LLDB driver (default: lldb-19)")
+    parser.add_argument("--core-tool", help="ask this program (tests/cores/core_tool.cpp) instead of the plugin in LLDB; cores only")
     parser.add_argument("--work", help="folder for builds and cores, kept")
     parser.add_argument("--only", action="append", metavar="PREFIX", help="only checks whose name starts so (may be repeated)")
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()
     c = Context(options)
     try:
-        c.lldb = Lldb(c.plugin, c.driver)
+        c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
         for suite in (perf_maps, situations, stepping, kinds_of_program):
             try:
