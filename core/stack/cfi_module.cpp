@@ -14,6 +14,7 @@ namespace clr {
 namespace {
 
 constexpr ByteOrder order = ByteOrder::little; // the CPUs that we walk have no other
+constexpr std::size_t max_piece = 1 << 20;     // of one read
 // A wrapper image around the bytes from target memory: one header and one program header.
 constexpr std::size_t wrapper_size = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
 
@@ -148,11 +149,20 @@ struct CfiModule::Impl {
     // .eh_frame has no size of its own here: it reaches to the end of its segment at most.
     const Address low = std::min(hdr.begin, frames), high = std::max(hdr.end, load->end);
     const std::size_t size = std::min<std::uint64_t>(high - low, max_eh_frame);
-    image.resize(wrapper_size + size);
-    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(image)).subspan(wrapper_size);
-    const std::size_t got = memory.read_some(low, bytes);
-    if (got <= std::max(hdr.begin, frames) - low) throw_missing(low + got);
-    image.resize(wrapper_size + got);
+    // Piece by piece: the size is the file's claim, and what is there may be little.
+    image.resize(wrapper_size);
+    for (std::size_t got = 0; got < size;) {
+      const std::size_t piece = std::min(size - got, max_piece);
+      image.resize(wrapper_size + got + piece);
+      const std::span<std::byte> room =
+          std::as_writable_bytes(std::span(image)).subspan(wrapper_size + got, piece);
+      const std::size_t read = memory.read_some(low + got, room);
+      got += read;
+      if (read == piece) continue;
+      image.resize(wrapper_size + got);
+      if (got <= std::max(hdr.begin, frames) - low) throw_missing(low + got);
+      break;
+    }
     write_wrapper(low, hdr);
 
     elf_version(EV_CURRENT);
