@@ -15,7 +15,8 @@ class CfiModule {
 public:
   // Reads the program headers of the image at `base` and its .eh_frame_hdr and .eh_frame. Cost: 3 reads and
   // one for each MiB up to the end of its segment (at most max_eh_frame bytes); what is missing at its end is
-  // missing for the functions described there only. Never throws for target data: problem() says why there is nothing.
+  // missing for the functions described there only. Never throws for target data: problem() says why there is
+  // nothing.
   CfiModule(MemoryReader& memory, Platform platform, Address base);
   ~CfiModule();
 
