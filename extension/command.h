@@ -46,6 +46,7 @@ CommandSpec bt_command();
 CommandSpec info_command();
 CommandSpec methods_command();
 CommandSpec pe_command();
+CommandSpec savecore_command();
 CommandSpec settings_command();
 CommandSpec threads_command();
 

@@ -28,6 +28,7 @@ class Info final : public CommandRun {
 public:
   explicit Info(CLI::App& app) {
     app.add_flag("-m,--modules", modules_, "list every module, not only how many there are");
+    app.add_flag("-v,--verbose", verbose_, "list supplements and files too");
     app.add_flag("-j,--json", json_, "print JSON");
   }
 
@@ -61,8 +62,10 @@ private:
     print_contracts(out, info);
     if (!info.supplements.empty()) {
       out.line("supplements:     {} layouts that the descriptor is silent about", info.supplements.size());
-      for (const Supplement& row : info.supplements)
-        out.line("  {}.{} = {} ({})", row.type, row.field == "!" ? "size" : row.field, row.value, row.source);
+      if (verbose_)
+        for (const Supplement& row : info.supplements)
+          out.line("  {}.{} = {} ({})", row.type, row.field == "!" ? "size" : row.field, row.value,
+                   row.source);
     }
     if (session.runtime().absence() == nullptr) print_counts(out, info);
     for (const std::string& problem : info.problems) out.line("problem:         {}", printable(problem));
@@ -98,14 +101,17 @@ private:
                printable(module.path.empty() ? module.name : module.path));
   }
 
-  static void print(Output& out, const MemoryReport& memory) {
+  void print(Output& out, const MemoryReport& memory) const {
     out.line("memory:          {}, {} pages read", printable(memory.source), memory.pages_filled);
-    for (const std::string& file : memory.files) out.line("  file:          {}", printable(file));
+    if (!memory.files.empty())
+      out.line("  files:         {} stand in for pages that the core lacks", memory.files.size());
+    if (verbose_)
+      for (const std::string& file : memory.files) out.line("  file:          {}", printable(file));
     for (const std::string& file : memory.refusals) out.line("  not taken:     {}", printable(file));
     for (const std::string& note : memory.notes) out.line("  note:          {}", printable(note));
   }
 
-  bool modules_ = false, json_ = false;
+  bool verbose_ = false, modules_ = false, json_ = false;
 };
 
 } // namespace
@@ -113,7 +119,7 @@ private:
 CommandSpec info_command() {
   return {"info", nullptr,
           "Describe the runtime of the process: version, contracts, code, where memory came from.",
-          "[-j] [-m]",
+          "[-j] [-m] [-v]",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Info>(app); }};
 }
 

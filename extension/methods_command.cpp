@@ -46,7 +46,7 @@ public:
       list.end();
       out.write("\n");
     } else {
-      out.line("{} methods", count);
+      out.line("{} {}", count, count == 1 ? "method" : "methods");
     }
     for (std::size_t i = 0; i < holes.size() && i < max_holes_shown; ++i)
       out.warning(fmt::format("incomplete: {}", holes[i].what));

@@ -53,6 +53,7 @@ public:
   CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths)
       : Session(target), session_(std::move(core), paths) {}
 
+  CoreSession* core() override { return &session_; }
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
   RegisterContext registers(lldb::SBThread& thread) override {

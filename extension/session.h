@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/memory/path_map.h"
+#include "core/runtime/core_session.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/stack_reporter.h"
 
@@ -35,6 +36,8 @@ public:
   virtual RegisterContext registers(lldb::SBThread& thread) = 0;
   // Stacks of this stop, made on first use. Native frames are named by LLDB.
   StackReporter& stacks();
+  // The core file that is read; null when memory comes through LLDB.
+  virtual CoreSession* core() { return nullptr; }
   lldb::SBTarget& target() { return target_; }
 
 protected:

@@ -85,14 +85,19 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
                                        const Options& options,
                                        const std::function<bool(const FrameRow&)>& visit) {
   unsigned index = 0;
+  bool limited = false;
   const auto each = [&](const StackFrame& frame) {
     if (frame.kind == StackFrameKind::runtime && !options.runtime_frames) return true;
+    if (index >= options.max_frames) {
+      limited = true;
+      return false;
+    }
     FrameRow row = row_of(frame);
     row.index = index++;
     return visit(row);
   };
-  Walk walk = walker_.walk(start, thread_of(os_id), each, {.max_frames = options.max_frames});
-  return {end_text(walk), std::move(walk.notes)};
+  Walk walk = walker_.walk(start, thread_of(os_id), each);
+  return {limited ? "limit" : end_text(walk), std::move(walk.notes)};
 }
 
 } // namespace clr

@@ -45,7 +45,7 @@ TEST_CASE("a method answer has the published shape") {
   CHECK(
       dump(json["method"]) ==
       R"x({"name":"Ns.Outer+Inner.Run","full_name":"Ns.Outer.Inner<int>.Run<string>(int, string[])",)x"
-      R"x("signature_known":true,"module":"app.dll","module_path":"/srv/app.dll","token":"0x6000123",)x"
+      R"x("sos_name":"Ns.Outer.Inner<int>.Run<string>(int, string[])","signature_known":true,"module":"app.dll","module_path":"/srv/app.dll","token":"0x6000123",)x"
       R"x("method_desc":"0x7f0000001000","method_table":"0x7f0000002000","name_from":"memory","kind":"il"})x");
   CHECK(dump(json["code"]) == R"x({"kind":"jitted","tier":"tier1","start":"0x7f0000abc000","offset":44,)x"
                               R"x("regions":[{"part":"hot","start":"0x7f0000abc000","size":112},)x"

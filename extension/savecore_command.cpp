@@ -1,0 +1,47 @@
+// clr savecore: a minimal core of a core.
+#include "core/memory/error.h"
+#include "core/runtime/save_core.h"
+#include "extension/command.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class SaveCore final : public CommandRun {
+public:
+  explicit SaveCore(CLI::App& app) {
+    app.add_option("FILE", path_, "the core to write")->required();
+    app.add_flag("-a,--all-methods", all_methods_, "with what a list of all jitted methods needs");
+  }
+
+  void run(Invocation& invocation) override {
+    Output& out = invocation.out;
+    CoreSession* core = invocation.session().core();
+    if (core == nullptr)
+      throw Error(
+          ErrorKind::invalid_argument,
+          "only a core file can be made smaller; write one of the process first (gcore, process save-core)");
+    const WrittenCore written =
+        save_core(*core, path_, {.all_methods = all_methods_, .stop = [&out] { return out.interrupted(); }});
+    out.line("{}: {} bytes, {} of memory in {} segments", printable(path_), written.file_size,
+             written.memory_size, written.segments);
+    if (!written.missing.empty())
+      out.warning(fmt::format("{} runs of memory are missing in this core already", written.missing.size()));
+  }
+
+private:
+  std::string path_;
+  bool all_methods_ = false;
+};
+
+} // namespace
+
+CommandSpec savecore_command() {
+  return {"savecore", nullptr,
+          "Write a minimal core: what stacks, threads, exceptions and their methods need.", "[-a] FILE",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<SaveCore>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,54 @@
+// Any bytes as a core, as a module's file and as a module in memory: a clear refusal or an answer, never a
+// crash.
+#include "core/memory/elf_core.h"
+#include "core/memory/elf_file.h"
+#include "core/memory/elf_image.h"
+#include "core/memory/module_list.h"
+#include "core/memory/pe_layout.h"
+#include "core/memory/single_file_bundle.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+void read_core(std::span<const std::byte> bytes) {
+  clr::ElfCore core(bytes);
+  std::vector<std::byte> out(4096);
+  std::size_t left = 64;
+  for (const clr::MemoryRange& range : core.readable_ranges()) {
+    if (left-- == 0) break;
+    if (core.read_some(range.begin, out) == 0) __builtin_trap(); // what is called readable is
+    core.view(range.begin, 1);
+  }
+  for (const clr::FileMapping& mapping : core.file_mappings()) core.read_some(mapping.begin, out);
+  clr::list_modules(core, static_cast<clr::MemoryReader&>(core));
+}
+
+void read_module(std::span<const std::byte> bytes) {
+  clr::ElfFile file(bytes);
+  std::vector<std::byte> out(4096);
+  for (const clr::ElfSegment& segment : file.segments()) file.read_loaded(segment.address, 0x7000'0000, out);
+  file.find_symbol("DotNetRuntimeContractDescriptor");
+  file.soname();
+}
+
+template<typename Try>
+void attempt(Try&& attempted) {
+  try {
+    attempted();
+  } catch (const clr::Error&) {
+    // A refusal.
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  attempt([&] { read_core(bytes); });
+  attempt([&] { read_module(bytes); });
+  clr::PeLayout::parse(bytes);
+  clr::SingleFileBundle::parse(bytes);
+  return 0;
+}
