@@ -17,10 +17,12 @@ std::optional<Error> read_fault(MemoryReader& memory, Address address) {
   return fault_of([&] { read_contract_descriptor(memory, address); });
 }
 
-void check_corrupt(MemoryReader& memory, Address address) {
+void check_corrupt(MemoryReader& memory, Address address, std::string_view says = {}) {
   const auto fault = read_fault(memory, address);
   REQUIRE(fault);
   CHECK(fault->kind() == ErrorKind::corrupt);
+  INFO(fault->what());
+  CHECK(std::string_view(fault->what()).find(says) != std::string_view::npos);
 }
 
 // A descriptor with the type T<n>, the global G<n> and the contract C<n>, and sub-descriptors whose variables
@@ -236,26 +238,26 @@ TEST_CASE("sub-descriptors that contradict their parent are corrupt") {
     // Siblings among each other.
     const Address one = variable_with(t, write_numbered(t, 1, {})),
                   again = variable_with(t, write_numbered(t, 1, {}));
-    check_corrupt(t.memory(), write_numbered(t, 0, {one, again}));
+    check_corrupt(t.memory(), write_numbered(t, 0, {one, again}), "repeats");
     // No descriptor at all.
     check_corrupt(t.memory(), write_numbered(t, 0, {variable_with(t, t.memory().allocate(64))}));
     // Loops: of one, and of two.
     const Address self_variable = variable_with(t, 0);
     const Address self = write_numbered(t, 0, {self_variable});
     t.memory().at(self_variable).pointer(self);
-    check_corrupt(t.memory(), self);
+    check_corrupt(t.memory(), self, "loop");
     const Address back = variable_with(t, 0);
     const Address first = write_numbered(t, 0, {variable_with(t, write_numbered(t, 1, {back}))});
     t.memory().at(back).pointer(first);
-    check_corrupt(t.memory(), first);
+    check_corrupt(t.memory(), first, "loop");
     // Deeper than anybody needs.
     Address next = write_numbered(t, 100, {});
     for (unsigned n = 100; n-- > 0;) next = write_numbered(t, n, {variable_with(t, next)});
-    check_corrupt(t.memory(), next);
+    check_corrupt(t.memory(), next, "too many");
     // More than anybody needs.
     std::vector<Address> variables;
     for (unsigned n = 1; n <= 70; ++n) variables.push_back(variable_with(t, write_numbered(t, n, {})));
-    check_corrupt(t.memory(), write_numbered(t, 0, variables));
+    check_corrupt(t.memory(), write_numbered(t, 0, variables), "too many");
   }
 }
 
@@ -277,7 +279,7 @@ TEST_CASE("a sub-descriptor of another word size or byte order is corrupt") {
       memory.write(copy, std::span(bytes).first(size));
       memory.at(0x10'0010).text("{}");
       memory.at(0x10'0020).fill(16);
-      check_corrupt(memory, write_numbered(t, 0, {variable_with(t, copy)}));
+      check_corrupt(memory, write_numbered(t, 0, {variable_with(t, copy)}), "byte order or pointer size");
     }
 }
 
