@@ -91,7 +91,8 @@ private:
 };
 
 // The PE images of a file: of an assembly one, of a single-file bundle many. An image that is mapped flat is
-// served whole; one that is laid out, without its writable sections and with the words that the base changes.
+// served whole; one that is laid out, with the words that the base changes, and of its writable sections only
+// the tables of a ReadyToRun image.
 // Proof: its header page, or the words of its writable sections that still are what relocation made of them.
 class PeModuleFile final : public ModuleFile {
 public:

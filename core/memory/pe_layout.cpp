@@ -10,7 +10,16 @@ namespace {
 constexpr std::size_t coff_size = 20, section_size = 40;
 constexpr std::uint16_t magic_pe32 = 0x10b, magic_pe32_plus = 0x20b;
 constexpr std::uint32_t section_is_writable = 0x8000'0000;
-constexpr unsigned relocation_directory = 5, highlow = 3, dir64 = 10;
+constexpr unsigned export_directory = 0, relocation_directory = 5, cor_directory = 14, highlow = 3,
+                   dir64 = 10;
+
+// COR20 header: its ManagedNativeHeader; export directory: its AddressOfFunctions. A composite image has no
+// COR header of its own and exports its ReadyToRun header, and nothing else.
+constexpr std::uint32_t managed_native_header = 64, address_of_functions = 28;
+constexpr std::uint32_t ready_to_run_signature = 0x0052'5452; // "RTR"
+constexpr std::uint32_t ready_to_run_header_size = 16, ready_to_run_section_size = 12;
+// Section types of the format: 100 to 123 are known, and of these one is code with cells.
+constexpr std::uint32_t first_table = 100, last_table = 123, delay_load_thunks = 106;
 
 using Bytes = std::span<const std::byte>;
 
@@ -33,6 +42,42 @@ void parse_relocations(Bytes table, std::vector<PeLayout::Relocation>& out) {
     }
     table = table.subspan(size);
   }
+}
+
+// The bytes of the file from `address` of the image to the end of its section; empty when no section has it.
+Bytes from_address(Bytes file, const PeLayout& layout, std::uint32_t address) {
+  for (const PeLayout::Section& section : layout.sections)
+    if (address >= section.address && address - section.address < section.file_size) {
+      const std::uint32_t into = address - section.address;
+      return file.subspan(section.file_offset + into, section.file_size - into);
+    }
+  return {};
+}
+
+// `native`: the COR header's directory entry of it, or the exported address.
+void parse_ready_to_run(Bytes file, std::uint32_t native, PeLayout& layout) {
+  const Bytes header = from_address(file, layout, native);
+  const auto count = at<std::uint32_t>(header, 12);
+  if (at<std::uint32_t>(header, 0) != ready_to_run_signature || !count) return;
+  for (std::uint32_t i = 0; i < std::min(*count, PeLayout::max_ready_to_run_sections); ++i) {
+    const std::uint64_t entry = ready_to_run_header_size + std::uint64_t{i} * ready_to_run_section_size;
+    const auto type = at<std::uint32_t>(header, entry), begin = at<std::uint32_t>(header, entry + 4),
+               size = at<std::uint32_t>(header, entry + 8);
+    if (!type || !begin || !size) break;
+    if (*type < first_table || *type > last_table || *type == delay_load_thunks) continue;
+    if (*size != 0 && *size <= from_address(file, layout, *begin).size() && *size <= ~*begin)
+      layout.ready_to_run_tables.push_back({*begin, *begin + *size});
+  }
+  std::sort(layout.ready_to_run_tables.begin(), layout.ready_to_run_tables.end(),
+            [](const PeLayout::Range& a, const PeLayout::Range& b) { return a.begin < b.begin; });
+  // Neighbours become one, so that a read may cross from one table into the next.
+  std::vector<PeLayout::Range> joined;
+  for (const PeLayout::Range& range : layout.ready_to_run_tables)
+    if (!joined.empty() && range.begin <= joined.back().end)
+      joined.back().end = std::max(joined.back().end, range.end);
+    else
+      joined.push_back(range);
+  layout.ready_to_run_tables = std::move(joined);
 }
 
 } // namespace
@@ -69,21 +114,37 @@ std::optional<PeLayout> PeLayout::parse(Bytes file) {
     layout.sections.push_back(made);
   }
 
-  const std::uint64_t directory = optional + (plus ? 112 : 96) + 8 * relocation_directory;
-  const auto table = at<std::uint32_t>(file, directory), table_size = at<std::uint32_t>(file, directory + 4);
-  const bool has_directory =
-      at<std::uint32_t>(file, optional + (plus ? 108 : 92)).value_or(0) > relocation_directory;
-  if (has_directory && table && table_size)
-    for (const Section& section : layout.sections) {
-      if (*table < section.address || *table - section.address >= section.file_size) continue;
-      const std::uint32_t offset = *table - section.address;
-      parse_relocations(
-          file.subspan(section.file_offset + offset, std::min(*table_size, section.file_size - offset)),
-          layout.relocations);
-    }
+  const auto directory_count =
+      std::min(at<std::uint32_t>(file, optional + (plus ? 108 : 92)).value_or(0), max_directories);
+  const auto directory = [&](unsigned number) -> std::pair<std::uint32_t, std::uint32_t> {
+    if (number >= directory_count) return {0, 0};
+    const std::uint64_t entry = optional + (plus ? 112 : 96) + 8 * number;
+    return {at<std::uint32_t>(file, entry).value_or(0), at<std::uint32_t>(file, entry + 4).value_or(0)};
+  };
+  const auto [table, table_size] = directory(relocation_directory);
+  const Bytes relocations = from_address(file, layout, table);
+  parse_relocations(relocations.first(std::min<std::size_t>(table_size, relocations.size())),
+                    layout.relocations);
   std::sort(layout.relocations.begin(), layout.relocations.end(),
             [](const Relocation& a, const Relocation& b) { return a.address < b.address; });
+
+  if (const auto [cor, cor_size] = directory(cor_directory); cor != 0) {
+    if (const auto native = at<std::uint32_t>(from_address(file, layout, cor), managed_native_header))
+      parse_ready_to_run(file, *native, layout);
+  } else if (const auto [exports, exports_size] = directory(export_directory); exports != 0) {
+    if (const auto functions = at<std::uint32_t>(from_address(file, layout, exports), address_of_functions))
+      if (const auto native = at<std::uint32_t>(from_address(file, layout, *functions), 0))
+        parse_ready_to_run(file, *native, layout);
+  }
   return layout;
+}
+
+std::uint32_t PeLayout::constant_end(std::uint32_t address) const {
+  auto after = std::upper_bound(ready_to_run_tables.begin(), ready_to_run_tables.end(), address,
+                                [](std::uint32_t a, const Range& range) { return a < range.begin; });
+  if (after == ready_to_run_tables.begin()) return address;
+  --after;
+  return address < after->end ? after->end : address;
 }
 
 const PeLayout::Section* PeLayout::section_of_offset(std::uint64_t file_offset) const {

@@ -14,6 +14,8 @@ namespace clr {
 struct PeLayout {
   static constexpr std::size_t max_sections = 96; // what Windows loads
   static constexpr std::size_t max_relocations = 1u << 22;
+  static constexpr std::uint32_t max_directories = 16; // what the format has
+  static constexpr std::uint32_t max_ready_to_run_sections = 256;
 
   struct Section {
     std::uint32_t address = 0, memory_size = 0; // relative to the image
@@ -24,17 +26,27 @@ struct PeLayout {
     std::uint32_t address; // relative to the image
     unsigned size;         // bytes of the word that the base is added to
   };
+  struct Range {
+    std::uint32_t begin = 0, end = 0; // relative to the image
+  };
 
   std::uint64_t preferred_base = 0;
   std::uint32_t header_size = 0, image_size = 0;
   std::vector<Section> sections;
   std::vector<Relocation> relocations; // sorted by address
+  // The tables that a ReadyToRun header names: nothing writes to them, although recent compilers put them
+  // (the table of runtime functions among them) into a section that is writable for the sake of its import
+  // cells. Sorted, without overlaps; empty for images without such a header.
+  // Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md.
+  std::vector<Range> ready_to_run_tables;
 
   // Nothing when `file` is no PE image. Parts that lie outside the file are left out.
   static std::optional<PeLayout> parse(std::span<const std::byte> file);
 
   // The section that holds the byte at this file offset; null for the headers and what no section has.
   const Section* section_of_offset(std::uint64_t file_offset) const;
+  // The end of the ReadyToRun table that holds `address`; `address` itself when none does.
+  std::uint32_t constant_end(std::uint32_t address) const;
   // The first relocation whose word reaches to `address` or beyond.
   std::vector<Relocation>::const_iterator first_relocation(std::uint32_t address) const;
 };

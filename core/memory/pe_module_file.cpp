@@ -53,19 +53,26 @@ PeModuleFile::Mapped PeModuleFile::how_mapped(const FilePlace& place, const Imag
 PeModuleFile::Run PeModuleFile::run_at(const FilePlace& place) const {
   const std::uint64_t at = place.file_offset();
   const Image* image = image_at(at);
-  if (image == nullptr || place.mapped_writable) return {};
+  if (image == nullptr) return {};
   const std::uint64_t offset = at - image->offset;
   const Mapped how = how_mapped(place, *image);
-  if (how == Mapped::flat) return {file_.subspan(at, image->size - offset), image, 0, Base::irrelevant};
+  if (how == Mapped::flat) {
+    if (place.mapped_writable) return {};
+    return {file_.subspan(at, image->size - offset), image, 0, Base::irrelevant};
+  }
   if (const PeLayout::Section* section = image->layout.section_of_offset(offset)) {
-    if (section->writable) return {};
     const auto into = static_cast<std::uint32_t>(offset - section->file_offset);
     const std::uint32_t image_address = section->address + into;
+    std::uint32_t size = section->file_size - into;
+    if (section->writable || place.mapped_writable) {
+      size = std::min(size, image->layout.constant_end(image_address) - image_address);
+      if (size == 0) return {};
+    }
     const bool is_laid_out =
         how == Mapped::laid_out && header_places_.contains({image->offset, place.address - image_address});
-    return {file_.subspan(at, section->file_size - into), image, image_address,
-            is_laid_out ? Base::moves_words : Base::unknown};
+    return {file_.subspan(at, size), image, image_address, is_laid_out ? Base::moves_words : Base::unknown};
   }
+  if (place.mapped_writable) return {};
   const std::uint64_t headers = std::min<std::uint64_t>(image->layout.header_size, image->size);
   if (offset >= headers) return {};
   return {file_.subspan(at, headers - offset), image, static_cast<std::uint32_t>(offset), Base::irrelevant};

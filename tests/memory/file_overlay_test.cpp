@@ -315,6 +315,32 @@ TEST_CASE("Writable sections of an assembly are not the file's, relocated words 
   CHECK(read_some(overlay, flat + 0x300, 8) == part(file, 0x300, 8));
 }
 
+TEST_CASE("Tables of a ReadyToRun image are the file's although their section is writable") {
+  const TemporaryDirectory directory;
+  PeFileBuilder pe;
+  pe.ready_to_run = true;
+  pe.composite = GENERATE(false, true);
+  const bool written = GENERATE(false, true); // the core has a segment of the section, without its bytes
+  const Bytes file = pe.file();
+  const std::string path = directory.write("a.dll", file);
+  ElfCoreBuilder builder(x64);
+  builder.segment(laid_out, part(file, 0, 0x200), 0x1000, 4).files(assembly_mappings(path));
+  if (written) builder.segment(laid_out + 0x4000, {}, 0x1000, 6);
+  const Bytes core_bytes = builder.build();
+  ElfCore core(core_bytes);
+  FileOverlay overlay(core);
+
+  const Address tables = laid_out + PeFileBuilder::tables_begin;
+  const std::size_t size = PeFileBuilder::tables_end - PeFileBuilder::tables_begin;
+  const Bytes expected = part(file, PeFileBuilder::data_offset + 0x400, size);
+  CHECK(read_some(overlay, tables, size) == expected);
+  CHECK(read_some(overlay, tables, size + 8) == expected); // what follows is not constant
+  CHECK(overlay.view(tables + 8, size - 8).size() == size - 8);
+  CHECK(overlay.view(tables, size + 1).empty());
+  CHECK(read_some(overlay, tables - 8, 8).empty()); // words: import cells
+  CHECK(read_some(overlay, data, 8).empty());
+}
+
 TEST_CASE("A mapping that may be a whole small file or one section of it tells no relocated words") {
   const TemporaryDirectory directory;
   PeFileBuilder pe;

@@ -13,7 +13,25 @@ constexpr Platform little{8, ByteOrder::little, Cpu::x64, Os::unix_like};
 std::vector<std::byte> PeFileBuilder::data(std::uint64_t base) const {
   TargetBytes out(little);
   for (std::uint32_t i = 0; i < words; ++i) out.u64(base + 0x2000 + 4 * i);
+  if (ready_to_run) out.pad_to(tables_begin - data_address).append(pattern(tables_end - tables_begin, 12));
   return out.pad_to(data_size).bytes();
+}
+
+std::vector<std::byte> PeFileBuilder::text() const {
+  if (!ready_to_run) return pattern(text_size, seed);
+  constexpr std::uint32_t native = text_address + 0x100, functions = text_address + 0x80;
+  TargetBytes out(little);
+  if (composite)
+    out.pad_to(28).u32(functions).pad_to(0x80).u32(native); // export directory, AddressOfFunctions
+  else
+    out.u32(72).pad_to(64).u32(native).u32(0x100); // COR header, ManagedNativeHeader
+  out.pad_to(0x100).text("RTR", 4).u16(16).u16(0).u32(0).u32(4);
+  out.u32(101).u32(data_address).u32(0); // import sections: cells follow
+  out.u32(102).u32(tables_begin).u32(0x100);
+  out.u32(106).u32(data_address).u32(0x40); // thunks: not a table
+  out.u32(103).u32(tables_begin + 0x100).u32(0x80);
+  const auto rest = pattern(text_size, seed);
+  return out.append(std::vector(rest.begin() + static_cast<std::ptrdiff_t>(out.size()), rest.end())).bytes();
 }
 
 std::vector<std::byte> PeFileBuilder::file() const {
@@ -30,8 +48,11 @@ std::vector<std::byte> PeFileBuilder::file() const {
   out.u16(0x8664).u16(3).u32(timestamp).u32(0).u32(0).u16(240).u16(0x2022);
   const std::size_t optional = out.size();
   out.u16(0x20b).pad_to(optional + 24).u64(preferred_base).u32(0x1000).u32(0x200).pad_to(optional + 56);
-  out.u32(0x7000).u32(0x200).pad_to(optional + 108).u32(16).pad_to(optional + 112 + 5 * 8);
-  out.u32(reloc_address).u32(relocations.size()).pad_to(optional + 240);
+  out.u32(0x7000).u32(0x200).pad_to(optional + 108).u32(16);
+  if (ready_to_run && composite) out.u32(text_address).u32(40);
+  out.pad_to(optional + 112 + 5 * 8).u32(reloc_address).u32(relocations.size());
+  if (ready_to_run && !composite) out.pad_to(optional + 112 + 14 * 8).u32(text_address).u32(72);
+  out.pad_to(optional + 240);
   const auto section = [&](std::string_view name, std::uint32_t address, std::uint32_t size,
                            std::uint32_t offset, std::uint32_t flags) {
     out.text(name, 8).u32(size).u32(address).u32(size).u32(offset).u32(0).u32(0).u32(0).u32(flags);
@@ -39,7 +60,7 @@ std::vector<std::byte> PeFileBuilder::file() const {
   section(".text", text_address, text_size, text_offset, 0x6000'0020);
   section(".data", data_address, data_size, data_offset, 0xc000'0040);
   section(".reloc", reloc_address, static_cast<std::uint32_t>(relocations.size()), reloc_offset, 0x4200'0040);
-  out.pad_to(text_offset).append(pattern(text_size, seed)).append(data(preferred_base));
+  out.pad_to(text_offset).append(text()).append(data(preferred_base));
   return out.append(relocations.bytes()).pad_to(file_size).bytes();
 }
 

@@ -20,7 +20,11 @@ struct PeFileBuilder {
   static constexpr std::uint32_t reloc_offset = 0x1a00, reloc_address = 0x6000;
 
   std::uint32_t timestamp = 1;
-  std::uint32_t words = 128;         // in .data, all relocated
+  std::uint32_t words = 128; // in .data, all relocated
+  // A ReadyToRun image: its COR and native headers in .text, two tables of it in .data, behind the words,
+  // with a pattern of seed 12. `composite`: exported instead of named by a COR header.
+  bool ready_to_run = false, composite = false;
+  static constexpr std::uint32_t tables_begin = data_address + 0x400, tables_end = tables_begin + 0x180;
   std::uint32_t text_relocation = 0; // image address of a relocated word in .text; 0: none
   unsigned seed = 11;
   std::uint32_t file_size = 0x4000; // padded
@@ -28,6 +32,9 @@ struct PeFileBuilder {
   std::vector<std::byte> file() const;
   // .data as it is when the image was moved to `base`.
   std::vector<std::byte> data(std::uint64_t base) const;
+
+private:
+  std::vector<std::byte> text() const;
 };
 
 // A single file of .NET: `host`, then `images`, each at a multiple of 16, then the manifest. The host must
