@@ -56,15 +56,14 @@ std::vector<CoreWriteRange> disjoint(std::vector<CoreWriteRange> ranges) {
   return made;
 }
 
-// The parts of `wanted` that can be read.
-void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::vector<Segment>& segments,
-                   std::vector<MemoryRange>& missing) {
-  std::vector<std::byte> buffer(chunk);
+// The parts of `wanted` that can be read. `buffer` is of `chunk` bytes.
+void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span<std::byte> buffer,
+                   std::vector<Segment>& segments, std::vector<MemoryRange>& missing) {
   const Address end = wanted.range.end();
   bool joins = false; // the last segment ends at `at`
   for (Address at = wanted.range.begin; at < end;) {
     const std::size_t size = std::min(chunk, end - at);
-    const std::size_t got = memory.read_some(at, std::span(buffer).first(size));
+    const std::size_t got = memory.read_some(at, buffer.first(size));
     if (got != 0 && joins) segments.back().place.range.size += got;
     if (got != 0 && !joins) {
       segments.push_back({wanted, 0});
@@ -205,9 +204,10 @@ WrittenCore write_core(const std::string& path, Platform platform, const std::ve
   };
   WrittenCore written;
   std::vector<Segment> segments;
+  std::vector<std::byte> buffer(chunk);
   for (const CoreWriteRange& range : disjoint(std::move(ranges))) {
     check_stop();
-    find_readable(memory, range, segments, written.missing);
+    find_readable(memory, range, buffer, segments, written.missing);
   }
   written.missing = merge_ranges(std::move(written.missing));
   written.segments = segments.size();
@@ -216,7 +216,6 @@ WrittenCore write_core(const std::string& path, Platform platform, const std::ve
   OutputFile file(path);
   file.write(front.bytes());
   written.file_size = front.size();
-  std::vector<std::byte> buffer(chunk);
   for (const Segment& segment : segments) {
     const MemoryRange& range = segment.place.range;
     for (std::uint64_t done = 0; done < range.size;) {
