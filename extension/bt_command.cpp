@@ -24,8 +24,10 @@ public:
     auto* const managed = app.add_flag("-m,--managed", managed_only_, "managed frames only");
     app.add_flag("--native", native_only_, "native frames only")->excludes(managed);
     app.add_flag("-r,--runtime-frames", runtime_frames_, "show the runtime's explicit Frames too");
-    auto* const unique = app.add_flag("-u,--unique", unique_, "merge the equal stacks of all threads");
-    app.add_flag("-j,--json", json_, "print JSON")->excludes(unique);
+    auto* const registers =
+        app.add_flag("--registers", registers_, "show what is known of each frame's registers");
+    app.add_flag("-u,--unique", unique_, "merge the equal stacks of all threads")->excludes(registers);
+    app.add_flag("-j,--json", json_, "print JSON");
   }
 
   void run(Invocation& invocation) override {
@@ -35,10 +37,10 @@ public:
     selected_ = process.GetSelectedThread().GetThreadID();
     if (unique_ && threads_.empty()) threads_ = {"all"};
     std::vector<lldb::SBThread> threads = choose_threads(process, threads_);
-    if (json_)
-      print_json(threads);
-    else if (unique_)
+    if (unique_)
       print_unique(threads);
+    else if (json_)
+      print_json(threads);
     else
       for (lldb::SBThread& thread : threads) {
         if (out_->interrupted()) return;
@@ -49,7 +51,8 @@ public:
 private:
   StackReporter::End walk(lldb::SBThread& thread, bool runtime_frames,
                           const std::function<bool(const FrameRow&)>& visit) const {
-    return walk_stack(*session_, thread, {.max_frames = limit_, .runtime_frames = runtime_frames},
+    return walk_stack(*session_, thread,
+                      {.max_frames = limit_, .runtime_frames = runtime_frames, .registers = registers_},
                       [&](const FrameRow& row) { return !out_->interrupted() && visit(row); });
   }
 
@@ -82,13 +85,17 @@ private:
         if (shown(row)) frames.push_back(to_json(row));
         return true;
       });
-      json["frames"] = std::move(frames);
-      json["end"] = end.end;
-      if (!end.notes.empty()) json["notes"] = end.notes;
+      add_end(json, std::move(frames), end);
       list.add(json);
     }
     list.end();
     out_->write("}\n");
+  }
+
+  static void add_end(Json& json, Json frames, const StackReporter::End& end) {
+    json["frames"] = std::move(frames);
+    json["end"] = end.end;
+    if (!end.notes.empty()) json["notes"] = end.notes;
   }
 
   void print_unique(std::vector<lldb::SBThread>& threads) const {
@@ -103,7 +110,7 @@ private:
       if (out_->interrupted()) break;
       Stack stack;
       std::vector<Address> key;
-      stack.end = walk(thread, runtime_frames_, [&](const FrameRow& row) {
+      stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
         if (!shown(row)) return true;
         key.push_back(row.ip);
         stack.rows.push_back(row);
@@ -112,6 +119,20 @@ private:
       const auto [place, added] = known.try_emplace(std::move(key), stacks.size());
       if (added) stacks.push_back(std::move(stack));
       stacks[place->second].threads.push_back(thread.GetIndexID());
+    }
+    if (json_) {
+      JsonList list([&](std::string_view text) { out_->write(text); });
+      out_->write("{\"stacks\": ");
+      for (const Stack& stack : stacks) {
+        Json json{{"threads", stack.threads}};
+        Json frames = Json::array();
+        for (const FrameRow& row : stack.rows) frames.push_back(to_json(row));
+        add_end(json, std::move(frames), stack.end);
+        list.add(json);
+      }
+      list.end();
+      out_->write("}\n");
+      return;
     }
     for (const Stack& stack : stacks) {
       out_->line("{} thread{}: #{}", stack.threads.size(), stack.threads.size() == 1 ? "" : "s",
@@ -123,7 +144,8 @@ private:
 
   std::vector<std::string> threads_;
   std::size_t limit_ = 1'000'000; // a stack overflow holds a few hundred thousand frames
-  bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, unique_ = false, json_ = false;
+  bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
+       unique_ = false, json_ = false;
 
   Session* session_ = nullptr;
   Output* out_ = nullptr;
@@ -134,7 +156,7 @@ private:
 
 CommandSpec bt_command() {
   return {"bt", "clrbt", "Show stacks of managed, native and runtime frames.",
-          "[-j] [-n N] [-m] [-r] [-u] [all | THREAD...]",
+          "[-j] [-n N] [-m | --native] [-r] [--registers] [-u] [all | THREAD...]",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Backtrace>(app); }};
 }
 

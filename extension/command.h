@@ -49,6 +49,7 @@ CommandSpec pe_command();
 CommandSpec savecore_command();
 CommandSpec settings_command();
 CommandSpec threads_command();
+CommandSpec unwind_command();
 
 // A spec under one name of LLDB's, which owns it for the debugger's life.
 class Command final : public lldb::SBCommandPluginInterface {

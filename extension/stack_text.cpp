@@ -5,17 +5,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 namespace clr::lldb_plugin {
 
 namespace {
+constexpr std::size_t registers_per_line = 4;
+
 void print_frame(Output& out, const FrameRow& row, bool selected) {
-  std::string line = fmt::format("  {} frame #{}: {}", selected ? "*" : " ", row.index, text_of(row));
-  // What unwind data and the thread's registers say is certain; the rest is marked.
-  if (row.found_by == "frame_pointer") line += " [found by frame pointer]";
+  std::string line =
+      fmt::format("  {} frame #{}: {} [{}]", selected ? "*" : " ", row.index, text_of(row), row.found_by);
   if (!row.fault.empty()) line += fmt::format(" (fault: {})", row.fault);
   out.line("{}", printable(line));
+  const std::vector<std::string> registers = registers_of(row);
+  for (std::size_t i = 0; i < registers.size(); i += registers_per_line)
+    out.line("        {}", fmt::join(registers.begin() + static_cast<std::ptrdiff_t>(i),
+                                     registers.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                             i + registers_per_line, registers.size())),
+                                     "  "));
 }
 
 std::uint64_t key_of(const FrameRow& row) {

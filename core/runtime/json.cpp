@@ -1,6 +1,7 @@
 #include "core/runtime/json.h"
 
 #include "core/runtime/runtime.h"
+#include "core/stack/unwind_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -138,6 +139,14 @@ Json to_json(const FrameRow& frame) {
   if (!frame.frame_type.empty()) json["frame_type"] = frame.frame_type;
   json["repeat"] = 1;
   if (!frame.fault.empty()) json["fault"] = frame.fault;
+  if (frame.registers) {
+    const Cpu cpu = frame.registers->cpu();
+    Json registers = Json::object();
+    for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg)
+      if (const auto value = frame.registers->find(reg))
+        registers[std::string(register_name(cpu, reg))] = hex(*value);
+    json["registers"] = std::move(registers);
+  }
   return json;
 }
 
@@ -206,6 +215,47 @@ Json to_json(const RuntimeInfo& info) {
   for (const ModuleDescription& module : info.modules) modules.push_back(to_json(module));
   json["modules"] = std::move(modules);
   json["problems"] = info.problems;
+  return json;
+}
+
+Json to_json(const UnwindReport& report) {
+  const auto place = [&](const RegisterOffset& at) {
+    return Json{{"register", saved_register_name(report.cpu, at.reg)}, {"offset", at.offset}};
+  };
+  Json json;
+  json["source"] = to_string(report.source);
+  Json records = Json::array();
+  for (const UnwindRecord& record : report.records) {
+    Json entry;
+    if (record.function != 0) entry["runtime_function"] = hex(record.function);
+    entry["begin"] = hex(record.begin);
+    entry["end"] = hex(record.end);
+    if (record.unwind_info != 0) entry["unwind_info"] = hex(record.unwind_info);
+    entry["version"] = record.version;
+    entry["details"] = record.details;
+    Json codes = Json::array();
+    for (const UnwindStep& step : record.steps) {
+      Json code;
+      if (step.prologue_offset) code["prologue_offset"] = *step.prologue_offset;
+      code["op"] = step.op;
+      if (!step.what.empty()) code["what"] = step.what;
+      codes.push_back(std::move(code));
+    }
+    entry["codes"] = std::move(codes);
+    records.push_back(std::move(entry));
+  }
+  if (!report.records.empty()) json["records"] = std::move(records);
+  json["cfa"] = report.layout.outermost ? Json(nullptr) : place(report.layout.cfa);
+  Json saved = Json::array();
+  for (const SavedRegister& one : report.layout.saved) {
+    Json entry;
+    entry["register"] = saved_register_name(report.cpu, one.reg);
+    entry["at"] = place(one.at);
+    const auto offset = report.layout.offset_from_cfa(one);
+    entry["offset_from_cfa"] = offset ? Json(*offset) : Json(nullptr);
+    saved.push_back(std::move(entry));
+  }
+  json["saved"] = std::move(saved);
   return json;
 }
 

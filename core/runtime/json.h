@@ -16,6 +16,7 @@ namespace clr {
 
 struct MethodRow;
 struct RuntimeInfo;
+struct UnwindReport;
 
 using Json = nlohmann::ordered_json;
 
@@ -34,6 +35,7 @@ Json to_json(const FrameRow& frame);
 Json to_json(const ThreadRow& thread);
 Json to_json(const ModuleDescription& module);
 Json to_json(const RuntimeInfo& info);
+Json to_json(const UnwindReport& report);
 
 // The text of `value` on one line. Bytes that are not UTF-8 become U+FFFD: they come from the target.
 std::string dump(const Json& value);

@@ -94,6 +94,8 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
     }
     FrameRow row = row_of(frame);
     row.index = index++;
+    if (options.registers && frame.kind != StackFrameKind::runtime)
+      row.registers = std::make_shared<const RegisterContext>(frame.registers);
     return visit(row);
   };
   Walk walk = walker_.walk(start, thread_of(os_id), each);

@@ -33,6 +33,7 @@ public:
   struct Options {
     std::size_t max_frames = 1'000'000; // a stack overflow holds a few hundred thousand
     bool runtime_frames = true;         // the runtime's explicit Frames as rows of their own
+    bool registers = false;             // with each frame's registers
   };
   struct End {
     std::string end;                // as ThreadRow::end

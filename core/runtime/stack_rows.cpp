@@ -32,4 +32,14 @@ std::string text_of(const FrameRow& row) {
   return text + row.symbol + row.position;
 }
 
+std::vector<std::string> registers_of(const FrameRow& row) {
+  std::vector<std::string> texts;
+  if (!row.registers) return texts;
+  const Cpu cpu = row.registers->cpu();
+  for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg)
+    if (const auto value = row.registers->find(reg))
+      texts.push_back(fmt::format("{:>3} = {:#018x}", register_name(cpu, reg), *value));
+  return texts;
+}
+
 } // namespace clr

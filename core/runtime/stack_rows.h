@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/runtime/answer.h"
+#include "core/stack/registers.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,10 +26,13 @@ struct FrameRow {
   std::string position;   // native: " + 18", " at read.c:26"; empty at the function's start
   std::string frame_type; // runtime: "InlinedCallFrame"
   std::string fault;      // what went wrong at this frame; empty when nothing did
+  std::shared_ptr<const RegisterContext> registers; // when they were asked for; null for runtime frames
 };
 
 // The frame as people read it, without "frame #N: ".
 std::string text_of(const FrameRow& row);
+// Its registers, those that are known, "rax = 0x0000000000000001", in the order of the CPU's numbers.
+std::vector<std::string> registers_of(const FrameRow& row);
 
 struct ThreadRow {
   unsigned index = 0; // as LLDB numbers threads, from 1
