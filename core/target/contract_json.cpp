@@ -80,7 +80,10 @@ json parse(std::string_view text) {
   try {
     root = json::parse(without_trailing_commas(text), watch, true, true);
   } catch (const json::exception& error) {
-    bad(error.what());
+    // Its text begins with the library's own number of the error.
+    const std::string_view said = error.what();
+    const std::size_t number = said.starts_with('[') ? said.find("] ") : std::string_view::npos;
+    bad(std::string(number == std::string_view::npos ? said : said.substr(number + 2)));
   }
   if (!duplicate.empty()) bad(fmt::format("\"{}\" is given twice", duplicate));
   if (!root.is_object()) bad("the root is no object");
