@@ -1,5 +1,4 @@
-// clr savecore: a minimal core of a core.
-#include "core/memory/error.h"
+// clr savecore: a minimal core of a process or of a larger core.
 #include "core/runtime/save_core.h"
 #include "extension/command.h"
 
@@ -18,17 +17,14 @@ public:
 
   void run(Invocation& invocation) override {
     Output& out = invocation.out;
-    CoreSession* core = invocation.session().core();
-    if (core == nullptr)
-      throw Error(
-          ErrorKind::invalid_argument,
-          "only a core file can be made smaller; write one of the process first (gcore, process save-core)");
     const WrittenCore written =
-        save_core(*core, path_, {.all_methods = all_methods_, .stop = [&out] { return out.interrupted(); }});
+        save_core(invocation.session().save_source(), path_,
+                  {.all_methods = all_methods_, .stop = [&out] { return out.interrupted(); }});
     out.line("{}: {} bytes, {} of memory in {} segments", printable(path_), written.file_size,
              written.memory_size, written.segments);
     if (!written.missing.empty())
-      out.warning(fmt::format("{} runs of memory are missing in this core already", written.missing.size()));
+      out.warning(
+          fmt::format("{} runs of memory cannot be read and are missing in it", written.missing.size()));
   }
 
 private:
@@ -40,7 +36,8 @@ private:
 
 CommandSpec savecore_command() {
   return {"savecore", nullptr,
-          "Write a minimal core: what stacks, threads, exceptions and their methods need.", "[-a] FILE",
+          "Write a minimal core of this process or core: what stacks, threads, exceptions and methods need.",
+          "[-a] FILE",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<SaveCore>(app); }};
 }
 

@@ -7,6 +7,7 @@
 #include "extension/lldb_modules.h"
 #include "extension/lldb_registers.h"
 #include "extension/lldb_stack.h"
+#include "extension/process_source.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +18,9 @@ namespace {
 // Everything through LLDB: a live process.
 class LldbSession final : public Session {
 public:
-  LldbSession(lldb::SBTarget& target, std::string source, std::vector<std::string> notes)
-      : Session(target), process_memory_(target.GetProcess()), pages_(process_memory_),
+  LldbSession(lldb::SBTarget& target, const PathMap& paths, std::string source,
+              std::vector<std::string> notes)
+      : Session(target, paths, {}), process_memory_(target.GetProcess()), pages_(process_memory_),
         runtime_(pages_, modules_of(target), platform_of(target), nullptr), source_(std::move(source)),
         notes_(std::move(notes)) {}
 
@@ -32,6 +34,8 @@ public:
   }
 
 private:
+  SaveSource source() override { return process_source(target(), runtime_, pages_); }
+
   LldbMemory process_memory_;
   PageCache pages_;
   Runtime runtime_;
@@ -51,9 +55,8 @@ void report_files(const FileOverlay& overlay, MemoryReport& report) {
 class CoreFileSession final : public Session {
 public:
   CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths)
-      : Session(target), session_(std::move(core), paths) {}
+      : Session(target, paths, RecordedNames(*core)), session_(std::move(core), paths) {}
 
-  CoreSession* core() override { return &session_; }
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
   RegisterContext registers(lldb::SBThread& thread) override {
@@ -73,6 +76,8 @@ public:
   }
 
 private:
+  SaveSource source() override { return source_of(session_, paths()); }
+
   CoreSession session_;
 };
 
@@ -92,20 +97,33 @@ PathMap with_search_paths(lldb::SBTarget& target, PathMap paths) {
 
 StackReporter& Session::stacks() {
   if (!stacks_)
-    stacks_ = std::make_unique<StackReporter>(runtime(), memory(), [this](FrameRow& row, Address lookup) {
-      name_native_frame(target_, row, lookup);
-    });
+    stacks_ = std::make_unique<StackReporter>(
+        runtime(), memory(), [this](FrameRow& row, Address lookup) { name_native(row, lookup); });
   return *stacks_;
+}
+
+void Session::name_native(FrameRow& row, Address lookup) {
+  if (recorded_.name(row)) return;
+  name_native_frame(target_, row, lookup);
+  if (!row.symbol.empty()) return;
+  if (!symbols_) symbols_ = std::make_unique<NativeNames>(memory(), runtime().modules(), paths_);
+  symbols_->name(row, lookup);
+}
+
+SaveSource Session::save_source() {
+  SaveSource made = source();
+  made.name_native = [this](FrameRow& row, Address lookup) { name_native(row, lookup); };
+  return made;
 }
 
 std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PathMap& paths) {
   lldb::SBProcess process = target.GetProcess();
   if (!is_core(process))
-    return std::make_unique<LldbSession>(target, "process, by LLDB", std::vector<std::string>{});
+    return std::make_unique<LldbSession>(target, paths, "process, by LLDB", std::vector<std::string>{});
   CoreFile file = find_core_file(process);
   if (file.core)
     return std::make_unique<CoreFileSession>(target, std::move(file.core), with_search_paths(target, paths));
-  return std::make_unique<LldbSession>(target, "core, by LLDB", std::vector{std::move(file.note)});
+  return std::make_unique<LldbSession>(target, paths, "core, by LLDB", std::vector{std::move(file.note)});
 }
 
 } // namespace clr::lldb_plugin

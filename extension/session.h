@@ -3,7 +3,9 @@
 
 #include "core/memory/path_map.h"
 #include "core/runtime/core_session.h"
+#include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
+#include "core/runtime/save_core.h"
 #include "core/runtime/stack_reporter.h"
 
 #include <lldb/API/LLDB.h>
@@ -34,17 +36,26 @@ public:
   virtual MemoryReport memory_report() = 0;
   // Registers of a thread; unknown ones are those that neither the core file nor LLDB has.
   virtual RegisterContext registers(lldb::SBThread& thread) = 0;
-  // Stacks of this stop, made on first use. Native frames are named by LLDB.
+  // Stacks of this stop, made on first use.
   StackReporter& stacks();
-  // The core file that is read; null when memory comes through LLDB.
-  virtual CoreSession* core() { return nullptr; }
+  // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
+  void name_native(FrameRow& row, Address lookup);
+  // What `clr savecore` writes; valid while the session is. Throws Error when it cannot be had.
+  SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
 
 protected:
-  explicit Session(lldb::SBTarget target) : target_(std::move(target)) {}
+  Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded)
+      : target_(std::move(target)), paths_(std::move(paths)), recorded_(std::move(recorded)) {}
+  const PathMap& paths() const { return paths_; }
 
 private:
+  virtual SaveSource source() = 0;
+
   lldb::SBTarget target_;
+  PathMap paths_;
+  RecordedNames recorded_;
+  std::unique_ptr<NativeNames> symbols_;
   std::unique_ptr<StackReporter> stacks_;
 };
 

@@ -232,15 +232,16 @@ WrittenCore write_core(const std::string& path, Platform platform, const std::ve
   return written;
 }
 
-std::vector<CoreWriteRange> with_access_of(const ElfCore& core, const std::vector<MemoryRange>& ranges) {
+std::vector<CoreWriteRange> with_access_of(const std::vector<CoreSegment>& segments,
+                                           const std::vector<MemoryRange>& ranges) {
   std::vector<CoreWriteRange> made;
-  const auto& segments = core.segments();
   for (const MemoryRange& range : merge_ranges(ranges)) {
     const Address end = range.size > ~range.begin ? ~Address{0} : range.end();
     for (Address at = range.begin; at < end;) {
-      const CoreSegment* segment = core.segment_at(at);
       const auto next = std::upper_bound(segments.begin(), segments.end(), at,
                                          [](Address a, const CoreSegment& other) { return a < other.begin; });
+      const CoreSegment* segment = next == segments.begin() ? nullptr : &*std::prev(next);
+      if (segment != nullptr && at - segment->begin >= segment->memory_size) segment = nullptr;
       Address stop = next == segments.end() ? end : std::min(end, next->begin);
       CoreWriteRange part;
       if (segment != nullptr) {

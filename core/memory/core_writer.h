@@ -42,9 +42,10 @@ std::vector<CoreNote> copy_notes(const ElfCore& core);
 // Error{unsupported_contract} for threads of a CPU other than x64 and arm64.
 std::vector<CoreNote> make_notes(Platform platform, const CoreNotes& process);
 
-// `ranges` with the access that the segments of `core` state, split where it changes; readable only where the
-// core has no segment.
-std::vector<CoreWriteRange> with_access_of(const ElfCore& core, const std::vector<MemoryRange>& ranges);
+// `ranges` with the access that `segments` (sorted by begin, as ElfCore has them) state, split where it
+// changes; readable only where there is no segment.
+std::vector<CoreWriteRange> with_access_of(const std::vector<CoreSegment>& segments,
+                                           const std::vector<MemoryRange>& ranges);
 
 // Reads through `memory` what a native debugger reads of a process before it shows a stack: headers, notes
 // and dynamic sections of the modules, the link map with its names, the vDSO whole. With a RecordingReader as

@@ -2,7 +2,10 @@
 
 #include "core/memory/recording_reader.h"
 #include "core/runtime/exception_report.h"
+#include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
+
+#include <memory>
 
 namespace clr {
 
@@ -26,29 +29,52 @@ void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
 }
 } // namespace
 
-WrittenCore save_core(CoreSession& session, const std::string& path, const SaveOptions& options) {
-  RecordingReader recording(session.memory());
-  const Platform platform = session.core().platform();
-  touch_for_debugger(recording, session.modules());
+SaveSource source_of(CoreSession& session, const PathMap& paths) {
+  const auto names = std::make_shared<NativeNames>(session.memory(), session.modules(), paths);
+  const auto recorded = std::make_shared<const RecordedNames>(session.core());
+  return {.memory = &session.memory(),
+          .platform = session.core().platform(),
+          .modules = session.modules(),
+          .threads = session.core().threads(),
+          .notes = copy_notes(session.core()),
+          .segments = session.core().segments(),
+          .name_native = [names, recorded](FrameRow& row, Address lookup) {
+            if (!recorded->name(row)) names->name(row, lookup);
+          }};
+}
+
+WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
+  RecordingReader recording(*source.memory);
+  touch_for_debugger(recording, source.modules);
 
   // A second look with nothing remembered, so that everything that is needed is read again.
-  Runtime runtime(recording, session.modules(), platform, nullptr);
-  StackReporter stacks(runtime, recording, [](FrameRow&, Address) {});
-  for (const ThreadRegisters& thread : session.core().threads()) {
+  Runtime runtime(recording, source.modules, source.platform, nullptr);
+  StackReporter stacks(runtime, recording, source.name_native);
+  RecordedNames names;
+  for (const ThreadRegisters& thread : source.threads) {
     if (options.stop && options.stop()) break;
-    const RegisterContext context = context_of_thread(platform.cpu, thread);
+    const RegisterContext context = context_of_thread(source.platform.cpu, thread);
     if (const auto sp = context.sp()) recording.record(*sp - *sp % RecordingReader::page_size, stack_around);
-    stacks.walk(context, thread.os_id, {}, [](const FrameRow&) { return true; });
+    stacks.walk(context, thread.os_id, {}, [&](const FrameRow& row) {
+      if (row.answer)
+        runtime.resolve(row.ip);
+      else
+        names.add(row);
+      return true;
+    });
   }
-  runtime.summary();
+  runtime.info();
   if (runtime.absence() == nullptr) {
     for (const RuntimeThread& thread : stacks.threads().threads) touch_exceptions(runtime, thread);
-    runtime.names()->modules();
     if (options.all_methods)
       runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
   }
-  return write_core(path, platform, copy_notes(session.core()),
-                    with_access_of(session.core(), recording.ranges()), session.memory(), options.stop);
+  std::vector<CoreNote> notes = source.notes;
+  // A core that was made of a minimal one has the same names, and not twice.
+  std::erase_if(notes, [](const CoreNote& note) { return note.owner == RecordedNames::note_owner; });
+  if (!names.empty()) notes.push_back(names.note());
+  return write_core(path, source.platform, notes, with_access_of(source.segments, recording.ranges()),
+                    *source.memory, options.stop);
 }
 
 } // namespace clr

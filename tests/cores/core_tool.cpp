@@ -1,8 +1,10 @@
-// The core library at work on a core file, without a debugger. Prints the JSON that the plugin's commands print with --json:
+// The core library at work on a core file, without a debugger. Prints the JSON that the plugin's commands
+// print with --json:
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 #include "core/runtime/core_session.h"
 #include "core/runtime/json.h"
+#include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
 
 #include <fmt/format.h>
@@ -18,16 +20,17 @@ namespace {
 using namespace clr;
 
 Json stacks(CoreSession& session) {
+  NativeNames names(session.memory(), session.modules(), {});
+  const RecordedNames recorded(session.core());
   StackReporter reporter(session.runtime(), session.memory(), [&](FrameRow& row, Address lookup) {
-    if (const LoadedModule* module = session.runtime().module_at(lookup))
-      row.module = module->path.substr(module->path.rfind('/') + 1);
+    if (!recorded.name(row)) names.name(row, lookup);
   });
   Json threads = Json::array();
   unsigned index = 0;
   for (const ThreadRegisters& registers : session.core().threads()) {
     Json frames = Json::array();
-    const auto end = reporter.walk(context_of_thread(session.core().platform().cpu, registers), registers.os_id, {},
-                                   [&](const FrameRow& row) {
+    const auto end = reporter.walk(context_of_thread(session.core().platform().cpu, registers),
+                                   registers.os_id, {}, [&](const FrameRow& row) {
                                      frames.push_back(to_json(row));
                                      return true;
                                    });
@@ -102,6 +105,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "error: {}\n", error.what());
     return 1;
   }
-  if (result == 2) std::fputs("usage: core_tool info|methods|stacks CORE | core_tool ip2md CORE FILE\n", stderr);
+  if (result == 2)
+    std::fputs("usage: core_tool info|methods|stacks CORE | core_tool ip2md CORE FILE\n", stderr);
   return result;
 }

@@ -115,7 +115,7 @@ TEST_CASE("Access is that of the core the memory came from") {
                          .segment(0x3000, pattern(0x1000), 0, 6)
                          .build();
   const ElfCore core(bytes);
-  const auto ranges = with_access_of(core, {{0x2000, 0x4000}, {0x800, 0x1000}});
+  const auto ranges = with_access_of(core.segments(), {{0x2000, 0x4000}, {0x800, 0x1000}});
   REQUIRE(ranges.size() == 5);
   CHECK(ranges[0].range == MemoryRange{0x800, 0x800});
   CHECK_FALSE(ranges[0].executable);

@@ -1,0 +1,80 @@
+#include "core/runtime/native_names.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+namespace clr {
+
+namespace {
+// The note is text: a line of four fields for each address.
+constexpr char field_end = '\t', line_end = '\n';
+
+std::string plain(std::string text) {
+  for (char& c : text)
+    if (c == field_end || c == line_end || c == '\0') c = ' ';
+  return text;
+}
+
+std::string_view take(std::string_view& text, char end) {
+  const std::size_t size = std::min(text.find(end), text.size());
+  const std::string_view taken = text.substr(0, size);
+  text.remove_prefix(std::min(size + 1, text.size()));
+  return taken;
+}
+} // namespace
+
+RecordedNames::RecordedNames(const ElfCore& core) {
+  for (const ElfNote& note : core.notes().all) {
+    if (note.owner != note_owner || note.type != note_type) continue;
+    std::string_view text(reinterpret_cast<const char*>(note.description.data()), note.description.size());
+    while (!text.empty() && names_.size() < max_names) {
+      std::string_view line = take(text, line_end);
+      const std::string_view number = take(line, field_end);
+      Address ip = 0;
+      const auto parsed = std::from_chars(number.data(), number.data() + number.size(), ip, 16);
+      if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) continue;
+      Name name;
+      name.module = take(line, field_end);
+      name.symbol = take(line, field_end);
+      name.position = line;
+      if (!name.symbol.empty()) names_.insert_or_assign(ip, std::move(name));
+    }
+  }
+}
+
+void RecordedNames::add(const FrameRow& row) {
+  if (!row.symbol.empty() && names_.size() < max_names)
+    names_.try_emplace(row.ip, Name{plain(row.module), plain(row.symbol), plain(row.position)});
+}
+
+bool RecordedNames::name(FrameRow& row) const {
+  const auto known = names_.find(row.ip);
+  if (known == names_.end()) return false;
+  row.module = known->second.module;
+  row.symbol = known->second.symbol;
+  row.position = known->second.position;
+  return true;
+}
+
+CoreNote RecordedNames::note() const {
+  std::string text;
+  for (const auto& [ip, name] : names_)
+    text += fmt::format("{:x}{}{}{}{}{}{}{}", ip, field_end, name.module, field_end, name.symbol, field_end,
+                        name.position, line_end);
+  const auto bytes = std::as_bytes(std::span(text));
+  return {note_owner, note_type, {bytes.begin(), bytes.end()}};
+}
+
+void NativeNames::name(FrameRow& row, Address lookup) {
+  const auto symbol = symbols_.find(lookup);
+  if (!symbol) return;
+  row.module = symbol->module;
+  // The call was looked up, the return address is shown.
+  const std::uint64_t offset = symbol->offset + (row.ip - lookup);
+  row.symbol = symbol->name;
+  row.position = offset == 0 ? std::string() : fmt::format(" + {}", offset);
+}
+
+} // namespace clr

@@ -1,0 +1,55 @@
+// Names of native code without a debugger's help: those that a minimal core brought along, else the symbol
+// tables of files and of target memory, else module and offset.
+#pragma once
+
+#include "core/memory/core_writer.h"
+#include "core/runtime/stack_rows.h"
+#include "core/stack/native_symbols.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// What whoever wrote a minimal core called the native code on its stacks, in a note of the core: the
+// binaries, whose symbols the names came from, need not be there when it is read.
+class RecordedNames {
+public:
+  static constexpr const char* note_owner = "lldb-clr";
+  static constexpr std::uint32_t note_type = 0x434c5201; // "CLR", 1
+  static constexpr std::size_t max_names = 1u << 20;
+
+  RecordedNames() = default;
+  // Those of `core`, none when it has no such note; lines of the note that are torn are left out. No reads.
+  explicit RecordedNames(const ElfCore& core);
+
+  // Keeps module, symbol and position of `row` for its ip. Rows without a symbol are left out.
+  void add(const FrameRow& row);
+  // Fills module, symbol and position when the ip of `row` is known.
+  bool name(FrameRow& row) const;
+  bool empty() const { return names_.empty(); }
+  CoreNote note() const;
+
+private:
+  struct Name {
+    std::string module, symbol, position;
+  };
+  std::map<Address, Name> names_; // by ip
+};
+
+class NativeNames {
+public:
+  // `memory` must outlive this. Cost: none before the first name.
+  NativeNames(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths)
+      : symbols_(memory, std::move(modules), std::move(paths)) {}
+
+  // Fills module, symbol and position of a native row by the symbol tables, as far as they are known;
+  // `lookup` is the address of its call. Cost: that of NativeSymbols::find. Never throws for target data.
+  void name(FrameRow& row, Address lookup);
+
+private:
+  NativeSymbols symbols_;
+};
+
+} // namespace clr

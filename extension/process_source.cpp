@@ -1,0 +1,119 @@
+#include "extension/process_source.h"
+
+#include "extension/lldb_registers.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+ThreadRegisters registers_as_values(lldb::SBThread& thread, Cpu cpu) {
+  ThreadRegisters registers{.os_id = thread.GetThreadID(), .values = {}};
+  const RegisterContext context = registers_of(thread, cpu);
+  for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg)
+    registers.values.push_back(context.find(reg).value_or(0));
+  if (thread.GetStopReason() == lldb::eStopReasonSignal)
+    registers.signal = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
+  return registers;
+}
+
+// The selected one first: a debugger that opens the core selects it again.
+std::vector<ThreadRegisters> threads_of(lldb::SBProcess& process, Cpu cpu) {
+  std::vector<ThreadRegisters> threads;
+  const lldb::tid_t selected = process.GetSelectedThread().GetThreadID();
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    threads.push_back(registers_as_values(thread, cpu));
+  }
+  std::stable_partition(threads.begin(), threads.end(),
+                        [&](const ThreadRegisters& thread) { return thread.os_id == selected; });
+  return threads;
+}
+
+bool on_this_host(lldb::SBTarget& target) {
+  const char* platform = target.GetPlatform().GetName();
+  return platform != nullptr && std::string_view(platform) == "host";
+}
+
+// Lines of /proc/PID/maps: begin-end access offset device inode path.
+std::vector<FileMapping> file_mappings(const std::string& folder) {
+  std::vector<FileMapping> files;
+  std::ifstream maps(folder + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields(line);
+    FileMapping file;
+    std::string access, device, inode;
+    char dash = 0;
+    fields >> std::hex >> file.begin >> dash >> file.end >> access >> file.file_offset >> device >> inode >>
+        std::ws;
+    std::getline(fields, file.path);
+    if (dash == '-' && file.path.starts_with('/')) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::map<std::uint64_t, std::uint64_t> auxiliary_vector(const std::string& folder, Platform platform) {
+  std::map<std::uint64_t, std::uint64_t> values;
+  std::ifstream in(folder + "/auxv", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  if (platform.pointer_size != 8) return values;
+  const auto words = std::as_bytes(std::span(bytes));
+  for (std::size_t at = 0; at + 16 <= words.size(); at += 16)
+    if (const auto key = load<std::uint64_t>(words.subspan(at), platform.byte_order))
+      values[key] = load<std::uint64_t>(words.subspan(at + 8), platform.byte_order);
+  return values;
+}
+
+std::vector<CoreSegment> segments_of(lldb::SBProcess& process) {
+  std::vector<CoreSegment> segments;
+  lldb::SBMemoryRegionInfoList regions = process.GetMemoryRegions();
+  for (std::uint32_t i = 0; i < regions.GetSize(); ++i) {
+    lldb::SBMemoryRegionInfo region;
+    if (!regions.GetMemoryRegionAtIndex(i, region) || !region.IsMapped()) continue;
+    const Address begin = region.GetRegionBase();
+    segments.push_back({.begin = begin,
+                        .memory_size = region.GetRegionEnd() - begin,
+                        .readable = region.IsReadable(),
+                        .writable = region.IsWritable(),
+                        .executable = region.IsExecutable()});
+  }
+  std::sort(segments.begin(), segments.end(),
+            [](const CoreSegment& a, const CoreSegment& b) { return a.begin < b.begin; });
+  return segments;
+}
+
+} // namespace
+
+SaveSource process_source(lldb::SBTarget& target, Runtime& runtime, MemoryReader& memory) {
+  lldb::SBProcess process = target.GetProcess();
+  const Platform platform = runtime.platform();
+  CoreNotes described;
+  described.threads = threads_of(process, platform.cpu);
+  described.process_id = process.GetProcessID();
+  const char* name = target.GetExecutable().GetFilename();
+  described.name = described.arguments = name == nullptr ? "" : name;
+  if (on_this_host(target)) {
+    const std::string folder = fmt::format("/proc/{}", described.process_id);
+    described.files = file_mappings(folder);
+    described.auxv = auxiliary_vector(folder, platform);
+  }
+  if (!described.threads.empty() && described.threads.front().signal != 0)
+    described.signal = SignalInfo{.number = described.threads.front().signal};
+  SaveSource source{.memory = &memory,
+                    .platform = platform,
+                    .modules = runtime.modules(),
+                    .threads = {},
+                    .notes = make_notes(platform, described),
+                    .segments = segments_of(process),
+                    .name_native = {}};
+  source.threads = std::move(described.threads);
+  return source;
+}
+
+} // namespace clr::lldb_plugin
