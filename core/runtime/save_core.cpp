@@ -63,11 +63,14 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
       return true;
     });
   }
-  runtime.info();
+  runtime.summary();
   if (runtime.absence() == nullptr) {
     for (const RuntimeThread& thread : stacks.threads().threads) touch_exceptions(runtime, thread);
-    if (options.all_methods)
+    runtime.names()->modules();
+    if (options.all_methods) {
+      runtime.info();
       runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
+    }
   }
   std::vector<CoreNote> notes = source.notes;
   // A core that was made of a minimal one has the same names, and not twice.

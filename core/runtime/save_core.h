@@ -30,8 +30,8 @@ SaveSource source_of(CoreSession& session, const PathMap& paths);
 
 // What is recorded.
 struct SaveOptions {
-  bool all_methods =
-      false; // also what lists of all jitted methods need: larger by some hundred bytes a method
+  // Also what the counts of clr info and lists of all jitted methods need: a kilobyte a method.
+  bool all_methods = false;
   // Asked between threads and while writing; true gives up.
   std::function<bool()> stop = {};
 };

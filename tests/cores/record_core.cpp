@@ -1,4 +1,4 @@
-// Records a minimal core of a core, as `clr savecore` does, without a debugger.
+// Records a minimal core of a core, as `clr savecore --all-methods` does, without a debugger.
 //   record_core CORE OUT
 #include "core/runtime/save_core.h"
 
@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   }
   try {
     const auto session = clr::CoreSession::open(argv[1], {});
-    const clr::WrittenCore written = clr::save_core(clr::source_of(*session, {}), argv[2]);
+    const clr::WrittenCore written =
+        clr::save_core(clr::source_of(*session, {}), argv[2], {.all_methods = true});
     fmt::print("{}: {} bytes of memory in {} segments\n", argv[2], written.memory_size, written.segments);
     return 0;
   } catch (const std::exception& error) {

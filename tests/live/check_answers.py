@@ -1,5 +1,6 @@
 """What must be true of every target, whatever its kind: `clr info` tells what it is, every managed frame has a name, and the same stop
 answers alike from the process and from each core of it."""
+from plugin import Target
 from results import Examples
 
 
@@ -62,3 +63,46 @@ def check_same(lldb, first, second, addresses):
         elif essence(a[address]) != essence(b[address]):
             wrong.add("answers differ", f"{address:#x}: {essence(a[address])} and {essence(b[address])}")
     return wrong, missing
+
+
+def check_minimal_core(lldb, target, core, program_folder):
+    """`clr savecore` of target: opened while the program's folder is away, the core says the same as its source."""
+    away = program_folder.with_name(program_folder.name + ".away")
+    first = ["clrbt --json all", "clr threads --json"]
+    (saved,) = lldb.run(target, [f'clr savecore "{core}"'])
+    assert saved.startswith(str(core)), saved + lldb.errors
+    source = lldb.json(target, first)
+    program_folder.rename(away)
+    try:
+        minimal = Target(core=core)
+        copy = lldb.json(minimal, first)
+        ips = sorted({int(f["ip"], 16) for t in source[0]["threads"] for f in t["frames"] if f["kind"] == "managed"})
+        answers = lldb.ip2md(minimal, ips)
+    finally:
+        away.rename(program_folder)
+    wrong, frames = Examples(), 0
+    threads = {t["os_id"]: t for t in copy[0]["threads"]}
+    for thread in source[0]["threads"]:
+        other = threads.get(thread["os_id"])
+        if other is None:
+            wrong.add("thread missing", f"{thread['os_id']}")
+            continue
+        if thread["end"] != other["end"]:
+            wrong.add("end", f"thread {thread['os_id']}: {other['end']} for {thread['end']}")
+        if len(thread["frames"]) != len(other["frames"]):
+            wrong.add("number of frames", f"thread {thread['os_id']}: {len(other['frames'])} for {len(thread['frames'])}")
+        for a, b in zip(thread["frames"], other["frames"]):
+            frames += 1
+            if a != b:
+                wrong.add("frame", f"thread {thread['os_id']}: {b['text']} ({b['found_by']}) for {a['text']} ({a['found_by']})")
+    rows = {t["os_id"]: t for t in copy[1]}
+    for thread in source[1]:
+        same = {k: v for k, v in thread.items() if k not in ("name", "index")}
+        other = {k: v for k, v in rows.get(thread["os_id"], {}).items() if k not in ("name", "index")}
+        if same != other:
+            wrong.add("clr threads", f"{other} for {same}")
+    full = lldb.ip2md(target, ips)
+    for ip in ips:
+        if answers[ip] != full[ip]:
+            wrong.add("clrip2md", f"{ip:#x}: {answers[ip]} for {full[ip]}")
+    return wrong.require_none(f"{frames} frames, {len(ips)} managed addresses, {core.stat().st_size // 1024} KB")

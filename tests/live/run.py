@@ -234,6 +234,9 @@ def kinds_of_program(c):
                     c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps, truth)
                     c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
                     c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
+                    if name == "self-contained-10.0.12":
+                        c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
+                                pathlib.Path(variant.command[0]).parent)
 
 
 def main():
