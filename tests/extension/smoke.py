@@ -111,6 +111,18 @@ def check_managed(driver, report, tag, opening, closing):
     report.check(f"{tag} clrbt --unique --json", unique_json, r'^\{"stacks": \[', r'\{"threads":\[\d+', r'"end":"bottom"')
 
 
+def check_minimal_core(driver, report, tag, opening, closing, path):
+    """`clr savecore`, and the stacks that the core shows: the same as those of its source at the same stop."""
+    (*_, saved, stacks) = driver.run([*opening, f'clr savecore "{path}"', "clrbt all", *closing], 300)[:len(opening) + 2]
+    report.check(f"{tag} clr savecore", saved, rf"^{re.escape(str(path))}: \d+ bytes, \d+ of memory in \d+ segments")
+    (_, again, refused) = driver.run([f'target create --core "{path}"', "clrbt all", f'clr savecore "{path.parent}/no/such"'], 300)
+
+    def frames(text):
+        return "\n".join(line.lstrip("* ") for line in text.splitlines() if "frame #" in line)
+    report.check(f"{tag} stacks of the minimal core", frames(again), "^" + re.escape(frames(stacks)) + r"\Z")
+    report.check(f"{tag} clr savecore to nowhere", refused, "^error: cannot write .*No such file")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin", required=True, type=pathlib.Path)
@@ -134,7 +146,7 @@ def main():
                 if driver is None:
                     report.skip(tag, "this version cannot be had here")
                     continue
-                check_version(driver, report, tag, process, core if have_core else None)
+                check_version(driver, report, tag, process, core if have_core else None, pathlib.Path(folder))
             if process and driver:   # of the newest version
                 check_bad_input(driver, report, tag, process)
         finally:
@@ -143,7 +155,7 @@ def main():
     return report.finish()
 
 
-def check_version(driver, report, tag, process, core):
+def check_version(driver, report, tag, process, core, folder):
     steps = [(check_without_process, ()), (check_native_process, ())]
     for step, more in steps:
         try:
@@ -158,6 +170,7 @@ def check_version(driver, report, tag, process, core):
             continue
         try:
             check_managed(driver, report, f"{tag} {name}:", *target)
+            check_minimal_core(driver, report, f"{tag} {name}:", *target, folder / f"minimal-{driver.version}-{name}")
         except (Died, subprocess.TimeoutExpired) as error:
             report.fail(f"{tag} {name}", str(error))
 
