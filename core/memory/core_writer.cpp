@@ -109,6 +109,8 @@ TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::
   out.u8(format.wide ? ELFCLASS64 : ELFCLASS32);
   out.u8(format.order == ByteOrder::little ? ELFDATA2LSB : ELFDATA2MSB);
   out.u8(EV_CURRENT);
+  // LLDB takes the system from here; else it guesses it from the paths of libraries and may refuse the core.
+  out.u8(platform.os == Os::unix_like ? ELFOSABI_LINUX : ELFOSABI_NONE);
   out.pad_to(EI_NIDENT);
   out.u16(ET_CORE);
   out.u16(elf_machine_of_cpu(platform.cpu));

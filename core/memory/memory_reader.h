@@ -23,6 +23,10 @@ public:
   // memory, never pads: missing is not zero.
   virtual std::size_t read_some(Address address, std::span<std::byte> out) = 0;
 
+  // The same for a search through much memory, of which little will be used: caches do not keep it,
+  // recordings do not count it as used. What is found is to be read again.
+  virtual std::size_t scan_some(Address address, std::span<std::byte> out) { return read_some(address, out); }
+
   // The bytes [address, address + size) without a copy, or an empty span when the source cannot lend them in
   // one piece (which says nothing about whether read_some would succeed). Valid as long as the reader.
   virtual std::span<const std::byte> view(Address address, std::size_t size);

@@ -25,6 +25,10 @@ public:
   // known. What is missing is remembered too: asking again costs no read. In a page of which only a part can
   // be read, the readable bytes are served and the first missing one is exact.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
+  // Past the cache.
+  std::size_t scan_some(Address address, std::span<std::byte> out) override {
+    return next_->scan_some(address, out);
+  }
   // What `next` lends; the cache's own pages are not lent, because clear() ends them.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 

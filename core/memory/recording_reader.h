@@ -18,6 +18,10 @@ public:
 
   // Pages of which at least a byte was delivered are recorded.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
+  // Not recorded.
+  std::size_t scan_some(Address address, std::span<std::byte> out) override {
+    return next_->scan_some(address, out);
+  }
   // Lends nothing: what is read of a lent run of bytes could not be seen, and a recording of all of it would
   // not be minimal.
   std::span<const std::byte> view(Address, std::size_t) override { return {}; }

@@ -73,8 +73,13 @@ void NativeNames::name(FrameRow& row, Address lookup) {
   row.module = symbol->module;
   // The call was looked up, the return address is shown.
   const std::uint64_t offset = symbol->offset + (row.ip - lookup);
-  row.symbol = symbol->name;
-  row.position = offset == 0 ? std::string() : fmt::format(" + {}", offset);
+  // Without the version: __libc_start_main@@GLIBC_2.34.
+  row.symbol = symbol->name.substr(0, symbol->name.find('@'));
+  // Offsets in a function as LLDB writes them, those in a module as tools that look them up take them.
+  if (row.symbol.empty())
+    row.position = fmt::format(" + {:#x}", offset);
+  else
+    row.position = offset == 0 ? std::string() : fmt::format(" + {}", offset);
 }
 
 } // namespace clr

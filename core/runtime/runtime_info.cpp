@@ -1,6 +1,7 @@
 #include "core/runtime/runtime_parts.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 namespace clr {
@@ -34,6 +35,16 @@ std::vector<ContractInfo> contracts_of(const ContractDescriptor& descriptor) {
   for (const std::string_view name : contracts_used)
     if (!descriptor.contracts.contains(name)) list.push_back({std::string(name), "", true});
   return list;
+}
+// A minimal core has a hole for every stretch of code that no stack needs.
+constexpr std::size_t max_told_holes = 3;
+
+void add_holes(RuntimeInfo& info, const std::vector<EnumerationHole>& holes) {
+  for (std::size_t i = 0; i < std::min(holes.size(), max_told_holes); ++i)
+    info.problems.push_back(holes[i].what);
+  if (holes.size() > max_told_holes)
+    info.problems.push_back(fmt::format("and {} more such places: there is more code than was counted",
+                                        holes.size() - max_told_holes));
 }
 } // namespace
 
@@ -83,7 +94,7 @@ RuntimeInfo Runtime::info() {
   };
   attempt([&] { count_code(info); });
   attempt([&] { info.modules = parts_->names.modules(); });
-  for (const EnumerationHole& hole : parts_->code.holes()) info.problems.push_back(hole.what);
+  add_holes(info, parts_->code.holes());
   return info;
 }
 

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 2> mono_names{"libmonosgen-2.0.so", "libc
 // How much of a module is searched for the version text, and in what pieces.
 constexpr std::uint64_t max_version_search = 64 * 1024 * 1024;
 constexpr std::size_t version_search_piece = 64 * 1024;
+constexpr std::size_t page = 4096;
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.find_last_of("/\\") + 1);
@@ -219,13 +220,19 @@ std::string runtime_version(MemoryReader& memory, const LoadedModule& module) {
     const MemoryRange range = ElfImage(memory, module.base).range();
     std::string piece(version_search_piece + longest, '\0');
     const Address end = std::min(range.end(), range.begin + max_version_search);
-    for (Address at = range.begin; at < end; at += version_search_piece) {
-      const std::size_t got = memory.read_some(at, std::as_writable_bytes(std::span(piece)));
+    for (Address at = range.begin; at < end;) {
+      const std::size_t got = memory.scan_some(at, std::as_writable_bytes(std::span(piece)));
       const std::string_view text = std::string_view(piece).substr(0, got);
-      if (const std::size_t found = text.find(mark); found != std::string_view::npos)
-        if (std::string version = product_version(text.substr(found + mark.size(), longest));
+      if (const std::size_t found = text.find(mark); found != std::string_view::npos) {
+        std::string version(std::min(longest, got - found), '\0');
+        version.resize(memory.read_some(at + found, std::as_writable_bytes(std::span(version))));
+        if (version =
+                product_version(std::string_view(version).substr(std::min(mark.size(), version.size())));
             !version.empty())
           return version;
+      }
+      // Behind a hole it goes on page by page: a minimal core has few of them.
+      at += got >= version_search_piece ? version_search_piece : (at + got) / page * page + page - at;
     }
   } catch (const Error&) {
     // A module whose header cannot be read does not tell its version.

@@ -1,6 +1,8 @@
 // Which module of a process holds a runtime, and what becomes of those that hold none, half of one or
 // another.
 #include "core/target/descriptor_locator.h"
+
+#include "core/memory/recording_reader.h"
 #include "tests/support/elf_module_builder.h"
 #include "tests/support/faults.h"
 #include "tests/support/target_builder.h"
@@ -290,4 +292,18 @@ TEST_CASE("the version of a runtime: by path, by the text in its image") {
   CHECK(with_text("@(#)Version 8.0.23.53103 @Commit: x", 0x4100) == "8.0.0");
   CHECK(with_text("@(#)Version unknown", 0x4100).empty());
   CHECK(with_text("@(#)Version 99999999999.0.0.0", 0x4100).empty());
+}
+
+TEST_CASE("the version of a runtime of which a minimal core holds two pages") {
+  const ElfModuleBuilder elf{.platform = known_platform()};
+  std::vector<std::byte> header = elf.loaded(library_base, true);
+  header.resize(0x1000);
+  MemoryBuilder memory(known_platform());
+  memory.write(library_base, header);
+  memory.write(library_base + 0x4000, std::vector<std::byte>(0x100));
+  memory.at(library_base + 0x4100).utf8("@(#)Version 10.0.0.1 ");
+  RecordingReader recording(memory);
+  CHECK(runtime_version(recording, {.path = "/app/app", .base = library_base}) == "10.0.0");
+  CHECK(recording.ranges() ==
+        std::vector<MemoryRange>{{library_base, 0x1000}, {library_base + 0x4000, 0x1000}});
 }
