@@ -44,12 +44,12 @@ class Lldb:
         lines = [f'plugin load "{self.plugin}"', *target.commands(), *commands]
         if target.pid:
             lines.append("process detach")
-        arguments = [self.driver, "--no-lldbinit", "--batch", "--no-use-colors"]
-        for line in lines:
-            arguments += ["-o", line]
-        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-            done = subprocess.run(arguments, stdout=out, stderr=err, stdin=subprocess.DEVNULL, timeout=seconds,
-                                  env=dict(os.environ, LLDB_DISABLE_PYTHON="1"))
+        # From a file: the driver hands -o commands to itself through a pipe, and waits for ever when they fill it.
+        with tempfile.NamedTemporaryFile("w", suffix=".lldb") as script, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            script.write("\n".join(lines) + "\n")
+            script.flush()
+            done = subprocess.run([self.driver, "--no-lldbinit", "--batch", "--no-use-colors", "--source", script.name], stdout=out, stderr=err,
+                                  stdin=subprocess.DEVNULL, timeout=seconds, env=dict(os.environ, LLDB_DISABLE_PYTHON="1"))
             out.seek(0)
             err.seek(0)
             texts, errors = split(out, lines), err.read()
