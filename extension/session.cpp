@@ -47,7 +47,7 @@ void report_files(const FileOverlay& overlay, MemoryReport& report) {
   for (const FileOverlay::FileUse& use : overlay.files())
     if (use.refusal.empty())
       report.files.push_back(fmt::format("{}: {} pages; {}", use.host_path, use.pages, use.proof));
-    else
+    else if (use.missed_reads != 0)
       report.refusals.push_back(fmt::format("{}: {}", use.target_path, use.refusal));
 }
 

@@ -32,7 +32,7 @@ struct FileOverlay::File {
   MappedFile other; // when it is no ELF file
   std::optional<SingleFileBundle> bundle;
   std::vector<Part> parts;
-  std::uint64_t bytes = 0, lent_bytes = 0;
+  std::uint64_t bytes = 0, lent_bytes = 0, missed_reads = 0;
   std::unordered_set<std::uint64_t> pages;
   std::uint64_t last_page = ~std::uint64_t{0};
 
@@ -259,10 +259,16 @@ std::size_t FileOverlay::read_file(Address address, std::span<std::byte> out) {
   File& file = resolved(mapping->file);
   const FilePlace place = place_at(*mapping, address);
   ModuleFile* module = file.module_at(place);
-  if (module == nullptr) return 0;
+  if (module == nullptr) {
+    if (place.file_offset() >= ModuleFile::page) ++file.missed_reads;
+    return 0;
+  }
   const Address end = std::min(mapping->mapping.end, core_.next_readable(address));
   const std::size_t got = module->read(place, out.first(std::min<std::uint64_t>(out.size(), end - address)));
-  if (got != 0) file.count(address, got);
+  if (got != 0)
+    file.count(address, got);
+  else if (place.file_offset() >= ModuleFile::page)
+    ++file.missed_reads;
   return got;
 }
 
@@ -290,7 +296,8 @@ std::vector<FileOverlay::FileUse> FileOverlay::files() const {
                 .refusal = file->refusal,
                 .bytes = file->bytes,
                 .pages = file->pages.size(),
-                .lent_bytes = file->lent_bytes};
+                .lent_bytes = file->lent_bytes,
+                .missed_reads = file->missed_reads};
     for (const File::Part& part : file->parts) {
       if (!part.proof.empty()) use.proof += (use.proof.empty() ? "" : "; ") + part.proof;
       if (!part.refusal.empty()) use.refusal += (use.refusal.empty() ? "" : "; ") + part.refusal;

@@ -56,6 +56,9 @@ public:
     std::string refusal;                // or why it is not taken
     std::uint64_t bytes = 0, pages = 0; // answered by reads; pages: different ones
     std::uint64_t lent_bytes = 0;       // answered by view
+    // Reads behind the file's first page that it could not answer. A file that was refused and has none was
+    // only looked at to see whether it is a module.
+    std::uint64_t missed_reads = 0;
   };
   // Files of which a byte was asked for, in the order of their first mappings.
   std::vector<FileUse> files() const;

@@ -271,6 +271,9 @@ TEST_CASE("An assembly is proven by the words of its data that the core holds") 
     CHECK(read_some(overlay, flat, 16).empty());
     CHECK(overlay.files().at(0).refusal ==
           path + ": only 0 of 128 relocated words of its data are as in the file");
+    CHECK(overlay.files().at(0).missed_reads == 0); // a look at the header
+    CHECK(read_some(overlay, flat + 0x1800, 16).empty());
+    CHECK(overlay.files().at(0).missed_reads == 1);
     return;
   }
   CHECK(read_some(overlay, flat, file.size()) == file);
