@@ -2,6 +2,8 @@
 // print with --json:
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
+//   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
+#include "core/debuginfo/debug_info_reader.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/json.h"
 #include "core/runtime/native_names.h"
@@ -74,6 +76,49 @@ void print_methods(CoreSession& session) {
   });
 }
 
+// One line {method_desc, start, kind, map: [[native, il, source]...]} or {..., error}.
+void print_il_map(DebugInfoReader& reader, const CodeBlock& block) {
+  Json line{{"start", fmt::format("{:#x}", block.start)},
+            {"method_desc", fmt::format("{:#x}", block.method_desc)},
+            {"kind", to_string(block.kind)}};
+  try {
+    Json entries = Json::array();
+    for (const IlBoundary& boundary : reader.il_map(block)->boundaries())
+      entries.push_back({boundary.native, boundary.il, boundary.source});
+    line["map"] = std::move(entries);
+    line["variables"] = reader.variables(block).size();
+    if (const auto patchpoints = reader.patchpoint_info(block))
+      line["patchpoint_locals"] = patchpoints->locals.size();
+  } catch (const Error& error) {
+    line["error"] = error.what();
+  }
+  fmt::print("{}\n", line.dump());
+}
+
+void print_il_maps(CoreSession& session) {
+  ExecutionManager* const code = session.runtime().code();
+  if (code == nullptr) throw Error(ErrorKind::invalid_argument, "the core has no runtime that can be read");
+  DebugInfoReader reader(*code);
+  code->for_each_jitted([&](const JittedBody& body) {
+    print_il_map(reader, {.ip = body.start,
+                          .start = body.start,
+                          .method_desc = body.method_desc,
+                          .kind = CodeKind::jitted,
+                          .section = body.section,
+                          .code_header = body.code_header});
+    return true;
+  });
+  for (const RangeSection& section : code->sections()) {
+    if (section.r2r_module == 0) continue;
+    const std::uint32_t count = code->r2r_image(section).function_count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const CodeBlock block = code->r2r_block(section, i);
+      // Funclets and cold parts have no map of their own.
+      if (block.method_index == i) print_il_map(reader, block);
+    }
+  }
+}
+
 int run(const std::vector<std::string>& words) {
   const auto session = CoreSession::open(words.at(1), {});
   const std::string& command = words.at(0);
@@ -83,6 +128,8 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}\n", dump(stacks(*session)));
   } else if (command == "methods") {
     print_methods(*session);
+  } else if (command == "ilmap") {
+    print_il_maps(*session);
   } else if (command == "ip2md" && words.size() > 2) {
     print_addresses(*session, words[2]);
   } else {
@@ -106,6 +153,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (result == 2)
-    std::fputs("usage: core_tool info|methods|stacks CORE | core_tool ip2md CORE FILE\n", stderr);
+    std::fputs("usage: core_tool info|methods|stacks|ilmap CORE | core_tool ip2md CORE FILE\n", stderr);
   return result;
 }

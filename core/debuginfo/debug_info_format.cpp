@@ -1,0 +1,71 @@
+#include "core/debuginfo/debug_info_format.h"
+
+#include "core/execution/contract_support.h"
+
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+// [rt] src/coreclr/inc/readytorun.h
+constexpr unsigned first_major_packed = 16, first_major_slim_or_fat = 17;
+constexpr unsigned first_major_from_5 = 20, first_major_number_first = 22;
+
+// PatchpointInfo: LocalCount and what follows it up to the list of locals, at least.
+constexpr std::uint64_t fields_from_count = 24;
+
+constexpr DebugInfoFormat net9{};
+constexpr DebugInfoFormat net10{.header = DebugInfoFormat::Header::marked,
+                                .bounds = BoundsCoding::packed_2_bits,
+                                .patchpoints = net10_patchpoints};
+constexpr DebugInfoFormat net11{.header = DebugInfoFormat::Header::slim_or_fat,
+                                .bounds = BoundsCoding::packed_3_bits,
+                                .patchpoints = net10_patchpoints};
+
+// Where the target publishes the layout, it is the target's word that counts.
+DebugInfoFormat with_patchpoints_of(const Target& target, DebugInfoFormat format) {
+  const auto count = target.find_offset("PatchpointInfo", "LocalCount");
+  const auto size = target.find_size("PatchpointInfo");
+  if (!count || !size) return format;
+  if (*size > PatchpointLayout::max_fixed_bytes || *count < 0 ||
+      static_cast<std::uint64_t>(*count) + fields_from_count > *size)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("a PatchpointInfo of {} bytes with LocalCount at {}", *size, *count));
+  format.patchpoints = {.local_count = static_cast<std::uint32_t>(*count),
+                        .locals = static_cast<std::uint32_t>(*size)};
+  return format;
+}
+
+DebugInfoFormat with(DebugInfoFormat format, std::optional<VariablesCoding> variables) {
+  format.variables = variables;
+  return format;
+}
+
+DebugInfoFormat coding_of_jitted(const Target& target) {
+  const auto& contracts = target.descriptor().contracts;
+  if (const auto contract = contracts.find("DebugInfo"); contract != contracts.end()) {
+    // Here "1" and "c1" differ: the count began anew with the letter.
+    if (contract->second == "1") return net10;
+    if (contract->second == "2") return with(net11, std::nullopt);
+    if (contract->second == "c1") return with(net11, VariablesCoding::number_first);
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("contract DebugInfo version {} is not supported", contract->second));
+  }
+  return nibble_map_version(target) == NibbleMapVersion::linear ? net9 : net10;
+}
+
+} // namespace
+
+DebugInfoFormat debug_info_format(unsigned r2r_major) {
+  if (r2r_major < first_major_packed) return net9;
+  if (r2r_major < first_major_slim_or_fat) return net10;
+  return with(net11, r2r_major < first_major_from_5         ? VariablesCoding::from_4
+                     : r2r_major < first_major_number_first ? VariablesCoding::from_5
+                                                            : VariablesCoding::number_first);
+}
+
+DebugInfoFormat jitted_debug_info_format(const Target& target) {
+  return with_patchpoints_of(target, coding_of_jitted(target));
+}
+
+} // namespace clr

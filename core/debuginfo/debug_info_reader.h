@@ -1,0 +1,66 @@
+// The debug info that the JIT or crossgen2 left for a method body: which IL offset a native offset belongs to
+// and where variables are.
+// Source: dotnet/runtime docs/design/datacontracts/DebugInfo.md and its earlier versions,
+// src/coreclr/vm/debuginfostore.cpp, src/coreclr/inc/patchpointinfo.h.
+#pragma once
+
+#include "core/debuginfo/debug_info_format.h"
+#include "core/debuginfo/patchpoint_info.h"
+#include "core/execution/execution_manager.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace clr {
+
+// Reads for one stop. Blocks are those of the manager. All functions throw Error: memory_missing (a core may
+// lack the blob), corrupt, unsupported_contract.
+class DebugInfoReader {
+public:
+  // `manager` must outlive the reader. No reads.
+  explicit DebugInfoReader(ExecutionManager& manager) : manager_(&manager) {}
+
+  // The map of the body that holds block.ip; empty when the method has none (stubs, some dynamic methods).
+  // Bodies of one method have maps of their own: an OSR or tier-1 body starts at its own offset 0. Where a
+  // profiler rewrote the IL this is the map to the original IL, which symbols describe. Never null; kept for
+  // the stop. Cost: that of ExecutionManager::debug_info and 2 reads, 1 more with patchpoints; later 0.
+  std::shared_ptr<const IlMap> il_map(const CodeBlock& block);
+
+  // IL offset at block.ip, as the runtime's stack traces choose it. They print IL offset 0 for a method
+  // without a map, unless it is a dynamic one. For a frame that was looked up by the byte before its return
+  // address the kind is `exact`. Cost: il_map, and ExecutionManager::relative_offset.
+  IlPosition il_position(const CodeBlock& block, NativeOffsetKind kind);
+
+  // Locations of arguments and locals, as stored. Cost: as il_map, not kept. Throws
+  // Error{unsupported_contract} when the target does not tell how they are coded.
+  std::vector<Variable> variables(const CodeBlock& block);
+
+  // What a tier-0 body with patchpoints left for its OSR bodies; nothing for other bodies. Cost: that of
+  // ExecutionManager::debug_info and 3 reads.
+  std::optional<PatchpointInfo> patchpoint_info(const CodeBlock& block);
+
+  // Bytes of one part of a blob that are believed.
+  static constexpr std::uint32_t max_part_bytes = 16 * 1024 * 1024;
+  // Maps kept; then all are forgotten.
+  static constexpr std::size_t max_kept_maps = 4096;
+
+private:
+  struct Part {
+    Address address = 0;
+    std::uint32_t size = 0;
+  };
+  struct Parts {
+    Part bounds, original_bounds, variables, patchpoints;
+  };
+  DebugInfoFormat format_of(const CodeBlock& block);
+  Parts parts_of(const DebugInfoFormat& format, const DebugInfoLocation& location);
+  Parts read_header(const DebugInfoFormat& format, Address address);
+  std::vector<std::byte> read(const Part& part);
+
+  ExecutionManager* manager_;
+  std::optional<DebugInfoFormat> jitted_format_;
+  std::unordered_map<Address, DebugInfoFormat> r2r_formats_;       // by READYTORUN_HEADER
+  std::unordered_map<Address, std::shared_ptr<const IlMap>> maps_; // by start of the body
+};
+
+} // namespace clr

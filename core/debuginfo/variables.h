@@ -1,0 +1,73 @@
+// Where the arguments and locals of a method are while its code runs.
+// Source: dotnet/runtime src/coreclr/inc/cordebuginfo.h (VarLocType, RegNum),
+// docs/design/datacontracts/DebugInfo.md, src/coreclr/vm/debuginfostore.cpp.
+#pragma once
+
+#include "core/debuginfo/nibble_reader.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+enum class VariablesCoding : std::uint8_t {
+  from_4,       // numbers from -4 on; range, then number. .NET 7 to 10
+  from_5,       // numbers from -5 on
+  number_first, // numbers from -6 on; number, then range; return values of calls
+};
+
+// The runtime's VarLocType.
+enum class VariableHome : std::uint8_t {
+  reg,         // `reg`
+  reg_byref,   // at the address that `reg` holds
+  reg_fp,      // floating point register `reg`
+  stack,       // at base + offset
+  stack_byref, // at the address that base + offset holds
+  reg_reg,     // low half in `reg`, high half in `reg2`
+  reg_stack,   // low half in `reg`, high half at base + offset
+  stack_reg,   // low half at base + offset, high half in `reg`
+  stack2,      // two slots from base + offset on
+  fp_stack,    // x87 stack slot `index`
+  fixed_va,    // offset `index` from the fixed arguments of a varargs call
+};
+std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
+
+struct VariableLocation {
+  VariableHome home = VariableHome::reg;
+  // Registers by CoreCLR's numbers: see debug_register_name. 0 where the home has none.
+  std::uint32_t reg = 0, reg2 = 0, base = 0;
+  std::int32_t offset = 0; // bytes from the base register
+  std::uint32_t index = 0;
+
+  friend bool operator==(const VariableLocation&, const VariableLocation&) = default;
+};
+
+// A variable is at this location while the native offset lies in [begin, end).
+struct Variable {
+  // Arguments from 0 on, `this` first, then locals in the order of their signature; or one of the numbers
+  // below.
+  std::int32_t number = 0;
+  std::uint32_t begin = 0, end = 0;
+  VariableLocation location;
+  // IL offset of the call whose return value this is.
+  std::optional<std::uint32_t> call_il;
+
+  static constexpr std::int32_t varargs_handle = -1, return_buffer = -2, type_context = -3, unknown = -4,
+                                call_return = -5;
+
+  friend bool operator==(const Variable&, const Variable&) = default;
+};
+
+// The entries of the block `chunk`, as stored: in no order, several per variable. `x86`: stack offsets are
+// counted in words of 4 bytes there. Throws Error{corrupt} for a count that the block has no room for, for a
+// type of location that is not known. No reads.
+std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86);
+
+// Name of CoreCLR's register `number`: "rax", "x19", "sp"; "ambient_sp" for the stack pointer as it is
+// outside of calls; empty for a number or CPU that is not known.
+std::string debug_register_name(Cpu cpu, std::uint32_t number);
+
+} // namespace clr
