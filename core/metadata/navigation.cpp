@@ -1,5 +1,6 @@
 // The part of Metadata that follows relations between rows.
 #include "core/metadata/metadata.h"
+#include "core/metadata/sorted_rows.h"
 
 #include <algorithm>
 
@@ -8,20 +9,6 @@ namespace {
 
 // Columns by position in their rows.
 constexpr unsigned method_list = 5, param_list = 5, nested_type = 0, enclosing_type = 1, generic_owner = 2;
-
-// First rid in [1, rows] for which `before` is false; rows + 1 when there is none. The table is sorted by it.
-template<typename Before>
-std::uint32_t partition_point(std::uint32_t rows, Before&& before) {
-  std::uint32_t low = 1, high = rows + 1;
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (before(middle))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 } // namespace
 

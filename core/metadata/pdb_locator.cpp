@@ -1,0 +1,192 @@
+#include "core/metadata/pdb_locator.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <optional>
+#include <string_view>
+
+namespace clr {
+namespace {
+
+constexpr std::string_view portable_age = "ffffffff"; // of the keys of portable PDBs
+
+std::string_view last_part(std::string_view path) {
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
+// "C:\src\App.dll" -> "C:\src\"; empty when there is no folder.
+std::string_view folder_of(std::string_view path) {
+  return path.substr(0, path.find_last_of("/\\") + 1);
+}
+
+std::string with_extension(std::string_view name, std::string_view extension) {
+  return fmt::format("{}{}", name.substr(0, name.rfind('.')), extension);
+}
+
+std::string in_case(std::string text, int (*change)(int)) {
+  // ASCII only, whatever the host's locale: keys are made so.
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x80) c = static_cast<char>(change(c));
+  return text;
+}
+std::string lower(std::string text) {
+  return in_case(std::move(text), [](int c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
+}
+std::string upper(std::string text) {
+  return in_case(std::move(text), [](int c) { return c >= 'a' && c <= 'z' ? c - ('a' - 'A') : c; });
+}
+
+class Search {
+public:
+  // Null `id`: take what is found.
+  Search(const PdbId* id, const PdbSearch& where, PdbResult& result)
+      : id_(id), where_(where), result_(result) {}
+
+  // Takes the PDB that `open` makes when it is the right one.
+  template<typename Open>
+  bool take(const std::string& path, Open open) {
+    try {
+      auto pdb = open();
+      if (id_ == nullptr || pdb->id() == *id_) {
+        result_.pdb = std::move(pdb);
+        result_.path = path;
+        return true;
+      }
+      refuse(path, fmt::format("{} belongs to another build: its id is {}, the assembly's {}", path,
+                               to_string(pdb->id()), to_string(*id_)));
+    } catch (const Error& fault) {
+      refuse(path, fault.what());
+    } catch (const std::bad_alloc&) {
+      refuse(path, fmt::format("{}: not enough memory", path));
+    }
+    return false;
+  }
+
+  // A file of this host.
+  bool try_file(const std::string& path) {
+    if (std::find(seen_.begin(), seen_.end(), path) != seen_.end()) return false;
+    seen_.push_back(path);
+    std::error_code error;
+    const auto type = std::filesystem::status(path, error).type();
+    if (type == std::filesystem::file_type::not_found) {
+      result_.missing.push_back(path);
+      return false;
+    }
+    return take(path, [&] { return PortablePdb::open(path); });
+  }
+
+  // A file as the target or the build calls it.
+  bool try_target_file(const std::string& path) {
+    for (const PathMap::Candidate& candidate : where_.paths.candidates(path))
+      if (try_file(candidate.path)) return true;
+    return false;
+  }
+
+  bool try_place(const std::string& place, const std::vector<std::string>& names) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(place, error)) return try_file(place);
+    if (!std::filesystem::is_directory(place, error)) {
+      result_.missing.push_back(place);
+      return false;
+    }
+    const std::string folder = place.ends_with('/') ? place : place + '/';
+    for (const std::string& name : names)
+      if (try_file(folder + name) || try_cache(folder, name)) return true;
+    return false;
+  }
+
+private:
+  void refuse(const std::string& path, std::string why) {
+    result_.refusals.push_back({path, std::move(why)});
+  }
+
+  // Servers want keys in lower case; tools write the age in upper case, and older ones names as they are.
+  bool try_cache(const std::string& folder, const std::string& name) {
+    std::string guid = to_string(id_->guid);
+    std::erase(guid, '-');
+    const std::string age(portable_age);
+    for (const std::string& file : {lower(name), name})
+      for (const std::string& key : {guid + upper(age), guid + age, upper(guid + age)})
+        if (try_file(fmt::format("{}{}/{}/{}", folder, file, key, file))) return true;
+    return false;
+  }
+
+  const PdbId* id_;
+  const PdbSearch& where_;
+  PdbResult& result_;
+  std::vector<std::string> seen_;
+};
+
+// File names that the PDB may have: as the build called it, and after the assembly.
+std::vector<std::string> names_of(const CodeViewEntry* entry, const std::string& assembly_path) {
+  std::vector<std::string> names;
+  const auto add = [&](std::string name) {
+    if (name.size() > std::string_view(".pdb").size() &&
+        std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  };
+  if (entry != nullptr) add(std::string(last_part(entry->path)));
+  add(with_extension(last_part(assembly_path), ".pdb"));
+  return names;
+}
+
+std::string why_no_reference(const PeDebugDirectory& directory) {
+  if (!directory.faults.empty()) return directory.faults.front();
+  if (!directory.code_view.empty()) return "it was made with a Windows PDB; only portable PDBs are supported";
+  return "it names no PDB";
+}
+
+} // namespace
+
+PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assembly_path,
+                     const PdbSearch& search) {
+  PdbResult result;
+  const CodeViewEntry* reference = directory.portable();
+  if (reference == nullptr && !directory.embedded) {
+    result.no_reference = why_no_reference(directory);
+    return result;
+  }
+
+  if (directory.embedded) {
+    const std::string name =
+        fmt::format("PDB embedded in {}", assembly_path.empty() ? "the assembly" : assembly_path);
+    const auto open = [&] { return PortablePdb::of_bytes(expand(*directory.embedded), name); };
+    // Without a CodeView entry nothing is left to compare: it lies in the assembly itself.
+    Search in_assembly(reference == nullptr ? nullptr : &reference->id, search, result);
+    if (in_assembly.take(name, open)) {
+      result.embedded = true;
+      result.path = assembly_path;
+    }
+    if (result.pdb != nullptr || reference == nullptr) return result;
+  }
+
+  Search files(&reference->id, search, result);
+  const std::vector<std::string> names = names_of(reference, assembly_path);
+  const std::string folder(folder_of(assembly_path));
+  if (!folder.empty())
+    for (const std::string& name : names)
+      if (files.try_target_file(folder + name)) return result;
+  for (const std::string& place : search.places)
+    if (files.try_place(place, names)) return result;
+  // A path of another system is no path here; its last part is.
+  const bool native = reference->path.starts_with('/');
+  files.try_target_file(native ? reference->path : std::string(last_part(reference->path)));
+  return result;
+}
+
+std::string PdbResult::reason() const {
+  if (pdb != nullptr) return {};
+  if (!no_reference.empty()) return no_reference;
+  if (refusals.empty())
+    return missing.empty() ? "no place to look for its PDB is known"
+                           : fmt::format("its PDB is not at {}{}", missing.front(),
+                                         missing.size() == 1
+                                             ? std::string()
+                                             : fmt::format(" nor in {} other places", missing.size() - 1));
+  std::string text = refusals.front().why;
+  if (refusals.size() > 1) text += fmt::format(" (and {} more refused)", refusals.size() - 1);
+  return text;
+}
+
+} // namespace clr
