@@ -31,7 +31,7 @@ def read(path):
             if not m or " 0x" in m[3] and re.search(r"0x[0-9a-f]{8,} [0-9a-f]+ ", m[3]):
                 damaged += 1
                 continue
-            if m[3].startswith("stub "):
+            if re.match(r"stub( |<\d+> )", m[3]):   # .NET 10, .NET 9
                 continue
             method = names.parse_perf(m[3])
             lines.append(Line(int(m[1], 16), int(m[2], 16), m[3], TIERS.get(method.suffix), method))

@@ -102,6 +102,23 @@ class Running:
                 return int(task.name)
         return None
 
+    def wait_still(self, threads, seconds=30):
+        """Waits until these threads sleep and have not run for a while: between READY and its place a thread still prints, compiles and binds."""
+        end, since, before = time.monotonic() + seconds, time.monotonic(), None
+        while time.monotonic() < end:
+            now = [self._switches(t) for t in threads]
+            if now != before:
+                since, before = time.monotonic(), now
+            elif all(state == "S" for state, _ in now) and time.monotonic() - since > 0.2:
+                return
+            time.sleep(0.02)
+        raise TimeoutError(f"{' '.join(self.command)}: the reporting threads do not come to rest in {seconds} s")
+
+    def _switches(self, thread):
+        """(state, how often it began to wait) of one thread."""
+        text = pathlib.Path(f"/proc/{self.pid}/task/{thread}/status").read_text()
+        return re.search(r"^State:\s+(\S)", text, re.M)[1], re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)[1]
+
     def wait_end(self, seconds=60):
         """Waits for the end and returns the exit code (a negative signal number, as Popen says it)."""
         try:

@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 import check_answers
 import check_clrmd
@@ -89,11 +88,12 @@ def core_kinds(pid, folder):
 
 def perf_maps(c):
     """Every line of the perf map, live and on cores; the process' own events; ClrMD's bodies and stacks."""
+    modes = {name: knobs for name, knobs in check_perfmap.MODES.items() if c.may_want(f"perfmap/{name}")}
+    if not modes:
+        return
     program = processes.build("many", c.work / "artifacts")
-    for mode, knobs in check_perfmap.MODES.items():
+    for mode, knobs in modes.items():
         name = f"perfmap/{mode}"
-        if not c.may_want(name):
-            continue
         with c.scratch(f"many-{mode}") as folder:
             env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder, **knobs)
             with Running(many_command([program], folder), folder, env) as running:
@@ -109,7 +109,16 @@ def perf_maps(c):
                     c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
 
 
+def map_until_now(maps, folder):
+    """A copy of the perf map: what the process compiles from now on is no part of it, nor of the core to be taken."""
+    written = maps.read_bytes()
+    copy = folder / "perf-until-core.map"
+    copy.write_bytes(written[: written.rfind(b"\n") + 1])
+    return copy
+
+
 def on_core(c, make, maps, truth, kind, mode):
+    maps = map_until_now(maps, maps.parent)
     core = make()
     target = Target(core=core)
     try:
@@ -170,7 +179,7 @@ def situation(c, label, program, name, end, knobs):
                 core = running.kernel_core()
                 c.check(f"{label}/core", check_stacks.check, c.lldb, Target(core=core, executable=program), report)
                 return
-            time.sleep(0.3)   # from the line READY to the wait itself
+            running.wait_still([r["thread"] for r in check_stacks.read_report(report)])
             c.check(f"{label}/live", check_stacks.check, c.lldb, Target(pid=running.pid), report)
             c.check(f"{label}/core", parked_core, c, running.pid, folder, report)
 
@@ -190,7 +199,7 @@ def stepping(c):
         with c.scratch(f"stepping-{name}") as folder:
             with Running([program, "stepping", folder / "report"], folder, settings(**knobs)) as running:
                 running.wait_ready(60)
-                c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), running.thread_named("stepping"), 2000 if c.full else 300)
+                c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), running.thread_named("stepping"), 2000 if c.full else 1000)
 
 
 VARIANTS = [
@@ -224,14 +233,17 @@ def kinds_of_program(c):
                     continue
                 maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
                 if variant.guest:
+                    until_core = map_until_now(maps, folder)
                     target = Target(core=variants.guest_core(running, folder / "core.guest"), executable=variant.executable)
                     views = [("core", target)]
                 else:
-                    views = [("live", Target(pid=running.pid)), ("core", Target(core=processes.gcore(running.pid, folder / "core.gcore")))]
+                    until_core = map_until_now(maps, folder)
+                    core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+                    views = [("live", Target(pid=running.pid)), ("core", core)]
                 for view, target in views:
                     cpu = "arm64" if variant.guest else "x64"
                     c.check(f"variants/{name}/info/{view}", check_answers.check_info, c.lldb, target, variant.version, cpu)
-                    c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps, truth)
+                    c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps if view == "live" else until_core, truth)
                     c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
                     c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
                     if name == "self-contained-10.0.12":

@@ -19,20 +19,18 @@ public static unsafe class Natives
         ["callback-unmanaged"] = () => UnmanagedCallback(),
         ["callback-nested"] = () => Nested(3),
         ["function-pointer"] = () => ManagedPointer(),
-        ["monitor-wait"] = () => { lock (Gate) { Ready(); Monitor.Wait(Gate); } },
+        // What waits reports on the same line before; what follows the wait keeps it from being a tail call.
+        ["monitor-wait"] = () => { lock (Gate) { Report.Before(); Monitor.Wait(Gate); } },
         ["lock-contended"] = Contended,
-        ["event-wait"] = () => { Ready(); new ManualResetEvent(false).WaitOne(); },
-        ["join"] = () => { var t = new Thread(() => Thread.Sleep(Timeout.Infinite)) { IsBackground = true }; t.Start(); Ready(); t.Join(); },
-        ["thread-sleep"] = () => { Ready(); Thread.Sleep(Timeout.Infinite); },
+        ["event-wait"] = () => { Report.Before(); new ManualResetEvent(false).WaitOne(); },
+        ["join"] = () => { var t = new Thread(() => Thread.Sleep(Timeout.Infinite)) { IsBackground = true }; t.Start(); Report.Before(); t.Join(); GC.KeepAlive(Gate); },
+        ["thread-sleep"] = () => { Report.Before(); Thread.Sleep(Timeout.Infinite); GC.KeepAlive(Gate); },
         ["busy-loop"] = BusyLoop,
         ["finalizer"] = Finalizer,
         ["gc-in-callback"] = () => Callback(() => { GC.Collect(); Report.Here(); }),
     };
 
     private static readonly object Gate = new();
-
-    // Reported without the frames between here and the wait itself: the report is taken first, on the same line.
-    private static void Ready() { Report.Before(); }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Blocked(Action wait) { Report.Before(); wait(); }
@@ -85,7 +83,7 @@ public static unsafe class Natives
         using var taken = new ManualResetEventSlim();
         new Thread(() => { lock (gate) { taken.Set(); Thread.Sleep(Timeout.Infinite); } }) { IsBackground = true, Name = "owner" }.Start();
         taken.Wait();
-        Ready();
+        Report.Before();
         lock (gate) { }
     }
 

@@ -1,7 +1,8 @@
 // The report: JSON lines, one for each reporting thread:
 //   {"situation", "thread": OS id, "managed_thread", "name", "ends": "parks"|"crashes",
 //    "frames": [{"method", "module", "token", "method_desc", "generic", "pinvoke", "native_offset", "il_offset", "file", "line"}]}
-// Frames run from the caller of Here or Before outwards, as System.Diagnostics.StackTrace gives them.
+// Frames run from the caller of Here or Before outwards, as System.Diagnostics.StackTrace gives them. method_desc is the one whose code runs
+// (MethodBase.MethodHandle is the unboxing stub for instance methods of structs); of generics the runtime names the definition only.
 using System;
 using System.Diagnostics;
 using System.IO;
@@ -56,7 +57,14 @@ public static class Report
             w.WriteString("name", Thread.CurrentThread.Name);
             w.WriteString("ends", ends);
             w.WriteStartArray("frames");
-            foreach (StackFrame f in trace.GetFrames()) Write(w, f);
+            StackFrame[] frames = trace.GetFrames();
+            (IntPtr[] handles, int[] offsets, int count) = MethodDescs();
+            for (int i = 0; i < frames.Length; i++)
+            {
+                int same = count - frames.Length + i;
+                if (offsets[same] != frames[i].GetNativeOffset()) throw new InvalidOperationException("two stack traces of one stack differ");
+                Write(w, frames[i], handles[same]);
+            }
             w.WriteEndArray();
             w.WriteEndObject();
         }
@@ -68,20 +76,33 @@ public static class Report
         }
     }
 
-    private static void Write(Utf8JsonWriter w, StackFrame f)
+    /// What the runtime hands to StackTrace: the MethodDescs and native offsets of all frames from here outwards.
+    private static (IntPtr[], int[], int) MethodDescs()
+    {
+        const BindingFlags All = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
+        Type type = typeof(object).Assembly.GetType("System.Diagnostics.StackFrameHelper", true);
+        ConstructorInfo constructor = type.GetConstructors(All)[0];
+        object helper = constructor.Invoke(new object[constructor.GetParameters().Length]);
+        MethodInfo fill = type.GetMethod("InitializeSourceInfo", All);
+        fill.Invoke(helper, Array.ConvertAll(fill.GetParameters(), p => p.ParameterType.IsValueType ? Activator.CreateInstance(p.ParameterType) : null));
+        object Field(string name) => type.GetField(name, All).GetValue(helper);
+        return ((IntPtr[])Field("rgMethodHandle"), (int[])Field("rgiOffset"), (int)Field("iFrameCount"));
+    }
+
+    private static void Write(Utf8JsonWriter w, StackFrame f, IntPtr methodDesc)
     {
         MethodBase m = f.GetMethod();
         w.WriteStartObject();
+        w.WriteString("method_desc", $"0x{methodDesc:x}");
         w.WriteString("method", m == null ? null : m.DeclaringType == null ? m.Name : m.DeclaringType.FullName + "." + m.Name);
         try
         {
             w.WriteString("module", m?.Module.ScopeName);
             w.WriteString("token", $"0x{m.MetadataToken:x}");
-            w.WriteBoolean("pinvoke", (m.Attributes & MethodAttributes.PinvokeImpl) != 0);
             w.WriteBoolean("generic", m.IsGenericMethod || (m.DeclaringType?.IsGenericType ?? false));
-            w.WriteString("method_desc", $"0x{m.MethodHandle.Value:x}");
+            w.WriteBoolean("pinvoke", (m.Attributes & MethodAttributes.PinvokeImpl) != 0);
         }
-        catch (Exception e) when (e is InvalidOperationException or NotSupportedException or NullReferenceException) { }   // dynamic methods have no token, no handle
+        catch (Exception e) when (e is InvalidOperationException or NotSupportedException or NullReferenceException) { }   // dynamic methods have no token
         w.WriteNumber("native_offset", f.GetNativeOffset());
         w.WriteNumber("il_offset", f.GetILOffset());
         if (f.GetFileName() != null)
