@@ -20,6 +20,13 @@ def managed_addresses(stack):
     return {int(f["ip"], 16) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"}
 
 
+def early_end(thread):
+    """How a walk failed: with the module, when it stands in native code that nothing describes."""
+    last = [f for f in thread["frames"] if f["kind"] != "runtime"][-1:]
+    native = last and last[0]["kind"] == "native" and last[0].get("module") and thread["end"].startswith("no unwind information for")
+    return "the walk ended early" + (f" in {last[0]['module']}, which has no unwind information" if native else "")
+
+
 def check_stacks_named(lldb, target):
     """Every thread's walk reaches the bottom, and every managed instruction pointer resolves by itself to the method of its frame."""
     (stack,) = lldb.json(target, ["clrbt --json all"])
@@ -29,7 +36,7 @@ def check_stacks_named(lldb, target):
     answers = lldb.ip2md(target, sorted({int(f["ip"], 16) for _, f in frames}))
     for t in stack["threads"]:
         if t["end"] != "bottom":
-            wrong.add("the walk ended early", f"thread {t['os_id']}: {t['end']}")
+            wrong.add(early_end(t), f"thread {t['os_id']}: {t['end']}")
     for t, f in frames:
         answer = answers[int(f["ip"], 16)]
         if answer["result"] != "method":

@@ -102,21 +102,27 @@ class Running:
                 return int(task.name)
         return None
 
-    def wait_still(self, threads, seconds=30):
-        """Waits until these threads sleep and have not run for a while: between READY and its place a thread still prints, compiles and binds."""
+    def threads(self):
+        return {int(task.name) for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir()}
+
+    def wait_still(self, threads, quiet=0.2, seconds=30):
+        """Waits until these threads sleep and have not run for `quiet` seconds: between READY and its place a thread still prints, compiles and binds."""
         end, since, before = time.monotonic() + seconds, time.monotonic(), None
         while time.monotonic() < end:
             now = [self._switches(t) for t in threads]
             if now != before:
                 since, before = time.monotonic(), now
-            elif all(state == "S" for state, _ in now) and time.monotonic() - since > 0.2:
+            elif all(state == "S" for state, _ in now) and time.monotonic() - since > quiet:
                 return
             time.sleep(0.02)
-        raise TimeoutError(f"{' '.join(self.command)}: the reporting threads do not come to rest in {seconds} s")
+        raise TimeoutError(f"{' '.join(self.command)}: these threads do not come to rest in {seconds} s")
 
     def _switches(self, thread):
         """(state, how often it began to wait) of one thread."""
-        text = pathlib.Path(f"/proc/{self.pid}/task/{thread}/status").read_text()
+        try:
+            text = pathlib.Path(f"/proc/{self.pid}/task/{thread}/status").read_text()
+        except FileNotFoundError:
+            return "S", "ended"
         return re.search(r"^State:\s+(\S)", text, re.M)[1], re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)[1]
 
     def wait_end(self, seconds=60):

@@ -199,7 +199,10 @@ def stepping(c):
         with c.scratch(f"stepping-{name}") as folder:
             with Running([program, "stepping", folder / "report"], folder, settings(**knobs)) as running:
                 running.wait_ready(60)
-                c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), running.thread_named("stepping"), 2000 if c.full else 1000)
+                stepped = running.thread_named("stepping")
+                # Only the stepped thread runs between stops: it must not wait for one that was stopped while it changed compiled code.
+                running.wait_still(running.threads() - {stepped}, quiet=0.5)
+                c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), stepped, 2000 if c.full else 1000)
 
 
 VARIANTS = [
