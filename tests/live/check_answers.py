@@ -16,6 +16,18 @@ def check_info(lldb, target, version, cpu="x64"):
     return f"{runtime.get('version')}, {info['jitted_methods']} jitted methods, {len(info['modules'])} modules"
 
 
+def check_refused(lldb, target, version, addresses):
+    """A runtime that cannot be read is refused by its version: no answer names a method, and the native frames are there all the same."""
+    info, stack = lldb.json(target, ["clr info --json", "clrbt --json all"])
+    assert info["runtime"]["name"] is None, f"runtime {info['runtime']}"
+    assert any(f"version {version}" in p and "are supported" in p for p in info["problems"]), f"problems {info['problems']}"
+    results = {(a["result"], a.get("reason")) for a in lldb.ip2md(target, addresses).values()}
+    assert results == {("miss", "no_runtime")}, f"answers {results}"
+    kinds = {f["kind"] for t in stack["threads"] for f in t["frames"]}
+    assert kinds == {"native"}, f"frames {kinds}"
+    return info["problems"][0]
+
+
 def managed_addresses(stack):
     return {int(f["ip"], 16) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"}
 
