@@ -52,7 +52,10 @@ private:
   StackReporter::End walk(lldb::SBThread& thread, bool runtime_frames,
                           const std::function<bool(const FrameRow&)>& visit) const {
     return walk_stack(*session_, thread,
-                      {.max_frames = limit_, .runtime_frames = runtime_frames, .registers = registers_},
+                      {.max_frames = limit_,
+                       .runtime_frames = runtime_frames,
+                       .registers = registers_,
+                       .lines = !no_lines_},
                       [&](const FrameRow& row) { return !out_->interrupted() && visit(row); });
   }
 
@@ -145,7 +148,7 @@ private:
   std::vector<std::string> threads_;
   std::size_t limit_ = 1'000'000; // a stack overflow holds a few hundred thousand frames
   bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
-       unique_ = false, json_ = false;
+       no_lines_ = false, unique_ = false, json_ = false;
 
   Session* session_ = nullptr;
   Output* out_ = nullptr;
@@ -156,7 +159,7 @@ private:
 
 CommandSpec bt_command() {
   return {"bt", "clrbt", "Show stacks of managed, native and runtime frames.",
-          "[-j] [-n N] [-m | --native] [-r] [--registers] [-u] [all | THREAD...]",
+          "[-j] [-n N] [-m | --native] [-r] [--registers] [--no-lines] [-u] [all | THREAD...]",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Backtrace>(app); }};
 }
 

@@ -55,6 +55,7 @@ private:
       return true;
     }
     Answer found = session_->runtime().resolve(address);
+    session_->runtime().add_source(found);
     if (auto* miss = std::get_if<MissAnswer>(&found.result);
         miss != nullptr && miss->symbol.empty() && !miss->method)
       miss->symbol = symbol_at(session_->target(), address);

@@ -116,14 +116,22 @@ SaveSource Session::save_source() {
   return made;
 }
 
-std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PathMap& paths) {
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search) {
   lldb::SBProcess process = target.GetProcess();
-  if (!is_core(process))
-    return std::make_unique<LldbSession>(target, paths, "process, by LLDB", std::vector<std::string>{});
-  CoreFile file = find_core_file(process);
-  if (file.core)
-    return std::make_unique<CoreFileSession>(target, std::move(file.core), with_search_paths(target, paths));
-  return std::make_unique<LldbSession>(target, paths, "core, by LLDB", std::vector{std::move(file.note)});
+  PdbSearch symbols = search;
+  symbols.paths = with_search_paths(target, std::move(symbols.paths));
+  std::unique_ptr<Session> session;
+  if (!is_core(process)) {
+    session =
+        std::make_unique<LldbSession>(target, symbols.paths, "process, by LLDB", std::vector<std::string>{});
+  } else if (CoreFile file = find_core_file(process); file.core) {
+    session = std::make_unique<CoreFileSession>(target, std::move(file.core), symbols.paths);
+  } else {
+    session = std::make_unique<LldbSession>(target, symbols.paths, "core, by LLDB",
+                                            std::vector{std::move(file.note)});
+  }
+  if (SourceLines* lines = session->runtime().lines()) lines->set_search(std::move(symbols));
+  return session;
 }
 
 } // namespace clr::lldb_plugin

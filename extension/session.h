@@ -6,6 +6,7 @@
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/save_core.h"
+#include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
 
 #include <lldb/API/LLDB.h>
@@ -62,6 +63,6 @@ private:
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
 // end the file lacks with zeroes; when the file cannot be determined, LLDB's reading is taken and the report
 // says so. The process must be stopped. Throws Error when the core cannot be read at all.
-std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PathMap& paths);
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search);
 
 } // namespace clr::lldb_plugin

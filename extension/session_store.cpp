@@ -57,12 +57,12 @@ Session& SessionStore::selected(lldb::SBDebugger& debugger) {
       std::find_if(entries_.begin(), entries_.end(), [&](Entry& entry) { return entry.target == target; });
   if (found != entries_.end() && found->process == id && found->stop == stop) return *found->session;
   if (found != entries_.end()) entries_.erase(found);
-  entries_.push_back({target, id, stop, open_session(target, paths_)});
+  entries_.push_back({target, id, stop, open_session(target, search_)});
   return *entries_.back().session;
 }
 
-void SessionStore::set_paths(PathMap paths) {
-  paths_ = std::move(paths);
+void SessionStore::set_search(PdbSearch search) {
+  search_ = std::move(search);
   entries_.clear();
 }
 

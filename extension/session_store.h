@@ -16,10 +16,11 @@ public:
   // the plain reason when there is no process that can be read: no target, no process, running, exited.
   Session& selected(lldb::SBDebugger& debugger);
 
-  // Where files of the targets lie on this host. Set by `clr settings`, for all targets of a debugger.
-  const PathMap& paths() const { return paths_; }
+  // Where files of the targets and their symbols lie on this host. Set by `clr settings`, for all targets of
+  // a debugger.
+  const PdbSearch& search() const { return search_; }
   // Drops every session: they are to be made anew.
-  void set_paths(PathMap paths);
+  void set_search(PdbSearch search);
 
 private:
   struct Entry {
@@ -31,7 +32,7 @@ private:
   void drop_stale(lldb::SBDebugger& debugger);
 
   std::vector<Entry> entries_;
-  PathMap paths_;
+  PdbSearch search_;
 };
 
 } // namespace clr::lldb_plugin

@@ -1,4 +1,4 @@
-// clr settings: where the target's files lie on this host.
+// clr settings: where the target's files and their symbols lie on this host.
 #include "core/memory/error.h"
 #include "extension/command.h"
 
@@ -16,12 +16,15 @@ public:
     sysroot_option_ =
         app.add_option("--sysroot", sysroot_, "look for the target's files below DIR")->type_name("DIR");
     app.add_option("--path-map", maps_, "take files below FROM from below TO")->type_name("FROM=TO");
-    app.add_flag("--clear", clear_, "forget sysroot and path maps");
+    app.add_option("--symbols", symbols_, "look for PDBs in PATH: a folder, a symbol cache or a PDB")
+        ->type_name("PATH");
+    app.add_flag("--clear", clear_, "forget sysroot, path maps and symbol paths");
   }
 
   void run(Invocation& invocation) override {
-    PathMap paths = invocation.sessions.paths();
-    if (clear_) paths = {};
+    PdbSearch search = invocation.sessions.search();
+    if (clear_) search = {};
+    PathMap& paths = search.paths;
     if (sysroot_option_->count() > 0) paths.sysroot = sysroot_;
     for (const std::string& map : maps_) {
       const auto equals = map.find('=');
@@ -29,16 +32,18 @@ public:
         throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not of the form FROM=TO", map));
       paths.prefixes.emplace_back(map.substr(0, equals), map.substr(equals + 1));
     }
-    const bool changes = clear_ || sysroot_option_->count() > 0 || !maps_.empty();
+    search.places.insert(search.places.end(), symbols_.begin(), symbols_.end());
+    const bool changes = clear_ || sysroot_option_->count() > 0 || !maps_.empty() || !symbols_.empty();
     invocation.out.line("sysroot: {}", paths.sysroot.empty() ? "(none)" : printable(paths.sysroot));
     for (const auto& [from, to] : paths.prefixes)
       invocation.out.line("path map: {} -> {}", printable(from), printable(to));
-    if (changes) invocation.sessions.set_paths(std::move(paths));
+    for (const std::string& place : search.places) invocation.out.line("symbols: {}", printable(place));
+    if (changes) invocation.sessions.set_search(std::move(search));
   }
 
 private:
   std::string sysroot_;
-  std::vector<std::string> maps_;
+  std::vector<std::string> maps_, symbols_;
   bool clear_ = false;
   CLI::Option* sysroot_option_ = nullptr;
 };
@@ -46,8 +51,8 @@ private:
 } // namespace
 
 CommandSpec settings_command() {
-  return {"settings", nullptr, "Show or set where files of the target lie on this host.",
-          "[--sysroot DIR] [--path-map FROM=TO]... [--clear]",
+  return {"settings", nullptr, "Show or set where files of the target and their PDBs lie on this host.",
+          "[--sysroot DIR] [--path-map FROM=TO]... [--symbols PATH]... [--clear]",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Settings>(app); }};
 }
 

@@ -62,9 +62,9 @@ std::string describe(const Answer& answer) {
     add_code(out, found->code);
     if (found->source) {
       const SourceLine& source = *found->source;
-      add(out, "source",
-          source.file.empty() ? fmt::format("IL offset {:#x}", source.il_offset)
-                              : fmt::format("{}:{}:{}", printable(source.file), source.line, source.column));
+      add(out, "IL offset", fmt::format("{:#x}", source.il_offset));
+      if (!source.file.empty())
+        add(out, "source", fmt::format("{}:{}:{}", printable(source.file), source.line, source.column));
     }
   } else if (const auto* miss = std::get_if<MissAnswer>(&answer.result)) {
     out += fmt::format("no managed method ({}): {}\n", to_string(miss->reason), printable(miss->text));

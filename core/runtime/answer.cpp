@@ -12,6 +12,12 @@ FaultAnswer to_fault(const Error& error) {
   return {.kind = error.kind(), .at = error.address(), .text = error.what()};
 }
 
+std::string source_position(const std::optional<SourceLine>& source) {
+  if (!source || source->file.empty()) return {};
+  return fmt::format(" at {}:{}:{}", source->file.substr(source->file.find_last_of("/\\") + 1), source->line,
+                     source->column);
+}
+
 std::string method_and_offset(const Method& method, const Code& code) {
   const std::string& name = method.full_name.empty() ? method.name : method.full_name;
   std::string text =

@@ -70,6 +70,9 @@ struct Answer {
 
 FaultAnswer to_fault(const Error& error);
 
+// " at Program.cs:41:9", as LLDB ends the line of a frame; empty when the line is not known.
+std::string source_position(const std::optional<SourceLine>& source);
+
 // "app.dll`Ns.Type.Run(int, string[]) + 44", as LLDB writes the code of a frame.
 std::string method_and_offset(const Method& method, const Code& code);
 

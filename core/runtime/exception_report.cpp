@@ -21,13 +21,15 @@ ExceptionReport ExceptionReporter::read(Address object) {
     // A stored return address lies behind its call, unless the runtime has moved it there already.
     const Address lookup = element.adjusted() || element.ip == 0 ? element.ip : element.ip - 1;
     Answer answer = runtime_->resolve(lookup);
+    runtime_->add_source(answer);
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
       row.answer = std::move(*method);
       if (row.answer.code.offset) *row.answer.code.offset += element.ip - lookup;
     } else {
       row.answer.method = runtime_->describe(element.method_desc);
     }
-    row.text = fmt::format("{:#018x} {}", element.ip, method_and_offset(row.answer.method, row.answer.code));
+    row.text = fmt::format("{:#018x} {}{}", element.ip, method_and_offset(row.answer.method, row.answer.code),
+                           source_position(row.answer.source));
     report.trace.push_back(std::move(row));
   }
   return report;

@@ -63,6 +63,10 @@ MethodNames* Runtime::names() const {
   return parts_ ? &parts_->names : nullptr;
 }
 
+SourceLines* Runtime::lines() const {
+  return parts_ ? &parts_->lines : nullptr;
+}
+
 const LoadedModule* Runtime::module_at(Address address) const {
   auto after = std::upper_bound(modules_.begin(), modules_.end(), address,
                                 [](Address a, const LoadedModule& module) { return a < module.base; });
@@ -110,6 +114,22 @@ MethodAnswer Runtime::describe(const CodeBlock& block) {
   }
   answer.code = describe_code(block, true);
   return answer;
+}
+
+void Runtime::add_source(Answer& answer) {
+  auto* method = std::get_if<MethodAnswer>(&answer.result);
+  if (method == nullptr) return;
+  try {
+    const CodeLookup found = parts_->code.find(answer.address);
+    if (const auto* block = std::get_if<CodeBlock>(&found))
+      add_source(*method, *block, NativeOffsetKind::exact);
+  } catch (const std::exception&) {
+    // It was found a moment ago; a source line is not worth a fault.
+  }
+}
+
+void Runtime::add_source(MethodAnswer& answer, const CodeBlock& block, NativeOffsetKind kind) {
+  answer.source = parts_->lines.at(block, answer.method, kind);
 }
 
 Method Runtime::describe(Address method_desc) {

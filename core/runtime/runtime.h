@@ -2,6 +2,7 @@
 // describes what it found. Faults end here and come out as values.
 #pragma once
 
+#include "core/debuginfo/il_map.h"
 #include "core/execution/execution_manager.h"
 #include "core/memory/loaded_module.h"
 #include "core/runtime/answer.h"
@@ -19,6 +20,7 @@
 namespace clr {
 
 class NameFilter;
+class SourceLines;
 
 // One row of `clr methods`.
 struct MethodRow {
@@ -71,6 +73,12 @@ public:
   // The method that owns a code block which a walker of stacks found. Never throws.
   MethodAnswer describe(const CodeBlock& block);
 
+  // Adds the source line to an answer that is a method's: that of the instruction at its address. Never
+  // throws. Cost: that of SourceLines::at.
+  void add_source(Answer& answer);
+  // The same for a block that a walker of stacks found; `kind` as of block.ip.
+  void add_source(MethodAnswer& answer, const CodeBlock& block, NativeOffsetKind kind);
+
   // The method of a MethodDesc that came from elsewhere (a Frame, an exception), and why it could not be had
   // in Method::degraded. Never throws.
   Method describe(Address method_desc);
@@ -95,6 +103,7 @@ public:
   const Target* target() const;
   ExecutionManager* code() const;
   MethodNames* names() const;
+  SourceLines* lines() const;
 
 private:
   struct Parts;

@@ -2,16 +2,19 @@
 #pragma once
 
 #include "core/runtime/runtime.h"
+#include "core/runtime/source_lines.h"
 
 namespace clr {
 
 struct Runtime::Parts {
   Parts(MemoryReader& memory, ContractDescriptor descriptor, Platform platform, AssemblyFiles* files)
-      : target(memory, std::move(descriptor), platform), code(target), names(target, code, files) {}
+      : target(memory, std::move(descriptor), platform), code(target), names(target, code, files),
+        lines(target, code) {}
 
   Target target;
   ExecutionManager code;
   MethodNames names;
+  SourceLines lines;
 };
 
 } // namespace clr

@@ -48,19 +48,25 @@ const RuntimeThread* StackReporter::thread_of(std::uint64_t os_id) {
   return found == by_os_id_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<const MethodAnswer> StackReporter::answer_of(const StackFrame& frame) {
-  if (described_.size() >= max_described) described_.clear();
+std::shared_ptr<const MethodAnswer> StackReporter::answer_of(const StackFrame& frame, bool with_line) {
+  auto& answers = answers_[frame.leaf ? 1 : 0][with_line ? 1 : 0];
+  if (answers.size() >= max_described) answers.clear();
   const Address ip = frame.pc();
-  std::shared_ptr<const MethodAnswer>& known = (frame.leaf ? leaves_ : described_)[ip];
+  std::shared_ptr<const MethodAnswer>& known = answers[ip];
   if (known) return known;
   MethodAnswer answer = runtime_->describe(*frame.code);
   // The call was looked up, the return address is shown.
   if (answer.code.offset) *answer.code.offset += ip - frame.code->ip;
+  if (with_line) {
+    const bool exact = frame.leaf || frame.code->ip != ip;
+    runtime_->add_source(answer, *frame.code,
+                         exact ? NativeOffsetKind::exact : NativeOffsetKind::return_address);
+  }
   known = std::make_shared<const MethodAnswer>(std::move(answer));
   return known;
 }
 
-FrameRow StackReporter::row_of(const StackFrame& frame) {
+FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) {
   FrameRow row;
   row.kind = to_string(frame.kind);
   row.ip = frame.pc();
@@ -68,7 +74,7 @@ FrameRow StackReporter::row_of(const StackFrame& frame) {
   row.found_by = to_string(frame.found_by);
   row.fault = frame.fault;
   if (frame.code) {
-    row.answer = answer_of(frame);
+    row.answer = answer_of(frame, options.lines);
     return row;
   }
   if (frame.method_desc) row.method = std::make_shared<const Method>(runtime_->describe(*frame.method_desc));
@@ -92,7 +98,7 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
       limited = true;
       return false;
     }
-    FrameRow row = row_of(frame);
+    FrameRow row = row_of(frame, options);
     row.index = index++;
     if (options.registers && frame.kind != StackFrameKind::runtime)
       row.registers = std::make_shared<const RegisterContext>(frame.registers);

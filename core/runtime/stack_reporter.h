@@ -34,6 +34,7 @@ public:
     std::size_t max_frames = 1'000'000; // a stack overflow holds a few hundred thousand
     bool runtime_frames = true;         // the runtime's explicit Frames as rows of their own
     bool registers = false;             // with each frame's registers
+    bool lines = true;                  // with the source lines of managed frames
   };
   struct End {
     std::string end;                // as ThreadRow::end
@@ -45,8 +46,8 @@ public:
            const std::function<bool(const FrameRow&)>& visit);
 
 private:
-  FrameRow row_of(const StackFrame& frame);
-  std::shared_ptr<const MethodAnswer> answer_of(const StackFrame& frame);
+  FrameRow row_of(const StackFrame& frame, const Options& options);
+  std::shared_ptr<const MethodAnswer> answer_of(const StackFrame& frame, bool with_line);
 
   Runtime* runtime_;
   NativeNamer name_native_;
@@ -54,7 +55,8 @@ private:
   StackWalker walker_;
   std::optional<ThreadList> threads_;
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_;
-  std::unordered_map<Address, std::shared_ptr<const MethodAnswer>> described_, leaves_; // by pc
+  // By pc; leaves and return addresses, with and without lines apart.
+  std::unordered_map<Address, std::shared_ptr<const MethodAnswer>> answers_[2][2];
 };
 
 } // namespace clr

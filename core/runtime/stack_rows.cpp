@@ -11,15 +11,9 @@ std::string name_of(const Method& method) {
 } // namespace
 
 std::string text_of(const FrameRow& row) {
-  if (row.answer) {
-    std::string text =
-        fmt::format("{:#018x} {}", row.ip, method_and_offset(row.answer->method, row.answer->code));
-    if (row.answer->source && !row.answer->source->file.empty()) {
-      const std::string& file = row.answer->source->file;
-      text += fmt::format(" at {}:{}", file.substr(file.find_last_of("/\\") + 1), row.answer->source->line);
-    }
-    return text;
-  }
+  if (row.answer)
+    return fmt::format("{:#018x} {}{}", row.ip, method_and_offset(row.answer->method, row.answer->code),
+                       source_position(row.answer->source));
   if (!row.frame_type.empty()) {
     std::string text = fmt::format("{:#018x} [{}]", row.sp.value_or(0), row.frame_type);
     if (row.method) text += fmt::format(" {}`{}", row.method->module, name_of(*row.method));

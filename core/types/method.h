@@ -55,6 +55,7 @@ struct Method {
   std::uint32_t token = 0; // 0x06......; 0 when the method has no metadata
   Address method_desc = 0; // 0: known only from a ReadyToRun image's tables
   Address method_table = 0;
+  Address runtime_module = 0; // Module; 0 unknown
   NameSource name_from = NameSource::token;
   std::string degraded; // why the name is not better or not certain; empty when it is whole
   MethodKind kind = MethodKind::unknown;

@@ -114,6 +114,7 @@ Method MethodDescriber::describe(const Checked& checked) {
   method.module = type.module ? type.module->name : "?";
   if (type.module) {
     method.module_path = type.module->module.path;
+    method.runtime_module = type.module->module.address;
     draft.name->module = type.module->module.simple_name;
   }
   bool named = false;

@@ -71,7 +71,7 @@ def describe(frame):
     return frame.get("method", {}).get("full_name") or frame.get("text", "?")
 
 
-def check_thread(stack, report, wrong):
+def check_thread(stack, report, wrong, lines=True):
     thread = next((t for t in stack["threads"] if t["os_id"] == report["thread"]), None)
     where = f"{report['situation']} thread {report['thread']}"
     if thread is None:
@@ -101,7 +101,7 @@ def check_thread(stack, report, wrong):
     for number, (ours, e) in enumerate(pairs):
         what = f"{where} frame {number} {e['method']}"
         # Of a generic method the runtime names the definition, which has no code: its token and offset are compared, and ClrMD's MethodDesc.
-        if not e.get("generic") and ours["method"]["method_desc"] != e["method_desc"]:
+        if "method_desc" in e and not e.get("generic") and ours["method"]["method_desc"] != e["method_desc"]:
             wrong.add("MethodDesc", f"{what}: {ours['method']['method_desc']} for {e['method_desc']}")
         # The frame that crashes stands elsewhere than where it reported.
         if number == 0 and report["ends"] == "crashes":
@@ -113,19 +113,41 @@ def check_thread(stack, report, wrong):
             if not 0 <= offset - e["native_offset"] <= 128:
                 wrong.add("native offset of a P/Invoke", f"{what}: {offset} for {e['native_offset']}")
             continue
-        if offset is not None and e["native_offset"] >= 0 and offset != e["native_offset"] and not ours["code"].get("funclet"):
+        # Of a handler and its method StackTrace prints one frame, with the place in the method; of a filter its own.
+        if offset != e["native_offset"]:
+            ours = method_of_funclet(frames, ours)
+            offset = ours["code"].get("offset")
+        if offset is not None and e["native_offset"] >= 0 and offset != e["native_offset"]:
             wrong.add("native offset", f"{what}: {offset} for {e['native_offset']}")
-        source = ours.get("source")
-        if source and source.get("line") and e.get("line") and source["line"] != e["line"]:
-            wrong.add("line", f"{what}: {source['line']} for {e['line']}")
+        if lines:
+            check_line(ours.get("source") or {}, e, what, wrong)
     return len(pairs)
 
 
-def check(lldb, target, report_path):
+def method_of_funclet(frames, frame):
+    """The frame of the method that a funclet belongs to: the next one of the same body outside of funclets."""
+    if not frame["code"].get("funclet"):
+        return frame
+    rest = frames[frames.index(frame) + 1:]
+    return next((f for f in rest if f["code"]["start"] == frame["code"]["start"] and not f["code"].get("funclet")), frame)
+
+
+def check_line(source, expected, what, wrong):
+    """The sequence point that StackTrace with file information prints."""
+    if "line" in expected:
+        file, line = (source.get("file") or "").replace("\\", "/"), source.get("line")
+        if (file, line) != (expected["file"].replace("\\", "/"), expected["line"]):
+            wrong.add("line", f"{what}: {file}:{line} for {expected['file']}:{expected['line']}")
+    if source and expected.get("il_offset", -1) >= 0 and source["il_offset"] != expected["il_offset"]:
+        wrong.add("IL offset", f"{what}: {source['il_offset']} for {expected['il_offset']}")
+
+
+def check(lldb, target, report_path, lines=True):
+    """`lines`: the program's PDB can be had."""
     reports = read_report(report_path)
     assert reports, "the program reported nothing"
     (stack,) = lldb.json(target, ["clrbt --json all"])
     wrong, frames = Examples(), 0
     for report in reports:
-        frames += check_thread(stack, report, wrong)
+        frames += check_thread(stack, report, wrong, lines)
     return wrong.require_none(f"{frames} frames of {len(reports)} threads, {len(stack['threads'])} threads walked")

@@ -1,0 +1,76 @@
+#include "core/runtime/source_lines.h"
+
+#include "core/metadata/pe_debug_directory.h"
+
+namespace clr {
+
+SourceLines::SourceLines(const Target& target, ExecutionManager& code) : target_(&target), reader_(code) {}
+SourceLines::~SourceLines() = default;
+
+void SourceLines::set_search(PdbSearch search) {
+  search_ = std::move(search);
+  modules_.clear();
+}
+
+std::optional<SourceLine> SourceLines::at(const CodeBlock& block, const Method& method,
+                                          NativeOffsetKind kind) {
+  if (method.token == 0) return std::nullopt;
+  SourceLine line;
+  try {
+    line.il_offset = reader_.il_position(block, kind).il;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  try {
+    const PortablePdb* pdb = pdb_of(method.runtime_module);
+    const auto point = pdb == nullptr ? std::nullopt : pdb->sequence_point(method.token, line.il_offset);
+    if (!point) return line;
+    line.file = pdb->document_name(point->document);
+    line.line = point->start_line;
+    line.column = point->start_column;
+  } catch (const std::exception& error) {
+    find(method.runtime_module).symbols.problem = error.what();
+  }
+  return line;
+}
+
+const PortablePdb* SourceLines::pdb_of(Address module) {
+  return module == 0 ? nullptr : find(module).pdb.get();
+}
+
+SourceLines::Found& SourceLines::find(Address module) {
+  const auto known = modules_.find(module);
+  if (known != modules_.end()) return known->second;
+  return modules_.emplace(module, locate(module)).first->second;
+}
+
+SourceLines::Found SourceLines::locate(Address address) {
+  Found found;
+  try {
+    const Module module = read_module(*target_, address);
+    found.symbols.module = module.display_name();
+    const ImageMapping mapping = image_mapping(*target_, module);
+    if (mapping.base == 0) {
+      found.symbols.problem = "the module has no image";
+      return found;
+    }
+    MemoryReader& memory = target_->memory();
+    const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
+                                         : PeImage::detect(memory, mapping.base);
+    PdbResult result = locate_pdb(read_debug_directory(image), module.path, search_);
+    found.symbols.path = result.path;
+    found.symbols.problem = result.reason();
+    found.pdb = std::move(result.pdb);
+  } catch (const std::exception& error) {
+    found.symbols.problem = error.what();
+  }
+  return found;
+}
+
+std::vector<SourceLines::Symbols> SourceLines::symbols() const {
+  std::vector<Symbols> all;
+  for (const auto& [address, found] : modules_) all.push_back(found.symbols);
+  return all;
+}
+
+} // namespace clr

@@ -1,0 +1,59 @@
+// Which line of source an instruction of managed code belongs to: debug info of its body, then the symbols of
+// its module. The line is the one that the runtime's own stack traces print.
+#pragma once
+
+#include "core/debuginfo/debug_info_reader.h"
+#include "core/metadata/pdb_locator.h"
+#include "core/runtime/answer.h"
+#include "core/types/module.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+class SourceLines {
+public:
+  // All must outlive this. No reads.
+  SourceLines(const Target& target, ExecutionManager& code);
+  ~SourceLines();
+
+  // Where PDBs are looked for. Forgets what was found before.
+  void set_search(PdbSearch search);
+
+  // The line of the instruction at block.ip, or of the call before it. IL offset without a line when the
+  // module has no symbols; nothing for code without IL (stubs, dynamic methods) or when its debug info cannot
+  // be read. Never throws. Cost: that of DebugInfoReader::il_position; once per module some 10 reads and the
+  // opening of its PDB.
+  std::optional<SourceLine> at(const CodeBlock& block, const Method& method, NativeOffsetKind kind);
+
+  // The PDB of a module; null when there is none. Valid as long as this. Never throws.
+  const PortablePdb* pdb_of(Address module);
+  // What was found for each module that was asked for.
+  struct Symbols {
+    std::string module;  // "app.dll"
+    std::string path;    // of the PDB, or of the assembly that it is embedded in; empty: none
+    std::string problem; // why there is none
+  };
+  std::vector<Symbols> symbols() const;
+
+  DebugInfoReader& debug_info() { return reader_; }
+
+private:
+  struct Found {
+    std::unique_ptr<PortablePdb> pdb;
+    Symbols symbols;
+  };
+  Found& find(Address module);
+  Found locate(Address module);
+
+  const Target* target_;
+  DebugInfoReader reader_;
+  PdbSearch search_;
+  std::map<Address, Found> modules_;
+};
+
+} // namespace clr
