@@ -82,6 +82,9 @@ void complete_net9(ContractDescriptor& descriptor, const std::vector<Address>& s
   for (const std::string_view name : code_lookup_types)
     if (const auto type = known.types.find(name); type != known.types.end()) descriptor.types.insert(*type);
   descriptor.types["Module"].fields.insert(known.types["Module"].fields.extract("ReadyToRunInfo"));
+  // Which of a type's dictionaries is its own. [rt] src/coreclr/vm/methodtable.h
+  descriptor.types["GenericsDictInfo"].fields.insert(
+      known.types["GenericsDictInfo"].fields.extract("NumDicts"));
   // The nibble map of that generation is the linear one.
   descriptor.contracts.try_emplace("ExecutionManager", "1");
   set_root(descriptor, net10_roots[0].global, slots, net10_roots[0].slot);

@@ -17,7 +17,7 @@ MethodTables::MethodTables(const Target& target) : target_(&target) {
   class_method_table_ = class_span_.require(target, "MethodTable", pointer);
   num_non_virtual_slots_ = class_span_.optional(target, "NumNonVirtualSlots", 2);
   rank_ = target.find_offset("ArrayClass", "Rank");
-  num_dicts_ = dictionary_span_.optional(target, "NumDicts", 2);
+  num_dicts_ = dictionary_span_.require(target, "NumDicts", 2);
   num_type_args_ = dictionary_span_.require(target, "NumTypeArgs", 2);
 }
 
@@ -60,7 +60,7 @@ std::vector<Address> MethodTables::generic_arguments(const MethodTable& table) c
   const Record info(*target_, target_->platform().wrap(table.per_inst_info - info_size), dictionary_span_);
   const std::uint16_t count = info.u16(num_type_args_);
   // One dictionary per generic class of the inheritance chain, the type's own last.
-  const std::uint16_t dictionaries = num_dicts_ ? info.u16(*num_dicts_) : std::uint16_t{1};
+  const std::uint16_t dictionaries = info.u16(num_dicts_);
   if (count == 0 || count > max_arguments || dictionaries == 0 || dictionaries > max_dictionaries)
     throw_corrupt(table.address, fmt::format("{} generic arguments in {} dictionaries", count, dictionaries));
   const Address dictionary = target_->read_pointer(table.per_inst_info + pointer * (dictionaries - 1u));

@@ -66,8 +66,8 @@ private:
   std::int64_t flags_, base_size_, flags2_, num_virtuals_, parent_, module_, class_or_canonical_,
       per_inst_info_;
   std::int64_t class_method_table_;
-  std::int64_t num_type_args_;
-  std::optional<std::int64_t> num_non_virtual_slots_, rank_, num_dicts_;
+  std::int64_t num_type_args_, num_dicts_ = 0;
+  std::optional<std::int64_t> num_non_virtual_slots_, rank_;
 };
 
 } // namespace clr

@@ -111,6 +111,7 @@ TEST_CASE("a .NET 9 library keeps its own word and gets what code lookup needs")
   CHECK(d.contracts.at("ExecutionManager") == "1");
   CHECK(d.contracts.at("RuntimeTypeSystem") == "1");
   CHECK(root(d, "ExecutionManagerCodeRangeMapAddress") == 0x5000u);
+  CHECK(d.types.at("GenericsDictInfo").fields.at("NumDicts").offset == 4);
   CHECK(d.types.at("Module").fields.at("ReadyToRunInfo").offset == 984);
   CHECK(d.types.at("ReadyToRunInfo").fields.at("EntryPointToMethodDescMap").offset == 432);
   CHECK(d.types.at("RealCodeHeader").fields.at("MethodDesc").offset == 24);
