@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ public:
   std::uint32_t string(std::string_view text);
   std::uint32_t blob(const Bytes& bytes);
   std::uint32_t guid(std::uint8_t fill);
+  std::uint32_t guid(const Bytes& bytes); // 16, in their order
   std::uint32_t user_string(std::u16string_view text);
 
   // A row with its columns as stored (coded indexes already encoded); the rid.
@@ -62,6 +64,14 @@ public:
   std::string version = "v4.0.30319";
   std::uint64_t unknown_tables = 0; // extra bits of Valid, each with a row count of 0
 
+  // A portable PDB: stream #Pdb, and only the tables of PDBs.
+  struct Pdb {
+    std::array<std::byte, 20> id{};
+    std::uint32_t entry_point = 0;
+    RowCounts assembly_rows{};
+  };
+  std::optional<Pdb> pdb;
+
   Bytes build() const;
 
 private:
@@ -77,7 +87,15 @@ struct PeOptions {
   bool cor = true;
   Bytes native_header;                    // ManagedNativeHeader; none when empty
   std::vector<std::uint32_t> debug_types; // one debug directory entry each, without data
-  std::string export_name;                // one exported name, at RVA 0x1234
+  // Debug directory entries with data, which follows the metadata.
+  struct DebugEntry {
+    std::uint32_t type = 0, stamp = 0;
+    std::uint16_t major = 0, minor = 0;
+    Bytes data;
+    bool has_rva = true; // else only the place in the file is given
+  };
+  std::vector<DebugEntry> debug_entries;
+  std::string export_name; // one exported name, at RVA 0x1234
 };
 // As the file's bytes.
 Bytes pe_file(const Bytes& metadata, const PeOptions& options = {});
@@ -177,6 +195,11 @@ inline std::uint32_t MetadataBuilder::guid(std::uint8_t fill) {
   return static_cast<std::uint32_t>(guids_.size() / 16);
 }
 
+inline std::uint32_t MetadataBuilder::guid(const Bytes& bytes) {
+  append(guids_, bytes);
+  return static_cast<std::uint32_t>(guids_.size() / 16);
+}
+
 inline std::uint32_t MetadataBuilder::user_string(std::u16string_view text) {
   const std::uint32_t index = static_cast<std::uint32_t>(user_strings_.size());
   append_compressed(user_strings_, static_cast<std::uint32_t>(text.size() * 2 + 1));
@@ -243,10 +266,12 @@ inline Bytes MetadataBuilder::build() const {
   RowCounts counts{};
   std::uint64_t valid = unknown_tables;
   for (unsigned t = 0; t < table_count; ++t) {
+    if (pdb && t < static_cast<unsigned>(Table::document)) continue;
     counts[t] = static_cast<std::uint32_t>(rows_[t].size());
     if (counts[t] != 0) valid |= std::uint64_t{1} << t;
   }
-  const TableLayouts layouts = layout_tables(counts, {}, heap_widths, all_wide);
+  const TableLayouts layouts =
+      layout_tables(counts, pdb ? pdb->assembly_rows : RowCounts{}, heap_widths, all_wide);
 
   Bytes tables;
   append_u32(tables, 0);
@@ -259,7 +284,8 @@ inline Bytes MetadataBuilder::build() const {
     if ((valid >> t & 1) != 0) append_u32(tables, counts[t]);
   if (extra_data) append_u32(tables, 0xdddd'dddd);
   for (unsigned t = 0; t < table_count; ++t)
-    for (const auto& row : rows_[t]) {
+    for (std::uint32_t r = 0; r < counts[t]; ++r) {
+      const auto& row = rows_[t][r];
       assert(row.size() == layouts[t].columns);
       for (unsigned c = 0; c < row.size(); ++c) append_integer(tables, row[c], layouts[t].width[c]);
     }
@@ -272,6 +298,18 @@ inline Bytes MetadataBuilder::build() const {
                                                             {"#Blob", &blobs_}};
   const Bytes empty;
   if (all_wide) streams.emplace_back("#JTD", &empty);
+  Bytes pdb_header;
+  if (pdb) {
+    pdb_header.assign(pdb->id.begin(), pdb->id.end());
+    append_u32(pdb_header, pdb->entry_point);
+    std::uint64_t referenced = 0;
+    for (unsigned t = 0; t < table_id_limit; ++t)
+      if (pdb->assembly_rows[t] != 0) referenced |= std::uint64_t{1} << t;
+    append_u64(pdb_header, referenced);
+    for (const std::uint32_t rows : pdb->assembly_rows)
+      if (rows != 0) append_u32(pdb_header, rows);
+    streams.emplace_back("#Pdb", &pdb_header);
+  }
 
   Bytes root;
   append_u32(root, 0x424a'5342);
@@ -332,7 +370,8 @@ inline Bytes pe_file(const Bytes& metadata, const PeOptions& options) {
   } else {
     put_u32(file, optional + 28, 0x1000'0000);
   }
-  put_u32(file, optional + 56, 0x4000); // SizeOfImage
+  const std::size_t size_of_image = optional + 56;
+  put_u32(file, size_of_image, 0x4000);
   put_u32(file, optional + 60, text_offset);
   put_u32(file, optional + directories - 4, 16);
   const auto set_directory = [&](unsigned index, std::uint32_t rva, std::size_t size) {
@@ -341,9 +380,20 @@ inline Bytes pe_file(const Bytes& metadata, const PeOptions& options) {
   };
   if (options.cor) set_directory(14, text_rva, cor_size);
   if (!options.debug_types.empty()) set_directory(6, debug_rva, options.debug_types.size() * 28);
+  if (!options.debug_entries.empty()) set_directory(6, debug_rva, options.debug_entries.size() * 28);
   if (!options.export_name.empty()) set_directory(0, export_rva, 0x40);
 
-  const std::uint32_t data_size = static_cast<std::uint32_t>((metadata.size() + 0x1ff) & ~std::size_t{0x1ff});
+  Bytes content = metadata;
+  std::vector<std::uint32_t> debug_at;
+  for (const PeOptions::DebugEntry& entry : options.debug_entries) {
+    pad(content, 4);
+    debug_at.push_back(static_cast<std::uint32_t>(content.size()));
+    append(content, entry.data);
+  }
+  const std::uint32_t data_size = static_cast<std::uint32_t>((content.size() + 0x1ff) & ~std::size_t{0x1ff});
+  if (content.size() > 0x1f00) // more than the pages that every image has
+    put_u32(file, size_of_image,
+            static_cast<std::uint32_t>(data_rva + (content.size() + 0x10ff) / 0x1000 * 0x1000));
   const auto section = [&](std::string_view name, std::uint32_t rva, std::uint32_t virtual_size,
                            std::uint32_t raw_size, std::uint32_t offset) {
     Bytes header;
@@ -358,7 +408,7 @@ inline Bytes pe_file(const Bytes& metadata, const PeOptions& options) {
   };
   section(".text", text_rva, 0x400, 0x400, text_offset);
   // Uninitialised bytes at the end exist only when the image is mapped.
-  section(".data", data_rva, static_cast<std::uint32_t>(metadata.size()) + 0x100, data_size, data_offset);
+  section(".data", data_rva, static_cast<std::uint32_t>(content.size()) + 0x100, data_size, data_offset);
 
   file.resize(text_offset);
   Bytes text(0x400);
@@ -393,8 +443,18 @@ inline Bytes pe_file(const Bytes& metadata, const PeOptions& options) {
     for (std::size_t i = 0; i < options.export_name.size(); ++i)
       text[0x350 + i] = static_cast<std::byte>(options.export_name[i]);
   }
+  for (std::size_t i = 0; i < options.debug_entries.size(); ++i) {
+    const PeOptions::DebugEntry& entry = options.debug_entries[i];
+    const std::size_t at = 0x200 + 28 * i;
+    put_u32(text, at + 4, entry.stamp);
+    put_u32(text, at + 8, std::uint32_t{entry.minor} << 16 | entry.major);
+    put_u32(text, at + 12, entry.type);
+    put_u32(text, at + 16, static_cast<std::uint32_t>(entry.data.size()));
+    put_u32(text, at + 20, entry.has_rva && !entry.data.empty() ? data_rva + debug_at[i] : 0);
+    put_u32(text, at + 24, entry.data.empty() ? 0 : data_offset + debug_at[i]);
+  }
   append(file, text);
-  append(file, metadata);
+  append(file, content);
   file.resize(data_offset + data_size);
   return file;
 }
