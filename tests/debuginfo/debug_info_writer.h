@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/debuginfo/bounds.h"
+#include "core/debuginfo/variables.h"
 
 #include <algorithm>
 #include <bit>
@@ -88,6 +89,55 @@ inline Bytes bounds_bytes(const std::vector<IlBoundary>& map, BoundsCoding codin
     result.push_back(static_cast<std::byte>(byte));
   }
   return result;
+}
+
+inline void put_location(NibbleWriter& out, const VariableLocation& at, bool x86) {
+  const std::int32_t offset = at.offset / (x86 ? 4 : 1);
+  out.u32(static_cast<std::uint32_t>(at.home));
+  switch (at.home) {
+  case VariableHome::reg:
+  case VariableHome::reg_byref:
+  case VariableHome::reg_fp:
+    out.u32(at.reg);
+    break;
+  case VariableHome::stack:
+  case VariableHome::stack_byref:
+  case VariableHome::stack2:
+    out.u32(at.base).i32(offset);
+    break;
+  case VariableHome::reg_reg:
+    out.u32(at.reg).u32(at.reg2);
+    break;
+  case VariableHome::reg_stack:
+    out.u32(at.reg).u32(at.base).i32(offset);
+    break;
+  case VariableHome::stack_reg:
+    out.i32(offset).u32(at.base).u32(at.reg);
+    break;
+  case VariableHome::fp_stack:
+  case VariableHome::fixed_va:
+    out.u32(at.index);
+    break;
+  }
+}
+
+// The block of variables.
+inline Bytes variables_bytes(const std::vector<Variable>& variables, VariablesCoding coding,
+                             bool x86 = false) {
+  NibbleWriter out;
+  out.u32(static_cast<std::uint32_t>(variables.size()));
+  const std::int64_t lowest = coding == VariablesCoding::from_4   ? -4
+                              : coding == VariablesCoding::from_5 ? -5
+                                                                  : -6;
+  for (const Variable& variable : variables) {
+    const auto number = static_cast<std::uint32_t>(variable.number - lowest);
+    if (coding == VariablesCoding::number_first) out.u32(number);
+    out.u32(variable.begin);
+    out.u32(variable.call_il ? *variable.call_il : variable.end - variable.begin);
+    if (coding != VariablesCoding::number_first) out.u32(number);
+    put_location(out, variable.location, x86);
+  }
+  return out.bytes();
 }
 
 } // namespace clr::test

@@ -382,6 +382,10 @@ ExecutionBuilder::Image ExecutionBuilder::image(const ImageSpec& spec) {
   if (spec.debug_info) {
     std::map<std::uint32_t, std::vector<unsigned>> elements;
     for (const std::uint32_t index : *spec.debug_info) elements[index] = {0, 0x40 + index};
+    for (const auto& [index, blob] : spec.debug_blobs) {
+      elements[index] = {0};
+      elements[index].insert(elements[index].end(), blob.begin(), blob.end());
+    }
     const auto bytes = native_array_bytes(static_cast<std::uint32_t>(spec.functions.size()), elements);
     image.debug_info = (data + 15) & ~Address{15};
     memory().write(image.debug_info, bytes);

@@ -90,6 +90,7 @@ public:
     std::vector<std::uint32_t> hot_cold = {};                           // {cold, hot}...
     std::optional<std::pair<std::uint32_t, std::uint32_t>> thunks = {}; // RVA, size
     std::optional<std::vector<std::uint32_t>> debug_info = {};          // indices that have some
+    std::map<std::uint32_t, std::vector<unsigned>> debug_blobs = {};    // its bytes, where they matter
     std::uint16_t major = 16;
     bool composite = false;
   };
