@@ -3,11 +3,14 @@
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 //   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
+//   core_tool pdb FILE                     all of a PDB as lines; FILE may be an assembly whose PDB is
+//   searched
 #include "core/debuginfo/debug_info_reader.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/json.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
+#include "tests/cores/pdb_dump.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -120,6 +123,10 @@ void print_il_maps(CoreSession& session) {
 }
 
 int run(const std::vector<std::string>& words) {
+  if (words.at(0) == "pdb") {
+    dump_pdb(words.at(1));
+    return 0;
+  }
   const auto session = CoreSession::open(words.at(1), {});
   const std::string& command = words.at(0);
   if (command == "info") {
@@ -153,6 +160,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (result == 2)
-    std::fputs("usage: core_tool info|methods|stacks|ilmap CORE | core_tool ip2md CORE FILE\n", stderr);
+    std::fputs(
+        "usage: core_tool info|methods|stacks|ilmap CORE | core_tool ip2md CORE FILE | core_tool pdb FILE\n",
+        stderr);
   return result;
 }

@@ -8,6 +8,7 @@ is `N passed, N failed, N skipped`. --full adds what takes long: every situation
 """
 import argparse
 import contextlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import sys
 
 import check_answers
 import check_clrmd
+import check_pdb
 import check_perfmap
 import check_stacks
 import check_steps
@@ -35,6 +37,7 @@ class Context:
         self.work.mkdir(parents=True, exist_ok=True)
         self.only, self.full = options.only, options.full
         self.plugin, self.driver = options.plugin, options.lldb
+        self.core_tool = pathlib.Path(options.core_tool or pathlib.Path(options.plugin).parent / "tests" / "core_tool").resolve()
         self.lldb = None
         self._oracle = None
 
@@ -260,6 +263,27 @@ def kinds_of_program(c):
                                 pathlib.Path(variant.command[0]).parent)
 
 
+def symbols(c):
+    """PDBs as we read them against System.Reflection.Metadata: of the programs here, of one made for it, of packages that came with theirs."""
+    if not c.may_want("pdb"):
+        return
+    if not c.core_tool.exists():
+        c.results.skip("pdb/srm", f"not built: {c.core_tool.name}")
+        return
+    oracle = check_pdb.reader(c.work / "pdb")
+    for name, kind, optimize in (("debug", "portable", "false"), ("optimized", "portable", "true"), ("embedded", "embedded", "false")):
+        if c.wants(f"pdb/srm/generated-{name}"):
+            files = [check_pdb.generated(c.work / "pdb", f"generated_{name}", kind, optimize, 4000 if c.full else 400)]
+            c.check(f"pdb/srm/generated-{name}", check_pdb.check, c.core_tool, oracle, files)
+    programs = [processes.build(program, c.work / "artifacts", configuration).with_suffix(".dll")
+                for program in ("many", "situations") for configuration in ("Debug", "Release")]
+    c.check("pdb/srm/programs", check_pdb.check, c.core_tool, oracle, programs)
+    packages = pathlib.Path(os.environ.get("NUGET_PACKAGES") or pathlib.Path.home() / ".nuget" / "packages")
+    files = sorted(packages.glob("*/*/lib/**/*.pdb"))
+    if files:
+        c.check("pdb/srm/packages", check_pdb.check, c.core_tool, oracle, files)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
@@ -273,7 +297,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols):
             try:
                 suite(c)
             except Unavailable as e:

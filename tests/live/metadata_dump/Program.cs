@@ -1,5 +1,6 @@
 // The names of every method of the assemblies given, by System.Reflection.Metadata: an independent reader to
 // compare ours with. One line each: rid in hex, then the name in the runtime's perf-map form.
+// `metadata_dump pdb FILE...`: the PDBs instead (PdbDump.cs).
 using System.Collections.Immutable;
 using System.Reflection;
 using System.Reflection.Metadata;
@@ -8,6 +9,12 @@ using System.Reflection.PortableExecutable;
 using System.Text;
 
 var output = new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false), 1 << 20);
+if (args is ["pdb", .. string[] files])
+{
+    foreach (string file in files) PdbDump.Write(output, file);
+    output.Flush();
+    return;
+}
 foreach (string path in args)
 {
     using var pe = new PEReader(File.OpenRead(path));

@@ -11,7 +11,7 @@ if [ $# -eq 0 ]; then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$here/Program.cs" "$here/metadata_dump.csproj" "$work"
+cp "$here"/*.cs "$here/metadata_dump.csproj" "$work"
 dotnet build "$work" -c Release -o "$work/out" --nologo -v quiet
 find "$@" -maxdepth 1 -name '*.dll' | sort | xargs dotnet "$work/out/metadata_dump.dll" > "$work/names.il"
 CLR_METADATA_ORACLE=$work/names.il "$test_types" '[.oracle]'
