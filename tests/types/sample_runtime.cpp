@@ -66,19 +66,17 @@ SampleRuntime::SampleRuntime(Platform platform) : runtime(platform) {
                                               .inherited_dictionaries = 2});
   const Address open_list = runtime.type({.module = core_lib, .rid = 5, .generic = Generic::definition});
   const Address inner = runtime.type({.module = app, .rid = 3});
-  const Address node =
-      runtime.type({.module = app,
-                    .rid = 5,
-                    .category = 0x0004'0000,
-                    .generic = Generic::exact,
-                    .arguments = {runtime.array_of(string), runtime.type_desc(0x0f, int32)}});
+  // Arrays live in the module of their elements.
+  const Address strings = runtime.array_of(string);
+  runtime.target.set(strings, "MethodTable", "Module", core_lib);
+  const Address node = runtime.type({.module = app,
+                                     .rid = 5,
+                                     .category = 0x0004'0000,
+                                     .generic = Generic::exact,
+                                     .arguments = {strings, runtime.type_desc(0x0f, int32)}});
   const Address call = runtime.type({.module = app, .rid = 6});
   const Address matrix = runtime.array_of(string, 2);
-  // The vector within `node` and the matrix live in the core library.
   runtime.target.set(matrix, "MethodTable", "Module", core_lib);
-  runtime.target.set(runtime.target.target().read_pointer(runtime.target.target().read_pointer(
-                         runtime.target.target().field_address(node, "MethodTable", "PerInstInfo"))),
-                     "MethodTable", "Module", core_lib);
 
   const auto run =
       runtime.chunk(inner, {{.rid = 1, .flags3 = 8}, {.rid = 1, .flags3 = 8}, {.rid = 1, .flags3 = 8}});

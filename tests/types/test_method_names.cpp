@@ -1,0 +1,126 @@
+#include "core/memory/counting_reader.h"
+#include "tests/types/sample_runtime.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+TEST_CASE("methods of every kind have their names", "[types]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      SampleRuntime sample(platform);
+      const Target target = sample.runtime.target.target();
+      ExecutionManager code(target);
+      MethodNames names(target, code, nullptr);
+      for (const SampleMethod& method : sample.methods) {
+        CAPTURE(method.full_name);
+        const Method& got = names.describe(method.address);
+        CHECK(got.full_name == method.full_name);
+        CHECK(got.sos_name() == method.sos_name);
+        CHECK(got.kind == method.kind);
+        CHECK(got.degraded == "");
+        CHECK(got.signature_known);
+        CHECK(got.name_from == NameSource::memory);
+        CHECK(got.method_desc == method.address);
+      }
+      const Method& run = names.describe(sample.methods.front().address);
+      CHECK(run.name == "Ns.Outer+Inner.Run");
+      CHECK(run.module == "app.dll");
+      CHECK(run.module_path == "/srv/app.dll");
+      CHECK(run.token == 0x0600'0001);
+      CHECK(run.perf_map_name() == "instance void [app] Ns.Outer+Inner::Run(int32,string[])");
+      CHECK(names.type_name(sample.list_of_int) == "System.Collections.Generic.List<int>");
+      CHECK_THROWS_AS(names.type_name(sample.list_of_int + 8), Error);
+    }
+  }
+}
+
+TEST_CASE("a method is described once and then read no more", "[types]") {
+  SampleRuntime sample(Platform{});
+  CountingReader counting(sample.runtime.target.memory());
+  const Target target(counting, sample.runtime.target.contract_descriptor(), Platform{});
+  ExecutionManager code(target);
+  MethodNames names(target, code, nullptr);
+  for (const SampleMethod& method : sample.methods) names.describe(method.address);
+  const auto reads = counting.reads();
+  for (const SampleMethod& method : sample.methods) names.describe(method.address);
+  CHECK(counting.reads() == reads);
+}
+
+TEST_CASE("methods without their metadata are module and token, and say why", "[types]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      RuntimeTypes runtime(platform);
+      const Address gone = runtime.module({.path = "/srv/gone.dll", .place = MetadataPlace::missing});
+      MetadataBuilder small;
+      small.type("Ns", "C");
+      small.method("Only", bytes_of({0, 0, 1}));
+      const Address emitted =
+          runtime.module({.simple_name = "Emit", .metadata = small.build(), .flags = 0x851});
+      const Address image =
+          runtime.module({.path = "/srv/image.dll", .metadata = small.build(), .place = MetadataPlace::flat});
+      const Address in_gone = runtime.method(runtime.type({.module = gone, .rid = 2}), {.rid = 0x123});
+      const Address fresh = runtime.method(runtime.type({.module = emitted, .rid = 2}), {.rid = 2});
+      const Address lying = runtime.method(runtime.type({.module = image, .rid = 2}), {.rid = 0xffff});
+      const Address nameless =
+          runtime.method(runtime.type({.module = emitted, .rid = 2}), {.kind = MethodClassification::dynamic,
+                                                                       .name = "\xff\xfe",
+                                                                       .signature = bytes_of({0, 0, 1}),
+                                                                       .extended_flags = 0x4000});
+      const Address bad_signature =
+          runtime.method(runtime.type({.module = emitted, .rid = 2}), {.kind = MethodClassification::dynamic,
+                                                                       .name = "Odd",
+                                                                       .signature = bytes_of({0, 9, 1}),
+                                                                       .extended_flags = 0x4000});
+      const Address orphan = runtime.method(runtime.type({.module = 0x40, .rid = 2}), {.rid = 7});
+      const Target target = runtime.target.target();
+      ExecutionManager code(target);
+      MethodNames names(target, code, nullptr);
+
+      const Method& without = names.describe(in_gone);
+      CHECK(without.full_name == "gone.dll!0x06000123");
+      CHECK(without.name == without.full_name);
+      CHECK(without.sos_name() == without.full_name);
+      CHECK(without.event_name() == without.full_name);
+      CHECK(without.name_from == NameSource::token);
+      CHECK_FALSE(without.signature_known);
+      CHECK_THAT(without.degraded, Catch::Contains("no metadata of gone.dll"));
+
+      const Method& newer = names.describe(fresh);
+      CHECK(newer.full_name == "Emit!0x06000002");
+      CHECK_THAT(newer.degraded, Catch::Contains("older than the method"));
+      // The metadata of an image cannot grow: this is no MethodDesc.
+      CHECK_THROWS_AS(names.describe(lying), Error);
+
+      CHECK_THAT(names.describe(nameless).degraded, Catch::Contains("no text"));
+      CHECK(names.describe(nameless).name_from == NameSource::token);
+      const Method& odd = names.describe(bad_signature);
+      CHECK(odd.full_name == "DynamicClass.Odd(?\?\?)");
+      CHECK_FALSE(odd.signature_known);
+      CHECK_FALSE(odd.degraded.empty());
+      CHECK(names.describe(orphan).full_name == "?!0x06000007");
+    }
+  }
+}
+
+TEST_CASE("types that contain themselves end", "[types]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      SampleRuntime sample(platform);
+      RuntimeTypes& runtime = sample.runtime;
+      // A vector of itself, and a list of itself.
+      const Address vector = runtime.array_of(sample.list_of_int);
+      runtime.target.set(vector, "MethodTable", "PerInstInfo", vector);
+      runtime.target.set(vector, "MethodTable", "Module", sample.app);
+      const Target target = runtime.target.target();
+      const Address arguments = target.read_pointer(
+          target.read_pointer(target.field_address(sample.list_of_int, "MethodTable", "PerInstInfo")));
+      runtime.target.memory().at(arguments).pointer(sample.list_of_int);
+      ExecutionManager code(target);
+      MethodNames names(target, code, nullptr);
+      CHECK(names.type_name(vector) == "?[]");
+      CHECK_NOTHROW(names.type_name(sample.list_of_int));
+    }
+  }
+}
