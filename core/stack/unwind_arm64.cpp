@@ -1,5 +1,7 @@
 #include "core/stack/unwind_arm64.h"
 
+#include "core/stack/unwind_arm64_packed.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -355,21 +357,32 @@ std::vector<Arm64UnwindCode> decode_arm64_codes(const Arm64UnwindInfo& info, std
   return result;
 }
 
-FrameLayout arm64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip) {
-  Arm64RuntimeFunction entry = read_arm64_runtime_function(memory, function);
-  Address record = base + entry.unwind_data;
-  Address position = ip;
-  if ((entry.unwind_data & 3) == 3) {
-    // A reference to the RUNTIME_FUNCTION of the parent, as if ip were at its start.
-    entry = read_arm64_runtime_function(memory, record - 3);
-    position = base + entry.begin;
-    record = base + entry.unwind_data;
+Arm64Function read_arm64_function(MemoryReader& memory, Address function, Address base) {
+  constexpr std::uint32_t form_mask = 3, parent_form = 3;
+  Arm64Function result{.entry = read_arm64_runtime_function(memory, function), .info = {}};
+  if ((result.entry.unwind_data & form_mask) == parent_form) {
+    function = base + result.entry.unwind_data - parent_form;
+    result.entry = read_arm64_runtime_function(memory, function);
+    result.at_start_of_parent = true;
   }
-  if ((entry.unwind_data & 3) != 0)
-    throw Error(ErrorKind::unsupported_contract, record,
-                "packed arm64 unwind data, which the runtime does not emit for managed code");
-  const Arm64UnwindInfo info = read_arm64_unwind_info(memory, record);
-  const Address start = base + entry.begin;
+  const Address word_at = function + 4;
+  switch (result.entry.unwind_data & form_mask) {
+  case 0:
+    result.info = read_arm64_unwind_info(memory, base + result.entry.unwind_data);
+    break;
+  case parent_form:
+    throw_corrupt(word_at, "an arm64 unwind record whose parent names a parent");
+  default:
+    result.info = expand_arm64_packed(result.entry.unwind_data, word_at);
+  }
+  return result;
+}
+
+FrameLayout arm64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip) {
+  const Arm64Function found = read_arm64_function(memory, function, base);
+  const Arm64UnwindInfo& info = found.info;
+  const Address record = info.address;
+  const Address start = base + found.entry.begin, position = found.at_start_of_parent ? start : ip;
   if (position < start || position - start >= std::max<std::uint64_t>(info.function_length, 1))
     throw_corrupt(record, fmt::format("unwind information of another function than that of {:#x}", ip));
   Position todo = position_at(info, position - start);

@@ -91,15 +91,19 @@ std::string what_arm64(const Arm64UnwindCode& code) {
 }
 
 std::vector<UnwindRecord> arm64_records(MemoryReader& memory, Address function, Address base) {
-  const Arm64RuntimeFunction entry = read_arm64_runtime_function(memory, function);
-  const Arm64UnwindInfo info = read_arm64_unwind_info(memory, base + entry.unwind_data);
+  const Arm64Function found = read_arm64_function(memory, function, base);
+  const Arm64RuntimeFunction& entry = found.entry;
+  const Arm64UnwindInfo& info = found.info;
   UnwindRecord record{.function = function,
                       .begin = base + entry.begin,
                       .end = base + entry.begin + info.function_length,
-                      .unwind_info = info.address,
+                      .unwind_info = info.packed ? 0 : info.address,
                       .version = info.version,
                       .details = {},
                       .steps = {}};
+  if (info.packed) record.details.emplace_back("packed form");
+  if (found.at_start_of_parent)
+    record.details.emplace_back("of the function that this code belongs to, as at its start");
   if (info.single_epilog)
     record.details.push_back(fmt::format("one epilogue at the end, codes from {}", info.epilog_code_index));
   for (const Arm64EpilogScope& epilogue : info.epilogs)

@@ -340,20 +340,55 @@ TEST_CASE("arm64: a fragment without a prologue of its own") {
   CHECK(g.layout(1).cfa == fp(32));
 }
 
-TEST_CASE("arm64: records of other forms") {
-  Function packed({0xE4});
-  packed.memory.u32(function + 4, 0x2001);
-  check_kind(ErrorKind::unsupported_contract, [&] { packed.layout(3); });
-  packed.memory.u32(function + 4, 0x2002);
-  check_kind(ErrorKind::unsupported_contract, [&] { packed.layout(3); });
-  // A reference to the parent's entry: as at the parent's start.
+TEST_CASE("arm64: a fragment with epilogues only") {
+  // mov sp, fp; ldp x19, x20, [sp, #16]; ldp fp, lr, [sp], #32; ret, behind a phantom prologue.
+  Function f({0xE5, 0xE1, 0xC8, 0x02, 0x83, 0xE4}, single_epilog | 1u << 22, 20);
+  CHECK(f.layout(0).cfa == fp(32));
+  CHECK(f.layout(0).saved.size() == 4);
+  CHECK(f.layout(15).cfa == fp(32));
+  CHECK(f.layout(16).cfa == fp(32));
+  CHECK(f.layout(17).cfa == sp(32));
+  CHECK(f.layout(17).saved.size() == 4);
+  CHECK(f.layout(18).saved.size() == 2);
+  CHECK(f.layout(19).cfa == sp(0));
+}
+
+TEST_CASE("arm64: a fragment with neither prologue nor epilogue") {
+  // Its epilogue index points to end_c: its last instruction is no return.
+  Function f({0xE5, 0xE1, 0xC8, 0x02, 0x83, 0xE4}, single_epilog, 20);
+  for (const std::int32_t n : {0, 10, 19}) {
+    CHECK(f.layout(n).cfa == fp(32));
+    CHECK(f.layout(n).saved.size() == 4);
+  }
+}
+
+TEST_CASE("arm64: a fragment that saves registers of its own") {
+  // stp x21, x22, [sp, #224] in a part of a function that has stp fp, lr, [sp, #-256]!;
+  // stp x19, x20, [sp, #240]; mov fp, sp.
+  Function f({0xC8, 0x9C, 0xE5, 0xE1, 0xC8, 0x1E, 0x9F, 0xE4}, single_epilog, 20);
+  CHECK(f.layout(0).cfa == fp(256));
+  CHECK(f.layout(0).saved.size() == 4);
+  for (const std::int32_t n : {1, 10, 18}) {
+    CHECK(f.layout(n).cfa == fp(256));
+    CHECK(f.layout(n).saved.size() == 6);
+    CHECK(where(f.layout(n), 21) == sp(224));
+    CHECK(where(f.layout(n), 19) == fp(240));
+  }
+  // The epilogue is ldp x21, x22, [sp, #224] and one instruction more.
+  CHECK(f.layout(18).saved.size() == 6);
+  CHECK(f.layout(19).saved.size() == 4);
+  CHECK(f.layout(19).cfa == fp(256));
+}
+
+TEST_CASE("arm64: an entry that names its function's entry") {
+  // As at the parent's start.
   Function child({0xE1, 0x83, 0xE4});
   child.memory.u32(function + 4, 0x12000 + 3);
   child.memory.u32(base + 0x12000, 0x100);
   child.memory.u32(base + 0x12004, unwind_rva);
   CHECK(child.layout(30).cfa == sp(0));
   child.memory.u32(base + 0x12004, 0x12000 + 3);
-  check_kind(ErrorKind::unsupported_contract, [&] { child.layout(30); });
+  check_kind(ErrorKind::corrupt, [&] { child.layout(30); });
 }
 
 TEST_CASE("arm64: hostile records are refused") {
