@@ -17,9 +17,9 @@ class Oracle:
             raise Unavailable("the oracle does not build (is Microsoft.Diagnostics.Runtime 4.1.745802 to be had?): " + done.stdout.strip()[-200:])
         self.program = work / "artifacts" / "bin" / "oracle" / "release" / "oracle"
 
-    def ask(self, what, target):
+    def ask(self, what, target, *arguments):
         option = ["--pid", str(target.pid)] if target.pid else ["--core", str(target.core)]
-        done = subprocess.run([self.program, what, *option], capture_output=True, text=True, timeout=600)
+        done = subprocess.run([self.program, what, *option, *arguments], capture_output=True, text=True, timeout=1800)
         if done.returncode:   # the DAC dies on some cores: that is no verdict on ours
             raise Unavailable(f"ClrMD failed on {target}: {done.stderr.strip()[:200]}")
         return [json.loads(line) for line in done.stdout.splitlines()]

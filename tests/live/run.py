@@ -16,6 +16,7 @@ import sys
 
 import check_answers
 import check_clrmd
+import check_ilmap
 import check_pdb
 import check_perfmap
 import check_stacks
@@ -37,6 +38,7 @@ class Context:
         self.work.mkdir(parents=True, exist_ok=True)
         self.only, self.full = options.only, options.full
         self.plugin, self.driver = options.plugin, options.lldb
+        self.core_tool = pathlib.Path(options.core_tool or pathlib.Path(options.plugin).parent / "tests" / "core_tool")
         self.core_tool = pathlib.Path(options.core_tool or pathlib.Path(options.plugin).parent / "tests" / "core_tool").resolve()
         self.lldb = None
         self._oracle = None
@@ -89,9 +91,12 @@ def core_kinds(pid, folder):
     ]
 
 
+IL_MAP_MODES = ("jit", "default")
+
+
 def perf_maps(c):
     """Every line of the perf map, live and on cores; the process' own events; ClrMD's bodies and stacks."""
-    modes = {name: knobs for name, knobs in check_perfmap.MODES.items() if c.may_want(f"perfmap/{name}")}
+    modes = {name: knobs for name, knobs in check_perfmap.MODES.items() if c.may_want(f"perfmap/{name}") or (name in IL_MAP_MODES and c.may_want(f"ilmap/{name}"))}
     if not modes:
         return
     program = processes.build("many", c.work / "artifacts")
@@ -110,6 +115,18 @@ def perf_maps(c):
                 kinds = core_kinds(running.pid, folder)
                 for kind, make in kinds if mode in ("jit", "default") else kinds[:1]:
                     c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
+                if mode in IL_MAP_MODES:
+                    c.check(f"ilmap/{mode}", il_maps, c, running.pid, folder)
+
+
+def il_maps(c, pid, folder):
+    if not c.core_tool.exists():
+        raise Unavailable(f"{c.core_tool} is not built")
+    core = processes.gcore(pid, folder / "core.ilmap", 0x3f)
+    try:
+        return check_ilmap.check(c.oracle(), c.core_tool, Target(core=core))
+    finally:
+        pathlib.Path(core).unlink()
 
 
 def map_until_now(maps, folder):

@@ -1,6 +1,7 @@
 // What ClrMD and the runtime's own DAC say about a core or a live process, as JSON lines; to compare with from outside.
 //   oracle bodies (--core FILE | --pid N) [--dac PATH]   every body in the code heaps
 //   oracle stacks ...                                    every managed thread, frames from the top
+//   oracle ilmap  ... --methods FILE                     the IL maps of the MethodDescs of FILE (one a line): of one body each, by absolute addresses
 //   oracle bench  ...                                    times of the same
 using System.Diagnostics;
 using System.Text.Json;
@@ -10,7 +11,7 @@ using Oracle;
 string? core = Option("--core"), pid = Option("--pid");
 if (args.Length == 0 || (core == null) == (pid == null))
 {
-    Console.Error.WriteLine("usage: oracle bodies|stacks|bench (--core FILE | --pid N) [--dac PATH]");
+    Console.Error.WriteLine("usage: oracle bodies|stacks|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
     return 2;
 }
 using Stream output = new BufferedStream(Console.OpenStandardOutput(), 1 << 16);
@@ -18,6 +19,7 @@ switch (args[0])
 {
     case "bodies": Bodies(); return 0;
     case "stacks": Stacks(); return 0;
+    case "ilmap": IlMaps(); return 0;
     case "bench": Bench(); return 0;
     default: Console.Error.WriteLine("unknown command " + args[0]); return 2;
 }
@@ -100,6 +102,31 @@ void Stacks()
                 }
                 w.WriteEndArray();
             });
+}
+
+void IlMaps()
+{
+    (DataTarget target, ClrRuntime runtime, Dac _) = Open();
+    using (target)
+    using (runtime)
+        foreach (string line in File.ReadLines(Option("--methods")!))
+        {
+            ulong methodDesc = Convert.ToUInt64(line, 16);
+            if (runtime.GetMethodByHandle(methodDesc)?.ILOffsetMap is not { Length: > 0 } map) continue;
+            Line(w =>
+            {
+                Hex(w, "method_desc", methodDesc);
+                w.WriteStartArray("map");
+                foreach (ILToNativeMap entry in map)
+                {
+                    w.WriteStartArray();
+                    w.WriteNumberValue(entry.StartAddress);
+                    w.WriteNumberValue(entry.ILOffset);
+                    w.WriteEndArray();
+                }
+                w.WriteEndArray();
+            });
+        }
 }
 
 IEnumerable<ClrStackFrame> Frames(ClrThread thread) => thread.EnumerateStackTrace(false, 300_000);
