@@ -93,6 +93,11 @@ def reader(folder):
     return project / "out" / "metadata_dump.dll"
 
 
+def is_portable(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"BSJB"
+
+
 def lines(command, path):
     done = subprocess.run([*map(str, command), "pdb", str(path)], capture_output=True, timeout=300)
     if done.returncode:

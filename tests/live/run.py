@@ -296,7 +296,7 @@ def symbols(c):
                 for program in ("many", "situations") for configuration in ("Debug", "Release")]
     c.check("pdb/srm/programs", check_pdb.check, c.core_tool, oracle, programs)
     packages = pathlib.Path(os.environ.get("NUGET_PACKAGES") or pathlib.Path.home() / ".nuget" / "packages")
-    files = sorted(packages.glob("*/*/lib/**/*.pdb"))
+    files = [file for file in sorted(packages.glob("*/*/lib/**/*.pdb")) if check_pdb.is_portable(file)]
     if files:
         c.check("pdb/srm/packages", check_pdb.check, c.core_tool, oracle, files)
 
