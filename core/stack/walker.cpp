@@ -4,12 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr {
 namespace {
 
 // Signal handlers interrupt one another a few levels deep at most; each may change to another stack, so the
 // rule that the stack pointer grows cannot end such a walk.
 constexpr unsigned max_signal_frames = 64;
+// Notes of one walk; a chain of Frames that is nothing but damage would have one for each.
+constexpr std::size_t max_notes = 100;
 // Words above the stack pointer in which a dispatch stub may have left the return address: resolve stubs push
 // one word.
 constexpr unsigned stub_slots = 2;
@@ -100,8 +104,11 @@ private:
   // Reports the explicit Frames below `limit`. False when the visitor asked to stop.
   bool emit_frames_below(Address limit);
   std::optional<FrameContext> context_of(const ExplicitFrame& frame);
+  // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
   void note(const std::string& text) {
-    if (!text.empty()) result_.notes.push_back(text);
+    std::vector<std::string>& notes = result_.notes;
+    if (text.empty() || notes.size() > max_notes || std::ranges::find(notes, text) != notes.end()) return;
+    notes.push_back(notes.size() == max_notes ? "further problems are left out" : text);
   }
 
   StackWalker& walker_;
@@ -114,8 +121,13 @@ private:
   std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
   std::size_t next_frame_ = 0;        // first one that was not reported
 
-  // What the last Frame passed since the last managed frame restores.
+  // What the last Frame passed since the last managed frame restores. It is frames_[next_frame_ - 1], or one
+  // before it.
   std::optional<FrameContext> passed_context_;
+  std::size_t passed_index_ = 0;
+  // Frames before this one cannot take the walk to another stack any more. A walk goes outward, and so do the
+  // stacks that it changes to: without this rule a context that leads back would be walked for ever.
+  std::size_t next_switch_ = 0;
 
   RegisterContext context_;
   FoundBy found_by_ = FoundBy::context;
@@ -145,7 +157,10 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
     } catch (const Error& error) {
       frame.fault = error.what();
     }
-    if (auto saved = context_of(explicit_frame)) passed_context_ = std::move(saved);
+    if (auto saved = context_of(explicit_frame)) {
+      passed_context_ = std::move(saved);
+      passed_index_ = next_frame_;
+    }
     if (!emit(frame)) return false;
   }
   return true;
@@ -247,7 +262,13 @@ std::optional<Unwound> StackWalker::Run::step_stub() {
     try {
       const Address at = *sp + slot * word;
       const Address return_address = walker_.target_->read_pointer(at);
-      if (!is_managed(return_address) && walker_.native_->module_at(return_address) == nullptr) continue;
+      const Place place = classify(return_address, false);
+      // What cannot be looked up may be the caller: the next word is then no better guess.
+      if (!place.fault.empty()) {
+        why_ = place.fault;
+        return std::nullopt;
+      }
+      if (!place.code && walker_.native_->module_at(return_address) == nullptr) continue;
       unwound.caller.set_pc(return_address);
       unwound.caller.set_sp(at + word);
       unwound.cfa = at + word;
@@ -286,7 +307,12 @@ std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
   for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
     const std::optional<FrameContext> restored = context_of(frames_[i]);
     if (!restored || restored->registers.sp().value_or(0) <= sp) continue;
-    if (!is_managed(*restored->registers.pc())) continue;
+    const Place place = classify(*restored->registers.pc(), restored->leaf);
+    if (!place.fault.empty())
+      note(fmt::format("{} at {:#x} leads to {:#x}, and frames may be missing: {}",
+                       to_string(frames_[i].kind), frames_[i].address, *restored->registers.pc(),
+                       place.fault));
+    if (!place.code) continue;
     return Unwound{.caller = restored->registers,
                    .cfa = *restored->registers.sp(),
                    .found_by = FoundBy::runtime_frame,
@@ -301,10 +327,10 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   // The code that a fault or a suspension interrupted may have been reached by unwinding the native frames of
   // the handler, as if it had called them. Only the Frame knows that the address is exact, and the rest of
   // the registers: after a stack overflow the handler runs on another stack, and so do its callers' slots.
-  const auto take = [&](const FrameContext& saved) {
+  const auto take = [&](const FrameContext& saved, std::size_t index) {
     if (saved.registers.pc() != context_.pc() || !saved.registers.sp()) return false;
     const bool same_stack = saved.registers.sp() == context_.sp();
-    if (!saved.leaf && !same_stack) return false;
+    if (!same_stack && (!saved.leaf || index < next_switch_)) return false;
     leaf_ = saved.leaf;
     if (same_stack) {
       // The runtime's assembly helpers save the callee-saved registers in the Frame and do not describe that
@@ -315,13 +341,14 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
     }
     context_ = saved.registers;
     found_by_ = FoundBy::runtime_frame;
+    next_switch_ = index + 1;
     return true;
   };
-  if (passed_context_ && take(*passed_context_)) return;
+  if (passed_context_ && take(*passed_context_, passed_index_)) return;
   const Address sp = context_.sp().value_or(0);
   for (std::size_t i = next_frame_; i < frames_.size() && frames_[i].address < sp; ++i) {
     const std::optional<FrameContext> restored = context_of(frames_[i]);
-    if (restored && take(*restored)) return;
+    if (restored && take(*restored, i)) return;
   }
 }
 
@@ -392,9 +419,11 @@ Walk StackWalker::Run::walk(const RegisterContext& start) {
     if (!next) return fail(reason.empty() ? why_ : reason);
     // Thread entry code that has no unwind data of its own ends in a null return address.
     if (next->outermost || next->caller.pc().value_or(0) == 0) return finish(WalkEnd::bottom, {});
-    if (next->interrupted && ++signal_frames > max_signal_frames) return fail("too many signal frames");
     const Address old_sp = *context_.sp();
     const Address new_sp = next->caller.sp().value_or(0);
+    // Faults within handlers of faults may nest as deep as the stack; only changes of the stack are counted.
+    if (next->interrupted && new_sp <= old_sp && ++signal_frames > max_signal_frames)
+      return fail("too many signal frames on other stacks");
     // arm64 leaf functions use no stack: the same stack pointer with another pc is progress.
     const bool same_stack_progress = new_sp == old_sp && leaf_ && next->caller.pc() != context_.pc();
     if (!next->interrupted && new_sp <= old_sp && !same_stack_progress)

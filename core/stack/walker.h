@@ -50,8 +50,9 @@ enum class WalkEnd : std::uint8_t {
 
 struct Walk {
   WalkEnd end = WalkEnd::bottom;
-  std::string reason;             // for failed: a sentence
-  std::vector<std::string> notes; // problems of the Frame chain and such, that did not end the walk
+  std::string reason; // for failed: a sentence
+  // Problems of the Frame chain and such, that did not end the walk: each once, at most about 100.
+  std::vector<std::string> notes;
 };
 
 struct WalkOptions {

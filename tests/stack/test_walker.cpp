@@ -1,157 +1,204 @@
-// The walker on stacks that make no sense: it ends, says why, and never goes back.
-#include "core/stack/native_unwinder.h"
-#include "core/stack/walker.h"
-#include "tests/stack/stack_memory.h"
-
-#include <catch2/catch.hpp>
-
-#include <algorithm>
-#include <functional>
-#include <random>
+// Walks of synthetic threads, frame by frame. What a real thread's stack looks like is taken from
+// dotnet/runtime docs/design/datacontracts/StackWalk.md.
+#include "walker_runtime.h"
 
 using namespace clr;
-using test::StackMemory;
+using namespace clr::test;
+using Lines = std::vector<std::string>;
 
 namespace {
 
-constexpr Address stack = 0x7000'0000, code = 0x40'0000;
-constexpr std::size_t stack_words = 512, code_size = 0x1000;
-
-// One module of code without call frame information, in which every word may follow a call.
-struct Torn {
-  StackMemory memory;
-  Cpu cpu;
-
-  explicit Torn(Cpu of) : cpu(of) {
-    if (cpu == Cpu::arm64)
-      for (Address at = 0; at < code_size; at += 4) memory.u32(code + at, 0x9400'0000); // bl
-    else
-      for (Address at = 0; at < code_size; at += 5) memory.bytes(code + at, {0xE8, 0, 0, 0, 0}); // call
-  }
-  static constexpr Address return_address = code + 20; // behind a call on either CPU
-
-  RegisterContext start(Address fp) const {
-    RegisterContext context(cpu);
-    for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg) context.set(reg, return_address);
-    context.set_pc(return_address + 20);
-    context.set_sp(stack);
-    context.set_fp(fp);
-    return context;
-  }
-
-  struct Seen {
-    Walk walk;
-    std::vector<Address> stack_pointers;
-  };
-  Seen walk(const RegisterContext& context, std::size_t limit = 100'000) {
-    NativeUnwinder native(memory, {8, ByteOrder::little, cpu, Os::unix_like},
-                          {{.path = "/lib/torn.so", .base = code, .size = code_size}});
-    StackWalker walker(nullptr, nullptr, native);
-    Seen seen;
-    seen.walk = walker.walk(context, nullptr,
-                            [&](const StackFrame& frame) {
-                              CHECK(frame.kind == StackFrameKind::native);
-                              seen.stack_pointers.push_back(frame.sp());
-                              return true;
-                            },
-                            {.max_frames = limit});
-    return seen;
-  }
-};
-
-// An arm64 leaf may have no frame of its own: its caller has the same stack pointer.
-bool grows(const std::vector<Address>& values) {
-  const std::size_t first = values.size() > 1 && values[0] == values[1] ? 1 : 0;
-  return std::adjacent_find(values.begin() + static_cast<std::ptrdiff_t>(first), values.end(),
-                            std::greater_equal<>()) == values.end();
+// M2 called by M1 called by M0, which the thread began with; M2's stack pointer is at `sp`.
+void add_chain(WalkerRuntime& runtime, Address sp) {
+  runtime.frame(sp, WalkerRuntime::in(1));
+  runtime.frame(sp + 0x100, WalkerRuntime::in(0));
+  runtime.frame(sp + 0x200, 0);
 }
 
 } // namespace
 
-TEST_CASE("walker: random words on the stack", "[stack][walker]") {
-  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) {
-    for (unsigned seed = 0; seed < 300; ++seed) {
-      Torn torn(cpu);
-      std::mt19937 random(seed);
-      // Words that look like something: code, stack (mostly further out), null, rubbish.
-      for (std::size_t word = 0; word < stack_words; ++word) {
-        const auto draw = static_cast<std::uint32_t>(random());
-        Address value = draw;
-        if (draw % 4 == 0) value = code + draw / 4 % code_size;
-        if (draw % 4 == 1) value = stack + draw / 4 % (stack_words * 8);
-        if (draw % 4 == 2) value = stack + (word * 8 + draw / 4 % 64) % (stack_words * 8) / 8 * 8;
-        if (draw % 64 == 3) value = 0;
-        torn.memory.u64(stack + word * 8, value);
-      }
-      CAPTURE(to_string(cpu), seed);
-      const Torn::Seen seen = torn.walk(torn.start(stack + random() % 64 * 8));
-      CHECK(seen.stack_pointers.size() <= stack_words + 2);
-      CHECK(grows(seen.stack_pointers));
-      CHECK((seen.walk.end == WalkEnd::bottom || seen.walk.end == WalkEnd::failed));
-      CHECK((seen.walk.end != WalkEnd::failed || !seen.walk.reason.empty()));
-    }
+TEST_CASE("a chain of managed frames reaches the bottom", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x100);
+  const WalkedStack walked = runtime.walk(runtime.registers(runtime.in(2, 0x30), 0x100));
+  CHECK(runtime.lines(walked) ==
+        Lines{"M2+30 @100 context leaf", "M1+20 @200 unwind_info", "M0+20 @300 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
+  CHECK(walked.walk.reason.empty());
+  CHECK(walked.walk.notes.empty());
+  REQUIRE(walked.frames.size() == 3);
+  for (unsigned i = 0; i < 3; ++i) CHECK(walked.frames[i].method_desc == runtime.method_desc(2 - i));
+  CHECK(walked.frames[0].lookup_pc() == runtime.in(2, 0x30));
+  CHECK(walked.frames[1].lookup_pc() == runtime.in(1) - 1);
+  SECTION("a limit and a visitor that asks to stop end it") {
+    const WalkedStack two = runtime.walk(runtime.registers(runtime.in(2), 0x100), {.max_frames = 2});
+    CHECK(two.frames.size() == 2);
+    CHECK(two.walk.end == WalkEnd::limit);
+    CHECK(two.walk.reason == "stopped after 2 frames");
   }
 }
 
-TEST_CASE("walker: a chain of frame pointers that leads back", "[stack][walker]") {
-  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) {
-    Torn torn(cpu);
-    CAPTURE(to_string(cpu));
-    const Address back = GENERATE(Address{0x100}, Address{0x80}, Address{0x40}); // itself, inward
-    for (std::size_t word = 0; word < stack_words; ++word) torn.memory.u64(stack + word * 8, 0);
-    torn.memory.words(stack + 0x40, {stack + 0x80, Torn::return_address});
-    torn.memory.words(stack + 0x80, {stack + 0x100, Torn::return_address});
-    torn.memory.words(stack + 0x100, {stack + back, Torn::return_address});
-    const Torn::Seen seen = torn.walk(torn.start(stack + 0x40));
-    CAPTURE(seen.walk.reason);
-    CHECK(seen.stack_pointers.size() >= 3);
-    CHECK(seen.stack_pointers.size() <= 5);
-    CHECK(grows(seen.stack_pointers));
-    CHECK(seen.walk.end == WalkEnd::failed);
-    CHECK_FALSE(seen.walk.reason.empty());
+TEST_CASE("the first and the last instructions of a method have another frame", "[walker]") {
+  WalkerRuntime runtime(Cpu::x64);
+  add_chain(runtime, 0x100);
+  SECTION("entry: only the return address is on the stack") {
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.in(2, 0), runtime.return_slot(0x100)));
+    CHECK(runtime.lines(walked) ==
+          Lines{"M2+0 @1f8 context leaf", "M1+20 @200 unwind_info", "M0+20 @300 unwind_info"});
+  }
+  SECTION("pop rbp; ret") {
+    runtime.memory().at(runtime.in(2, 0x70)).bytes({0x5D, 0xC3});
+    const WalkedStack walked =
+        runtime.walk(runtime.registers(runtime.in(2, 0x70), runtime.return_slot(0x100) - 8));
+    CHECK(runtime.lines(walked) ==
+          Lines{"M2+70 @1f0 context leaf", "M1+20 @200 unwind_info", "M0+20 @300 unwind_info"});
   }
 }
 
-TEST_CASE("walker: a limit, a visitor that has enough, and registers that are not known", "[stack][walker]") {
-  Torn torn(Cpu::x64);
-  for (Address at = 0; at < 0x800; at += 0x10)
-    torn.memory.words(stack + at, {stack + at + 0x10, Torn::return_address});
-  const Torn::Seen limited = torn.walk(torn.start(stack), 7);
-  CHECK(limited.stack_pointers.size() == 7);
-  CHECK(limited.walk.end == WalkEnd::limit);
-
-  NativeUnwinder native(torn.memory, {8, ByteOrder::little, Cpu::x64, Os::unix_like},
-                        {{.path = "/lib/torn.so", .base = code, .size = code_size}});
-  StackWalker walker(nullptr, nullptr, native);
-  unsigned frames = 0;
-  CHECK(walker.walk(torn.start(stack), nullptr, [&](const StackFrame&) { return ++frames < 3; }).end ==
-        WalkEnd::stopped);
-  CHECK(frames == 3);
-
-  const Walk nothing =
-      walker.walk(RegisterContext(Cpu::x64), nullptr, [&](const StackFrame&) { return true; });
-  CHECK(nothing.end == WalkEnd::failed);
-  CHECK_FALSE(nothing.reason.empty());
+TEST_CASE("native code is left through the InlinedCallFrame of its call", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x200);
+  runtime.inlined_call(0x240, runtime.in(2), 0x200);
+  const RegisterContext start = runtime.registers(runtime.native_code, 0x80);
+  const WalkedStack walked = runtime.walk(start);
+  // The Frame lies in the frame of the method that calls, and comes before it.
+  CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @240",
+                                       "M2+20 @200 runtime_frame", "M1+20 @300 unwind_info",
+                                       "M0+20 @400 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
+  REQUIRE(walked.frames.size() == 5);
+  CHECK(walked.frames[1].method_desc == 0xAB'0008u);
+  CHECK(walked.frames[1].pc() == 0);
+  SECTION("one that is not active leads nowhere") {
+    runtime.inlined_call(0x240, 0, 0x200);
+    const WalkedStack cut = runtime.walk(start);
+    REQUIRE_FALSE(cut.frames.empty());
+    CHECK(cut.walk.end == WalkEnd::failed);
+    CHECK_FALSE(cut.walk.reason.empty());
+    for (const StackFrame& frame : cut.frames) CHECK_FALSE(frame.code);
+    // What the thread has on its chain is shown all the same.
+    CHECK(runtime.line(cut.frames.back()) == "InlinedCallFrame @240");
+  }
 }
 
-TEST_CASE("walker: whichever read fails, the walk ends and says why", "[stack][walker]") {
-  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) {
-    std::size_t whole = 0;
-    for (std::size_t k = 0;; ++k) {
-      Torn torn(cpu);
-      for (Address at = 0; at < 0x100; at += 0x10)
-        torn.memory.words(stack + at,
-                          {at == 0xF0 ? 0 : stack + at + 0x10, at == 0xF0 ? 0 : Torn::return_address});
-      torn.memory.fail_at = k == 0 ? std::numeric_limits<std::size_t>::max() : k - 1;
-      CAPTURE(to_string(cpu), k);
-      const Torn::Seen seen = torn.walk(torn.start(stack));
-      if (k == 0) whole = seen.stack_pointers.size();
-      CHECK(seen.stack_pointers.size() <= whole);
-      CHECK(grows(seen.stack_pointers));
-      CHECK((seen.walk.end != WalkEnd::failed || !seen.walk.reason.empty()));
-      if (k != 0 && torn.memory.reads < k) break;
-      REQUIRE(k < 2000);
-    }
-    CHECK(whole >= 15);
+TEST_CASE("two stretches of native code, each left through its own Frame", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  // M3 was called back by native code that M2 had called.
+  runtime.frame(0x200, runtime.native_return);
+  runtime.inlined_call(0x240, runtime.in(3), 0x200, runtime.at(0x640));
+  add_chain(runtime, 0x600);
+  runtime.inlined_call(0x640, runtime.in(2), 0x600);
+  const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+  CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @240",
+                                       "M3+20 @200 runtime_frame", "N 50000020 @300 unwind_info",
+                                       "InlinedCallFrame @640", "M2+20 @600 runtime_frame",
+                                       "M1+20 @700 unwind_info", "M0+20 @800 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
+}
+
+TEST_CASE("a transition Frame restores the caller of a helper", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x400);
+  runtime.prestub(0x200, runtime.in(2), 0x400);
+  const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+  CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "PrestubMethodFrame @200",
+                                       "M2+20 @400 runtime_frame", "M1+20 @500 unwind_info",
+                                       "M0+20 @600 unwind_info"});
+  REQUIRE(walked.frames.size() == 5);
+  CHECK(walked.frames[1].method_desc == 0xAB'0010u);
+  // The stub's callee-saved registers are those of the method.
+  if (cpu == Cpu::x64) {
+    CHECK(walked.frames[2].registers.find(x64_register::rbx) == 0xB0u);
+    CHECK(walked.frames[4].registers.find(x64_register::r15) == 0x15u);
   }
+}
+
+TEST_CASE("exceptions: a fault is exact, a throw is a call", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x1000);
+  SECTION("FaultingExceptionFrame") {
+    runtime.faulting(0x200, runtime.in(2, 0x44), 0x1000);
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "FaultingExceptionFrame @200",
+                                         "M2+44 @1000 runtime_frame leaf", "M1+20 @1100 unwind_info",
+                                         "M0+20 @1200 unwind_info"});
+  }
+  SECTION("SoftwareExceptionFrame") {
+    runtime.software(0x200, runtime.in(2, 0x44), 0x1000);
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "SoftwareExceptionFrame @200",
+                                         "M2+44 @1000 runtime_frame", "M1+20 @1100 unwind_info",
+                                         "M0+20 @1200 unwind_info"});
+  }
+}
+
+TEST_CASE("a funclet is a frame of its own method", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  // The catch funclet of M2 runs; the runtime called it, and M2's own frame lies above.
+  const Address in_funclet = runtime.in(2, WalkerRuntime::funclet + 0x20);
+  runtime.frame(0x100, runtime.native_return);
+  add_chain(runtime, 0x1000);
+  runtime.software(0x400, runtime.in(2), 0x1000);
+  const WalkedStack walked = runtime.walk(runtime.registers(in_funclet, 0x100));
+  CHECK(runtime.lines(walked) == Lines{"M2+a0 @100 context leaf", "N 50000020 @200 unwind_info",
+                                       "SoftwareExceptionFrame @400", "M2+20 @1000 runtime_frame",
+                                       "M1+20 @1100 unwind_info", "M0+20 @1200 unwind_info"});
+  REQUIRE(walked.frames.size() == 6);
+  CHECK(walked.frames[0].method_desc == runtime.method_desc(2));
+  CHECK(walked.frames[3].method_desc == runtime.method_desc(2));
+  REQUIRE(walked.frames[0].code);
+  const Target target = runtime.execution.target();
+  ExecutionManager manager(target);
+  CHECK(manager.is_funclet(std::get<CodeBlock>(manager.find(in_funclet))));
+  CHECK(walked.walk.end == WalkEnd::bottom);
+}
+
+TEST_CASE("a hijacked return address is looked up in the Thread", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x100);
+  runtime.memory()
+      .at(runtime.at(runtime.return_slot(0x100)))
+      .u64(runtime.native_code + 0x300); // the trampoline
+  const bool slot_first = GENERATE(false, true);
+  const Address slot = runtime.at(runtime.return_slot(0x100)), original = runtime.in(1);
+  // A stale pair of an earlier hijack, then the live one.
+  runtime.memory().at(WalkerRuntime::thread_address + 0x40).u64(slot + 0x500).u64(runtime.in(3));
+  runtime.memory()
+      .at(WalkerRuntime::thread_address + 0x80)
+      .u64(slot_first ? slot : original)
+      .u64(slot_first ? original : slot);
+  const RegisterContext start = runtime.registers(runtime.in(2), 0x100);
+  runtime.thread.state = thread_state::return_address_hijacked;
+  const WalkedStack walked = runtime.walk(start);
+  CHECK(runtime.lines(walked) ==
+        Lines{"M2+20 @100 context leaf", "M1+20 @200 unwind_info", "M0+20 @300 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
+  // A thread that is not marked is not searched.
+  runtime.thread.state = 0;
+  CHECK(runtime.lines(runtime.walk(start)).at(1) == "N 50000300 @200 unwind_info");
+}
+
+TEST_CASE("a stub has no frame of its own", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  constexpr Address stub = WalkerRuntime::code + 0x2000;
+  runtime.memory().at(stub - 8).fill(0x80);
+  runtime.execution.stub(runtime.heap(), stub, 0x40, 6);
+  add_chain(runtime, 0x200);
+  RegisterContext start = runtime.registers(stub + 4, cpu == Cpu::x64 ? 0x1F8 : 0x200);
+  runtime.memory().at(runtime.at(0x1F8)).u64(runtime.in(2));
+  if (cpu == Cpu::arm64) start.set(arm64_register::lr, runtime.in(2));
+  start.set_fp(runtime.at(0x200));
+  const WalkedStack walked = runtime.walk(start);
+  CHECK(runtime.lines(walked) ==
+        Lines{cpu == Cpu::x64 ? "S 40002004 @1f8 context leaf" : "S 40002004 @200 context leaf",
+              "M2+20 @200 stub", "M1+20 @300 unwind_info", "M0+20 @400 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
 }

@@ -1,0 +1,189 @@
+// Stacks of a synthetic runtime for tests of the walker: methods with unwind data of one fixed frame shape,
+// explicit Frames, and the walk of a thread as lines of text.
+#pragma once
+
+#include "runtime_builder.h"
+
+#include "core/stack/native_unwinder.h"
+#include "core/stack/walker.h"
+#include "tests/support/execution_builder.h"
+
+#include <fmt/format.h>
+
+namespace clr::test {
+
+// Identifiers as runtime_builder.h numbers them.
+namespace frame_identifier {
+constexpr std::uint64_t inlined_call = 1, resumable = 2, faulting = 4, software = 5, hijack = 8, prestub = 9;
+} // namespace frame_identifier
+
+struct WalkedStack {
+  std::vector<StackFrame> frames;
+  Walk walk;
+};
+
+class WalkerRuntime {
+public:
+  static constexpr Address code = 0x4000'0000, stack = 0x7FFF'1000'0000, stack_size = 0x4000;
+  static constexpr Address native_code = 0x5000'0000; // in no module
+  static constexpr Address frame_size = 0x100;        // of every method
+  static constexpr Address method_size = 0x100, funclet = 0x80;
+  static constexpr Address thread_address = 0x6000'0000;
+  static constexpr Address end_of_chain = ~Address{0};
+
+  explicit WalkerRuntime(Cpu cpu)
+      : execution({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = cpu, .os = Os::unix_like}),
+        cpu_(cpu) {
+    execution.types().merge(runtime_descriptor(cpu));
+    heap_ = execution.heap(code, code + 0x1'0000);
+    memory().at(stack).fill(stack_size);
+    memory().at(thread_address).fill(0x400);
+    memory().at(native_code).fill(0x1000, cpu == Cpu::x64 ? 0x90 : 0x1F);
+    for (unsigned i = 0; i < 4; ++i) add_method(i);
+    thread.address = thread_address;
+    thread.state = 0;
+    thread.frame = end_of_chain;
+  }
+
+  MemoryBuilder& memory() { return execution.memory(); }
+  static Address method(unsigned index) { return code + 0x200 + index * 0x200; }
+  static Address method_desc(unsigned index) { return 0x9000 + index * 0x100; }
+  // A place in the body of a method that a call returns to.
+  static Address in(unsigned index, Address offset = 0x20) { return method(index) + offset; }
+  static Address at(Address offset) { return stack + offset; } // of the stack
+  static constexpr Address native_return = native_code + 0x20; // behind a call in native code
+
+  // The stack of a method whose stack pointer is at `sp` and that returns to `return_address`.
+  void frame(Address sp, Address return_address, std::optional<Address> saved_fp = {}) {
+    const Address fp = saved_fp.value_or(at(sp + frame_size));
+    memory().at(at(sp + fp_slot())).u64(fp);
+    memory().at(at(return_slot(sp))).u64(return_address);
+  }
+  // Offsets in the stack.
+  Address return_slot(Address sp) const { return sp + fp_slot() + 8; }
+  Address fp_slot() const { return cpu_ == Cpu::x64 ? frame_size - 16 : 0; }
+
+  RegisterContext registers(Address pc, Address sp) const {
+    RegisterContext context(cpu_);
+    context.set_pc(pc);
+    context.set_sp(at(sp));
+    context.set_fp(at(sp));
+    return context;
+  }
+
+  // An explicit Frame; the fields that its kind has follow. The first one becomes the thread's.
+  void explicit_frame(Address offset, std::uint64_t identifier, Address next = end_of_chain) {
+    memory().at(at(offset)).u64(identifier).u64(next);
+    if (thread.frame == end_of_chain) thread.frame = at(offset);
+  }
+  void inlined_call(Address offset, Address return_address, Address sp, Address next = end_of_chain) {
+    explicit_frame(offset, frame_identifier::inlined_call, next);
+    // The datum, the call site's stack pointer, the return address, the frame pointer.
+    memory().at(at(offset + 16)).u64(0xAB'0008).u64(at(sp)).u64(return_address).u64(at(sp));
+  }
+  void faulting(Address offset, Address pc, Address sp, Address next = end_of_chain) {
+    explicit_frame(offset, frame_identifier::faulting, next);
+    context_record(at(offset + 32), pc, sp);
+  }
+  void software(Address offset, Address pc, Address sp, Address next = end_of_chain) {
+    explicit_frame(offset, frame_identifier::software, next);
+    memory().at(at(offset + 16)).u64(pc);
+    context_record(at(offset) + (cpu_ == Cpu::x64 ? 288 : 192), 0, sp);
+  }
+  // A transition into a helper of the runtime: the block lies directly below the caller's frame.
+  void prestub(Address offset, Address pc, Address sp, Address next = end_of_chain) {
+    explicit_frame(offset, frame_identifier::prestub, next);
+    const Address block = sp - (cpu_ == Cpu::x64 ? 104 : 176);
+    memory().at(at(offset + 16)).u64(at(block)).u64(0xAB'0010);
+    if (cpu_ == Cpu::x64) {
+      memory().at(at(block + 48)).u64(0x12).u64(0x13).u64(0x14).u64(0x15).u64(0xB0).u64(at(sp)).u64(pc);
+    } else {
+      memory().at(at(block)).u64(at(sp)).u64(pc);
+    }
+  }
+  // What the runtime's CONTEXT holds; the frame pointer is where the methods here keep it.
+  void context_record(Address address, Address pc, Address sp) {
+    memory().at(address).fill(0x400);
+    if (cpu_ == Cpu::x64) {
+      memory().at(address + 0x30).u32(0x0010'0003);
+      memory().at(address + 0x98).u64(at(sp)).u64(at(sp));
+      memory().at(address + 0xF8).u64(pc);
+    } else {
+      memory().at(address).u32(0x0040'0003);
+      memory().at(address + 8 + 29 * 8).u64(at(sp)).u64(0).u64(at(sp)).u64(pc);
+    }
+  }
+
+  WalkedStack walk(const RegisterContext& start, WalkOptions options = {}) {
+    return walk(memory(), execution.types().contract_descriptor(), start, options);
+  }
+  WalkedStack walk(MemoryReader& reader, const ContractDescriptor& descriptor, const RegisterContext& start,
+                   WalkOptions options = {}) const {
+    const Platform& platform = descriptor.platform;
+    const Target target(reader, descriptor, platform);
+    ExecutionManager manager(target);
+    NativeUnwinder native(reader, platform, {});
+    StackWalker walker(&target, &manager, native);
+    WalkedStack result;
+    result.walk = walker.walk(
+        start, &thread,
+        [&](const StackFrame& frame) {
+          result.frames.push_back(frame);
+          return true;
+        },
+        options);
+    return result;
+  }
+
+  // "M2+20 @100 unwind_info", "InlinedCallFrame @80", "N 50000000 @0 context leaf".
+  static std::string line(const StackFrame& frame) {
+    const Address sp = frame.sp() - stack;
+    std::string text;
+    if (frame.frame) return fmt::format("{} @{:x}", to_string(frame.frame->kind), sp);
+    if (frame.code) {
+      const Address offset = frame.pc() - method(0);
+      text = fmt::format("M{}+{:x}", offset / 0x200, offset % 0x200);
+    } else {
+      text = fmt::format("{} {:x}", frame.stub ? "S" : "N", frame.pc());
+    }
+    return text + fmt::format(" @{:x} {}{}", sp, to_string(frame.found_by), frame.leaf ? " leaf" : "");
+  }
+  static std::vector<std::string> lines(const WalkedStack& walked) {
+    std::vector<std::string> result;
+    for (const StackFrame& frame : walked.frames) result.push_back(line(frame));
+    return result;
+  }
+
+  ExecutionBuilder execution;
+  RuntimeThread thread;
+  const ExecutionBuilder::Heap& heap() const { return heap_; }
+  ExecutionBuilder::Heap& heap() { return heap_; }
+
+private:
+  void add_method(unsigned index) {
+    const Address start = method(index);
+    memory().at(start).fill(method_size, cpu_ == Cpu::x64 ? 0x90 : 0x1F);
+    const Address header = execution.method(heap_, {.start = start,
+                                                    .size = method_size,
+                                                    .method_desc = method_desc(index),
+                                                    .funclets = {static_cast<std::uint32_t>(funclet)}});
+    const Address table =
+        header + static_cast<Address>(execution.types().offset("RealCodeHeader", "UnwindInfos"));
+    const unsigned stride = cpu_ == Cpu::x64 ? 12 : 8;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Address data = code + 0x8000 + (index * 2 + i) * 0x40; // RVAs are not negative
+      memory().at(data).fill(0x40);
+      memory().at(table + i * stride + stride - 4).u32(data - code);
+      MemoryCursor cursor = memory().at(data);
+      if (cpu_ == Cpu::x64) // push rbp; sub rsp, 0xF0
+        cursor.bytes({0x01, 0x08, 0x03, 0x00, 0x08, 0x01, (frame_size - 16) / 8, 0x00, 0x01, 0x50});
+      else // stp fp, lr, [sp, -0x100]!; mov fp, sp. One code word; half of a method, in words.
+        cursor.u32(1u << 27 | funclet / 4).bytes({0xE1, 0x9F, 0xE4, 0xE3});
+    }
+  }
+
+  Cpu cpu_;
+  ExecutionBuilder::Heap heap_;
+};
+
+} // namespace clr::test
