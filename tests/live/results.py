@@ -33,6 +33,18 @@ class Results:
                 self.failed.append(name)
         print(f"{word:8} {name} ({time.monotonic() - start:.1f} s){': ' + str(figures) if figures else ''}", flush=True)
 
+    def with_second_try(self, name, run):
+        """run() makes a group of checks of one fresh program. When one of them fails, the whole group runs again with another program, and that
+        counts: a program that is interrupted at a bad moment (the runtime compiles, the machine is overloaded) is not there twice. Both are printed."""
+        before = len(self.passed), len(self.failed), len(self.skipped)
+        run()
+        if len(self.failed) == before[1]:
+            return
+        print(f"AGAIN    {name}: the checks above are repeated once", flush=True)
+        for checks, count in zip((self.passed, self.failed, self.skipped), before):
+            del checks[count:]
+        run()
+
     def skip(self, name, reason):
         self.skipped.append((name, reason))
         print(f"SKIPPED  {name}: {reason}", flush=True)

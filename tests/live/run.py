@@ -8,6 +8,7 @@ is `N passed, N failed, N skipped`. --full adds what takes long: every situation
 """
 import argparse
 import contextlib
+import functools
 import os
 import pathlib
 import shutil
@@ -101,22 +102,27 @@ def perf_maps(c):
         return
     program = processes.build("many", c.work / "artifacts")
     for mode, knobs in modes.items():
-        name = f"perfmap/{mode}"
-        with c.scratch(f"many-{mode}") as folder:
-            env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder, **knobs)
-            with Running(many_command([program], folder), folder, env) as running:
-                assert running.wait_ready(), "many did not start"
-                live = Target(pid=running.pid)
-                maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
-                c.check(f"{name}/live", check_perfmap.check, c.lldb, live, maps, truth)
-                c.check(f"{name}/events/live", check_perfmap.check_events, c.lldb, live, truth)
-                if mode in ("jit", "default"):
-                    c.check(f"{name}/stacks/live", check_answers.check_stacks_named, c.lldb, live)
-                kinds = core_kinds(running.pid, folder)
-                for kind, make in kinds if mode in ("jit", "default") else kinds[:1]:
-                    c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
-                if mode in IL_MAP_MODES:
-                    c.check(f"ilmap/{mode}", il_maps, c, running.pid, folder)
+        c.results.with_second_try(f"perfmap/{mode}", functools.partial(perf_maps_of, c, program, mode, knobs))
+
+
+def perf_maps_of(c, program, mode, knobs):
+    name = f"perfmap/{mode}"
+    with c.scratch(f"many-{mode}") as folder:
+        env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder, **knobs)
+        with Running(many_command([program], folder), folder, env) as running:
+            assert running.wait_ready(), "many did not start"
+            live = Target(pid=running.pid)
+            maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
+            c.check(f"{name}/live", check_perfmap.check, c.lldb, live, maps, truth)
+            c.check(f"{name}/events/live", check_perfmap.check_events, c.lldb, live, truth)
+            if mode in ("jit", "default"):
+                c.check(f"{name}/stacks/live", check_answers.check_stacks_named, c.lldb, live)
+            kinds = core_kinds(running.pid, folder)
+            for kind, make in kinds if mode in ("jit", "default") else kinds[:1]:
+                c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
+            # ClrMD takes minutes for it.
+            if mode in IL_MAP_MODES and (c.full or c.only):
+                c.check(f"ilmap/{mode}", il_maps, c, running.pid, folder)
 
 
 def il_maps(c, pid, folder):
@@ -180,7 +186,8 @@ def situations(c):
         listed = [line.split() for line in subprocess.run([program, "list"], capture_output=True, text=True, timeout=60).stdout.splitlines()]
         for name, end in listed:
             if c.full or (name in QUICK and build_name in ("debug", "release-optimized")):
-                situation(c, f"situations/{build_name}/{name}", program, name, end, knobs)
+                label = f"situations/{build_name}/{name}"
+                c.results.with_second_try(label, functools.partial(situation, c, label, program, name, end, knobs))
 
 
 def situation(c, label, program, name, end, knobs):
@@ -216,13 +223,17 @@ def stepping(c):
         if not c.may_want(f"stepping/{name}"):
             continue
         program = processes.build("situations", c.work / "artifacts", configuration)
-        with c.scratch(f"stepping-{name}") as folder:
-            with Running([program, "stepping", folder / "report"], folder, settings(**knobs)) as running:
-                running.wait_ready(60)
-                stepped = running.thread_named("stepping")
-                # Only the stepped thread runs between stops: it must not wait for one that was stopped while it changed compiled code.
-                running.wait_still(running.threads() - {stepped}, quiet=0.5)
-                c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), stepped, 2000 if c.full else 1000)
+        c.results.with_second_try(f"stepping/{name}", functools.partial(step, c, name, program, knobs))
+
+
+def step(c, name, program, knobs):
+    with c.scratch(f"stepping-{name}") as folder:
+        with Running([program, "stepping", folder / "report"], folder, settings(**knobs)) as running:
+            running.wait_ready(60)
+            stepped = running.thread_named("stepping")
+            # Only the stepped thread runs between stops: it must not wait for one that was stopped while it changed compiled code.
+            running.wait_still(running.threads() - {stepped}, quiet=0.5)
+            c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), stepped, 2000 if c.full else 1000)
 
 
 VARIANTS = [
@@ -248,36 +259,40 @@ def kinds_of_program(c):
         except Unavailable as e:
             c.results.skip(f"variants/{name}", str(e))
             continue
-        with c.scratch(f"variant-{name}") as folder:
-            env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder)
-            env.update(variant.env)
-            options = ["--methods", "8000"] if variant.guest else []
-            with Running(many_command(variant.command, folder, *options), folder, env, core_limit=-1 if variant.guest else 0) as running:
-                if not running.wait_ready(180):
-                    c.results.skip(f"variants/{name}", "the program did not start")
+        c.results.with_second_try(f"variants/{name}", functools.partial(kind_of_program, c, name, variant))
+
+
+def kind_of_program(c, name, variant):
+    with c.scratch(f"variant-{name}") as folder:
+        env = settings(PerfMapEnabled=3, PerfMapJitDumpPath=folder)
+        env.update(variant.env)
+        options = ["--methods", "8000"] if variant.guest else []
+        with Running(many_command(variant.command, folder, *options), folder, env, core_limit=-1 if variant.guest else 0) as running:
+            if not running.wait_ready(180):
+                c.results.skip(f"variants/{name}", "the program did not start")
+                return
+            maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
+            if variant.guest:
+                until_core = map_until_now(maps, folder)
+                target = Target(core=variants.guest_core(running, folder / "core.guest"), executable=variant.executable)
+                views = [("core", target)]
+            else:
+                until_core = map_until_now(maps, folder)
+                core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+                views = [("live", Target(pid=running.pid)), ("core", core)]
+            for view, target in views:
+                if variant.version in REFUSED:
+                    entry_points = sorted(int(f[1], 16) for f in check_perfmap.read_truth(truth)["method"])
+                    c.check(f"variants/{name}/refused/{view}", check_answers.check_refused, c.lldb, target, variant.version, entry_points)
                     continue
-                maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
-                if variant.guest:
-                    until_core = map_until_now(maps, folder)
-                    target = Target(core=variants.guest_core(running, folder / "core.guest"), executable=variant.executable)
-                    views = [("core", target)]
-                else:
-                    until_core = map_until_now(maps, folder)
-                    core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
-                    views = [("live", Target(pid=running.pid)), ("core", core)]
-                for view, target in views:
-                    if variant.version in REFUSED:
-                        entry_points = sorted(int(f[1], 16) for f in check_perfmap.read_truth(truth)["method"])
-                        c.check(f"variants/{name}/refused/{view}", check_answers.check_refused, c.lldb, target, variant.version, entry_points)
-                        continue
-                    cpu = "arm64" if variant.guest else "x64"
-                    c.check(f"variants/{name}/info/{view}", check_answers.check_info, c.lldb, target, variant.version, cpu)
-                    c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps if view == "live" else until_core, truth)
-                    c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
-                    c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
-                    if name == "self-contained-10.0.12":
-                        c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
-                                pathlib.Path(variant.command[0]).parent)
+                cpu = "arm64" if variant.guest else "x64"
+                c.check(f"variants/{name}/info/{view}", check_answers.check_info, c.lldb, target, variant.version, cpu)
+                c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps if view == "live" else until_core, truth)
+                c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
+                c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
+                if name == "self-contained-10.0.12":
+                    c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
+                            pathlib.Path(variant.command[0]).parent)
 
 
 def symbols(c):
