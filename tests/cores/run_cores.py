@@ -60,6 +60,16 @@ def without_paths(answer):
     return [without_paths(v) for v in answer] if isinstance(answer, list) else answer
 
 
+def of_the_core(answer):
+    """What the core alone decides: names of native code and lines depend on the binaries and PDBs that this machine has."""
+    if isinstance(answer, list):
+        return [of_the_core(v) for v in answer]
+    if not isinstance(answer, dict):
+        return answer
+    foreign = {"source"} | ({"text"} if answer.get("kind") == "managed" else {"text", "module", "symbol"} if answer.get("kind") == "native" else set())
+    return {k: of_the_core(v) for k, v in answer.items() if k not in foreign}
+
+
 def addresses(stack):
     """Every frame's address, and the bytes beside."""
     ips = {int(f["ip"], 16) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"}
@@ -77,7 +87,7 @@ def check_expected(lldb, target, expected_path):
     with lzma.open(expected_path, "rt", encoding="utf-8") as f:
         expected = json.load(f)
     actual = ask(lldb, target)
-    found = [f"{command}{d}" for command in expected for d in differences(expected[command], actual[command])]
+    found = [f"{command}{d}" for command in expected for d in differences(of_the_core(expected[command]), of_the_core(actual[command]))]
     assert not found, "\n    ".join(["answers differ from the recorded ones", *found])
     frames = sum(f.get("repeat", 1) for t in actual["clrbt --json all"]["threads"] for f in t["frames"])
     return f"{len(actual['clrbt --json all']['threads'])} threads, {frames} frames, {len(actual['clrip2md'])} addresses"
