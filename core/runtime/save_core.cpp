@@ -4,6 +4,7 @@
 #include "core/runtime/exception_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
+#include "core/target/descriptor_locator.h"
 
 #include <memory>
 
@@ -27,6 +28,13 @@ void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
     }
   }
 }
+
+// A debugger knows where a module's descriptor is by its symbols. Who opens the copy may have to look for it
+// in the module's pages.
+void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, Cpu cpu) {
+  for (LoadedModule& module : modules) module.contract_descriptor.reset();
+  locate_runtimes(memory, modules, cpu);
+}
 } // namespace
 
 SaveSource source_of(CoreSession& session, const PathMap& paths) {
@@ -46,6 +54,7 @@ SaveSource source_of(CoreSession& session, const PathMap& paths) {
 WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
   RecordingReader recording(*source.memory);
   touch_for_debugger(recording, source.modules);
+  touch_descriptors(recording, source.modules, source.platform.cpu);
 
   // A second look with nothing remembered, so that everything that is needed is read again.
   Runtime runtime(recording, source.modules, source.platform, nullptr);
