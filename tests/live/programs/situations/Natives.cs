@@ -11,9 +11,9 @@ public static unsafe class Natives
 {
     public static Dictionary<string, Action> All() => new()
     {
-        ["pinvoke-block"] = () => Blocked(() => pause()),
+        ["pinvoke-block"] = () => Blocked(() => sem_wait(NoUnits)),
         ["pinvoke-read"] = () => Blocked(ReadPipe),
-        ["pinvoke-setlasterror"] = () => Blocked(() => pause_with_error()),
+        ["pinvoke-setlasterror"] = () => Blocked(() => sem_wait_with_error(NoUnits)),
         ["pinvoke-suppress-gc"] = () => Blocked(() => nanosleep_no_gc()),
         ["callback-delegate"] = () => Callback(),
         ["callback-unmanaged"] = () => UnmanagedCallback(),
@@ -31,6 +31,9 @@ public static unsafe class Natives
     };
 
     private static readonly object Gate = new();
+
+    // A semaphore of zeros (sem_t of glibc and musl) that nobody posts. A wait on it goes on after a debugger's stop, where pause() returns.
+    private static readonly void* NoUnits = NativeMemory.AllocZeroed(64);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Blocked(Action wait) { Report.Before(); wait(); }
@@ -108,8 +111,8 @@ public static unsafe class Natives
     [MethodImpl(MethodImplOptions.NoInlining)] private static void Drop() => GC.KeepAlive(new Finalized());
     private sealed class Finalized { ~Finalized() { Report.Here(); } }
 
-    [DllImport("libc")] private static extern int pause();
-    [DllImport("libc", EntryPoint = "pause", SetLastError = true)] private static extern int pause_with_error();
+    [DllImport("libc")] private static extern int sem_wait(void* semaphore);
+    [DllImport("libc", EntryPoint = "sem_wait", SetLastError = true)] private static extern int sem_wait_with_error(void* semaphore);
     [DllImport("libc")] private static extern int pipe(int* ends);
     [DllImport("libc")] private static extern nint read(int fd, void* buffer, nint n);
     [DllImport("libc")] private static extern void qsort(void* items, nint n, nint size, delegate* unmanaged[Cdecl]<void*, void*, int> compare);
