@@ -10,7 +10,7 @@ namespace {
 // A message of more is cut: it is told, not archived.
 constexpr std::size_t max_message = 2000;
 
-std::string describe(const ExceptionReport& report) {
+std::string exception_lines(const ExceptionReport& report) {
   const ManagedException& exception = report.exception;
   std::string out = fmt::format(
       "{} at {:#x}\n", printable(exception.type.value_or("exception of unknown type")), exception.object);
@@ -35,7 +35,7 @@ std::string describe(const std::vector<ExceptionReport>& chain) {
   std::string out;
   for (const ExceptionReport& report : chain) {
     if (!out.empty()) out += "inner exception: ";
-    out += describe(report);
+    out += exception_lines(report);
   }
   return out;
 }

@@ -11,7 +11,7 @@ constexpr std::int64_t il_bias = 3;
 constexpr std::uint32_t old_stack_empty = 0x02, old_call_instruction = 0x10, old_sources = 0x1F;
 constexpr unsigned max_width = 32; // bits of a field
 // Nibbles of the shortest entry: one per integer.
-constexpr std::size_t nibbles_per_entry = 3;
+constexpr std::size_t nibbles_per_bound = 3;
 
 [[noreturn]] void bad_count(const DebugInfoChunk& chunk, std::uint32_t count) {
   throw_corrupt(chunk.address,
@@ -51,7 +51,7 @@ std::uint8_t source_of_old(const DebugInfoChunk& chunk, std::uint32_t old) {
 std::vector<IlBoundary> decode_nibbles(const DebugInfoChunk& chunk) {
   NibbleReader in(chunk);
   const std::uint32_t count = in.u32();
-  if (count > in.nibbles_left() / nibbles_per_entry) bad_count(chunk, count);
+  if (count > in.nibbles_left() / nibbles_per_bound) bad_count(chunk, count);
   BoundsWriter bounds(chunk, count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t delta = in.u32();

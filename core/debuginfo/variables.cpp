@@ -10,7 +10,7 @@ namespace clr {
 namespace {
 
 // Nibbles of the shortest entry: start, length, number, type and one register.
-constexpr std::size_t nibbles_per_entry = 5;
+constexpr std::size_t nibbles_per_variable = 5;
 constexpr std::int32_t x86_word = 4;
 
 constexpr std::array<std::string_view, 11> home_names{"reg",         "reg_byref", "reg_fp",    "stack",
@@ -36,7 +36,7 @@ public:
 
   std::vector<Variable> all() {
     const std::uint32_t count = in_.u32();
-    if (count > in_.nibbles_left() / nibbles_per_entry)
+    if (count > in_.nibbles_left() / nibbles_per_variable)
       throw_corrupt(chunk_.address,
                     fmt::format("{} variables in {} bytes of debug info", count, chunk_.bytes.size()));
     std::vector<Variable> variables(count);

@@ -10,8 +10,8 @@ namespace {
 
 // Slots of the registers in user_regs_struct of x64, which begins with r15, as numbers of ThreadRegisters;
 // -1: one that we do not know.
-constexpr std::array<int, 27> x64_slots{15, 14, 13, 12, 6,  3, 11, 10, 9,  8,  0,  2,  1, 4,
-                                        5,  -1, 16, -1, -1, 7, -1, -1, -1, -1, -1, -1, -1};
+constexpr std::array<int, 27> x64_register_of_slot{15, 14, 13, 12, 6,  3, 11, 10, 9,  8,  0,  2,  1, 4,
+                                                   5,  -1, 16, -1, -1, 7, -1, -1, -1, -1, -1, -1, -1};
 constexpr std::size_t arm64_slots = 34; // x0..x30, sp, pc, pstate
 constexpr std::uint64_t x64_user_code = 0x33,
                         x64_user_stack = 0x2b; // cs and ss of every 64-bit Linux program
@@ -31,9 +31,9 @@ CoreNote thread_note(Platform platform, const ThreadRegisters& thread) {
     return number < thread.values.size() ? thread.values[number] : std::uint64_t{0};
   };
   if (platform.cpu == Cpu::x64) {
-    for (std::size_t slot = 0; slot < x64_slots.size(); ++slot) {
-      if (x64_slots[slot] >= 0)
-        out.word(value(static_cast<std::size_t>(x64_slots[slot])));
+    for (std::size_t slot = 0; slot < x64_register_of_slot.size(); ++slot) {
+      if (x64_register_of_slot[slot] >= 0)
+        out.word(value(static_cast<std::size_t>(x64_register_of_slot[slot])));
       else if (slot == x64_code_slot)
         out.word(x64_user_code);
       else if (slot == x64_stack_slot)

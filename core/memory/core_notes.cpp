@@ -21,7 +21,8 @@ constexpr std::size_t status_signal = 12; // pr_cursig, 16 bits
 constexpr std::size_t name_size = 16, arguments_size = 80;
 
 // Slots of user_regs_struct of x64 in the DWARF order of registers; the struct begins with r15.
-constexpr std::array<std::size_t, 17> x64_slots{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
+constexpr std::array<std::size_t, 17> x64_slot_of_register{10, 12, 11, 5, 13, 14, 4, 19, 9,
+                                                           8,  7,  6,  3, 2,  1,  0, 16};
 constexpr std::size_t x64_slot_count = 27;
 constexpr std::size_t arm64_slot_count = 34; // x0..x30, sp, pc, pstate
 
@@ -68,7 +69,7 @@ private:
     const Bytes registers = bytes.subspan(layout_.status_registers);
     const std::size_t slots = registers.size() / format_.word_size();
     if (cpu_ == Cpu::x64 && format_.wide && slots >= x64_slot_count) {
-      for (const std::size_t slot : x64_slots) thread.values.push_back(word(registers, slot));
+      for (const std::size_t slot : x64_slot_of_register) thread.values.push_back(word(registers, slot));
     } else if (cpu_ == Cpu::arm64 && format_.wide && slots >= arm64_slot_count) {
       for (std::size_t slot = 0; slot < arm64_slot_count; ++slot)
         thread.values.push_back(word(registers, slot));

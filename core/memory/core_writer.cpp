@@ -16,7 +16,7 @@
 namespace clr {
 namespace {
 
-constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t page_size = 4096;
 constexpr std::uint64_t chunk = 1u << 20; // bytes that are read at once
 
 struct Segment {
@@ -41,14 +41,14 @@ std::vector<CoreWriteRange> disjoint(std::vector<CoreWriteRange> ranges) {
         if (overlap >= next.range.size) continue;
         next.range = {next.range.begin + overlap, next.range.size - overlap};
       }
-      pages += next.range.size / page;
+      pages += next.range.size / page_size;
       if (next.range.begin == last.range.end() && next.readable == last.readable &&
           next.writable == last.writable && next.executable == last.executable) {
         last.range.size += next.range.size;
         continue;
       }
     } else {
-      pages += next.range.size / page;
+      pages += next.range.size / page_size;
     }
     if (pages > max_core_pages) throw Error(ErrorKind::invalid_argument, "too much memory for one core");
     if (next.range.size != 0) made.push_back(next);
@@ -73,7 +73,7 @@ void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span
     joins = got == size;
     if (joins || at >= end) continue;
     // What comes behind the missing byte is looked for page by page.
-    const Address next = std::min(end, (at / page + 1) * page);
+    const Address next = std::min(end, (at / page_size + 1) * page_size);
     missing.push_back({at, next - at});
     at = next;
   }
@@ -139,7 +139,7 @@ TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::
     out.word(alignment);
   };
   put(PT_NOTE, 0, notes_at, 0, note_part.size(), 0, 4);
-  std::uint64_t at = (notes_at + note_part.size() + page - 1) / page * page;
+  std::uint64_t at = (notes_at + note_part.size() + page_size - 1) / page_size * page_size;
   for (Segment& segment : segments) {
     const CoreWriteRange& place = segment.place;
     segment.file_offset = at;
@@ -156,7 +156,7 @@ TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::
     out.pad_to(begin + format.section_size());
   }
   out.append(note_part.bytes());
-  out.align(page);
+  out.align(page_size);
   return out;
 }
 
@@ -259,7 +259,7 @@ std::vector<CoreWriteRange> with_access_of(const std::vector<CoreSegment>& segme
 }
 
 void touch_for_debugger(MemoryReader& memory, const std::vector<LoadedModule>& modules) {
-  std::vector<std::byte> buffer(64 * page);
+  std::vector<std::byte> buffer(64 * page_size);
   std::vector<std::string> ignored;
   for (const LoadedModule& module : modules) {
     try {

@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-constexpr ByteOrder order = ByteOrder::little; // .NET runs arm64 in no other
+constexpr ByteOrder arm64_byte_order = ByteOrder::little; // .NET runs arm64 in no other
 constexpr unsigned dwarf_v0 = 64;
 constexpr unsigned first_saved = arm64_register::x19, first_saved_vector = dwarf_v0 + 8;
 constexpr unsigned last_general = arm64_register::lr, last_vector = dwarf_v0 + 31;
@@ -169,9 +169,9 @@ Position position_at(const Arm64UnwindInfo& info, std::uint64_t offset) {
 }
 
 // Undoes codes; the stack pointer is tracked as an offset from a register's value at the instruction.
-class Undo {
+class Arm64Undo {
 public:
-  explicit Undo(Address at) : at_(at) {}
+  explicit Arm64Undo(Address at) : at_(at) {}
 
   void undo(const Arm64UnwindCode& code) {
     using enum Arm64UnwindOp;
@@ -286,14 +286,15 @@ std::string_view to_string(Arm64UnwindOp op) {
 Arm64RuntimeFunction read_arm64_runtime_function(MemoryReader& memory, Address address) {
   std::byte raw[8];
   memory.read(address, raw);
-  return {load<std::uint32_t>(raw, order), load<std::uint32_t>(std::span(raw).subspan(4), order)};
+  return {load<std::uint32_t>(raw, arm64_byte_order),
+          load<std::uint32_t>(std::span(raw).subspan(4), arm64_byte_order)};
 }
 
 Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address) {
   // The shortest record is a header and one word of codes.
   std::byte header[8];
   memory.read(address, header);
-  const std::uint32_t word = load<std::uint32_t>(header, order);
+  const std::uint32_t word = load<std::uint32_t>(header, arm64_byte_order);
   Arm64UnwindInfo info;
   info.address = address;
   info.function_length = (word & 0x3FFFF) * 4;
@@ -305,7 +306,7 @@ Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address) {
   std::uint32_t epilogs = word >> 22 & 31, code_words = word >> 27;
   std::size_t header_size = 4;
   if (epilogs == 0 && code_words == 0) {
-    const std::uint32_t extension = load<std::uint32_t>(std::span(header).subspan(4), order);
+    const std::uint32_t extension = load<std::uint32_t>(std::span(header).subspan(4), arm64_byte_order);
     epilogs = extension & 0xFFFF;
     code_words = extension >> 16 & 0xFF;
     header_size = 8;
@@ -324,13 +325,14 @@ Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address) {
   if (got < needed) throw_missing(address + header_size + got);
   const std::span<const std::byte> bytes(raw);
   for (std::uint32_t n = 0; n < epilogs; ++n) {
-    const std::uint32_t scope = load<std::uint32_t>(bytes.subspan(n * 4), order);
+    const std::uint32_t scope = load<std::uint32_t>(bytes.subspan(n * 4), arm64_byte_order);
     info.epilogs.push_back({(scope & 0x3FFFF) * 4, scope >> 22});
   }
   for (const std::byte byte : bytes.subspan(epilogs * 4, code_words * 4))
     info.codes.push_back(std::to_integer<std::uint8_t>(byte));
   // The handler is not needed to unwind.
-  if (info.has_handler && got == raw.size()) info.handler = load<std::uint32_t>(bytes.subspan(needed), order);
+  if (info.has_handler && got == raw.size())
+    info.handler = load<std::uint32_t>(bytes.subspan(needed), arm64_byte_order);
   return info;
 }
 
@@ -386,7 +388,7 @@ FrameLayout arm64_frame_layout(MemoryReader& memory, Address function, Address b
   if (position < start || position - start >= std::max<std::uint64_t>(info.function_length, 1))
     throw_corrupt(record, fmt::format("unwind information of another function than that of {:#x}", ip));
   Position todo = position_at(info, position - start);
-  Undo undo(record);
+  Arm64Undo undo(record);
   for (const Arm64UnwindCode& code : todo.codes) {
     if (todo.skip > 0 && code.instruction) {
       --todo.skip;

@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-constexpr ByteOrder order = ByteOrder::little; // x64 has no other
+constexpr ByteOrder x64_byte_order = ByteOrder::little; // x64 has no other
 constexpr unsigned max_version = 2;
 constexpr std::size_t runtime_function_size = 12;
 constexpr unsigned machine_rsp = 4;
@@ -63,7 +63,7 @@ std::uint64_t value_of(const X64UnwindCode& code, std::uint64_t near, std::uint6
 
 // Undoes the codes of one record after the other. Registers are not read: `sp_` tracks the stack pointer as
 // an offset from a register's value at the instruction, so that the result depends on the code alone.
-class Undo {
+class X64Undo {
 public:
   void record(const X64UnwindInfo& info, std::uint64_t offset, Address at) {
     const RegisterOffset base = save_base_ ? *save_base_ : save_base(info, offset);
@@ -147,8 +147,8 @@ private:
 };
 
 X64RuntimeFunction parse_runtime_function(std::span<const std::byte> raw) {
-  return {load<std::uint32_t>(raw, order), load<std::uint32_t>(raw.subspan(4), order),
-          load<std::uint32_t>(raw.subspan(8), order)};
+  return {load<std::uint32_t>(raw, x64_byte_order), load<std::uint32_t>(raw.subspan(4), x64_byte_order),
+          load<std::uint32_t>(raw.subspan(8), x64_byte_order)};
 }
 
 } // namespace
@@ -201,10 +201,10 @@ X64UnwindInfo read_x64_unwind_info(MemoryReader& memory, Address address) {
   else if (chained)
     info.parent = parse_runtime_function(raw.subspan(slot_bytes));
   else if (handled)
-    info.handler = load<std::uint32_t>(raw.subspan(slot_bytes), order);
+    info.handler = load<std::uint32_t>(raw.subspan(slot_bytes), x64_byte_order);
 
   const auto slot = [&](std::size_t index) {
-    return load<std::uint16_t>(std::span<const std::byte>(raw).subspan(index * 2), order);
+    return load<std::uint16_t>(std::span<const std::byte>(raw).subspan(index * 2), x64_byte_order);
   };
   for (std::size_t index = 0; index < count;) {
     const std::uint16_t word = slot(index);
@@ -245,7 +245,7 @@ FrameLayout x64_frame_layout(MemoryReader& memory, Address function, Address bas
     if (auto epilogue = x64_epilogue_layout(memory, ip, info.frame_register, range, same_method))
       return std::move(*epilogue);
   }
-  Undo undo;
+  X64Undo undo;
   for (unsigned depth = 0;; ++depth) {
     // Below the start of a chained parent the difference wraps to a large offset: past its prologue, as it
     // is.
