@@ -54,13 +54,17 @@ def check_bodies(oracle, lldb, target, theirs=None):
 
 def check_stacks(oracle, lldb, target):
     theirs = {t["os_id"]: t for t in oracle.ask("stacks", target)}
-    (stack,) = lldb.json(target, ["clrbt --json all"], 300)
-    wrong, frames, from_frame = Examples(), 0, 0
+    (stack,) = lldb.json(target, ["clrbt --json --runtime-frames all"], 300)
+    wrong, frames, from_frame, explicit = Examples(), 0, 0, 0
     for os_id, thread in theirs.items():
         mine = next((t for t in stack["threads"] if t["os_id"] == os_id), None)
         if mine is None:
             wrong.add("thread missing", str(os_id))
             continue
+        theirs_explicit = runtime_frames(thread["frames"])
+        explicit += len(theirs_explicit)
+        if runtime_frames(mine["frames"]) != theirs_explicit:
+            wrong.add("runtime Frames", f"thread {os_id}: {runtime_frames(mine['frames'])} for {theirs_explicit}")
         expected = [f for f in thread["frames"] if f["kind"] == "managed"]
         actual = []
         for f in mine["frames"]:
@@ -85,7 +89,16 @@ def check_stacks(oracle, lldb, target):
         else:
             if len(actual) > len(expected):
                 wrong.add("frames too many", f"thread {os_id}: {len(actual)} for {len(expected)}, first {actual[len(expected)].get('text')}")
-    return wrong.require_none(f"{frames} managed frames of {len(theirs)} threads ({from_frame} stand in an InlinedCallFrame's call)")
+    return wrong.require_none(f"{frames} managed and {explicit} runtime frames of {len(theirs)} threads ({from_frame} stand in an InlinedCallFrame's call)")
+
+
+def runtime_frames(frames):
+    """Kind and address of each explicit Frame, once: ClrMD shows one that is active twice."""
+    listed = []
+    for f in frames:
+        if f["kind"] == "runtime" and f.get("frame_type") and (f["frame_type"], f["sp"]) not in listed[-1:]:
+            listed.append((f["frame_type"], f["sp"]))
+    return listed
 
 
 def waits_in_native(frames):
