@@ -63,13 +63,14 @@ class Lldb:
 
     def json(self, target, commands, seconds=300):
         """The same for commands with --json, parsed."""
-        found = []
-        for command, text in zip(commands, self.run(target, commands, seconds)):
-            try:
-                found.append(json.loads(text))
-            except json.JSONDecodeError as e:
-                raise Failed(f"`{command}` on {target} printed no JSON ({e}): {text[:300]!r} {self.errors[-300:]!r}") from None
-        return found
+        return [self.parse(command, text, target) for command, text in zip(commands, self.run(target, commands, seconds))]
+
+    def parse(self, command, text, target):
+        """The JSON that `command` printed."""
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as e:
+            raise Failed(f"`{command}` on {target} printed no JSON ({e}): {text[:300]!r} {self.errors[-300:]!r}") from None
 
     def ip2md(self, target, addresses, seconds=600):
         """clrip2md of many addresses: address -> answer."""

@@ -18,6 +18,8 @@ import sys
 import check_answers
 import check_clrmd
 import check_ilmap
+import check_listing
+import check_native
 import check_pdb
 import check_perfmap
 import check_stacks
@@ -204,15 +206,21 @@ def situation(c, label, program, name, end, knobs):
                     c.results.skip(label, "core_pattern of this kernel does not write cores into the working folder")
                     return
                 core = running.kernel_core()
-                c.check(f"{label}/core", check_stacks.check, c.lldb, Target(core=core, executable=program), report)
+                stop = check_native.Stop(c.lldb, lambda: Target(core=core, executable=program))
+                c.check(f"{label}/core", check_stacks.check, stop, None, report)
+                c.check(f"{label}/native/core", check_native.check, stop)
                 return
             running.wait_still([r["thread"] for r in check_stacks.read_report(report)])
-            c.check(f"{label}/live", check_stacks.check, c.lldb, Target(pid=running.pid), report)
-            c.check(f"{label}/core", parked_core, c, running.pid, folder, report)
+            live = check_native.Stop(c.lldb, lambda: Target(pid=running.pid))
+            c.check(f"{label}/live", check_stacks.check, live, None, report)
+            c.check(f"{label}/native/live", check_native.check, live)
+            stop = check_native.Stop(c.lldb, lambda: Target(core=processes.gcore(running.pid, folder / "core.gcore")))
+            c.check(f"{label}/core", parked_core, c, stop, running.pid, folder, report)
+            c.check(f"{label}/native/core", check_native.check, stop)
 
 
-def parked_core(c, pid, folder, report):
-    figures = check_stacks.check(c.lldb, Target(core=processes.gcore(pid, folder / "core.gcore")), report)
+def parked_core(c, stop, pid, folder, report):
+    figures = check_stacks.check(stop, None, report)
     core = processes.gcore(pid, folder / "core.files", 0x3f)
     return figures + "; ClrMD: " + attempt(check_clrmd.check_stacks, c.oracle, c.lldb, Target(core=core))
 
@@ -291,6 +299,7 @@ def kind_of_program(c, name, variant):
                 c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
                 c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
                 if name == "self-contained-10.0.12":
+                    c.check(f"variants/{name}/listing/{view}", check_listing.check, c.lldb, target, 1000 if c.full else 100)
                     c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
                             pathlib.Path(variant.command[0]).parent)
 
