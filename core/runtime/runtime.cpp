@@ -1,5 +1,6 @@
 #include "core/runtime/runtime.h"
 
+#include "core/execution/call_counting_stub.h"
 #include "core/runtime/runtime_parts.h"
 
 #include <fmt/format.h>
@@ -177,8 +178,23 @@ MissAnswer Runtime::explain(const Miss& miss, Address ip) {
     answer.module = file_name(module->path);
     answer.text =
         fmt::format("native code of {}", answer.module.empty() ? "a module without a name" : answer.module);
+  } else if (miss.reason == MissReason::outside) {
+    explain_call_counting(answer, ip);
   }
   return answer;
+}
+
+void Runtime::explain_call_counting(MissAnswer& answer, Address ip) {
+  const Target& target = parts_->target;
+  const auto code = call_counting_target(target.memory(), target.platform().cpu, ip);
+  if (!code) return;
+  answer.reason = MissReason::stub;
+  answer.text = "call counting stub";
+  const CodeLookup found = parts_->code.find(*code);
+  if (const auto* block = std::get_if<CodeBlock>(&found); block != nullptr && block->method_desc != 0) {
+    answer.method = describe(block->method_desc);
+    answer.text += " of " + answer.method->full_name;
+  }
 }
 
 } // namespace clr

@@ -111,6 +111,7 @@ private:
   Answer resolve_or_throw(Address ip);
   Method method_of(const CodeBlock& block);
   MissAnswer explain(const Miss& miss, Address ip);
+  void explain_call_counting(MissAnswer& answer, Address ip);
   bool visit_jitted(const NameFilter& filter, const std::function<bool(const MethodRow&)>& visit);
   bool visit_r2r(const RangeSection& section, const NameFilter& filter,
                  const std::function<bool(const MethodRow&)>& visit);
