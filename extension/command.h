@@ -43,11 +43,13 @@ struct CommandSpec {
 CommandSpec analyze_command();
 CommandSpec ip2md_command();
 CommandSpec bt_command();
+CommandSpec disassemble_command();
 CommandSpec info_command();
 CommandSpec methods_command();
 CommandSpec pe_command();
 CommandSpec savecore_command();
 CommandSpec settings_command();
+CommandSpec source_command();
 CommandSpec threads_command();
 CommandSpec unwind_command();
 

@@ -45,10 +45,12 @@ public:
   SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
 
+  // Where on this host the target's files may be.
+  const PathMap& paths() const { return paths_; }
+
 protected:
   Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded)
       : target_(std::move(target)), paths_(std::move(paths)), recorded_(std::move(recorded)) {}
-  const PathMap& paths() const { return paths_; }
 
 private:
   virtual SaveSource source() = 0;

@@ -15,12 +15,15 @@ void SourceLines::set_search(PdbSearch search) {
 std::optional<SourceLine> SourceLines::at(const CodeBlock& block, const Method& method,
                                           NativeOffsetKind kind) {
   if (method.token == 0) return std::nullopt;
-  SourceLine line;
   try {
-    line.il_offset = reader_.il_position(block, kind).il;
+    return of_il(method, reader_.il_position(block, kind).il);
   } catch (const std::exception&) {
     return std::nullopt;
   }
+}
+
+SourceLine SourceLines::of_il(const Method& method, std::uint32_t il_offset) {
+  SourceLine line{.il_offset = il_offset};
   try {
     const PortablePdb* pdb = pdb_of(method.runtime_module);
     const auto point = pdb == nullptr ? std::nullopt : pdb->sequence_point(method.token, line.il_offset);

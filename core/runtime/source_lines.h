@@ -30,6 +30,10 @@ public:
   // opening of its PDB.
   std::optional<SourceLine> at(const CodeBlock& block, const Method& method, NativeOffsetKind kind);
 
+  // The line of an IL offset of a method, by the same rule; without a line when there are no symbols. Never
+  // throws.
+  SourceLine of_il(const Method& method, std::uint32_t il_offset);
+
   // The PDB of a module; null when there is none. Valid as long as this. Never throws.
   const PortablePdb* pdb_of(Address module);
   // What was found for each module that was asked for.

@@ -99,14 +99,20 @@ def check_managed(driver, report, tag, opening, closing):
         report.fail(f"{tag} clrip2md of a frame", "clrbt shows no managed frame")
         return
     commands = [f"clrip2md {address}", f"clrip2md --json {address} 0x10", f"clr unwind {address}", f"clr unwind --json {address}", "clr unwind 0x10",
-                "clrbt --registers -n 2", "clrbt --unique", "clrbt --unique --json"]
+                "clrbt --registers -n 2", "clrbt --unique", "clrbt --unique --json", f"clr u {address}", f"clr u --json {address}", "clr u No.Such.Method",
+                f"clr source {address}", "clr source 0x10"]
     second = driver.run([*opening, *commands, *closing], 300)
-    text, as_json, unwind, unwind_json, no_unwind, registers, unique, unique_json = second[len(opening):len(opening) + len(commands)]
+    text, as_json, unwind, unwind_json, no_unwind, registers, unique, unique_json, listing, listing_json, no_listing, source, no_source = second[len(opening):len(opening) + len(commands)]
     report.check(f"{tag} clrip2md", text, r"\.dll`", "module:", "token:", "MethodDesc:", "code:", "start:", "region:")
     report.check(f"{tag} clrip2md --json", as_json, r'"result":"method"', r'"result":"miss"')
     report.check(f"{tag} clr unwind", unwind, r"\.dll`", r"^  RUNTIME_FUNCTION 0x[0-9a-f]+: \[0x", r"^    CFA = r[bs]p", r"^    rip at CFA - 0x8")
     report.check(f"{tag} clr unwind --json", unwind_json, r'"source":"unwind_info"', r'"op":"PUSH_NONVOL"', r'"register":"rip"')
     report.check(f"{tag} clr unwind of nothing", no_unwind, r"^error: no unwind data for 0x10: no module")
+    report.check(f"{tag} clr u", listing, r"\.dll`.* \[", r"^    0x[0-9a-f]+ <\+0>:", rf"^->  {address.replace('0x0000', '0x')} <\+\d+>:")
+    report.check(f"{tag} clr u --json", listing_json, r'^\{"method":', r'"instructions":\[\{"address":"0x', r'"asked":true')
+    report.check(f"{tag} clr u of nothing", no_listing, r"^error: ")
+    report.check(f"{tag} clr source", source, r"\.dll`")
+    report.check(f"{tag} clr source of nothing", no_source, r"^error: 0x10 is no managed code")
     report.check(f"{tag} clrbt --registers", registers, r"frame #0: .* \[context\]", r"^ +rax = 0x[0-9a-f]{16}  rdx", r"frame #1: .* \[cfi\]", "stopped at 2 frames")
     report.check(f"{tag} clrbt --unique", unique, r"^\d+ threads?: #\d+", r"frame #\d+: 0x[0-9a-f]+ [\w.]+\.dll`")
     report.check(f"{tag} clrbt --unique --json", unique_json, r'^\{"stacks": \[', r'\{"threads":\[\d+', r'"end":"bottom"')

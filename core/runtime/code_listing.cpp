@@ -1,0 +1,132 @@
+#include "core/runtime/code_listing.h"
+
+#include "core/runtime/source_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+bool same_place(const ListingMark& a, const ListingMark& b) {
+  if (a.mark != b.mark || a.source.has_value() != b.source.has_value()) return false;
+  return !a.source || a.source->il_offset == b.source->il_offset;
+}
+
+// What is at `address`, and whether that is code which has a name.
+ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& native) {
+  ReferenceName name{.address = address};
+  const Answer answer = runtime.resolve(address);
+  if (const auto* method = std::get_if<MethodAnswer>(&answer.result)) {
+    const Method& m = method->method;
+    name.text = m.full_name.empty() ? m.name : m.full_name;
+    if (method->code.offset.value_or(0) != 0) name.text += fmt::format(" + {}", *method->code.offset);
+    name.named = true;
+  } else if (const auto* miss = std::get_if<MissAnswer>(&answer.result)) {
+    name.text = miss->text;
+    name.named = miss->reason == MissReason::precode || miss->reason == MissReason::stub ||
+                 miss->reason == MissReason::thunk || miss->reason == MissReason::helper;
+    if (!name.named) {
+      const std::string symbol = miss->symbol.empty() ? native(address) : miss->symbol;
+      if (!symbol.empty()) {
+        name.text = symbol;
+        name.named = true;
+      }
+    }
+  } else {
+    name.text = std::get<FaultAnswer>(answer.result).text;
+  }
+  return name;
+}
+
+std::optional<Address> pointer_at(Runtime& runtime, MemoryReader& memory, Address cell) {
+  std::array<std::byte, 8> raw{};
+  const auto word = std::span(raw).first(runtime.platform().pointer_size);
+  if (memory.read_some(cell, word) < word.size()) return std::nullopt;
+  const ByteOrder order = runtime.platform().byte_order;
+  return word.size() == 8 ? load<std::uint64_t>(word, order) : load<std::uint32_t>(word, order);
+}
+
+// New calls reach the first of these that a method has.
+int rank(const Code& code) {
+  switch (code.tier) {
+  case Tier::tier1:
+  case Tier::optimized:
+    return 0;
+  case Tier::instrumented_optimized:
+    return 1;
+  case Tier::instrumented:
+    return 2;
+  case Tier::tier0:
+  case Tier::minopts:
+    return 3;
+  case Tier::osr: // entered from the middle of another body
+    return 5;
+  default:
+    return 4;
+  }
+}
+
+} // namespace
+
+std::vector<ListingMark> listing_marks(Runtime& runtime, const CodeBlock& block, const Method& method,
+                                       std::string& why) {
+  std::vector<ListingMark> marks;
+  SourceLines* const lines = runtime.lines();
+  if (lines == nullptr) {
+    why = "there is no runtime that can be read";
+    return marks;
+  }
+  try {
+    const auto map = lines->debug_info().il_map(block);
+    if (map->empty()) why = "the method has no map from native code to IL";
+    for (const IlStretch& stretch : map->stretches()) {
+      ListingMark mark{.offset = stretch.begin, .mark = stretch.position.mark};
+      if (mark.mark == IlMark::mapped) mark.source = lines->of_il(method, stretch.position.il);
+      if (marks.empty() || !same_place(marks.back(), mark)) marks.push_back(std::move(mark));
+    }
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  return marks;
+}
+
+std::optional<ReferenceName> name_reference(Runtime& runtime, MemoryReader& memory,
+                                            const CodeReference& reference, const NativeNamer& native) {
+  try {
+    std::optional<ReferenceName> name;
+    if (reference.kind != CodeReference::Kind::cell) {
+      name = name_of(runtime, reference.address, native);
+    } else if (const auto target = pointer_at(runtime, memory, reference.address)) {
+      if (*target == 0)
+        name = ReferenceName{.text = "an empty cell"};
+      else
+        name = name_of(runtime, *target, native);
+    } else {
+      name = ReferenceName{.text = fmt::format("the cell at {:#x} cannot be read", reference.address)};
+    }
+    if (!name->named && !reference.transfers) return std::nullopt;
+    return name;
+  } catch (const std::exception& error) {
+    return ReferenceName{.text = error.what()};
+  }
+}
+
+std::vector<MethodRow> bodies_of(Runtime& runtime, const Method& method) {
+  std::vector<MethodRow> bodies;
+  // Holes cost the bodies in them only; the caller tells when none is left.
+  runtime.for_each_method({.glob = method.full_name}, [&](const MethodRow& row) {
+    // Lists of ReadyToRun methods come from their image, which knows of no MethodDesc.
+    const bool same = row.method.method_desc != 0
+                          ? row.method.method_desc == method.method_desc
+                          : row.method.token == method.token && row.method.module == method.module &&
+                                row.method.full_name == method.full_name;
+    if (same) bodies.push_back(row);
+    return true;
+  });
+  std::ranges::stable_sort(bodies, {}, [](const MethodRow& row) { return rank(row.code); });
+  return bodies;
+}
+
+} // namespace clr
