@@ -123,7 +123,7 @@ Json to_json(const FrameRow& frame) {
   Json json;
   json["index"] = frame.index;
   json["kind"] = frame.kind;
-  json["ip"] = hex(frame.ip);
+  if (frame.ip != 0 || frame.frame_type.empty()) json["ip"] = hex(frame.ip); // explicit Frames have none
   json["sp"] = frame.sp ? Json(hex(*frame.sp)) : Json(nullptr);
   json["found_by"] = frame.found_by;
   json["text"] = text_of(frame);
