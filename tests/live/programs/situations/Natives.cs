@@ -14,7 +14,7 @@ public static unsafe class Natives
         ["pinvoke-block"] = () => Blocked(() => sem_wait(NoUnits)),
         ["pinvoke-read"] = () => Blocked(ReadPipe),
         ["pinvoke-setlasterror"] = () => Blocked(() => sem_wait_with_error(NoUnits)),
-        ["pinvoke-suppress-gc"] = () => Blocked(() => nanosleep_no_gc()),
+        ["pinvoke-suppress-gc"] = () => Blocked(() => sem_wait_quick(NoUnits)),
         ["callback-delegate"] = () => Callback(),
         ["callback-unmanaged"] = () => UnmanagedCallback(),
         ["callback-nested"] = () => Nested(3),
@@ -117,6 +117,5 @@ public static unsafe class Natives
     [DllImport("libc")] private static extern nint read(int fd, void* buffer, nint n);
     [DllImport("libc")] private static extern void qsort(void* items, nint n, nint size, delegate* unmanaged[Cdecl]<void*, void*, int> compare);
     [DllImport("libc", EntryPoint = "qsort")] private static extern void qsort_delegate(void* items, nint n, nint size, Compare compare);
-    [DllImport("libc", EntryPoint = "nanosleep"), SuppressGCTransition] private static extern int nanosleep_quick(long* time, long* rest);
-    private static void nanosleep_no_gc() { long* t = stackalloc long[2]; t[0] = 1_000_000; t[1] = 0; nanosleep_quick(t, null); }
+    [DllImport("libc", EntryPoint = "sem_wait"), SuppressGCTransition] private static extern int sem_wait_quick(void* semaphore);
 }
