@@ -114,10 +114,10 @@ def check_minimal_core(lldb, target, core, program_folder):
             frames += 1
             if a != b:
                 wrong.add("frame", f"thread {thread['os_id']}: {b['text']} ({b['found_by']}) for {a['text']} ({a['found_by']})")
-    rows = {t["os_id"]: t for t in copy[1]}
+    rows = {t["address"]: t for t in copy[1]}  # dead threads share the os_id 0
     for thread in source[1]:
         same = {k: v for k, v in thread.items() if k not in ("name", "index")}
-        other = {k: v for k, v in rows.get(thread["os_id"], {}).items() if k not in ("name", "index")}
+        other = {k: v for k, v in rows.get(thread["address"], {}).items() if k not in ("name", "index")}
         if same != other:
             wrong.add("clr threads", f"{other} for {same}")
     full = lldb.ip2md(target, ips)
