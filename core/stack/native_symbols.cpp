@@ -1,7 +1,7 @@
 #include "core/stack/native_symbols.h"
 
 #include "core/memory/elf_file.h"
-#include "core/stack/symbol_table.h"
+#include "core/stack/elf_symbols.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ struct NativeSymbols::Impl {
     Address bias = 0;
     Address end = 0;
     std::vector<std::unique_ptr<ElfFile>> files; // hold the names of `tables`
-    std::vector<SymbolTable> tables;             // best first
+    std::vector<ElfSymbols> tables;              // best first
   };
 
   MemoryReader* memory;
@@ -61,7 +61,7 @@ struct NativeSymbols::Impl {
       if (module.loaded.size == 0) module.end = image.range().end();
       if (build_id.empty()) build_id = image.build_id();
       open_files(module, build_id);
-      module.tables.push_back(SymbolTable::of_memory(*memory, image));
+      module.tables.push_back(ElfSymbols::of_memory(*memory, image));
     } catch (const Error&) {
       // A module whose header or tables are missing has fewer names or none.
     }
@@ -76,7 +76,7 @@ struct NativeSymbols::Impl {
       try {
         std::unique_ptr<ElfFile> file = ElfFile::open(path);
         if (file->build_id() != build_id) continue;
-        SymbolTable table = SymbolTable::of_file(file->bytes());
+        ElfSymbols table = ElfSymbols::of_file(file->bytes());
         if (table.empty()) continue;
         module.tables.push_back(std::move(table));
         module.files.push_back(std::move(file));
@@ -117,7 +117,7 @@ std::optional<NativeSymbol> NativeSymbols::find(Address address) {
   if (module == nullptr) return std::nullopt;
   if (!module->opened) impl_->open(*module);
   NativeSymbol result{file_name(module->loaded.path), {}, address - module->loaded.base};
-  for (const SymbolTable& table : module->tables)
+  for (const ElfSymbols& table : module->tables)
     if (const auto function = table.find(address - module->bias)) {
       result.name = demangle(function->name);
       result.offset = address - module->bias - function->address;

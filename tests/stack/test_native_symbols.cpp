@@ -1,6 +1,6 @@
 // Symbols of this very process: its modules are real, and the linker knows the truth.
+#include "core/stack/elf_symbols.h"
 #include "core/stack/native_symbols.h"
-#include "core/stack/symbol_table.h"
 
 #include <catch2/catch.hpp>
 
@@ -126,7 +126,7 @@ TEST_CASE("symbols: any failing read costs the name, never gives another") {
 
 TEST_CASE("symbols: a file that is none") {
   const std::vector<std::byte> noise(4096, std::byte{0x41});
-  CHECK(SymbolTable::of_file(noise).empty());
-  CHECK(SymbolTable::of_file({}).empty());
-  CHECK_FALSE(SymbolTable().find(5));
+  CHECK(ElfSymbols::of_file(noise).empty());
+  CHECK(ElfSymbols::of_file({}).empty());
+  CHECK_FALSE(ElfSymbols().find(5));
 }

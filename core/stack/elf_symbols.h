@@ -11,7 +11,7 @@
 
 namespace clr {
 
-class SymbolTable {
+class ElfSymbols {
 public:
   static constexpr std::size_t max_symbols = 1u << 22, max_names = 256u << 20;
 
@@ -21,14 +21,14 @@ public:
     std::string_view name; // as in the file
   };
 
-  SymbolTable() = default;
-  SymbolTable(SymbolTable&&) = default; // names stay where they are; a copy's would not
-  SymbolTable& operator=(SymbolTable&&) = default;
+  ElfSymbols() = default;
+  ElfSymbols(ElfSymbols&&) = default; // names stay where they are; a copy's would not
+  ElfSymbols& operator=(ElfSymbols&&) = default;
 
   // .symtab of an ELF file whose bytes outlive the table; empty when the file has none. Never throws.
-  static SymbolTable of_file(std::span<const std::byte> file);
+  static ElfSymbols of_file(std::span<const std::byte> file);
   // .dynsym as the loader mapped it. Cost: 4 reads. Throws Error{memory_missing}, Error{corrupt}.
-  static SymbolTable of_memory(MemoryReader& memory, ElfImage& image);
+  static ElfSymbols of_memory(MemoryReader& memory, ElfImage& image);
 
   bool empty() const { return entries_.empty(); }
   // The function that holds `address` (as linked): by its size, or, when it has none, up to the next symbol.

@@ -1,4 +1,4 @@
-#include "core/stack/symbol_table.h"
+#include "core/stack/elf_symbols.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -32,15 +32,15 @@ std::uint64_t count_symbols(MemoryReader& memory, const Platform& platform, cons
 
 } // namespace
 
-std::string_view SymbolTable::name_at(std::uint32_t offset) const {
+std::string_view ElfSymbols::name_at(std::uint32_t offset) const {
   if (offset >= names_.size()) return {};
   const std::string_view rest = names_.substr(offset);
   const std::size_t end = rest.find('\0');
   return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
 }
 
-void SymbolTable::add(Address address, std::uint64_t size, unsigned info, std::uint16_t section,
-                      std::uint32_t name) {
+void ElfSymbols::add(Address address, std::uint64_t size, unsigned info, std::uint16_t section,
+                     std::uint32_t name) {
   const unsigned type = info & 0xF, binding = info >> 4;
   if (section == SHN_UNDEF || address == 0) return;
   // NOTYPE: labels of hand-written assembly.
@@ -55,7 +55,7 @@ void SymbolTable::add(Address address, std::uint64_t size, unsigned info, std::u
   entries_.push_back({address, size, name, rank});
 }
 
-void SymbolTable::finish() {
+void ElfSymbols::finish() {
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
     return std::tuple(a.address, a.rank, a.name) < std::tuple(b.address, b.rank, b.name);
   });
@@ -63,7 +63,7 @@ void SymbolTable::finish() {
   entries_.erase(aliases.begin(), aliases.end());
 }
 
-std::optional<SymbolTable::Function> SymbolTable::find(Address address) const {
+std::optional<ElfSymbols::Function> ElfSymbols::find(Address address) const {
   auto it = std::ranges::upper_bound(entries_, address, {}, &Entry::address);
   for (std::size_t back = 0; it != entries_.begin() && back < max_enclosing; ++back) {
     --it;
@@ -74,8 +74,8 @@ std::optional<SymbolTable::Function> SymbolTable::find(Address address) const {
   return std::nullopt;
 }
 
-SymbolTable SymbolTable::of_file(std::span<const std::byte> file) {
-  SymbolTable table;
+ElfSymbols ElfSymbols::of_file(std::span<const std::byte> file) {
+  ElfSymbols table;
   elf_version(EV_CURRENT);
   // libelf wants a pointer that it may write to; without an update it does not.
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.data()));
@@ -104,8 +104,8 @@ SymbolTable SymbolTable::of_file(std::span<const std::byte> file) {
   return table;
 }
 
-SymbolTable SymbolTable::of_memory(MemoryReader& memory, ElfImage& image) {
-  SymbolTable table;
+ElfSymbols ElfSymbols::of_memory(MemoryReader& memory, ElfImage& image) {
+  ElfSymbols table;
   const ElfDynamic& dynamic = image.dynamic();
   const auto symbols = dynamic.address(DT_SYMTAB), names = dynamic.address(DT_STRTAB);
   const auto names_size = dynamic.value(DT_STRSZ);
