@@ -1,0 +1,123 @@
+// Names by address, from whatever file said them: entries sorted by address, each address once, and one
+// search that gives function, file and line together. In memory and in a file (.sym) a table is the same
+// bytes; a mapped file answers at once, however large it is. Form of the file: symbol_file.h. Source of the
+// idea: the proposal for sorted .sym files, ros-dev mailing list, January 2005.
+#pragma once
+
+#include "core/memory/mapped_file.h"
+#include "core/symbols/symbol_file.h"
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+struct Symbol {
+  std::uint64_t address = 0, size = 0; // the bytes for which all that follows holds
+  std::uint64_t function_start = 0;    // at most `address`: a function with lines has several entries
+  std::string_view function;           // empty: unknown
+  std::string_view file;               // empty: unknown
+  std::uint32_t line = 0;              // 0: unknown
+};
+
+// Immutable: any number of threads may ask. Views of its text live as long as the table. Addresses are what
+// the source gave: of the process, or relative to the image (space()).
+class SymbolTable {
+public:
+  // Maps the file and checks its header, nothing else: microseconds whatever its size. Throws Error{io};
+  // Error{corrupt} that says what is wrong; Error{unsupported_contract} for another version of the format.
+  static std::shared_ptr<const SymbolTable> open(const std::string& path);
+  // The same over a file's bytes; `name` stands in messages.
+  static std::shared_ptr<const SymbolTable> of_bytes(std::vector<std::byte> bytes, std::string name);
+
+  SymbolTable(const SymbolTable&) = delete;
+  SymbolTable& operator=(const SymbolTable&) = delete;
+
+  // The entry that holds the address; nothing in gaps. Allocates nothing. Cost: one look into the directory
+  // of addresses, then a binary search among the entries of its bucket. Throws Error{corrupt} when the entry
+  // or the way to it is damaged, which only a file's can be.
+  std::optional<Symbol> find(std::uint64_t address) const;
+
+  std::size_t size() const { return static_cast<std::size_t>(header_.entry_count); }
+  bool empty() const { return size() == 0; }
+  // Entry number `index` < size(), by address. Throws Error{corrupt} as find does.
+  Symbol operator[](std::size_t index) const;
+
+  class Iterator;
+  Iterator begin() const;
+  Iterator end() const;
+
+  // What the entries' addresses are relative to inside the table; callers never add it.
+  std::uint64_t base() const { return header_.base; }
+  SymbolSpace space() const { return header_.space; }
+  // 4 or 8: bytes of an address in an entry.
+  unsigned address_size() const { return header_.address_size; }
+  // For people: the kind and name of the source.
+  std::string_view made_from() const { return text(header_.made_from); }
+  // What tells the image or process that the names are for: hexadecimal digits of a signature or build id, or
+  // a process id in decimal; empty when the source has none.
+  std::string_view identity() const { return text(header_.identity); }
+
+  // Writes the .sym file in place of any at `path`; who has that one mapped keeps it. Throws Error{io}.
+  void save(const std::string& path) const;
+  // What save() writes.
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+private:
+  SymbolTable(MappedFile file, std::vector<std::byte> owned, std::string name);
+
+  struct Entry; // as it lies in the file
+  std::uint64_t offset_at(std::size_t index) const;
+  Entry entry_at(std::size_t index) const;
+  Symbol symbol_at(std::size_t index) const;
+  std::string_view text(std::uint32_t offset) const;
+  [[noreturn]] void throw_damaged(std::string_view what) const;
+
+  MappedFile file_;
+  std::vector<std::byte> owned_;
+  std::string name_;
+  std::span<const std::byte> bytes_, entries_, directory_;
+  std::string_view strings_;
+  SymbolFileHeader header_;
+};
+
+class SymbolTable::Iterator {
+public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = Symbol;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const Symbol*;
+  using reference = Symbol;
+
+  Iterator() = default;
+  Iterator(const SymbolTable& table, std::size_t index) : table_(&table), index_(index) {}
+  Symbol operator*() const { return (*table_)[index_]; }
+  Iterator& operator++() {
+    ++index_;
+    return *this;
+  }
+  Iterator operator++(int) {
+    Iterator before = *this;
+    ++index_;
+    return before;
+  }
+  friend bool operator==(const Iterator&, const Iterator&) = default;
+
+private:
+  const SymbolTable* table_ = nullptr;
+  std::size_t index_ = 0;
+};
+
+inline SymbolTable::Iterator SymbolTable::begin() const {
+  return {*this, 0};
+}
+inline SymbolTable::Iterator SymbolTable::end() const {
+  return {*this, size()};
+}
+
+} // namespace clr

@@ -1,0 +1,77 @@
+// Makes a SymbolTable of entries in any order, which may repeat and overlap.
+#pragma once
+
+#include "core/symbols/symbol_table.h"
+
+#include <unordered_set>
+
+namespace clr {
+
+class SymbolTableBuilder {
+public:
+  static constexpr std::uint64_t max_size = 0xffff'ffffu; // bytes of one function: more is no code
+
+  // What was added and is not in the table, or not as it was given.
+  struct Dropped {
+    std::size_t empty = 0;    // size 0
+    std::size_t oversize = 0; // longer than max_size, or past the end of the addresses
+    std::size_t nameless = 0; // neither function nor file
+    std::size_t no_room = 0;  // more entries or text than a table can hold
+    std::size_t covered = 0;  // functions of which later ones leave no byte
+    std::size_t cut = 0;      // names cut at a NUL or at max_symbol_name; they are in the table
+    std::size_t total() const { return empty + oversize + nameless + no_room + covered; }
+  };
+
+  explicit SymbolTableBuilder(SymbolSpace space, std::string made_from = {}, std::string identity = {});
+
+  // A function, with the file and line that hold for all of it where add_line says nothing better. Where
+  // functions overlap, the one that was added last holds the shared bytes; the earlier ones keep what is left
+  // of them on both sides. False: dropped.
+  bool add(std::uint64_t address, std::uint64_t size, std::string_view function, std::string_view file = {},
+           std::uint32_t line = 0);
+  // The source line of a run of code, whatever function it belongs to. Overlaps: as for functions.
+  bool add_line(std::uint64_t address, std::uint64_t size, std::string_view file, std::uint32_t line);
+
+  // What was added so far, dropped ones aside.
+  std::size_t size() const { return functions_.size() + lines_.size(); }
+  // Complete once build() has run.
+  const Dropped& dropped() const { return dropped_; }
+
+  // Empties the builder. Cost: n log n of what was added.
+  std::shared_ptr<const SymbolTable> build();
+
+private:
+  struct Row {
+    std::uint64_t address = 0;
+    std::uint32_t size = 0, function = 0, file = 0, line = 0; // function, file: offsets in the strings
+  };
+  struct Piece; // of a row, as wide as no other row covers it
+  struct Hash {
+    using is_transparent = void;
+    const std::string* strings;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    std::size_t operator()(std::uint32_t offset) const {
+      return (*this)(std::string_view(strings->data() + offset));
+    }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const std::string* strings;
+    std::string_view view(std::string_view text) const { return text; }
+    std::string_view view(std::uint32_t offset) const { return strings->data() + offset; }
+    bool operator()(auto a, auto b) const { return view(a) == view(b); }
+  };
+
+  bool check(std::uint64_t address, std::uint64_t size);
+  std::optional<std::uint32_t> intern(std::string_view text);
+  static std::vector<Piece> flatten(std::vector<Row> rows, std::size_t& covered);
+
+  SymbolSpace space_;
+  std::uint32_t made_from_ = 0, identity_ = 0;
+  std::vector<Row> functions_, lines_;
+  std::unique_ptr<std::string> strings_; // at an address that the hash can keep
+  std::unordered_set<std::uint32_t, Hash, Equal> interned_;
+  Dropped dropped_;
+};
+
+} // namespace clr
