@@ -42,6 +42,8 @@ public:
   // of addresses, then a binary search among the entries of its bucket. Throws Error{corrupt} when the entry
   // or the way to it is damaged, which only a file's can be.
   std::optional<Symbol> find(std::uint64_t address) const;
+  // The same as number of the entry, for (*this)[n]: who counts samples touches no text.
+  std::optional<std::size_t> index_of(std::uint64_t address) const;
 
   std::size_t size() const { return static_cast<std::size_t>(header_.entry_count); }
   bool empty() const { return size() == 0; }

@@ -29,7 +29,8 @@ public:
   // of them on both sides. False: dropped.
   bool add(std::uint64_t address, std::uint64_t size, std::string_view function, std::string_view file = {},
            std::uint32_t line = 0);
-  // The source line of a run of code, whatever function it belongs to. Overlaps: as for functions.
+  // The source line of a run of code in functions that were added before. Overlaps: as for functions; and a
+  // function that is added later hides it, lines of its own or not.
   bool add_line(std::uint64_t address, std::uint64_t size, std::string_view file, std::uint32_t line);
 
   // What was added so far, dropped ones aside.
@@ -37,13 +38,14 @@ public:
   // Complete once build() has run.
   const Dropped& dropped() const { return dropped_; }
 
-  // Empties the builder. Cost: n log n of what was added.
+  // Takes the rows. Cost: n log n of what was added.
   std::shared_ptr<const SymbolTable> build();
 
 private:
   struct Row {
     std::uint64_t address = 0;
     std::uint32_t size = 0, function = 0, file = 0, line = 0; // function, file: offsets in the strings
+    std::uint32_t order = 0;                                  // of all calls of add and add_line
   };
   struct Piece; // of a row, as wide as no other row covers it
   struct Hash {
@@ -62,9 +64,10 @@ private:
     bool operator()(auto a, auto b) const { return view(a) == view(b); }
   };
 
+  std::uint32_t next_order() const { return static_cast<std::uint32_t>(size()); }
   bool check(std::uint64_t address, std::uint64_t size);
   std::optional<std::uint32_t> intern(std::string_view text);
-  static std::vector<Piece> flatten(std::vector<Row> rows, std::size_t& covered);
+  static std::vector<Piece> flatten(const std::vector<Row>& rows);
 
   SymbolSpace space_;
   std::uint32_t made_from_ = 0, identity_ = 0;
