@@ -1,0 +1,172 @@
+#include "core/symbols/r2r_perf_map.h"
+
+#include "core/memory/error.h"
+#include "core/symbols/map_lines.h"
+
+#include <array>
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+constexpr std::uint64_t first_header_token = 0xFFFF'FFF0, signature_token = 0xFFFF'FFFF,
+                        version_token = 0xFFFF'FFFE, os_token = 0xFFFF'FFFD, architecture_token = 0xFFFF'FFFC,
+                        abi_token = 0xFFFF'FFFB;
+constexpr std::uint32_t supported_version = 1;
+
+std::string named(std::span<const std::string_view> names, std::uint32_t value) {
+  return value < names.size() ? std::string(names[value]) : fmt::format("{}", value);
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+class Reader {
+public:
+  Reader(std::span<const std::byte> text, const std::string& name) : lines_(text), name_(name) {}
+
+  R2rPerfMap read() {
+    while (const auto line = lines_.next()) {
+      record(*line);
+      if (lines_.unfinished()) malformed(R2rPerfMap::no_line_end);
+    }
+    const std::string identity = map_.header.signature ? digits_of(*map_.header.signature) : std::string();
+    SymbolTableBuilder builder(SymbolSpace::image, fmt::format("R2R perf map {}", name_), identity);
+    for (const Row& row : rows_) builder.add(row.rva, row.length, row.name);
+    map_.symbols = builder.build();
+    map_.dropped = builder.dropped();
+    return std::move(map_);
+  }
+
+private:
+  struct Row {
+    std::uint64_t rva = 0, length = 0;
+    std::string_view name;
+  };
+
+  void malformed(std::string_view what) { map_.malformed.count(what, lines_.number()); }
+
+  void record(std::string_view line) {
+    const HexNumber rva = parse_hex(take_field(line), 32);
+    if (rva.fault == HexFault::none && rva.value >= first_header_token) {
+      take_field(line); // the length, always 0
+      return header(rva.value, line);
+    }
+    ++map_.records;
+    if (rva.fault == HexFault::not_hexadecimal) return malformed(R2rPerfMap::bad_address);
+    if (rva.fault == HexFault::too_large) return malformed(R2rPerfMap::large_address);
+    if (line.empty()) return malformed(R2rPerfMap::no_length);
+    const HexNumber length = parse_hex(take_field(line), 32);
+    if (length.fault == HexFault::not_hexadecimal) return malformed(R2rPerfMap::bad_length);
+    if (length.fault == HexFault::too_large) return malformed(R2rPerfMap::large_length);
+    if (line.empty()) return malformed(R2rPerfMap::no_name);
+    if (length.value == 0) return malformed(R2rPerfMap::no_code);
+    if (rva.value + length.value > std::uint64_t{1} << 32) return malformed(R2rPerfMap::past_end);
+    rows_.push_back({rva.value, length.value, line});
+  }
+
+  template<typename T>
+  void set(std::optional<T>& field, std::optional<T> value) {
+    if (!value) return malformed(R2rPerfMap::bad_header);
+    if (field && *field != *value) return malformed(R2rPerfMap::repeated_header);
+    field = value;
+  }
+
+  template<typename T>
+  static std::optional<T> token(std::string_view value) {
+    const auto number = parse_decimal(value);
+    return number ? std::optional(static_cast<T>(*number)) : std::nullopt;
+  }
+
+  void header(std::uint64_t token_value, std::string_view value) {
+    R2rPerfMapHeader& header = map_.header;
+    switch (token_value) {
+    case signature_token:
+      return set(header.signature, parse_r2r_signature(value));
+    case version_token:
+      // Before the format was settled this record held the system's name.
+      if (!value.empty() && is_letter(value.front()))
+        refuse(fmt::format(
+            "its header is that of the form before version 1 (the second record says \"{}\" where "
+            "version 1 has a number)",
+            value.substr(0, 32)));
+      set(header.version, parse_decimal(value));
+      if (header.version && *header.version != supported_version)
+        refuse(fmt::format("version {} of the format is not known; known is {}", *header.version,
+                           supported_version));
+      return;
+    case os_token:
+      return set(header.os, token<PerfMapOs>(value));
+    case architecture_token:
+      return set(header.architecture, token<PerfMapArchitecture>(value));
+    case abi_token:
+      return set(header.abi, token<PerfMapAbi>(value));
+    default:
+      return; // of a later writer: they only append
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorKind::unsupported_contract, fmt::format("R2R perf map {}: {}", name_, why));
+  }
+
+  MapLines lines_;
+  const std::string& name_;
+  R2rPerfMap map_;
+  std::vector<Row> rows_; // the signature, which the table is made with, may come last
+};
+
+R2rMapMatch compare(const R2rPerfMapHeader& map, const R2rSignature& image) {
+  if (!map.signature)
+    return {R2rMapMatch::State::unknown, "the map has no signature: whether it is this image's is not known"};
+  if (*map.signature == image) return {R2rMapMatch::State::matches, {}};
+  return {R2rMapMatch::State::differs,
+          fmt::format("the map is of another image: its signature is {}, the image's {}",
+                      digits_of(*map.signature), digits_of(image))};
+}
+
+} // namespace
+
+std::string to_string(PerfMapOs os) {
+  constexpr std::array<std::string_view, 8> names{"Unknown", "Windows", "Linux", "OSX",
+                                                  "FreeBSD", "NetBSD",  "SunOS", "Haiku"};
+  return named(names, static_cast<std::uint32_t>(os));
+}
+
+std::string to_string(PerfMapArchitecture architecture) {
+  constexpr std::array<std::string_view, 7> names{"Unknown", "ARM",     "ARM64",      "X64",
+                                                  "X86",     "RiscV64", "LoongArch64"};
+  return named(names, static_cast<std::uint32_t>(architecture));
+}
+
+std::string to_string(PerfMapAbi abi) {
+  constexpr std::array<std::string_view, 3> names{"Unknown", "Default", "Armel"};
+  return named(names, static_cast<std::uint32_t>(abi));
+}
+
+R2rPerfMap read_r2r_perf_map(std::span<const std::byte> text, const std::string& name) {
+  return Reader(text, name).read();
+}
+
+R2rMapMatch match(const R2rPerfMapHeader& map, const R2rPerfMapId& image) {
+  const R2rMapMatch by_signature = compare(map, image.signature);
+  // The entry repeats the version that the compiler was asked for, 0 unless told; the map says 1 all the
+  // same.
+  if (by_signature.state == R2rMapMatch::State::matches && image.version > supported_version)
+    return {R2rMapMatch::State::differs,
+            fmt::format("the image's debug directory names a map of version {}, and this one has version {}",
+                        image.version, supported_version)};
+  return by_signature;
+}
+
+R2rMapMatch match(const R2rPerfMapHeader& map, std::vector<R2rInputAssembly> assemblies) {
+  if (!map.os || !map.architecture || !map.abi)
+    return {R2rMapMatch::State::unknown,
+            "the map does not say what it was compiled for: whether it is this image's is not known"};
+  return compare(map, compute_r2r_signature(std::move(assemblies), static_cast<std::uint32_t>(*map.os),
+                                            static_cast<std::uint32_t>(*map.architecture),
+                                            static_cast<std::uint32_t>(*map.abi)));
+}
+
+} // namespace clr

@@ -1,0 +1,104 @@
+#include "core/symbols/r2r_perf_map_id.h"
+
+#include "core/memory/error.h"
+#include "core/memory/memory_reader.h"
+#include "core/symbols/map_lines.h"
+#include "core/symbols/md5.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+constexpr std::uint32_t payload_magic = 0x4D52'3252; // "R2RM"
+constexpr std::size_t name_offset = 24;
+
+char ascii_upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+// As .NET compares ordinally without case; simple names beyond ASCII compare by bytes.
+bool name_before(const R2rInputAssembly& a, const R2rInputAssembly& b) {
+  return std::ranges::lexicographical_compare(a.name, b.name, [](char x, char y) {
+    return static_cast<unsigned char>(ascii_upper(x)) < static_cast<unsigned char>(ascii_upper(y));
+  });
+}
+
+// The text of a GUID: its first three fields are little-endian.
+std::string guid_text(const std::array<std::byte, 16>& bytes) {
+  constexpr std::size_t order[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[order[i]]));
+  }
+  return text;
+}
+
+std::string_view without_folders(std::string_view path) {
+  const std::size_t separator = path.find_last_of("/\\");
+  return separator == std::string_view::npos ? path : path.substr(separator + 1);
+}
+
+} // namespace
+
+std::string digits_of(const R2rSignature& signature) {
+  std::string text;
+  for (const std::byte each : signature) text += fmt::format("{:02X}", std::to_integer<unsigned>(each));
+  return text;
+}
+
+std::optional<R2rSignature> parse_r2r_signature(std::string_view digits) {
+  R2rSignature signature{};
+  if (digits.size() != 2 * signature.size()) return std::nullopt;
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    const std::string_view pair = digits.substr(2 * i, 2);
+    const HexNumber number = parse_hex(pair, 8);
+    if (number.fault != HexFault::none) return std::nullopt;
+    signature[i] = static_cast<std::byte>(number.value);
+  }
+  return signature;
+}
+
+R2rPerfMapId parse_r2r_perf_map_id(std::span<const std::byte> payload) {
+  const auto fail = [](std::string_view why) {
+    throw Error(ErrorKind::corrupt, fmt::format("the debug directory's entry for the perf map: {}", why));
+  };
+  if (payload.size() <= name_offset) fail(fmt::format("it has only {} bytes", payload.size()));
+  if (load<std::uint32_t>(payload, ByteOrder::little) != payload_magic) fail("it does not begin with R2RM");
+  R2rPerfMapId id;
+  std::ranges::copy(payload.subspan(4, id.signature.size()), id.signature.begin());
+  id.version = load<std::uint32_t>(payload.subspan(20), ByteOrder::little);
+  const std::string_view rest =
+      as_text(payload.subspan(name_offset)).substr(0, R2rPerfMapId::max_file_name + 1);
+  const std::size_t end = rest.find('\0');
+  if (end == std::string_view::npos) fail("its file name has no end");
+  id.file_name = without_folders(rest.substr(0, end));
+  return id;
+}
+
+R2rSignature compute_r2r_signature(std::vector<R2rInputAssembly> assemblies, std::uint32_t os,
+                                   std::uint32_t architecture, std::uint32_t abi) {
+  std::ranges::stable_sort(assemblies, name_before);
+  std::vector<std::byte> bytes;
+  for (const R2rInputAssembly& each : assemblies)
+    bytes.insert(bytes.end(), each.mvid.begin(), each.mvid.end());
+  for (const std::uint32_t value : {os, architecture, abi})
+    for (unsigned i = 0; i < 4; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
+  return md5(bytes);
+}
+
+std::vector<std::string> r2r_perf_map_file_names(std::string_view image_name, const R2rPerfMapId* id,
+                                                 std::optional<std::array<std::byte, 16>> mvid) {
+  const std::string_view stem = image_name.substr(0, image_name.find_last_of('.'));
+  std::vector<std::string> names{fmt::format("{}.ni.r2rmap", stem)};
+  // The entry has the assembly's simple name: another one when the image was renamed.
+  if (id != nullptr && !id->file_name.empty() && id->file_name != names.front())
+    names.push_back(id->file_name);
+  // What the compiler writes when it is asked for version 0, with the same content.
+  names.push_back(fmt::format("{}.ni.{{{}}}.map", stem, mvid ? guid_text(*mvid) : "composite"));
+  return names;
+}
+
+} // namespace clr

@@ -1,0 +1,58 @@
+// What tells that a perf map and a ReadyToRun image belong together.
+// Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md (additions to the debug directory),
+// src/coreclr/tools/aot/ILCompiler.ReadyToRun/ObjectWriter/OutputInfoBuilder.cs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+using R2rSignature = std::array<std::byte, 16>; // in the order of its bytes; no GUID
+
+// 32 upper-case hexadecimal digits, as in the map.
+std::string digits_of(const R2rSignature& signature);
+// Inverse, digits of either case; nothing for anything else.
+std::optional<R2rSignature> parse_r2r_signature(std::string_view digits);
+
+// The payload of the debug directory's entry for a perf map.
+struct R2rPerfMapId {
+  static constexpr std::uint32_t debug_type = 21;        // of the entry
+  static constexpr std::size_t max_file_name = 4096 - 1; // bytes
+
+  R2rSignature signature{};
+  std::uint32_t version = 0; // what the compiler was asked for, which the map does not follow
+  std::string file_name;     // of the map, without folders
+};
+
+// Throws Error{corrupt}.
+R2rPerfMapId parse_r2r_perf_map_id(std::span<const std::byte> payload);
+
+struct R2rInputAssembly {
+  std::string name;                 // simple name
+  std::array<std::byte, 16> mvid{}; // as the metadata holds it
+};
+
+// The signature of an image of these assemblies, in any order; of a composite image these are all its
+// components.
+R2rSignature compute_r2r_signature(std::vector<R2rInputAssembly> assemblies, std::uint32_t os,
+                                   std::uint32_t architecture, std::uint32_t abi);
+
+struct R2rMapMatch {
+  enum class State : std::uint8_t { matches, differs, unknown };
+  State state = State::unknown;
+  std::string reason; // a sentence, unless it matches
+};
+
+// Names under which the map of an image may lie beside it or in a folder of maps, likeliest first.
+// `image_name` without folders; the MVID is of the image's only input, empty for a composite one.
+std::vector<std::string> r2r_perf_map_file_names(std::string_view image_name, const R2rPerfMapId* id,
+                                                 std::optional<std::array<std::byte, 16>> mvid);
+
+} // namespace clr
