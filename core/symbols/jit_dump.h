@@ -1,0 +1,48 @@
+// jit-PID.dump files: what a runtime writes of the code it makes, for perf inject; code bytes with it, and
+// source lines from some (Mono; CoreCLR writes none).
+// Source: Linux tools/perf/Documentation/jitdump-specification.txt; dotnet/runtime
+// src/coreclr/pal/src/misc/perfjitdump.cpp.
+#pragma once
+
+#include "core/memory/platform.h"
+#include "core/symbols/malformed.h"
+#include "core/symbols/symbol_table_builder.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace clr {
+
+struct JitDump {
+  std::uint32_t elf_machine = 0; // EM_X86_64, ...
+  std::uint32_t process = 0;     // as its own PID namespace counts
+  ByteOrder byte_order = ByteOrder::little;
+  // Addresses of the process; of code that lay at the same place the last is there. Moved code is at both
+  // places.
+  std::shared_ptr<const SymbolTable> symbols;
+  std::size_t records = 0;
+  bool closed = false; // it ends as the format says; CoreCLR's do not
+  std::string stopped; // a sentence when reading ended before the file did; empty otherwise
+  Malformed malformed; // places are records
+  SymbolTableBuilder::Dropped dropped;
+
+  // Classes of malformed records.
+  static constexpr std::string_view short_record = "the record is shorter than its kind needs",
+                                    endless_name = "the name does not end within the record",
+                                    no_code = "the code's size is 0",
+                                    large_size = "the code's size is larger than any code",
+                                    past_end = "the code ends past all addresses",
+                                    lying_count = "more lines than the record can hold",
+                                    unknown_code = "code is moved that was not loaded",
+                                    many_moves = "more lines are moved than any runtime moves",
+                                    lost_lines = "lines of code that is not loaded",
+                                    unknown_kind = "the kind of record is not known";
+};
+
+// `name` of the file stands in messages and made_from(). A file that ends within a record is used up to there
+// (`stopped`). Throws Error{corrupt} when it is no jitdump or its header lies; Error{unsupported_contract}
+// for another version.
+JitDump read_jit_dump(std::span<const std::byte> bytes, const std::string& name);
+
+} // namespace clr
