@@ -1,0 +1,29 @@
+// The functions and source lines of an ELF file: its symbol tables, and its DWARF line table by libdw.
+// Source: System V gABI, chapters 4 and 5; DWARF 5, section 6.2.
+#pragma once
+
+#include "core/symbols/symbol_table_builder.h"
+
+#include <memory>
+#include <string>
+
+namespace clr {
+
+struct ElfSymbolSource {
+  // Addresses as linked; its identity is the build id, lower-case hexadecimal, empty when the file has none.
+  // Names as in the file, mangled. Inner functions are found before those around them.
+  std::shared_ptr<const SymbolTable> symbols;
+  std::size_t functions = 0, lines = 0; // rows of the file that were used
+  std::size_t bad_units = 0;            // units of debug information whose lines libdw cannot read
+  SymbolTableBuilder::Dropped dropped;
+};
+
+constexpr std::size_t max_elf_symbols = 1u << 23;   // functions of one file
+constexpr std::size_t max_elf_line_rows = 1u << 25; // rows of its line tables
+
+// Reads the executable or shared object at `path`; a file of debug information alone (.debug) is one too.
+// Throws Error{io}; Error{corrupt} when it is no ELF file; Error{unsupported_contract} for one that is not
+// linked, and Error{invalid_argument} for one that names nothing.
+ElfSymbolSource read_elf_symbols(const std::string& path);
+
+} // namespace clr
