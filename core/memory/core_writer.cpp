@@ -3,15 +3,12 @@
 #include "core/memory/elf_image.h"
 #include "core/memory/elf_records.h"
 #include "core/memory/module_list.h"
+#include "core/memory/output_file.h"
 #include "core/memory/recording_reader.h"
 #include "core/memory/target_bytes.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <fmt/format.h>
-#include <fstream>
 
 namespace clr {
 namespace {
@@ -160,42 +157,6 @@ TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::
   return out;
 }
 
-class OutputFile {
-public:
-  explicit OutputFile(std::string path) : path_(std::move(path)), partial_(path_ + ".partial") {
-    stream_.open(partial_, std::ios::binary | std::ios::trunc);
-    check();
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile() {
-    if (!partial_.empty()) std::remove(partial_.c_str());
-  }
-
-  void write(std::span<const std::byte> bytes) {
-    stream_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    check();
-  }
-
-  void finish() {
-    stream_.close();
-    check();
-    if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail();
-    partial_.clear();
-  }
-
-private:
-  void check() {
-    if (!stream_) fail();
-  }
-  [[noreturn]] void fail() {
-    throw Error(ErrorKind::io, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
-  }
-
-  std::string path_, partial_;
-  std::ofstream stream_;
-};
-
 } // namespace
 
 WrittenCore write_core(const std::string& path, Platform platform, const std::vector<CoreNote>& notes,
@@ -230,7 +191,7 @@ WrittenCore write_core(const std::string& path, Platform platform, const std::ve
     written.memory_size += range.size;
   }
   written.file_size += written.memory_size;
-  file.finish();
+  file.commit();
   return written;
 }
 
