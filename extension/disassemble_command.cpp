@@ -53,7 +53,7 @@ public:
       out_->line("{}", dump(json));
       return;
     }
-    out_->line("{}`{} [{}]", printable(answer.method.module), printable(answer.method.full_name),
+    out_->line("{}`{} [{}]", printable(answer.method.module), printable(answer.method.shown_name()),
                describe_kind(answer.code));
     if (!why.empty()) out_->line("(no IL offsets: {})", printable(why));
     list(answer);

@@ -17,10 +17,7 @@ std::string part_text(const CodeRegion& region) {
   return fmt::format("{} [{:#x}, {:#x}) {} bytes", to_string(region.part), region.start,
                      region.start + region.size, region.size);
 }
-
-std::string name_of(const Method& method) {
-  return printable(method.full_name.empty() ? method.name : method.full_name);
-}
+  if (method.user) add(out, "compiled as", printable(method.full_name));
 
 void add_method(std::string& out, const Method& method) {
   add(out, "module",
@@ -70,7 +67,7 @@ std::string describe(const Answer& answer) {
     out += fmt::format("no managed method ({}): {}\n", to_string(miss->reason), printable(miss->text));
     if (!miss->symbol.empty()) add(out, "symbol", printable(miss->symbol));
     if (miss->method) {
-      add(out, "method", name_of(*miss->method));
+      add(out, "method", printable(miss->method->shown_name()));
       add_method(out, *miss->method);
     }
   } else {

@@ -229,6 +229,11 @@ MethodSpecRow Metadata::method_spec(std::uint32_t rid) const {
   return {r.coded(CodedIndex::method_def_or_ref, 0), r[1]};
 }
 
+CustomAttributeRow Metadata::custom_attribute(std::uint32_t rid) const {
+  const Row r = row(Table::custom_attribute, rid);
+  return {r.coded(CodedIndex::has_custom_attribute, 0), r.coded(CodedIndex::custom_attribute_type, 1), r[2]};
+}
+
 ExportedTypeRow Metadata::exported_type(std::uint32_t rid) const {
   const Row r = row(Table::exported_type, rid);
   return {r[0], r[1], r[2], r[3], r.coded(CodedIndex::implementation, 4)};

@@ -62,6 +62,10 @@ struct MethodSpecRow {
   std::uint32_t method = 0; // token
   std::uint32_t instantiation = 0;
 };
+struct CustomAttributeRow {
+  std::uint32_t parent = 0, constructor = 0; // tokens
+  std::uint32_t value = 0;                   // blob index
+};
 struct ExportedTypeRow {
   std::uint32_t flags = 0;
   std::uint32_t type_def_id = 0;
@@ -103,6 +107,7 @@ public:
   std::uint32_t module_ref_name(std::uint32_t rid) const;
   std::uint32_t type_spec(std::uint32_t rid) const; // blob index of the signature
   MethodSpecRow method_spec(std::uint32_t rid) const;
+  CustomAttributeRow custom_attribute(std::uint32_t rid) const;
   ExportedTypeRow exported_type(std::uint32_t rid) const;
 
   // Heaps. Index 0 is the empty string, the empty blob, the nil GUID.
@@ -125,6 +130,8 @@ public:
   std::uint32_t param_at(std::uint32_t list_index) const;
   // Generic parameters of a TypeDef or MethodDef token as rids [first, last), in order of their numbers.
   std::pair<std::uint32_t, std::uint32_t> generic_params(std::uint32_t owner_token) const;
+  // Attributes of a MethodDef or TypeDef token as rids [first, last).
+  std::pair<std::uint32_t, std::uint32_t> custom_attributes(std::uint32_t owner_token) const;
   // Is `token` a row that exists?
   bool valid(std::uint32_t token) const;
 
@@ -147,6 +154,9 @@ private:
   Row row(Table table, std::uint32_t rid) const;
   std::pair<std::uint32_t, std::uint32_t> list_range(Table owner, std::uint32_t rid, unsigned column,
                                                      Table list, Table pointers) const;
+  // Rows of a table that is sorted by its owner column.
+  std::pair<std::uint32_t, std::uint32_t> rows_of_owner(Table table, unsigned column,
+                                                        std::uint32_t owner) const;
   ByteRange heap_entry(const ByteRange& heap, std::uint32_t index) const;
 
   ByteRange bytes_;

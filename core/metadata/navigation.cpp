@@ -8,7 +8,8 @@ namespace clr {
 namespace {
 
 // Columns by position in their rows.
-constexpr unsigned method_list = 5, param_list = 5, nested_type = 0, enclosing_type = 1, generic_owner = 2;
+constexpr unsigned method_list = 5, param_list = 5, nested_type = 0, enclosing_type = 1, generic_owner = 2,
+                   attribute_parent = 0;
 
 } // namespace
 
@@ -69,14 +70,13 @@ std::uint32_t Metadata::encloser_of(std::uint32_t type_rid) const {
   return cell(Table::nested_class, found, enclosing_type);
 }
 
-std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t owner_token) const {
-  const std::uint32_t count = rows(Table::generic_param);
-  const std::uint32_t owner =
-      rid_of(owner_token) << 1 | (table_of(owner_token) == Table::method_def ? 1u : 0u);
-  const auto owner_at = [&](std::uint32_t rid) { return cell(Table::generic_param, rid, generic_owner); };
+std::pair<std::uint32_t, std::uint32_t> Metadata::rows_of_owner(Table table, unsigned column,
+                                                                std::uint32_t owner) const {
+  const std::uint32_t count = rows(table);
+  const auto owner_at = [&](std::uint32_t rid) { return cell(table, rid, column); };
   std::uint32_t first = 1;
   if (uncompressed_) {
-    if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of GenericParam");
+    if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of an edited module");
     while (first <= count && owner_at(first) != owner) ++first;
   } else {
     first = partition_point(count, [&](std::uint32_t rid) { return owner_at(rid) < owner; });
@@ -84,6 +84,17 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t o
   std::uint32_t last = first;
   while (last <= count && owner_at(last) == owner) ++last;
   return {first, last};
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t owner_token) const {
+  const std::uint32_t tag = table_of(owner_token) == Table::method_def ? 1 : 0;
+  return rows_of_owner(Table::generic_param, generic_owner, rid_of(owner_token) << 1 | tag);
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::custom_attributes(std::uint32_t owner_token) const {
+  constexpr unsigned tag_bits = 5;
+  const std::uint32_t tag = table_of(owner_token) == Table::method_def ? 0 : 3;
+  return rows_of_owner(Table::custom_attribute, attribute_parent, rid_of(owner_token) << tag_bits | tag);
 }
 
 } // namespace clr

@@ -19,8 +19,7 @@ ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& nati
   ReferenceName name{.address = address};
   const Answer answer = runtime.resolve(address);
   if (const auto* method = std::get_if<MethodAnswer>(&answer.result)) {
-    const Method& m = method->method;
-    name.text = m.full_name.empty() ? m.name : m.full_name;
+    name.text = method->method.shown_name();
     if (method->code.offset.value_or(0) != 0) name.text += fmt::format(" + {}", *method->code.offset);
     name.named = true;
   } else if (const auto* miss = std::get_if<MissAnswer>(&answer.result)) {

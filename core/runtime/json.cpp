@@ -2,6 +2,7 @@
 
 #include "core/runtime/runtime.h"
 #include "core/stack/unwind_report.h"
+#include "core/types/user_method.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -65,6 +66,13 @@ Json to_json(const Method& method) {
   json["name_from"] = to_string(method.name_from);
   json["kind"] = to_string(method.kind);
   if (!method.degraded.empty()) json["degraded"] = method.degraded;
+  if (method.user) {
+    Json user;
+    user["full_name"] = method.user->full_name;
+    user["mark"] = method.user->mark;
+    user["token"] = method.user->token != 0 ? Json(hex(method.user->token)) : Json(nullptr);
+    json["user_method"] = std::move(user);
+  }
   return json;
 }
 

@@ -22,7 +22,7 @@ CodeBlock block_of(const JittedBody& body) {
 bool Runtime::visit_jitted(const NameFilter& filter, const std::function<bool(const MethodRow&)>& visit) {
   bool going = true;
   parts_->code.for_each_jitted([&](const JittedBody& body) {
-    MethodRow row{.method = describe(body.method_desc), .code = {}};
+    MethodRow row{.method = method_at(body.method_desc), .code = {}};
     if (!filter.accepts(row.method)) return true;
     row.code = describe_code(block_of(body), false);
     going = visit(row);

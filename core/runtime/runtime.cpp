@@ -104,6 +104,12 @@ Method Runtime::method_of(const CodeBlock& block) {
   unnamed.degraded = "the image's tables do not name this function";
   return unnamed;
 }
+  Method method = compiled_method(block);
+  parts_->names.add_user_method(method);
+  return method;
+}
+
+Method Runtime::compiled_method(const CodeBlock& block) {
 
 MethodAnswer Runtime::describe(const CodeBlock& block) {
   MethodAnswer answer;
@@ -141,6 +147,12 @@ Method Runtime::describe(Address method_desc) {
   try {
     return parts_->names.describe(method_desc);
   } catch (const std::exception& error) {
+  Method method = method_at(method_desc);
+  if (parts_) parts_->names.add_user_method(method);
+  return method;
+}
+
+Method Runtime::method_at(Address method_desc) {
     method.degraded = error.what();
     return method;
   }
@@ -193,7 +205,7 @@ void Runtime::explain_call_counting(MissAnswer& answer, Address ip) {
   const CodeLookup found = parts_->code.find(*code);
   if (const auto* block = std::get_if<CodeBlock>(&found); block != nullptr && block->method_desc != 0) {
     answer.method = describe(block->method_desc);
-    answer.text += " of " + answer.method->full_name;
+    answer.text += " of " + answer.method->shown_name();
   }
 }
 

@@ -116,6 +116,8 @@ private:
   bool visit_r2r(const RangeSection& section, const NameFilter& filter,
                  const std::function<bool(const MethodRow&)>& visit);
   void describe_location(RuntimeInfo& info) const;
+  Method compiled_method(const CodeBlock& block);
+  Method method_at(Address method_desc);
   void count_code(RuntimeInfo& info);
   Code describe_code(const CodeBlock& block, bool with_offset);
 

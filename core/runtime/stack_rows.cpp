@@ -4,19 +4,13 @@
 
 namespace clr {
 
-namespace {
-std::string name_of(const Method& method) {
-  return method.full_name.empty() ? method.name : method.full_name;
-}
-} // namespace
-
 std::string text_of(const FrameRow& row) {
   if (row.answer)
     return fmt::format("{:#018x} {}{}", row.ip, method_and_offset(row.answer->method, row.answer->code),
                        source_position(row.answer->source));
   if (!row.frame_type.empty()) {
     std::string text = fmt::format("{:#018x} [{}]", row.sp.value_or(0), row.frame_type);
-    if (row.method) text += fmt::format(" {}`{}", row.method->module, name_of(*row.method));
+    if (row.method) text += fmt::format(" {}`{}", row.method->module, row.method->shown_name());
     return text;
   }
   std::string text = fmt::format("{:#018x}", row.ip);

@@ -1,5 +1,7 @@
 #include "core/types/method.h"
 
+#include "core/types/user_method.h"
+
 namespace clr {
 
 std::string_view to_string(MethodKind kind) {
@@ -66,6 +68,11 @@ std::optional<std::string_view> to_string(Tier tier) {
     return "r2r";
   }
   return std::nullopt;
+}
+
+std::string Method::shown_name() const {
+  if (user) return user->text();
+  return full_name.empty() ? name : full_name;
 }
 
 std::string Method::sos_name() const {

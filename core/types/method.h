@@ -11,6 +11,8 @@
 
 namespace clr {
 
+struct UserMethod;
+
 enum class MethodKind : std::uint8_t {
   il,
   fcall,
@@ -59,10 +61,15 @@ struct Method {
   NameSource name_from = NameSource::token;
   std::string degraded; // why the name is not better or not certain; empty when it is whole
   MethodKind kind = MethodKind::unknown;
-  // Compiled without optimisation by its own wish (MethodImplOptions.NoOptimization); nothing when its metadata
-  // could not be read.
+  // Compiled without optimisation by its own wish (MethodImplOptions.NoOptimization); nothing when its
+  // metadata could not be read.
   std::optional<bool> no_optimization;
+  // What the user wrote, of a method that a compiler made; null when it is the user's own, and in lists,
+  // where nobody looks (MethodNames::add_user_method).
+  std::shared_ptr<const UserMethod> user;
 
+  // What people are shown: the user's method with its mark where there is one, else full_name, else name.
+  std::string shown_name() const;
   // As SOS, dotnet-dump and ClrMD print it; the token form when the method is not named.
   std::string sos_name() const;
   // As method events make it: ".ctor" becomes the type with its parameters; "(???)" for an unknown signature.

@@ -5,8 +5,10 @@
 #include "core/types/method_describer.h"
 #include "core/types/r2r_names.h"
 #include "core/types/type_names.h"
+#include "core/types/user_method.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace clr {
@@ -80,7 +82,26 @@ struct MethodNames::Impl {
   MethodDescriber describer;
   CallCounting call_counting;
   R2RNames r2r;
+  std::shared_ptr<const UserMethod> user_method(const Method& method) {
+    if (!method.qualified || table_of(method.token) != Table::method_def || method.runtime_module == 0 ||
+        !may_be_compiler_made(*method.qualified))
+      return nullptr;
+    // The full name tells instantiations apart.
+    const auto [slot, is_new] = user_methods.try_emplace({method.runtime_module, method.full_name});
+    if (!is_new) return slot->second;
+    try {
+      slot->second = named_modules.at(method.runtime_module).metadata.with([&](MetadataNames& names) {
+        auto found = find_user_method(names, rid_of(method.token), *method.qualified);
+        return found ? std::make_shared<const UserMethod>(std::move(*found)) : nullptr;
+      });
+    } catch (const std::exception&) {
+      // The compiler's name has been read; the user's is not worth a fault.
+    }
+    return slot->second;
+  }
+
   std::optional<CodeVersions> versions;
+  std::map<std::pair<Address, std::string>, std::shared_ptr<const UserMethod>> user_methods;
   std::optional<std::vector<Address>> module_list;
   std::unordered_map<Address, std::unique_ptr<Known>> methods;
 };
@@ -97,6 +118,10 @@ MethodNames::~MethodNames() {
 
 const Method& MethodNames::describe(Address method_desc) {
   return impl_->known(method_desc).method;
+}
+
+void MethodNames::add_user_method(Method& method) {
+  method.user = impl_->user_method(method);
 }
 
 const MethodDesc& MethodNames::method_desc(Address method_desc) {

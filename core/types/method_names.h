@@ -39,6 +39,10 @@ public:
   // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm none.
   const Method& describe(Address method_desc);
   // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
+  // Sets Method::user when a compiler made the method of a user's. Never throws: where metadata is missing
+  // the compiler's name stays. Cached per method and instantiation; no reads for a name that no compiler
+  // gives.
+  void add_user_method(Method& method);
   const MethodDesc& method_desc(Address method_desc);
 
   // Tier of the body that starts at `start`: its version node's, else by flags, else unknown.

@@ -1,6 +1,7 @@
 """clrbt against the stack that the program reported of itself (System.Diagnostics.StackTrace), thread by thread."""
 import json
 import pathlib
+import re
 
 from results import Examples
 
@@ -103,6 +104,7 @@ def check_thread(stack, report, wrong, lines=True):
         # Of a generic method the runtime names the definition, which has no code: its token and offset are compared, and ClrMD's MethodDesc.
         if "method_desc" in e and not e.get("generic") and ours["method"]["method_desc"] != e["method_desc"]:
             wrong.add("MethodDesc", f"{what}: {ours['method']['method_desc']} for {e['method_desc']}")
+        check_user_method(ours["method"], e, what, wrong)
         # The frame that crashes stands elsewhere than where it reported.
         if number == 0 and report["ends"] == "crashes":
             continue
@@ -122,6 +124,27 @@ def check_thread(stack, report, wrong, lines=True):
         if lines:
             check_line(ours.get("source") or {}, e, what, wrong)
     return len(pairs)
+
+
+STATE_MACHINES = {"AsyncStateMachineAttribute": "async", "IteratorStateMachineAttribute": "iterator",
+                  "AsyncIteratorStateMachineAttribute": "async iterator"}
+
+
+def check_user_method(method, expected, what, wrong):
+    """State machines are shown as the method that their attribute names, parts of methods as those that the compiler's name says."""
+    user = method.get("user_method") or {}
+    made_of = re.match(r"<(.+)>[bg]__", expected["method"].split(".")[-1])
+    if "state_machine_of" in expected:
+        if not user.get("mark", "").startswith(STATE_MACHINES[expected["state_machine"]]):
+            wrong.add("state machine", f"{what}: {user}")
+        # That of an asynchronous lambda is shown as the method around the lambda.
+        if not user.get("mark", "").endswith(("lambda", "local function")) and user.get("token") != expected["state_machine_of"]:
+            wrong.add("state machine", f"{what}: {user} for {expected['state_machine_of']}")
+    elif made_of:
+        if made_of[1] not in user.get("full_name", "") or not user["mark"].endswith(("lambda", "local function")):
+            wrong.add("part of a method", f"{what}: {user}")
+    elif user:
+        wrong.add("a method of its own", f"{what}: {user}")
 
 
 def method_of_funclet(frames, frame):

@@ -1,8 +1,10 @@
 // The report: JSON lines, one for each reporting thread:
 //   {"situation", "thread": OS id, "managed_thread", "name", "ends": "parks"|"crashes",
-//    "frames": [{"method", "module", "token", "method_desc", "generic", "pinvoke", "native_offset", "il_offset", "file", "line"}]}
+//    "frames": [{"method", "module", "token", "method_desc", "generic", "pinvoke", "native_offset", "il_offset", "file", "line",
+//                "state_machine_of", "state_machine"}]}
 // Frames run from the caller of Here or Before outwards, as System.Diagnostics.StackTrace gives them. method_desc is the one whose code runs
 // (MethodBase.MethodHandle is the unboxing stub for instance methods of structs); of generics the runtime names the definition only.
+// state_machine_of is the token of the method that StackTrace prints for a MoveNext, state_machine the kind of attribute that says so.
 using System;
 using System.Diagnostics;
 using System.IO;
@@ -103,6 +105,7 @@ public static class Report
             w.WriteBoolean("pinvoke", (m.Attributes & MethodAttributes.PinvokeImpl) != 0);
         }
         catch (Exception e) when (e is InvalidOperationException or NotSupportedException or NullReferenceException) { }   // dynamic methods have no token
+        if (m?.Name == "MoveNext") WriteKickoff(w, m.DeclaringType);
         w.WriteNumber("native_offset", f.GetNativeOffset());
         w.WriteNumber("il_offset", f.GetILOffset());
         if (f.GetFileName() != null)
@@ -111,6 +114,20 @@ public static class Report
             w.WriteNumber("line", f.GetFileLineNumber());
         }
         w.WriteEndObject();
+    }
+
+    private static void WriteKickoff(Utf8JsonWriter w, Type machine)
+    {
+        const BindingFlags All = BindingFlags.Instance | BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
+        if (machine?.DeclaringType == null) return;
+        foreach (MethodInfo m in machine.DeclaringType.GetMethods(All))
+            foreach (StateMachineAttribute a in m.GetCustomAttributes<StateMachineAttribute>(false))
+            {
+                if (a.StateMachineType.MetadataToken != machine.MetadataToken) continue;
+                w.WriteString("state_machine_of", $"0x{m.MetadataToken:x}");
+                w.WriteString("state_machine", a.GetType().Name);
+                return;
+            }
     }
 
     [DllImport("libc", EntryPoint = "gettid")] private static extern int Gettid();
