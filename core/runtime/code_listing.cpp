@@ -24,6 +24,7 @@ ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& nati
     name.named = true;
   } else if (const auto* miss = std::get_if<MissAnswer>(&answer.result)) {
     name.text = miss->text;
+    name.thunk = miss->reason == MissReason::thunk || miss->reason == MissReason::helper;
     name.named = miss->reason == MissReason::precode || miss->reason == MissReason::stub ||
                  miss->reason == MissReason::thunk || miss->reason == MissReason::helper;
     if (!name.named) {
@@ -37,6 +38,22 @@ ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& nati
     name.text = std::get<FaultAnswer>(answer.result).text;
   }
   return name;
+}
+
+// Cells of ReadyToRun images say what they stand for: better than a helper without a symbol, and than the
+// thunk of a cell that is not bound yet.
+void name_by_import(Runtime& runtime, Address cell, ReferenceName& name) {
+  const bool precise = name.named && !name.thunk;
+  if (precise || runtime.names() == nullptr) return;
+  std::optional<R2RImport> import;
+  try {
+    import = runtime.names()->import_at(cell);
+  } catch (const std::exception&) {
+    // What the cell holds has been named as well as it can be.
+  }
+  if (!import) return;
+  name.text = name.thunk ? fmt::format("{} (not bound yet)", import->text) : import->text;
+  name.named = true;
 }
 
 std::optional<Address> pointer_at(Runtime& runtime, MemoryReader& memory, Address cell) {
@@ -102,6 +119,7 @@ std::optional<ReferenceName> name_reference(Runtime& runtime, MemoryReader& memo
         name = ReferenceName{.text = "an empty cell"};
       else
         name = name_of(runtime, *target, native);
+      name_by_import(runtime, reference.address, *name);
     } else {
       name = ReferenceName{.text = fmt::format("the cell at {:#x} cannot be read", reference.address)};
     }

@@ -30,6 +30,7 @@ struct ReferenceName {
   std::string text;               // "Ns.Type.Run(int)", "precode (fixup) of ...", "libcoreclr.so`JIT_New"
   std::optional<Address> address; // of what it leads to: for a cell what the cell holds
   bool named = false;             // false: `text` says why it has no name
+  bool thunk = false;             // code that many callers share to get elsewhere
 };
 
 // Names native code: "libcoreclr.so`JIT_New + 4"; empty when nobody knows.

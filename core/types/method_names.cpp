@@ -205,6 +205,13 @@ void MethodNames::for_each_r2r_method(const RangeSection& section,
   });
 }
 
+std::optional<R2RImport> MethodNames::import_at(Address cell) {
+  for (const RangeSection& section : impl_->code.sections())
+    if (section.r2r_module != 0 && cell >= section.begin && cell < section.end)
+      return impl_->r2r.import_at(section, cell);
+  return std::nullopt;
+}
+
 const Method* MethodNames::r2r_method(const RangeSection& section, std::uint32_t index) {
   return impl_->r2r.method(section, index);
 }

@@ -7,6 +7,7 @@
 #include "core/types/method.h"
 #include "core/types/method_desc.h"
 #include "core/types/module_metadata.h"
+#include "core/types/r2r_imports.h"
 
 #include <functional>
 #include <memory>
@@ -38,11 +39,11 @@ public:
   // MethodTable and (module, rid).
   // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm none.
   const Method& describe(Address method_desc);
-  // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
   // Sets Method::user when a compiler made the method of a user's. Never throws: where metadata is missing
   // the compiler's name stays. Cached per method and instantiation; no reads for a name that no compiler
   // gives.
   void add_user_method(Method& method);
+  // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
   const MethodDesc& method_desc(Address method_desc);
 
   // Tier of the body that starts at `start`: its version node's, else by flags, else unknown.
@@ -66,6 +67,10 @@ public:
   // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
   // nothing if the image's tables do not name it. First call per image indexes it.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);
+
+  // What the import cell at `cell` of a ReadyToRun image stands for; nothing when it is no such cell. Throws
+  // Error when its image cannot be read. Cost: 2 reads and names; once per image its import sections.
+  std::optional<R2RImport> import_at(Address cell);
 
 private:
   struct Impl;

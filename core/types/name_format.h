@@ -134,6 +134,10 @@ std::string format_short_name(const QualifiedMethodName& name);
 // The spelling of handles in dynamic methods ("/* MT: 0x... */") is part of it.
 std::string format_perf_map_name(const QualifiedMethodName& name);
 
+// (f) As crossgen2's maps of ReadyToRun images write it: "Ret Ns.Outer+Inner[A, B]::Run(P1, P2)", without a
+// return type for void and without the arguments of a generic method; type parameters replaced by theirs.
+std::string format_r2r_map_name(const QualifiedMethodName& name);
+
 // The fields of a method load event.
 struct EventFields {
   std::string type_name; // "Ns.Outer`1+Inner[System.Int32]"

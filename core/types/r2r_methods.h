@@ -5,6 +5,8 @@
 
 #include "core/metadata/metadata.h"
 #include "core/types/metadata_names.h"
+#include "core/types/r2r_format.h"
+#include "core/types/r2r_signatures.h"
 
 #include <functional>
 #include <map>
@@ -14,80 +16,10 @@
 
 namespace clr {
 
-// Types of sections of a READYTORUN_HEADER.
-enum class R2RSection : std::uint32_t {
-  compiler_identifier = 100,
-  import_sections = 101,
-  runtime_functions = 102,
-  method_def_entry_points = 103,
-  exception_info = 104,
-  debug_info = 105,
-  delay_load_method_call_thunks = 106,
-  available_types = 108,
-  instance_entry_points = 109,
-  inlining_info = 110,
-  profile_data_info = 111,
-  manifest_metadata = 112,
-  attribute_presence = 113,
-  inlining_info2 = 114,
-  component_assemblies = 115,
-  owner_composite_executable = 116,
-  hot_cold_map = 120,
-  method_is_generic_map = 121,
-  enclosing_type_map = 122,
-};
-
-// A READYTORUN_HEADER, or the READYTORUN_CORE_HEADER of a component of a composite image.
-struct R2RHeader {
-  std::uint16_t major = 0, minor = 0; // 0 for a component's core header
-  std::uint32_t flags = 0;
-  struct Section {
-    R2RSection type;
-    std::uint32_t rva = 0, size = 0;
-  };
-  std::vector<Section> sections;
-
-  static constexpr std::uint32_t magic = 0x0052'5452; // "RTR"
-  static constexpr std::uint32_t max_sections = 256;
-  static constexpr std::uint32_t component = 0x20, unrelated_code = 0x80; // flags
-
-  std::optional<Section> find(R2RSection type) const;
-};
-
-// An image as this reader needs it: bytes by RVA. The laid-out image in target memory, or a file.
-class R2RImageBytes {
-public:
-  virtual ~R2RImageBytes() = default;
-  // The bytes [rva, rva + size). Throws Error when there are none.
-  virtual ByteRange range(std::uint32_t rva, std::uint32_t size) = 0;
-};
-// Of an image mapped at `base`: base + rva.
-class MappedR2RImage final : public R2RImageBytes {
-public:
-  // `memory` must outlive this.
-  MappedR2RImage(MemoryReader& memory, Address base) : memory_(memory), base_(base) {}
-  ByteRange range(std::uint32_t rva, std::uint32_t size) override { return {memory_, base_ + rva, size}; }
-
-private:
-  MemoryReader& memory_;
-  Address base_;
-};
-
-// Reads the header at `rva`. Throws Error{corrupt} for another magic or too many sections. Cost: 2 reads.
-R2RHeader read_r2r_header(R2RImageBytes& image, std::uint32_t rva);
-
 // An assembly of a composite image. Its metadata lies in a file of its own.
 struct R2RComponent {
   std::string simple_name; // empty when not known
   R2RHeader header;
-};
-
-// Finds metadata by assembly simple name, for instance entries that refer to other modules.
-class AssemblyMetadata {
-public:
-  virtual ~AssemblyMetadata() = default;
-  // Names of the assembly's manifest module; null when it is not to be had.
-  virtual MetadataNames* by_simple_name(const std::string& simple_name) = 0;
 };
 
 // One method with code in the image.
@@ -113,6 +45,11 @@ public:
   bool composite() const { return header_.find(R2RSection::component_assemblies).has_value(); }
   // Assemblies of a composite image, in order of their index; else none.
   const std::vector<R2RComponent>& components() const { return components_; }
+
+  // What the image's tables refer to.
+  R2RSignatures& signatures();
+  // Names of the image's own metadata; null for a composite image.
+  MetadataNames* own_names() const;
 
   // Every method with code, in order of function_index, each once. Read on first use and kept; damaged
   // entries are skipped and counted. Cost: the two tables, about one read per entry where the memory does not

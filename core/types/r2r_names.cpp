@@ -1,5 +1,6 @@
 #include "core/types/r2r_names.h"
 
+#include <limits>
 #include <utility>
 
 namespace clr {
@@ -13,6 +14,7 @@ struct R2RNames::Image {
   NamedModule* module;            // null for a composite image
   MetadataNames* names = nullptr; // what `methods` was made with
   std::unique_ptr<R2RMethods> methods;
+  std::unique_ptr<R2RImports> imports;
   std::unordered_map<std::uint32_t, Method> by_index;
   std::optional<std::vector<std::uint32_t>> entry_points;
 };
@@ -38,6 +40,7 @@ R2RMethods& R2RNames::methods(Image& image) {
   const auto rva = static_cast<std::uint32_t>(target_->platform().wrap(image.info.header - image.info.base));
   const auto make = [&](MetadataNames* own) {
     if (image.methods && image.names == own) return;
+    image.imports.reset();
     image.methods = std::make_unique<R2RMethods>(image.bytes, rva, own, static_cast<AssemblyMetadata*>(this));
     image.names = own;
   };
@@ -118,6 +121,21 @@ const Method* R2RNames::method(const RangeSection& section, std::uint32_t functi
   if (const auto known = of.by_index.find(entry.function_index); known != of.by_index.end())
     return &known->second;
   return &(of.by_index[entry.function_index] = describe(of, entry));
+}
+
+std::optional<R2RImport> R2RNames::import_at(const RangeSection& section, Address address) {
+  Image& of = image(section);
+  const auto find = [&]() -> std::optional<R2RImport> {
+    R2RMethods& tables = methods(of);
+    if (!of.imports)
+      of.imports =
+          std::make_unique<R2RImports>(of.bytes, tables.header(), tables.signatures(), tables.own_names());
+    const Address rva = target_->platform().wrap(address - of.info.base);
+    if (rva > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+    return of.imports->at(static_cast<std::uint32_t>(rva), target_->pointer_size());
+  };
+  if (of.module == nullptr) return find();
+  return of.module->metadata.with([&](MetadataNames&) { return find(); });
 }
 
 const std::vector<std::uint32_t>* R2RNames::entry_points(const RangeSection& section) {

@@ -3,6 +3,7 @@
 
 #include "core/execution/execution_manager.h"
 #include "core/types/method.h"
+#include "core/types/r2r_imports.h"
 #include "core/types/r2r_methods.h"
 #include "core/types/type_names.h"
 
@@ -24,6 +25,9 @@ public:
   // See MethodNames.
   void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, const Method&)>& visit);
   const Method* method(const RangeSection& section, std::uint32_t function_index);
+  // What the import cell at `address` stands for; nothing when the image has no such cell. Throws Error when
+  // its signature cannot be read.
+  std::optional<R2RImport> import_at(const RangeSection& section, Address address);
   // The runtime functions of the image that begin a method, ascending; null when its tables cannot be read.
   const std::vector<std::uint32_t>* entry_points(const RangeSection& section);
 

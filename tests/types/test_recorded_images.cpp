@@ -6,7 +6,7 @@
 #include "core/metadata/pe_image.h"
 #include "core/types/r2r_methods.h"
 #include "tests/support/metadata_builder.h"
-#include "tests/types/r2r_map_names.h"
+#include "tests/types/recorded_images.h"
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
@@ -20,40 +20,8 @@ using namespace clr::test;
 
 namespace {
 
-std::string path_of(const std::string& name) {
-  return std::string(CLR_TEST_DATA) + "/metadata/data/" + name;
-}
-
-Bytes recorded(const std::string& name) {
-  std::ifstream file(path_of(name), std::ios::binary);
-  const std::vector<char> content((std::istreambuf_iterator<char>(file)), {});
-  REQUIRE(!content.empty());
-  Bytes bytes(content.size());
-  std::memcpy(bytes.data(), content.data(), content.size());
-  return bytes;
-}
-
-struct Assembly {
-  explicit Assembly(const std::string& name)
-      : bytes(recorded(name)), memory(bytes), pe(memory, 0, false), metadata(pe.range_of(pe.metadata())),
-        names(metadata) {}
-  Bytes bytes;
-  HostMemory memory;
-  PeImage pe;
-  Metadata metadata;
-  MetadataNames names;
-};
-
-struct OneAssembly final : AssemblyMetadata {
-  explicit OneAssembly(Assembly& of) : assembly(of) {}
-  MetadataNames* by_simple_name(const std::string& name) override {
-    return name == "names" ? &assembly.names : nullptr;
-  }
-  Assembly& assembly;
-};
-
 std::vector<std::string> lines_of(const std::string& name) {
-  std::ifstream file(path_of(name));
+  std::ifstream file(recorded_path(name));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   REQUIRE(!lines.empty());
@@ -71,11 +39,6 @@ std::map<std::uint32_t, std::string> map_of(const std::string& name) {
   return entries;
 }
 
-std::uint32_t header_of(const PeImage& pe) {
-  return pe.managed_native_header().rva != 0 ? pe.managed_native_header().rva
-                                             : pe.find_export("RTR_HEADER").value();
-}
-
 struct Image {
   const char* name;
   unsigned function_size;
@@ -86,7 +49,7 @@ const Image images[] = {
 } // namespace
 
 TEST_CASE("every method of an assembly is named as System.Reflection.Metadata names it") {
-  Assembly assembly("names.dll");
+  RecordedAssembly assembly("names.dll");
   std::uint32_t rid = 0;
   for (const std::string& line : lines_of("names.il")) {
     if (line.starts_with('#')) continue;
@@ -97,7 +60,7 @@ TEST_CASE("every method of an assembly is named as System.Reflection.Metadata na
 }
 
 TEST_CASE("the C#-like form of what a compiler emits") {
-  Assembly assembly("names.dll");
+  RecordedAssembly assembly("names.dll");
   std::map<std::string, std::string> by_short_name;
   for (std::uint32_t rid = 1; rid <= assembly.metadata.rows(Table::method_def); ++rid) {
     const QualifiedMethodName name = assembly.names.method(rid);
@@ -121,10 +84,9 @@ TEST_CASE("the C#-like form of what a compiler emits") {
 }
 
 TEST_CASE("every entry of the compiler's map gets its name from the image's tables") {
-  Assembly assembly("names.dll");
-  OneAssembly others(assembly);
+  RecordedAssembly assembly("names.dll");
   for (const Image& image : images) {
-    const Bytes file = recorded(std::string(image.name) + ".dll");
+    const Bytes file = recorded_image(std::string(image.name) + ".dll");
     const Bytes laid_out = map_pe(file);
     constexpr Address base = 0x7f00'1234'0000;
     HostMemory memory(laid_out, base);
@@ -134,7 +96,7 @@ TEST_CASE("every entry of the compiler's map gets its name from the image's tabl
     // The metadata of a composite image is its manifest: it must not be taken for that of the methods.
     const Metadata own(pe.range_of(pe.metadata()));
     MetadataNames own_names(own);
-    R2RMethods methods(bytes, header_of(pe), &own_names, &others);
+    R2RMethods methods(bytes, r2r_header_of(pe), &own_names, &assembly);
     CAPTURE(image.name);
     CHECK(methods.composite() == composite);
     CHECK(methods.components().size() == (composite ? 1 : 0));
@@ -148,7 +110,7 @@ TEST_CASE("every entry of the compiler's map gets its name from the image's tabl
       constexpr std::uint32_t thumb_bit = 1;
       const std::uint32_t begin = table.u32(std::uint64_t{entry.function_index} * image.function_size);
       named[std::string(image.name) == "names-arm" ? begin & ~thumb_bit : begin] =
-          map_name(methods.name(entry));
+          format_r2r_map_name(methods.name(entry));
       CHECK(methods.entry_of(entry.function_index)->function_index == entry.function_index);
       CHECK(methods.owner(entry).names == (composite ? &assembly.names : &own_names));
     }
@@ -164,13 +126,13 @@ TEST_CASE("every entry of the compiler's map gets its name from the image's tabl
 }
 
 TEST_CASE("arguments of generic methods and types show in the names of instances") {
-  Assembly assembly("names-x64.dll");
+  RecordedAssembly assembly("names-x64.dll");
   struct Flat final : R2RImageBytes {
     explicit Flat(const PeImage& image) : pe(image) {}
     ByteRange range(std::uint32_t rva, std::uint32_t size) override { return pe.range_of({rva, size}); }
     const PeImage& pe;
   } flat(assembly.pe);
-  R2RMethods methods(flat, header_of(assembly.pe), &assembly.names, nullptr);
+  R2RMethods methods(flat, r2r_header_of(assembly.pe), &assembly.names, nullptr);
   std::set<std::string> names;
   for (const R2REntry& entry : methods.entries()) names.insert(format_full_name(methods.name(entry)));
   for (const std::string expected :
@@ -185,7 +147,7 @@ TEST_CASE("arguments of generic methods and types show in the names of instances
 }
 
 TEST_CASE("a cold name costs few page fills") {
-  Assembly assembly("names.dll");
+  RecordedAssembly assembly("names.dll");
   const Bytes laid_out = map_pe(assembly.bytes);
   constexpr Address base = 0x7f00'0000'0000;
   HostMemory memory(laid_out, base);
@@ -201,7 +163,7 @@ TEST_CASE("a cold name costs few page fills") {
 }
 
 TEST_CASE("the k-th read of an image fails: a fault or a smaller answer, never a wrong name") {
-  const Bytes laid_out = map_pe(recorded("names-arm64.dll"));
+  const Bytes laid_out = map_pe(recorded_image("names-arm64.dll"));
   HostMemory memory(laid_out);
   std::set<std::string> right;
   const auto walk = [&](MemoryReader& reader) {
@@ -210,7 +172,7 @@ TEST_CASE("the k-th read of an image fails: a fault or a smaller answer, never a
     const Metadata metadata(pe.range_of(pe.metadata()));
     MetadataNames own(metadata);
     MappedR2RImage bytes(reader, 0);
-    R2RMethods methods(bytes, header_of(pe), &own, nullptr);
+    R2RMethods methods(bytes, r2r_header_of(pe), &own, nullptr);
     for (const R2REntry& entry : methods.entries()) try {
         const QualifiedMethodName name = methods.name(entry);
         if (name.signature_known)
@@ -241,12 +203,11 @@ TEST_CASE("the k-th read of an image fails: a fault or a smaller answer, never a
 }
 
 TEST_CASE("damaged images neither crash nor hang") {
-  Assembly assembly("names.dll");
-  OneAssembly others(assembly);
+  RecordedAssembly assembly("names.dll");
   std::mt19937 random(42); // NOLINT: the same damage each time
   std::size_t named = 0;
   for (const Image& image : images) {
-    const Bytes laid_out = map_pe(recorded(std::string(image.name) + ".dll"));
+    const Bytes laid_out = map_pe(recorded_image(std::string(image.name) + ".dll"));
     for (unsigned round = 0; round < 150; ++round) {
       Bytes damaged = laid_out;
       for (unsigned i = 0; i <= random() % 200; ++i)
@@ -257,7 +218,7 @@ TEST_CASE("damaged images neither crash nor hang") {
         const Metadata own(pe.range_of(pe.metadata()));
         MetadataNames own_names(own);
         MappedR2RImage bytes(memory, 0);
-        R2RMethods methods(bytes, header_of(pe), &own_names, &others);
+        R2RMethods methods(bytes, r2r_header_of(pe), &own_names, &assembly);
         for (const R2REntry& entry : methods.entries()) try {
             format_full_name(methods.name(entry));
             ++named;
