@@ -55,19 +55,24 @@ private:
 
   void print(Output& out, Session& session, const SourceLine& source) const {
     SourceTexts texts;
-    const auto* const lines = texts.file(session, source.file);
-    out.line("{}:{}", printable(source.file), source.line);
-    if (lines == nullptr)
+    const SourceTexts::File* const file = texts.file(session, source);
+    out.line("{}:{}{}", printable(source.file), source.line,
+             file == nullptr || file->found_at == source.file ? std::string()
+             : file->found_at.empty()                         ? std::string(" (in the PDB)")
+                                      : fmt::format(" ({})", printable(file->found_at)));
+    if (file == nullptr)
       throw Error(ErrorKind::io,
-                  "the file is not on this host (`clr settings --path-map FROM=TO` tells where it is)");
-    if (source.line == 0 || source.line > lines->size())
+                  "the file is neither on this host (`clr settings --path-map FROM=TO` tells where "
+                  "it is) nor in the PDB");
+    const std::vector<std::string>& lines = file->lines;
+    if (source.line == 0 || source.line > lines.size())
       throw Error(ErrorKind::io,
-                  fmt::format("the file has {} lines only: it is of another build", lines->size()));
+                  fmt::format("the file has {} lines only: it is of another build", lines.size()));
     const std::size_t around = std::min(context_, max_context);
     const std::size_t first = source.line > around ? source.line - around : 1;
-    const std::size_t last = std::min(lines->size(), source.line + around);
+    const std::size_t last = std::min(lines.size(), source.line + around);
     for (std::size_t n = first; n <= last; ++n)
-      out.line("{} {:<5} {}", n == source.line ? "->" : "  ", n, printable((*lines)[n - 1]));
+      out.line("{} {:<5} {}", n == source.line ? "->" : "  ", n, printable(lines[n - 1]));
   }
 
   std::string address_;

@@ -1,45 +1,60 @@
 #include "extension/source_text.h"
 
+#include "core/runtime/source_lines.h"
+
 #include <fstream>
+#include <sstream>
 
 namespace clr::lldb_plugin {
 
 namespace {
-std::optional<std::vector<std::string>> read_lines(const std::string& path, std::size_t max_bytes) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
+// Empty when there are too many bytes, or none.
+std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
   std::vector<std::string> lines;
   std::string line;
   std::size_t total = 0;
   while (std::getline(in, line)) {
     total += line.size() + 1;
-    if (total > max_bytes) return std::nullopt;
+    if (total > max_bytes) return {};
     if (line.ends_with('\r')) line.pop_back();
     lines.push_back(std::move(line));
   }
   // A folder opens too, and then gives nothing.
-  if (in.bad() || lines.empty()) return std::nullopt;
+  if (in.bad() || lines.empty()) return {};
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (lines.front().starts_with(byte_order_mark)) lines.front().erase(0, byte_order_mark.size());
   return lines;
 }
+
+std::optional<SourceTexts::File> find(Session& session, const SourceLine& source) {
+  SourceTexts::File file;
+  for (const PathMap::Candidate& candidate : session.paths().candidates(source.file)) {
+    std::ifstream in(candidate.path, std::ios::binary);
+    if (in) file.lines = read_lines(in, SourceTexts::max_file);
+    if (file.lines.empty()) continue;
+    file.found_at = candidate.path;
+    return file;
+  }
+  SourceLines* const symbols = session.runtime().lines();
+  const auto text = symbols == nullptr ? std::nullopt : symbols->embedded_text(source);
+  if (!text) return std::nullopt;
+  std::istringstream in(*text);
+  file.lines = read_lines(in, SourceTexts::max_file);
+  if (file.lines.empty()) return std::nullopt;
+  return file;
+}
 } // namespace
 
-const std::vector<std::string>* SourceTexts::file(Session& session, const std::string& path) {
-  auto known = files_.find(path);
-  if (known == files_.end()) {
-    std::optional<std::vector<std::string>> lines;
-    for (const PathMap::Candidate& candidate : session.paths().candidates(path))
-      if ((lines = read_lines(candidate.path, max_file))) break;
-    known = files_.emplace(path, std::move(lines)).first;
-  }
+const SourceTexts::File* SourceTexts::file(Session& session, const SourceLine& source) {
+  auto known = files_.find(source.file);
+  if (known == files_.end()) known = files_.emplace(source.file, find(session, source)).first;
   return known->second ? &*known->second : nullptr;
 }
 
 std::optional<std::string> SourceTexts::line(Session& session, const SourceLine& source) {
-  const auto* const lines = file(session, source.file);
-  if (lines == nullptr || source.line == 0 || source.line > lines->size()) return std::nullopt;
-  return (*lines)[source.line - 1];
+  const File* const found = file(session, source);
+  if (found == nullptr || source.line == 0 || source.line > found->lines.size()) return std::nullopt;
+  return found->lines[source.line - 1];
 }
 
 } // namespace clr::lldb_plugin

@@ -14,17 +14,20 @@ namespace clr::lldb_plugin {
 // Files of one command, each read once.
 class SourceTexts {
 public:
-  // Line source.line of source.file, without its end; nothing when the file is not on this host or is
-  // shorter.
+  struct File {
+    std::vector<std::string> lines;
+    std::string found_at; // on this host; empty: in the PDB
+  };
+  // The file of `source`: where path maps and sysroot say, else as the PDB holds it. Null when it is nowhere,
+  // cannot be read or is larger than max_file.
+  const File* file(Session& session, const SourceLine& source);
+  // Line source.line of it, without its end; nothing when there is none.
   std::optional<std::string> line(Session& session, const SourceLine& source);
-  // All lines; null when the file is not on this host, cannot be read or is larger than max_file. `path` is
-  // as the compiler saw it: path maps and sysroot apply.
-  const std::vector<std::string>* file(Session& session, const std::string& path);
 
   static constexpr std::size_t max_file = 32u << 20; // bytes
 
 private:
-  std::map<std::string, std::optional<std::vector<std::string>>> files_;
+  std::map<std::string, std::optional<File>> files_; // by the compiler's name of them
 };
 
 } // namespace clr::lldb_plugin

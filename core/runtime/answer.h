@@ -41,6 +41,9 @@ struct SourceLine {
   std::string file; // empty: no symbols
   std::uint32_t line = 0;
   std::uint32_t column = 0;
+  // Where the PDB may have the text itself: the Module and the row of its Document; 0 without symbols.
+  Address module = 0;
+  std::uint32_t document = 0;
 };
 
 struct MethodAnswer {

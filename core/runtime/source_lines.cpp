@@ -31,10 +31,23 @@ SourceLine SourceLines::of_il(const Method& method, std::uint32_t il_offset) {
     line.file = pdb->document_name(point->document);
     line.line = point->start_line;
     line.column = point->start_column;
+    line.module = method.runtime_module;
+    line.document = point->document;
   } catch (const std::exception& error) {
     find(method.runtime_module).symbols.problem = error.what();
   }
   return line;
+}
+
+std::optional<std::string> SourceLines::embedded_text(const SourceLine& line) {
+  try {
+    const PortablePdb* pdb = pdb_of(line.module);
+    const auto bytes = pdb == nullptr ? std::nullopt : pdb->embedded_source(line.document);
+    if (!bytes) return std::nullopt;
+    return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 const PortablePdb* SourceLines::pdb_of(Address module) {

@@ -34,6 +34,10 @@ public:
   // throws.
   SourceLine of_il(const Method& method, std::uint32_t il_offset);
 
+  // The text of the file that `line` is in, as the compiler put it into the PDB; nothing when it did not, or
+  // when the PDB is damaged there. Never throws.
+  std::optional<std::string> embedded_text(const SourceLine& line);
+
   // The PDB of a module; null when there is none. Valid as long as this. Never throws.
   const PortablePdb* pdb_of(Address module);
   // What was found for each module that was asked for.
