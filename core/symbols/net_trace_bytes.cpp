@@ -1,0 +1,112 @@
+#include "core/symbols/net_trace_bytes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace clr {
+namespace {
+
+constexpr std::uint32_t replacement = 0xfffd;
+
+void append_code_point(std::string& out, std::uint32_t point) {
+  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
+  if (point < 0x80) return put(point);
+  if (point < 0x800) {
+    put(0xc0 | point >> 6);
+  } else {
+    if (point < 0x1'0000) {
+      put(0xe0 | point >> 12);
+    } else {
+      put(0xf0 | point >> 18);
+      put(0x80 | (point >> 12 & 0x3f));
+    }
+    put(0x80 | (point >> 6 & 0x3f));
+  }
+  put(0x80 | (point & 0x3f));
+}
+
+template<typename T>
+T leb128(TraceBytes& bytes) {
+  constexpr unsigned width = sizeof(T) * 8;
+  T value = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const std::uint8_t byte = bytes.u8();
+    const T part = byte & 0x7f;
+    if (shift >= width || (part << shift >> shift) != part) bytes.fail("an integer is too large");
+    value |= static_cast<T>(part << shift);
+    if ((byte & 0x80) == 0) return value;
+  }
+}
+
+} // namespace
+
+TraceFault::TraceFault(std::string_view what, std::uint64_t offset)
+    : Error(ErrorKind::corrupt, fmt::format("{} at file offset {:#x}", what, offset)), what_(what),
+      offset_(offset) {}
+
+std::uint32_t TraceBytes::size32() {
+  const std::uint32_t size = u32();
+  if (size > 0x7fff'ffff) fail("a size is negative");
+  return size;
+}
+
+std::uint32_t TraceBytes::var32() {
+  return leb128<std::uint32_t>(*this);
+}
+
+std::uint64_t TraceBytes::var64() {
+  return leb128<std::uint64_t>(*this);
+}
+
+void TraceBytes::align(std::size_t unit) {
+  const std::size_t rest = static_cast<std::size_t>(offset() % unit);
+  if (rest != 0) skip(std::min(unit - rest, left()));
+}
+
+std::string TraceBytes::utf16_text() {
+  std::string text;
+  append_utf8(text, take_utf16(*this));
+  return text;
+}
+
+std::string_view TraceBytes::utf8_text() {
+  const auto text = take(var32());
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+void TraceBytes::throw_end() const {
+  throw TraceFault("the data ends too early", base_ + bytes_.size());
+}
+
+std::span<const std::byte> take_utf16(TraceBytes& bytes) {
+  TraceBytes ahead = bytes;
+  std::size_t size = 0;
+  while (ahead.left() >= 2) {
+    if (ahead.u16() == 0) {
+      const auto text = bytes.take(size);
+      bytes.skip(2);
+      return text;
+    }
+    size += 2;
+  }
+  bytes.fail("a string has no end");
+}
+
+void append_utf8(std::string& out, std::span<const std::byte> utf16) {
+  const std::size_t units = utf16.size() / 2;
+  const auto unit = [&](std::size_t i) -> std::uint32_t {
+    return load<std::uint16_t>(utf16.subspan(i * 2), ByteOrder::little);
+  };
+  for (std::size_t i = 0; i < units; ++i) {
+    const std::uint32_t u = unit(i);
+    if (u < 0xd800 || u > 0xdfff) {
+      append_code_point(out, u);
+    } else if (u < 0xdc00 && i + 1 < units && unit(i + 1) >= 0xdc00 && unit(i + 1) <= 0xdfff) {
+      append_code_point(out, 0x1'0000 + ((u - 0xd800) << 10) + (unit(++i) - 0xdc00));
+    } else {
+      append_code_point(out, replacement);
+    }
+  }
+}
+
+} // namespace clr

@@ -1,0 +1,90 @@
+// Reads the integers and strings of a nettrace file one after the other. Everything in the format is
+// little-endian, on every target. Private to core/symbols.
+#pragma once
+
+#include "core/memory/error.h"
+#include "core/memory/memory_reader.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace clr {
+
+// Data of a nettrace file that contradicts itself: Error{corrupt}.
+class TraceFault : public Error {
+public:
+  // `what` is a string literal, `offset` the place in the file.
+  TraceFault(std::string_view what, std::uint64_t offset);
+  std::string_view kind_of_fault() const { return what_; }
+  std::uint64_t offset() const { return offset_; }
+
+private:
+  std::string_view what_;
+  std::uint64_t offset_;
+};
+
+class TraceBytes {
+public:
+  // `offset` is the place of `bytes` in the file, for messages and for alignment.
+  TraceBytes(std::span<const std::byte> bytes, std::uint64_t offset) : bytes_(bytes), base_(offset) {}
+
+  std::size_t left() const { return bytes_.size() - at_; }
+  bool at_end() const { return at_ == bytes_.size(); }
+  std::uint64_t offset() const { return base_ + at_; }
+
+  // All of these throw TraceFault when the bytes end before.
+  std::uint8_t u8() { return integer<std::uint8_t>(); }
+  std::uint16_t u16() { return integer<std::uint16_t>(); }
+  std::uint32_t u32() { return integer<std::uint32_t>(); }
+  std::uint64_t u64() { return integer<std::uint64_t>(); }
+  // A count or size that the format states as a signed integer.
+  std::uint32_t size32();
+
+  // LEB128. What does not fit is a fault, as is a number without an end.
+  std::uint32_t var32();
+  std::uint64_t var64();
+
+  std::span<const std::byte> take(std::size_t size) {
+    if (size > left()) throw_end();
+    const auto taken = bytes_.subspan(at_, size);
+    at_ += size;
+    return taken;
+  }
+  // The next `size` bytes as a reader of their own, or as many as there are.
+  TraceBytes part(std::size_t size) { return {take(size), offset() - size}; }
+  void skip(std::size_t size) { take(size); }
+  // Up to the next multiple of `unit` of the file offset, or to the end.
+  void align(std::size_t unit);
+
+  // UTF-16 with a NUL behind, as UTF-8. A fault when the bytes end without one.
+  std::string utf16_text();
+  // A length in bytes (LEB128) and UTF-8, taken as it is.
+  std::string_view utf8_text();
+
+  // `what` is a string literal.
+  [[noreturn]] void fail(std::string_view what) const { throw TraceFault(what, offset()); }
+
+private:
+  template<typename T>
+  T integer() {
+    if (sizeof(T) > left()) throw_end();
+    const T value = load<T>(bytes_.subspan(at_), ByteOrder::little);
+    at_ += sizeof(T);
+    return value;
+  }
+  [[noreturn]] void throw_end() const;
+
+  std::span<const std::byte> bytes_;
+  std::uint64_t base_;
+  std::size_t at_ = 0;
+};
+
+// Appends UTF-16 (little-endian; an odd last byte is left out) as UTF-8. What is no UTF-16 becomes U+FFFD.
+void append_utf8(std::string& out, std::span<const std::byte> utf16);
+
+// The text in front of the first NUL at an even place, without it. Throws TraceFault when there is none.
+std::span<const std::byte> take_utf16(TraceBytes& bytes);
+
+} // namespace clr

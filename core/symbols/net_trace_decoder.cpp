@@ -1,0 +1,300 @@
+#include "core/symbols/net_trace_decoder.h"
+
+namespace clr {
+namespace {
+
+// Bits of the first byte of a compressed header: which parts follow.
+constexpr std::uint8_t has_metadata_id = 1, has_sequence = 2, has_thread = 4, has_stack = 8,
+                       has_activity = 16, has_related_activity = 32, has_payload_size = 128;
+constexpr std::size_t guid_size = 16;
+constexpr std::uint16_t compressed_flag = 1;
+constexpr std::uint32_t id_mask = 0x7fff'ffff; // the highest bit says whether the event is sorted
+constexpr std::uint32_t drop_threads = 1, drop_metadata = 2;
+
+} // namespace
+
+bool TraceDecoder::read(TraceBlock block) {
+  try {
+    return read_rows(block);
+  } catch (const TraceFault& fault) {
+    // Where the block is cut its last row is, too: that is told once.
+    if (!block.cut) malformed(fault);
+    return true;
+  }
+}
+
+bool TraceDecoder::read_rows(TraceBlock& block) {
+  switch (block.kind) {
+  case TraceBlockKind::event:
+    return each_event(block.body, false, [this](const EventHeader& header, const TraceBytes& payload) {
+      return visit(header, payload);
+    });
+  case TraceBlockKind::metadata:
+    if (info_.version >= 6) {
+      read_metadata_rows(block.body);
+      return true;
+    }
+    return each_event(block.body, true, [this](const EventHeader&, const TraceBytes& payload) {
+      try {
+        add_type(read_metadata_event(payload), payload.offset());
+      } catch (const TraceFault& fault) {
+        malformed(fault);
+      }
+      return true;
+    });
+  case TraceBlockKind::sequence_point:
+    read_sequence_point(block.body);
+    break;
+  case TraceBlockKind::stack:
+    read_stacks(block.body);
+    break;
+  case TraceBlockKind::thread:
+    read_threads(block.body);
+    break;
+  case TraceBlockKind::remove_thread:
+    read_removed_threads(block.body);
+    break;
+  case TraceBlockKind::label_list:
+    read_labels(block.body);
+    break;
+  case TraceBlockKind::trace:
+  case TraceBlockKind::unknown:
+  case TraceBlockKind::end:
+    ++report_.skipped_blocks;
+    break;
+  }
+  return true;
+}
+
+void TraceDecoder::malformed(const TraceFault& fault) {
+  report_.malformed.count(fault.kind_of_fault(), static_cast<std::size_t>(fault.offset()));
+}
+
+// --- events
+
+template<typename Use>
+bool TraceDecoder::each_event(TraceBytes& body, bool metadata, Use use) {
+  const std::uint64_t begin = body.offset();
+  const std::uint16_t header_size = body.u16();
+  const bool compressed = (body.u16() & compressed_flag) != 0;
+  const std::uint64_t fixed = body.offset() - begin;
+  if (header_size < fixed) body.fail("the header of a block is too short");
+  body.skip(static_cast<std::size_t>(header_size - fixed));
+
+  EventHeader header;
+  while (!body.at_end()) {
+    bool more = true;
+    if (compressed) {
+      take_compressed(body, header, metadata);
+      more = use(header, body.part(header.payload_size));
+    } else {
+      more = use(header, take_uncompressed(body, header));
+      if (info_.version < 6) body.align(4);
+    }
+    if (!more) return false;
+  }
+  return true;
+}
+
+void TraceDecoder::take_compressed(TraceBytes& bytes, EventHeader& header, bool metadata) const {
+  const std::uint8_t flags = bytes.u8();
+  if ((flags & has_metadata_id) != 0) header.metadata_id = bytes.var32();
+  if ((flags & has_sequence) != 0) {
+    header.sequence += bytes.var32();
+    header.capture_thread = bytes.var64();
+    header.processor = bytes.var32();
+  }
+  if (info_.version >= 6 || (!metadata && header.metadata_id != 0)) ++header.sequence;
+  if ((flags & has_thread) != 0) header.thread = bytes.var64();
+  if ((flags & has_stack) != 0) header.stack_id = bytes.var32();
+  header.time += bytes.var64();
+  if (info_.version >= 6) {
+    if ((flags & has_activity) != 0) header.labels_id = bytes.var32();
+  } else {
+    if ((flags & has_activity) != 0) bytes.skip(guid_size);
+    if ((flags & has_related_activity) != 0) bytes.skip(guid_size);
+  }
+  if ((flags & has_payload_size) != 0) header.payload_size = bytes.var32();
+}
+
+TraceBytes TraceDecoder::take_uncompressed(TraceBytes& bytes, EventHeader& header) const {
+  TraceBytes row = bytes.part(bytes.size32());
+  header.metadata_id = row.u32() & id_mask;
+  header.sequence = row.u32();
+  header.thread = row.u64();
+  header.capture_thread = row.u64();
+  header.processor = row.u32();
+  header.stack_id = row.u32();
+  header.time = row.u64();
+  if (info_.version >= 6)
+    header.labels_id = row.u32();
+  else
+    row.skip(2 * guid_size);
+  return row.part(row.size32());
+}
+
+bool TraceDecoder::visit(const EventHeader& header, const TraceBytes& payload) {
+  ++report_.events;
+  count_dropped(header);
+  const auto known = types_.find(header.metadata_id);
+  if (known == types_.end()) {
+    malformed({"an event's type is not described", payload.offset()});
+    return true;
+  }
+  if (!known->second.wanted) return true;
+
+  TraceEvent event;
+  event.type = &known->second.type;
+  event.version = event.type->version;
+  event.time = header.time;
+  event.process_id = info_.process_id.value_or(0);
+  event.processor = header.processor;
+  if (info_.version >= 6) {
+    if (const auto thread = threads_.find(header.thread); thread != threads_.end()) {
+      event.thread_id = thread->second.thread_id.value_or(0);
+      event.process_id = thread->second.process_id.value_or(event.process_id);
+    } else {
+      malformed({"an event's thread is not described", payload.offset()});
+    }
+    if (const auto labels = labels_.find(header.labels_id); labels != labels_.end())
+      event.version = labels->second.version.value_or(event.version);
+  } else {
+    event.thread_id = header.thread;
+  }
+  event.stack = stack(header.stack_id, payload.offset());
+  TraceBytes rest = payload;
+  event.payload = rest.take(rest.left());
+  event.file_offset = payload.offset();
+  ++report_.visited;
+  if (visitor_.event(event)) return true;
+  report_.stopped = true;
+  return false;
+}
+
+// --- events that the writer had no room for: each thread numbers its events from 1
+
+void TraceDecoder::check_sequence(std::uint64_t thread, std::uint32_t last) {
+  const auto found = sequences_.find(thread);
+  if (found == sequences_.end() && sequences_.size() >= NetTrace::max_threads) return;
+  std::uint32_t& before = found == sequences_.end() ? sequences_[thread] : found->second;
+  const std::uint32_t missing = last - before;
+  // A number that runs backwards is another thread with the same id.
+  if (missing < 0x8000'0000) report_.dropped += missing;
+  before = last;
+}
+
+void TraceDecoder::count_dropped(const EventHeader& header) {
+  const auto found = sequences_.find(header.capture_thread);
+  if (found != sequences_.end() && found->second + 1 == header.sequence) {
+    found->second = header.sequence;
+    return;
+  }
+  check_sequence(header.capture_thread, header.sequence - 1);
+  const auto now = sequences_.find(header.capture_thread);
+  if (now != sequences_.end()) now->second = header.sequence;
+}
+
+void TraceDecoder::read_sequence_point(TraceBytes& body) {
+  // Ids of stacks and labels begin anew, whatever else the block says.
+  stacks_.clear();
+  labels_.clear();
+  body.u64(); // time
+  const bool v6 = info_.version >= 6;
+  const std::uint32_t flags = v6 ? body.u32() : 0;
+  if ((flags & drop_metadata) != 0) types_.clear();
+  if ((flags & drop_threads) != 0) threads_.clear();
+  for (std::uint32_t left = body.size32(); left != 0; --left) {
+    const std::uint64_t thread = v6 ? body.var64() : body.u64();
+    check_sequence(thread, v6 ? body.var32() : body.u32());
+  }
+  if ((flags & drop_threads) != 0) sequences_.clear();
+}
+
+// --- tables
+
+void TraceDecoder::add_type(EventType type, std::uint64_t offset) {
+  const std::uint32_t id = type.id;
+  if (types_.size() >= NetTrace::max_event_types && !types_.contains(id))
+    throw TraceFault("more types of events than a trace can have", offset);
+  KnownType& known = types_[id];
+  known.type = std::move(type);
+  known.wanted = visitor_.wants(known.type);
+}
+
+void TraceDecoder::read_metadata_rows(TraceBytes& body) {
+  body.skip(body.u16()); // a header of which nothing is known
+  while (!body.at_end()) {
+    const TraceBytes row = body.part(body.u16());
+    try {
+      add_type(read_metadata_row(row), row.offset());
+    } catch (const TraceFault& fault) {
+      malformed(fault);
+    }
+  }
+}
+
+void TraceDecoder::read_stacks(TraceBytes& body) {
+  const std::uint32_t first = body.u32();
+  StackRun run;
+  run.count = body.size32();
+  run.rows = body;
+  stacks_.insert_or_assign(first, std::move(run));
+}
+
+TraceStack TraceDecoder::stack(std::uint32_t id, std::uint64_t offset) {
+  if (id == 0) return {};
+  const auto behind = stacks_.upper_bound(id);
+  const auto lost = [&] {
+    malformed({"an event's stack is not there", offset});
+    return TraceStack{};
+  };
+  if (behind == stacks_.begin()) return lost();
+  auto& [first, run] = *std::prev(behind);
+  try {
+    while (run.stacks.size() <= id - first && run.stacks.size() < run.count)
+      run.stacks.push_back(run.rows.take(run.rows.size32()));
+  } catch (const TraceFault& fault) {
+    run.count = static_cast<std::uint32_t>(run.stacks.size());
+    malformed(fault);
+  }
+  if (id - first < run.stacks.size()) return {run.stacks[id - first], info_.pointer_size};
+  return lost();
+}
+
+void TraceDecoder::read_threads(TraceBytes& body) {
+  while (!body.at_end()) {
+    const TraceBytes row = body.part(body.u16());
+    try {
+      const TraceThread thread = read_thread_row(row);
+      if (threads_.size() < NetTrace::max_threads || threads_.contains(thread.index))
+        threads_.insert_or_assign(thread.index, thread);
+      else
+        row.fail("more threads than a trace can have");
+    } catch (const TraceFault& fault) {
+      malformed(fault);
+    }
+  }
+}
+
+void TraceDecoder::read_removed_threads(TraceBytes& body) {
+  while (!body.at_end()) {
+    const std::uint64_t index = body.var64();
+    check_sequence(index, body.var32());
+    threads_.erase(index);
+    sequences_.erase(index);
+  }
+}
+
+void TraceDecoder::read_labels(TraceBytes& body) {
+  const std::uint32_t first = body.u32();
+  const std::uint32_t count = body.size32();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const EventLabels labels = take_label_list(body);
+    if (!labels.version) continue;
+    if (labels_.size() >= NetTrace::max_label_lists && !labels_.contains(first + i))
+      body.fail("more label lists than a trace can have");
+    labels_.insert_or_assign(first + i, labels);
+  }
+}
+
+} // namespace clr

@@ -1,0 +1,68 @@
+// What is inside the blocks of a nettrace file. Private to core/symbols.
+#pragma once
+
+#include "core/symbols/net_trace_blocks.h"
+#include "core/symbols/net_trace_metadata.h"
+
+#include <map>
+#include <unordered_map>
+
+namespace clr {
+
+// The head of an event or of a metadata event of versions 4 and 5. With compression each is written as the
+// difference to the one before, and every block starts from zeroes.
+struct EventHeader {
+  std::uint32_t metadata_id = 0, sequence = 0, processor = 0, stack_id = 0, labels_id = 0, payload_size = 0;
+  std::uint64_t capture_thread = 0, thread = 0; // OS ids, or in version 6 indexes
+  TraceTime time = 0;
+};
+
+class TraceDecoder {
+public:
+  TraceDecoder(const TraceInfo& info, TraceVisitor& visitor, TraceReport& report)
+      : info_(info), visitor_(visitor), report_(report) {}
+
+  // False when the visitor has enough.
+  bool read(TraceBlock block);
+
+private:
+  struct KnownType {
+    EventType type;
+    bool wanted = false;
+  };
+  // Stacks `first` to `first` + `count` - 1. Their places are looked for when an event asks for one.
+  struct StackRun {
+    std::uint32_t count = 0;
+    TraceBytes rows{{}, 0};
+    std::vector<std::span<const std::byte>> stacks;
+  };
+
+  bool read_rows(TraceBlock& block);
+  template<typename Use>
+  bool each_event(TraceBytes& body, bool metadata, Use use);
+  void take_compressed(TraceBytes& bytes, EventHeader& header, bool metadata) const;
+  TraceBytes take_uncompressed(TraceBytes& bytes, EventHeader& header) const;
+  bool visit(const EventHeader& header, const TraceBytes& payload);
+  void count_dropped(const EventHeader& header);
+  void check_sequence(std::uint64_t thread, std::uint32_t last);
+  void read_metadata_rows(TraceBytes& body);
+  void add_type(EventType type, std::uint64_t offset);
+  void read_sequence_point(TraceBytes& body);
+  void read_stacks(TraceBytes& body);
+  TraceStack stack(std::uint32_t id, std::uint64_t offset);
+  void read_threads(TraceBytes& body);
+  void read_removed_threads(TraceBytes& body);
+  void read_labels(TraceBytes& body);
+  void malformed(const TraceFault& fault);
+
+  const TraceInfo& info_;
+  TraceVisitor& visitor_;
+  TraceReport& report_;
+  std::unordered_map<std::uint32_t, KnownType> types_;
+  std::unordered_map<std::uint64_t, TraceThread> threads_;     // version 6, by index
+  std::unordered_map<std::uint64_t, std::uint32_t> sequences_; // last number of each capturing thread
+  std::map<std::uint32_t, StackRun> stacks_;                   // by the first id
+  std::unordered_map<std::uint32_t, EventLabels> labels_;      // only lists that say something of use
+};
+
+} // namespace clr
