@@ -1,0 +1,261 @@
+#include "core/symbols/method_store.h"
+#include "core/symbols/net_trace_bytes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace clr {
+namespace {
+
+// A run of the text pool. An empty one stands for no text.
+struct Text {
+  std::size_t at = 0;
+  std::uint32_t size = 0;
+  bool operator==(const Text&) const = default;
+};
+
+// Each text once.
+class TextPool {
+public:
+  TextPool() : known_(0, Hash{this}, Equal{this}) {}
+  TextPool(const TextPool&) = delete;
+  TextPool& operator=(const TextPool&) = delete;
+
+  Text intern(std::string_view text) {
+    text = text.substr(0, UINT32_MAX);
+    if (text.empty()) return {};
+    if (const auto found = known_.find(text); found != known_.end()) return *found;
+    const Text added{chars_.size(), static_cast<std::uint32_t>(text.size())};
+    chars_.insert(chars_.end(), text.begin(), text.end());
+    known_.insert(added);
+    return added;
+  }
+  std::string_view view(Text text) const { return {chars_.data() + text.at, text.size}; }
+  std::string_view view(std::string_view text) const { return text; }
+  std::vector<char> take() { return std::move(chars_); }
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    const TextPool* pool;
+    std::size_t operator()(auto text) const { return std::hash<std::string_view>()(pool->view(text)); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const TextPool* pool;
+    bool operator()(auto a, auto b) const { return pool->view(a) == pool->view(b); }
+  };
+
+  std::vector<char> chars_;
+  std::unordered_set<Text, Hash, Equal> known_;
+};
+
+struct MethodRecord {
+  CodeEventKind kind;
+  TraceTime time;
+  MethodBody body; // without its texts and times
+  Text name;
+};
+
+struct ModuleRecord {
+  std::uint64_t module_id;
+  TraceTime time;
+  Text path;
+};
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
+// A body in the making.
+struct Span {
+  MethodBody body;
+  Text name;
+  TraceTime seen = 0; // a time at which it was there
+  bool operator<(const Span& other) const {
+    return std::pair(body.start, body.loaded.value_or(0)) <
+           std::pair(other.body.start, other.body.loaded.value_or(0));
+  }
+};
+
+// Takes events in the order of their times.
+class Timeline {
+public:
+  void apply(const MethodRecord& event) {
+    const auto latest = latest_.find({event.body.start, event.body.method_id});
+    Span* const known = latest == latest_.end() ? nullptr : &spans_[latest->second];
+    if (event.kind == CodeEventKind::unload) {
+      if (known == nullptr)
+        create(event).body.unloaded = event.time;
+      else if (!known->body.unloaded) // else another body lies over it, or this is told twice
+        known->body.unloaded = event.time;
+    } else if (known != nullptr && same(*known, event)) {
+      if (known->name.size == 0) known->name = event.name;
+    } else {
+      create(event);
+    }
+  }
+  std::vector<Span> take() { return std::move(spans_); }
+
+private:
+  struct Key {
+    Address start;
+    std::uint64_t method_id;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      constexpr std::uint64_t mix = 0x9e37'79b9'7f4a'7c15;
+      return static_cast<std::size_t>((key.start * mix) ^ (key.method_id * mix >> 7));
+    }
+  };
+  // Who held a run of addresses last. What is left of a body that others were loaded over may be several.
+  struct Holder {
+    Address end;
+    std::size_t span;
+  };
+
+  // Whether the event tells of code that is known and still there.
+  static bool same(const Span& span, const MethodRecord& event) {
+    return !span.body.unloaded && span.body.size == event.body.size &&
+           (span.name.size == 0 || event.name.size == 0 || span.name == event.name);
+  }
+
+  Span& create(const MethodRecord& event) {
+    const Address start = event.body.start, end = start + event.body.size;
+    const std::optional<TraceTime> free_since = clear(start, end, event.time);
+    latest_.insert_or_assign({start, event.body.method_id}, spans_.size());
+    holders_.insert_or_assign(start, Holder{end, spans_.size()});
+    Span& span = spans_.emplace_back(Span{event.body, event.name, event.time});
+    span.body.loaded = event.kind == CodeEventKind::load ? event.time : free_since;
+    return span;
+  }
+
+  // Takes [start, end) from its holders, which end now if they have not ended before. The end of the last;
+  // nothing when there was none.
+  std::optional<TraceTime> clear(Address start, Address end, TraceTime now) {
+    std::optional<TraceTime> last;
+    auto at = holders_.lower_bound(start);
+    if (at != holders_.begin() && std::prev(at)->second.end > start) --at;
+    while (at != holders_.end() && at->first < end) {
+      const auto [first, holder] = *at;
+      auto& unloaded = spans_[holder.span].body.unloaded;
+      if (!unloaded) unloaded = now;
+      last = std::max(last, unloaded);
+      at = holders_.erase(at);
+      if (first < start) holders_.emplace(first, Holder{start, holder.span});
+      if (holder.end > end) holders_.emplace(end, holder);
+    }
+    return last;
+  }
+
+  std::vector<Span> spans_;
+  std::unordered_map<Key, std::size_t, KeyHash> latest_;
+  std::map<Address, Holder> holders_;
+};
+
+} // namespace
+
+struct MethodStoreBuilder::State {
+  TextPool texts;
+  std::vector<MethodRecord> methods;
+  std::vector<ModuleRecord> modules; // sorted by id and time when they are asked
+  std::string type, method, signature;
+
+  Text module_path(std::uint64_t id, TraceTime seen) const {
+    // The last that was told before; else the first that was told after.
+    const auto of_id = std::ranges::equal_range(modules, id, {}, &ModuleRecord::module_id);
+    if (of_id.empty()) return {};
+    const auto behind = std::ranges::upper_bound(of_id, seen, {}, &ModuleRecord::time);
+    return (behind == of_id.begin() ? behind : std::prev(behind))->path;
+  }
+};
+
+MethodStoreBuilder::MethodStoreBuilder() : state_(std::make_unique<State>()) {}
+MethodStoreBuilder::~MethodStoreBuilder() = default;
+MethodStoreBuilder::MethodStoreBuilder(MethodStoreBuilder&&) noexcept = default;
+MethodStoreBuilder& MethodStoreBuilder::operator=(MethodStoreBuilder&&) noexcept = default;
+
+bool MethodStoreBuilder::add(const MethodEvent& event) {
+  State& s = *state_;
+  if (event.size == 0 || event.size > max_size || event.start > UINT64_MAX - event.size) return false;
+  if (s.methods.size() >= max_events) return false;
+  MethodRecord& record = s.methods.emplace_back();
+  record.kind = event.kind;
+  record.time = event.time;
+  record.body.start = event.start;
+  record.body.size = event.size;
+  record.body.token = event.token;
+  record.body.method_id = event.method_id;
+  record.body.module_id = event.module_id;
+  record.body.code_version = event.code_version.value_or(0);
+  record.body.tier = event.tier();
+  record.body.jitted = event.jitted();
+  record.body.dynamic = event.dynamic();
+  record.body.cold = event.cold();
+  if (event.named) {
+    for (auto [text, utf16] : {std::pair(&s.type, event.type_name), std::pair(&s.method, event.method_name),
+                               std::pair(&s.signature, event.signature)}) {
+      text->clear();
+      append_utf8(*text, utf16);
+    }
+    record.name = s.texts.intern(method_event_name(s.type, s.method, s.signature));
+  }
+  return true;
+}
+
+void MethodStoreBuilder::add(const ModuleEvent& event) {
+  State& s = *state_;
+  if (event.kind == CodeEventKind::unload || s.modules.size() >= max_events) return;
+  s.type.clear();
+  append_utf8(s.type, event.il_path.empty() ? event.native_path : event.il_path);
+  if (!s.type.empty()) s.modules.push_back({event.module_id, event.time, s.texts.intern(s.type)});
+}
+
+MethodStore MethodStoreBuilder::finish() {
+  State& s = *state_;
+  std::ranges::stable_sort(s.methods, {}, &MethodRecord::time);
+  std::ranges::stable_sort(s.modules, {},
+                           [](const ModuleRecord& m) { return std::pair(m.module_id, m.time); });
+
+  Timeline timeline;
+  for (const MethodRecord& event : s.methods) timeline.apply(event);
+  std::vector<Span> spans = timeline.take();
+  // Code that was there at no time: another was loaded over it in the same tick.
+  std::erase_if(spans, [](const Span& span) {
+    return span.body.unloaded && *span.body.unloaded <= span.body.loaded.value_or(0);
+  });
+  std::ranges::stable_sort(spans, std::less());
+
+  std::vector<Text> paths;
+  std::vector<TimedSpan> timed;
+  paths.reserve(spans.size());
+  timed.reserve(spans.size());
+  for (Span& span : spans) {
+    const MethodBody& body = span.body;
+    paths.push_back(s.module_path(body.module_id, span.seen));
+    if (span.name.size == 0 && body.token != 0 && paths.back().size != 0)
+      span.name =
+          s.texts.intern(fmt::format("{}!{:#010x}", file_name(s.texts.view(paths.back())), body.token));
+    timed.push_back({body.start, body.start + body.size, body.loaded.value_or(0),
+                     body.unloaded.value_or(TimedSpan::no_end)});
+  }
+
+  MethodStore store;
+  store.text_ = s.texts.take();
+  const auto view = [&](Text text) { return std::string_view(store.text_.data() + text.at, text.size); };
+  store.bodies_.reserve(spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    MethodBody& body = store.bodies_.emplace_back(spans[i].body);
+    body.name = view(spans[i].name);
+    body.module_path = view(paths[i]);
+  }
+  store.index_ = MethodStoreIndex(timed);
+  state_ = std::make_unique<State>();
+  return store;
+}
+
+} // namespace clr

@@ -1,0 +1,402 @@
+// Which method lies at an address at which time.
+#include "core/symbols/method_store.h"
+#include "tests/symbols/net_trace_builder.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr auto load_event = CodeEventKind::load, unload_event = CodeEventKind::unload,
+               rundown_end = CodeEventKind::rundown_end, rundown_start = CodeEventKind::rundown_start;
+
+// Events that keep their texts.
+class Events {
+public:
+  MethodEvent method(CodeEventKind kind, TraceTime time, Address start, std::uint32_t size,
+                     std::string_view name, std::uint64_t id) {
+    MethodEvent event;
+    event.kind = kind;
+    event.time = time;
+    event.start = start;
+    event.size = size;
+    event.method_id = id;
+    event.module_id = 0x8000;
+    event.token = 0x0600'0001;
+    event.flags = 8 | 4 << 7;
+    event.named = !name.empty();
+    event.type_name = utf16("T");
+    event.method_name = utf16(name);
+    event.signature = utf16("void  ()");
+    return event;
+  }
+  ModuleEvent module(TraceTime time, std::uint64_t id, std::string_view path) {
+    ModuleEvent event;
+    event.time = time;
+    event.module_id = id;
+    event.il_path = utf16(path);
+    return event;
+  }
+
+private:
+  std::span<const std::byte> utf16(std::string_view text) {
+    auto& kept = texts_[std::string(text)];
+    if (kept.empty())
+      for (const char c : text) {
+        kept.push_back(static_cast<std::byte>(c));
+        kept.push_back(std::byte{0});
+      }
+    return kept;
+  }
+  std::map<std::string, std::vector<std::byte>> texts_;
+};
+
+class Store {
+public:
+  Store& add(CodeEventKind kind, TraceTime time, Address start, std::uint32_t size, std::string_view name,
+             std::uint64_t id) {
+    CHECK(builder_.add(events_.method(kind, time, start, size, name, id)));
+    return *this;
+  }
+  Store& module(TraceTime time, std::uint64_t id, std::string_view path) {
+    builder_.add(events_.module(time, id, path));
+    return *this;
+  }
+  MethodStoreBuilder& builder() { return builder_; }
+  Events& events() { return events_; }
+  MethodStore finish() { return builder_.finish(); }
+
+private:
+  Events events_;
+  MethodStoreBuilder builder_;
+};
+
+// "name" or "-".
+std::string name_at(const MethodStore& store, Address address, TraceTime time) {
+  const MethodBody* const body = store.find(address, time);
+  return body == nullptr ? "-" : std::string(body->name);
+}
+
+} // namespace
+
+TEST_CASE("method store: an empty one knows nothing") {
+  const MethodStore store = MethodStoreBuilder().finish();
+  CHECK(store.find(0, 0) == nullptr);
+  CHECK(store.find_last(0x1000) == nullptr);
+  CHECK(store.describe(0x1abc, 0, {}) == "0x1abc");
+  CHECK(store.bodies_at({}).empty());
+}
+
+TEST_CASE("method store: first, middle and last byte; gaps are nobody's") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1)
+      .add(load_event, 11, 0x1040, 0x10, "B", 2)
+      .add(load_event, 12, 0x2000, 1, "C", 3);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0xfff, 50) == "-");
+  CHECK(name_at(store, 0x1000, 50) == "T.A()");
+  CHECK(name_at(store, 0x1020, 50) == "T.A()");
+  CHECK(name_at(store, 0x103f, 50) == "T.A()");
+  CHECK(name_at(store, 0x1040, 50) == "T.B()");
+  CHECK(name_at(store, 0x104f, 50) == "T.B()");
+  CHECK(name_at(store, 0x1050, 50) == "-");
+  CHECK(name_at(store, 0x2000, 50) == "T.C()");
+  CHECK(name_at(store, 0x2001, 50) == "-");
+  CHECK(name_at(store, 0, 50) == "-");
+  CHECK(name_at(store, UINT64_MAX, 50) == "-");
+  const MethodBody* const body = store.find(0x1020, 50);
+  REQUIRE(body != nullptr);
+  CHECK(body->start == 0x1000);
+  CHECK(body->size == 0x40);
+  CHECK(body->method_id == 1);
+  CHECK(body->token == 0x0600'0001);
+  CHECK(body->jitted);
+  CHECK(body->tier == MethodEventTier::tier1);
+  CHECK(body->loaded == 10);
+  CHECK_FALSE(body->unloaded);
+}
+
+TEST_CASE("method store: code is there from its load to its unload") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1).add(unload_event, 20, 0x1000, 0x40, "A", 1);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 9) == "-");
+  CHECK(name_at(store, 0x1000, 10) == "T.A()");
+  CHECK(name_at(store, 0x1000, 19) == "T.A()");
+  CHECK(name_at(store, 0x1000, 20) == "-");
+  CHECK(store.find_last(0x1000)->name == "T.A()");
+  CHECK(store.find_last(0x1000)->unloaded == 20);
+}
+
+TEST_CASE("method store: an address that is used again means the last load before the time") {
+  const bool with_unloads = GENERATE(true, false);
+  Store s;
+  for (unsigned i = 0; i < 50; ++i) {
+    const std::string name = "M" + std::to_string(i);
+    s.add(load_event, 100 + i * 10, 0x1000, 0x40 + i, name, 7);
+    if (with_unloads) s.add(unload_event, 105 + i * 10, 0x1000, 0x40 + i, name, 7);
+  }
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 99) == "-");
+  for (unsigned i = 0; i < 50; ++i) {
+    const std::string name = "T.M" + std::to_string(i) + "()";
+    for (const Address address : {Address{0x1000}, Address{0x103f + i}}) {
+      CHECK(name_at(store, address, 100 + i * 10) == name);
+      CHECK(name_at(store, address, 104 + i * 10) == name);
+      CHECK(name_at(store, address, 105 + i * 10) == (with_unloads ? "-" : name));
+    }
+    CHECK(name_at(store, 0x1040 + i, 100 + i * 10) == "-");
+  }
+  CHECK(store.find_last(0x1010)->name == "T.M49()");
+  CHECK(store.find_last(0x1010)->unloaded.has_value() == with_unloads);
+}
+
+TEST_CASE("method store: code that only the rundown knows holds for the whole trace") {
+  Store s;
+  s.add(rundown_end, 1000, 0x1000, 0x40, "A", 1);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 0) == "T.A()");
+  CHECK(name_at(store, 0x1000, 999) == "T.A()");
+  CHECK(name_at(store, 0x1000, 2000) == "T.A()");
+  CHECK_FALSE(store.find(0x1000, 1)->loaded);
+}
+
+TEST_CASE("method store: code that only the rundown knows came after what was there before it") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "Gone", 1)
+      .add(unload_event, 20, 0x1000, 0x40, "Gone", 1)
+      .add(rundown_end, 1000, 0x1020, 0x40, "Now", 2);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1030, 5) == "-");
+  CHECK(name_at(store, 0x1030, 15) == "T.Gone()");
+  CHECK(name_at(store, 0x1030, 20) == "T.Now()");
+  CHECK(name_at(store, 0x1010, 25) == "-");
+  CHECK(store.find(0x1030, 500)->loaded == 20);
+}
+
+TEST_CASE("method store: a rundown tells of code whose load is known, and adds nothing") {
+  const auto kind = GENERATE(rundown_start, rundown_end);
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1).add(kind, 100, 0x1000, 0x40, "A", 1);
+  const MethodStore store = s.finish();
+  CHECK(store.bodies().size() == 1);
+  CHECK(store.bodies()[0].loaded == 10);
+}
+
+TEST_CASE("method store: code from before the collection that is unloaded during it") {
+  Store s;
+  s.add(unload_event, 50, 0x1000, 0x40, "A", 1).add(load_event, 60, 0x1000, 0x20, "B", 2);
+  s.add(rundown_start, 5, 0x3000, 0x10, "S", 3).add(unload_event, 70, 0x3000, 0x10, "S", 3);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 0) == "T.A()");
+  CHECK(name_at(store, 0x1030, 49) == "T.A()");
+  CHECK(name_at(store, 0x1000, 55) == "-");
+  CHECK(name_at(store, 0x1000, 60) == "T.B()");
+  CHECK(name_at(store, 0x1030, 60) == "-");
+  CHECK(name_at(store, 0x3000, 1) == "T.S()");
+  CHECK(name_at(store, 0x3000, 70) == "-");
+}
+
+TEST_CASE("method store: code over which other code is loaded has ended, all of it") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x100, "Old", 1);
+  s.add(load_event, 20, 0x1040, 0x20, "New", 2).add(unload_event, 30, 0x1040, 0x20, "New", 2);
+  s.add(unload_event, 40, 0x1000, 0x100, "Old", 1); // told late
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 19) == "T.Old()");
+  CHECK(name_at(store, 0x1000, 25) == "-");
+  CHECK(name_at(store, 0x1050, 25) == "T.New()");
+  CHECK(name_at(store, 0x1050, 35) == "-"); // Old does not come back
+  CHECK(store.find_last(0x1000)->unloaded == 20);
+}
+
+TEST_CASE("method store: events may come in any order") {
+  std::vector<std::tuple<CodeEventKind, TraceTime, std::string>> events{
+      {load_event, 10, "A"},   {unload_event, 20, "A"}, {load_event, 30, "B"},
+      {unload_event, 40, "B"}, {load_event, 50, "C"},   {rundown_end, 60, "C"}};
+  do {
+    Store s;
+    for (const auto& [kind, time, name] : events) s.add(kind, time, 0x1000, 0x40, name, name == "B" ? 2 : 1);
+    const MethodStore store = s.finish();
+    REQUIRE(store.bodies().size() == 3);
+    REQUIRE(name_at(store, 0x1000, 15) == "T.A()");
+    REQUIRE(name_at(store, 0x1000, 25) == "-");
+    REQUIRE(name_at(store, 0x1000, 35) == "T.B()");
+    REQUIRE(name_at(store, 0x1000, 55) == "T.C()");
+  } while (std::ranges::next_permutation(events).found);
+}
+
+TEST_CASE("method store: events at the same time take effect in their order") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1)
+      .add(unload_event, 10, 0x1000, 0x40, "A", 1)
+      .add(load_event, 10, 0x1000, 0x40, "B", 2);
+  const MethodStore store = s.finish();
+  CHECK(store.bodies().size() == 1);
+  CHECK(name_at(store, 0x1000, 10) == "T.B()");
+}
+
+TEST_CASE(
+    "method store: a MethodDesc and an address that are used again with another name are another method") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "dynamic1", 1).add(load_event, 20, 0x1000, 0x40, "dynamic2", 1);
+  s.add(load_event, 30, 0x1000, 0x40, "dynamic2", 1); // told twice
+  const MethodStore store = s.finish();
+  CHECK(store.bodies().size() == 2);
+  CHECK(name_at(store, 0x1000, 15) == "T.dynamic1()");
+  CHECK(name_at(store, 0x1000, 35) == "T.dynamic2()");
+  CHECK(store.find(0x1000, 35)->loaded == 20);
+}
+
+TEST_CASE("method store: events without names") {
+  Store s;
+  s.module(1, 0x8000, "/app/app.dll");
+  s.add(load_event, 10, 0x1000, 0x40, "", 1); // never named
+  s.add(load_event, 10, 0x2000, 0x40, "", 2)
+      .add(rundown_end, 90, 0x2000, 0x40, "B", 2); // named by the rundown
+  s.add(load_event, 10, 0x3000, 0x40, "C", 3).add(unload_event, 20, 0x3000, 0x40, "", 3);
+  MethodEvent unknown = s.events().method(load_event, 10, 0x4000, 0x40, "", 4);
+  unknown.module_id = 0x9000;
+  CHECK(s.builder().add(unknown));
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 50) == "app.dll!0x06000001");
+  CHECK(name_at(store, 0x2000, 50) == "T.B()");
+  CHECK(name_at(store, 0x3000, 15) == "T.C()");
+  CHECK(name_at(store, 0x3000, 25) == "-");
+  REQUIRE(store.find(0x4000, 50) != nullptr);
+  CHECK(store.find(0x4000, 50)->name.empty());
+  CHECK(store.describe(0x4010, 50, {}) == "0x4010");
+}
+
+TEST_CASE("method store: modules, whose addresses are used again, too") {
+  Store s;
+  s.module(5, 0x8000, "/app/first.dll").module(100, 0x8000, "C:\\app\\second.dll");
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1).add(unload_event, 20, 0x1000, 0x40, "A", 1);
+  s.add(load_event, 110, 0x1000, 0x40, "B", 2).add(load_event, 1, 0x2000, 0x40, "C", 3);
+  const MethodStore store = s.finish();
+  CHECK(store.find(0x1000, 15)->module_path == "/app/first.dll");
+  CHECK(store.find(0x1000, 115)->module_path == "C:\\app\\second.dll");
+  CHECK(store.find(0x2000, 115)->module_path == "/app/first.dll"); // told after the method
+}
+
+TEST_CASE("method store: ranges that cannot be are refused") {
+  Events events;
+  MethodStoreBuilder builder;
+  CHECK_FALSE(builder.add(events.method(load_event, 1, 0x1000, 0, "A", 1)));
+  CHECK_FALSE(builder.add(events.method(load_event, 1, 0x1000, 0x8000'0000, "A", 1)));
+  CHECK_FALSE(builder.add(events.method(load_event, 1, UINT64_MAX - 0xf, 0x10, "A", 1)));
+  CHECK(builder.add(events.method(load_event, 1, UINT64_MAX - 0x10, 0x10, "Last", 1)));
+  CHECK(builder.add(events.method(load_event, 1, 0x1000, 0x7fff'ffff, "Huge", 2)));
+  const MethodStore store = builder.finish();
+  CHECK(store.bodies().size() == 2);
+  CHECK(name_at(store, UINT64_MAX - 1, 5) == "T.Last()");
+  CHECK(name_at(store, UINT64_MAX, 5) == "-");
+  CHECK(name_at(store, 0x8000'0ffe, 5) == "T.Huge()");
+}
+
+TEST_CASE("method store: native names") {
+  const auto native = [](const char* name, std::uint64_t displacement) {
+    return [=](Address) -> std::optional<NativeSymbol> { return NativeSymbol{name, displacement}; };
+  };
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1);
+  const MethodStore store = s.finish();
+  CHECK(store.describe(0x1000, 20, native("never", 0)) == "T.A()");
+  CHECK(store.describe(0x5000, 20, native("memcpy", 0)) == "memcpy");
+  CHECK(store.describe(0x5000, 20, native("memcpy", 31)) == "memcpy+0x1f");
+  CHECK(store.describe(0x5000, 20, native("JIT_New$##6001234", 16)) == "JIT_New+0x10");
+  CHECK(store.describe(0x5000, 20, native("a$##b$##1", 0)) == "a$##b");
+  CHECK(store.describe(0xABCDEF, 20, [](Address) { return std::optional<NativeSymbol>(); }) == "0xabcdef");
+  CHECK(store.describe(0xABCDEF, 20, {}) == "0xabcdef");
+  CHECK(store.describe(0x1000, 5, native("memcpy", 1)) == "memcpy+0x1"); // not there yet
+}
+
+TEST_CASE("method store: what is there at a time, for a symbol table") {
+  Store s;
+  s.add(load_event, 10, 0x3000, 0x40, "A", 1).add(unload_event, 20, 0x3000, 0x40, "A", 1);
+  s.add(load_event, 30, 0x3010, 0x40, "B", 2).add(rundown_end, 99, 0x1000, 0x10, "C", 3);
+  const MethodStore store = s.finish();
+  const auto names = [&](std::optional<TraceTime> time) {
+    std::string all;
+    Address end = 0;
+    for (const MethodBody* body : store.bodies_at(time)) {
+      CHECK(body->start >= end);
+      end = body->start + body->size;
+      all += std::string(body->name) + " ";
+    }
+    return all;
+  };
+  CHECK(names(5) == "T.C() ");
+  CHECK(names(15) == "T.C() T.A() ");
+  CHECK(names(25) == "T.C() ");
+  CHECK(names({}) == "T.C() T.B() ");
+}
+
+TEST_CASE("method store: names stay where they are when the store moves") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1);
+  MethodStore first = s.finish();
+  const std::string_view name = first.find(0x1000, 10)->name;
+  const MethodStore second = std::move(first);
+  CHECK(second.find(0x1000, 10)->name.data() == name.data());
+  CHECK(name == "T.A()");
+  CHECK(s.finish().bodies().empty()); // a builder that is finished begins anew
+}
+
+// Against a search through everything: the rules once more, as simply as they can be said.
+TEST_CASE("method store: random loads and unloads") {
+  std::mt19937 random(GENERATE(1u, 2u, 3u, 4u, 5u, 6u));
+  struct Life {
+    Address start;
+    std::uint32_t size;
+    TraceTime from, to;
+    std::string name;
+  };
+  std::vector<Life> lives;
+  Store s;
+  TraceTime now = 10;
+  for (unsigned i = 0; i < 400; ++i, now += 1 + random() % 3) {
+    const Address start = 0x1000 + random() % 200 * 8;
+    const auto size = static_cast<std::uint32_t>(1 + random() % 100);
+    const std::string name = "M" + std::to_string(i);
+    for (Life& life : lives)
+      if (life.start < start + size && start < life.start + life.size) life.to = std::min(life.to, now);
+    lives.push_back({start, size, now, UINT64_MAX, name});
+    s.add(load_event, now, start, size, name, 1000 + i);
+    if (random() % 2 == 0) {
+      Life& victim = lives[random() % lives.size()];
+      s.add(unload_event, ++now, victim.start, victim.size, victim.name,
+            1000 + std::stoull(victim.name.substr(1)));
+      victim.to = std::min(victim.to, now);
+    }
+  }
+  const MethodStore store = s.finish();
+  for (unsigned i = 0; i < 20'000; ++i) {
+    const Address address = 0x1000 + random() % 2000;
+    const TraceTime time = random() % (now + 10);
+    std::string expected = "-";
+    for (const Life& life : lives)
+      if (address >= life.start && address < life.start + life.size && time >= life.from && time < life.to)
+        expected = "T." + life.name + "()";
+    REQUIRE(name_at(store, address, time) == expected);
+  }
+}
+
+TEST_CASE("method store: thousands of bodies in one place are no burden") {
+  // Nested and shifted ranges: the worst for tables that store each body in each of its parts.
+  Store s;
+  constexpr unsigned count = 20'000;
+  for (unsigned i = 0; i < count; ++i) s.add(load_event, 10 + i, 0x10'0000 - i, 2 * i + 1, "M", i);
+  const MethodStore store = s.finish();
+  CHECK(store.bodies().size() == count);
+  for (unsigned i = 0; i < count; i += 97) {
+    REQUIRE(store.find(0x10'0000, 10 + i)->size == 2 * i + 1);
+    REQUIRE(store.find(0x10'0000 - i, 10 + i)->size == 2 * i + 1);
+    if (i != 0) REQUIRE(store.find(0x10'0000 - i, 9 + i) == nullptr);
+  }
+}
