@@ -92,8 +92,9 @@ bool SymbolTableBuilder::check(std::uint64_t address, std::uint64_t size) {
 bool SymbolTableBuilder::add(std::uint64_t address, std::uint64_t size, std::string_view function,
                              std::string_view file, std::uint32_t line) {
   if (!check(address, size)) return false;
-  if (function.empty() && file.empty()) return ++dropped_.nameless, false;
   const auto name = intern(function), source = intern(file);
+  // Of what begins with a NUL nothing is left.
+  if (name == 0u && source == 0u) return ++dropped_.nameless, false;
   if (!name || !source || functions_.size() >= max_rows) return ++dropped_.no_room, false;
   functions_.push_back({address, static_cast<std::uint32_t>(size), *name, *source, line, next_order()});
   return true;
@@ -102,8 +103,8 @@ bool SymbolTableBuilder::add(std::uint64_t address, std::uint64_t size, std::str
 bool SymbolTableBuilder::add_line(std::uint64_t address, std::uint64_t size, std::string_view file,
                                   std::uint32_t line) {
   if (!check(address, size)) return false;
-  if (file.empty()) return ++dropped_.nameless, false;
   const auto source = intern(file);
+  if (source == 0u) return ++dropped_.nameless, false;
   if (!source || lines_.size() >= max_rows) return ++dropped_.no_room, false;
   lines_.push_back({address, static_cast<std::uint32_t>(size), 0, *source, line, next_order()});
   return true;

@@ -168,6 +168,8 @@ TEST_CASE("What is no entry is counted and not there", "[table]") {
   CHECK_FALSE(builder.add(0x10, SymbolTableBuilder::max_size + 1, "huge"));
   CHECK_FALSE(builder.add(0x10, 1, ""));
   CHECK_FALSE(builder.add_line(0x10, 1, "", 5));
+  CHECK_FALSE(builder.add(0x10, 1, std::string("\0begins so", 10)));
+  CHECK_FALSE(builder.add_line(0x10, 1, std::string("\0", 1), 5));
   CHECK(builder.add(top - 4, 4, "last"));
   CHECK(builder.add(0x20, SymbolTableBuilder::max_size, "longest"));
   CHECK(builder.add(0x11, 1, std::string("cut\0here", 8)));
@@ -176,9 +178,9 @@ TEST_CASE("What is no entry is counted and not there", "[table]") {
   const auto table = builder.build();
   CHECK(builder.dropped().empty == 1);
   CHECK(builder.dropped().oversize == 2);
-  CHECK(builder.dropped().nameless == 2);
-  CHECK(builder.dropped().cut == 2);
-  CHECK(builder.dropped().total() == 5);
+  CHECK(builder.dropped().nameless == 4);
+  CHECK(builder.dropped().cut == 4);
+  CHECK(builder.dropped().total() == 7);
   CHECK(whole(*table, top - 4, 4) == "last");
   CHECK(at(*table, top) == "-");
   CHECK(whole(*table, 0x20, SymbolTableBuilder::max_size) == "longest");

@@ -1,0 +1,15 @@
+// perf maps from arbitrary text, and the names in them taken apart.
+#include "core/symbols/load_symbols.h"
+#include "core/symbols/perf_map.h"
+#include "tests/fuzz/symbol_table_check.h"
+
+using namespace clr;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  symbol_file_kind(bytes);
+  const PerfMap map = read_perf_map(bytes, "fuzz.map");
+  fuzz::check(*map.symbols);
+  for (const Symbol& symbol : *map.symbols) parse_perf_map_name(symbol.function);
+  return 0;
+}

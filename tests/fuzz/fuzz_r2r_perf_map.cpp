@@ -1,0 +1,23 @@
+// R2R perf maps from arbitrary text, and the debug directory's entries that name them.
+#include "core/symbols/r2r_perf_map.h"
+#include "tests/fuzz/symbol_table_check.h"
+
+#include "core/memory/error.h"
+
+using namespace clr;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  R2rPerfMapHeader header;
+  try {
+    const R2rPerfMap map = read_r2r_perf_map(bytes, "fuzz.ni.r2rmap");
+    fuzz::check(*map.symbols);
+    header = map.header;
+  } catch (const Error&) {
+  }
+  try {
+    match(header, parse_r2r_perf_map_id(bytes));
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,54 @@
+// .sym files from arbitrary bytes; magic, version and size are put in place, so that mutation gets past them.
+#include "core/symbols/symbol_table.h"
+
+#include "core/memory/error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+using namespace clr;
+
+namespace {
+
+constexpr std::size_t most_entries = 64;
+
+void put(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t value, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+template<typename Act>
+void attempt(const Act& act) {
+  try {
+    act();
+  } catch (const Error&) {
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < symbol_file_header_size) return 0;
+  std::vector<std::byte> bytes(size);
+  std::memcpy(bytes.data(), data, size);
+  std::memcpy(bytes.data(), symbol_file_magic.data(), symbol_file_magic.size());
+  put(bytes, 8, symbol_file_version, 4);
+  bytes[12] = (data[12] & 1) != 0 ? std::byte{4} : std::byte{8};
+  bytes[13] &= std::byte{1};
+  put(bytes, 88, size, 8);
+  bytes.back() = std::byte{0};
+  attempt([&] {
+    const auto table = SymbolTable::of_bytes(std::move(bytes), "fuzz.sym");
+    attempt([&] { table->made_from(); });
+    attempt([&] { table->identity(); });
+    for (const std::uint64_t offset : {0ull, 1ull, 0x1000ull, 0xffff'ffffull, ~0ull / 2, ~0ull})
+      attempt([&] { table->find(table->base() + offset); });
+    for (std::size_t i = 0; i < std::min(table->size(), most_entries); ++i)
+      attempt([&] {
+        const Symbol symbol = (*table)[i];
+        table->find(symbol.address);
+        table->find(symbol.address + symbol.size);
+      });
+  });
+  return 0;
+}
