@@ -13,9 +13,6 @@ constexpr std::uint32_t debug_info_section = 105;
 constexpr std::uint32_t max_sections = 256;
 // READYTORUN_HEADER: magic, versions and flags, then the count of sections and the sections.
 constexpr Address section_count_offset = 12, sections_offset = 16, section_bytes = 12;
-// Images older than this have GC info of version 3, which version 2 equals as far as it is read here.
-// [rt] src/coreclr/inc/gcinfo.h (GCInfoToken::ReadyToRunVersionToGcInfoVersion)
-constexpr unsigned first_major_with_gc_info_4 = 11;
 // UNW_FLAG_CHAININFO in the flags, which are the high 5 bits of the first byte. [PE/COFF x64 unwind info]
 constexpr unsigned unwind_flags_shift = 3, unwind_flag_chained = 4;
 // Entries of the function table fetched at once.
@@ -200,7 +197,7 @@ Address ReadyToRunImage::gc_info_of(std::uint32_t index) const {
 unsigned ReadyToRunImage::gc_info_version() const {
   if (!gc_info_version_) {
     const unsigned major = target_->read_u16(header_ + static_cast<Address>(layout_->major_version_));
-    gc_info_version_ = major < first_major_with_gc_info_4 ? 3 : 4;
+    gc_info_version_ = gc_info_version_of(major);
   }
   return *gc_info_version_;
 }

@@ -65,6 +65,10 @@ def main():
     compile_image(crossgen, framework, [xml], "linux-x64", folder / "hotcold-linux-x64" / xml.name, "--hot-cold-splitting")
     for target in ("linux-x64", "linux-arm64"):
         compile_image(crossgen, framework, [many, linq], target, folder / f"composite-{target}" / "framework.r2r.dll", "--composite", "--inputbubble")
+        # Its generic code is instantiated over types of the core library.
+        corelib = folder / f"composite-{target}" / "System.Private.CoreLib.dll"
+        if not corelib.exists():
+            corelib.symlink_to(framework / corelib.name)
     print(f"{len(list(folder.glob('*/*.dll')))} images")
     return 0
 

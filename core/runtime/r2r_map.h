@@ -1,0 +1,71 @@
+// The methods of a ReadyToRun image as a perf map lists them: from a mapped image or a file, run or not, of
+// any CPU. Source: dotnet/runtime docs/design/coreclr/botr/r2r-perfmap-format.md and readytorun-format.md;
+// src/coreclr/tools/aot/ILCompiler.Diagnostics/PerfMapWriter.cs.
+#pragma once
+
+#include "core/memory/platform.h"
+#include "core/metadata/pe_image.h"
+#include "core/symbols/map_writers.h"
+#include "core/types/r2r_methods.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct R2RMethodMap {
+  // As the image's debug directory says, else as the tools compute it.
+  R2rPerfMapHeader header;
+  // In the order of their RVAs. Sizes are bytes of code: funclets with it, constants behind it left out. A
+  // cold part is a row of its own. Names are as the compiler's own maps write them.
+  std::vector<MapRow> rows;
+  // What is missing from it, one sentence for each kind of reason.
+  std::vector<std::string> problems;
+};
+
+// Reads all methods of `image`, which must be mapped (laid out by its sections). `others` gives the metadata
+// of other assemblies and may be null. Throws Error{corrupt} when it is no ReadyToRun image,
+// Error{unsupported_contract} for an unknown CPU. Cost: about 6 reads for each method.
+R2RMethodMap map_methods(const PeImage& image, AssemblyMetadata* others);
+
+// What an image was compiled for, by the machine that it names; nothing for an unknown one.
+struct ImageSystem {
+  Platform platform;
+  PerfMapOs os = PerfMapOs::unknown;
+  PerfMapArchitecture architecture = PerfMapArchitecture::unknown;
+};
+std::optional<ImageSystem> system_of_image(std::uint16_t machine);
+
+// A file laid out as a loader would, without relocations. Throws Error{io}, Error{corrupt}.
+class LaidOutImage {
+public:
+  explicit LaidOutImage(const std::string& path);
+  const PeImage& image() const { return *image_; }
+
+  static constexpr std::uint32_t max_size = 1u << 30; // bytes
+
+private:
+  std::vector<std::byte> bytes_;
+  std::unique_ptr<HostMemory> memory_;
+  std::optional<PeImage> image_;
+};
+
+// The assemblies in some folders, for names of types that belong to them.
+class AssemblyFolders final : public AssemblyMetadata {
+public:
+  explicit AssemblyFolders(std::vector<std::string> folders);
+  ~AssemblyFolders() override;
+  // FOLDER/NAME.dll of the first folder that has one; null when none can be read.
+  MetadataNames* by_simple_name(const std::string& simple_name) override;
+
+private:
+  struct Assembly;
+  std::vector<std::string> folders_;
+  std::map<std::string, std::unique_ptr<Assembly>> assemblies_;
+};
+
+} // namespace clr
