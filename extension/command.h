@@ -47,9 +47,11 @@ CommandSpec disassemble_command();
 CommandSpec info_command();
 CommandSpec methods_command();
 CommandSpec pe_command();
+CommandSpec perfmap_command();
 CommandSpec savecore_command();
 CommandSpec settings_command();
 CommandSpec source_command();
+CommandSpec symbols_command();
 CommandSpec threads_command();
 CommandSpec unwind_command();
 

@@ -11,9 +11,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-// A torn core has thousands of unreadable places; the first ones tell the story.
-constexpr std::size_t max_holes_shown = 5;
-
 class Methods final : public CommandRun {
 public:
   explicit Methods(CLI::App& app) {
@@ -48,10 +45,7 @@ public:
     } else {
       out.line("{} {}", count, count == 1 ? "method" : "methods");
     }
-    for (std::size_t i = 0; i < holes.size() && i < max_holes_shown; ++i)
-      out.warning(fmt::format("incomplete: {}", holes[i].what));
-    if (holes.size() > max_holes_shown)
-      out.warning(fmt::format("incomplete: {} more places cannot be read", holes.size() - max_holes_shown));
+    warn_of(out, holes);
   }
 
 private:

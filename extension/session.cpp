@@ -2,6 +2,7 @@
 
 #include "core/memory/page_cache.h"
 #include "core/runtime/core_session.h"
+#include "core/runtime/symbol_answer.h"
 #include "extension/core_file.h"
 #include "extension/lldb_memory.h"
 #include "extension/lldb_modules.h"
@@ -108,6 +109,16 @@ void Session::name_native(FrameRow& row, Address lookup) {
   if (!row.symbol.empty()) return;
   if (!symbols_) symbols_ = std::make_unique<NativeNames>(memory(), runtime().modules(), paths_);
   symbols_->name(row, lookup);
+  if (row.symbol.empty() && runtime().symbols() != nullptr)
+    row.symbol = symbol_text(*runtime().symbols(), lookup);
+}
+
+void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
+  std::shared_ptr<const AddedSymbols> symbols;
+  if (!files.empty())
+    symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
+  runtime().set_symbols(std::move(symbols));
+  stacks_.reset(); // it keeps names
 }
 
 SaveSource Session::save_source() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/memory/path_map.h"
+#include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
@@ -44,6 +45,9 @@ public:
   // What `clr savecore` writes; valid while the session is. Throws Error when it cannot be had.
   SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
+
+  // Symbol files to ask where runtime memory names nothing.
+  void set_symbol_files(const std::vector<AddedSymbolFile>& files);
 
   // Where on this host the target's files may be.
   const PathMap& paths() const { return paths_; }

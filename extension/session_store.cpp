@@ -58,12 +58,18 @@ Session& SessionStore::selected(lldb::SBDebugger& debugger) {
   if (found != entries_.end() && found->process == id && found->stop == stop) return *found->session;
   if (found != entries_.end()) entries_.erase(found);
   entries_.push_back({target, id, stop, open_session(target, search_)});
+  if (!symbol_files_.empty()) entries_.back().session->set_symbol_files(symbol_files_);
   return *entries_.back().session;
 }
 
 void SessionStore::set_search(PdbSearch search) {
   search_ = std::move(search);
   entries_.clear();
+}
+
+void SessionStore::set_symbol_files(std::vector<AddedSymbolFile> files) {
+  symbol_files_ = std::move(files);
+  for (Entry& entry : entries_) entry.session->set_symbol_files(symbol_files_);
 }
 
 } // namespace clr::lldb_plugin

@@ -22,6 +22,10 @@ public:
   // Drops every session: they are to be made anew.
   void set_search(PdbSearch search);
 
+  // Symbol files that were added, for every target of the debugger.
+  const std::vector<AddedSymbolFile>& symbol_files() const { return symbol_files_; }
+  void set_symbol_files(std::vector<AddedSymbolFile> files);
+
 private:
   struct Entry {
     lldb::SBTarget target;
@@ -33,6 +37,7 @@ private:
 
   std::vector<Entry> entries_;
   PdbSearch search_;
+  std::vector<AddedSymbolFile> symbol_files_;
 };
 
 } // namespace clr::lldb_plugin

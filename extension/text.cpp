@@ -1,7 +1,5 @@
 #include "extension/text.h"
 
-#include "extension/output.h"
-
 #include <fmt/format.h>
 
 namespace clr::lldb_plugin {
@@ -17,9 +15,9 @@ std::string part_text(const CodeRegion& region) {
   return fmt::format("{} [{:#x}, {:#x}) {} bytes", to_string(region.part), region.start,
                      region.start + region.size, region.size);
 }
-  if (method.user) add(out, "compiled as", printable(method.full_name));
 
 void add_method(std::string& out, const Method& method) {
+  if (method.user) add(out, "compiled as", printable(method.full_name));
   add(out, "module",
       method.module_path.empty() || method.module_path == method.module
           ? printable(method.module)
@@ -75,6 +73,15 @@ std::string describe(const Answer& answer) {
     out += fmt::format("not known ({}): {}\n", to_string(fault.kind), printable(fault.text));
   }
   return out;
+}
+
+void warn_of(Output& out, const std::vector<EnumerationHole>& holes) {
+  // A torn core has thousands of unreadable places; the first ones tell the story.
+  constexpr std::size_t max_holes_shown = 5;
+  for (std::size_t i = 0; i < holes.size() && i < max_holes_shown; ++i)
+    out.warning(fmt::format("incomplete: {}", printable(holes[i].what)));
+  if (holes.size() > max_holes_shown)
+    out.warning(fmt::format("incomplete: {} more places cannot be read", holes.size() - max_holes_shown));
 }
 
 } // namespace clr::lldb_plugin

@@ -1,9 +1,11 @@
 // Values as people read them.
 #pragma once
 
-#include "core/runtime/answer.h"
+#include "core/runtime/runtime.h"
+#include "extension/output.h"
 
 #include <string>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -12,5 +14,8 @@ std::string describe_kind(const Code& code);
 
 // The block of `clrip2md`: a first line with the answer, then one line per fact.
 std::string describe(const Answer& answer);
+
+// Warns of what a list lacks: the first few places, and how many more there are.
+void warn_of(Output& out, const std::vector<EnumerationHole>& holes);
 
 } // namespace clr::lldb_plugin

@@ -2,6 +2,7 @@
 
 #include "core/execution/call_counting_stub.h"
 #include "core/runtime/runtime_parts.h"
+#include "core/runtime/symbol_answer.h"
 
 #include <fmt/format.h>
 
@@ -77,6 +78,12 @@ const LoadedModule* Runtime::module_at(Address address) const {
 }
 
 Answer Runtime::resolve(Address ip) {
+  Answer answer = resolve_by_memory(ip);
+  if (symbols_) name_by_symbols(answer, *symbols_);
+  return answer;
+}
+
+Answer Runtime::resolve_by_memory(Address ip) {
   if (absence_)
     return {ip, std::visit([](const auto& reason) -> decltype(Answer::result) { return reason; }, *absence_)};
   try {
@@ -97,6 +104,12 @@ Answer Runtime::resolve_or_throw(Address ip) {
 }
 
 Method Runtime::method_of(const CodeBlock& block) {
+  Method method = compiled_method(block);
+  parts_->names.add_user_method(method);
+  return method;
+}
+
+Method Runtime::compiled_method(const CodeBlock& block) {
   if (block.method_desc != 0) return parts_->names.describe(block.method_desc);
   // A ReadyToRun method that never ran has no MethodDesc yet; its image's tables name it.
   if (const Method* method = parts_->names.r2r_method(block.section, block.method_index)) return *method;
@@ -104,12 +117,6 @@ Method Runtime::method_of(const CodeBlock& block) {
   unnamed.degraded = "the image's tables do not name this function";
   return unnamed;
 }
-  Method method = compiled_method(block);
-  parts_->names.add_user_method(method);
-  return method;
-}
-
-Method Runtime::compiled_method(const CodeBlock& block) {
 
 MethodAnswer Runtime::describe(const CodeBlock& block) {
   MethodAnswer answer;
@@ -140,6 +147,12 @@ void Runtime::add_source(MethodAnswer& answer, const CodeBlock& block, NativeOff
 }
 
 Method Runtime::describe(Address method_desc) {
+  Method method = method_at(method_desc);
+  if (parts_) parts_->names.add_user_method(method);
+  return method;
+}
+
+Method Runtime::method_at(Address method_desc) {
   Method method;
   method.method_desc = method_desc;
   method.degraded = parts_ ? "" : "there is no runtime that can be read";
@@ -147,12 +160,6 @@ Method Runtime::describe(Address method_desc) {
   try {
     return parts_->names.describe(method_desc);
   } catch (const std::exception& error) {
-  Method method = method_at(method_desc);
-  if (parts_) parts_->names.add_user_method(method);
-  return method;
-}
-
-Method Runtime::method_at(Address method_desc) {
     method.degraded = error.what();
     return method;
   }

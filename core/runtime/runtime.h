@@ -19,6 +19,7 @@
 
 namespace clr {
 
+class AddedSymbols;
 class NameFilter;
 class SourceLines;
 
@@ -66,6 +67,10 @@ public:
   // every lookup answers with.
   const std::variant<MissAnswer, FaultAnswer>* absence() const;
 
+  // Symbol files to ask where runtime memory names nothing; null: none.
+  void set_symbols(std::shared_ptr<const AddedSymbols> symbols) { symbols_ = std::move(symbols); }
+  const AddedSymbols* symbols() const { return symbols_.get(); }
+
   // What is at `ip`. Never throws. Cost: that of ExecutionManager::find and MethodNames::describe; 0 reads
   // for a second address in the same method.
   Answer resolve(Address ip);
@@ -108,16 +113,17 @@ public:
 private:
   struct Parts;
   void locate();
+  Answer resolve_by_memory(Address ip);
   Answer resolve_or_throw(Address ip);
   Method method_of(const CodeBlock& block);
+  Method compiled_method(const CodeBlock& block);
+  Method method_at(Address method_desc);
   MissAnswer explain(const Miss& miss, Address ip);
   void explain_call_counting(MissAnswer& answer, Address ip);
   bool visit_jitted(const NameFilter& filter, const std::function<bool(const MethodRow&)>& visit);
   bool visit_r2r(const RangeSection& section, const NameFilter& filter,
                  const std::function<bool(const MethodRow&)>& visit);
   void describe_location(RuntimeInfo& info) const;
-  Method compiled_method(const CodeBlock& block);
-  Method method_at(Address method_desc);
   void count_code(RuntimeInfo& info);
   Code describe_code(const CodeBlock& block, bool with_offset);
 
@@ -129,6 +135,7 @@ private:
   std::optional<LocatedRuntime> located_;
   std::optional<std::variant<MissAnswer, FaultAnswer>> absence_;
   std::unique_ptr<Parts> parts_;
+  std::shared_ptr<const AddedSymbols> symbols_;
 };
 
 } // namespace clr

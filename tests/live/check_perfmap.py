@@ -106,6 +106,48 @@ def owns(answer, line):
     return bool(hot) and int(hot[0]["start"], 16) == line.start and hot[0]["size"] == line.size
 
 
+def check_written(lldb, target, map_path, truth_path, written_path):
+    """`clr perfmap` against the runtime's own map, line by line, and what it adds: every ReadyToRun method that the runtime reported."""
+    (said,) = lldb.run(target, [f'clr perfmap "{written_path}"'])
+    assert said.startswith(str(written_path)), said + lldb.errors
+    kept, _ = perfmap.alive(perfmap.read(map_path)[0])
+    truth = read_truth(truth_path)
+    gone = [g[0] for g in truth["gone"]]
+    ours, damaged = perfmap.read(written_path)
+    by_start = {line.start: line for line in ours}
+    wrong, count, absent, unknown = Examples(), 0, 0, 0
+    for line in kept:
+        if is_gone(line, gone):
+            continue
+        found = by_start.get(line.start)
+        if may_be_gone(line) and (found is None or found.text != line.text):
+            absent += 1
+            continue
+        count += 1
+        if found is None:
+            wrong.add("not written", f"0x{line.start:x} {line.size:x} {line.text}")
+        elif found.size != line.size:
+            wrong.add("size", f"{found.size:x} for {line.size:x} {line.text}")
+        elif found.text != line.text:
+            same = found.text.rpartition("[")[0] == line.text.rpartition("[")[0]
+            if same and found.text.endswith("[Unknown]") and line.tier in perfmap.UNKNOWABLE:
+                unknown += 1
+            else:
+                wrong.add("text", f"{found.text} for {line.text}")
+    for _, address, name in truth["r2r"]:
+        found = by_start.get(int(address, 16))
+        if int(address, 16) and (found is None or not found.text.endswith(perfmap.PRECOMPILED)):
+            wrong.add("ReadyToRun method not written", f"{address} {name}")
+    _, overlaps = perfmap.alive(ours)
+    for line in overlaps[:5]:
+        wrong.add("lines overlap", f"0x{line.start:x} {line.size:x} {line.text}")
+    precompiled = sum(line.text.endswith(perfmap.PRECOMPILED) for line in ours)
+    cold = sum(line.text.endswith(perfmap.PRECOMPILED[1]) for line in ours)
+    assert count >= 5000, f"only {count} lines compared"
+    return wrong.require_none(f"{count} lines equal, {absent} collected, {unknown} tiers not in memory; {len(ours)} lines, "
+                              f"{precompiled} of ReadyToRun code ({cold} cold parts), {damaged} damaged")
+
+
 def check_events(lldb, target, truth_path):
     """What the runtime reported of itself: every method's entry point, every R2R entry point."""
     truth = read_truth(truth_path)

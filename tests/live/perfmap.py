@@ -8,6 +8,8 @@ TIERS = {"QuickJitted": "tier0", "OptimizedTier1": "tier1", "OptimizedTier1OSR":
          "MinOptJitted": "minopts", "InstrumentedTier": "instrumented", "InstrumentedTierOptimized": "instrumented_optimized"}
 # What the JIT decides alone has no version node, and the runtime keeps no trace of it.
 UNKNOWABLE = {"optimized", "minopts", "tier0"}
+# Of ReadyToRun code, which the runtime's own maps do not list; clr perfmap does.
+PRECOMPILED = ("[PreJIT]", "[PreJit-cold]")
 
 LINE = re.compile(r"^0x([0-9a-f]+) ([0-9a-f]+) (.*)$")
 

@@ -117,6 +117,7 @@ def perf_maps_of(c, program, mode, knobs):
             maps, truth = folder / f"perf-{running.pid}.map", folder / "truth"
             c.check(f"{name}/live", check_perfmap.check, c.lldb, live, maps, truth)
             c.check(f"{name}/events/live", check_perfmap.check_events, c.lldb, live, truth)
+            c.check(f"{name}/written/live", check_perfmap.check_written, c.lldb, live, maps, truth, folder / "written-live.map")
             if mode in ("jit", "default"):
                 c.check(f"{name}/stacks/live", check_answers.check_stacks_named, c.lldb, live)
             kinds = core_kinds(running.pid, folder)
@@ -153,7 +154,8 @@ def on_core(c, make, maps, truth, kind, mode):
         if kind in ("createdump-normal", "createdump-triage"):
             # Small dumps lack most code; what they hold must be right: the stacks.
             return check_answers.check_stacks_named(c.lldb, target)
-        figures = [check_perfmap.check(c.lldb, target, maps, truth), check_perfmap.check_events(c.lldb, target, truth)]
+        figures = [check_perfmap.check(c.lldb, target, maps, truth), check_perfmap.check_events(c.lldb, target, truth),
+                   check_perfmap.check_written(c.lldb, target, maps, truth, maps.parent / "written.map")]
         if kind == "gcore-files":
             figures.append("ClrMD: " + attempt(check_clrmd.check_bodies, c.oracle, c.lldb, target))
             figures.append("ClrMD: " + attempt(check_clrmd.check_stacks, c.oracle, c.lldb, target))
