@@ -4,7 +4,7 @@
 
 namespace clr {
 
-std::string native_symbol_text(const NativeSymbol& symbol) {
+std::string native_symbol_text(const NativeFunction& symbol) {
   std::string text = symbol.name.substr(0, symbol.name.rfind("$##"));
   if (symbol.displacement != 0) text += fmt::format("+{:#x}", symbol.displacement);
   return text;

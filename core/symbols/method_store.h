@@ -38,15 +38,15 @@ struct MethodBody {
   }
 };
 
-struct NativeSymbol {
+struct NativeFunction {
   std::string name;
   std::uint64_t displacement = 0; // bytes behind its start
 };
 // The native function that holds an address; nothing when there is none.
-using NativeLookup = std::function<std::optional<NativeSymbol>(Address)>;
+using NativeLookup = std::function<std::optional<NativeFunction>(Address)>;
 // "memcpy+0x1f": the text in front of the last "$##", which some linkers append, and the displacement when it
 // is not 0.
-std::string native_symbol_text(const NativeSymbol& symbol);
+std::string native_symbol_text(const NativeFunction& symbol);
 
 // Immutable: any number of threads may ask. Addresses are looked up as they are: for a return address ask for
 // the byte before it.

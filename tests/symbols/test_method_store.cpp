@@ -301,7 +301,7 @@ TEST_CASE("method store: ranges that cannot be are refused") {
 
 TEST_CASE("method store: native names") {
   const auto native = [](const char* name, std::uint64_t displacement) {
-    return [=](Address) -> std::optional<NativeSymbol> { return NativeSymbol{name, displacement}; };
+    return [=](Address) -> std::optional<NativeFunction> { return NativeFunction{name, displacement}; };
   };
   Store s;
   s.add(load_event, 10, 0x1000, 0x40, "A", 1);
@@ -311,7 +311,7 @@ TEST_CASE("method store: native names") {
   CHECK(store.describe(0x5000, 20, native("memcpy", 31)) == "memcpy+0x1f");
   CHECK(store.describe(0x5000, 20, native("JIT_New$##6001234", 16)) == "JIT_New+0x10");
   CHECK(store.describe(0x5000, 20, native("a$##b$##1", 0)) == "a$##b");
-  CHECK(store.describe(0xABCDEF, 20, [](Address) { return std::optional<NativeSymbol>(); }) == "0xabcdef");
+  CHECK(store.describe(0xABCDEF, 20, [](Address) { return std::optional<NativeFunction>(); }) == "0xabcdef");
   CHECK(store.describe(0xABCDEF, 20, {}) == "0xabcdef");
   CHECK(store.describe(0x1000, 5, native("memcpy", 1)) == "memcpy+0x1"); // not there yet
 }
