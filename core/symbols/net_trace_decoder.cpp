@@ -67,7 +67,11 @@ bool TraceDecoder::read_rows(TraceBlock& block) {
 }
 
 void TraceDecoder::malformed(const TraceFault& fault) {
-  report_.malformed.count(fault.kind_of_fault(), static_cast<std::size_t>(fault.offset()));
+  malformed(fault.kind_of_fault(), fault.offset());
+}
+
+void TraceDecoder::malformed(std::string_view what, std::uint64_t offset) {
+  report_.malformed.count(what, static_cast<std::size_t>(offset));
 }
 
 // --- events
@@ -138,7 +142,7 @@ bool TraceDecoder::visit(const EventHeader& header, const TraceBytes& payload) {
   count_dropped(header);
   const auto known = types_.find(header.metadata_id);
   if (known == types_.end()) {
-    malformed({"an event's type is not described", payload.offset()});
+    malformed("an event's type is not described", payload.offset());
     return true;
   }
   if (!known->second.wanted) return true;
@@ -154,7 +158,7 @@ bool TraceDecoder::visit(const EventHeader& header, const TraceBytes& payload) {
       event.thread_id = thread->second.thread_id.value_or(0);
       event.process_id = thread->second.process_id.value_or(event.process_id);
     } else {
-      malformed({"an event's thread is not described", payload.offset()});
+      malformed("an event's thread is not described", payload.offset());
     }
     if (const auto labels = labels_.find(header.labels_id); labels != labels_.end())
       event.version = labels->second.version.value_or(event.version);
@@ -245,7 +249,7 @@ TraceStack TraceDecoder::stack(std::uint32_t id, std::uint64_t offset) {
   if (id == 0) return {};
   const auto behind = stacks_.upper_bound(id);
   const auto lost = [&] {
-    malformed({"an event's stack is not there", offset});
+    malformed("an event's stack is not there", offset);
     return TraceStack{};
   };
   if (behind == stacks_.begin()) return lost();
