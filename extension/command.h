@@ -51,6 +51,7 @@ CommandSpec perfmap_command();
 CommandSpec savecore_command();
 CommandSpec settings_command();
 CommandSpec source_command();
+CommandSpec symbolize_command();
 CommandSpec symbols_command();
 CommandSpec threads_command();
 CommandSpec unwind_command();

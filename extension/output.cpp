@@ -2,6 +2,10 @@
 
 #include "extension/newer_api.h"
 
+#include <unistd.h>
+
+#include <cstdio>
+
 namespace clr::lldb_plugin {
 
 namespace {
@@ -68,6 +72,17 @@ void Output::error(std::string_view text) {
 void Output::warning(std::string_view text) {
   flush();
   result_->AppendWarning(printable(text).c_str());
+}
+
+void Output::progress(std::string_view what, std::size_t done, std::size_t of) {
+  // The clock is asked only now and then: this is called for every item.
+  constexpr std::size_t stride = 4096;
+  if (of == 0 || done % stride != 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - shown_ < std::chrono::seconds(1) || isatty(STDERR_FILENO) == 0) return;
+  shown_ = now;
+  const std::string text = fmt::format("\r{}: {} %", what, done * 100 / of);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 bool Output::interrupted() {

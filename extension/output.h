@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <lldb/API/LLDB.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ public:
   void error(std::string_view text);
   // "warning: TEXT" there; the command still succeeds.
   void warning(std::string_view text);
+  // How far a long command is, on the terminal if there is one: at most once a second, and not in its first.
+  void progress(std::string_view what, std::size_t done, std::size_t of);
   // Hands over what is buffered.
   void flush();
 
@@ -38,6 +41,7 @@ private:
   lldb::SBCommandReturnObject* result_;
   std::string buffer_;
   bool told_ = false;
+  std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
 // `text` with everything that a terminal could take for a command, and what is not UTF-8, escaped: names come

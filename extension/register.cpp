@@ -56,7 +56,7 @@ bool register_commands(lldb::SBDebugger& debugger) {
   for (const CommandSpec& spec :
        {analyze_command(), ip2md_command(), bt_command(), disassemble_command(), info_command(),
         methods_command(), pe_command(), perfmap_command(), savecore_command(), settings_command(),
-        source_command(), symbols_command(), threads_command(), unwind_command()}) {
+        source_command(), symbolize_command(), symbols_command(), threads_command(), unwind_command()}) {
     const std::string help = help_text(spec);
     const std::string arguments = *spec.syntax == '\0' ? "" : fmt::format(" {}", spec.syntax);
     // LLDB owns a command from the moment it is added, so every name gets an object of its own.

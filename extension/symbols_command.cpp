@@ -20,10 +20,12 @@ class Symbols final : public CommandRun {
 public:
   explicit Symbols(CLI::App& app) {
     app.require_subcommand(1);
-    add_ = app.add_subcommand("add", "use a file: R2R perf map, perf-PID.map, jitdump, .sym table, ELF file");
+    add_ = app.add_subcommand(
+        "add", "use a file: R2R perf map, perf-PID.map, jitdump, .nettrace, .sym table, ELF file");
     add_->add_option("FILE", files_, "the file; its content tells its kind")->required();
     add_->add_option("--base", base_, "the image that a table of RVAs is of lies at ADDRESS")
         ->type_name("ADDRESS");
+    add_->add_option("--process", process_, "the process of a trace of several")->type_name("ID");
     list_ = app.add_subcommand("list", "list the files in use and what they apply to");
     list_->add_flag("-j,--json", json_, "print JSON");
     remove_ = app.add_subcommand("remove", "use files no more");
@@ -54,28 +56,17 @@ private:
       if (!base) throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is no address", base_));
     }
     for (const std::string& path : files_) {
-      LoadedSymbols loaded = load_symbols(path);
+      std::vector<std::string> warnings;
+      AddedSymbolFile file = open_symbol_file(path, process_, warnings, [&](std::uint64_t, std::uint64_t) {
+        return !invocation.out.interrupted();
+      });
+      file.base = base;
       std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; });
-      invocation.out.line("{}: {}, {} entries", printable(path), to_string(loaded.kind),
-                          loaded.symbols->size());
-      report(invocation.out, loaded);
-      all.push_back({path, loaded.kind, std::move(loaded.symbols), base});
+      invocation.out.line("{}: {}, {} entries", printable(path), to_string(file.kind), file.symbols->size());
+      for (const std::string& warning : warnings) invocation.out.warning(printable(warning));
+      all.push_back(std::move(file));
     }
     invocation.sessions.set_symbol_files(std::move(all));
-  }
-
-  static void report(Output& out, const LoadedSymbols& loaded) {
-    if (!loaded.note.empty()) out.warning(printable(loaded.note));
-    for (const MalformedClass& kind : loaded.malformed.classes())
-      out.warning(fmt::format("{} times, first in line or record {}: {}", kind.count, kind.first, kind.what));
-    const auto dropped = [&](std::size_t count, std::string_view what) {
-      if (count != 0) out.warning(fmt::format("{} entries left out: {}", count, what));
-    };
-    dropped(loaded.dropped.empty, "of size 0");
-    dropped(loaded.dropped.oversize, "larger than any code");
-    dropped(loaded.dropped.nameless, "without a name");
-    dropped(loaded.dropped.no_room, "more than a table can hold");
-    dropped(loaded.dropped.covered, "others came later at their addresses");
   }
 
   // How the files apply to the selected process; null when there is none.
@@ -163,16 +154,17 @@ private:
   CLI::App *add_, *list_, *remove_, *save_;
   std::vector<std::string> files_;
   std::string base_, from_;
+  std::optional<std::uint64_t> process_;
   bool json_ = false;
 };
 
 } // namespace
 
 CommandSpec symbols_command() {
-  return {"symbols", nullptr,
-          "Use, list or write files of symbols: names for what runtime memory does not name.",
-          "add FILE... [--base ADDRESS] | list [-j] | remove [FILE...] | save FILE [--from FILE]",
-          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Symbols>(app); }};
+  return {
+      "symbols", nullptr, "Use, list or write files of symbols: names for what runtime memory does not name.",
+      "add FILE... [--base ADDRESS] [--process ID] | list [-j] | remove [FILE...] | save FILE [--from FILE]",
+      [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Symbols>(app); }};
 }
 
 } // namespace clr::lldb_plugin

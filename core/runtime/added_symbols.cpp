@@ -69,6 +69,78 @@ std::vector<SymbolImage> symbol_images(Runtime& runtime) {
   return images;
 }
 
+namespace {
+
+void warn_of(std::vector<std::string>& warnings, const Malformed& malformed) {
+  for (const MalformedClass& kind : malformed.classes())
+    warnings.push_back(fmt::format("{} times, first at {}: {}", kind.count, kind.first, kind.what));
+}
+
+void warn_of(std::vector<std::string>& warnings, const SymbolTableBuilder::Dropped& dropped) {
+  const auto add = [&](std::size_t count, std::string_view why) {
+    if (count != 0) warnings.push_back(fmt::format("{} entries left out: {}", count, why));
+  };
+  add(dropped.empty, "of size 0");
+  add(dropped.oversize, "larger than any code");
+  add(dropped.nameless, "without a name");
+  add(dropped.no_room, "more than a table can hold");
+  add(dropped.covered, "others came later at their addresses");
+}
+
+AddedSymbolFile open_trace(const std::string& path, std::optional<std::uint64_t> process,
+                           std::vector<std::string>& warnings,
+                           const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
+  const NetTrace trace = NetTrace::open(path);
+  TraceMethods methods = read_trace_methods(trace, progress);
+  if (methods.trace.stopped) throw Error(ErrorKind::invalid_argument, fmt::format("{}: interrupted", path));
+  const MethodStore* const store = methods.of_process(process);
+  if (store == nullptr) {
+    std::string ids;
+    for (const auto& [id, of_process] : methods.processes)
+      ids += fmt::format("{}{}", ids.empty() ? "" : ", ", id);
+    throw Error(ErrorKind::invalid_argument,
+                methods.processes.empty()
+                    ? fmt::format("{} names no code", path)
+                    : fmt::format("{} is of the processes {}; --process tells which", path, ids));
+  }
+  warn_of(warnings, methods.trace.malformed);
+  warn_of(warnings, methods.malformed);
+  if (methods.trace.dropped != 0)
+    warnings.push_back(fmt::format("{} events were lost when the trace was taken", methods.trace.dropped));
+  if (!methods.trace.complete) warnings.push_back("the trace was cut off");
+  if (!methods.rundown_complete)
+    warnings.push_back("the trace has no rundown: code that was there before it began has no names");
+  const std::uint64_t id = process.value_or(methods.processes.begin()->first);
+  SymbolTableBuilder builder(SymbolSpace::process, fmt::format("nettrace {}", path),
+                             id == 0 ? "" : fmt::format("{}", id));
+  for (const MethodBody* body : store->bodies_at(std::nullopt))
+    builder.add(body->start, body->size, body->name);
+  AddedSymbolFile file{.path = path, .kind = SymbolFileKind::nettrace, .trace = trace.info()};
+  file.symbols = builder.build();
+  for (auto& [of, known] : methods.processes)
+    if (&known == store) file.store = std::make_shared<const MethodStore>(std::move(known));
+  return file;
+}
+
+AddedName name_of(const AddedSymbolFile& file, const MethodBody& body) {
+  return {
+      .kind = file.kind, .function = body.name, .start = body.start, .size = body.size, .path = file.path};
+}
+
+} // namespace
+
+AddedSymbolFile open_symbol_file(const std::string& path, std::optional<std::uint64_t> process,
+                                 std::vector<std::string>& warnings,
+                                 const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
+  const MappedFile file = MappedFile::open(path);
+  if (NetTrace::recognises(file.bytes())) return open_trace(path, process, warnings, progress);
+  LoadedSymbols loaded = load_symbols(path);
+  if (!loaded.note.empty()) warnings.push_back(loaded.note);
+  warn_of(warnings, loaded.malformed);
+  warn_of(warnings, loaded.dropped);
+  return {.path = path, .kind = loaded.kind, .symbols = std::move(loaded.symbols)};
+}
+
 AddedSymbols::AddedSymbols(const std::vector<AddedSymbolFile>& files,
                            const std::function<std::vector<SymbolImage>()>& images) {
   std::optional<std::vector<SymbolImage>> known;
@@ -118,7 +190,8 @@ std::optional<AddedName> AddedSymbols::find(Address address) const {
     try {
       const auto symbol = source->file.symbols->find(address - source->base);
       if (!symbol) continue;
-      return AddedName{.function = symbol->function,
+      return AddedName{.kind = source->file.kind,
+                       .function = symbol->function,
                        .file = symbol->file,
                        .line = symbol->line,
                        .start = source->base + symbol->function_start,
@@ -127,6 +200,20 @@ std::optional<AddedName> AddedSymbols::find(Address address) const {
     } catch (const Error&) {
       // The entry is damaged: another file may name the address.
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<AddedName> AddedSymbols::find_at(Address address, double seconds) const {
+  for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) {
+    const AddedSymbolFile& file = source->file;
+    if (!file.store || file.trace.ticks_per_second == 0) continue;
+    const double ticks = seconds * static_cast<double>(file.trace.ticks_per_second);
+    constexpr double most = 9e18; // what a tick can hold
+    if (!(ticks >= 0 && ticks < most)) continue;
+    const MethodBody* const body =
+        file.store->find(address, file.trace.start + static_cast<TraceTime>(ticks));
+    if (body != nullptr && !body->name.empty()) return name_of(file, *body);
   }
   return std::nullopt;
 }

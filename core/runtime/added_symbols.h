@@ -3,6 +3,7 @@
 
 #include "core/runtime/runtime.h"
 #include "core/symbols/load_symbols.h"
+#include "core/symbols/method_store_trace.h"
 
 #include <functional>
 #include <memory>
@@ -16,14 +17,26 @@ namespace clr {
 struct AddedSymbolFile {
   std::string path;
   SymbolFileKind kind = SymbolFileKind::unknown;
-  std::shared_ptr<const SymbolTable> symbols;
+  std::shared_ptr<const SymbolTable> symbols; // of a trace: of the code that was there at its end
+  // Of a trace: which code was where when, and its clock.
+  std::shared_ptr<const MethodStore> store;
+  TraceInfo trace;
   // Where the image of a table of RVAs lies, if the user said so.
   std::optional<Address> base;
 };
 
+// A file of any kind, ready to be added. Of a trace of several processes `process` says which; warnings are
+// sentences on what could not be used. Throws Error as load_symbols and NetTrace::open do, and
+// Error{invalid_argument} when a trace does not have the process. `progress` gets the bytes that are read and
+// the file's size, and stops by false (Error{invalid_argument}).
+AddedSymbolFile open_symbol_file(const std::string& path, std::optional<std::uint64_t> process,
+                                 std::vector<std::string>& warnings,
+                                 const std::function<bool(std::uint64_t, std::uint64_t)>& progress);
+
 // A name that a file gives.
 struct AddedName {
-  std::string_view function; // as the file writes it; empty when it has a line only
+  SymbolFileKind kind = SymbolFileKind::unknown; // of the file
+  std::string_view function;                     // as the file writes it; empty when it has a line only
   std::string_view file;
   std::uint32_t line = 0;
   Address start = 0;      // of the function
@@ -60,6 +73,8 @@ public:
   const std::vector<Source>& sources() const { return sources_; }
   // Of files that overlap, the one that was added last. Never throws: a damaged entry names nothing.
   std::optional<AddedName> find(Address address) const;
+  // What was there `seconds` after the start of a trace; only traces are asked.
+  std::optional<AddedName> find_at(Address address, double seconds) const;
 
 private:
   std::vector<Source> sources_;

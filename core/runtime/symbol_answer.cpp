@@ -44,8 +44,9 @@ bool open_question(const MissAnswer& miss) {
 void set_name(Method& method, const AddedName& found) {
   const PerfMapName parts = parse_perf_map_name(found.function);
   const auto parsed = parse_map_method(parts.method);
-  method.name = parsed ? parsed->name : std::string(parts.method);
-  method.full_name = parsed ? parsed->full_name : std::string(parts.method);
+  const std::string text(found.kind == SymbolFileKind::nettrace ? found.function : parts.method);
+  method.name = parsed ? parsed->name : text.substr(0, text.find('('));
+  method.full_name = parsed ? parsed->full_name : text;
   if (parsed && !parsed->assembly.empty() && method.module.empty()) method.module = parsed->assembly;
   method.name_from = NameSource::symbols;
   const std::string by = fmt::format("named by {}", file_name(found.path));
@@ -55,7 +56,9 @@ void set_name(Method& method, const AddedName& found) {
 // The address as a method's, if the file's name of it is one of managed code.
 std::optional<MethodAnswer> as_method(const AddedName& found, Address address) {
   const PerfMapName parts = parse_perf_map_name(found.function);
-  if (parts.stub || !parse_map_method(parts.method)) return std::nullopt;
+  // Traces name managed code only.
+  if (found.kind != SymbolFileKind::nettrace && (parts.stub || !parse_map_method(parts.method)))
+    return std::nullopt;
   MethodAnswer answer;
   set_name(answer.method, found);
   answer.code.tier = tier_of(parts.tier);
@@ -90,9 +93,11 @@ std::optional<MapMethodName> parse_map_method(std::string_view text) {
     if (c == '[' || c == '<') --depth;
     if (c == ' ' && depth <= 0) break;
   }
+  // "[app] ": a word of its own, unlike the arguments of a return type.
   if (begin >= 2 && text[begin - 2] == ']') {
     const std::size_t open = text.rfind('[', begin - 2);
-    if (open != std::string_view::npos) parsed.assembly = text.substr(open + 1, begin - 3 - open);
+    if (open == 0 || (open != std::string_view::npos && text[open - 1] == ' '))
+      parsed.assembly = text.substr(open + 1, begin - 3 - open);
   }
   const std::string_view owner = text.substr(begin, colons - begin), rest = text.substr(colons + 2);
   if (owner.empty() || rest.empty()) return std::nullopt;

@@ -1,5 +1,6 @@
 """The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive."""
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -24,6 +25,7 @@ def drivers(folder, versions, plugin):
 def check_without_process(driver, report, tag):
     commands = ["help clr", "help clrip2md", "help clr ip2md", "help clrbt", "clrip2md", "clrip2md 0x1000", "clrip2md --bogus 1",
                 "clrbt", "clr info", "clr methods", "clr info extra words", "clr settings --path-map nonsense",
+                "clr symbols", "clr symbols list", "clr symbols remove x", "clr symbols add /bin/true", "clr symbolize /does/not/exist", "clr perfmap",
                 "clrip2md --from /does/not/exist", f"plugin load \"{driver.plugin}\"",
                 "target create /bin/true", "clrip2md 0x1000", "clrbt all", "clr info", "version"]
     texts = driver.run(commands)
@@ -46,6 +48,12 @@ def check_without_process(driver, report, tag):
     expect("^error: there is no target")
     expect("^error: .*extra")
     expect("^error: .*nonsense.*FROM=TO")
+    expect("^error: .*subcommand")
+    expect("^no symbol files")
+    expect("^error: x is not in use")
+    expect("^(/bin/true: ELF file|error: )")
+    expect("^error: ")
+    expect("^error: there is no target")
     expect("^error: ")
     expect("'clrip2md' exists already and is kept")
     expect("Current executable set")
@@ -118,6 +126,45 @@ def check_managed(driver, report, tag, opening, closing):
     report.check(f"{tag} clrbt --unique --json", unique_json, r'^\{"stacks": \[', r'\{"threads":\[\d+', r'"end":"bottom"')
 
 
+def check_symbols(driver, report, tag, opening, closing, folder):
+    """The maps that are written of a process, used again: without the process, and within it."""
+    tables = folder / f"symbols-{driver.version}"
+    tables.mkdir(exist_ok=True)
+    perf_map, r2r_map, sym, samples = (tables / name for name in ("written.map", "corelib.ni.r2rmap", "written.sym", "samples"))
+    commands = [f'clr perfmap "{perf_map}"', f'clr perfmap "{r2r_map}" --r2r System.Private.CoreLib.dll', f'clr symbols save "{sym}"',
+                f'clr symbols add "{perf_map}" "{r2r_map}" "{sym}"', "clr symbols list", "clr symbols list --json", f'clr symbols remove "{sym}"',
+                "clr symbols add /does/not/exist", "clr perfmap --r2r no-such-module.dll", "clr perfmap /no/such/folder/map"]
+    texts = driver.run([*opening, *commands, *closing], 300)[len(opening):len(opening) + len(commands)]
+    written, image, saved, added, listed, as_json, removed, absent, stranger, nowhere = texts
+    report.check(f"{tag} clr perfmap", written, rf"^{re.escape(str(perf_map))}: [1-9]\d{{3,}} lines")
+    report.check(f"{tag} clr perfmap --r2r", image, r": [1-9]\d{4} methods of System\.Private\.CoreLib\.dll")
+    report.check(f"{tag} clr symbols save", saved, rf"^{re.escape(str(sym))}: [1-9]\d{{3,}} entries")
+    report.check(f"{tag} clr symbols add", added, "perf map, ", "R2R perf map, ", r"\.sym file, ")
+    report.check(f"{tag} clr symbols list", listed, r"\.map: perf map, \d+ entries, addresses of the process",
+                 r"\.r2rmap: R2R perf map, \d+ entries, System\.Private\.CoreLib\.dll at 0x")
+    report.check(f"{tag} clr symbols list --json", as_json, r'^\[\{"path":', r'"image":"System\.Private\.CoreLib\.dll"')
+    report.check(f"{tag} clr symbols remove", removed, "^2 symbol files in use")
+    report.check(f"{tag} clr symbols add of nothing", absent, "^error: .*No such file")
+    report.check(f"{tag} clr perfmap of no module", stranger, "^error: no-such-module.dll is neither a file nor a module")
+    report.check(f"{tag} clr perfmap to nowhere", nowhere, "^error: cannot write .*No such file")
+
+    lines = [line.split(" ", 2) for line in perf_map.read_text().splitlines()[::997]]
+    starts = [int(start, 16) for start, _, _ in lines]
+    samples.write_text("".join(f"{start:x} {1 + i % 3}\n" for i, start in enumerate(starts)) + "nonsense\n")
+    commands = [f'clr symbolize "{samples}" --json', f'clr symbolize "{samples}" -t 3', f'clr symbolize "{samples}" --each']
+    as_json, text, each = driver.run([*opening, *commands, *closing], 300)[len(opening):len(opening) + 3]
+    total = sum(1 + i % 3 for i in range(len(starts)))
+    report.check(f"{tag} clr symbolize", text, r"^ +count percent +function", r"^ +\d+ +[\d.]+%  .*`", rf"^{total} samples, \d+ rows",
+                 "1 lines left out, first line \\d+: the address is not hexadecimal")
+    rows = json.loads(as_json[as_json.index("["):as_json.rindex("]") + 1])
+    report.check(f"{tag} clr symbolize --json", f"{sum(row['count'] for row in rows)} samples", f"^{total} samples")
+    report.check(f"{tag} clr symbolize --each", each, *(f"^{start:#018x} .*`" for start in starts[:3]))
+    # Where there is no process the files are all there is: of the same addresses the same methods.
+    offline = driver.run([f'clr symbols add "{perf_map}"', f'clr symbolize "{samples}" --each'], 300)[-1]
+    for start, _, name in lines[:3]:
+        report.check(f"{tag} clr symbolize without a process", offline, f"^{int(start, 16):#018x} {re.escape(name)}$")
+
+
 def check_minimal_core(driver, report, tag, opening, closing, path):
     """`clr savecore`, and the stacks that the core shows: the same as those of its source at the same stop."""
     (*_, saved, stacks) = driver.run([*opening, f'clr savecore "{path}"', "clrbt all", *closing], 300)[:len(opening) + 2]
@@ -178,6 +225,8 @@ def check_version(driver, report, tag, process, core, folder):
         try:
             check_managed(driver, report, f"{tag} {name}:", *target)
             check_minimal_core(driver, report, f"{tag} {name}:", *target, folder / f"minimal-{driver.version}-{name}")
+            if name == "core":
+                check_symbols(driver, report, f"{tag} {name}:", *target, folder)
         except (Died, subprocess.TimeoutExpired) as error:
             report.fail(f"{tag} {name}", str(error))
 

@@ -1,0 +1,74 @@
+// Samples of addresses, counted by what they belong to: a profile's report.
+#pragma once
+
+#include "core/symbols/malformed.h"
+#include "core/symbols/net_trace_event.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+struct Sample {
+  Address address = 0;
+  std::uint64_t count = 1;
+  std::optional<double> seconds; // since the start of the trace that names are taken from
+};
+
+// What an address belongs to.
+struct SampleOwner {
+  std::string function; // empty: unknown
+  std::string module;   // empty: unknown
+  std::string file;
+  std::uint32_t line = 0;
+
+  auto operator<=>(const SampleOwner&) const = default;
+};
+
+struct ProfileRow {
+  std::uint64_t count = 0;
+  SampleOwner owner;
+};
+
+class Profile {
+public:
+  // Classes of malformed lines.
+  static constexpr std::string_view no_address = "the address is not hexadecimal",
+                                    bad_count = "the count is no number above 0",
+                                    bad_time = "the time is no number of seconds",
+                                    too_much = "there is more on the line than address, count and time",
+                                    long_line = "the line is too long";
+  static constexpr std::size_t max_line = 4096; // bytes
+  // Different addresses (and times, when they are given).
+  static constexpr std::size_t max_samples = 1u << 26;
+
+  // One line of a file of samples: "ADDRESS [COUNT [SECONDS]]", the address in hexadecimal with or without
+  // 0x. Nothing for an empty line, a comment (#...) and a malformed line, which is counted.
+  std::optional<Sample> parse(std::string_view line, std::size_t number);
+  const Malformed& malformed() const { return malformed_; }
+
+  // False when there are too many different ones; the sample is not counted then.
+  bool add(const Sample& sample);
+  std::uint64_t total() const { return total_; }
+  std::size_t distinct() const { return counts_.size() + timed_.size(); }
+
+  // Rows by count, the largest first. Asks `owner_of` once for each different sample; `progress` gets the
+  // number of those that are done and stops by false: the rows are then of what was done.
+  using OwnerOf = std::function<SampleOwner(Address, std::optional<double> seconds)>;
+  std::vector<ProfileRow> rows(const OwnerOf& owner_of,
+                               const std::function<bool(std::size_t)>& progress) const;
+
+private:
+  std::unordered_map<Address, std::uint64_t> counts_;
+  std::map<std::pair<Address, double>, std::uint64_t> timed_;
+  std::uint64_t total_ = 0;
+  Malformed malformed_;
+};
+
+} // namespace clr
