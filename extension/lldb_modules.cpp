@@ -1,5 +1,7 @@
 #include "extension/lldb_modules.h"
 
+#include "core/memory/path_map.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -40,9 +42,7 @@ std::vector<std::uint8_t> bytes_of_uuid(const char* text) {
 
 // Runtime modules only: looking a name up makes LLDB parse a module's symbols.
 bool may_hold_runtime(const std::string& path, bool executable) {
-  const auto slash = path.rfind('/');
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  return executable || name.find("coreclr") != std::string::npos;
+  return executable || file_name_of(path).find("coreclr") != std::string_view::npos;
 }
 
 std::optional<Address> find_descriptor(lldb::SBTarget& target, lldb::SBModule& module) {

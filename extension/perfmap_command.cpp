@@ -1,6 +1,7 @@
 // clr perfmap: perf maps of a stopped process or a core, and of ReadyToRun images.
 #include "core/memory/error.h"
 #include "core/memory/output_file.h"
+#include "core/memory/path_map.h"
 #include "core/runtime/code_rows.h"
 #include "core/runtime/r2r_map.h"
 #include "extension/command.h"
@@ -58,7 +59,7 @@ private:
   }
 
   void of_image(Invocation& invocation) {
-    const std::string name = image_.substr(image_.rfind('/') + 1);
+    const std::string name(file_name_of(image_));
     R2RMethodMap map = std::filesystem::is_regular_file(image_) ? of_file() : of_module(invocation);
     if (file_.empty()) file_ = std::filesystem::path(name).stem().string() + ".ni.r2rmap";
     OutputFile out(file_);

@@ -1,5 +1,6 @@
 // clr symbolize: a file of addresses as a profile's report, or address by address.
 #include "core/memory/error.h"
+#include "core/memory/path_map.h"
 #include "core/runtime/json.h"
 #include "core/runtime/profile.h"
 #include "core/runtime/symbol_answer.h"
@@ -116,8 +117,7 @@ private:
 
   static std::string text_of(const SampleOwner& owner) {
     std::string text = owner.module.empty() ? owner.function : owner.module + "`" + owner.function;
-    if (owner.line != 0)
-      text += fmt::format(" at {}:{}", owner.file.substr(owner.file.find_last_of("/\\") + 1), owner.line);
+    if (owner.line != 0) text += fmt::format(" at {}:{}", file_name_of(owner.file), owner.line);
     return printable(text);
   }
 

@@ -3,10 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace clr {
+
+// The last part of a path of any system: "app.dll" of "/srv/app.dll" and of "C:\\srv\\app.dll".
+constexpr std::string_view file_name_of(std::string_view path) {
+  return path.substr(path.find_last_of("/\\") + 1);
+}
 
 struct PathMap {
   std::vector<std::pair<std::string, std::string>> prefixes; // target's -> host's, whole path components

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::string_view portable_age = "ffffffff"; // of the keys of portable PDBs
 
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.find_last_of("/\\") + 1);
-}
-
 // "C:\src\App.dll" -> "C:\src\"; empty when there is no folder.
 std::string_view folder_of(std::string_view path) {
   return path.substr(0, path.find_last_of("/\\") + 1);
@@ -126,8 +122,8 @@ std::vector<std::string> names_of(const CodeViewEntry* entry, const std::string&
         std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(std::move(name));
   };
-  if (entry != nullptr) add(std::string(last_part(entry->path)));
-  add(with_extension(last_part(assembly_path), ".pdb"));
+  if (entry != nullptr) add(std::string(file_name_of(entry->path)));
+  add(with_extension(file_name_of(assembly_path), ".pdb"));
   return names;
 }
 
@@ -171,7 +167,7 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
     if (files.try_place(place, names)) return result;
   // A path of another system is no path here; its last part is.
   const bool native = reference->path.starts_with('/');
-  files.try_target_file(native ? reference->path : std::string(last_part(reference->path)));
+  files.try_target_file(native ? reference->path : std::string(file_name_of(reference->path)));
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "core/runtime/added_symbols.h"
 
+#include "core/memory/path_map.h"
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/signature.h"
 #include "core/runtime/r2r_map.h"
@@ -10,10 +11,6 @@
 
 namespace clr {
 namespace {
-
-std::string file_name(std::string_view path) {
-  return std::string(path.substr(path.find_last_of("/\\") + 1));
-}
 
 // "app" of "app.ni.r2rmap", "app.dll", "libx.so.debug".
 std::string stem(std::string_view name) {
@@ -49,7 +46,7 @@ SymbolImage image_of(Runtime& runtime, const ModuleDescription& module) {
 std::vector<SymbolImage> symbol_images(Runtime& runtime) {
   std::vector<SymbolImage> images;
   for (const LoadedModule& module : runtime.modules()) {
-    SymbolImage image{.name = file_name(module.path), .base = module.base, .identities = {}};
+    SymbolImage image{.name = std::string(file_name_of(module.path)), .base = module.base, .identities = {}};
     if (!module.build_id.empty()) image.identities.push_back(hexadecimal(module.build_id));
     images.push_back(std::move(image));
   }
@@ -153,7 +150,7 @@ AddedSymbols::AddedSymbols(const std::vector<AddedSymbolFile>& files,
       continue;
     }
     if (!known) known = images();
-    const std::string name = file_name(file.path);
+    const std::string_view name = file_name_of(file.path);
     const auto by_name = std::ranges::find_if(*known, [&](const SymbolImage& image) {
       return !image.name.empty() && stem(image.name) == stem(name);
     });

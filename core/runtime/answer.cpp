@@ -1,5 +1,7 @@
 #include "core/runtime/answer.h"
 
+#include "core/memory/path_map.h"
+
 #include <fmt/format.h>
 
 namespace clr {
@@ -14,8 +16,7 @@ FaultAnswer to_fault(const Error& error) {
 
 std::string source_position(const std::optional<SourceLine>& source) {
   if (!source || source->file.empty()) return {};
-  return fmt::format(" at {}:{}:{}", source->file.substr(source->file.find_last_of("/\\") + 1), source->line,
-                     source->column);
+  return fmt::format(" at {}:{}:{}", file_name_of(source->file), source->line, source->column);
 }
 
 std::string method_and_offset(const Method& method, const Code& code) {

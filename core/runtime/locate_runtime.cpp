@@ -1,3 +1,4 @@
+#include "core/memory/path_map.h"
 #include "core/runtime/runtime_parts.h"
 
 #include <fmt/format.h>
@@ -7,11 +8,6 @@
 namespace clr {
 
 namespace {
-std::string file_name(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 std::string joined(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += (text.empty() ? "" : "; ") + sentence;
@@ -34,9 +30,9 @@ void Runtime::locate() {
   for (std::size_t i = 1; i < search.runtimes.size(); ++i)
     problems_.push_back(fmt::format("a second runtime, {} in {}, is not looked at",
                                     to_string(search.runtimes[i].kind),
-                                    file_name(search.runtimes[i].module.path)));
+                                    file_name_of(search.runtimes[i].module.path)));
   located_ = std::move(search.runtimes.front());
-  const std::string place = file_name(located_->module.path);
+  const std::string_view place = file_name_of(located_->module.path);
   if (located_->kind != RuntimeKind::coreclr) {
     absence_ = MissAnswer{.reason = MissReason::no_runtime,
                           .text = fmt::format("{} is a {} program; only CoreCLR can be read", place,
@@ -57,7 +53,7 @@ void Runtime::describe_location(RuntimeInfo& info) const {
   if (!located_) return;
   info.name = to_string(located_->kind);
   info.descriptor = located_->descriptor.address;
-  info.found_in = file_name(located_->module.path);
+  info.found_in = file_name_of(located_->module.path);
   info.found_by = to_string(located_->source);
   try {
     info.version = runtime_version(*memory_, located_->module);

@@ -1,6 +1,7 @@
 #include "core/runtime/runtime.h"
 
 #include "core/execution/call_counting_stub.h"
+#include "core/memory/path_map.h"
 #include "core/runtime/runtime_parts.h"
 #include "core/runtime/symbol_answer.h"
 
@@ -11,11 +12,6 @@
 namespace clr {
 
 namespace {
-
-std::string file_name(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
 
 FaultAnswer unknown_fault(const std::exception& error) {
   return {.kind = ErrorKind::corrupt, .text = error.what()};
@@ -194,7 +190,7 @@ MissAnswer Runtime::explain(const Miss& miss, Address ip) {
   const bool nobodys = miss.reason == MissReason::outside || miss.reason == MissReason::native;
   if (nobodys && module != nullptr) {
     answer.reason = MissReason::native;
-    answer.module = file_name(module->path);
+    answer.module = file_name_of(module->path);
     answer.text =
         fmt::format("native code of {}", answer.module.empty() ? "a module without a name" : answer.module);
   } else if (miss.reason == MissReason::outside) {

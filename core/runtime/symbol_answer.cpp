@@ -1,5 +1,6 @@
 #include "core/runtime/symbol_answer.h"
 
+#include "core/memory/path_map.h"
 #include "core/runtime/code_rows.h"
 #include "core/symbols/perf_map.h"
 
@@ -9,10 +10,6 @@
 
 namespace clr {
 namespace {
-
-std::string file_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
 
 Tier tier_of(std::string_view word) {
   static constexpr std::array tiers{Tier::tier0,
@@ -49,7 +46,7 @@ void set_name(Method& method, const AddedName& found) {
   method.full_name = parsed ? parsed->full_name : text;
   if (parsed && !parsed->assembly.empty() && method.module.empty()) method.module = parsed->assembly;
   method.name_from = NameSource::symbols;
-  const std::string by = fmt::format("named by {}", file_name(found.path));
+  const std::string by = fmt::format("named by {}", file_name_of(found.path));
   method.degraded = method.degraded.empty() ? by : fmt::format("{}; {}", by, method.degraded);
 }
 
@@ -124,14 +121,14 @@ void name_by_symbols(Answer& answer, const AddedSymbols& symbols) {
     answer.result = std::move(*named);
   } else if (miss != nullptr) {
     miss->symbol = with_offset(*found, answer.address);
-    miss->text += fmt::format(" (named by {})", file_name(found->path));
+    miss->text += fmt::format(" (named by {})", file_name_of(found->path));
   }
 }
 
 std::string symbol_text(const AddedSymbols& symbols, Address address) {
   const auto found = symbols.find(address);
   if (!found) return {};
-  return fmt::format("{} (by {})", with_offset(*found, address), file_name(found->path));
+  return fmt::format("{} (by {})", with_offset(*found, address), file_name_of(found->path));
 }
 
 } // namespace clr

@@ -24,10 +24,6 @@ std::string demangle(std::string_view name) {
   return status == 0 && plain ? std::string(plain.get()) : text;
 }
 
-std::string file_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // Where distributions install the symbols that they strip.
 std::string debug_file(const std::vector<std::uint8_t>& build_id) {
   std::string text = fmt::format("/usr/lib/debug/.build-id/{:02x}/", build_id.front());
@@ -116,7 +112,7 @@ std::optional<NativeSymbol> NativeSymbols::find(Address address) {
   Impl::Module* module = impl_->module_at(address);
   if (module == nullptr) return std::nullopt;
   if (!module->opened) impl_->open(*module);
-  NativeSymbol result{file_name(module->loaded.path), {}, address - module->loaded.base};
+  NativeSymbol result{std::string(file_name_of(module->loaded.path)), {}, address - module->loaded.base};
   for (const ElfSymbols& table : module->tables)
     if (const auto function = table.find(address - module->bias)) {
       result.name = demangle(function->name);

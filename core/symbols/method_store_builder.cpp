@@ -1,5 +1,6 @@
 #include "core/symbols/method_store.h"
 #include "core/symbols/net_trace_bytes.h"
+#include "core/memory/path_map.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -65,10 +66,6 @@ struct ModuleRecord {
   TraceTime time;
   Text path;
 };
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.find_last_of("/\\") + 1);
-}
 
 // A body in the making.
 struct Span {
@@ -239,7 +236,7 @@ MethodStore MethodStoreBuilder::finish() {
     paths.push_back(s.module_path(body.module_id, span.seen));
     if (span.name.size == 0 && body.token != 0 && paths.back().size != 0)
       span.name =
-          s.texts.intern(fmt::format("{}!{:#010x}", file_name(s.texts.view(paths.back())), body.token));
+          s.texts.intern(fmt::format("{}!{:#010x}", file_name_of(s.texts.view(paths.back())), body.token));
     timed.push_back({body.start, body.start + body.size, body.loaded.value_or(0),
                      body.unloaded.value_or(TimedSpan::no_end)});
   }

@@ -2,6 +2,7 @@
 
 #include "core/memory/elf_image.h"
 #include "core/target/known_layouts.h"
+#include "core/memory/path_map.h"
 
 #include <fmt/format.h>
 
@@ -24,13 +25,9 @@ constexpr std::uint64_t max_version_search = 64 * 1024 * 1024;
 constexpr std::size_t version_search_piece = 64 * 1024;
 constexpr std::size_t page = 4096;
 
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.find_last_of("/\\") + 1);
-}
-
 template<std::size_t N>
 bool is_named(const LoadedModule& module, const std::array<std::string_view, N>& names) {
-  return std::ranges::find(names, file_name(module.path)) != names.end();
+  return std::ranges::find(names, file_name_of(module.path)) != names.end();
 }
 
 // Whether the runtime has set its application domain, which it does when it initialises. Nothing when the
@@ -97,7 +94,7 @@ private:
   }
 
   void report(const LoadedModule& module, std::string_view what) {
-    result.problems.push_back(fmt::format("{}: {}", file_name(module.path), what));
+    result.problems.push_back(fmt::format("{}: {}", file_name_of(module.path), what));
   }
 
   void add_other(const LoadedModule& module, RuntimeKind kind) {

@@ -1,5 +1,7 @@
 #include "core/types/module.h"
 
+#include "core/memory/path_map.h"
+
 #include <algorithm>
 
 namespace clr {
@@ -30,14 +32,9 @@ std::string utf16_field(const Target& target, Address module, std::string_view f
 
 } // namespace
 
-std::string file_name_of(const std::string& path) {
-  const auto slash = path.find_last_of("/\\");
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
 std::string Module::display_name() const {
-  if (!file_name.empty()) return file_name_of(file_name);
-  if (!path.empty()) return file_name_of(path);
+  if (!file_name.empty()) return std::string(file_name_of(file_name));
+  if (!path.empty()) return std::string(file_name_of(path));
   if (!simple_name.empty()) return simple_name;
   return "?";
 }

@@ -55,7 +55,4 @@ AppDomainModules modules_of_app_domain(const Target& target);
 
 constexpr std::uint32_t max_assemblies = 100'000;
 
-// The part of a path behind its last separator of either kind.
-std::string file_name_of(const std::string& path);
-
 } // namespace clr

@@ -1,3 +1,4 @@
+#include "core/memory/path_map.h"
 #include "core/types/module_metadata.h"
 #include "tests/types/runtime_types.h"
 
