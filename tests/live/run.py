@@ -20,6 +20,7 @@ import check_clrmd
 import check_ilmap
 import check_listing
 import check_native
+import check_nettrace
 import check_pdb
 import check_perfmap
 import check_stacks
@@ -327,6 +328,21 @@ def symbols(c):
         c.check("pdb/srm/packages", check_pdb.check, c.core_tool, oracle, files)
 
 
+def traces(c):
+    """Traces with method events: every stack that the process printed is named, addresses that were used again by their time."""
+    modes = {mode: knobs for mode, knobs in check_nettrace.MODES.items() if c.may_want(f"nettrace/{mode}")}
+    if not modes:
+        return
+    tool = c.core_tool.with_name("nettrace_tool")
+    if not tool.exists():
+        c.results.skip("nettrace", f"not built: {tool.name}")
+        return
+    program = processes.build("traced", c.work / "artifacts", "Release")
+    for mode in modes:
+        with c.scratch(f"traced-{mode}") as folder:
+            check_nettrace.check_all(c, program, tool, folder, mode)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
@@ -340,7 +356,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces):
             try:
                 suite(c)
             except Unavailable as e:
