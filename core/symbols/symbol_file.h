@@ -18,9 +18,9 @@
 //    84  u32      0
 //    88  u64      size of the file
 //    96           zeros
-// Entry, 24 or 32 bytes, sorted by address, no two of them overlap:
+// Entry, 28 or 32 bytes, sorted by address, no two of them overlap:
 //     address (u32 or u64, less the base), u32 size, u32 distance from the function's start, u32 function,
-//     u32 file (both offsets in the strings), u32 line, and after a u64 address u32 0
+//     u32 file (both offsets in the strings), u32 line, u16 length of function, u16 length of file
 // Directory: u32 each; row b is the number of entries with (address less base) >> shift less than b. Its last
 // row
 //     is the number of all entries.
@@ -47,7 +47,7 @@ constexpr std::size_t symbol_file_header_size = 128;
 
 constexpr std::uint64_t max_symbol_entries = 1u << 27;
 constexpr std::uint64_t max_symbol_strings = 0xffff'ffffu; // bytes
-constexpr std::size_t max_symbol_name = 1u << 16;          // bytes; longer names are cut
+constexpr std::size_t max_symbol_name = 0xffff;            // bytes; longer names are cut
 
 struct SymbolFileHeader {
   std::uint8_t address_size = 4;
@@ -59,7 +59,7 @@ struct SymbolFileHeader {
   std::uint32_t shift = 0, made_from = 0, identity = 0;
   std::uint64_t file_size = 0;
 
-  std::size_t entry_size() const { return address_size == 4 ? 24 : 32; }
+  std::size_t entry_size() const { return address_size == 4 ? 28 : 32; }
 };
 
 // Reads and checks the header of a whole file: all parts lie in the file and the strings end. `name` stands

@@ -10,16 +10,30 @@
 
 namespace clr {
 
-struct SymbolTable::Entry {
-  std::uint64_t offset = 0; // address less the base
-  std::uint32_t size = 0, into = 0, function = 0, file = 0, line = 0;
-};
-
 namespace {
 
 std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
   return load<std::uint32_t>(bytes.subspan(at), ByteOrder::little);
 }
+
+// An entry as it lies in the file. Its form is known when this is compiled: half the time of a search would
+// go into finding the fields.
+template<typename AddressType>
+class Entry {
+public:
+  Entry(std::span<const std::byte> entries, std::size_t index)
+      : raw_(entries.subspan(index * entry_size, entry_size)) {}
+
+  std::uint64_t offset() const { return load<AddressType>(raw_, ByteOrder::little); }
+  // Of those behind the address.
+  std::uint32_t field(std::size_t number) const {
+    return word_at(raw_, sizeof(AddressType) + number * sizeof(std::uint32_t));
+  }
+
+private:
+  static constexpr std::size_t entry_size = sizeof(AddressType) == 4 ? 28 : 32;
+  std::span<const std::byte> raw_;
+};
 
 } // namespace
 
@@ -45,69 +59,114 @@ void SymbolTable::throw_damaged(std::string_view what) const {
   throw Error(ErrorKind::corrupt, fmt::format("{}: {}", name_.empty() ? "symbol table" : name_, what));
 }
 
-std::uint64_t SymbolTable::offset_at(std::size_t index) const {
-  const auto raw = entries_.subspan(index * header_.entry_size());
-  return header_.address_size == 4 ? word_at(raw, 0) : load<std::uint64_t>(raw, ByteOrder::little);
-}
-
-SymbolTable::Entry SymbolTable::entry_at(std::size_t index) const {
-  const auto raw = entries_.subspan(index * header_.entry_size()).subspan(header_.address_size);
-  return {offset_at(index), word_at(raw, 0),  word_at(raw, 4),
-          word_at(raw, 8),  word_at(raw, 12), word_at(raw, 16)};
-}
-
-std::string_view SymbolTable::text(std::uint32_t offset) const {
-  if (offset == 0) return {};
-  if (offset >= strings_.size())
-    throw_damaged(fmt::format("a name at {:#x} lies outside its strings", offset));
+std::string_view SymbolTable::header_text(std::uint32_t offset) const {
   const std::string_view rest = strings_.substr(offset, max_symbol_name + 1);
-  const void* end = std::memchr(rest.data(), 0, rest.size());
-  if (end == nullptr) throw_damaged(fmt::format("the name at {:#x} has no end", offset));
-  return rest.substr(0, static_cast<std::size_t>(static_cast<const char*>(end) - rest.data()));
+  return rest.substr(0, rest.find('\0'));
 }
 
-Symbol SymbolTable::symbol_at(std::size_t index) const {
-  const Entry entry = entry_at(index);
-  const std::uint64_t address = header_.base + entry.offset;
-  if (entry.offset > ~header_.base || entry.size > ~address || entry.into > address)
-    throw_damaged(fmt::format("entry {} lies outside all addresses", index));
-  return {address, entry.size, address - entry.into, text(entry.function), text(entry.file), entry.line};
+void SymbolTable::throw_damaged_entry(std::size_t index) const {
+  throw_damaged(
+      fmt::format("entry {} makes no sense: its bytes lie outside all addresses, or a name outside the "
+                  "strings",
+                  index));
+}
+
+template<typename AddressType>
+Symbol SymbolTable::symbol_form(std::size_t index) const {
+  const Entry<AddressType> entry(entries_, index);
+  const std::uint64_t offset = entry.offset(), address = header_.base + offset;
+  const std::uint32_t size = entry.field(0), into = entry.field(1), function = entry.field(2),
+                      file = entry.field(3), line = entry.field(4), lengths = entry.field(5);
+  const std::uint32_t function_length = lengths & 0xffff, file_length = lengths >> 16;
+  const std::uint64_t strings = strings_.size();
+  if (offset > ~header_.base || size > ~address || into > address ||
+      std::uint64_t{function} + function_length >= strings || std::uint64_t{file} + file_length >= strings)
+    throw_damaged_entry(index);
+  return {address,
+          size,
+          address - into,
+          {strings_.data() + function, function_length},
+          {strings_.data() + file, file_length},
+          line};
 }
 
 Symbol SymbolTable::operator[](std::size_t index) const {
-  return symbol_at(index);
+  return header_.address_size == 4 ? symbol_form<std::uint32_t>(index) : symbol_form<std::uint64_t>(index);
 }
 
 std::optional<Symbol> SymbolTable::find(std::uint64_t address) const {
   const auto index = index_of(address);
-  return index ? std::optional(symbol_at(*index)) : std::nullopt;
+  return index ? std::optional((*this)[*index]) : std::nullopt;
+}
+
+std::size_t SymbolTable::bucket_number(std::uint64_t key) const {
+  // The last row stands for all that lies behind the last bucket.
+  return static_cast<std::size_t>(std::min(key >> header_.shift, header_.directory_count - 1));
+}
+
+SymbolTable::Bucket SymbolTable::bucket_at(std::size_t number) const {
+  const std::size_t begin = word_at(directory_, number * sizeof(std::uint32_t));
+  const std::size_t end = number == header_.directory_count - 1
+                              ? begin
+                              : word_at(directory_, (number + 1) * sizeof(std::uint32_t));
+  if (begin > end || end > size())
+    throw_damaged(fmt::format("row {} of its directory makes no sense", number));
+  return {begin, end};
+}
+
+template<typename AddressType>
+std::optional<std::size_t> SymbolTable::search_form(Bucket bucket, std::uint64_t key) const {
+  std::size_t begin = bucket.begin;
+  for (std::size_t count = bucket.end - bucket.begin; count != 0;) {
+    // No branch: which half it is no CPU can guess.
+    const std::size_t half = count / 2;
+    const bool upper = Entry<AddressType>(entries_, begin + half).offset() <= key;
+    begin = upper ? begin + half + 1 : begin;
+    count = upper ? count - half - 1 : half;
+  }
+  if (begin == 0) return std::nullopt;
+  const Entry<AddressType> entry(entries_, begin - 1);
+  // Of a damaged file the entry may begin behind the key; then the distance is huge.
+  if (key - entry.offset() >= entry.field(0)) return std::nullopt;
+  return begin - 1;
+}
+
+std::optional<std::size_t> SymbolTable::search(Bucket bucket, std::uint64_t key) const {
+  return header_.address_size == 4 ? search_form<std::uint32_t>(bucket, key)
+                                   : search_form<std::uint64_t>(bucket, key);
 }
 
 std::optional<std::size_t> SymbolTable::index_of(std::uint64_t address) const {
   if (address < header_.base) return std::nullopt;
   const std::uint64_t key = address - header_.base;
-  // The last row stands for all that lies behind the last bucket.
-  const std::uint64_t buckets = header_.directory_count - 1;
-  const std::uint64_t bucket = std::min(key >> header_.shift, buckets);
-  std::size_t begin = word_at(directory_, bucket * sizeof(std::uint32_t));
-  const std::size_t end =
-      bucket == buckets ? begin : word_at(directory_, (bucket + 1) * sizeof(std::uint32_t));
-  if (begin > end || end > size())
-    throw_damaged(fmt::format("row {} of its directory makes no sense", bucket));
-  for (std::size_t count = end - begin; count != 0;) {
-    const std::size_t half = count / 2;
-    if (offset_at(begin + half) <= key) {
-      begin += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
+  return search(bucket_at(bucket_number(key)), key);
+}
+
+void SymbolTable::index_all(std::span<const std::uint64_t> addresses,
+                            std::span<std::uint32_t> entries) const {
+  if (addresses.size() != entries.size())
+    throw Error(ErrorKind::invalid_argument, "as many entries as addresses are needed");
+  constexpr std::size_t group = 32; // as many reads as a CPU has under way
+  for (std::size_t first = 0; first < addresses.size(); first += group) {
+    const auto part = addresses.subspan(first, std::min(group, addresses.size() - first));
+    std::size_t numbers[group];
+    Bucket buckets[group];
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      numbers[i] = bucket_number(part[i] < header_.base ? 0 : part[i] - header_.base);
+      __builtin_prefetch(directory_.data() + numbers[i] * sizeof(std::uint32_t));
+    }
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      buckets[i] = bucket_at(numbers[i]);
+      // The entry before the bucket may be the one.
+      const std::size_t likely = buckets[i].begin == 0 ? 0 : buckets[i].begin - 1;
+      __builtin_prefetch(entries_.data() + likely * header_.entry_size());
+      __builtin_prefetch(entries_.data() + (buckets[i].begin + buckets[i].end) / 2 * header_.entry_size());
+    }
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const auto found = part[i] < header_.base ? std::nullopt : search(buckets[i], part[i] - header_.base);
+      entries[first + i] = found ? static_cast<std::uint32_t>(*found) : no_entry;
     }
   }
-  if (begin == 0) return std::nullopt;
-  const Entry entry = entry_at(begin - 1);
-  // Of a damaged file the entry may begin behind the key; then the distance is huge.
-  if (key - entry.offset >= entry.size) return std::nullopt;
-  return begin - 1;
 }
 
 void SymbolTable::save(const std::string& path) const {

@@ -44,6 +44,10 @@ public:
   std::optional<Symbol> find(std::uint64_t address) const;
   // The same as number of the entry, for (*this)[n]: who counts samples touches no text.
   std::optional<std::size_t> index_of(std::uint64_t address) const;
+  // index_of for many addresses, in any order: entries[i] is that of addresses[i], no_entry in a gap. The
+  // waits for memory overlap, which makes it several times faster than one at a time. As many of each.
+  static constexpr std::uint32_t no_entry = 0xffff'ffff;
+  void index_all(std::span<const std::uint64_t> addresses, std::span<std::uint32_t> entries) const;
 
   std::size_t size() const { return static_cast<std::size_t>(header_.entry_count); }
   bool empty() const { return size() == 0; }
@@ -60,10 +64,10 @@ public:
   // 4 or 8: bytes of an address in an entry.
   unsigned address_size() const { return header_.address_size; }
   // For people: the kind and name of the source.
-  std::string_view made_from() const { return text(header_.made_from); }
+  std::string_view made_from() const { return header_text(header_.made_from); }
   // What tells the image or process that the names are for: hexadecimal digits of a signature or build id, or
   // a process id in decimal; empty when the source has none.
-  std::string_view identity() const { return text(header_.identity); }
+  std::string_view identity() const { return header_text(header_.identity); }
 
   // Writes the .sym file in place of any at `path`; who has that one mapped keeps it. Throws Error{io}.
   void save(const std::string& path) const;
@@ -73,12 +77,20 @@ public:
 private:
   SymbolTable(MappedFile file, std::vector<std::byte> owned, std::string name);
 
-  struct Entry; // as it lies in the file
-  std::uint64_t offset_at(std::size_t index) const;
-  Entry entry_at(std::size_t index) const;
-  Symbol symbol_at(std::size_t index) const;
-  std::string_view text(std::uint32_t offset) const;
+  // Entries that begin before the bucket of an address, and before the next one.
+  struct Bucket {
+    std::size_t begin = 0, end = 0;
+  };
+  std::size_t bucket_number(std::uint64_t key) const;
+  Bucket bucket_at(std::size_t number) const;
+  std::optional<std::size_t> search(Bucket bucket, std::uint64_t key) const;
+  template<typename AddressType>
+  std::optional<std::size_t> search_form(Bucket bucket, std::uint64_t key) const;
+  template<typename AddressType>
+  Symbol symbol_form(std::size_t index) const;
+  std::string_view header_text(std::uint32_t offset) const;
   [[noreturn]] void throw_damaged(std::string_view what) const;
+  [[noreturn]] void throw_damaged_entry(std::size_t index) const;
 
   MappedFile file_;
   std::vector<std::byte> owned_;

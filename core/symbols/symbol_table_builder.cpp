@@ -212,7 +212,8 @@ std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
       out.integer(static_cast<std::uint32_t>(offset));
     for (const std::uint32_t value : {entry.size, entry.into, entry.function, entry.file, entry.line})
       out.integer(value);
-    if (header.address_size == 8) out.integer(std::uint32_t{0});
+    for (const std::uint32_t name : {entry.function, entry.file})
+      out.integer(static_cast<std::uint16_t>(std::strlen(strings_->data() + name)));
   }
   out.seek(header.directory_start);
   std::uint32_t below = 0;

@@ -78,8 +78,9 @@ TEST_CASE("The file is the same on every host", "[sym]") {
   expected += "00000000010000000000000000000000"; // shift, made from, identity
   expected += "cf00000000000000" + zeros(32);     // size of the file
   expected += "00000000030200000000000003000000"
-              "0500000005040000" +
-              zeros(40);          // the entry
+              "0500000005040000"
+              "01000100" +
+              zeros(36);          // the entry
   expected += "0000000001000000"; // directory
   expected += "00"
               "7400"
@@ -119,9 +120,9 @@ TEST_CASE("Damaged headers are refused with what is wrong", "[sym]") {
   CHECK(with(8, 2, 4) == "unsupported_contract: x.sym: version 2 of the .sym format is not known");
   CHECK(with(12, 5, 1) == "corrupt: x.sym: an address of 5 bytes");
   CHECK(with(13, 2, 1) == "corrupt: x.sym: addresses of kind 2");
-  CHECK_THAT(with(24, 0, 8), Catch::Contains("its entries (4 of 24 bytes at 0x0) lie outside"));
+  CHECK_THAT(with(24, 0, 8), Catch::Contains("its entries (4 of 28 bytes at 0x0) lie outside"));
   CHECK_THAT(with(24, ~std::uint64_t{0}, 8), Catch::Contains("its entries"));
-  CHECK_THAT(with(32, 1000, 8), Catch::Contains("its entries (1000 of 24 bytes"));
+  CHECK_THAT(with(32, 1000, 8), Catch::Contains("its entries (1000 of 28 bytes"));
   CHECK(with(32, max_symbol_entries + 1, 8) == "corrupt: x.sym: 134217729 entries");
   CHECK_THAT(with(40, good.size(), 8), Catch::Contains("its directory rows"));
   CHECK_THAT(with(48, ~std::uint64_t{0} / 4, 8), Catch::Contains("its directory rows"));
@@ -153,18 +154,23 @@ TEST_CASE("Damaged entries are errors when they are used", "[sym]") {
   const auto ask = [&](std::size_t at, std::uint64_t value, std::uint64_t address) -> std::string {
     std::vector<std::byte> bytes = good;
     put(bytes, at, value, 4);
-    const auto damaged = SymbolTable::of_bytes(std::move(bytes), "x.sym");
+    const auto table_of_it = SymbolTable::of_bytes(std::move(bytes), "x.sym");
     try {
-      return test::at(*damaged, address);
+      return test::at(*table_of_it, address);
     } catch (const Error& fault) {
       return fault.what();
     }
   };
   // Entry 2 is X::Two().
-  constexpr std::size_t entry = symbol_file_header_size + 2 * 24;
-  CHECK(ask(entry + 12, 0xffff'ffff, 0x1030) == "x.sym: a name at 0xffffffff lies outside its strings");
-  CHECK(ask(entry + 16, 0x7000, 0x1030) == "x.sym: a name at 0x7000 lies outside its strings");
-  CHECK(ask(entry + 8, 0x7000'0000, 0x1030) == "x.sym: entry 2 lies outside all addresses");
+  constexpr std::size_t entry = symbol_file_header_size + 2 * 28;
+  const std::string damaged =
+      "x.sym: entry 2 makes no sense: its bytes lie outside all addresses, or a name outside "
+      "the strings";
+  CHECK(ask(entry + 12, 0xffff'ffff, 0x1030) == damaged); // function
+  CHECK(ask(entry + 16, 0x7000, 0x1030) == damaged);      // file
+  CHECK(ask(entry + 24, 0x7000, 0x1030) == damaged);      // length of function
+  CHECK(ask(entry + 24, 0x7000'0000, 0x1030) == damaged); // length of file
+  CHECK(ask(entry + 8, 0x7000'0000, 0x1030) == damaged);  // distance from the start
   CHECK(ask(entry + 12, 0xffff'ffff, 0x1000) == "System.Void X::One() /src/X.cs:10");
   CHECK(ask(entry, 0x1040, 0x1030) == "-");
   CHECK(ask(entry + 4, 0, 0x1030) == "-");

@@ -195,7 +195,7 @@ TEST_CASE("Equal texts are stored once", "[table]") {
   for (std::uint64_t i = 0; i < 100; ++i)
     many.add(i * 8, 1, "System.String System.Object::ToString()", "Object.cs", 3);
   const auto small = one.build(), large = many.build();
-  const std::size_t entries = 99 * 24, directory = 99 * 4, padding = 64;
+  const std::size_t entries = 99 * 28, directory = 99 * 4, padding = 64;
   CHECK(large->bytes().size() <= small->bytes().size() + entries + directory + padding);
 }
 
@@ -258,6 +258,34 @@ TEST_CASE("Random rows of functions and lines", "[table]") {
       if (!byte.function.empty()) REQUIRE(table->find(place(at_byte))->function_start == byte.start);
     }
   }
+}
+
+TEST_CASE("Many addresses at once have the answers of one at a time", "[table]") {
+  std::mt19937 random(11);
+  for (const std::uint64_t base : bases) {
+    SymbolTableBuilder builder(SymbolSpace::process);
+    for (int i = 0; i < 500; ++i)
+      builder.add(base + 0x100 + random() % 20'000, 1 + random() % 30, "f" + std::to_string(i));
+    const auto table = builder.build();
+    std::vector<std::uint64_t> addresses;
+    for (int i = 0; i < 1000; ++i) addresses.push_back(base + random() % 21'000);
+    addresses.insert(addresses.end(), {0, 1, ~std::uint64_t{0}});
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{32},
+                                    std::size_t{33}, addresses.size()}) {
+      std::vector<std::uint32_t> entries(count, 7);
+      table->index_all(std::span(addresses).first(count), entries);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto one = table->index_of(addresses[i]);
+        if (entries[i] != (one ? *one : SymbolTable::no_entry)) FAIL("address " << addresses[i]);
+      }
+    }
+    std::vector<std::uint32_t> few(3);
+    CHECK_THROWS_AS(table->index_all(addresses, few), Error);
+  }
+  std::vector<std::uint32_t> none(2, 7);
+  const std::uint64_t two[] = {0, 5};
+  SymbolTableBuilder(SymbolSpace::process).build()->index_all(two, none);
+  CHECK(none == std::vector<std::uint32_t>(2, SymbolTable::no_entry));
 }
 
 TEST_CASE("Asking allocates nothing", "[table]") {
