@@ -135,8 +135,14 @@ private:
   // A line, and those that hang on it.
   void split(std::string_view line) {
     for (std::size_t end; (end = find_glued(line)) != std::string_view::npos;) {
-      cut(line.substr(0, end));
-      malformed(PerfMap::glued);
+      // .NET 8 at times ends a line with a NUL: nothing of it is lost.
+      if (line[end - 1] == '\0' && line.find('\0') == end - 1) {
+        entry(line.substr(0, end - 1), false);
+        malformed(PerfMap::nul_line_end);
+      } else {
+        cut(line.substr(0, end));
+        malformed(PerfMap::glued);
+      }
       line.remove_prefix(end);
     }
     if (line.find('\0') != std::string_view::npos && from_utf16(line))

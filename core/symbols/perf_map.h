@@ -38,6 +38,8 @@ struct PerfMap {
                                         "the end of a name beyond ASCII is lost; the entry is used, its "
                                         "name ends in an ellipsis",
                                     glued = "the line hangs on one before it that was cut; it is used",
+                                    nul_line_end =
+                                        "a NUL stands where the line should end; it and the next are used",
                                     no_line_end = "the last line has no end: its name may be cut";
 };
 

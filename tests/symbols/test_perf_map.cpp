@@ -249,6 +249,19 @@ TEST_CASE("What the runtime wrote, and what it damaged", "[perfmap]") {
                                                        "enpr\xc3\xbc"
                                                        "fung(int32)[MinOptJitted]");
   }
+  SECTION(".NET 8: a NUL for a line end") {
+    const PerfMap map = load("perf-x64-8.map");
+    CHECK(map.malformed.count_of(PerfMap::nul_line_end) == 1);
+    CHECK(map.malformed.total() == 1);
+    CHECK(map.symbols->size() == map.lines + 1);
+    CHECK(map.dropped.total() + map.dropped.cut == 0);
+    CHECK(whole(*map.symbols, 0x7fd7774096b0, 0x12e) ==
+          "instance int32 [System.Private.CoreLib] "
+          "System.Text.Encoding::GetBytes(char*,int32,uint8*,int32,class "
+          "System.Text.EncoderNLS)[OptimizedTier1]");
+    CHECK_THAT(at(*map.symbols, 0x7fd777409800),
+               Catch::StartsWith("instance void [System.Private.CoreLib] System.IO"));
+  }
   SECTION(".NET 9: stubs have numbers") {
     const PerfMap map = load("perf-x64-9.map");
     CHECK(map.malformed.count_of(PerfMap::lost_start) == 1);
