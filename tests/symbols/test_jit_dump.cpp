@@ -255,3 +255,31 @@ TEST_CASE("What is no jitdump is refused", "[jitdump]") {
   other.push_back(std::byte{0});
   CHECK(why(other) == "accepted");
 }
+
+TEST_CASE("What the runtime wrote into a jitdump", "[jitdump]") {
+  const std::string data = std::string(CLR_TEST_DATA) + "/symbols/data/";
+  SECTION("whole records") {
+    const std::string file = read_text(data + "jit-x64.dump");
+    const JitDump dump = read_jit_dump(as_bytes_of(file), "jit-25493.dump");
+    CHECK(dump.records == 9);
+    CHECK(dump.malformed.total() == 0);
+    CHECK(dump.stopped.empty());
+    CHECK(dump.process == 25493);
+    CHECK(dump.elf_machine == 62);
+    CHECK(dump.symbols->size() == 9);
+    CHECK(whole(*dump.symbols, 0x7f41e2410000, 0x18) == "stub Allocate<PInvokeImportPrecode>");
+    CHECK(whole(*dump.symbols, 0x7f41e17c4a30, 0xb3) ==
+          "int32 [System.Private.CoreLib] System.Collections.HashHelpers::GetPrime(int32)[PreJIT]");
+    CHECK(whole(*dump.symbols, 0x7f41e4d781b0, 0x18) == "int32 [many] Many.Workload::Gr\xc3\xb6\xc3\x9f"
+                                                        "enpr\xc3\xbc"
+                                                        "fung(int32)[QuickJitted]");
+    CHECK(at(*dump.symbols, 0x7f41e4d781b0 + 0x18) == "-");
+  }
+  SECTION(".NET 10 ends it when a block of stubs is only reserved") {
+    const std::string file = read_text(data + "jit-x64-cut.dump");
+    const JitDump dump = read_jit_dump(as_bytes_of(file), "jit-25498.dump");
+    CHECK(dump.records == 1);
+    CHECK(dump.stopped == "the file ends within record 2, at byte 427");
+    CHECK(dump.symbols->size() == 1);
+  }
+}
