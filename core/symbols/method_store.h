@@ -3,10 +3,13 @@
 // An address means several methods in turn: code of collectible assemblies and dynamic methods is freed and
 // its memory used again. So each body has a span of time, and no two bodies overlap in address and time. The
 // rules:
-//   - it begins with its load event, and ends with its unload event or when another body is loaded over it;
+//   - it begins with its load event, and ends with its unload event, with the unload of its module, or when
+//     another body is loaded over it. Of the code of a collectible assembly .NET 10 tells only the module's
+//     unload. The unload of a module that a later rundown tells does not count: an ending process tells that
+//     of all;
 //   - a body that only a rundown or its unload event tells was there before: since the beginning, or since
-//   the last body
-//     in its place ended;
+//   the
+//     last body in its place ended;
 //   - what no event ends is there until the end.
 // The name is method_event_name() of the event's fields. Events that carry none (not Verbose) get the name of
 // the method's other events at the same place; without one the name is `MODULE!0xTOKEN`.

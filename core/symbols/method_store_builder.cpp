@@ -1,6 +1,6 @@
+#include "core/memory/path_map.h"
 #include "core/symbols/method_store.h"
 #include "core/symbols/net_trace_bytes.h"
-#include "core/memory/path_map.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -65,6 +65,12 @@ struct ModuleRecord {
   std::uint64_t module_id;
   TraceTime time;
   Text path;
+  bool rundown = false;
+};
+
+struct ModuleUnload {
+  std::uint64_t module_id;
+  TraceTime time;
 };
 
 // A body in the making.
@@ -94,6 +100,13 @@ public:
     } else {
       create(event);
     }
+  }
+  void unload(const ModuleUnload& event) {
+    const auto bodies = of_module_.find(event.module_id);
+    if (bodies == of_module_.end()) return;
+    for (const std::size_t i : bodies->second)
+      if (!spans_[i].body.unloaded) spans_[i].body.unloaded = event.time;
+    of_module_.erase(bodies);
   }
   std::vector<Span> take() { return std::move(spans_); }
 
@@ -126,6 +139,7 @@ private:
     const std::optional<TraceTime> free_since = clear(start, end, event.time);
     latest_.insert_or_assign({start, event.body.method_id}, spans_.size());
     holders_.insert_or_assign(start, Holder{end, spans_.size()});
+    of_module_[event.body.module_id].push_back(spans_.size());
     Span& span = spans_.emplace_back(Span{event.body, event.name, event.time});
     span.body.loaded = event.kind == CodeEventKind::load ? event.time : free_since;
     return span;
@@ -152,6 +166,8 @@ private:
   std::vector<Span> spans_;
   std::unordered_map<Key, std::size_t, KeyHash> latest_;
   std::map<Address, Holder> holders_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>>
+      of_module_; // bodies that were there when it was told last
 };
 
 } // namespace
@@ -160,7 +176,15 @@ struct MethodStoreBuilder::State {
   TextPool texts;
   std::vector<MethodRecord> methods;
   std::vector<ModuleRecord> modules; // sorted by id and time when they are asked
+  std::vector<ModuleUnload> unloads;
   std::string type, method, signature;
+
+  // Whether the next that is told of the module is, in a rundown, that it is there.
+  bool there_after(const ModuleUnload& unload) const {
+    const auto of_id = std::ranges::equal_range(modules, unload.module_id, {}, &ModuleRecord::module_id);
+    const auto next = std::ranges::lower_bound(of_id, unload.time, {}, &ModuleRecord::time);
+    return next != of_id.end() && next->rundown;
+  }
 
   Text module_path(std::uint64_t id, TraceTime seen) const {
     // The last that was told before; else the first that was told after.
@@ -206,10 +230,15 @@ bool MethodStoreBuilder::add(const MethodEvent& event) {
 
 void MethodStoreBuilder::add(const ModuleEvent& event) {
   State& s = *state_;
-  if (event.kind == CodeEventKind::unload || s.modules.size() >= max_events) return;
+  if (event.kind == CodeEventKind::unload) {
+    if (s.unloads.size() < max_events) s.unloads.push_back({event.module_id, event.time});
+    return;
+  }
+  if (s.modules.size() >= max_events) return;
   s.type.clear();
   append_utf8(s.type, event.il_path.empty() ? event.native_path : event.il_path);
-  if (!s.type.empty()) s.modules.push_back({event.module_id, event.time, s.texts.intern(s.type)});
+  s.modules.push_back(
+      {event.module_id, event.time, s.texts.intern(s.type), event.kind != CodeEventKind::load});
 }
 
 MethodStore MethodStoreBuilder::finish() {
@@ -218,8 +247,19 @@ MethodStore MethodStoreBuilder::finish() {
   std::ranges::stable_sort(s.modules, {},
                            [](const ModuleRecord& m) { return std::pair(m.module_id, m.time); });
 
+  std::erase_if(s.unloads, [&](const ModuleUnload& unload) { return s.there_after(unload); });
+  std::ranges::stable_sort(s.unloads, {}, &ModuleUnload::time);
+
   Timeline timeline;
-  for (const MethodRecord& event : s.methods) timeline.apply(event);
+  auto unload = s.unloads.begin();
+  const auto unload_until = [&](TraceTime time) {
+    for (; unload != s.unloads.end() && unload->time <= time; ++unload) timeline.unload(*unload);
+  };
+  for (const MethodRecord& event : s.methods) {
+    unload_until(event.time);
+    timeline.apply(event);
+  }
+  unload_until(UINT64_MAX);
   std::vector<Span> spans = timeline.take();
   // Code that was there at no time: another was loaded over it in the same tick.
   std::erase_if(spans, [](const Span& span) {

@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-constexpr std::string_view magic = "Nettrace", serialization = "!FastSerialization.1";
+constexpr std::string_view trace_magic = "Nettrace", serialization = "!FastSerialization.1";
 constexpr std::uint32_t newest_object_version = 5, newest_version = 6;
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -112,14 +112,14 @@ NetTrace NetTrace::of_bytes(std::span<const std::byte> bytes, std::string name) 
 }
 
 bool NetTrace::recognises(std::span<const std::byte> first) {
-  return text_of(first).starts_with(magic);
+  return text_of(first).starts_with(trace_magic);
 }
 
 void NetTrace::read_header() {
   if (!recognises(bytes_))
     throw Error(ErrorKind::corrupt, "no nettrace file: it does not start with \"Nettrace\"");
   TraceBytes bytes(bytes_, 0);
-  bytes.skip(magic.size());
+  bytes.skip(trace_magic.size());
   const std::uint32_t size = bytes.u32();
   if (size == 0) {
     info_.version = bytes.u32();

@@ -25,6 +25,8 @@ private:
   std::uint64_t offset_;
 };
 
+constexpr std::size_t trace_guid_size = 16;
+
 class TraceBytes {
 public:
   // `offset` is the place of `bytes` in the file, for messages and for alignment.

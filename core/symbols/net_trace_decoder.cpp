@@ -6,7 +6,6 @@ namespace {
 // Bits of the first byte of a compressed header: which parts follow.
 constexpr std::uint8_t has_metadata_id = 1, has_sequence = 2, has_thread = 4, has_stack = 8,
                        has_activity = 16, has_related_activity = 32, has_payload_size = 128;
-constexpr std::size_t guid_size = 16;
 constexpr std::uint16_t compressed_flag = 1;
 constexpr std::uint32_t id_mask = 0x7fff'ffff; // the highest bit says whether the event is sorted
 constexpr std::uint32_t drop_threads = 1, drop_metadata = 2;
@@ -115,8 +114,8 @@ void TraceDecoder::take_compressed(TraceBytes& bytes, EventHeader& header, bool 
   if (info_.version >= 6) {
     if ((flags & has_activity) != 0) header.labels_id = bytes.var32();
   } else {
-    if ((flags & has_activity) != 0) bytes.skip(guid_size);
-    if ((flags & has_related_activity) != 0) bytes.skip(guid_size);
+    if ((flags & has_activity) != 0) bytes.skip(trace_guid_size);
+    if ((flags & has_related_activity) != 0) bytes.skip(trace_guid_size);
   }
   if ((flags & has_payload_size) != 0) header.payload_size = bytes.var32();
 }
@@ -133,7 +132,7 @@ TraceBytes TraceDecoder::take_uncompressed(TraceBytes& bytes, EventHeader& heade
   if (info_.version >= 6)
     header.labels_id = row.u32();
   else
-    row.skip(2 * guid_size);
+    row.skip(2 * trace_guid_size);
   return row.part(row.size32());
 }
 

@@ -3,9 +3,7 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t guid_size = 16;
-
-// The two forms of field descriptions. Depth counts objects in objects.
+// Descriptions of fields. Depth counts types in types.
 PayloadType type_of(std::uint32_t code, const TraceBytes& bytes) {
   const auto last = static_cast<std::uint32_t>(PayloadType::bool8);
   if (code == 0 || code == 2 || code == 15 || code > last) bytes.fail("a field's type code is not known");
@@ -112,7 +110,7 @@ void take_optional_v6(TraceBytes bytes, EventType& type) {
       bytes.utf8_text();
       break;
     case 7: // GUID of the provider
-      bytes.skip(guid_size);
+      bytes.skip(trace_guid_size);
       break;
     case 8:
       type.level = bytes.u8();
@@ -200,7 +198,7 @@ EventLabels take_label_list(TraceBytes& bytes) {
     case 1: // activity
     case 2: // related activity
     case 3: // trace id
-      bytes.skip(guid_size);
+      bytes.skip(trace_guid_size);
       break;
     case 4: // span id
     case 8: // keywords

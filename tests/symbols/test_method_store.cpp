@@ -67,6 +67,18 @@ public:
     builder_.add(events_.module(time, id, path));
     return *this;
   }
+  Store& unload_module(TraceTime time, std::uint64_t id) {
+    ModuleEvent event = events_.module(time, id, "");
+    event.kind = unload_event;
+    builder_.add(event);
+    return *this;
+  }
+  Store& rundown_module(TraceTime time, std::uint64_t id, std::string_view path) {
+    ModuleEvent event = events_.module(time, id, path);
+    event.kind = rundown_end;
+    builder_.add(event);
+    return *this;
+  }
   MethodStoreBuilder& builder() { return builder_; }
   Events& events() { return events_; }
   MethodStore finish() { return builder_.finish(); }
@@ -282,6 +294,39 @@ TEST_CASE("method store: modules, whose addresses are used again, too") {
   CHECK(store.find(0x1000, 15)->module_path == "/app/first.dll");
   CHECK(store.find(0x1000, 115)->module_path == "C:\\app\\second.dll");
   CHECK(store.find(0x2000, 115)->module_path == "/app/first.dll"); // told after the method
+}
+
+TEST_CASE("method store: a module's unload ends its bodies") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1).add(load_event, 11, 0x2000, 0x40, "B", 2);
+  MethodEvent other = s.events().method(load_event, 12, 0x3000, 0x40, "C", 3);
+  other.module_id = 0x9000;
+  CHECK(s.builder().add(other));
+  s.unload_module(20, 0x8000);
+  s.add(load_event, 30, 0x1010, 0x40, "D", 4).unload_module(40, 0x7777);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 19) == "T.A()");
+  CHECK(name_at(store, 0x1000, 20) == "-");
+  CHECK(name_at(store, 0x2000, 20) == "-");
+  CHECK(name_at(store, 0x3000, 50) == "T.C()");
+  CHECK(name_at(store, 0x1010, 35) == "T.D()"); // the module's address is used again
+}
+
+TEST_CASE("method store: modules that a rundown tells were not unloaded") {
+  Store s;
+  s.module(1, 0x8000, "/app/app.dll");
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1).unload_module(20, 0x8000); // a collectible assembly
+  s.module(30, 0x8000, "/app/again.dll").add(load_event, 31, 0x2000, 0x40, "B", 2);
+  s.unload_module(100, 0x8000); // the process ends
+  s.rundown_module(110, 0x8000, "/app/again.dll").add(rundown_end, 111, 0x3000, 0x40, "C", 3);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 15) == "T.A()");
+  CHECK(name_at(store, 0x1000, 20) == "-");
+  CHECK(name_at(store, 0x2000, 105) == "T.B()");
+  CHECK_FALSE(store.find(0x2000, 105)->unloaded);
+  CHECK(name_at(store, 0x3000, 105) == "T.C()");
+  CHECK(store.find(0x1000, 15)->module_path == "/app/app.dll");
+  CHECK(store.find(0x2000, 50)->module_path == "/app/again.dll");
 }
 
 TEST_CASE("method store: ranges that cannot be are refused") {
