@@ -1,6 +1,6 @@
 """The method store of a trace (`nettrace_tool`) against the process itself: the stacks that it printed (System.Diagnostics.StackTrace, method
 handles, native offsets), and the runtime's perf map of the same run. programs/traced makes both; code of its collectible assemblies and dynamic
-methods is freed and its addresses are used again, so that a stack can only be named by its time."""
+methods is freed, and addresses are used again, so that a stack can only be named by its time."""
 import json
 import pathlib
 import re
@@ -32,7 +32,7 @@ def run_traced(program, folder, knobs):
                    PerfMapJitDumpPath=folder, **knobs)
     with Running([program, report, str(ROUNDS)], folder, env) as running:
         code = running.wait_end(240)
-        assert code == 0, f"traced ended with {code}: {running.output[-300:]}"
+        assert code == 0 and b" ALIVE 0" in running.output, f"traced ended with {code}: {running.output[-300:]}"
         return trace, report, folder / f"perf-{running.pid}.map"
 
 
@@ -133,6 +133,10 @@ def check_perf_map(tool, trace, map_path):
             wrong.add("name", f"0x{line.start:x} {here[0]['name']} for {line.text}")
         else:
             compared += 1
+    for group in bodies.values():
+        for body in group:
+            if body["name"].startswith("Round") and body["unloaded"] is None:
+                wrong.add("collectible code that is still there", body["name"])
     unloaded = sum(b["unloaded"] is not None for group in bodies.values() for b in group)
     r2r = sum(not b["jitted"] for group in bodies.values() for b in group)
     return wrong.require_none(f"{compared} bodies of the perf map, {damaged} lines of it damaged, {len(lines) - last - 1} from after the trace; {unloaded} unloaded, {r2r} ReadyToRun bodies more")
