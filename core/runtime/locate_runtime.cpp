@@ -46,6 +46,8 @@ void Runtime::locate() {
   }
   parts_ = std::make_unique<Parts>(*memory_, located_->descriptor, platform_, files_);
   platform_ = parts_->target.platform();
+  const std::string& program = located_->module.path;
+  parts_->lines.set_program_folder(program.substr(0, program.rfind('/') + 1));
 }
 
 void Runtime::describe_location(RuntimeInfo& info) const {

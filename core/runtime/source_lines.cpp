@@ -73,7 +73,8 @@ SourceLines::Found SourceLines::locate(Address address) {
     MemoryReader& memory = target_->memory();
     const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
                                          : PeImage::detect(memory, mapping.base);
-    PdbResult result = locate_pdb(read_debug_directory(image), module.path, search_);
+    const std::string path = module.path.empty() ? program_folder_ + module.display_name() : module.path;
+    PdbResult result = locate_pdb(read_debug_directory(image), path, search_);
     found.symbols.path = result.path;
     found.symbols.problem = result.reason();
     found.pdb = std::move(result.pdb);

@@ -23,6 +23,9 @@ public:
 
   // Where PDBs are looked for. Forgets what was found before.
   void set_search(PdbSearch search);
+  // Where the program lies, as the target calls the folder (with the separator): assemblies in a single file
+  // have no path, and their PDBs are beside that file.
+  void set_program_folder(std::string folder) { program_folder_ = std::move(folder); }
 
   // The line of the instruction at block.ip, or of the call before it. IL offset without a line when the
   // module has no symbols; nothing for code without IL (stubs, dynamic methods) or when its debug info cannot
@@ -61,6 +64,7 @@ private:
   const Target* target_;
   DebugInfoReader reader_;
   PdbSearch search_;
+  std::string program_folder_;
   std::map<Address, Found> modules_;
 };
 
