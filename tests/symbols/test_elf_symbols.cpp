@@ -15,7 +15,7 @@ using namespace clr::test;
 
 namespace {
 
-constexpr std::uint32_t marked_line = __LINE__ + 2; // of its name
+constexpr std::uint32_t marked_line = __LINE__ + 1;
 __attribute__((noinline)) int marked_function(int value) {
   volatile int sum = value;
   for (int i = 0; i < value; ++i) sum = sum + i;
@@ -119,7 +119,9 @@ TEST_CASE("This program's own functions and lines", "[elf]") {
   CHECK_THAT(std::string(symbol->function), Catch::Contains("marked_function"));
   CHECK(symbol->function_start == address);
   CHECK_THAT(std::string(symbol->file), Catch::EndsWith("tests/symbols/test_elf_symbols.cpp"));
-  CHECK(symbol->line == marked_line);
+  // An optimising compiler gives the first statement's.
+  CHECK(symbol->line >= marked_line);
+  CHECK(symbol->line <= marked_line + 1);
   // Its last byte has a line further down, and is the same function.
   std::uint64_t end = address;
   std::uint32_t last_line = 0;
@@ -128,8 +130,8 @@ TEST_CASE("This program's own functions and lines", "[elf]") {
     last_line = std::max(last_line, each->line);
   }
   CHECK(end > address + 8);
-  CHECK(last_line > marked_line);
-  CHECK(last_line <= marked_line + 5);
+  CHECK(last_line > marked_line + 1);
+  CHECK(last_line <= marked_line + 4);
 }
 
 TEST_CASE("Symbols of all classes and byte orders", "[elf]") {

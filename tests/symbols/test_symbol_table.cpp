@@ -15,10 +15,14 @@ thread_local std::size_t allocations = 0;
 
 } // namespace
 
-// Not inlined: the compiler would see malloc and delete, and warn.
-__attribute__((noinline)) void* operator new(std::size_t size) {
+// All that the sized and plain delete below may get. Not inlined: the compiler would see malloc and delete,
+// and warn.
+__attribute__((noinline)) void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+__attribute__((noinline)) void* operator new(std::size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 __attribute__((noinline)) void operator delete(void* memory) noexcept {
