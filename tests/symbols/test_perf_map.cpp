@@ -171,9 +171,15 @@ TEST_CASE("A line that lost its end has the next one hanging on it", "[perfmap]"
 TEST_CASE("Addresses within names are not lines of their own", "[perfmap]") {
   const std::string name = "int32 [varied] dynamicClass::Dyn0(System.Collections.Generic.List`1 /* MT: "
                            "0x7ff996da36a8 */<string>,0x1234 ab c)[Optimized]";
-  const PerfMap map = read("0x1000 20 " + name + "\n");
-  CHECK(map.malformed.total() == 0);
-  CHECK(at(*map.symbols, 0x1000) == name);
+  // Too few digits, too many, no size, a size that is too long, nothing behind it.
+  for (const std::string& each :
+       {name, std::string("a 0x1234567 10 b"), std::string("a 0x11111111111111111 10 b"),
+        std::string("a 0x12345678 b"), std::string("a 0x12345678 123456789 b"),
+        std::string("a 0x12345678 10"), std::string("a 0x12345678 10 ")}) {
+    const PerfMap map = read("0x1000 20 " + each + "\n");
+    CHECK(map.malformed.total() == 0);
+    CHECK(at(*map.symbols, 0x1000) == each);
+  }
 }
 
 TEST_CASE("A last line without an end is used and counted: perf map", "[perfmap]") {

@@ -69,6 +69,13 @@ TEST_CASE("Signatures are those of the compiler", "[r2rmap]") {
         "BC294A55C2C1FFB2E47BE82B83AEACD4");
 }
 
+TEST_CASE("Capitals do not come first", "[r2rmap]") {
+  // By bytes "Zebra" would stand before "ant".
+  const R2rSignature lower = compute_r2r_signature({{"ant", many.mvid}, {"zebra", linq.mvid}}, 2, 3, 1);
+  CHECK(compute_r2r_signature({{"Zebra", linq.mvid}, {"ant", many.mvid}}, 2, 3, 1) == lower);
+  CHECK(compute_r2r_signature({{"zebra", many.mvid}, {"ant", linq.mvid}}, 2, 3, 1) != lower);
+}
+
 TEST_CASE("Signatures as text", "[r2rmap]") {
   const auto signature = parse_r2r_signature("00112233445566778899aabbccddeeFF");
   REQUIRE(signature);
