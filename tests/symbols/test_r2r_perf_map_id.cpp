@@ -70,10 +70,10 @@ TEST_CASE("Signatures are those of the compiler", "[r2rmap]") {
 }
 
 TEST_CASE("Capitals do not come first", "[r2rmap]") {
-  // By bytes "Zebra" would stand before "ant".
-  const R2rSignature lower = compute_r2r_signature({{"ant", many.mvid}, {"zebra", linq.mvid}}, 2, 3, 1);
-  CHECK(compute_r2r_signature({{"Zebra", linq.mvid}, {"ant", many.mvid}}, 2, 3, 1) == lower);
-  CHECK(compute_r2r_signature({{"zebra", many.mvid}, {"ant", linq.mvid}}, 2, 3, 1) != lower);
+  // By bytes "Zoo" would stand before "ant".
+  const R2rSignature lower = compute_r2r_signature({{"ant", many.mvid}, {"zoo", linq.mvid}}, 2, 3, 1);
+  CHECK(compute_r2r_signature({{"Zoo", linq.mvid}, {"ant", many.mvid}}, 2, 3, 1) == lower);
+  CHECK(compute_r2r_signature({{"zoo", many.mvid}, {"ant", linq.mvid}}, 2, 3, 1) != lower);
 }
 
 TEST_CASE("Signatures as text", "[r2rmap]") {
