@@ -29,9 +29,9 @@ struct Function {
   const char* name = nullptr;
 };
 
-class Reader {
+class ElfReader {
 public:
-  Reader(Elf* elf, const std::string& path) : elf_(elf), path_(path) {}
+  ElfReader(Elf* elf, const std::string& path) : elf_(elf), path_(path) {}
 
   ElfSymbolSource read() {
     GElf_Ehdr header;
@@ -204,7 +204,7 @@ ElfSymbolSource read_elf_symbols(const std::string& path) {
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.bytes().data()));
   const std::unique_ptr<Elf, ElfEnd> elf(elf_memory(bytes, file.bytes().size()));
   if (!elf) throw Error(ErrorKind::corrupt, fmt::format("{} is no ELF file", path));
-  return Reader(elf.get(), path).read();
+  return ElfReader(elf.get(), path).read();
 }
 
 } // namespace clr

@@ -13,8 +13,8 @@
 namespace clr {
 namespace {
 
-constexpr std::uint32_t magic = 0x4A69'5444; // "JiTD"
-constexpr std::uint32_t supported_version = 1;
+constexpr std::uint32_t jit_dump_magic = 0x4A69'5444; // "JiTD"
+constexpr std::uint32_t jit_dump_version = 1;
 constexpr std::size_t header_size = 40, record_header_size = 16;
 enum Kind : std::uint32_t { load_kind, move_kind, debug_info_kind, close_kind, unwinding_info_kind };
 // Fixed parts behind the record's header.
@@ -57,16 +57,16 @@ struct Code {
   std::vector<Line> lines; // sorted
 };
 
-class Reader {
+class JitDumpReader {
 public:
-  Reader(Bytes file, ByteOrder order, const std::string& name) : file_(file), name_(name) {
+  JitDumpReader(Bytes file, ByteOrder order, const std::string& name) : file_(file), name_(name) {
     dump_.byte_order = order;
   }
 
   JitDump read() {
     if (file_.size() < header_size) fail("it ends in its header");
     const std::uint32_t version = file_.u32(4);
-    if (version != supported_version)
+    if (version != jit_dump_version)
       throw Error(ErrorKind::unsupported_contract,
                   fmt::format("{}: version {} of the jitdump format is not known", name_, version));
     const std::uint32_t first = file_.u32(8);
@@ -214,9 +214,10 @@ private:
 } // namespace
 
 JitDump read_jit_dump(std::span<const std::byte> bytes, const std::string& name) {
-  if (bytes.size() >= sizeof magic)
+  if (bytes.size() >= sizeof jit_dump_magic)
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
-      if (load<std::uint32_t>(bytes, order) == magic) return Reader(Bytes(bytes, order), order, name).read();
+      if (load<std::uint32_t>(bytes, order) == jit_dump_magic)
+        return JitDumpReader(Bytes(bytes, order), order, name).read();
   throw Error(ErrorKind::corrupt, fmt::format("{}: it is no jitdump", name));
 }
 

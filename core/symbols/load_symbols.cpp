@@ -14,7 +14,6 @@ namespace clr {
 namespace {
 
 constexpr std::size_t looked_at = 64; // lines
-constexpr std::uint64_t first_header_token = 0xFFFF'FFF0;
 
 // Digits as the compiler writes them: upper-case, zero padded.
 bool is_padded_upper(std::string_view digits, std::size_t least, std::size_t most) {
@@ -37,7 +36,7 @@ SymbolFileKind text_kind(std::span<const std::byte> prefix) {
     ++good;
     if (!is_padded_upper(start, 8, 8) || !is_padded_upper(size, 2, 8)) continue;
     ++like_r2r;
-    if (address.value >= first_header_token && bytes.value == 0) return SymbolFileKind::r2r_perf_map;
+    if (address.value >= first_r2r_header_token && bytes.value == 0) return SymbolFileKind::r2r_perf_map;
   }
   if (good == 0 || 2 * good < seen) return SymbolFileKind::unknown;
   return like_r2r == good ? SymbolFileKind::r2r_perf_map : SymbolFileKind::perf_map;

@@ -10,7 +10,6 @@ namespace clr {
 namespace {
 
 constexpr std::size_t piece_size = 1u << 16; // bytes that the sink gets at once
-constexpr std::uint64_t first_header_token = 0xFFFF'FFF0;
 
 class Buffer {
 public:
@@ -57,7 +56,8 @@ std::size_t write_perf_map(const TextSink& sink, std::span<const MapRow> rows) {
 std::size_t write_r2r_perf_map(const TextSink& sink, const R2rPerfMapHeader& header,
                                std::span<const MapRow> rows) {
   for (const MapRow& row : rows)
-    if (is_written(row) && (row.start >= first_header_token || row.size > first_header_token - row.start))
+    if (is_written(row) &&
+        (row.start >= first_r2r_header_token || row.size > first_r2r_header_token - row.start))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{} at RVA {:#x} of {:#x} bytes does not fit into an R2R perf map", row.name,
                               row.start, row.size));

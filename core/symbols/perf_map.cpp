@@ -113,9 +113,9 @@ bool beyond_ascii(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
 }
 
-class Reader {
+class PerfMapReader {
 public:
-  Reader(std::span<const std::byte> text, const std::string& name, const std::string& process)
+  PerfMapReader(std::span<const std::byte> text, const std::string& name, const std::string& process)
       : lines_(text), builder_(SymbolSpace::process, fmt::format("perf map {}", name), process) {}
 
   PerfMap read() {
@@ -192,7 +192,7 @@ private:
 } // namespace
 
 PerfMap read_perf_map(std::span<const std::byte> text, const std::string& name, const std::string& process) {
-  return Reader(text, name, process).read();
+  return PerfMapReader(text, name, process).read();
 }
 
 PerfMapName parse_perf_map_name(std::string_view name) {

@@ -9,12 +9,11 @@
 namespace clr {
 namespace {
 
-constexpr std::uint64_t first_header_token = 0xFFFF'FFF0, signature_token = 0xFFFF'FFFF,
-                        version_token = 0xFFFF'FFFE, os_token = 0xFFFF'FFFD, architecture_token = 0xFFFF'FFFC,
-                        abi_token = 0xFFFF'FFFB;
-constexpr std::uint32_t supported_version = 1;
+constexpr std::uint64_t signature_token = 0xFFFF'FFFF, version_token = 0xFFFF'FFFE, os_token = 0xFFFF'FFFD,
+                        architecture_token = 0xFFFF'FFFC, abi_token = 0xFFFF'FFFB;
+constexpr std::uint32_t r2r_perf_map_version = 1;
 
-std::string named(std::span<const std::string_view> names, std::uint32_t value) {
+std::string token_name(std::span<const std::string_view> names, std::uint32_t value) {
   return value < names.size() ? std::string(names[value]) : fmt::format("{}", value);
 }
 
@@ -22,9 +21,9 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-class Reader {
+class R2rPerfMapReader {
 public:
-  Reader(std::span<const std::byte> text, const std::string& name) : lines_(text), name_(name) {}
+  R2rPerfMapReader(std::span<const std::byte> text, const std::string& name) : lines_(text), name_(name) {}
 
   R2rPerfMap read() {
     while (const auto line = lines_.next()) {
@@ -49,7 +48,7 @@ private:
 
   void record(std::string_view line) {
     const HexNumber rva = parse_hex(take_field(line), 32);
-    if (rva.fault == HexFault::none && rva.value >= first_header_token) {
+    if (rva.fault == HexFault::none && rva.value >= first_r2r_header_token) {
       take_field(line); // the length, always 0
       return header(rva.value, line);
     }
@@ -92,9 +91,9 @@ private:
             "version 1 has a number)",
             value.substr(0, 32)));
       set(header.version, parse_decimal(value));
-      if (header.version && *header.version != supported_version)
+      if (header.version && *header.version != r2r_perf_map_version)
         refuse(fmt::format("version {} of the format is not known; known is {}", *header.version,
-                           supported_version));
+                           r2r_perf_map_version));
       return;
     case os_token:
       return set(header.os, token<PerfMapOs>(value));
@@ -131,32 +130,32 @@ R2rMapMatch compare(const R2rPerfMapHeader& map, const R2rSignature& image) {
 std::string to_string(PerfMapOs os) {
   constexpr std::array<std::string_view, 8> names{"Unknown", "Windows", "Linux", "OSX",
                                                   "FreeBSD", "NetBSD",  "SunOS", "Haiku"};
-  return named(names, static_cast<std::uint32_t>(os));
+  return token_name(names, static_cast<std::uint32_t>(os));
 }
 
 std::string to_string(PerfMapArchitecture architecture) {
   constexpr std::array<std::string_view, 7> names{"Unknown", "ARM",     "ARM64",      "X64",
                                                   "X86",     "RiscV64", "LoongArch64"};
-  return named(names, static_cast<std::uint32_t>(architecture));
+  return token_name(names, static_cast<std::uint32_t>(architecture));
 }
 
 std::string to_string(PerfMapAbi abi) {
   constexpr std::array<std::string_view, 3> names{"Unknown", "Default", "Armel"};
-  return named(names, static_cast<std::uint32_t>(abi));
+  return token_name(names, static_cast<std::uint32_t>(abi));
 }
 
 R2rPerfMap read_r2r_perf_map(std::span<const std::byte> text, const std::string& name) {
-  return Reader(text, name).read();
+  return R2rPerfMapReader(text, name).read();
 }
 
 R2rMapMatch match(const R2rPerfMapHeader& map, const R2rPerfMapId& image) {
   const R2rMapMatch by_signature = compare(map, image.signature);
   // The entry repeats the version that the compiler was asked for, 0 unless told; the map says 1 all the
   // same.
-  if (by_signature.state == R2rMapMatch::State::matches && image.version > supported_version)
+  if (by_signature.state == R2rMapMatch::State::matches && image.version > r2r_perf_map_version)
     return {R2rMapMatch::State::differs,
             fmt::format("the image's debug directory names a map of version {}, and this one has version {}",
-                        image.version, supported_version)};
+                        image.version, r2r_perf_map_version)};
   return by_signature;
 }
 

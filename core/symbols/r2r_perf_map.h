@@ -24,6 +24,9 @@ std::string to_string(PerfMapOs os);
 std::string to_string(PerfMapArchitecture architecture);
 std::string to_string(PerfMapAbi abi);
 
+// Records at this "address" and above are the header's.
+constexpr std::uint64_t first_r2r_header_token = 0xFFFF'FFF0;
+
 struct R2rPerfMapHeader {
   std::optional<R2rSignature> signature;
   std::optional<std::uint32_t> version;

@@ -19,9 +19,9 @@ std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
 // An entry as it lies in the file. Its form is known when this is compiled: half the time of a search would
 // go into finding the fields.
 template<typename AddressType>
-class Entry {
+class StoredEntry {
 public:
-  Entry(std::span<const std::byte> entries, std::size_t index)
+  StoredEntry(std::span<const std::byte> entries, std::size_t index)
       : raw_(entries.subspan(index * entry_size, entry_size)) {}
 
   std::uint64_t offset() const { return load<AddressType>(raw_, ByteOrder::little); }
@@ -73,7 +73,7 @@ void SymbolTable::throw_damaged_entry(std::size_t index) const {
 
 template<typename AddressType>
 Symbol SymbolTable::symbol_form(std::size_t index) const {
-  const Entry<AddressType> entry(entries_, index);
+  const StoredEntry<AddressType> entry(entries_, index);
   const std::uint64_t offset = entry.offset(), address = header_.base + offset;
   const std::uint32_t size = entry.field(0), into = entry.field(1), function = entry.field(2),
                       file = entry.field(3), line = entry.field(4), lengths = entry.field(5);
@@ -120,12 +120,12 @@ std::optional<std::size_t> SymbolTable::search_form(Bucket bucket, std::uint64_t
   for (std::size_t count = bucket.end - bucket.begin; count != 0;) {
     // No branch: which half it is no CPU can guess.
     const std::size_t half = count / 2;
-    const bool upper = Entry<AddressType>(entries_, begin + half).offset() <= key;
+    const bool upper = StoredEntry<AddressType>(entries_, begin + half).offset() <= key;
     begin = upper ? begin + half + 1 : begin;
     count = upper ? count - half - 1 : half;
   }
   if (begin == 0) return std::nullopt;
-  const Entry<AddressType> entry(entries_, begin - 1);
+  const StoredEntry<AddressType> entry(entries_, begin - 1);
   // Of a damaged file the entry may begin behind the key; then the distance is huge.
   if (key - entry.offset() >= entry.field(0)) return std::nullopt;
   return begin - 1;

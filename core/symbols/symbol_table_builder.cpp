@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t max_rows = max_symbol_entries / 4;
 constexpr std::size_t entries_alignment = 64; // two or more entries in one cache line
 
-struct Entry {
+struct BuiltEntry {
   std::uint64_t address = 0;
   std::uint32_t size = 0, into = 0, function = 0, file = 0, line = 0;
 
   // The next entry says the same of the bytes behind this one.
-  bool continued_by(const Entry& next) const {
+  bool continued_by(const BuiltEntry& next) const {
     return address + size == next.address && into + std::uint64_t{size} == next.into &&
            function == next.function && file == next.file && line == next.line;
   }
@@ -146,7 +146,7 @@ std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
   for (const Piece& piece : functions) shown[static_cast<std::size_t>(piece.row - functions_.data())] = true;
   dropped_.covered += static_cast<std::size_t>(std::ranges::count(shown, false));
 
-  std::vector<Entry> entries;
+  std::vector<BuiltEntry> entries;
   entries.reserve(functions.size() + lines.size());
   std::uint64_t at = 0;
   for (auto function = functions.begin(), line = lines.begin();;) {
@@ -167,7 +167,7 @@ std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
     std::uint64_t end = ~std::uint64_t{0};
     if (more_functions) end = std::min(end, in_function ? function->end : function->begin);
     if (more_lines) end = std::min(end, in_line ? line->end : line->begin);
-    Entry entry{.address = at, .size = static_cast<std::uint32_t>(end - at)};
+    BuiltEntry entry{.address = at, .size = static_cast<std::uint32_t>(end - at)};
     if (in_function) {
       entry.into = static_cast<std::uint32_t>(at - function->row->address);
       entry.function = function->row->function;
@@ -204,7 +204,7 @@ std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
   Output out(header.file_size);
   out.append(write_symbol_file_header(header));
   out.seek(header.entries_start);
-  for (const Entry& entry : entries) {
+  for (const BuiltEntry& entry : entries) {
     const std::uint64_t offset = entry.address - header.base;
     if (header.address_size == 8)
       out.integer(offset);
