@@ -77,7 +77,8 @@ struct ModuleUnload {
 struct Span {
   MethodBody body;
   Text name;
-  TraceTime seen = 0; // a time at which it was there
+  TraceTime seen = 0;       // a time at which it was there
+  bool unload_told = false; // by an event of its own
   bool operator<(const Span& other) const {
     return std::pair(body.start, body.loaded.value_or(0)) <
            std::pair(other.body.start, other.body.loaded.value_or(0));
@@ -91,10 +92,7 @@ public:
     const auto latest = latest_.find({event.body.start, event.body.method_id});
     Span* const known = latest == latest_.end() ? nullptr : &spans_[latest->second];
     if (event.kind == CodeEventKind::unload) {
-      if (known == nullptr)
-        create(event).body.unloaded = event.time;
-      else if (!known->body.unloaded) // else another body lies over it, or this is told twice
-        known->body.unloaded = event.time;
+      end(known, event);
     } else if (known != nullptr && same(*known, event)) {
       if (known->name.size == 0) known->name = event.name;
     } else {
@@ -130,8 +128,34 @@ private:
 
   // Whether the event tells of code that is known and still there.
   static bool same(const Span& span, const MethodRecord& event) {
-    return !span.body.unloaded && span.body.size == event.body.size &&
+    return !span.body.unloaded && same_code(span, event);
+  }
+  static bool same_code(const Span& span, const MethodRecord& event) {
+    return span.body.size == event.body.size &&
            (span.name.size == 0 || event.name.size == 0 || span.name == event.name);
+  }
+
+  void end(Span* known, const MethodRecord& event) {
+    // The end of a body that has ended: of one that another was loaded over it is told late.
+    if (known != nullptr && known->body.unloaded && !known->unload_told && same_code(*known, event)) {
+      known->unload_told = true;
+      return;
+    }
+    // Else it is the end of a body whose load is not told, unless another is there.
+    if (known == nullptr || known->body.unloaded) {
+      if (occupied(event.body.start, event.body.start + event.body.size)) return;
+      known = &create(event);
+    }
+    known->body.unloaded = event.time;
+    known->unload_told = true;
+  }
+
+  bool occupied(Address start, Address end) const {
+    auto at = holders_.lower_bound(start);
+    if (at != holders_.begin() && std::prev(at)->second.end > start) --at;
+    for (; at != holders_.end() && at->first < end; ++at)
+      if (!spans_[at->second.span].body.unloaded) return true;
+    return false;
   }
 
   Span& create(const MethodRecord& event) {

@@ -214,6 +214,35 @@ TEST_CASE("method store: code from before the collection that is unloaded during
   CHECK(name_at(store, 0x3000, 70) == "-");
 }
 
+// Dynamic methods at level 4, where the runtime tells their unloads only.
+TEST_CASE("method store: code of which only the unloads are told, one after the other in one place") {
+  Store s;
+  s.add(unload_event, 10, 0x1000, 0x40, "A", 1).add(unload_event, 20, 0x1000, 0x60, "B", 1);
+  s.add(unload_event, 30, 0x1000, 0x60, "B", 1).add(unload_event, 40, 0x1000, 0x40, "C", 2);
+  const MethodStore store = s.finish();
+  CHECK(store.bodies().size() == 4);
+  CHECK(name_at(store, 0x1000, 0) == "T.A()");
+  CHECK(name_at(store, 0x1000, 10) == "T.B()");
+  CHECK(name_at(store, 0x1050, 25) == "T.B()");
+  CHECK(name_at(store, 0x1000, 30) == "T.C()");
+  CHECK(name_at(store, 0x1050, 30) == "-");
+  CHECK(name_at(store, 0x1000, 40) == "-");
+}
+
+TEST_CASE("method store: the unload of unknown code ends no other") {
+  Store s;
+  s.add(load_event, 10, 0x1000, 0x40, "A", 1).add(unload_event, 20, 0x1020, 0x40, "X", 9);
+  s.add(unload_event, 30, 0x1000, 0x40, "A", 1)
+      .add(load_event, 40, 0x1000, 0x40, "B", 2)
+      .add(unload_event, 50, 0x1000, 0x40, "A", 1);
+  const MethodStore store = s.finish();
+  CHECK(store.bodies().size() == 2);
+  CHECK(name_at(store, 0x1020, 25) == "T.A()");
+  CHECK(name_at(store, 0x1050, 15) == "-");
+  CHECK(name_at(store, 0x1000, 35) == "-");
+  CHECK(name_at(store, 0x1000, 60) == "T.B()");
+}
+
 TEST_CASE("method store: code over which other code is loaded has ended, all of it") {
   Store s;
   s.add(load_event, 10, 0x1000, 0x100, "Old", 1);
@@ -401,6 +430,7 @@ TEST_CASE("method store: random loads and unloads") {
     std::uint32_t size;
     TraceTime from, to;
     std::string name;
+    bool told = false; // its unload
   };
   std::vector<Life> lives;
   Store s;
@@ -413,8 +443,8 @@ TEST_CASE("method store: random loads and unloads") {
       if (life.start < start + size && start < life.start + life.size) life.to = std::min(life.to, now);
     lives.push_back({start, size, now, UINT64_MAX, name});
     s.add(load_event, now, start, size, name, 1000 + i);
-    if (random() % 2 == 0) {
-      Life& victim = lives[random() % lives.size()];
+    if (Life& victim = lives[random() % lives.size()]; random() % 2 == 0 && !victim.told) {
+      victim.told = true;
       s.add(unload_event, ++now, victim.start, victim.size, victim.name,
             1000 + std::stoull(victim.name.substr(1)));
       victim.to = std::min(victim.to, now);
