@@ -5,11 +5,9 @@
 #include "core/memory/output_file.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 
 namespace clr {
-
 namespace {
 
 std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
