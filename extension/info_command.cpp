@@ -14,16 +14,6 @@ std::string count_text(const std::optional<std::size_t>& count) {
   return count ? fmt::format("{}", *count) : "not known";
 }
 
-Json memory_to_json(const MemoryReport& memory) {
-  Json json;
-  json["source"] = memory.source;
-  json["pages_filled"] = memory.pages_filled;
-  json["files"] = memory.files;
-  json["refusals"] = memory.refusals;
-  json["notes"] = memory.notes;
-  return json;
-}
-
 class Info final : public CommandRun {
 public:
   explicit Info(CLI::App& app) {
@@ -39,7 +29,7 @@ public:
     if (json_) {
       Json json = to_json(info);
       if (session.runtime().absence() != nullptr) json["absent"] = absence_text(session.runtime());
-      json["memory"] = memory_to_json(memory);
+      json["memory"] = to_json(memory);
       invocation.out.line("{}", dump(json));
       return;
     }

@@ -10,8 +10,6 @@
 #include "extension/lldb_stack.h"
 #include "extension/process_source.h"
 
-#include <fmt/format.h>
-
 namespace clr::lldb_plugin {
 
 namespace {
@@ -44,14 +42,6 @@ private:
   std::vector<std::string> notes_;
 };
 
-void report_files(const FileOverlay& overlay, MemoryReport& report) {
-  for (const FileOverlay::FileUse& use : overlay.files())
-    if (use.refusal.empty())
-      report.files.push_back(fmt::format("{}: {} pages; {}", use.host_path, use.pages, use.proof));
-    else if (use.missed_reads != 0)
-      report.refusals.push_back(fmt::format("{}: {}", use.target_path, use.refusal));
-}
-
 // A core file that we read ourselves.
 class CoreFileSession final : public Session {
 public:
@@ -66,15 +56,7 @@ public:
       if (known.os_id == thread.GetThreadID() && !known.values.empty()) return context_of_thread(cpu, known);
     return registers_of(thread, cpu);
   }
-  MemoryReport memory_report() override {
-    MemoryReport report{.source = fmt::format("core {}", session_.core().path()),
-                        .pages_filled = session_.pages_used(),
-                        .files = {},
-                        .refusals = {},
-                        .notes = session_.problems()};
-    report_files(session_.overlay(), report);
-    return report;
-  }
+  MemoryReport memory_report() override { return clr::memory_report(session_); }
 
 private:
   SaveSource source() override { return source_of(session_, paths()); }

@@ -4,6 +4,7 @@
 #include "core/memory/path_map.h"
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
+#include "core/runtime/memory_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/save_core.h"
@@ -17,15 +18,6 @@
 #include <vector>
 
 namespace clr::lldb_plugin {
-
-// Where memory came from, for `clr info`.
-struct MemoryReport {
-  std::string source;                // "process, by LLDB" or "core FILE"
-  std::uint64_t pages_filled = 0;    // pages fetched from the source
-  std::vector<std::string> files;    // files on disk that stood in for pages that the core lacks
-  std::vector<std::string> refusals; // files that were not taken, and why
-  std::vector<std::string> notes;    // what is not whole, doubts about the source
-};
 
 class Session {
 public:

@@ -1,6 +1,6 @@
 // clr threads: the runtime's threads.
-#include "core/runtime/exception_report.h"
 #include "core/runtime/json.h"
+#include "core/runtime/thread_report.h"
 #include "extension/command.h"
 #include "extension/presence.h"
 
@@ -28,7 +28,7 @@ public:
                "name, state, exception");
     for (const RuntimeThread& thread : threads.threads) {
       if (out.interrupted()) break;
-      const Row row = describe(thread, exceptions, process);
+      const ThreadReport row = report_thread(thread, index_of(thread, process), exceptions);
       if (json_)
         list.add(to_json(row));
       else
@@ -43,56 +43,13 @@ public:
   }
 
 private:
-  struct Row {
-    const RuntimeThread* thread;
-    std::uint32_t index = 0; // LLDB's; 0: it has no such thread
-    std::optional<ExceptionReport> exception;
-    bool in_flight = false;
-  };
-
-  static Row describe(const RuntimeThread& thread, ExceptionReporter& exceptions, lldb::SBProcess& process) {
-    Row row{.thread = &thread, .exception = std::nullopt};
-    if (thread.os_id.value_or(0) != 0) {
-      lldb::SBThread known = process.GetThreadByID(*thread.os_id);
-      if (known.IsValid()) row.index = known.GetIndexID();
-    }
-    const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
-    row.in_flight = !found.in_flight.empty();
-    if (found.current() == 0) return row;
-    try {
-      row.exception = exceptions.read(found.current());
-    } catch (const std::exception& error) {
-      row.exception.emplace().exception.object = found.current();
-      row.exception->exception.fault = error.what();
-    }
-    return row;
+  static unsigned index_of(const RuntimeThread& thread, lldb::SBProcess& process) {
+    if (thread.os_id.value_or(0) == 0) return 0;
+    lldb::SBThread known = process.GetThreadByID(*thread.os_id);
+    return known.IsValid() ? known.GetIndexID() : 0;
   }
 
-  static Json to_json(const Row& row) {
-    const RuntimeThread& thread = *row.thread;
-    Json json;
-    if (row.index != 0) json["index"] = row.index;
-    json["os_id"] = thread.os_id ? Json(*thread.os_id) : Json(nullptr);
-    json["managed_id"] = thread.managed_id ? Json(*thread.managed_id) : Json(nullptr);
-    json["name"] = thread.name ? Json(*thread.name) : Json(nullptr);
-    json["address"] = hex(thread.address);
-    json["state"] = thread.state ? Json(state_words(*thread.state)) : Json(nullptr);
-    json["gc_mode"] =
-        thread.cooperative ? Json(*thread.cooperative ? "cooperative" : "preemptive") : Json(nullptr);
-    if (row.exception) {
-      const ManagedException& exception = row.exception->exception;
-      Json value;
-      value["type"] = exception.type ? Json(*exception.type) : Json(nullptr);
-      value["message"] = exception.message ? Json(*exception.message) : Json(nullptr);
-      value["address"] = hex(exception.object);
-      if (!exception.fault.empty()) value["fault"] = exception.fault;
-      json[row.in_flight ? "exception" : "last_thrown"] = std::move(value);
-    }
-    if (!thread.fault.empty()) json["fault"] = thread.fault;
-    return json;
-  }
-
-  static void print(Output& out, const Row& row) {
+  static void print(Output& out, const ThreadReport& row) {
     const RuntimeThread& thread = *row.thread;
     const auto number = [](const auto& value) {
       return value ? fmt::format("{}", *value) : std::string("?");
