@@ -1,6 +1,7 @@
 #include "extension/register.h"
 
 #include "extension/command.h"
+#include "extension/script_process.h"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,7 @@ void describe(lldb::SBCommand added, const std::string& help) {
 bool register_commands(lldb::SBDebugger& debugger) {
   lldb::SBCommandInterpreter interpreter = debugger.GetCommandInterpreter();
   const auto sessions = std::make_shared<SessionStore>();
+  remember_store(debugger.GetID(), sessions);
 
   lldb::SBCommand tree;
   if (taken(interpreter, tree_name))

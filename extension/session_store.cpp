@@ -44,8 +44,12 @@ void SessionStore::drop_stale(lldb::SBDebugger& debugger) {
 }
 
 Session& SessionStore::selected(lldb::SBDebugger& debugger) {
-  drop_stale(debugger);
   lldb::SBTarget target = debugger.GetSelectedTarget();
+  return *of(debugger, target);
+}
+
+std::shared_ptr<Session> SessionStore::of(lldb::SBDebugger& debugger, lldb::SBTarget& target) {
+  drop_stale(debugger);
   if (!target.IsValid()) refuse("there is no target; attach to a process or open a core file");
   lldb::SBProcess process = target.GetProcess();
   if (!process.IsValid()) refuse("there is no process; attach to one, launch one or open a core file");
@@ -55,11 +59,11 @@ Session& SessionStore::selected(lldb::SBDebugger& debugger) {
   const std::uint32_t stop = process.GetStopID(true);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](Entry& entry) { return entry.target == target; });
-  if (found != entries_.end() && found->process == id && found->stop == stop) return *found->session;
+  if (found != entries_.end() && found->process == id && found->stop == stop) return found->session;
   if (found != entries_.end()) entries_.erase(found);
   entries_.push_back({target, id, stop, open_session(target, search_)});
   if (!symbol_files_.empty()) entries_.back().session->set_symbol_files(symbol_files_);
-  return *entries_.back().session;
+  return entries_.back().session;
 }
 
 void SessionStore::set_search(PdbSearch search) {

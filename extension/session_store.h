@@ -15,6 +15,8 @@ public:
   // The session of the selected target at this stop, made on first use. Throws Error{invalid_argument} with
   // the plain reason when there is no process that can be read: no target, no process, running, exited.
   Session& selected(lldb::SBDebugger& debugger);
+  // The same of any target of the debugger, for those who keep it beyond a command.
+  std::shared_ptr<Session> of(lldb::SBDebugger& debugger, lldb::SBTarget& target);
 
   // Where files of the targets and their symbols lie on this host. Set by `clr settings`, for all targets of
   // a debugger.
@@ -31,7 +33,7 @@ private:
     lldb::SBTarget target;
     std::uint32_t process = 0; // LLDB's unique id
     std::uint32_t stop = 0;
-    std::unique_ptr<Session> session;
+    std::shared_ptr<Session> session;
   };
   void drop_stale(lldb::SBDebugger& debugger);
 

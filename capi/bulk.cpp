@@ -1,0 +1,125 @@
+#include "capi/bulk.h"
+
+#include "capi/queries.h"
+#include "core/runtime/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace clr::capi {
+
+namespace {
+
+constexpr std::uint64_t no_offset = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t no_il_offset = std::numeric_limits<std::uint32_t>::max();
+
+// The JSON of values, each told once and then known by its number.
+class Table {
+public:
+  std::uint32_t add(const Json& value) {
+    std::string text = dump(value);
+    const auto [known, added] =
+        numbers_.try_emplace(std::move(text), static_cast<std::uint32_t>(numbers_.size()));
+    if (added) json_ += (json_.empty() ? "[" : ",") + known->first;
+    return known->second;
+  }
+  std::string json() && { return json_.empty() ? "[]" : std::move(json_) + "]"; }
+
+private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::string json_;
+};
+
+struct Row {
+  std::uint32_t owner = 0;
+  std::uint64_t offset = no_offset;
+  clr_place place{CLR_NO_FILE, 0, 0, no_il_offset};
+};
+
+class Bulk {
+public:
+  Bulk(Inspection& inspection, bool lines) : inspection_(inspection), lines_(lines) {}
+
+  Row row_of(Address address) {
+    Answer answer = answer_at(inspection_, address);
+    if (lines_) inspection_.runtime().add_source(answer);
+    Row row;
+    if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
+      if (method->code.offset) row.offset = *method->code.offset;
+      if (method->source) row.place = place_of(*method->source);
+      row.owner = owner_of(*method, std::move(answer));
+    } else {
+      row.owner = owners_.add(owner_json(answer));
+    }
+    return row;
+  }
+
+  void finish(BulkAnswer& answer) {
+    answer.owners = std::move(owners_).json();
+    answer.files = std::move(files_).json();
+  }
+
+private:
+  static Json owner_json(const Answer& answer) {
+    Json json = to_json(answer);
+    json.erase("address");
+    json.erase("source");
+    return json;
+  }
+
+  // Addresses come in ascending order: those of a body follow each other.
+  std::uint32_t owner_of(MethodAnswer& method, Answer&& answer) {
+    const bool same = last_ && method.code.start == last_start_ && method.method.method_desc == last_desc_ &&
+                      method.code.fault.empty();
+    if (same) return *last_;
+    last_start_ = method.code.start;
+    last_desc_ = method.method.method_desc;
+    method.code.offset.reset();
+    method.code.funclet.reset();
+    const bool lasting = method.code.start != 0 && method.code.fault.empty();
+    const std::uint32_t number = owners_.add(owner_json(answer));
+    last_ = lasting ? std::optional(number) : std::nullopt;
+    return number;
+  }
+
+  clr_place place_of(const SourceLine& source) {
+    if (source.file.empty()) return {CLR_NO_FILE, 0, 0, source.il_offset};
+    return {files_.add(source.file), source.line, source.column, source.il_offset};
+  }
+
+  Inspection& inspection_;
+  bool lines_;
+  Table owners_, files_;
+  std::optional<std::uint32_t> last_;
+  Address last_start_ = 0, last_desc_ = 0;
+};
+
+} // namespace
+
+BulkAnswer symbolize(Inspection& inspection, std::span<const std::uint64_t> addresses, bool lines) {
+  BulkAnswer answer;
+  answer.owner.resize(addresses.size());
+  answer.offset.resize(addresses.size());
+  if (lines) answer.places.resize(addresses.size());
+  std::vector<std::pair<Address, std::size_t>> order;
+  order.reserve(addresses.size());
+  for (const Address address : addresses) order.emplace_back(address, order.size());
+  std::ranges::sort(order);
+  Bulk bulk(inspection, lines);
+  Row row;
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    const auto [address, i] = order[n];
+    if (n == 0 || address != order[n - 1].first) row = bulk.row_of(address);
+    answer.owner[i] = row.owner;
+    answer.offset[i] = row.offset;
+    if (lines) answer.places[i] = row.place;
+  }
+  bulk.finish(answer);
+  return answer;
+}
+
+} // namespace clr::capi

@@ -1,0 +1,24 @@
+// Many addresses at once: a table of owners, and columns of numbers.
+#pragma once
+
+#include "capi/inspection.h"
+#include "include/lldb_clr.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace clr::capi {
+
+struct BulkAnswer {
+  std::vector<std::uint32_t> owner;  // index in `owners`
+  std::vector<std::uint64_t> offset; // bytes from the method's start; UINT64_MAX none
+  std::vector<clr_place> places;     // empty: lines were not asked for
+  std::string owners, files;         // JSON arrays
+};
+
+// Each different address is resolved once, in ascending order. Never throws for target data; std::bad_alloc.
+BulkAnswer symbolize(Inspection& inspection, std::span<const std::uint64_t> addresses, bool lines);
+
+} // namespace clr::capi

@@ -1,0 +1,242 @@
+// The functions of include/lldb_clr.h: handles, and errors instead of exceptions.
+#include "capi/bulk.h"
+#include "capi/queries.h"
+#include "core/memory/error.h"
+#include "include/lldb_clr.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+struct clr_runtime {
+  std::shared_ptr<clr::capi::Inspection> inspection;
+};
+
+struct clr_rows {
+  clr::capi::RowStream stream;
+};
+
+struct clr_symbols {
+  clr::capi::BulkAnswer answer;
+};
+
+namespace {
+
+using namespace clr;
+using namespace clr::capi;
+
+int32_t status_of(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::memory_missing:
+    return CLR_MEMORY_MISSING;
+  case ErrorKind::corrupt:
+    return CLR_CORRUPT;
+  case ErrorKind::unsupported_contract:
+    return CLR_UNSUPPORTED;
+  case ErrorKind::invalid_argument:
+    return CLR_INVALID;
+  case ErrorKind::io:
+    return CLR_IO;
+  }
+  return CLR_INTERNAL;
+}
+
+void set(clr_error* error, int32_t status, const char* text, std::optional<Address> address = {}) {
+  if (error == nullptr) return;
+  error->status = status;
+  error->has_address = address ? 1 : 0;
+  error->address = address.value_or(0);
+  std::size_t size = std::min(std::strlen(text), sizeof error->text - 1);
+  if (text[size] != '\0') // do not cut within a character
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  std::memcpy(error->text, text, size);
+  error->text[size] = '\0';
+}
+
+// What `call` returns; `failed` and the error when it throws.
+template<typename Result, typename Call>
+Result guarded(clr_error* error, Result failed, const Call& call) noexcept {
+  set(error, CLR_OK, "");
+  try {
+    return call();
+  } catch (const Error& e) {
+    set(error, status_of(e.kind()), e.what(), e.address());
+  } catch (const Stale& e) {
+    set(error, CLR_STALE, e.what());
+  } catch (const std::bad_alloc&) {
+    set(error, CLR_NO_MEMORY, "out of memory");
+  } catch (const std::exception& e) {
+    set(error, CLR_INTERNAL, e.what());
+  } catch (...) {
+    set(error, CLR_INTERNAL, "unknown failure");
+  }
+  return failed;
+}
+
+template<typename Value>
+void require(const Value* argument, const char* what) {
+  if (argument == nullptr) throw Error(ErrorKind::invalid_argument, what);
+}
+
+// `make` gives the producer.
+template<typename Make>
+clr_rows* query(clr_runtime* runtime, clr_error* error, const Make& make) {
+  return guarded(error, static_cast<clr_rows*>(nullptr), [&] {
+    require(runtime, "no runtime is given");
+    runtime->inspection->require_current();
+    return new clr_rows{RowStream(runtime->inspection, make())};
+  });
+}
+
+} // namespace
+
+extern "C" {
+
+uint32_t clr_api_version(void) {
+  return CLR_API_VERSION;
+}
+
+const char* clr_version(void) {
+  return CLR_PROJECT_VERSION;
+}
+
+clr_runtime* clr_open_core(const char* path, const char* options, clr_error* error) {
+  return guarded(error, static_cast<clr_runtime*>(nullptr), [&] {
+    require(path, "no path is given");
+    return new clr_runtime{open_core(path, options)};
+  });
+}
+
+clr_runtime* clr_open_process(uint64_t debugger, uint32_t target, uint32_t process, clr_error* error) {
+  return guarded(error, static_cast<clr_runtime*>(nullptr),
+                 [&] { return new clr_runtime{open_process(debugger, target, process)}; });
+}
+
+int clr_debugger_known(uint64_t debugger) {
+  return guarded(nullptr, 0, [&] { return debugger_known(debugger) ? 1 : 0; });
+}
+
+void clr_close(clr_runtime* runtime) {
+  delete runtime;
+}
+
+int clr_is_current(clr_runtime* runtime) {
+  return guarded(nullptr, 0, [&] {
+    require(runtime, "no runtime is given");
+    runtime->inspection->require_current();
+    return 1;
+  });
+}
+
+clr_rows* clr_query_info(clr_runtime* runtime, int counts, clr_error* error) {
+  return query(runtime, error, [&] { return info_rows(counts != 0); });
+}
+
+clr_rows* clr_query_address(clr_runtime* runtime, uint64_t address, clr_error* error) {
+  return query(runtime, error, [&] { return address_rows(address); });
+}
+
+clr_rows* clr_query_methods(clr_runtime* runtime, const char* pattern, uint32_t kinds, clr_error* error) {
+  return query(runtime, error, [&] {
+    return method_rows({.glob = pattern == nullptr ? "" : pattern,
+                        .jitted = (kinds & CLR_METHODS_JITTED) != 0,
+                        .r2r = (kinds & CLR_METHODS_R2R) != 0});
+  });
+}
+
+clr_rows* clr_query_modules(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return module_rows(); });
+}
+
+clr_rows* clr_query_threads(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return thread_rows(); });
+}
+
+clr_rows* clr_query_frames(clr_runtime* runtime, uint64_t os_id, size_t limit, uint32_t flags,
+                           clr_error* error) {
+  return query(runtime, error, [&] {
+    StackReporter::Options options;
+    if (limit != 0) options.max_frames = limit;
+    options.runtime_frames = (flags & CLR_FRAMES_RUNTIME) != 0;
+    options.registers = (flags & CLR_FRAMES_REGISTERS) != 0;
+    options.lines = (flags & CLR_FRAMES_LINES) != 0;
+    return frame_rows(os_id, options);
+  });
+}
+
+clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* error) {
+  return query(runtime, error, [&] { return exception_rows(object); });
+}
+
+clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error) {
+  return query(runtime, error, [&] { return unwind_rows(address); });
+}
+
+clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error) {
+  return query(runtime, error, [&] { return version_rows(method_desc); });
+}
+
+clr_rows* clr_query_save_core(clr_runtime* runtime, const char* path, int all_methods, clr_error* error) {
+  return query(runtime, error, [&] {
+    require(path, "no path is given");
+    return save_core_rows(path, all_methods != 0);
+  });
+}
+
+int clr_rows_next(clr_rows* rows, const char** json, size_t* size, clr_error* error) {
+  return guarded(error, -1, [&] {
+    require(rows, "no rows are given");
+    require(json, "no place for the rows is given");
+    require(size, "no place for the size is given");
+    const std::string* batch = rows->stream.next();
+    if (batch == nullptr) return 0;
+    *json = batch->data();
+    *size = batch->size();
+    return 1;
+  });
+}
+
+void clr_rows_close(clr_rows* rows) {
+  delete rows;
+}
+
+clr_symbols* clr_symbolize(clr_runtime* runtime, const uint64_t* addresses, size_t count, uint32_t flags,
+                           clr_error* error) {
+  return guarded(error, static_cast<clr_symbols*>(nullptr), [&] {
+    require(runtime, "no runtime is given");
+    if (count != 0) require(addresses, "no addresses are given");
+    runtime->inspection->require_current();
+    return new clr_symbols{
+        symbolize(*runtime->inspection, {addresses, count}, (flags & CLR_SYMBOLS_LINES) != 0)};
+  });
+}
+
+const uint32_t* clr_symbols_owners(const clr_symbols* symbols) {
+  return symbols == nullptr ? nullptr : symbols->answer.owner.data();
+}
+
+const uint64_t* clr_symbols_offsets(const clr_symbols* symbols) {
+  return symbols == nullptr ? nullptr : symbols->answer.offset.data();
+}
+
+const clr_place* clr_symbols_places(const clr_symbols* symbols) {
+  return symbols == nullptr || symbols->answer.places.empty() ? nullptr : symbols->answer.places.data();
+}
+
+const char* clr_symbols_json(const clr_symbols* symbols, size_t* size) {
+  if (symbols == nullptr) return nullptr;
+  if (size != nullptr) *size = symbols->answer.owners.size();
+  return symbols->answer.owners.c_str();
+}
+
+const char* clr_symbols_files(const clr_symbols* symbols, size_t* size) {
+  if (symbols == nullptr) return nullptr;
+  if (size != nullptr) *size = symbols->answer.files.size();
+  return symbols->answer.files.c_str();
+}
+
+void clr_symbols_close(clr_symbols* symbols) {
+  delete symbols;
+}
+
+} // extern "C"

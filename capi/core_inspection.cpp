@@ -1,0 +1,125 @@
+#include "capi/inspection.h"
+#include "core/runtime/added_symbols.h"
+#include "core/runtime/core_session.h"
+#include "core/runtime/native_names.h"
+#include "core/runtime/source_lines.h"
+#include "core/runtime/symbol_answer.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::capi {
+
+namespace {
+
+struct CoreOptions {
+  PdbSearch search;
+  std::vector<std::string> symbol_files;
+};
+
+CoreOptions parse_options(const char* text) {
+  CoreOptions options;
+  if (text == nullptr) return options;
+  try {
+    const auto json = nlohmann::json::parse(text);
+    for (const auto& [name, value] : json.items()) {
+      if (name == "sysroot")
+        options.search.paths.sysroot = value.get<std::string>();
+      else if (name == "path_map")
+        value.get_to(options.search.paths.prefixes);
+      else if (name == "directories")
+        value.get_to(options.search.paths.directories);
+      else if (name == "symbols")
+        value.get_to(options.search.places);
+      else if (name == "symbol_files")
+        value.get_to(options.symbol_files);
+      else
+        throw Error(ErrorKind::invalid_argument, fmt::format("there is no option '{}'", name));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::invalid_argument, fmt::format("the options cannot be read: {}", error.what()));
+  }
+  return options;
+}
+
+class CoreInspection final : public Inspection {
+public:
+  CoreInspection(const std::string& path, CoreOptions options)
+      : session_(CoreSession::open(path, options.search.paths)), paths_(options.search.paths),
+        recorded_(session_->core()), names_(session_->memory(), session_->modules(), paths_),
+        stacks_(session_->runtime(), session_->memory(),
+                [this](FrameRow& row, Address lookup) { name_native(row, lookup); }) {
+    if (SourceLines* lines = runtime().lines()) lines->set_search(std::move(options.search));
+    std::vector<AddedSymbolFile> files;
+    for (const std::string& file : options.symbol_files)
+      files.push_back(open_symbol_file(file, std::nullopt, warnings_, {}));
+    if (files.empty()) return;
+    symbols_ = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
+    runtime().set_symbols(symbols_);
+  }
+
+  void require_current() override {}
+  Runtime& runtime() override { return session_->runtime(); }
+  MemoryReader& memory() override { return session_->memory(); }
+  StackReporter& stacks() override { return stacks_; }
+
+  std::vector<ThreadRow> threads() override {
+    std::vector<ThreadRow> rows;
+    for (const ThreadRegisters& thread : session_->core().threads()) {
+      ThreadRow row;
+      row.index = static_cast<unsigned>(rows.size() + 1);
+      row.os_id = thread.os_id;
+      row.selected = rows.empty();
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
+                          const std::function<bool(const FrameRow&)>& visit) override {
+    for (const ThreadRegisters& thread : session_->core().threads())
+      if (thread.os_id == os_id)
+        return stacks_.walk(context_of_thread(session_->core().platform().cpu, thread), os_id, options,
+                            visit);
+    throw Error(ErrorKind::invalid_argument, fmt::format("the core has no thread with id {}", os_id));
+  }
+
+  std::string symbol_at(Address address) override {
+    FrameRow row;
+    row.ip = address;
+    names_.name(row, address);
+    if (row.module.empty()) return {};
+    return row.symbol.empty() ? row.module + row.position
+                              : fmt::format("{}`{}{}", row.module, row.symbol, row.position);
+  }
+
+  MemoryReport memory_report() override {
+    MemoryReport report = clr::memory_report(*session_);
+    report.notes.insert(report.notes.end(), warnings_.begin(), warnings_.end());
+    return report;
+  }
+  SaveSource save_source() override { return source_of(*session_, paths_); }
+
+private:
+  void name_native(FrameRow& row, Address lookup) {
+    if (recorded_.name(row)) return;
+    names_.name(row, lookup);
+    if (row.symbol.empty() && symbols_) row.symbol = symbol_text(*symbols_, lookup);
+  }
+
+  std::unique_ptr<CoreSession> session_;
+  PathMap paths_;
+  RecordedNames recorded_;
+  NativeNames names_;
+  StackReporter stacks_;
+  std::vector<std::string> warnings_;
+  std::shared_ptr<const AddedSymbols> symbols_;
+};
+
+} // namespace
+
+std::shared_ptr<Inspection> open_core(const std::string& path, const char* options) {
+  return std::make_shared<CoreInspection>(path, parse_options(options));
+}
+
+} // namespace clr::capi

@@ -1,0 +1,215 @@
+#include "capi/queries.h"
+
+#include "core/runtime/exception_report.h"
+#include "core/runtime/json.h"
+#include "core/runtime/thread_report.h"
+#include "core/stack/unwind_report.h"
+#include "core/types/code_versions.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+namespace clr::capi {
+
+namespace {
+
+std::string absence_text(const Runtime& runtime) {
+  const auto* absence = runtime.absence();
+  if (absence == nullptr) return {};
+  return std::visit([](const auto& reason) { return reason.text; }, *absence);
+}
+
+Runtime& require_runtime(Inspection& inspection) {
+  Runtime& runtime = inspection.runtime();
+  if (runtime.absence() != nullptr) throw Error(ErrorKind::invalid_argument, absence_text(runtime));
+  return runtime;
+}
+
+// As `clr threads --json`; a thread that the runtime does not know has its ids only.
+Json thread_row(const ThreadRow* known, const RuntimeThread* thread, ExceptionReporter* exceptions) {
+  Json json;
+  if (thread != nullptr) {
+    json = to_json(report_thread(*thread, known != nullptr ? known->index : 0, *exceptions));
+    if (known != nullptr && json["name"].is_null() && !known->name.empty()) json["name"] = known->name;
+  } else {
+    json["index"] = known->index;
+    json["os_id"] = known->os_id;
+    if (!known->name.empty()) json["name"] = known->name;
+  }
+  json["selected"] = known != nullptr && known->selected;
+  return json;
+}
+
+UnwindReport unwind_report(Inspection& inspection, Address ip, std::string& name) {
+  Runtime& runtime = inspection.runtime();
+  std::string why = "no module";
+  if (ExecutionManager* code = runtime.code()) {
+    const CodeLookup found = code->find(ip);
+    if (const auto* block = std::get_if<CodeBlock>(&found)) {
+      const MethodAnswer answer = runtime.describe(*block);
+      name = method_and_offset(answer.method, answer.code);
+      return report_unwind(*code, *block);
+    }
+    const Miss& miss = std::get<Miss>(found);
+    if (miss.reason != MissReason::outside) {
+      name = miss.text;
+      why = fmt::format("{}: it has no unwind data", miss.text);
+    }
+  }
+  NativeUnwinder native(inspection.memory(), runtime.platform(), runtime.modules());
+  if (const LoadedModule* module = native.module_at(ip)) {
+    if (name.empty()) name = inspection.symbol_at(ip);
+    if (name.empty()) name = fmt::format("{} + {:#x}", module->path, ip - module->base);
+    why = fmt::format("{} has no usable call frame information for it", module->path);
+  }
+  if (auto report = report_unwind(native, runtime.platform().cpu, ip)) return *std::move(report);
+  throw Error(ErrorKind::invalid_argument, fmt::format("no unwind data for {:#x}: {}", ip, why));
+}
+
+} // namespace
+
+Answer answer_at(Inspection& inspection, Address address) {
+  Answer answer = inspection.runtime().resolve(address);
+  if (auto* miss = std::get_if<MissAnswer>(&answer.result);
+      miss != nullptr && miss->symbol.empty() && !miss->method)
+    miss->symbol = inspection.symbol_at(address);
+  return answer;
+}
+
+RowStream::Producer info_rows(bool counts) {
+  return [counts](Inspection& inspection, const RowStream::Emit& emit) {
+    Runtime& runtime = inspection.runtime();
+    Json json = to_json(counts ? runtime.info() : runtime.summary());
+    if (!counts)
+      for (const char* name : {"range_sections", "code_heaps", "jitted_methods", "r2r_functions", "modules"})
+        json.erase(name);
+    if (runtime.absence() != nullptr) json["absent"] = absence_text(runtime);
+    json["memory"] = to_json(inspection.memory_report());
+    emit(json);
+    return Json();
+  };
+}
+
+RowStream::Producer address_rows(Address address) {
+  return [address](Inspection& inspection, const RowStream::Emit& emit) {
+    Answer answer = answer_at(inspection, address);
+    inspection.runtime().add_source(answer);
+    emit(to_json(answer));
+    return Json();
+  };
+}
+
+RowStream::Producer method_rows(MethodQuery query) {
+  return [query = std::move(query)](Inspection& inspection, const RowStream::Emit& emit) {
+    Json problems = Json::array();
+    const auto holes = require_runtime(inspection).for_each_method(query, [&](const MethodRow& row) {
+      return emit(to_json(row));
+    });
+    for (const EnumerationHole& hole : holes)
+      problems.push_back(fmt::format("{:#x}: {}", hole.address, hole.what));
+    return Json{{"problems", std::move(problems)}};
+  };
+}
+
+RowStream::Producer module_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    for (const ModuleDescription& module : require_runtime(inspection).names()->modules())
+      if (!emit(to_json(module))) break;
+    return Json();
+  };
+}
+
+RowStream::Producer thread_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    Json problems = Json::array();
+    StackReporter& stacks = inspection.stacks();
+    std::optional<ExceptionReporter> exceptions;
+    if (inspection.runtime().absence() == nullptr) {
+      exceptions.emplace(inspection.runtime());
+      if (!stacks.threads().problem.empty()) problems.push_back(stacks.threads().problem);
+    }
+    std::set<const RuntimeThread*> told;
+    for (const ThreadRow& row : inspection.threads()) {
+      const RuntimeThread* known = exceptions ? stacks.thread_of(row.os_id) : nullptr;
+      told.insert(known);
+      if (!emit(thread_row(&row, known, exceptions ? &*exceptions : nullptr))) return Json();
+    }
+    if (exceptions)
+      for (const RuntimeThread& thread : stacks.threads().threads)
+        if (!told.contains(&thread) && !emit(thread_row(nullptr, &thread, &*exceptions))) break;
+    return Json{{"problems", std::move(problems)}};
+  };
+}
+
+RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options& options) {
+  return [os_id, options](Inspection& inspection, const RowStream::Emit& emit) {
+    // Walked at once: who walks keeps what later calls may drop. Rows share what they have in common.
+    std::vector<FrameRow> rows;
+    const StackReporter::End end = inspection.walk(os_id, options, [&](const FrameRow& row) {
+      rows.push_back(row);
+      return true;
+    });
+    for (const FrameRow& row : rows)
+      if (!emit(to_json(row))) break;
+    return Json{{"end", end.end}, {"notes", end.notes}};
+  };
+}
+
+RowStream::Producer exception_rows(Address object) {
+  return [object](Inspection& inspection, const RowStream::Emit& emit) {
+    ExceptionReporter reporter(require_runtime(inspection));
+    for (const ExceptionReport& report : reporter.chain(object))
+      if (!emit(to_json(report))) break;
+    return Json();
+  };
+}
+
+RowStream::Producer unwind_rows(Address address) {
+  return [address](Inspection& inspection, const RowStream::Emit& emit) {
+    Json json;
+    std::string name;
+    const UnwindReport report = unwind_report(inspection, address, name);
+    json["address"] = hex(address);
+    json["name"] = name;
+    json.update(to_json(report));
+    emit(json);
+    return Json();
+  };
+}
+
+RowStream::Producer version_rows(Address method_desc) {
+  return [method_desc](Inspection& inspection, const RowStream::Emit& emit) {
+    Runtime& runtime = require_runtime(inspection);
+    const MethodDesc& method = runtime.names()->method_desc(method_desc);
+    if (method.code_data == 0) return Json();
+    CodeVersions(*runtime.target()).for_each(method.code_data, [&](const NativeCodeVersion& version) {
+      Json json;
+      json["node"] = hex(version.node);
+      json["start"] = version.code != 0 ? Json(hex(version.code)) : Json(nullptr);
+      const auto tier = to_string(version.tier);
+      json["tier"] = tier ? Json(*tier) : Json(nullptr);
+      json["active"] = version.active;
+      json["il_version"] = version.il_version;
+      return emit(json);
+    });
+    return Json();
+  };
+}
+
+RowStream::Producer save_core_rows(std::string path, bool all_methods) {
+  return [path = std::move(path), all_methods](Inspection& inspection, const RowStream::Emit& emit) {
+    const WrittenCore written = save_core(inspection.save_source(), path, {.all_methods = all_methods});
+    Json json;
+    json["path"] = path;
+    json["size"] = written.file_size;
+    json["memory"] = written.memory_size;
+    json["segments"] = written.segments;
+    json["missing"] = written.missing.size();
+    emit(json);
+    return Json();
+  };
+}
+
+} // namespace clr::capi

@@ -1,0 +1,25 @@
+// Producers of rows: one for each clr_query_ function of include/lldb_clr.h, which describes them.
+#pragma once
+
+#include "capi/row_stream.h"
+
+#include <cstdint>
+#include <string>
+
+namespace clr::capi {
+
+RowStream::Producer info_rows(bool counts);
+RowStream::Producer address_rows(Address address);
+RowStream::Producer method_rows(MethodQuery query);
+RowStream::Producer module_rows();
+RowStream::Producer thread_rows();
+RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options& options);
+RowStream::Producer exception_rows(Address object);
+RowStream::Producer unwind_rows(Address address);
+RowStream::Producer version_rows(Address method_desc);
+RowStream::Producer save_core_rows(std::string path, bool all_methods);
+
+// An address as `clrip2md` answers it, without its source line.
+Answer answer_at(Inspection& inspection, Address address);
+
+} // namespace clr::capi

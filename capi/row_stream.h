@@ -1,0 +1,45 @@
+// Rows that are made while they are asked for, in batches of JSON.
+#pragma once
+
+#include "capi/fiber.h"
+#include "capi/inspection.h"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace clr::capi {
+
+class RowStream {
+public:
+  // Batches begin small, so that the first row comes soon, and grow, so that many rows cost little each.
+  static constexpr std::size_t first_batch = 16, largest_batch = 1024, batch_bytes = 256 * 1024;
+
+  // Takes a row; false: no more are wanted.
+  using Emit = std::function<bool(const Json& row)>;
+  // Makes all rows and returns what closes the answer.
+  using Producer = std::function<Json(Inspection& inspection, const Emit& emit)>;
+
+  RowStream(std::shared_ptr<Inspection> inspection, Producer producer);
+  ~RowStream();
+
+  // The next batch, as clr_rows_next describes it, valid until the next call; null behind the last. Throws
+  // Stale, and what the producer throws; then there are no more.
+  const std::string* next();
+
+private:
+  void produce();
+  bool add(const Json& row);
+
+  std::shared_ptr<Inspection> inspection_;
+  Producer producer_;
+  Fiber fiber_;
+  Json end_;
+  std::string rows_, batch_;
+  std::size_t in_batch_ = 0, batch_limit_ = first_batch;
+  bool stop_ = false, done_ = false;
+};
+
+} // namespace clr::capi
