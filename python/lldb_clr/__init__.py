@@ -1,0 +1,27 @@
+"""lldb-clr for scripts: the runtime of a .NET process or core as objects, over the same library as the commands.
+
+In LLDB:             (lldb) command script import .../python/lldb_clr      loads the plugin when it is not loaded
+                     (lldb) script print(lldb_clr.Runtime(lldb.process).threads)
+In any Python:       runtime = lldb_clr.open_core("core.1234")             needs no LLDB
+                     for thread in runtime.threads: print(thread, thread.backtrace())
+
+Addresses are numbers, sizes and offsets bytes. Answers are values; what cannot be had raises Error or one of its kinds.
+"""
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from ._errors import Error, Fault, FileError, LibraryError, StaleError, UsageError
+from ._lldb import import_lldb
+from ._runtime import Backtrace, Methods, Runtime, Thread, ThrownException, open_core
+from ._values import (Code, CodeVersion, Contract, Descriptor, Frame, Info, ManagedException, MemorySource, Method, Miss, Module, Owner, Region, RuntimeVersion,
+                      SavedCore, Source, Symbol, TraceFrame, UnwindInfo, UserMethod)
+
+__all__ = ["Backtrace", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "FileError", "Frame", "Info", "LibraryError", "ManagedException",
+           "MemorySource", "Method", "Methods", "Miss", "Module", "Owner", "Region", "Runtime", "RuntimeVersion", "SavedCore", "Source", "StaleError", "Symbol",
+           "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod", "import_lldb", "open_core"]
+
+
+def __lldb_init_module(debugger: Any, _dictionary: Dict[str, Any]) -> None:
+    from ._lldb import init_module
+    init_module(debugger)

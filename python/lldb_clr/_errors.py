@@ -1,0 +1,42 @@
+"""What can go wrong, as exceptions."""
+from __future__ import annotations
+
+from typing import Optional
+
+
+class Error(Exception):
+    """Anything that this package raises by itself."""
+
+
+class Fault(Error):
+    """The target's memory is missing or contradicts itself, or its runtime is of a kind that is not implemented.
+
+    ``reason`` is ``"memory_missing"``, ``"corrupt"`` or ``"unsupported_contract"``; ``at`` is the target address that failed, where there is one.
+    Bulk lookups give a fault as the value of its row; everything else raises it.
+    """
+
+    def __init__(self, text: str, reason: str = "corrupt", at: Optional[int] = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.reason = reason
+        self.at = at
+
+    def __repr__(self) -> str:
+        where = "" if self.at is None else f" at {self.at:#x}"
+        return f"<Fault {self.reason}{where}: {self.text}>"
+
+
+class StaleError(Error):
+    """The process has run, or is gone, since the Runtime was made: make a new one at each stop."""
+
+
+class UsageError(Error, ValueError):
+    """What was asked for cannot be: no such thread, no runtime in the process, the process is running."""
+
+
+class FileError(Error, OSError):
+    """A file of this host cannot be read or written, or is no core."""
+
+
+class LibraryError(Error):
+    """The native library or LLDB's Python cannot be used; the text says what to do."""

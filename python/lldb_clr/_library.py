@@ -1,0 +1,219 @@
+"""The C interface (include/lldb_clr.h) by ctypes: finding the libraries, calls, rows."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import threading
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from ._errors import Error, Fault, FileError, LibraryError, StaleError, UsageError
+
+API_VERSION = 1
+CORE_LIBRARY = "libclr.so"
+PLUGIN = "liblldb-clr.so"
+FOLDER_VARIABLE = "LLDB_CLR_LIBRARY_DIR"
+
+Json = Dict[str, Any]
+
+
+class CError(ctypes.Structure):
+    """clr_error"""
+    _fields_ = [("status", ctypes.c_int32), ("has_address", ctypes.c_int32), ("address", ctypes.c_uint64), ("text", ctypes.c_char * 1024)]
+
+
+class Place(ctypes.Structure):
+    """clr_place"""
+    _fields_ = [("file", ctypes.c_uint32), ("line", ctypes.c_uint32), ("column", ctypes.c_uint32), ("il_offset", ctypes.c_uint32)]
+
+
+NO_NUMBER = 0xFFFF_FFFF
+NO_OFFSET = 0xFFFF_FFFF_FFFF_FFFF
+
+_FAULTS = {1: "memory_missing", 2: "corrupt", 3: "unsupported_contract"}
+_OTHERS = {4: UsageError, 5: FileError, 6: StaleError}
+
+
+def _exception(error: CError) -> Exception:
+    text = error.text.decode("utf-8", "replace")
+    if error.status in _FAULTS:
+        return Fault(text, _FAULTS[error.status], error.address if error.has_address else None)
+    if error.status == 7:
+        return MemoryError(text)
+    return _OTHERS.get(error.status, Error)(text)
+
+
+def library_folders() -> List[pathlib.Path]:
+    """Where the libraries are looked for, best first: the environment's folder, the build beside this source tree, the installed one."""
+    package = pathlib.Path(__file__).resolve().parent
+    named = os.environ.get(FOLDER_VARIABLE)
+    folders = [pathlib.Path(named)] if named else []
+    # SOURCE/python/lldb_clr -> SOURCE/build; LIBDIR/lldb-clr/python/lldb_clr -> LIBDIR
+    return [*folders, package.parent.parent / "build", package.parent.parent.parent]
+
+
+def find_library(name: str) -> pathlib.Path:
+    """The library of this name; raises LibraryError with all places that were tried."""
+    tried = [folder / name for folder in library_folders()]
+    for path in tried:
+        if path.is_file():
+            return path
+    raise LibraryError(f"{name} is in none of {', '.join(str(p.parent) for p in tried)}; build it, or name its folder in {FOLDER_VARIABLE}")
+
+
+def mapped_library(name: str) -> Optional[pathlib.Path]:
+    """The file of this name that this process has loaded already."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            for line in maps:
+                path = line.rstrip("\n").partition("/")
+                if path[1] and ("/" + path[2]).rsplit("/", 1)[1] == name:
+                    return pathlib.Path("/" + path[2])
+    except OSError:
+        pass
+    return None
+
+
+_HANDLE = ctypes.c_void_p
+_ERROR = ctypes.POINTER(CError)
+_SIZE = ctypes.POINTER(ctypes.c_size_t)
+_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
+    "clr_api_version": (ctypes.c_uint32, []),
+    "clr_version": (ctypes.c_char_p, []),
+    "clr_open_core": (_HANDLE, [ctypes.c_char_p, ctypes.c_char_p, _ERROR]),
+    "clr_open_process": (_HANDLE, [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, _ERROR]),
+    "clr_debugger_known": (ctypes.c_int, [ctypes.c_uint64]),
+    "clr_close": (None, [_HANDLE]),
+    "clr_is_current": (ctypes.c_int, [_HANDLE]),
+    "clr_query_info": (_HANDLE, [_HANDLE, ctypes.c_int, _ERROR]),
+    "clr_query_address": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_methods": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_uint32, _ERROR]),
+    "clr_query_modules": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_threads": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_frames": (_HANDLE, [_HANDLE, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint32, _ERROR]),
+    "clr_query_exception": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_unwind": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_versions": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_save_core": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
+    "clr_rows_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_void_p), _SIZE, _ERROR]),
+    "clr_rows_close": (None, [_HANDLE]),
+    "clr_symbolize": (_HANDLE, [_HANDLE, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, _ERROR]),
+    "clr_symbols_owners": (ctypes.c_void_p, [_HANDLE]),
+    "clr_symbols_offsets": (ctypes.c_void_p, [_HANDLE]),
+    "clr_symbols_places": (ctypes.c_void_p, [_HANDLE]),
+    "clr_symbols_json": (ctypes.c_void_p, [_HANDLE, _SIZE]),
+    "clr_symbols_files": (ctypes.c_void_p, [_HANDLE, _SIZE]),
+    "clr_symbols_close": (None, [_HANDLE]),
+}
+
+
+class Library:
+    """One of the two libraries. Calls are made one at a time: the plugin's handles share what was read."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        try:
+            self._library = ctypes.CDLL(str(path), mode=os.RTLD_LAZY)
+            for name, (result, arguments) in _FUNCTIONS.items():
+                function = getattr(self._library, name)
+                function.restype = result
+                function.argtypes = arguments
+        except (OSError, AttributeError) as error:
+            raise LibraryError(f"{path} cannot be used: {error}") from None
+        if self._library.clr_api_version() != API_VERSION:
+            raise LibraryError(f"{path} has version {self._library.clr_api_version()} of the C interface; this package needs {API_VERSION}")
+        self.lock = threading.RLock()
+
+    @property
+    def version(self) -> str:
+        """Version of the product, "0.1.0"."""
+        text: bytes = self._library.clr_version()
+        return text.decode()
+
+    def debugger_known(self, debugger: int) -> bool:
+        return bool(self._library.clr_debugger_known(debugger))
+
+    def is_current(self, handle: int) -> bool:
+        with self.lock:
+            return bool(self._library.clr_is_current(handle))
+
+    def open(self, function: str, *arguments: Any) -> int:
+        """Calls a function that makes a handle; raises what its error says."""
+        error = CError()
+        with self.lock:
+            handle: Optional[int] = getattr(self._library, function)(*arguments, ctypes.byref(error))
+        if handle is None:
+            raise _exception(error)
+        return handle
+
+    def close(self, function: str, handle: int) -> None:
+        with self.lock:
+            getattr(self._library, function)(handle)
+
+    def next_rows(self, handle: int) -> Optional[Json]:
+        """The next batch of a query; None behind the last."""
+        text, size, error = ctypes.c_void_p(), ctypes.c_size_t(), CError()
+        with self.lock:
+            got = self._library.clr_rows_next(handle, ctypes.byref(text), ctypes.byref(size), ctypes.byref(error))
+            if got < 0:
+                raise _exception(error)
+            if got == 0 or text.value is None:
+                return None
+            batch: Json = json.loads(ctypes.string_at(text.value, size.value))
+            return batch
+
+    def text_of(self, function: str, handle: int) -> bytes:
+        size = ctypes.c_size_t()
+        at: Optional[int] = getattr(self._library, function)(handle, ctypes.byref(size))
+        return b"" if at is None else ctypes.string_at(at, size.value)
+
+    def column(self, function: str, handle: int, size: int) -> bytes:
+        at: Optional[int] = getattr(self._library, function)(handle)
+        return b"" if at is None or size == 0 else ctypes.string_at(at, size)
+
+
+class Rows:
+    """The rows of one query as they are made. ``end`` is what closes the answer, empty before the last row was taken."""
+
+    def __init__(self, library: Library, handle: int) -> None:
+        self._library = library
+        self._handle: Optional[int] = handle
+        self._iterator = self._read()
+        self.end: Json = {}
+
+    def __iter__(self) -> Iterator[Json]:
+        return self._iterator
+
+    def _read(self) -> Iterator[Json]:
+        try:
+            while self._handle is not None:
+                batch = self._library.next_rows(self._handle)
+                if batch is None:
+                    break
+                self.end = batch.get("end", {})
+                for row in batch["rows"]:
+                    if self._handle is None:
+                        return
+                    yield row
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._library.close("clr_rows_close", handle)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+_libraries: Dict[str, Library] = {}
+
+
+def load_once(path: pathlib.Path, make: Callable[[pathlib.Path], Library] = Library) -> Library:
+    """The library at `path`, one object for each file."""
+    key = str(path.resolve())
+    if key not in _libraries:
+        _libraries[key] = make(path)
+    return _libraries[key]

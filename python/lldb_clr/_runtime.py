@@ -1,0 +1,338 @@
+"""The runtime of a process or core at one stop, and its threads."""
+from __future__ import annotations
+
+import array
+import functools
+import itertools
+import json
+import os
+import sys
+import weakref
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, cast, overload
+
+from . import _lldb
+from ._errors import UsageError
+from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Json, Library, Place, Rows, find_library, load_once
+from ._values import (CodeVersion, Frame, Info, ManagedException, Method, Miss, Module, Owner, SavedCore, Source, Symbol, UnwindInfo, hex_of, number, owner_of)
+
+_JITTED, _R2R = 1, 2
+_RUNTIME_FRAMES, _REGISTERS, _LINES = 1, 2, 4
+_SYMBOL_LINES = 1
+_BULK = 1 << 17
+_make_symbol = cast(Callable[[Tuple[int, Owner, Optional[int], Optional[Source]]], Symbol], functools.partial(tuple.__new__, Symbol))
+
+
+@dataclass(frozen=True)
+class ThrownException:
+    """The exception of a thread, in short. ``details()`` reads the rest."""
+    type: Optional[str]
+    message: Optional[str]
+    address: int
+    fault: Optional[str] = None
+    _runtime: Optional[Runtime] = field(default=None, repr=False, compare=False)
+
+    def details(self) -> ManagedException:
+        """With its stack trace and its inner exceptions. Raises Fault, StaleError."""
+        if self._runtime is None:
+            raise UsageError("this exception was made without a Runtime")
+        return self._runtime.exception(self.address)
+
+    def __repr__(self) -> str:
+        return f"<ThrownException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread of the process. What only the runtime knows (``managed_id`` and what follows) is None for threads that it does not know."""
+    index: Optional[int]
+    """As LLDB numbers threads, from 1; None: only the runtime knows it, it has ended or never ran."""
+    os_id: Optional[int]
+    name: Optional[str]
+    selected: bool
+    managed_id: Optional[int] = None
+    address: Optional[int] = None
+    """Of the runtime's Thread."""
+    state: Optional[Tuple[str, ...]] = None
+    """"background", "unstarted", "dead", "threadpool_worker", ..."""
+    gc_mode: Optional[str] = None
+    """"cooperative" or "preemptive"."""
+    exception: Optional[ThrownException] = None
+    """In flight."""
+    last_thrown: Optional[ThrownException] = None
+    """When none is in flight; it may be handled by now."""
+    fault: Optional[str] = None
+    _runtime: Optional[Runtime] = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_managed(self) -> bool:
+        """The runtime knows it."""
+        return self.address is not None
+
+    def backtrace(self, limit: int = 0, runtime_frames: bool = True, lines: bool = True, registers: bool = False) -> Backtrace:
+        """The stack, innermost frame first; at most ``limit`` frames (0: all). ``lines`` looks for source lines, ``runtime_frames`` shows the runtime's
+        explicit Frames. What is wrong with a frame is in its ``fault``. Raises StaleError; UsageError for a thread that has no stack."""
+        if self._runtime is None or self.index is None or self.os_id is None:
+            raise UsageError("the thread has no stack: it has ended or never ran")
+        return self._runtime.backtrace(self.os_id, limit, runtime_frames, lines, registers)
+
+    def __repr__(self) -> str:
+        who = f"#{self.index}" if self.index is not None else "without a stack"
+        managed = f" managed {self.managed_id}" if self.managed_id is not None else ""
+        return f"<Thread {who} os {self.os_id}{managed}{f' {self.name!r}' if self.name else ''}>"
+
+    @classmethod
+    def of(cls, row: Json, runtime: Runtime) -> Thread:
+        def thrown(value: Optional[Json]) -> Optional[ThrownException]:
+            return ThrownException(value["type"], value["message"], int(value["address"], 16), value.get("fault"), runtime) if value else None
+        state = row.get("state")
+        return cls(row.get("index"), row["os_id"], row.get("name"), row["selected"], row.get("managed_id"), number(row.get("address")),
+                   tuple(state) if state is not None else None, row.get("gc_mode"), thrown(row.get("exception")), thrown(row.get("last_thrown")), row.get("fault"), runtime)
+
+
+class Backtrace(Sequence[Frame]):
+    """A stack. Frames are made as they are asked for, and kept."""
+
+    def __init__(self, rows: Rows, runtime: Runtime) -> None:
+        self._rows = rows
+        self._source = iter(rows)
+        self._runtime = runtime
+        self._frames: List[Frame] = []
+
+    def _fill(self, count: Optional[int]) -> None:
+        wanted = None if count is None else max(0, count - len(self._frames))
+        self._frames.extend(Frame.of(row, self._runtime) for row in itertools.islice(self._source, wanted))
+
+    def __iter__(self) -> Iterator[Frame]:
+        for i in itertools.count():
+            self._fill(i + 1)
+            if i >= len(self._frames):
+                return
+            yield self._frames[i]
+
+    def __len__(self) -> int:
+        self._fill(None)
+        return len(self._frames)
+
+    @overload
+    def __getitem__(self, index: int) -> Frame: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[Frame]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Frame, List[Frame]]:
+        self._fill(index + 1 if isinstance(index, int) and index >= 0 else None)
+        return self._frames[index]
+
+    @property
+    def end(self) -> str:
+        """"bottom", "limit", or why the walk ended early."""
+        self._fill(None)
+        text: str = self._rows.end["end"]
+        return text
+
+    @property
+    def notes(self) -> Tuple[str, ...]:
+        """What was wrong on the way."""
+        self._fill(None)
+        return tuple(self._rows.end["notes"])
+
+    def __repr__(self) -> str:
+        return "\n".join(f"#{frame.index}: {frame.text}" for frame in self) or "<empty Backtrace>"
+
+
+class Methods(Iterator[Method]):
+    """Methods as they are found. ``problems`` names what could not be read, once all were taken."""
+
+    def __init__(self, rows: Rows, runtime: Runtime) -> None:
+        self._rows = rows
+        self._source = iter(rows)
+        self._runtime = runtime
+
+    def __next__(self) -> Method:
+        row = next(self._source)
+        return Method.of(row["method"], self._runtime, row["code"])
+
+    @property
+    def problems(self) -> Tuple[str, ...]:
+        return tuple(self._rows.end.get("problems", ()))
+
+    def close(self) -> None:
+        """Ends the search; leaving it to the garbage collector does the same."""
+        self._rows.close()
+
+
+class Runtime:
+    """The runtime of a process at its present stop: of an SBTarget, SBProcess or SBDebugger (its selected target). See open_core for core files.
+
+    Reads on first use and keeps what it read. Once the process has run every call raises StaleError. Raises UsageError when there is no stopped process,
+    LibraryError when the plugin cannot be loaded. A process without .NET gives a Runtime, too: ``info.absent`` says why.
+    """
+
+    def __init__(self, target_or_process: Any) -> None:
+        library, handle, what, target = _lldb.open_process(target_or_process)
+        self._adopt(library, handle, what, target)
+
+    def _adopt(self, library: Library, handle: int, what: str, target: Any) -> None:
+        self._library = library
+        self._handle = handle
+        self._what = what
+        self._target = target   # SBTarget; None for a core that LLDB has nothing to do with
+        self._info: Optional[Info] = None
+        self._close = weakref.finalize(self, library.close, "clr_close", handle)
+
+    @classmethod
+    def _of_core(cls, library: Library, handle: int, path: str) -> Runtime:
+        runtime = cls.__new__(cls)
+        runtime._adopt(library, handle, f"core {path}", None)
+        return runtime
+
+    def __repr__(self) -> str:
+        return f"<Runtime of {self._what}{'' if self.is_current else ' (stale)'}>"
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of what was read. Later calls raise UsageError. The garbage collector does the same."""
+        self._close()
+
+    def _live(self) -> int:
+        if not self._close.alive:
+            raise UsageError("this Runtime is closed")
+        return self._handle
+
+    @property
+    def is_current(self) -> bool:
+        """False once the process has run, or when this is closed."""
+        return self._close.alive and self._library.is_current(self._handle)
+
+    def _query(self, function: str, *arguments: Any) -> Rows:
+        return Rows(self._library, self._library.open(function, self._live(), *arguments))
+
+    def _one(self, function: str, *arguments: Any) -> Json:
+        return next(iter(self._query(function, *arguments)))
+
+    @property
+    def info(self) -> Info:
+        """Version, contracts, counts, modules, where memory came from. The first time reads every nibble map: a second on a large process."""
+        if self._info is None or not self.is_current:
+            self._info = Info.of(self._one("clr_query_info", 1))
+        return self._info
+
+    def method_at(self, address: Any) -> Union[Method, Miss]:
+        """Which method owns an address, or why none does. Takes a number, an SBFrame (its pc; of a calling frame the call before it), an SBAddress.
+        Raises Fault when memory that the answer needs is missing or corrupt."""
+        at = _lldb.number_of_address(address, self._target)
+        owner = owner_of(self._one("clr_query_address", at), self, at)
+        if isinstance(owner, Exception):
+            raise owner
+        return owner
+
+    def methods(self, pattern: Optional[str] = None, jitted: bool = True, r2r: bool = True) -> Methods:
+        """Methods that the runtime has code for, body by body, found while they are iterated. ``pattern`` (* and ?) must match the whole full name, or the
+        whole name. ``r2r``: also those of ReadyToRun images that never ran. Raises UsageError without a runtime."""
+        kinds = (_JITTED if jitted else 0) | (_R2R if r2r else 0)
+        return Methods(self._query("clr_query_methods", pattern.encode() if pattern is not None else None, kinds), self)
+
+    @property
+    def modules(self) -> List[Module]:
+        """The modules of the runtime. Raises UsageError without a runtime."""
+        return [Module.of(row) for row in self._query("clr_query_modules")]
+
+    @property
+    def threads(self) -> List[Thread]:
+        """Every thread of the process, managed or not, then those that only the runtime knows (ended, never started)."""
+        return [Thread.of(row, self) for row in self._query("clr_query_threads")]
+
+    def thread(self, which: Any) -> Thread:
+        """The thread with this kernel id, or of this SBThread. Raises UsageError when there is none."""
+        os_id = _lldb.number_of_thread(which)
+        for thread in self.threads:
+            if thread.os_id == os_id and thread.index is not None:
+                return thread
+        raise UsageError(f"there is no thread with id {os_id}")
+
+    def backtrace(self, os_id: int, limit: int = 0, runtime_frames: bool = True, lines: bool = True, registers: bool = False) -> Backtrace:
+        """The stack of the thread with this kernel id: Thread.backtrace."""
+        flags = (_RUNTIME_FRAMES if runtime_frames else 0) | (_LINES if lines else 0) | (_REGISTERS if registers else 0)
+        return Backtrace(self._query("clr_query_frames", os_id, limit, flags), self)
+
+    def exception(self, address: int) -> ManagedException:
+        """The exception object at an address, with its inner ones. Raises Fault when it cannot be read or is no exception."""
+        inner: Optional[ManagedException] = None
+        for row in reversed(list(self._query("clr_query_exception", address))):
+            inner = ManagedException.of(row, inner, self)
+        if inner is None:
+            raise UsageError(f"there is no exception at {address:#x}")
+        return inner
+
+    def unwind_info(self, address: int) -> UnwindInfo:
+        """Unwind data of managed or native code at an address. Raises UsageError when there is none, Fault."""
+        return UnwindInfo.of(self._one("clr_query_unwind", address))
+
+    def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
+        """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""
+        return tuple(CodeVersion(int(row["node"], 16), number(row["start"]), row["tier"], row["active"], row["il_version"])
+                     for row in self._query("clr_query_versions", method_desc))
+
+    def symbolize(self, addresses: Iterable[int], lines: bool = False) -> Iterator[Symbol]:
+        """A Symbol for each address, in order, taken 131,072 at a time; ``lines`` adds source lines. Misses and faults are values here. Much faster than
+        method_at for many addresses: owners are made once."""
+        source = iter(addresses)
+        columns = iter(lambda: array.array("Q", itertools.islice(source, _BULK)), array.array("Q"))
+        return itertools.chain.from_iterable(self._bulk(column, lines) for column in columns)
+
+    def _bulk(self, column: array.array[int], lines: bool) -> Iterator[Symbol]:
+        at, count = column.buffer_info()
+        library = self._library
+        with library.lock:
+            handle = library.open("clr_symbolize", self._live(), at, count, _SYMBOL_LINES if lines else 0)
+            try:
+                owners: List[Owner] = [owner_of(row, self) for row in json.loads(library.text_of("clr_symbols_json", handle))]
+                owner = memoryview(library.column("clr_symbols_owners", handle, 4 * count)).cast("I")
+                offset = memoryview(library.column("clr_symbols_offsets", handle, 8 * count)).cast("Q")
+                places = library.column("clr_symbols_places", handle, 16 * count) if lines else b""
+                files: List[str] = json.loads(library.text_of("clr_symbols_files", handle)) if lines else []
+            finally:
+                library.close("clr_symbols_close", handle)
+        offsets: Iterable[Optional[int]] = offset.tolist()
+        if NO_OFFSET in offset:
+            offsets = (None if o == NO_OFFSET else o for o in offset)
+        sources = _sources(places, files) if lines else itertools.repeat(None)
+        # Symbol(...) is a function of Python, which would take most of the time.
+        return map(_make_symbol, zip(column, map(owners.__getitem__, owner), offsets, sources))
+
+    def save_core(self, path: Union[str, os.PathLike[str]], all_methods: bool = False) -> SavedCore:
+        """Writes a minimal core: what stacks, threads, exceptions and their methods need; ``all_methods`` adds what ``methods`` needs. Raises FileError."""
+        return SavedCore(**self._one("clr_query_save_core", os.fsencode(path), 1 if all_methods else 0))
+
+
+def _sources(places: bytes, files: List[str]) -> Iterator[Optional[Source]]:
+    known: Dict[Tuple[int, int, int, int], Optional[Source]] = {}
+    flat = memoryview(places).cast("I")
+    for key in zip(flat[0::4], flat[1::4], flat[2::4], flat[3::4]):
+        if key not in known:
+            file, line, column, il_offset = key
+            if file != NO_NUMBER:
+                known[key] = Source(il_offset, files[file], line, column)
+            else:
+                known[key] = None if il_offset == NO_NUMBER else Source(il_offset)
+        yield known[key]
+
+
+def open_core(path: Union[str, os.PathLike[str]], *, sysroot: Optional[str] = None, path_map: Optional[Mapping[str, str]] = None,
+              directories: Sequence[str] = (), symbols: Sequence[str] = (), symbol_files: Sequence[str] = ()) -> Runtime:
+    """The runtime of an ELF core file, without LLDB. ``sysroot``, ``path_map`` (target's folder -> this host's) and ``directories`` say where the target's files
+    are here, ``symbols`` are folders of PDBs, ``symbol_files`` perf maps, jitdumps, .nettrace and ELF files that name what memory does not.
+    Raises FileError when the file cannot be read, Fault when it is no core."""
+    if sys.version_info < (3, 9):
+        raise UsageError("Python 3.9 or newer is needed")
+    options: Json = {"directories": list(directories), "symbols": list(symbols), "symbol_files": list(symbol_files), "path_map": list((path_map or {}).items())}
+    if sysroot is not None:
+        options["sysroot"] = sysroot
+    library = load_once(find_library(CORE_LIBRARY))
+    handle = library.open("clr_open_core", os.fsencode(path), json.dumps(options).encode())
+    return Runtime._of_core(library, handle, os.fspath(path))
