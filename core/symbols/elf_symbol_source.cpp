@@ -53,6 +53,10 @@ public:
   }
 
 private:
+  struct Code {
+    std::uint64_t begin = 0, end = 0;
+  };
+
   std::string build_id() {
     const void* bits = nullptr;
     const ssize_t size = dwelf_elf_gnu_build_id(elf_, &bits);
@@ -154,12 +158,25 @@ private:
         if (dwarf_hasattr(&die, DW_AT_stmt_list) != 0) ++source_.bad_units;
         continue;
       }
-      if (seen.insert(lines).second) add_unit(builder, lines, count);
+      if (seen.insert(lines).second) add_unit(builder, lines, count, ranges_of(die));
     }
   }
 
+  // Where the unit's code is, sorted. Functions that the linker dropped keep their lines, at addresses from 0
+  // on, which reach into the code of others; their ranges begin where no code is.
+  std::vector<Code> ranges_of(Dwarf_Die& unit) const {
+    std::vector<Code> ranges;
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    std::ptrdiff_t next = 0;
+    while (ranges.size() < max_elf_symbols && (next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0)
+      if (begin < end && end_of_code(begin) != begin) ranges.push_back({begin, end});
+    std::ranges::sort(ranges, {}, &Code::begin);
+    return ranges;
+  }
+
   // The rows of a unit, sorted by address by libdw.
-  void add_unit(SymbolTableBuilder& builder, Dwarf_Lines* lines, std::size_t count) {
+  void add_unit(SymbolTableBuilder& builder, Dwarf_Lines* lines, std::size_t count,
+                const std::vector<Code>& ranges) {
     const auto address_of = [](Dwarf_Line* row) {
       Dwarf_Addr address = 0;
       return row != nullptr && dwarf_lineaddr(row, &address) == 0 ? std::optional(address) : std::nullopt;
@@ -171,8 +188,8 @@ private:
       int line = 0;
       const auto begin = address_of(row), end = address_of(dwarf_onesrcline(lines, i + 1));
       if (!begin || !end || *end <= *begin || dwarf_lineendsequence(row, &ends) != 0 || ends) continue;
-      // Sections that the linker dropped have lines at 0.
-      if (end_of_code(*begin) == *begin) continue;
+      const auto range = std::ranges::upper_bound(ranges, *begin, {}, &Code::begin);
+      if (range == ranges.begin() || *begin >= std::prev(range)->end) continue;
       // 0: code of no line.
       if (dwarf_lineno(row, &line) != 0 || line <= 0) continue;
       const char* file = dwarf_linesrc(row, nullptr, nullptr);
@@ -180,10 +197,6 @@ private:
         ++source_.lines;
     }
   }
-
-  struct Code {
-    std::uint64_t begin = 0, end = 0;
-  };
 
   Elf* elf_;
   const std::string& path_;
