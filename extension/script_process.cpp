@@ -49,7 +49,7 @@ public:
     lldb::SBProcess now = target_.GetProcess();
     if (!now.IsValid() || now.GetUniqueID() != id_)
       throw capi::Stale("the process that this was read from is gone");
-    const lldb::StateType state = now.GetState();
+    const lldb::StateType state = latest_state(now);
     if (state == lldb::eStateExited || state == lldb::eStateDetached)
       throw capi::Stale("the process that this was read from has ended or was let go");
     if (state == lldb::eStateRunning || state == lldb::eStateStepping || now.GetStopID(true) != stop_)
@@ -83,6 +83,17 @@ public:
   SaveSource save_source() override { return session_->save_source(); }
 
 private:
+  // What LLDB says of the state follows only when somebody takes its events, which a script seldom does: an
+  // event that waits tells more.
+  lldb::StateType latest_state(lldb::SBProcess& process) {
+    lldb::SBEvent event;
+    lldb::SBListener listener = target_.GetDebugger().GetListener();
+    if (listener.PeekAtNextEventForBroadcasterWithType(process.GetBroadcaster(),
+                                                       lldb::SBProcess::eBroadcastBitStateChanged, event))
+      return lldb::SBProcess::GetStateFromEvent(event);
+    return process.GetState();
+  }
+
   lldb::SBTarget target_;
   lldb::SBProcess process_;
   std::uint32_t id_, stop_;
