@@ -15,7 +15,7 @@ namespace clr::capi {
 class RowStream {
 public:
   // Batches begin small, so that the first row comes soon, and grow, so that many rows cost little each.
-  static constexpr std::size_t first_batch = 16, largest_batch = 1024, batch_bytes = 256 * 1024;
+  static constexpr std::size_t first_batch = 1, largest_batch = 1024, batch_bytes = 256 * 1024;
 
   // Takes a row; false: no more are wanted.
   using Emit = std::function<bool(const Json& row)>;
