@@ -155,7 +155,14 @@ class Method:
 
     def __repr__(self) -> str:
         offset = f" + {self.offset}" if self.offset is not None else ""
-        return f"<Method {self.module or '?'}`{self.full_name or self.name or self.sos_name}{offset}>"
+        return f"<Method {self.module or '?'}`{self.shown_name}{offset}>"
+
+    @property
+    def shown_name(self) -> str:
+        """For people, as the commands show it: what the user wrote with a mark where a compiler made the method, else the best name that is known."""
+        if self.user_method:
+            return f"{self.user_method.full_name} [{self.user_method.mark}]"
+        return self.full_name or self.name or self.sos_name
 
     @property
     def regions(self) -> Tuple[Region, ...]:
@@ -245,9 +252,9 @@ class Symbol(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people: the method's full name, or the native symbol, or the reason."""
+        """For people: Method.shown_name, or the native symbol, or the reason."""
         if isinstance(self.owner, Method):
-            return self.owner.full_name or self.owner.name or self.owner.sos_name
+            return self.owner.shown_name
         if isinstance(self.owner, Miss):
             return self.owner.symbol or f"[{self.owner.reason}]"
         return f"[{self.owner.reason}]"

@@ -2,6 +2,7 @@
 """Tests of python/lldb_clr and python/examples: see run.sh."""
 import argparse
 import ast
+import doctest
 import json
 import lzma
 import os
@@ -76,6 +77,52 @@ except lldb_clr.LibraryError as error:
     assert done.stdout == "25\nTrue\n", done.stdout + done.stderr
     linked = setup.run(["readelf", "-d", str(setup.build / "libclr.so")]).stdout
     assert "NEEDED" in linked and "lldb" not in linked.replace("lldb-clr", ""), "libclr.so is linked to LLDB"
+
+
+def c_interface(setup):
+    """The header is C, both libraries have all of it and nothing else, and wrong calls are answered."""
+    import ctypes
+    from lldb_clr._library import CError, find_library, Library
+    header = ROOT / "include" / "lldb_clr.h"
+    compiled = setup.run(["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c", str(header)])
+    assert compiled.returncode == 0, compiled.stderr
+    declared = set(re.findall(r"^CLR_API [\w ]+?[ *](clr_\w+)\(", header.read_text(), re.M))
+    for library in ("libclr.so", "liblldb-clr.so"):
+        if (setup.build / library).exists():
+            exported = set(re.findall(r" [TDB] (\w+)$", setup.run(["nm", "-D", "--defined-only", str(setup.build / library)]).stdout, re.M))
+            assert exported - {"_ZN4lldb16PluginInitializeENS_10SBDebuggerE"} == declared, exported ^ declared
+    Library(find_library("libclr.so"))   # knows every function that the package calls
+    c = ctypes.CDLL(str(setup.build / "libclr.so"))
+    for name in ("clr_open_core", "clr_query_info", "clr_query_frames", "clr_query_save_core", "clr_symbolize"):
+        getattr(c, name).restype = ctypes.c_void_p
+    error = CError()
+
+    def refused(status, call, *arguments):
+        assert not call(*arguments, ctypes.byref(error)) and error.status == status and error.text, f"{call.__name__}: {error.status} {error.text}"
+        assert not call(*arguments, None)
+
+    core = os.fsencode(setup.cores["gallery-x64"][0])
+    refused(4, c.clr_open_core, None, None)
+    refused(4, c.clr_open_core, core, b"{")
+    refused(4, c.clr_open_core, core, b'{"sysroot": 3}')
+    refused(4, c.clr_open_core, core, b'{"sysrot": "/"}')
+    refused(5, c.clr_open_core, b"/does/not/exist", None)
+    refused(3, c.clr_open_process, ctypes.c_uint64(1), 0, 1)
+    refused(4, c.clr_query_info, None, 1)
+    runtime = ctypes.c_void_p(c.clr_open_core(core, None, ctypes.byref(error)))
+    assert runtime.value and error.status == 0 and error.text == b""
+    refused(4, c.clr_query_save_core, runtime, None, 0)
+    refused(4, c.clr_symbolize, runtime, None, ctypes.c_size_t(1), 0)
+    rows = ctypes.c_void_p(c.clr_query_frames(runtime, ctypes.c_uint64(1), ctypes.c_size_t(0), 0, ctypes.byref(error)))
+    c.clr_close(runtime)   # the rows keep it
+    text, size = ctypes.c_void_p(), ctypes.c_size_t()
+    assert c.clr_rows_next(rows, ctypes.byref(text), ctypes.byref(size), ctypes.byref(error)) == -1 and b"no thread with id 1" in error.text
+    assert c.clr_rows_next(rows, ctypes.byref(text), ctypes.byref(size), ctypes.byref(error)) == 0
+    assert c.clr_rows_next(rows, None, None, ctypes.byref(error)) == -1 and error.status == 4
+    c.clr_rows_close(rows)
+    for close in (c.clr_close, c.clr_rows_close, c.clr_symbols_close):
+        close(None)
+    return f"{len(declared)} functions"
 
 
 def values(setup):
@@ -287,6 +334,20 @@ def example_stacks(setup):
     return f"{len(stacks)} of {len(threads)}"
 
 
+def readme(setup):
+    """The README's Python session, as written."""
+    here, folder = os.getcwd(), setup.folder / "readme"
+    folder.mkdir()
+    shutil.copy(setup.cores["gallery-x64"][0], folder)
+    try:
+        os.chdir(folder)
+        failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False, report=False, optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
+    finally:
+        os.chdir(here)
+    assert tried >= 8 and failed == 0, f"{failed} of {tried} lines differ"
+    return f"{tried} lines"
+
+
 def example_hot(setup):
     expected = json.loads(setup.cores["gallery-x64"][1].read_text())["clrbt --json all"]["threads"]
     frames = [f for t in expected for f in t["frames"] if "ip" in f]
@@ -412,7 +473,7 @@ def main():
         setup = Setup(build, pathlib.Path(folder))
         for name in setup.cores:
             results.check(f"python/{name}: answers are those of the commands", same_answers, setup, name)
-        for check in (without_lldb, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, types, example_stacks, example_hot):
+        for check in (without_lldb, c_interface, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, types, readme, example_stacks, example_hot):
             results.check(f"python/{check.__name__}", check, setup)
         if not setup.plugin.exists():
             results.skip("python in LLDB", "the plugin is not built")
