@@ -14,7 +14,7 @@ namespace {
 // looked for this many symbols back.
 constexpr std::size_t max_enclosing = 16;
 
-struct ElfEnd {
+struct SymbolElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 
@@ -79,7 +79,7 @@ ElfSymbols ElfSymbols::of_file(std::span<const std::byte> file) {
   elf_version(EV_CURRENT);
   // libelf wants a pointer that it may write to; without an update it does not.
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.data()));
-  const std::unique_ptr<Elf, ElfEnd> elf(elf_memory(bytes, file.size()));
+  const std::unique_ptr<Elf, SymbolElfEnd> elf(elf_memory(bytes, file.size()));
   if (!elf) return table;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
