@@ -143,7 +143,7 @@ def check_user_method(method, expected, what, wrong):
     elif made_of:
         if made_of[1] not in user.get("full_name", "") or not user["mark"].endswith(("lambda", "local function")):
             wrong.add("part of a method", f"{what}: {user}")
-    elif user:
+    elif user and not expected["method"].endswith(".MoveNext"):   # recorded reports do not say whose it is
         wrong.add("a method of its own", f"{what}: {user}")
 
 
