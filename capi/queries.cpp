@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <set>
+#include <vector>
 
 namespace clr::capi {
 
@@ -123,7 +124,9 @@ RowStream::Producer module_rows() {
 
 RowStream::Producer thread_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
+    // Made at once: commands between two rows may replace the reporter that keeps the list.
     Json problems = Json::array();
+    std::vector<Json> rows;
     StackReporter& stacks = inspection.stacks();
     std::optional<ExceptionReporter> exceptions;
     if (inspection.runtime().absence() == nullptr) {
@@ -134,11 +137,13 @@ RowStream::Producer thread_rows() {
     for (const ThreadRow& row : inspection.threads()) {
       const RuntimeThread* known = exceptions ? stacks.thread_of(row.os_id) : nullptr;
       told.insert(known);
-      if (!emit(thread_row(&row, known, exceptions ? &*exceptions : nullptr))) return Json();
+      rows.push_back(thread_row(&row, known, exceptions ? &*exceptions : nullptr));
     }
     if (exceptions)
       for (const RuntimeThread& thread : stacks.threads().threads)
-        if (!told.contains(&thread) && !emit(thread_row(nullptr, &thread, &*exceptions))) break;
+        if (!told.contains(&thread)) rows.push_back(thread_row(nullptr, &thread, &*exceptions));
+    for (const Json& row : rows)
+      if (!emit(row)) break;
     return Json{{"problems", std::move(problems)}};
   };
 }
