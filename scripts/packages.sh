@@ -1,7 +1,9 @@
 # Sourced by scripts/test and scripts/demo: installs what they need on Debian 12, as root or with sudo. Nothing is installed twice.
 
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json3-dev libelf-dev libdw-dev zlib1g-dev libcli11-dev libbenchmark-dev
-                liblldb-19-dev lldb-19 python3 python3-six mypy xz-utils)
+                liblldb-19-dev lldb-19 python3 xz-utils)
+# For the tests of the Python package: the modules of LLDB 14 and 15 want six.
+python_packages=(python3-six mypy)
 # For the live tests: cores of processes, musl, and arm64 under user-mode emulation.
 live_packages=(gdb musl qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross)
 
