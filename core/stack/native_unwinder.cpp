@@ -81,8 +81,8 @@ struct NativeUnwinder::Impl {
     LoadedModule loaded;
     std::unique_ptr<CfiModule> cfi; // opened on first use
 
-    CfiModule& open(MemoryReader& memory, const Platform& platform) {
-      if (!cfi) cfi = std::make_unique<CfiModule>(memory, platform, loaded.base);
+    CfiModule& open(MemoryReader& of, const Platform& on) {
+      if (!cfi) cfi = std::make_unique<CfiModule>(of, on, loaded.base);
       return *cfi;
     }
   };
