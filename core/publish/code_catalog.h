@@ -1,0 +1,61 @@
+// All managed code of a process as modules of debug information, one or more for each assembly, and what came
+// and went since the stop before.
+#pragma once
+
+#include "core/publish/debug_module.h"
+#include "core/runtime/runtime.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct CatalogOptions {
+  bool lines = true;     // where symbols are found
+  bool variables = true; // likewise
+  bool r2r = true;       // ReadyToRun code, run or not
+  bool stubs = true;     // precodes and the runtime's other stubs
+  // Code whose epilogues must be exact, beside all code with lines: where threads stand.
+  std::vector<Address> exact;
+  std::function<bool()> stop = {}; // asked now and then; true gives up
+};
+
+// A module with the number by which it is withdrawn.
+struct CatalogModule {
+  std::uint64_t id = 0;
+  DebugModule module;
+};
+
+struct CatalogChange {
+  std::vector<CatalogModule> added;
+  std::vector<std::uint64_t> gone; // modules that hold code which was freed or replaced; withdraw them first
+  std::size_t methods = 0;         // bodies in `added`
+  std::vector<std::string> problems;
+};
+
+// Lives as long as the process; each stop brings a Runtime of its own.
+class CodeCatalog {
+public:
+  CodeCatalog();
+  ~CodeCatalog();
+
+  // What is new since the last call; everything the first time. Code that shares a module with freed code is
+  // added anew. Never throws. Cost: reads each nibble map that changed; for each new body that of its name,
+  // unwind data and debug info.
+  CatalogChange update(Runtime& runtime, const CatalogOptions& options);
+  // The body that holds `ip` alone, when it is not yet known: for code that was compiled just now.
+  CatalogChange add(Runtime& runtime, Address ip, const CatalogOptions& options);
+  // Forgets everything, as if nothing had been published.
+  void clear();
+
+  static constexpr std::size_t max_bodies = 4'000'000;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace clr

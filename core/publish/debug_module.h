@@ -1,0 +1,135 @@
+// Debug information of managed code as values: what a debugger that knows nothing of .NET needs to name,
+// unwind, step and inspect a stretch of code. elf_module_writer turns it into a module that such a debugger
+// loads.
+#pragma once
+
+#include "core/debuginfo/variables.h"
+#include "core/memory/platform.h"
+#include "core/stack/frame_layout.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// The layout of the frame before the instruction at `offset`, until the next row.
+struct DebugUnwindRow {
+  std::uint32_t offset = 0; // bytes from the start of the code
+  FrameLayout layout;
+};
+
+// The main body, a funclet, a stub: code with an entry of its own. Offsets are bytes from the start of the
+// DebugCode.
+struct DebugUnwindRange {
+  std::uint32_t begin = 0, end = 0;
+  std::vector<DebugUnwindRow> rows; // ascending; the first at `begin`
+  bool exact = false;               // epilogues have their rows too
+  bool interrupted = false;         // a pc in it is exact, never a return address (as of a signal trampoline)
+};
+
+struct DebugLineRow {
+  std::uint32_t offset = 0; // bytes from the start of the code; an instruction begins there
+  std::uint32_t file = 0;   // index into DebugModule::files
+  std::uint32_t line = 0;   // 0: code of no line
+  std::uint32_t column = 0;
+  bool prologue_end = false; // where a breakpoint on the function goes
+  bool statement = true;
+};
+
+// Index into DebugModule::types.
+using DebugTypeIndex = std::uint32_t;
+constexpr DebugTypeIndex no_debug_type = 0xFFFF'FFFF;
+
+struct DebugField {
+  std::string name;
+  DebugTypeIndex type = no_debug_type;
+  std::uint32_t offset = 0;              // bytes from the object's (or value's) start
+  bool base = false;                     // the base class; has no name
+  bool artificial = false;               // the method table of System.Object
+  std::optional<Address> static_address; // a static field: where it is; `offset` means nothing
+};
+
+struct DebugEnumerator {
+  std::string name;
+  std::int64_t value = 0;
+};
+
+struct DebugType {
+  enum class Kind : std::uint8_t {
+    boolean,
+    signed_integer,
+    unsigned_integer,
+    floating,
+    character,   // one unit of UTF-16
+    structure,   // of a value type; its fields count from the value
+    object,      // of a reference type; its fields count from the method table pointer
+    reference,   // what a variable of a reference type holds: points to `element`, an object
+    pointer,     // unmanaged pointer or byref to `element`; no_debug_type: void
+    enumeration, // over the integer type `element`
+    array,       // `count` elements of type `element`, within a structure
+    opaque,      // has a name and a size; what is in it is not known
+  };
+  Kind kind = Kind::opaque;
+  std::string name;       // "Ns.Outer+Inner"; empty for references, pointers, arrays
+  std::uint32_t size = 0; // bytes; of an object what an instance takes, without array elements
+  DebugTypeIndex element = no_debug_type;
+  std::uint32_t count = 0;
+  std::vector<DebugField> fields;
+  std::vector<DebugEnumerator> enumerators;
+};
+
+// Where a variable is while the pc is in [begin, end), bytes from the start of the code. Between the ranges
+// it is nowhere.
+struct DebugVariableRange {
+  std::uint32_t begin = 0, end = 0;
+  VariableLocation location;
+};
+
+struct DebugVariable {
+  std::string name;
+  DebugTypeIndex type = no_debug_type;
+  bool parameter = false;
+  bool artificial = false; // `this` above all
+  // Where the name means this variable: [begin, end) bytes from the start of the code; 0, 0: everywhere. Two
+  // variables of one name have scopes that do not overlap.
+  std::uint32_t scope_begin = 0, scope_end = 0;
+  std::vector<DebugVariableRange> ranges;
+};
+
+// One stretch of code: a method's body (hot part with its funclets), its cold part, or a stub.
+struct DebugCode {
+  Address start = 0;
+  std::uint64_t size = 0; // bytes, greater than 0
+  std::string name;       // "Run"
+  std::string full_name;  // "Ns.Type.Run(int, string[])": what frames show
+  // Further names that breakpoints may use, the longest first: "Ns.Type.Run", "Type.Run". Without `name`.
+  std::vector<std::string> aliases;
+  bool function = true; // false (stubs, cold parts): named and unwound, but no place for breakpoints by name
+  std::vector<DebugUnwindRange> unwind; // ascending, disjoint; empty: not known
+  std::vector<DebugLineRow> lines;      // ascending; empty: no symbols
+  std::vector<DebugVariable> variables; // parameters in their order, then locals
+  DebugTypeIndex return_type = no_debug_type;
+  // Groups code whose lines are decoded together: the declaring type. "Ns.Type".
+  std::string unit;
+};
+
+// A run of neighbouring code. Its bytes are given where the debugger may have to read them from the module:
+// ReadyToRun code that a core lacks. Without them the module has none, and the debugger reads memory.
+struct DebugSection {
+  Address begin = 0, end = 0;
+  std::vector<std::byte> bytes; // end - begin of them, or none
+};
+
+struct DebugModule {
+  std::string file_name; // "app.dll"
+  Platform platform;
+  std::vector<DebugSection> sections; // ascending, disjoint; hold all code
+  std::vector<DebugCode> code;        // ascending, disjoint
+  std::vector<std::string> files;     // source files, full paths as the PDB has them
+  std::vector<DebugType> types;
+};
+
+} // namespace clr

@@ -1,0 +1,21 @@
+// Writes debug information as a module of its own: an ELF file with symbols, call frame information and
+// DWARF 4, which LLDB 14 to 19 load at slide 0.
+// Source: System V ABI, gABI chapters 4 and 5; DWARF 4; Linux Standard Base, .eh_frame.
+#pragma once
+
+#include "core/publish/debug_module.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace clr {
+
+// ET_DYN, absolute addresses, no program headers; class, byte order and machine of the platform. Sections
+// without bytes lie beyond the end of the file, so that a debugger reads the memory of the process instead.
+// What makes no sense in `module` (code outside of its section, rows out of order, types that refer to
+// nothing, homes that have no DWARF) is left out, the rest is written. No reads. Throws
+// Error{unsupported_contract} for a CPU other than x64 and arm64, Error{invalid_argument} when sections
+// overlap.
+std::vector<std::byte> write_elf_module(const DebugModule& module);
+
+} // namespace clr
