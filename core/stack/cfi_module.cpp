@@ -1,5 +1,7 @@
 #include "core/stack/cfi_module.h"
 
+#include "core/memory/elf_handle.h"
+
 #include <dwarf.h>
 #include <elf.h>
 #include <fmt/format.h>
@@ -116,9 +118,6 @@ Address eh_frame_address(MemoryReader& memory, Address hdr) {
   }
 }
 
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 struct CfiEnd {
   void operator()(Dwarf_CFI* cfi) const { dwarf_cfi_end(cfi); }
 };
@@ -130,7 +129,7 @@ struct CfiModule::Impl {
   Address end = 0;
   std::string problem;
   std::vector<char> image; // outlives elf and cfi
-  std::unique_ptr<Elf, ElfEnd> elf;
+  ElfHandle elf;
   std::unique_ptr<Dwarf_CFI, CfiEnd> cfi;
 
   void open(MemoryReader& memory, Address base) {

@@ -1,5 +1,7 @@
 #include "core/stack/elf_symbols.h"
 
+#include "core/memory/elf_handle.h"
+
 #include <elf.h>
 #include <fmt/format.h>
 #include <gelf.h>
@@ -13,10 +15,6 @@ namespace {
 // A function that is longer than all that begin inside it (a symbol for a whole section of assembly) is
 // looked for this many symbols back.
 constexpr std::size_t max_enclosing = 16;
-
-struct SymbolElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 
 // Number of dynamic symbols: by DT_HASH's chains, else up to the string table, which linkers put behind them.
 std::uint64_t count_symbols(MemoryReader& memory, const Platform& platform, const ElfDynamic& dynamic,
@@ -79,7 +77,7 @@ ElfSymbols ElfSymbols::of_file(std::span<const std::byte> file) {
   elf_version(EV_CURRENT);
   // libelf wants a pointer that it may write to; without an update it does not.
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.data()));
-  const std::unique_ptr<Elf, SymbolElfEnd> elf(elf_memory(bytes, file.size()));
+  const ElfHandle elf(elf_memory(bytes, file.size()));
   if (!elf) return table;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;

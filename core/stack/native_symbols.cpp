@@ -1,6 +1,7 @@
 #include "core/stack/native_symbols.h"
 
 #include "core/memory/elf_file.h"
+#include "core/memory/text_encoding.h"
 #include "core/stack/elf_symbols.h"
 
 #include <cxxabi.h>
@@ -26,9 +27,8 @@ std::string demangle(std::string_view name) {
 
 // Where distributions install the symbols that they strip.
 std::string debug_file(const std::vector<std::uint8_t>& build_id) {
-  std::string text = fmt::format("/usr/lib/debug/.build-id/{:02x}/", build_id.front());
-  for (const std::uint8_t byte : std::span(build_id).subspan(1)) text += fmt::format("{:02x}", byte);
-  return text + ".debug";
+  const std::string digits = hex_digits(std::as_bytes(std::span(build_id)));
+  return fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", digits.substr(0, 2), digits.substr(2));
 }
 
 } // namespace

@@ -1,7 +1,9 @@
 #include "core/symbols/elf_symbol_source.h"
 
+#include "core/memory/elf_handle.h"
 #include "core/memory/error.h"
 #include "core/memory/mapped_file.h"
+#include "core/memory/text_encoding.h"
 
 #include <algorithm>
 #include <dwarf.h>
@@ -16,9 +18,6 @@
 namespace clr {
 namespace {
 
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
 };
@@ -60,10 +59,7 @@ private:
   std::string build_id() {
     const void* bits = nullptr;
     const ssize_t size = dwelf_elf_gnu_build_id(elf_, &bits);
-    std::string text;
-    for (ssize_t i = 0; i < size; ++i)
-      text += fmt::format("{:02x}", static_cast<const unsigned char*>(bits)[i]);
-    return text;
+    return hex_digits({static_cast<const std::byte*>(bits), size > 0 ? static_cast<std::size_t>(size) : 0});
   }
 
   void collect(Elf_Scn* section, const GElf_Shdr& header) {
@@ -215,7 +211,7 @@ ElfSymbolSource read_elf_symbols(const std::string& path) {
   elf_version(EV_CURRENT);
   // libelf wants a pointer that it may write to; without an update it does not.
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.bytes().data()));
-  const std::unique_ptr<Elf, ElfEnd> elf(elf_memory(bytes, file.bytes().size()));
+  const ElfHandle elf(elf_memory(bytes, file.bytes().size()));
   if (!elf) throw Error(ErrorKind::corrupt, fmt::format("{} is no ELF file", path));
   return ElfReader(elf.get(), path).read();
 }

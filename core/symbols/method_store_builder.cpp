@@ -1,4 +1,5 @@
 #include "core/memory/path_map.h"
+#include "core/memory/text_encoding.h"
 #include "core/symbols/method_store.h"
 #include "core/symbols/net_trace_bytes.h"
 
@@ -245,7 +246,7 @@ bool MethodStoreBuilder::add(const MethodEvent& event) {
     for (auto [text, utf16] : {std::pair(&s.type, event.type_name), std::pair(&s.method, event.method_name),
                                std::pair(&s.signature, event.signature)}) {
       text->clear();
-      append_utf8(*text, utf16);
+      append_utf8(*text, utf16, ByteOrder::little);
     }
     record.name = s.texts.intern(method_event_name(s.type, s.method, s.signature));
   }
@@ -260,7 +261,7 @@ void MethodStoreBuilder::add(const ModuleEvent& event) {
   }
   if (s.modules.size() >= max_events) return;
   s.type.clear();
-  append_utf8(s.type, event.il_path.empty() ? event.native_path : event.il_path);
+  append_utf8(s.type, event.il_path.empty() ? event.native_path : event.il_path, ByteOrder::little);
   s.modules.push_back(
       {event.module_id, event.time, s.texts.intern(s.type), event.kind != CodeEventKind::load});
 }

@@ -1,29 +1,12 @@
 #include "core/symbols/net_trace_bytes.h"
 
+#include "core/memory/text_encoding.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace clr {
 namespace {
-
-constexpr std::uint32_t replacement = 0xfffd;
-
-void append_code_point(std::string& out, std::uint32_t point) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) {
-    put(0xc0 | point >> 6);
-  } else {
-    if (point < 0x1'0000) {
-      put(0xe0 | point >> 12);
-    } else {
-      put(0xf0 | point >> 18);
-      put(0x80 | (point >> 12 & 0x3f));
-    }
-    put(0x80 | (point >> 6 & 0x3f));
-  }
-  put(0x80 | (point & 0x3f));
-}
 
 template<typename T>
 T leb128(TraceBytes& bytes) {
@@ -65,7 +48,7 @@ void TraceBytes::align(std::size_t unit) {
 
 std::string TraceBytes::utf16_text() {
   std::string text;
-  append_utf8(text, take_utf16(*this));
+  append_utf8(text, take_utf16(*this), ByteOrder::little);
   return text;
 }
 
@@ -90,23 +73,6 @@ std::span<const std::byte> take_utf16(TraceBytes& bytes) {
     size += 2;
   }
   bytes.fail("a string has no end");
-}
-
-void append_utf8(std::string& out, std::span<const std::byte> utf16) {
-  const std::size_t units = utf16.size() / 2;
-  const auto unit = [&](std::size_t i) -> std::uint32_t {
-    return load<std::uint16_t>(utf16.subspan(i * 2), ByteOrder::little);
-  };
-  for (std::size_t i = 0; i < units; ++i) {
-    const std::uint32_t u = unit(i);
-    if (u < 0xd800 || u > 0xdfff) {
-      append_code_point(out, u);
-    } else if (u < 0xdc00 && i + 1 < units && unit(i + 1) >= 0xdc00 && unit(i + 1) <= 0xdfff) {
-      append_code_point(out, 0x1'0000 + ((u - 0xd800) << 10) + (unit(++i) - 0xdc00));
-    } else {
-      append_code_point(out, replacement);
-    }
-  }
 }
 
 } // namespace clr

@@ -83,9 +83,6 @@ private:
   std::size_t at_ = 0;
 };
 
-// Appends UTF-16 (little-endian; an odd last byte is left out) as UTF-8. What is no UTF-16 becomes U+FFFD.
-void append_utf8(std::string& out, std::span<const std::byte> utf16);
-
 // The text in front of the first NUL at an even place, without it. Throws TraceFault when there is none.
 std::span<const std::byte> take_utf16(TraceBytes& bytes);
 

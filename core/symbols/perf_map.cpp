@@ -1,5 +1,6 @@
 #include "core/symbols/perf_map.h"
 
+#include "core/memory/text_encoding.h"
 #include "core/symbols/map_lines.h"
 
 #include <algorithm>
@@ -86,26 +87,11 @@ std::string mended(std::string_view name) {
   return fmt::format("{}{}", name, ellipsis);
 }
 
-// The text of UTF-16 that begins with a letter of ASCII, as UTF-8; nothing when it does not begin so. A last
-// half of a unit is left out, and a unit that is no letter of its own becomes U+FFFD.
+// The text of UTF-16 that begins with a letter of ASCII, as UTF-8; nothing when it does not begin so.
 std::optional<std::string> from_utf16(std::string_view bytes) {
   if (bytes.size() < 2 || bytes[0] == '\0' || bytes[1] != '\0') return std::nullopt;
   std::string text;
-  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-    unsigned unit = static_cast<unsigned char>(bytes[i]) |
-                    static_cast<unsigned>(static_cast<unsigned char>(bytes[i + 1])) << 8;
-    if (unit >= 0xD800 && unit < 0xE000) unit = 0xFFFD;
-    if (unit < 0x80) {
-      text += static_cast<char>(unit);
-    } else if (unit < 0x800) {
-      text += static_cast<char>(0xC0 | unit >> 6);
-      text += static_cast<char>(0x80 | (unit & 0x3F));
-    } else {
-      text += static_cast<char>(0xE0 | unit >> 12);
-      text += static_cast<char>(0x80 | (unit >> 6 & 0x3F));
-      text += static_cast<char>(0x80 | (unit & 0x3F));
-    }
-  }
+  append_utf8(text, std::as_bytes(std::span(bytes)), ByteOrder::little);
   return text;
 }
 

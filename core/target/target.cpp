@@ -1,5 +1,6 @@
 #include "core/target/target.h"
 
+#include "core/memory/text_encoding.h"
 #include "core/target/supplements.h"
 
 #include <fmt/format.h>
@@ -17,58 +18,21 @@ constexpr Address string_chunk = 64;
 // Longer strings with a length are not believed. Messages of exceptions can be long; names are short.
 constexpr std::size_t max_string_units = 1 << 20;
 
-void append_utf8(std::string& out, char32_t code) {
-  const auto put = [&](unsigned value) { out.push_back(static_cast<char>(value)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
-// Lone surrogates become U+FFFD: .NET strings may hold them, UTF-8 may not.
-std::string to_utf8(std::span<const char16_t> units) {
-  std::string out;
-  out.reserve(units.size());
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const char32_t unit = units[i];
-    if (unit < 0xD800 || unit > 0xDFFF) {
-      append_utf8(out, unit);
-    } else if (unit < 0xDC00 && i + 1 < units.size() && units[i + 1] >= 0xDC00 && units[i + 1] <= 0xDFFF) {
-      append_utf8(out, 0x10000 + ((unit - 0xD800) << 10) + (units[i + 1] - 0xDC00u));
-      ++i;
-    } else {
-      append_utf8(out, 0xFFFD);
-    }
-  }
-  return out;
-}
-
-// Reads units of type Unit up to a zero.
+// The bytes of a text of units of type Unit, up to its zero, which is left out.
 template<typename Unit>
-std::vector<Unit> read_terminated(MemoryReader& memory, const Platform& platform, Address address,
-                                  std::size_t limit) {
-  std::vector<Unit> units;
+std::vector<std::byte> read_terminated(MemoryReader& memory, const Platform& platform, Address address,
+                                       std::size_t limit) {
+  std::vector<std::byte> text;
   std::array<std::byte, string_chunk> raw;
   for (Address at = address;;) {
     const std::size_t want = string_chunk - at % string_chunk / sizeof(Unit) * sizeof(Unit);
     const std::size_t got = memory.read_some(at, std::span(raw).first(want)) / sizeof(Unit) * sizeof(Unit);
     for (std::size_t i = 0; i < got; i += sizeof(Unit)) {
-      const Unit unit = load<Unit>(std::span(raw).subspan(i), platform.byte_order);
-      if (unit == 0) return units;
-      if (units.size() >= limit)
+      const auto unit = std::span(raw).subspan(i, sizeof(Unit));
+      if (load<Unit>(unit, platform.byte_order) == 0) return text;
+      if (text.size() / sizeof(Unit) >= limit)
         throw_corrupt(address, fmt::format("string of more than {} characters", limit));
-      units.push_back(unit);
+      text.insert(text.end(), unit.begin(), unit.end());
     }
     if (got < want) throw_missing(at + got);
     at = platform.wrap(at + want);
@@ -88,13 +52,15 @@ Address Target::read_pointer(Address a) const {
 }
 
 std::string Target::read_utf8(Address a, std::size_t limit) const {
-  const auto units = read_terminated<std::uint8_t>(*memory_, platform_, platform_.wrap(a), limit);
-  return {units.begin(), units.end()};
+  const auto text = read_terminated<std::uint8_t>(*memory_, platform_, platform_.wrap(a), limit);
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
 std::string Target::read_utf16(Address a, std::size_t limit) const {
-  const auto units = read_terminated<std::uint16_t>(*memory_, platform_, platform_.wrap(a), limit);
-  return to_utf8(std::vector<char16_t>(units.begin(), units.end()));
+  std::string text;
+  append_utf8(text, read_terminated<std::uint16_t>(*memory_, platform_, platform_.wrap(a), limit),
+              platform_.byte_order);
+  return text;
 }
 
 std::string Target::read_utf16_units(Address a, std::size_t units) const {
@@ -102,11 +68,9 @@ std::string Target::read_utf16_units(Address a, std::size_t units) const {
     throw_corrupt(a, fmt::format("string of more than {} characters", max_string_units));
   std::vector<std::byte> raw(units * sizeof(char16_t));
   read_bytes(a, raw);
-  std::vector<char16_t> text(units);
-  for (std::size_t i = 0; i < units; ++i)
-    text[i] = static_cast<char16_t>(
-        load<std::uint16_t>(std::span(raw).subspan(i * sizeof(char16_t)), platform_.byte_order));
-  return to_utf8(text);
+  std::string text;
+  append_utf8(text, raw, platform_.byte_order);
+  return text;
 }
 
 std::optional<std::int64_t> Target::find_offset(std::string_view type, std::string_view field) const {

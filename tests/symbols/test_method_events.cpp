@@ -1,5 +1,7 @@
 // The payloads of the runtime's events about code, in every version, and the names that are made of them.
 #include "core/symbols/method_events.h"
+
+#include "core/memory/text_encoding.h"
 #include "core/symbols/net_trace_bytes.h"
 #include "core/types/name_format.h"
 #include "tests/support/faults.h"
@@ -30,7 +32,7 @@ CodeEvent read(const EventType& type, const NetTraceBytes& payload) {
 
 std::string text(std::span<const std::byte> utf16) {
   std::string out;
-  append_utf8(out, utf16);
+  append_utf8(out, utf16, ByteOrder::little);
   return out;
 }
 

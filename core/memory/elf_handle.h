@@ -1,0 +1,15 @@
+// libelf's handle of a file, ended with its owner.
+#pragma once
+
+#include <libelf.h>
+
+#include <memory>
+
+namespace clr {
+
+struct ElfEnd {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+using ElfHandle = std::unique_ptr<Elf, ElfEnd>;
+
+} // namespace clr
