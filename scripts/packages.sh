@@ -1,6 +1,6 @@
 # Sourced by scripts/test and scripts/demo: installs what they need on Debian 12, as root or with sudo. Nothing is installed twice.
 
-build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json3-dev libelf-dev libdw-dev zlib1g-dev libcli11-dev libbenchmark-dev
+build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json3-dev libelf-dev libdw-dev zlib1g-dev libmd-dev libcli11-dev libbenchmark-dev
                 liblldb-19-dev lldb-19 python3 xz-utils)
 # For the tests of the Python package: the modules of LLDB 14 and 15 want six.
 python_packages=(python3-six mypy)

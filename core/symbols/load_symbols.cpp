@@ -91,7 +91,6 @@ LoadedSymbols load_symbols(const std::string& path) {
     break;
   case SymbolFileKind::r2r_perf_map: {
     R2rPerfMap map = read_r2r_perf_map(file.bytes(), path);
-    loaded.r2r = map.header;
     take(std::move(map));
     break;
   }

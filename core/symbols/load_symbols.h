@@ -29,7 +29,6 @@ struct LoadedSymbols {
   Malformed malformed;                 // lines or records that were not used, by class
   SymbolTableBuilder::Dropped dropped; // what was read and is not in the table
   std::string note;                    // a sentence on the file as a whole; empty when it is sound
-  std::optional<R2rPerfMapHeader> r2r; // of an R2R perf map
 };
 
 // Throws Error{io}; Error{corrupt}, Error{unsupported_contract} as the reader of the kind does, and the

@@ -70,28 +70,6 @@ void take_trace_block(TraceBytes& bytes, TraceInfo& info) {
 
 } // namespace
 
-std::optional<TraceTime> TraceInfo::at_unix_ns(std::int64_t unix_ns) const {
-  if (!start_unix_ms || ticks_per_second == 0) return std::nullopt;
-  constexpr std::int64_t second = 1'000'000'000, millisecond = 1'000'000;
-  std::int64_t begin = 0, since = 0;
-  if (__builtin_mul_overflow(*start_unix_ms, millisecond, &begin) ||
-      __builtin_sub_overflow(unix_ns, begin, &since))
-    return std::nullopt;
-  // Whole seconds, rounded down, and the rest of one: neither product is larger than it must be.
-  const std::int64_t rest = (since % second + second) % second;
-  const std::int64_t seconds = since / second - (since % second < 0 ? 1 : 0);
-  const bool before = seconds < 0;
-  const std::uint64_t whole = static_cast<std::uint64_t>(before ? -seconds : seconds);
-  std::uint64_t ticks = 0, part = 0, at = 0;
-  if (__builtin_mul_overflow(whole, ticks_per_second, &ticks) ||
-      __builtin_mul_overflow(static_cast<std::uint64_t>(rest), ticks_per_second, &part))
-    return std::nullopt;
-  if (__builtin_add_overflow(start, part / std::uint64_t{second}, &at)) return std::nullopt;
-  const bool outside =
-      before ? __builtin_sub_overflow(at, ticks, &at) : __builtin_add_overflow(at, ticks, &at);
-  return outside ? std::nullopt : std::optional(at);
-}
-
 NetTrace::NetTrace(MappedFile file, std::span<const std::byte> bytes, std::string name)
     : file_(std::move(file)), bytes_(bytes), name_(std::move(name)) {
   try {

@@ -28,10 +28,6 @@ struct TraceInfo {
   std::optional<std::uint64_t> processors;
   std::optional<std::uint64_t> sampling_rate_ns; // as stated; no event depends on it
   std::map<std::string, std::string> properties; // version 6, the writer's own
-
-  // The tick at a time of the wall clock (nanoseconds since 1970, UTC), by the trace's start, which is stated
-  // in milliseconds. Nothing before the clock's zero and where the file does not say.
-  std::optional<TraceTime> at_unix_ns(std::int64_t unix_ns) const;
 };
 
 // How a field of a payload is stored. The numbers are the format's.

@@ -116,15 +116,6 @@ private:
   std::vector<Row> rows_; // the signature, which the table is made with, may come last
 };
 
-R2rMapMatch compare(const R2rPerfMapHeader& map, const R2rSignature& image) {
-  if (!map.signature)
-    return {R2rMapMatch::State::unknown, "the map has no signature: whether it is this image's is not known"};
-  if (*map.signature == image) return {R2rMapMatch::State::matches, {}};
-  return {R2rMapMatch::State::differs,
-          fmt::format("the map is of another image: its signature is {}, the image's {}",
-                      digits_of(*map.signature), digits_of(image))};
-}
-
 } // namespace
 
 std::string to_string(PerfMapOs os) {
@@ -146,26 +137,6 @@ std::string to_string(PerfMapAbi abi) {
 
 R2rPerfMap read_r2r_perf_map(std::span<const std::byte> text, const std::string& name) {
   return R2rPerfMapReader(text, name).read();
-}
-
-R2rMapMatch match(const R2rPerfMapHeader& map, const R2rPerfMapId& image) {
-  const R2rMapMatch by_signature = compare(map, image.signature);
-  // The entry repeats the version that the compiler was asked for, 0 unless told; the map says 1 all the
-  // same.
-  if (by_signature.state == R2rMapMatch::State::matches && image.version > r2r_perf_map_version)
-    return {R2rMapMatch::State::differs,
-            fmt::format("the image's debug directory names a map of version {}, and this one has version {}",
-                        image.version, r2r_perf_map_version)};
-  return by_signature;
-}
-
-R2rMapMatch match(const R2rPerfMapHeader& map, std::vector<R2rInputAssembly> assemblies) {
-  if (!map.os || !map.architecture || !map.abi)
-    return {R2rMapMatch::State::unknown,
-            "the map does not say what it was compiled for: whether it is this image's is not known"};
-  return compare(map, compute_r2r_signature(std::move(assemblies), static_cast<std::uint32_t>(*map.os),
-                                            static_cast<std::uint32_t>(*map.architecture),
-                                            static_cast<std::uint32_t>(*map.abi)));
 }
 
 } // namespace clr

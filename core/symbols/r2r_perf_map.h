@@ -61,10 +61,4 @@ struct R2rPerfMap {
 // for later versions; anything else that is wrong is counted in `malformed`, and the rest is used.
 R2rPerfMap read_r2r_perf_map(std::span<const std::byte> text, const std::string& name);
 
-// Whether the map is of the image whose id (from its debug directory) this is.
-R2rMapMatch match(const R2rPerfMapHeader& map, const R2rPerfMapId& image);
-// The same for an image without such an entry, by the signature that its assemblies give together with what
-// the map says it was compiled for.
-R2rMapMatch match(const R2rPerfMapHeader& map, std::vector<R2rInputAssembly> assemblies);
-
 } // namespace clr

@@ -2,11 +2,12 @@
 
 #include "core/memory/error.h"
 #include "core/memory/memory_reader.h"
+#include "core/memory/path_map.h"
 #include "core/symbols/map_lines.h"
-#include "core/symbols/md5.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <md5.h>
 
 namespace clr {
 namespace {
@@ -23,22 +24,6 @@ bool name_before(const R2rInputAssembly& a, const R2rInputAssembly& b) {
   return std::ranges::lexicographical_compare(a.name, b.name, [](char x, char y) {
     return static_cast<unsigned char>(ascii_upper(x)) < static_cast<unsigned char>(ascii_upper(y));
   });
-}
-
-// The text of a GUID: its first three fields are little-endian.
-std::string guid_text(const std::array<std::byte, 16>& bytes) {
-  constexpr std::size_t order[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[order[i]]));
-  }
-  return text;
-}
-
-std::string_view without_folders(std::string_view path) {
-  const std::size_t separator = path.find_last_of("/\\");
-  return separator == std::string_view::npos ? path : path.substr(separator + 1);
 }
 
 } // namespace
@@ -74,31 +59,24 @@ R2rPerfMapId parse_r2r_perf_map_id(std::span<const std::byte> payload) {
       as_text(payload.subspan(name_offset)).substr(0, R2rPerfMapId::max_file_name + 1);
   const std::size_t end = rest.find('\0');
   if (end == std::string_view::npos) fail("its file name has no end");
-  id.file_name = without_folders(rest.substr(0, end));
+  id.file_name = file_name_of(rest.substr(0, end));
   return id;
 }
 
 R2rSignature compute_r2r_signature(std::vector<R2rInputAssembly> assemblies, std::uint32_t os,
                                    std::uint32_t architecture, std::uint32_t abi) {
   std::ranges::stable_sort(assemblies, name_before);
-  std::vector<std::byte> bytes;
-  for (const R2rInputAssembly& each : assemblies)
-    bytes.insert(bytes.end(), each.mvid.begin(), each.mvid.end());
+  MD5_CTX md5;
+  MD5Init(&md5);
+  const auto add = [&](std::span<const std::byte> bytes) {
+    MD5Update(&md5, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  };
+  for (const R2rInputAssembly& each : assemblies) add(each.mvid);
   for (const std::uint32_t value : {os, architecture, abi})
-    for (unsigned i = 0; i < 4; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
-  return md5(bytes);
-}
-
-std::vector<std::string> r2r_perf_map_file_names(std::string_view image_name, const R2rPerfMapId* id,
-                                                 std::optional<std::array<std::byte, 16>> mvid) {
-  const std::string_view stem = image_name.substr(0, image_name.find_last_of('.'));
-  std::vector<std::string> names{fmt::format("{}.ni.r2rmap", stem)};
-  // The entry has the assembly's simple name: another one when the image was renamed.
-  if (id != nullptr && !id->file_name.empty() && id->file_name != names.front())
-    names.push_back(id->file_name);
-  // What the compiler writes when it is asked for version 0, with the same content.
-  names.push_back(fmt::format("{}.ni.{{{}}}.map", stem, mvid ? guid_text(*mvid) : "composite"));
-  return names;
+    for (unsigned i = 0; i < 4; ++i) add(std::array{static_cast<std::byte>(value >> (8 * i))});
+  R2rSignature signature{};
+  MD5Final(reinterpret_cast<std::uint8_t*>(signature.data()), &md5);
+  return signature;
 }
 
 } // namespace clr

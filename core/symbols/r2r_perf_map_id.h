@@ -44,15 +44,4 @@ struct R2rInputAssembly {
 R2rSignature compute_r2r_signature(std::vector<R2rInputAssembly> assemblies, std::uint32_t os,
                                    std::uint32_t architecture, std::uint32_t abi);
 
-struct R2rMapMatch {
-  enum class State : std::uint8_t { matches, differs, unknown };
-  State state = State::unknown;
-  std::string reason; // a sentence, unless it matches
-};
-
-// Names under which the map of an image may lie beside it or in a folder of maps, likeliest first.
-// `image_name` without folders; the MVID is of the image's only input, empty for a composite one.
-std::vector<std::string> r2r_perf_map_file_names(std::string_view image_name, const R2rPerfMapId* id,
-                                                 std::optional<std::array<std::byte, 16>> mvid);
-
 } // namespace clr

@@ -93,7 +93,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   file.insert(file.end(), rest.begin(), rest.end());
   try {
     const NetTrace trace = NetTrace::of_bytes(file, "fuzz");
-    trace.info().at_unix_ns(static_cast<std::int64_t>(size) << 50);
     Everything everything;
     const TraceReport report = trace.read(everything);
     if (report.visited != everything.events || report.visited > report.events) __builtin_trap();

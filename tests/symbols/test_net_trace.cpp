@@ -346,24 +346,6 @@ TEST_CASE("nettrace: blocks of later versions are skipped") {
   }
 }
 
-TEST_CASE("nettrace: times of the wall clock and of the trace") {
-  const NetTraceBuilder b = simple(4, true);
-  const NetTrace trace = NetTrace::of_bytes(b.out.bytes, "t");
-  const TraceInfo& info = trace.info();
-  const std::int64_t start_ns = 1795276642012 * 1'000'000;
-  CHECK(info.at_unix_ns(start_ns) == 1000);
-  CHECK(info.at_unix_ns(start_ns + 2'000'000'000) == 2'001'000);
-  CHECK(info.at_unix_ns(start_ns + 1500) == 1001);
-  CHECK(info.at_unix_ns(start_ns - 1'000'000) == 0);
-  CHECK_FALSE(info.at_unix_ns(start_ns - 2'000'000));
-  CHECK_FALSE(info.at_unix_ns(INT64_MIN));
-  TraceInfo hostile = info;
-  hostile.ticks_per_second = UINT64_MAX;
-  CHECK_FALSE(hostile.at_unix_ns(INT64_MAX));
-  hostile.ticks_per_second = 0;
-  CHECK_FALSE(hostile.at_unix_ns(start_ns));
-}
-
 TEST_CASE("nettrace: a file is mapped and recognised by its first bytes") {
   const TemporaryDirectory folder;
   const std::string path = folder.path("t.nettrace");

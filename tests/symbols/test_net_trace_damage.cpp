@@ -126,7 +126,6 @@ TEST_CASE("damaged nettrace: a trace without a date has no wall clock") {
   bytes[date + 2] = std::byte{13}; // month
   const NetTrace trace = NetTrace::of_bytes(bytes, "t");
   CHECK_FALSE(trace.info().start_unix_ms);
-  CHECK_FALSE(trace.info().at_unix_ns(1795276642012000000));
 }
 
 TEST_CASE("damaged nettrace: version 6 properties that are no numbers") {

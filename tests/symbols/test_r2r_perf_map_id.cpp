@@ -1,6 +1,5 @@
 // Which map belongs to which image.
-#include "core/symbols/md5.h"
-#include "core/symbols/r2r_perf_map.h"
+#include "core/symbols/r2r_perf_map_id.h"
 #include "tests/symbols/symbol_samples.h"
 
 #include <catch2/catch.hpp>
@@ -11,10 +10,6 @@ using namespace clr::test;
 
 namespace {
 
-std::string md5_text(std::string_view text) {
-  return digits_of(md5(as_bytes_of(text)));
-}
-
 std::array<std::byte, 16> mvid_of(std::string_view digits) {
   return parse_r2r_signature(digits).value();
 }
@@ -23,14 +18,6 @@ std::array<std::byte, 16> mvid_of(std::string_view digits) {
 const R2rInputAssembly names{"names", mvid_of("8c99f4b0b087c74fa22197b7198a03cf")};
 const R2rInputAssembly many{"many", mvid_of("e28fe48bca47d74d95bc1555f26bd18f")};
 const R2rInputAssembly linq{"System.Linq", mvid_of("c5fc470c3710654685c5fa36145a3eb4")};
-
-R2rPerfMapHeader header_of(std::string_view signature) {
-  return {.signature = parse_r2r_signature(signature),
-          .version = 1,
-          .os = PerfMapOs::linux_,
-          .architecture = PerfMapArchitecture::x64,
-          .abi = PerfMapAbi::default_};
-}
 
 // What the recorded image's debug directory holds.
 std::vector<std::byte> payload_of(const std::string& image) {
@@ -41,21 +28,6 @@ std::vector<std::byte> payload_of(const std::string& image) {
 }
 
 } // namespace
-
-TEST_CASE("MD5 of RFC 1321's own texts, and around a block's end", "[md5]") {
-  CHECK(md5_text("") == "D41D8CD98F00B204E9800998ECF8427E");
-  CHECK(md5_text("a") == "0CC175B9C0F1B6A831C399E269772661");
-  CHECK(md5_text("abc") == "900150983CD24FB0D6963F7D28E17F72");
-  CHECK(md5_text("message digest") == "F96B697D7CB7938D525A2F31AAF161D0");
-  CHECK(md5_text("abcdefghijklmnopqrstuvwxyz") == "C3FCD3D76192E4007DFB496CCA67E13B");
-  CHECK(md5_text("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") ==
-        "D174AB98D277D9F5A5611C2C9F419D9F");
-  CHECK(md5_text("12345678901234567890123456789012345678901234567890123456789012345678901234567890") ==
-        "57EDF4A22BE3C955AC49DA2E2107B67A");
-  CHECK(md5_text(std::string(55, 'x')) == "04364420E25C512FD958A70738AA8F72");
-  CHECK(md5_text(std::string(56, 'x')) == "668A72D5BA17F08E62DABCAFAD6DB14B");
-  CHECK(md5_text(std::string(64, 'x')) == "C1BB4F81D892B2D57947682AEB252456");
-}
 
 TEST_CASE("Signatures are those of the compiler", "[r2rmap]") {
   CHECK(digits_of(compute_r2r_signature({names}, 2, 3, 1)) == "0EFFE99B0757A064DA7592946DE32C99");
@@ -122,51 +94,4 @@ TEST_CASE("A file name with folders loses them", "[r2rmap]") {
   for (const char c : std::string_view("..\\..\\/etc/passwd")) payload.push_back(static_cast<std::byte>(c));
   payload.push_back(std::byte{0});
   CHECK(parse_r2r_perf_map_id(payload).file_name == "passwd");
-}
-
-TEST_CASE("A map is matched by its signature", "[r2rmap]") {
-  const R2rPerfMapId image = parse_r2r_perf_map_id(payload_of("names-x64.dll"));
-  using State = R2rMapMatch::State;
-  CHECK(match(header_of("0EFFE99B0757A064DA7592946DE32C99"), image).state == State::matches);
-  const R2rMapMatch wrong = match(header_of("BC294A55C2C1FFB2E47BE82B83AEACD4"), image);
-  CHECK(wrong.state == State::differs);
-  CHECK(wrong.reason ==
-        "the map is of another image: its signature is BC294A55C2C1FFB2E47BE82B83AEACD4, the image's "
-        "0EFFE99B0757A064DA7592946DE32C99");
-  CHECK(match({}, image).state == State::unknown);
-  CHECK(match({}, image).reason == "the map has no signature: whether it is this image's is not known");
-
-  // The compiler's default is 0, and the map says 1 all the same.
-  R2rPerfMapId asked = image;
-  asked.version = 0;
-  CHECK(match(header_of("0EFFE99B0757A064DA7592946DE32C99"), asked).state == State::matches);
-  asked.version = 2;
-  CHECK(match(header_of("0EFFE99B0757A064DA7592946DE32C99"), asked).reason ==
-        "the image's debug directory names a map of version 2, and this one has version 1");
-}
-
-TEST_CASE("A map is matched by the image's assemblies", "[r2rmap]") {
-  using State = R2rMapMatch::State;
-  CHECK(match(header_of("0EFFE99B0757A064DA7592946DE32C99"), {names}).state == State::matches);
-  CHECK(match(header_of("BC294A55C2C1FFB2E47BE82B83AEACD4"), {linq, many}).state == State::matches);
-  CHECK(match(header_of("BC294A55C2C1FFB2E47BE82B83AEACD4"), {linq}).state == State::differs);
-  R2rPerfMapHeader other = header_of("0EFFE99B0757A064DA7592946DE32C99");
-  other.architecture = PerfMapArchitecture::arm64;
-  CHECK(match(other, {names}).reason ==
-        "the map is of another image: its signature is 0EFFE99B0757A064DA7592946DE32C99, "
-        "the image's 6A3479C7793AC082130B84DF6416DBC4");
-  other.os.reset();
-  CHECK(match(other, {names}).reason ==
-        "the map does not say what it was compiled for: whether it is this image's is not known");
-}
-
-TEST_CASE("Where a map may lie", "[r2rmap]") {
-  const R2rPerfMapId id{.file_name = "names.ni.r2rmap"};
-  CHECK(r2r_perf_map_file_names("names.dll", &id, names.mvid) ==
-        std::vector<std::string>{"names.ni.r2rmap", "names.ni.{b0f4998c-87b0-4fc7-a221-97b7198a03cf}.map"});
-  CHECK(r2r_perf_map_file_names("renamed.dll", &id, names.mvid) ==
-        std::vector<std::string>{"renamed.ni.r2rmap", "names.ni.r2rmap",
-                                 "renamed.ni.{b0f4998c-87b0-4fc7-a221-97b7198a03cf}.map"});
-  CHECK(r2r_perf_map_file_names("framework.r2r.dll", nullptr, std::nullopt) ==
-        std::vector<std::string>{"framework.r2r.ni.r2rmap", "framework.r2r.ni.{composite}.map"});
 }
