@@ -191,6 +191,11 @@ MethodDefRow Metadata::method_def(std::uint32_t rid) const {
   return {r[0], r.u16(1), r.u16(2), r[3], r[4], r[5]};
 }
 
+FieldRow Metadata::field(std::uint32_t rid) const {
+  const Row r = row(Table::field, rid);
+  return {r.u16(0), r[1], r[2]};
+}
+
 ParamRow Metadata::param(std::uint32_t rid) const {
   const Row r = row(Table::param, rid);
   return {r.u16(0), r.u16(1), r[2]};
@@ -222,6 +227,10 @@ std::uint32_t Metadata::module_ref_name(std::uint32_t rid) const {
 
 std::uint32_t Metadata::type_spec(std::uint32_t rid) const {
   return row(Table::type_spec, rid)[0];
+}
+
+std::uint32_t Metadata::stand_alone_sig(std::uint32_t rid) const {
+  return row(Table::stand_alone_sig, rid)[0];
 }
 
 MethodSpecRow Metadata::method_spec(std::uint32_t rid) const {

@@ -36,6 +36,15 @@ struct MethodDefRow {
   std::uint32_t name = 0, signature = 0;
   std::uint32_t param_list = 0;
 };
+struct FieldRow {
+  std::uint16_t flags = 0;
+  std::uint32_t name = 0, signature = 0;
+  bool literal() const { return (flags & 0x40) != 0; } // a constant: has a value and no place
+};
+struct ConstantRow {
+  std::uint8_t type = 0;   // ELEMENT_TYPE_*
+  std::uint32_t value = 0; // blob index
+};
 struct ParamRow {
   std::uint16_t flags = 0, sequence = 0; // 0 the return value, 1 the first parameter
   std::uint32_t name = 0;
@@ -99,13 +108,15 @@ public:
   TypeRefRow type_ref(std::uint32_t rid) const;
   TypeDefRow type_def(std::uint32_t rid) const;
   MethodDefRow method_def(std::uint32_t rid) const;
+  FieldRow field(std::uint32_t rid) const;
   ParamRow param(std::uint32_t rid) const;
   MemberRefRow member_ref(std::uint32_t rid) const;
   GenericParamRow generic_param(std::uint32_t rid) const;
   AssemblyRow assembly() const; // row 1
   AssemblyRefRow assembly_ref(std::uint32_t rid) const;
   std::uint32_t module_ref_name(std::uint32_t rid) const;
-  std::uint32_t type_spec(std::uint32_t rid) const; // blob index of the signature
+  std::uint32_t type_spec(std::uint32_t rid) const;       // blob index of the signature
+  std::uint32_t stand_alone_sig(std::uint32_t rid) const; // the same
   MethodSpecRow method_spec(std::uint32_t rid) const;
   CustomAttributeRow custom_attribute(std::uint32_t rid) const;
   ExportedTypeRow exported_type(std::uint32_t rid) const;
@@ -123,6 +134,11 @@ public:
   // The methods of a type as rids [first, last); through MethodPtr where there is one (then use method_at).
   std::pair<std::uint32_t, std::uint32_t> method_range(std::uint32_t type_rid) const;
   std::uint32_t method_at(std::uint32_t list_index) const;
+  // The fields of a type as rids [first, last); through FieldPtr where there is one (then use field_at).
+  std::pair<std::uint32_t, std::uint32_t> field_range(std::uint32_t type_rid) const;
+  std::uint32_t field_at(std::uint32_t list_index) const;
+  // The value of a constant field; nothing when it has none.
+  std::optional<ConstantRow> constant_of_field(std::uint32_t field_rid) const;
   // Rid of the enclosing TypeDef; 0 when there is none.
   std::uint32_t encloser_of(std::uint32_t type_rid) const;
   // Parameters of a method as rids [first, last) of Param (through ParamPtr: use param_at).

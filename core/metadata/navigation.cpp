@@ -8,8 +8,8 @@ namespace clr {
 namespace {
 
 // Columns by position in their rows.
-constexpr unsigned method_list = 5, param_list = 5, nested_type = 0, enclosing_type = 1, generic_owner = 2,
-                   attribute_parent = 0;
+constexpr unsigned field_list = 4, method_list = 5, constant_parent = 1, param_list = 5, nested_type = 0,
+                   enclosing_type = 1, generic_owner = 2, attribute_parent = 0;
 
 } // namespace
 
@@ -46,6 +46,22 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::method_range(std::uint32_t typ
 
 std::uint32_t Metadata::method_at(std::uint32_t list_index) const {
   return rows(Table::method_ptr) != 0 ? cell(Table::method_ptr, list_index, 0) : list_index;
+}
+
+std::pair<std::uint32_t, std::uint32_t> Metadata::field_range(std::uint32_t type_rid) const {
+  return list_range(Table::type_def, type_rid, field_list, Table::field, Table::field_ptr);
+}
+
+std::uint32_t Metadata::field_at(std::uint32_t list_index) const {
+  return rows(Table::field_ptr) != 0 ? cell(Table::field_ptr, list_index, 0) : list_index;
+}
+
+std::optional<ConstantRow> Metadata::constant_of_field(std::uint32_t field_rid) const {
+  constexpr unsigned type = 0, value = 2, tag_bits = 2; // HasConstant: 0 is a field
+  const auto [first, last] = rows_of_owner(Table::constant, constant_parent, field_rid << tag_bits);
+  if (first == last) return std::nullopt;
+  return ConstantRow{.type = static_cast<std::uint8_t>(cell(Table::constant, first, type)),
+                     .value = cell(Table::constant, first, value)};
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::param_range(std::uint32_t method_rid) const {

@@ -65,6 +65,10 @@ SourceLines* Runtime::lines() const {
   return parts_ ? &parts_->lines : nullptr;
 }
 
+ObjectReader* Runtime::objects() const {
+  return parts_ ? &parts_->objects : nullptr;
+}
+
 const LoadedModule* Runtime::module_at(Address address) const {
   auto after = std::upper_bound(modules_.begin(), modules_.end(), address,
                                 [](Address a, const LoadedModule& module) { return a < module.base; });

@@ -21,6 +21,7 @@ namespace clr {
 
 class AddedSymbols;
 class NameFilter;
+class ObjectReader;
 class SourceLines;
 
 // One row of `clr methods`.
@@ -109,6 +110,7 @@ public:
   ExecutionManager* code() const;
   MethodNames* names() const;
   SourceLines* lines() const;
+  ObjectReader* objects() const;
 
 private:
   struct Parts;

@@ -1,6 +1,7 @@
 // What a Runtime holds once a runtime was found. For the sources of this room only.
 #pragma once
 
+#include "core/objects/object_reader.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
 
@@ -9,12 +10,13 @@ namespace clr {
 struct Runtime::Parts {
   Parts(MemoryReader& memory, ContractDescriptor descriptor, Platform platform, AssemblyFiles* files)
       : target(memory, std::move(descriptor), platform), code(target), names(target, code, files),
-        lines(target, code) {}
+        lines(target, code), objects(target, names) {}
 
   Target target;
   ExecutionManager code;
   MethodNames names;
   SourceLines lines;
+  ObjectReader objects;
 };
 
 } // namespace clr

@@ -17,6 +17,8 @@ constexpr std::string_view codeversion = "src/coreclr/vm/codeversion.h, measured
 constexpr std::string_view callcounting = "src/coreclr/vm/callcounting.h, inc/shash.h, measured on 10.0.12";
 constexpr std::string_view loaderallocator = "src/coreclr/vm/loaderallocator.hpp, measured on 10.0.12";
 constexpr std::string_view ceeload = "src/coreclr/vm/ceeload.h, measured on 10.0.12";
+constexpr std::string_view fielddesc = "src/coreclr/vm/field.h, measured on 10.0.12";
+constexpr std::string_view eeclass = "src/coreclr/vm/class.h, measured on 10.0.12";
 constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
 constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
 constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured on 10.0.0 arm64";
@@ -45,6 +47,11 @@ constexpr std::array rows{
     Row{For::both, {"SHash", "TableOccupied", 16, callcounting}},
     Row{For::both, {"SHash", "TableMax", 20, callcounting}},
     Row{For::both, {"Module", "SimpleName", 192, ceeload}},
+    Row{For::both, {"EEClass", "BaseSizePadding", 49, eeclass}},
+    Row{For::both, {"FieldDesc", "!", 16, fielddesc}},
+    Row{For::both, {"FieldDesc", "MTOfEnclosingClass", 0, fielddesc}},
+    Row{For::both, {"FieldDesc", "DWord1", 8, fielddesc}},
+    Row{For::both, {"FieldDesc", "DWord2", 12, fielddesc}},
     Row{For::both, {"InlinedCallFrame", "Datum", 16, frames}},
     Row{For::both, {"FramedMethodFrame", "MethodDesc", 24, frames}},
     Row{For::both, {"ManagedThread", "_name", 24, managed_thread}},

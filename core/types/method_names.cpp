@@ -57,9 +57,13 @@ struct MethodNames::Impl {
     return addresses;
   }
 
-  NamedModule* module_by_name(const std::string& simple_name) {
+  const std::vector<Address>& known_modules() {
     if (!module_list) module_list = module_addresses();
-    for (const Address address : *module_list) {
+    return *module_list;
+  }
+
+  NamedModule* module_by_name(const std::string& simple_name) {
+    for (const Address address : known_modules()) {
       try {
         NamedModule& module = named_modules.at(address);
         if (module.module.simple_name == simple_name || module.name == simple_name + ".dll") return &module;
@@ -210,6 +214,34 @@ std::optional<R2RImport> MethodNames::import_at(Address cell) {
     if (section.r2r_module != 0 && cell >= section.begin && cell < section.end)
       return impl_->r2r.import_at(section, cell);
   return std::nullopt;
+}
+
+TypeNames& MethodNames::types() {
+  return impl_->types;
+}
+
+NamedModules& MethodNames::named_modules() {
+  return impl_->named_modules;
+}
+
+const std::vector<Address>& MethodNames::module_addresses() {
+  return impl_->known_modules();
+}
+
+std::vector<Address> MethodNames::method_arguments(Address method_desc) {
+  const MethodDesc& desc = impl_->known(method_desc).desc;
+  std::vector<Address> arguments;
+  if (desc.classification() != MethodClassification::instantiated) return arguments;
+  const MethodInstantiation instantiation = impl_->describer.descs().instantiation(desc);
+  if (instantiation.kind == MethodInstantiation::Kind::definition || instantiation.arguments == 0)
+    return arguments;
+  if (instantiation.count > MethodDescs::max_arguments)
+    throw_corrupt(desc.address, "generic method of too many arguments");
+  arguments.reserve(instantiation.count);
+  for (std::uint16_t i = 0; i < instantiation.count; ++i)
+    arguments.push_back(
+        impl_->target.read_pointer(instantiation.arguments + i * impl_->target.pointer_size()));
+  return arguments;
 }
 
 const Method* MethodNames::r2r_method(const RangeSection& section, std::uint32_t index) {

@@ -14,6 +14,9 @@
 
 namespace clr {
 
+class NamedModules;
+class TypeNames;
+
 struct ModuleDescription {
   Address module = 0; // Module*
   std::string name;   // "app.dll"
@@ -71,6 +74,15 @@ public:
   // What the import cell at `cell` of a ReadyToRun image stands for; nothing when it is no such cell. Throws
   // Error when its image cannot be read. Cost: 2 reads and names; once per image its import sections.
   std::optional<R2RImport> import_at(Address cell);
+
+  // What the names rest on, for readers of types and objects: the same caches. Valid as long as this.
+  TypeNames& types();
+  NamedModules& named_modules();
+  // Modules of the app domain and those that range sections name. Kept. Never throws.
+  const std::vector<Address>& module_addresses();
+  // The arguments of a generic method as TypeHandles; empty for the definition and for methods that are not
+  // generic. Throws Error{memory_missing, corrupt}.
+  std::vector<Address> method_arguments(Address method_desc);
 
 private:
   struct Impl;

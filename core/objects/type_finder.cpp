@@ -1,0 +1,468 @@
+#include "core/objects/type_finder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace clr {
+namespace {
+
+constexpr std::string_view core_library = "System.Private.CoreLib";
+constexpr unsigned max_spec_depth = 16;               // TypeSpecs that name TypeSpecs
+constexpr std::uint32_t true_primitive = 0x0007'0000; // MethodTable flags, category
+
+bool same(const TypeUse& a, const TypeUse& b, unsigned depth = 0) {
+  if (a.kind != b.kind || depth > TypeNames::max_depth) return false;
+  switch (a.kind) {
+  case TypeUse::Kind::nothing:
+    return true;
+  case TypeUse::Kind::number:
+    return a.number == b.number;
+  case TypeUse::Kind::value:
+    return a.method_table == b.method_table;
+  case TypeUse::Kind::reference:
+    if (a.canonical != b.canonical) return false;
+    if (a.method_table != 0 && b.method_table != 0) return a.method_table == b.method_table;
+    return format_type(*a.name) == format_type(*b.name);
+  case TypeUse::Kind::array:
+  case TypeUse::Kind::pointer:
+  case TypeUse::Kind::byref:
+    if (a.rank != b.rank || a.vector != b.vector) return false;
+    if (!a.element || !b.element) return format_type(*a.name) == format_type(*b.name);
+    return same(*a.element, *b.element, depth + 1);
+  case TypeUse::Kind::unknown:
+    return false;
+  }
+  return false;
+}
+
+std::string key_of(const TypeName& name) {
+  std::string key = name.name_space;
+  for (const std::string& part : name.chain) {
+    key += key.empty() ? "" : "+";
+    key += part;
+  }
+  return key;
+}
+
+// `T` and what is made of it: a name around the name of `element`.
+TypeNamePtr around(TypeShape shape, const TypeUsePtr& element) {
+  return make_type(TypeName{.shape = shape, .element = element ? element->name : unknown_type()});
+}
+
+TypeUsePtr share(TypeUse use) {
+  return std::make_shared<const TypeUse>(std::move(use));
+}
+
+} // namespace
+
+// Makes uses of what the decoder finds.
+struct TypeFinder::Provider {
+  using Type = TypeUsePtr;
+
+  TypeFinder* finder;
+  const TypeScope& scope;
+
+  Type primitive(std::uint8_t element_type) {
+    const auto number = static_cast<ElementType>(element_type);
+    if (number != ElementType::string && number != ElementType::object) return number_use(number);
+    return share({.kind = TypeUse::Kind::reference,
+                  .method_table = finder->global_table(number == ElementType::string ? "StringMethodTable"
+                                                                                     : "ObjectMethodTable"),
+                  .name = primitive_type(number)});
+  }
+
+  Type from_token(std::uint32_t token, bool value_type) {
+    if (rid_of(token) == 0) return unknown_use();
+    if (table_of(token) == Table::type_spec) return from_spec(rid_of(token));
+    Address table = 0;
+    try {
+      table = finder->loaded(scope.module, token);
+      if (table != 0) {
+        const RuntimeType& type = finder->names_->types().type(table);
+        if (type.table.generic() != MethodTable::Generic::definition) return finder->of_handle(table);
+      }
+    } catch (const Error&) {
+      table = 0; // its name is left
+    }
+    TypeUse use{.kind = value_type ? TypeUse::Kind::unknown : TypeUse::Kind::reference};
+    use.method_table = table; // of a generic type: the definition, for instance()
+    use.name = name_of(token);
+    return share(std::move(use));
+  }
+
+  Type from_spec(std::uint32_t rid) {
+    if (finder->spec_depth_ >= max_spec_depth)
+      throw Error(ErrorKind::corrupt, "type specifications nested too deeply");
+    ++finder->spec_depth_;
+    try {
+      Type type = finder->names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
+        const Blob blob = names.metadata().blob(names.metadata().type_spec(rid));
+        const BlobBytes bytes(blob);
+        SignatureReader reader(bytes.span(), blob.begin());
+        return finder->read(reader, scope);
+      });
+      --finder->spec_depth_;
+      return type;
+    } catch (...) {
+      --finder->spec_depth_;
+      throw;
+    }
+  }
+
+  TypeNamePtr name_of(std::uint32_t token) {
+    try {
+      return finder->names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
+        return names.type(token);
+      });
+    } catch (const Error&) {
+      return unknown_type();
+    }
+  }
+
+  Type instance(Type definition, std::vector<Type> arguments) {
+    std::vector<TypeNamePtr> names;
+    names.reserve(arguments.size());
+    for (const Type& argument : arguments) names.push_back(argument->name);
+    TypeUse use = *definition;
+    use.name = instantiate(definition->name, std::move(names));
+    const Address open = std::exchange(use.method_table, 0);
+    if (open != 0) {
+      const Address exact = finder->instance_of(open, arguments, format_type(*use.name));
+      if (exact != 0) return finder->of_handle(exact);
+    }
+    return share(std::move(use));
+  }
+
+  Type array_of(Type element, std::uint32_t rank, bool vector, TypeName name) {
+    name.element = element->name;
+    TypeUse use{.kind = TypeUse::Kind::array, .element = std::move(element), .rank = rank, .vector = vector};
+    use.name = make_type(std::move(name));
+    return share(std::move(use));
+  }
+  Type szarray(Type element) { return array_of(std::move(element), 1, true, {.shape = TypeShape::szarray}); }
+  Type array(Type element, const ArrayShape& shape) {
+    TypeName name{.shape = TypeShape::array};
+    name.rank = shape.rank;
+    return array_of(std::move(element), shape.rank, false, std::move(name));
+  }
+  Type indirect(TypeUse::Kind kind, TypeShape shape, Type element) {
+    TypeUse use{.kind = kind, .element = element};
+    use.name = around(shape, element);
+    return share(std::move(use));
+  }
+  Type pointer(Type element) {
+    return indirect(TypeUse::Kind::pointer, TypeShape::pointer, std::move(element));
+  }
+  Type byref(Type element) { return indirect(TypeUse::Kind::byref, TypeShape::byref, std::move(element)); }
+  Type pinned(Type element) { return element; }
+  Type function_pointer(const MethodSignature<Type>& signature) {
+    TypeName name{.shape = TypeShape::function_pointer, .element = signature.return_type->name};
+    for (const Type& parameter : signature.parameters) name.arguments.push_back(parameter->name);
+    name.header = signature.header;
+    return share({.kind = TypeUse::Kind::pointer, .name = make_type(std::move(name))});
+  }
+  Type variable(std::uint32_t index, bool of_method) {
+    const std::span<const Address> arguments = of_method ? scope.method_arguments : scope.class_arguments;
+    if (index < arguments.size()) return finder->of_handle(arguments[index]);
+    TypeName name{.shape = TypeShape::variable};
+    name.index = index;
+    name.method_variable = of_method;
+    return unknown_use(make_type(std::move(name)));
+  }
+  Type modified(Type element, std::uint32_t, bool) { return element; }
+  Type modified_by_handle(Type element, std::uint64_t, bool) { return element; }
+  Type from_handle(std::uint64_t handle) { return finder->of_handle(handle); }
+  // ReadyToRun's own element types do not occur in metadata.
+  Type canon() { return unknown_use(); }
+  Type native_value_type(const Type&) { return unknown_use(); }
+  Type generic_parameter(std::uint32_t) { return unknown_use(); }
+  int enter_module(std::uint32_t) { return 0; }
+  void leave_module(int) {}
+};
+
+Address TypeFinder::global_table(std::string_view global) {
+  try {
+    const auto variable = target_->find_global(global);
+    return variable ? target_->read_pointer(*variable) : 0;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+TypeUsePtr TypeFinder::of_handle(Address handle) {
+  handle = target_->platform().wrap(handle);
+  if (const auto known = uses_.find(handle); known != uses_.end()) return known->second;
+  if (depth_ >= TypeNames::max_depth) return unknown_use();
+  // A damaged type may be made of itself.
+  uses_[handle] = unknown_use();
+  ++depth_;
+  TypeUsePtr use;
+  try {
+    if (is_type_desc(handle)) {
+      const TypeDesc desc = read_type_desc(*target_, handle);
+      const TypeNamePtr name = names_->types().type_of_handle(handle);
+      switch (desc.element_type) {
+      case element_type::ptr:
+      case element_type::byref:
+        use = share(
+            {.kind = desc.element_type == element_type::ptr ? TypeUse::Kind::pointer : TypeUse::Kind::byref,
+             .element = of_handle(desc.argument),
+             .name = name});
+        break;
+      case element_type::fnptr:
+        use = share({.kind = TypeUse::Kind::pointer, .name = name});
+        break;
+      default:
+        use = unknown_use(name);
+      }
+    } else {
+      use = use_of(names_->types().type(handle));
+    }
+  } catch (const Error&) {
+    use = unknown_use();
+  }
+  --depth_;
+  uses_[handle] = use;
+  return use;
+}
+
+TypeUsePtr TypeFinder::use_of(const RuntimeType& type) {
+  const MethodTable& table = type.table;
+  TypeUse use{.kind = TypeUse::Kind::reference, .method_table = table.address};
+  use.name = type.name ? type.name : unknown_type();
+  if (table.is_array()) {
+    use.kind = TypeUse::Kind::array;
+    use.vector = table.is_szarray();
+    use.rank = names_->types().tables().array_rank(table);
+    use.element = of_handle(table.per_inst_info);
+  } else if (table.is_value_type()) {
+    use.kind = TypeUse::Kind::value;
+    if (table.category() == true_primitive) {
+      const Address at = target_->field_address(table.ee_class, "EEClass", "InternalCorElementType");
+      const auto number = static_cast<ElementType>(target_->read_u8(at));
+      if (size_of_number(number, target_->pointer_size()) != 0) {
+        use.kind = TypeUse::Kind::number;
+        use.number = number;
+        use.name = primitive_type(number);
+      } else if (number == ElementType::void_) {
+        use.kind = TypeUse::Kind::nothing;
+      }
+    }
+  } else if (use.name->shape == TypeShape::definition && use.name->name_space == "System" &&
+             use.name->chain.size() == 1 && use.name->chain.front() == "__Canon") {
+    use.canonical = true;
+    use.method_table = global_table("ObjectMethodTable");
+  }
+  return share(std::move(use));
+}
+
+TypeUsePtr TypeFinder::read(SignatureReader& reader, const TypeScope& scope) {
+  Provider provider{.finder = this, .scope = scope};
+  SignatureDecoder<Provider> decoder(
+      provider, reader,
+      {.pointer_size = target_->pointer_size(), .byte_order = target_->platform().byte_order});
+  return decoder.type();
+}
+
+TypeFinder::Signature TypeFinder::method(std::uint32_t method_rid, const TypeScope& scope) {
+  return names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
+    const Metadata& metadata = names.metadata();
+    const Blob blob = metadata.blob(metadata.method_def(method_rid).signature);
+    const BlobBytes bytes(blob);
+    SignatureReader reader(bytes.span(), blob.begin());
+    Provider provider{.finder = this, .scope = scope};
+    auto decoded = SignatureDecoder<Provider>(provider, reader).method();
+    return Signature{.has_this = decoded.has_this(),
+                     .return_type = std::move(decoded.return_type),
+                     .parameters = std::move(decoded.parameters)};
+  });
+}
+
+std::vector<TypeUsePtr> TypeFinder::locals(std::uint32_t signature_rid, const TypeScope& scope) {
+  return names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
+    const Metadata& metadata = names.metadata();
+    const Blob blob = metadata.blob(metadata.stand_alone_sig(signature_rid));
+    const BlobBytes bytes(blob);
+    SignatureReader reader(bytes.span(), blob.begin());
+    if ((reader.u8() & signature::convention_mask) != signature::local_variables)
+      reader.fail("not a signature of locals");
+    const std::uint32_t count = reader.compressed_unsigned();
+    if (count > max_locals || count > reader.remaining()) reader.fail("more locals than the signature holds");
+    std::vector<TypeUsePtr> locals;
+    locals.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) locals.push_back(read(reader, scope));
+    return locals;
+  });
+}
+
+TypeUsePtr TypeFinder::field(std::uint32_t field_rid, const TypeScope& scope) {
+  return names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
+    const Metadata& metadata = names.metadata();
+    const Blob blob = metadata.blob(metadata.field(field_rid).signature);
+    const BlobBytes bytes(blob);
+    SignatureReader reader(bytes.span(), blob.begin());
+    if ((reader.u8() & signature::convention_mask) != signature::field)
+      reader.fail("not the signature of a field");
+    return read(reader, scope);
+  });
+}
+
+Address TypeFinder::in_map(Address module, std::string_view map, std::uint32_t rid) {
+  const auto offset = target_->find_offset("Module", map);
+  if (!offset) return 0;
+  Address node = target_->platform().wrap(module + static_cast<Address>(*offset));
+  const Address mask =
+      target_->read_pointer(target_->field_address(node, "ModuleLookupMap", "SupportedFlagsMask"));
+  for (unsigned i = 0; node != 0; ++i) {
+    if (i == max_map_nodes) throw_corrupt(module, "a lookup map of too many parts");
+    const std::uint32_t count = target_->read_u32(target_->field_address(node, "ModuleLookupMap", "Count"));
+    if (rid < count) {
+      const Address table =
+          target_->read_pointer(target_->field_address(node, "ModuleLookupMap", "TableData"));
+      return target_->read_pointer(table + Address{rid} * target_->pointer_size()) & ~mask;
+    }
+    rid -= count;
+    node = target_->read_pointer(target_->field_address(node, "ModuleLookupMap", "Next"));
+  }
+  return 0;
+}
+
+Address TypeFinder::loaded(Address module, std::uint32_t token) {
+  const auto key = std::pair(module, token);
+  if (const auto known = loaded_.find(key); known != loaded_.end()) return known->second;
+  Address found = 0;
+  if (table_of(token) == Table::type_def) {
+    found = in_map(module, "TypeDefToMethodTableMap", rid_of(token));
+  } else if (table_of(token) == Table::type_ref) {
+    found = in_map(module, "TypeRefToMethodTableMap", rid_of(token));
+    if (found == 0) found = by_name(module, rid_of(token)); // this module has not needed it itself
+  }
+  loaded_.emplace(key, found);
+  return found;
+}
+
+Address TypeFinder::by_name(Address module, std::uint32_t type_ref) {
+  const TypeNamePtr name = names_->named_modules().at(module).metadata.with(
+      [&](MetadataNames& names) { return names.type_ref(type_ref); });
+  if (name->shape != TypeShape::definition || name->scope.empty()) return 0;
+  NamedModule* home = module_named(name->scope);
+  return home ? named_type(*home, *name, 0) : 0;
+}
+
+NamedModule* TypeFinder::module_named(const std::string& simple_name) {
+  const auto [slot, is_new] = modules_by_name_.try_emplace(simple_name, nullptr);
+  if (!is_new) return slot->second;
+  for (const Address address : names_->module_addresses()) {
+    try {
+      NamedModule& module = names_->named_modules().at(address);
+      if (module.module.simple_name != simple_name && module.name != simple_name + ".dll") continue;
+      return slot->second = &module;
+    } catch (const Error&) {
+      // A module that cannot be read has no name to match.
+    }
+  }
+  return nullptr;
+}
+
+Address TypeFinder::named_type(NamedModule& module, const TypeName& name, unsigned depth) {
+  if (depth == max_forwards || name.chain.empty()) return 0;
+  const Address address = module.module.address;
+  std::string forwarded_to;
+  const std::uint32_t rid = module.metadata.with([&](MetadataNames& names) -> std::uint32_t {
+    const Metadata& metadata = names.metadata();
+    auto slot = by_name_.find(address);
+    if (slot == by_name_.end()) {
+      std::map<std::string, std::uint32_t> rids;
+      for (std::uint32_t i = 1; i <= metadata.rows(Table::type_def); ++i)
+        rids.emplace(key_of(*names.type_def(i)), i);
+      slot = by_name_.emplace(address, std::move(rids)).first;
+    }
+    if (const auto found = slot->second.find(key_of(name)); found != slot->second.end()) return found->second;
+    for (std::uint32_t i = 1; i <= metadata.rows(Table::exported_type); ++i) {
+      const ExportedTypeRow row = metadata.exported_type(i);
+      if (table_of(row.implementation) != Table::assembly_ref || rid_of(row.implementation) == 0) continue;
+      if (metadata.string(row.name) != name.chain.front() ||
+          metadata.string(row.name_space) != name.name_space)
+        continue;
+      forwarded_to = metadata.string(metadata.assembly_ref(rid_of(row.implementation)).name);
+      break;
+    }
+    return 0;
+  });
+  if (rid != 0) return in_map(address, "TypeDefToMethodTableMap", rid);
+  NamedModule* next = forwarded_to.empty() ? nullptr : module_named(forwarded_to);
+  return next ? named_type(*next, name, depth + 1) : 0;
+}
+
+void TypeFinder::list_instances() {
+  if (instances_listed_) return;
+  instances_listed_ = true;
+  for (const Address module : names_->module_addresses()) {
+    try {
+      list_instances(module);
+    } catch (const Error&) {
+      // A table that cannot be read: its instances stay unknown.
+    }
+  }
+}
+
+void TypeFinder::list_instances(Address module) {
+  const Target& target = *target_;
+  const unsigned pointer = target.pointer_size();
+  const Address table = target.read_pointer(target.field_address(module, "Module", "AvailableTypeParams"));
+  if (table == 0) return;
+  const Address buckets = target.read_pointer(target.field_address(table, "EETypeHashTable", "Buckets"));
+  if (buckets == 0) return;
+  const std::int64_t value = target.offset("EETypeHashTable", "VolatileEntryValue");
+  const std::int64_t next = target.offset("EETypeHashTable", "VolatileEntryNextEntry");
+  // Slot 0 is the number of chains, two more lead to the table's successor and its end mark.
+  constexpr unsigned reserved = 3;
+  const Address count = target.read_pointer(buckets);
+  if (count > max_buckets) throw_corrupt(buckets, "a hash table of types with too many buckets");
+  for (Address i = 0; i < count; ++i) {
+    Address entry = target.read_pointer(buckets + (i + reserved) * pointer);
+    while (entry != 0 && (entry & 1) == 0) {
+      if (instances_.size() >= max_instances) return;
+      const Address handle = target.read_pointer(entry + static_cast<Address>(value)) & ~Address{1};
+      if (!is_type_desc(handle) && handle != 0) {
+        const std::uint32_t rid =
+            target.read_u32(target.field_address(handle, "MethodTable", "MTFlags2")) >> 8;
+        const Address owner = target.read_pointer(target.field_address(handle, "MethodTable", "Module"));
+        if (rid != 0) instances_.emplace(std::pair(owner, rid), handle);
+      }
+      entry = target.read_pointer(entry + static_cast<Address>(next));
+    }
+  }
+}
+
+Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments,
+                                const std::string& name) {
+  const auto key = std::pair(definition, name);
+  if (const auto known = found_instances_.find(key); known != found_instances_.end()) return known->second;
+  list_instances();
+  Address found = 0;
+  try {
+    const MethodTable& open = names_->types().type(definition).table;
+    const auto [first, last] = instances_.equal_range({open.module, open.typedef_rid()});
+    for (auto i = first; i != last && found == 0; ++i) {
+      try {
+        const RuntimeType& candidate = names_->types().type(i->second);
+        const std::vector<Address> handles = names_->types().tables().generic_arguments(candidate.table);
+        if (handles.size() == arguments.size() &&
+            std::equal(handles.begin(), handles.end(), arguments.begin(),
+                       [&](Address handle, const TypeUsePtr& use) { return same(*of_handle(handle), *use); }))
+          found = i->second;
+      } catch (const Error&) {
+        // One that cannot be read is not the one.
+      }
+    }
+  } catch (const Error&) {
+    found = 0;
+  }
+  found_instances_.emplace(key, found);
+  return found;
+}
+
+} // namespace clr

@@ -1,0 +1,84 @@
+// From signatures and tokens to the types that the runtime has loaded for them.
+// Source: dotnet/runtime docs/design/datacontracts/Loader.md (lookup maps),
+// docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typehash.h.
+#pragma once
+
+#include "core/objects/type_use.h"
+#include "core/types/method_names.h"
+#include "core/types/type_names.h"
+
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+// What a signature is read in.
+struct TypeScope {
+  Address module = 0; // Module that the tokens belong to
+  // TypeHandles of what VAR n and MVAR n stand for.
+  std::span<const Address> class_arguments = {}, method_arguments = {};
+};
+
+class TypeFinder {
+public:
+  // Both must outlive this. No reads.
+  TypeFinder(const Target& target, MethodNames& names) : target_(&target), names_(&names) {}
+
+  // --- Answers are kept. Never throw: what cannot be read is Kind::unknown.
+  // The use of a TypeHandle. Cost cold: that of TypeNames::type, 1 more for a primitive.
+  TypeUsePtr of_handle(Address type_handle);
+
+  // A type within a signature. Throws Error{corrupt} for a damaged one. Cost: up to 4 reads for each token,
+  // more for generic instances: the first one of all lists the instances of every module, 2 reads each.
+  TypeUsePtr read(SignatureReader& reader, const TypeScope& scope);
+
+  struct Signature {
+    bool has_this = false;
+    TypeUsePtr return_type;
+    std::vector<TypeUsePtr> parameters; // without `this`
+  };
+  // Of a MethodDef row; of a local signature (StandAloneSig row); of a Field row. Throw Error.
+  Signature method(std::uint32_t method_rid, const TypeScope& scope);
+  std::vector<TypeUsePtr> locals(std::uint32_t signature_rid, const TypeScope& scope);
+  TypeUsePtr field(std::uint32_t field_rid, const TypeScope& scope);
+
+  // The MethodTable of a TypeDef or TypeRef token; of a generic type its definition. 0: not loaded, or not to
+  // be found. Throws Error for memory that is missing.
+  Address loaded(Address module, std::uint32_t token);
+
+  const Target& target() const { return *target_; }
+  MethodNames& names() { return *names_; }
+
+  static constexpr std::size_t max_instances = 1'000'000; // entries of all hash tables of types
+  static constexpr std::uint32_t max_buckets = 4'000'000; // of one
+  static constexpr unsigned max_map_nodes = 1'024;        // of one lookup map
+  static constexpr std::uint32_t max_locals = 65'535;     // of a method; the format's own limit
+  static constexpr unsigned max_forwards = 8;             // modules that say a type is elsewhere
+
+private:
+  struct Provider;
+  Address in_map(Address module, std::string_view map, std::uint32_t rid);
+  Address by_name(Address module, std::uint32_t type_ref);
+  Address named_type(NamedModule& module, const TypeName& name, unsigned depth);
+  NamedModule* module_named(const std::string& simple_name);
+  Address instance_of(Address definition, const std::vector<TypeUsePtr>& arguments, const std::string& name);
+  void list_instances();
+  void list_instances(Address module);
+  TypeUsePtr use_of(const RuntimeType& type);
+  Address global_table(std::string_view global);
+
+  const Target* target_;
+  MethodNames* names_;
+  std::unordered_map<Address, TypeUsePtr> uses_;                              // by TypeHandle
+  std::map<std::pair<Address, std::uint32_t>, Address> loaded_;               // by module and token
+  std::unordered_map<Address, std::map<std::string, std::uint32_t>> by_name_; // module: rids by name
+  bool instances_listed_ = false;
+  std::multimap<std::pair<Address, std::uint32_t>, Address> instances_; // by module and rid of the definition
+  std::map<std::pair<Address, std::string>, Address> found_instances_;  // by definition and name
+  std::unordered_map<std::string, NamedModule*> modules_by_name_;
+  unsigned spec_depth_ = 0, depth_ = 0;
+};
+
+} // namespace clr

@@ -1,0 +1,268 @@
+#include "core/objects/type_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+// MethodTable flags. [rt] vm/methodtable.h
+constexpr std::uint32_t category_enum = 0x0006'0000, category_primitive = 0x0007'0000,
+                        category_interface = 0x000c'0000;
+constexpr std::uint32_t dynamic_statics = 0x2; // of MTFlags2
+// FieldDesc. [rt] vm/field.h
+constexpr std::uint32_t rid_mask = 0x00ff'ffff, is_static_bit = 1u << 24, thread_static_bit = 1u << 25,
+                        rva_bit = 1u << 26;
+constexpr unsigned offset_bits = 27;
+constexpr std::uint32_t offset_mask = (1u << offset_bits) - 1;
+constexpr std::uint32_t last_real_offset = offset_mask - 6; // the greatest are marks of fields without place
+constexpr std::uint8_t type_value = 0x11, type_class = 0x12;
+
+bool is_reference_type(std::uint8_t element) {
+  return element == type_class || element == 0x0e || element == 0x1c || element == 0x14 || element == 0x1d;
+}
+
+std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
+  const Blob blob = metadata.blob(row.value);
+  switch (static_cast<ElementType>(row.type)) {
+  case ElementType::boolean:
+  case ElementType::u1:
+    return blob.u8(0);
+  case ElementType::i1:
+    return static_cast<std::uint64_t>(static_cast<std::int8_t>(blob.u8(0)));
+  case ElementType::char_:
+  case ElementType::u2:
+    return blob.u16(0);
+  case ElementType::i2:
+    return static_cast<std::uint64_t>(static_cast<std::int16_t>(blob.u16(0)));
+  case ElementType::u4:
+    return blob.u32(0);
+  case ElementType::i4:
+    return static_cast<std::uint64_t>(static_cast<std::int32_t>(blob.u32(0)));
+  case ElementType::i8:
+  case ElementType::u8:
+    return blob.u64(0);
+  default:
+    throw Error(ErrorKind::corrupt, blob.begin(), "an enumerator that is no integer");
+  }
+}
+
+// Has the type the attribute System.FlagsAttribute?
+bool has_flags_attribute(MetadataNames& names, std::uint32_t type_def) {
+  const Metadata& metadata = names.metadata();
+  const auto [first, last] = metadata.custom_attributes(type_def);
+  for (std::uint32_t rid = first; rid < last; ++rid) {
+    const std::uint32_t constructor = metadata.custom_attribute(rid).constructor;
+    std::uint32_t owner = 0;
+    if (table_of(constructor) == Table::member_ref)
+      owner = metadata.member_ref(rid_of(constructor)).parent;
+    else if (table_of(constructor) == Table::method_def)
+      owner = token_of(Table::type_def, metadata.owner_of_method(rid_of(constructor)));
+    if (rid_of(owner) == 0 || (table_of(owner) != Table::type_ref && table_of(owner) != Table::type_def))
+      continue;
+    const TypeNamePtr name = names.type(owner);
+    if (name->name_space == "System" && name->chain.size() == 1 && name->chain.front() == "FlagsAttribute")
+      return true;
+  }
+  return false;
+}
+
+template<typename Act>
+void attempt_part(std::string& problem, const Act& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    if (problem.empty()) problem = error.what();
+  }
+}
+
+} // namespace
+
+const FieldLayout* TypeLayout::field(std::string_view field_name) const {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& field) {
+    return !field.is_static && field.name == field_name;
+  });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+const TypeLayout& TypeLayouts::of(Address method_table) {
+  method_table = finder_->target().platform().wrap(method_table);
+  if (const auto known = layouts_.find(method_table); known != layouts_.end()) return *known->second;
+  auto layout = std::make_unique<TypeLayout>(read(method_table));
+  return *(layouts_[method_table] = std::move(layout));
+}
+
+std::uint32_t TypeLayouts::size_of(const TypeUse& type) {
+  const unsigned pointer = finder_->target().pointer_size();
+  switch (type.kind) {
+  case TypeUse::Kind::number:
+    return size_of_number(type.number, pointer);
+  case TypeUse::Kind::reference:
+  case TypeUse::Kind::array:
+  case TypeUse::Kind::pointer:
+  case TypeUse::Kind::byref:
+    return pointer;
+  case TypeUse::Kind::value:
+    try {
+      return of(type.method_table).size;
+    } catch (const Error&) {
+      return 0;
+    }
+  case TypeUse::Kind::unknown:
+  case TypeUse::Kind::nothing:
+    return 0;
+  }
+  return 0;
+}
+
+TypeLayout TypeLayouts::read(Address method_table) {
+  const Target& target = finder_->target();
+  const unsigned pointer = target.pointer_size();
+  const RuntimeType& type = finder_->names().types().type(method_table);
+  TypeLayout layout;
+  layout.table = type.table;
+  layout.name = type.name ? type.name : unknown_type();
+  layout.text = format_type(*layout.name);
+  layout.module = type.module ? type.module->module.address : 0;
+  layout.type_def = type.table.typedef_rid() == 0 ? 0 : token_of(Table::type_def, type.table.typedef_rid());
+  if (!type.fault.empty()) layout.problem = type.fault;
+  const MethodTable& table = layout.table;
+  if (table.is_array()) {
+    layout.kind = TypeLayout::Kind::array;
+    layout.rank = finder_->names().types().tables().array_rank(table);
+    layout.element = finder_->of_handle(table.per_inst_info);
+    layout.element_size = table.flags & 0xffff;
+    layout.size = static_cast<std::uint32_t>(target.size_of("Array"));
+    return layout;
+  }
+  if (table.has_component_size()) {
+    layout.kind = TypeLayout::Kind::string;
+    layout.element_size = table.flags & 0xffff;
+  } else if (table.category() == category_interface) {
+    layout.kind = TypeLayout::Kind::interface;
+    layout.size = pointer;
+    return layout;
+  } else if (table.is_value_type()) {
+    layout.kind = table.category() == category_enum        ? TypeLayout::Kind::enumeration
+                  : table.category() == category_primitive ? TypeLayout::Kind::number
+                                                           : TypeLayout::Kind::value;
+  }
+  // EEClass counts what the header, the method table pointer and the alignment take as padding.
+  const std::uint32_t padding =
+      target.read_u8(target.field_address(table.ee_class, "EEClass", "BaseSizePadding"));
+  if (table.base_size < padding || padding < 2 * pointer || padding >= 3 * pointer ||
+      table.base_size - padding > max_instance_size) {
+    if (layout.kind != TypeLayout::Kind::string)
+      throw_corrupt(table.address,
+                    fmt::format("a type of {} bytes with {} bytes of padding", table.base_size, padding));
+    layout.size = pointer;
+  } else {
+    layout.size = table.base_size - padding + (table.is_value_type() ? 0 : pointer);
+  }
+  if (layout.kind == TypeLayout::Kind::enumeration || layout.kind == TypeLayout::Kind::number)
+    layout.number = static_cast<ElementType>(
+        target.read_u8(target.field_address(table.ee_class, "EEClass", "InternalCorElementType")));
+  attempt_part(layout.problem, [&] { add_fields(layout); });
+  if (layout.kind == TypeLayout::Kind::enumeration)
+    attempt_part(layout.problem, [&] { add_enumerators(layout); });
+  return layout;
+}
+
+void TypeLayouts::add_fields(TypeLayout& layout) {
+  const Target& target = finder_->target();
+  const unsigned pointer = target.pointer_size();
+  const MethodTable& table = layout.table;
+  if (layout.type_def == 0 || layout.module == 0) return;
+  const auto count_of = [&](Address ee_class, std::string_view field) {
+    return std::uint32_t{target.read_u16(target.field_address(ee_class, "EEClass", field))};
+  };
+  std::uint32_t inherited = 0;
+  if (table.parent != 0) {
+    const MethodTable& parent = finder_->names().types().type(table.parent).table;
+    inherited = count_of(parent.ee_class, "NumInstanceFields");
+  }
+  const std::uint32_t all = count_of(table.ee_class, "NumInstanceFields");
+  if (all < inherited) throw_corrupt(table.address, "a type with fewer fields than its base");
+  const std::uint32_t count = all - inherited + count_of(table.ee_class, "NumStaticFields");
+  if (count == 0) return;
+  const Address list = target.read_pointer(target.field_address(table.ee_class, "EEClass", "FieldDescList"));
+  if (list == 0) throw_corrupt(table.address, "a type without its list of fields");
+  const std::vector<Address> arguments = finder_->names().types().tables().generic_arguments(table);
+  const TypeScope scope{.module = layout.module, .class_arguments = arguments};
+  const std::uint64_t stride = target.size_of("FieldDesc");
+  const std::uint32_t limit = table.is_value_type() ? layout.size : layout.size - pointer;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Address at = list + i * stride;
+    const std::uint32_t first = target.read_u32(target.field_address(at, "FieldDesc", "DWord1"));
+    const std::uint32_t second = target.read_u32(target.field_address(at, "FieldDesc", "DWord2"));
+    FieldLayout field{.token = token_of(Table::field, first & rid_mask), .type = unknown_use()};
+    field.is_static = (first & is_static_bit) != 0;
+    field.thread_static = (first & thread_static_bit) != 0;
+    const std::uint32_t offset = second & offset_mask;
+    attempt_part(layout.problem, [&] {
+      finder_->names().named_modules().at(layout.module).metadata.with([&](MetadataNames& names) {
+        field.name = names.metadata().string(names.metadata().field(rid_of(field.token)).name);
+      });
+      field.type = finder_->field(rid_of(field.token), scope);
+    });
+    if (field.is_static) {
+      attempt_part(layout.problem, [&] {
+        if ((first & rva_bit) == 0 && !field.thread_static && offset < last_real_offset)
+          place_static(field, table, offset, static_cast<std::uint8_t>(second >> offset_bits));
+      });
+    } else {
+      // A string's first character lies where the elements begin, behind the fields.
+      const bool fits = offset < limit || (layout.kind == TypeLayout::Kind::string && offset <= limit);
+      if (!fits) {
+        if (layout.problem.empty())
+          layout.problem = fmt::format("a field at {} of a type of {} bytes", offset, limit);
+        continue;
+      }
+      field.offset = offset;
+    }
+    layout.fields.push_back(std::move(field));
+  }
+  std::stable_sort(layout.fields.begin(), layout.fields.end(),
+                   [](const FieldLayout& a, const FieldLayout& b) {
+                     return a.is_static != b.is_static ? b.is_static : a.offset < b.offset;
+                   });
+}
+
+void TypeLayouts::place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset,
+                               std::uint8_t type) {
+  const Target& target = finder_->target();
+  if ((table.flags2 & dynamic_statics) == 0 || !target.has_type("DynamicStaticsInfo")) return;
+  const Address auxiliary =
+      target.read_pointer(target.field_address(table.address, "MethodTable", "AuxiliaryData"));
+  if (auxiliary == 0) return;
+  const Address info = auxiliary - target.size_of("DynamicStaticsInfo");
+  const bool in_heap = type == type_value || is_reference_type(type);
+  const Address base = target.read_pointer(
+      target.field_address(info, "DynamicStaticsInfo", in_heap ? "GCStatics" : "NonGCStatics"));
+  const Address mask = target.find_global("StaticsPointerMask").value_or(~Address{1});
+  if ((base & mask) == 0) return;
+  field.boxed = type == type_value;
+  field.address = target.platform().wrap((base & mask) + offset);
+}
+
+void TypeLayouts::add_enumerators(TypeLayout& layout) {
+  if (layout.type_def == 0 || layout.module == 0) return;
+  finder_->names().named_modules().at(layout.module).metadata.with([&](MetadataNames& names) {
+    layout.enumerators.clear();
+    const Metadata& metadata = names.metadata();
+    const auto [first, last] = metadata.field_range(rid_of(layout.type_def));
+    for (std::uint32_t i = first; i < last && layout.enumerators.size() < max_enumerators; ++i) {
+      const std::uint32_t rid = metadata.field_at(i);
+      const FieldRow row = metadata.field(rid);
+      if (!row.literal()) continue;
+      const auto constant = metadata.constant_of_field(rid);
+      if (!constant) continue;
+      layout.enumerators.push_back(
+          {.name = metadata.string(row.name), .value = constant_value(metadata, *constant)});
+    }
+    layout.flags = has_flags_attribute(names, layout.type_def);
+  });
+}
+
+} // namespace clr

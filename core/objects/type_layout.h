@@ -1,0 +1,86 @@
+// What an instance of a loaded type consists of: size, fields with their places, enumerators.
+// Source: dotnet/runtime src/coreclr/vm/{class.h,field.h,methodtable.h};
+// docs/design/datacontracts/RuntimeTypeSystem.md.
+#pragma once
+
+#include "core/objects/type_finder.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+struct FieldLayout {
+  std::string name;        // as metadata has it; "" when it could not be read
+  std::uint32_t token = 0; // Field
+  TypeUsePtr type;         // never null
+  // Bytes from the start of the value; of an object from its first field, behind the method table pointer.
+  std::uint32_t offset = 0;
+  bool is_static = false, thread_static = false;
+  // Where a static field is: nothing for thread statics, constants in the image, and types whose statics do
+  // not exist yet. `boxed`: a value type, to which the address holds a reference.
+  std::optional<Address> address;
+  bool boxed = false;
+};
+
+struct Enumerator {
+  std::string name;
+  std::uint64_t value = 0; // sign-extended
+};
+
+struct TypeLayout {
+  enum class Kind : std::uint8_t { object, interface, value, enumeration, number, string, array };
+  Kind kind = Kind::object;
+  MethodTable table;
+  TypeNamePtr name;           // never null
+  std::string text;           // "Ns.Outer<int>.Inner"
+  Address module = 0;         // 0: could not be read
+  std::uint32_t type_def = 0; // token; 0: made by the runtime
+  // Bytes of the value; of an object its fields with the method table pointer, without elements and padding.
+  std::uint32_t size = 0;
+  ElementType number = ElementType::end; // of a number; of an enumeration what lies under it
+  std::vector<FieldLayout> fields;       // that the type itself declares, in the order of their places
+  std::vector<Enumerator> enumerators;   // in the order of the metadata
+  bool flags = false;                    // of an enumeration: [Flags]
+  TypeUsePtr element;                    // of an array; else null
+  std::uint32_t rank = 0;
+  std::uint32_t element_size = 0; // bytes; of arrays and strings
+  std::string problem;            // why fields or enumerators are missing; empty when nothing is
+
+  const FieldLayout* field(std::string_view field_name) const; // instance fields only
+};
+
+class TypeLayouts {
+public:
+  // Must outlive this. No reads.
+  explicit TypeLayouts(TypeFinder& finder) : finder_(&finder) {}
+
+  // The layout of a MethodTable. Parts that cannot be had are missing and told in `problem`. Throws
+  // Error{memory_missing, corrupt} when it is no MethodTable, Error{unsupported_contract} when this runtime
+  // does not say how large its types are. Kept. Cost cold: some 6 reads, 2 and its name and signature for
+  // each field.
+  const TypeLayout& of(Address method_table);
+  // Bytes of a variable of this type; 0: not known.
+  std::uint32_t size_of(const TypeUse& type);
+
+  TypeFinder& finder() { return *finder_; }
+
+  static constexpr std::uint32_t max_fields = 65'535; // of a type: the runtime's own limit
+  static constexpr std::uint32_t max_enumerators = 65'536;
+  static constexpr std::uint32_t max_instance_size = 1u << 27; // bytes of fields: the runtime's own limit
+  static constexpr unsigned max_base_types = 256;
+
+private:
+  TypeLayout read(Address method_table);
+  void add_fields(TypeLayout& layout);
+  void place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset, std::uint8_t type);
+  void add_enumerators(TypeLayout& layout);
+
+  TypeFinder* finder_;
+  std::unordered_map<Address, std::unique_ptr<TypeLayout>> layouts_;
+};
+
+} // namespace clr
