@@ -17,6 +17,7 @@ public:
   void u8(std::uint64_t value) { integer(value, 1); }
   void u16(std::uint64_t value) { integer(value, 2); }
   void u32(std::uint64_t value) { integer(value, 4); }
+  void u64(std::uint64_t value) { integer(value, 8); }
   void word(std::uint64_t value) { integer(value, platform_.pointer_size); }
   // Cut or filled with zeroes to `size`.
   void text(std::string_view text, std::size_t size) {
@@ -25,21 +26,29 @@ public:
     bytes_.resize(begin + size);
   }
   void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  // Overwrites 4 bytes at `at`, which are there: a length that is known only behind what it counts.
+  void patch_u32(std::size_t at, std::uint64_t value) {
+    for (unsigned i = 0; i < 4; ++i) bytes_[at + i] = byte_of(value, i, 4);
+  }
+  void reserve(std::size_t size) { bytes_.reserve(size); }
   // Zeroes up to a length, or to a multiple.
   void pad_to(std::size_t size) {
     if (bytes_.size() < size) bytes_.resize(size);
   }
   void align(std::size_t unit) { pad_to((bytes_.size() + unit - 1) / unit * unit); }
 
+  unsigned word_size() const { return platform_.pointer_size; }
   std::size_t size() const { return bytes_.size(); }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
 private:
   void integer(std::uint64_t value, unsigned size) {
-    for (unsigned i = 0; i < size; ++i) {
-      const unsigned shift = platform_.byte_order == ByteOrder::little ? i : size - 1 - i;
-      bytes_.push_back(static_cast<std::byte>(value >> (8 * shift)));
-    }
+    for (unsigned i = 0; i < size; ++i) bytes_.push_back(byte_of(value, i, size));
+  }
+  // Byte `i` in memory of an integer of `size` bytes.
+  std::byte byte_of(std::uint64_t value, unsigned i, unsigned size) const {
+    const unsigned shift = platform_.byte_order == ByteOrder::little ? i : size - 1 - i;
+    return static_cast<std::byte>(value >> (8 * shift));
   }
 
   Platform platform_;

@@ -1,0 +1,24 @@
+// Compilation units and functions of managed code.
+#pragma once
+
+#include "core/publish/dwarf_entries.h"
+#include "core/publish/dwarf_lines.h"
+#include "core/publish/placed_code.h"
+
+namespace clr {
+
+// The bytes of every DWARF section but .debug_frame.
+struct DwarfUnits {
+  explicit DwarfUnits(const DebugModule& module)
+      : entries(module.platform), lines(module), ranges(module.platform), locations(module.platform) {}
+
+  DwarfEntries entries;
+  DwarfLines lines;
+  DwarfBytes ranges, locations;
+};
+
+// A unit for each DebugCode::unit, in it a function for each code that has lines or variables. No unit names
+// its language: LLDB has none for C#, and without one treats names as they are written.
+DwarfUnits write_units(const DebugModule& module, const PlacedModule& placed);
+
+} // namespace clr

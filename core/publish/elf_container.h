@@ -1,0 +1,49 @@
+// The frame of an ELF file: header, sections, section table.
+// Source: System V gABI, chapter 4.
+#pragma once
+
+#include "core/memory/elf_records.h"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+struct ElfOutputSection {
+  std::string_view name; // must outlive the container
+  std::uint32_t type = 0;
+  std::uint64_t flags = 0;
+  Address address = 0;
+  std::uint64_t size = 0;
+  // `size` of them, which must outlive the container; or none: the section lies beyond the end of the file.
+  std::span<const std::byte> bytes;
+  std::uint32_t link = 0, info = 0;
+  std::uint64_t entry_size = 0, alignment = 1;
+};
+
+// libelf writes to file descriptors only, and grows the file to hold every section, so that one beyond the
+// end cannot be had: here libelf translates the records, and the places are found without it.
+class ElfContainer {
+public:
+  // Section numbers from SHN_LORESERVE on mean something else in symbols; a few are left for DWARF.
+  static constexpr std::size_t max_sections = 0xfe00;
+
+  explicit ElfContainer(const Platform& platform);
+
+  // The number of the section.
+  std::uint32_t add(const ElfOutputSection& section);
+  // The symbols as bytes of .symtab.
+  std::vector<std::byte> encode(std::span<const Elf64_Sym> symbols) const;
+  std::size_t symbol_size() const { return format_.symbol_size(); }
+  // The file, ET_DYN. Throws Error{invalid_argument} when it would have more bytes than its class can
+  // address.
+  std::vector<std::byte> write() const;
+
+private:
+  Platform platform_;
+  ElfFormat format_;
+  std::vector<ElfOutputSection> sections_; // without number 0
+};
+
+} // namespace clr

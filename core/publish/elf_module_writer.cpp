@@ -1,0 +1,73 @@
+#include "core/publish/elf_module_writer.h"
+
+#include "core/memory/error.h"
+#include "core/publish/dwarf_frames.h"
+#include "core/publish/dwarf_units.h"
+#include "core/publish/elf_container.h"
+#include "core/publish/elf_symbols_writer.h"
+
+namespace clr {
+namespace {
+
+constexpr std::uint32_t first_code_section = 1;
+
+void check_platform(const Platform& platform) {
+  if (platform.cpu != Cpu::x64 && platform.cpu != Cpu::arm64)
+    throw Error(ErrorKind::unsupported_contract,
+                "no debug information for " + std::string(to_string(platform.cpu)));
+  if (platform.pointer_size != 4 && platform.pointer_size != 8)
+    throw Error(ErrorKind::invalid_argument, "pointers of neither 4 nor 8 bytes");
+}
+
+} // namespace
+
+std::vector<std::byte> write_elf_module(const DebugModule& module) {
+  check_platform(module.platform);
+  const PlacedModule placed = place_code(module);
+
+  ElfContainer file(module.platform);
+  for (const DebugSection* section : placed.sections) {
+    const std::uint64_t size = section->end - section->begin;
+    file.add({.name = ".text",
+              .type = SHT_PROGBITS,
+              .flags = SHF_ALLOC | SHF_EXECINSTR,
+              .address = section->begin,
+              .size = size,
+              .bytes = section->bytes.size() == size ? section->bytes : std::span<const std::byte>()});
+  }
+
+  DwarfFrames frames(module.platform);
+  for (const PlacedCode& code : placed.code) frames.add(code);
+  const CodeSymbols symbols = write_symbols(placed, first_code_section);
+  const std::vector<std::byte> symbol_bytes = file.encode(symbols.symbols);
+  const DwarfUnits units = write_units(module, placed);
+  const DwarfBytes abbreviations = units.entries.abbreviations();
+
+  const auto add = [&](std::string_view name, std::span<const std::byte> bytes) {
+    if (!bytes.empty()) file.add({.name = name, .type = SHT_PROGBITS, .size = bytes.size(), .bytes = bytes});
+  };
+  const std::uint32_t strings = file.add({.name = ".strtab",
+                                          .type = SHT_STRTAB,
+                                          .size = symbols.names.bytes().size(),
+                                          .bytes = symbols.names.bytes()});
+  file.add({.name = ".symtab",
+            .type = SHT_SYMTAB,
+            .size = symbol_bytes.size(),
+            .bytes = symbol_bytes,
+            .link = strings,
+            .info = 1, // the first global symbol
+            .entry_size = file.symbol_size(),
+            .alignment = module.platform.pointer_size});
+  add(".debug_frame", frames.section().bytes());
+  if (units.entries.info().size() != 0) {
+    add(".debug_info", units.entries.info().bytes());
+    add(".debug_abbrev", abbreviations.bytes());
+    add(".debug_str", units.entries.strings().bytes());
+    add(".debug_line", units.lines.section().bytes());
+    add(".debug_ranges", units.ranges.bytes());
+    add(".debug_loc", units.locations.bytes());
+  }
+  return file.write();
+}
+
+} // namespace clr

@@ -1,0 +1,60 @@
+#include "core/publish/elf_symbols_writer.h"
+
+namespace clr {
+namespace {
+
+// One function has no more names that differ.
+constexpr std::size_t max_aliases = 64;
+
+class SymbolWriter {
+public:
+  SymbolWriter(CodeSymbols& out, std::uint32_t first_section) : out_(&out), first_section_(first_section) {}
+
+  void write(const PlacedCode& placed) {
+    const DebugCode& code = *placed.code;
+    const bool full = is_usable_name(code.full_name);
+    if (full) add(placed, code.full_name);
+    if (!code.function && full) return;
+    for (std::size_t i = 0; i < code.aliases.size() && i < max_aliases && code.function; ++i)
+      if (is_usable_name(code.aliases[i])) add(placed, code.aliases[i]);
+    if (is_usable_name(code.name) && code.name != code.full_name) add(placed, code.name);
+    longer_ = {};
+  }
+
+private:
+  void add(const PlacedCode& placed, std::string_view name) {
+    // "Type.Run" is the end of "Ns.Type.Run".
+    std::uint32_t at = longer_at_ + static_cast<std::uint32_t>(longer_.size() - name.size());
+    if (name.size() > longer_.size() || !longer_.ends_with(name)) {
+      at = out_->names.append(name);
+      longer_ = at == 0 ? std::string_view() : name;
+      longer_at_ = at;
+      if (at == 0) return; // no room
+    }
+    const unsigned type = placed.code->function ? STT_FUNC : STT_NOTYPE;
+    out_->symbols.push_back({.st_name = at,
+                             .st_info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, type)),
+                             .st_other = STV_DEFAULT,
+                             .st_shndx = static_cast<Elf64_Section>(first_section_ + placed.section),
+                             .st_value = placed.code->start,
+                             .st_size = placed.size});
+  }
+
+  CodeSymbols* out_;
+  std::uint32_t first_section_;
+  std::string_view longer_; // the name that was written last in full
+  std::uint32_t longer_at_ = 0;
+};
+
+} // namespace
+
+CodeSymbols write_symbols(const PlacedModule& placed, std::uint32_t first_section) {
+  CodeSymbols out;
+  out.symbols.reserve(1 + placed.code.size() * 4);
+  out.symbols.emplace_back();
+  SymbolWriter writer(out, first_section);
+  for (const PlacedCode& code : placed.code) writer.write(code);
+  return out;
+}
+
+} // namespace clr

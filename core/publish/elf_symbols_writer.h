@@ -1,0 +1,20 @@
+// Symbols of managed code.
+#pragma once
+
+#include "core/publish/placed_code.h"
+#include "core/publish/string_section.h"
+
+#include <elf.h>
+
+namespace clr {
+
+struct CodeSymbols {
+  std::vector<Elf64_Sym> symbols; // the first is the null symbol; all are global
+  StringSection names;
+};
+
+// Of each code first its full name, which LLDB shows where there is no DWARF; then what breakpoints may call
+// it. Code that is no function has one, of no type. `first_section`: the number of the first code section.
+CodeSymbols write_symbols(const PlacedModule& placed, std::uint32_t first_section);
+
+} // namespace clr

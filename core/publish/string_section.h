@@ -1,0 +1,33 @@
+// A section of NUL-terminated strings: .strtab, .debug_str.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace clr {
+
+// Fit to be a name: not empty, without NUL, UTF-8, at most max_name_bytes.
+bool is_usable_name(std::string_view name);
+constexpr std::size_t max_name_bytes = 1u << 16;
+
+class StringSection {
+public:
+  StringSection() : text_(1, '\0') {} // offset 0: the empty string
+
+  // The offset of `text`, which holds no NUL and must outlive this. `add` looks whether it is there; `append`
+  // is for strings that are hardly ever equal. Once the section is full: that of the empty string.
+  std::uint32_t add(std::string_view text);
+  std::uint32_t append(std::string_view text);
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(text_)); }
+  void reserve(std::size_t size) { text_.reserve(size); }
+
+private:
+  std::string text_;
+  std::unordered_map<std::string_view, std::uint32_t> known_;
+};
+
+} // namespace clr
