@@ -1,9 +1,9 @@
 #include "capi/queries.h"
 
+#include "core/runtime/address_queries.h"
 #include "core/runtime/exception_report.h"
 #include "core/runtime/json.h"
 #include "core/runtime/thread_report.h"
-#include "core/stack/unwind_report.h"
 #include "core/types/code_versions.h"
 
 #include <fmt/format.h>
@@ -43,40 +43,10 @@ Json thread_row(const ThreadRow* known, const RuntimeThread* thread, ExceptionRe
   return json;
 }
 
-UnwindReport unwind_report(Inspection& inspection, Address ip, std::string& name) {
-  Runtime& runtime = inspection.runtime();
-  std::string why = "no module";
-  if (ExecutionManager* code = runtime.code()) {
-    const CodeLookup found = code->find(ip);
-    if (const auto* block = std::get_if<CodeBlock>(&found)) {
-      const MethodAnswer answer = runtime.describe(*block);
-      name = method_and_offset(answer.method, answer.code);
-      return report_unwind(*code, *block);
-    }
-    const Miss& miss = std::get<Miss>(found);
-    if (miss.reason != MissReason::outside) {
-      name = miss.text;
-      why = fmt::format("{}: it has no unwind data", miss.text);
-    }
-  }
-  NativeUnwinder native(inspection.memory(), runtime.platform(), runtime.modules());
-  if (const LoadedModule* module = native.module_at(ip)) {
-    if (name.empty()) name = inspection.symbol_at(ip);
-    if (name.empty()) name = fmt::format("{} + {:#x}", module->path, ip - module->base);
-    why = fmt::format("{} has no usable call frame information for it", module->path);
-  }
-  if (auto report = report_unwind(native, runtime.platform().cpu, ip)) return *std::move(report);
-  throw Error(ErrorKind::invalid_argument, fmt::format("no unwind data for {:#x}: {}", ip, why));
-}
-
 } // namespace
 
 Answer answer_at(Inspection& inspection, Address address) {
-  Answer answer = inspection.runtime().resolve(address);
-  if (auto* miss = std::get_if<MissAnswer>(&answer.result);
-      miss != nullptr && miss->symbol.empty() && !miss->method)
-    miss->symbol = inspection.symbol_at(address);
-  return answer;
+  return clr::answer_at(inspection.runtime(), address, [&](Address at) { return inspection.symbol_at(at); });
 }
 
 RowStream::Producer info_rows(bool counts) {
@@ -174,11 +144,11 @@ RowStream::Producer exception_rows(Address object) {
 RowStream::Producer unwind_rows(Address address) {
   return [address](Inspection& inspection, const RowStream::Emit& emit) {
     Json json;
-    std::string name;
-    const UnwindReport report = unwind_report(inspection, address, name);
+    const UnwindAnswer answer = unwind_at(inspection.runtime(), inspection.memory(), address,
+                                          [&](Address at) { return inspection.symbol_at(at); });
     json["address"] = hex(address);
-    json["name"] = name;
-    json.update(to_json(report));
+    json["name"] = answer.name;
+    json.update(to_json(answer.report));
     emit(json);
     return Json();
   };

@@ -1,5 +1,6 @@
 // clr ip2md: which method owns an address, or exactly why none does.
 #include "core/memory/error.h"
+#include "core/runtime/address_queries.h"
 #include "core/runtime/json.h"
 #include "extension/address_argument.h"
 #include "extension/command.h"
@@ -54,11 +55,9 @@ private:
       out_->error(error.what());
       return true;
     }
-    Answer found = session_->runtime().resolve(address);
+    Answer found = answer_at(session_->runtime(), address,
+                             [this](Address at) { return symbol_at(session_->target(), at); });
     session_->runtime().add_source(found);
-    if (auto* miss = std::get_if<MissAnswer>(&found.result);
-        miss != nullptr && miss->symbol.empty() && !miss->method)
-      miss->symbol = symbol_at(session_->target(), address);
     if (json_)
       list_->add(to_json(found));
     else

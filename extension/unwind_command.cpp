@@ -1,10 +1,9 @@
 // clr unwind: the unwind data of an address.
+#include "core/runtime/address_queries.h"
 #include "core/runtime/json.h"
-#include "core/stack/native_unwinder.h"
-#include "core/stack/unwind_report.h"
 #include "extension/address_argument.h"
 #include "extension/command.h"
-#include "extension/lldb_stack.h"
+#include "extension/lldb_modules.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,8 +24,8 @@ public:
     Output& out = invocation.out;
     const Address ip = evaluate_address(session.target(), address_.empty() ? "$pc" : address_);
     Runtime& runtime = session.runtime();
-    std::string name;
-    const UnwindReport report = report_of(session, ip, name);
+    const auto [name, report] =
+        unwind_at(runtime, session.memory(), ip, [&](Address at) { return symbol_at(session.target(), at); });
     if (json_) {
       Json json;
       json["address"] = hex(ip);
@@ -44,39 +43,6 @@ public:
   }
 
 private:
-  static UnwindReport report_of(Session& session, Address ip, std::string& name) {
-    Runtime& runtime = session.runtime();
-    std::string why = "no module";
-    if (ExecutionManager* code = runtime.code()) {
-      const CodeLookup found = code->find(ip);
-      if (const auto* block = std::get_if<CodeBlock>(&found)) {
-        const MethodAnswer answer = runtime.describe(*block);
-        name = method_and_offset(answer.method, answer.code);
-        return report_unwind(*code, *block);
-      }
-      const Miss& miss = std::get<Miss>(found);
-      if (miss.reason != MissReason::outside) {
-        name = miss.text;
-        why = fmt::format("{}: it has no unwind data", miss.text);
-      }
-    }
-    NativeUnwinder native(session.memory(), runtime.platform(), runtime.modules());
-    if (const LoadedModule* module = native.module_at(ip)) {
-      if (name.empty()) name = native_name(session, *module, ip);
-      why = fmt::format("{} has no usable call frame information for it", module->path);
-    }
-    if (auto report = report_unwind(native, runtime.platform().cpu, ip)) return *std::move(report);
-    throw Error(ErrorKind::invalid_argument, fmt::format("no unwind data for {:#x}: {}", ip, why));
-  }
-
-  static std::string native_name(Session& session, const LoadedModule& module, Address ip) {
-    FrameRow row;
-    row.ip = ip;
-    name_native_frame(session.target(), row, ip);
-    if (row.symbol.empty()) return fmt::format("{} + {:#x}", module.path, ip - module.base);
-    return fmt::format("{}`{}{}", row.module, row.symbol, row.position);
-  }
-
   static void print(Output& out, const UnwindRecord& record) {
     if (record.function != 0)
       out.line("  RUNTIME_FUNCTION {:#x}: [{:#x}, {:#x}), unwind information {:#x}", record.function,

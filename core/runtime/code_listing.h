@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/execution/code_reference.h"
+#include "core/runtime/address_queries.h"
 #include "core/runtime/runtime.h"
 
 #include <functional>
@@ -32,9 +33,6 @@ struct ReferenceName {
   bool named = false;             // false: `text` says why it has no name
   bool thunk = false;             // code that many callers share to get elsewhere
 };
-
-// Names native code: "libcoreclr.so`JIT_New + 4"; empty when nobody knows.
-using NativeNamer = std::function<std::string(Address)>;
 
 // Nothing for a constant or a loaded cell that leads to no code: most are data. Never throws. Cost: a read
 // for a cell, and that of Runtime::resolve.

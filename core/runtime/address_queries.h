@@ -1,0 +1,28 @@
+// Questions about one address that commands and scripts ask alike, native code included.
+#pragma once
+
+#include "core/runtime/runtime.h"
+#include "core/stack/unwind_report.h"
+
+#include <functional>
+#include <string>
+
+namespace clr {
+
+// Names native code: "libcoreclr.so`JIT_New + 4"; empty when nobody knows.
+using NativeNamer = std::function<std::string(Address)>;
+
+// Runtime::resolve, with the native symbol where it is native code. Never throws. Cost: that of
+// Runtime::resolve.
+Answer answer_at(Runtime& runtime, Address address, const NativeNamer& native);
+
+struct UnwindAnswer {
+  std::string name; // of the code: "app.dll`Ns.Type.Run() + 4", "libc.so.6`read + 18"
+  UnwindReport report;
+};
+
+// The unwind data of managed or native code. Cost: that of report_unwind. Throws Error{invalid_argument} when
+// there is none, with the reason; Error as report_unwind does.
+UnwindAnswer unwind_at(Runtime& runtime, MemoryReader& memory, Address ip, const NativeNamer& native);
+
+} // namespace clr
