@@ -199,6 +199,12 @@ ExecutionManager::ExecutionManager(const Target& target) : impl_(std::make_uniqu
 
 ExecutionManager::~ExecutionManager() = default;
 
+void ExecutionManager::forget() {
+  auto fresh = std::make_unique<Impl>(impl_->target);
+  fresh->r2r_entries = std::move(impl_->r2r_entries);
+  impl_ = std::move(fresh);
+}
+
 const Target& ExecutionManager::target() const {
   return impl_->target;
 }
@@ -243,6 +249,20 @@ Address ExecutionManager::unwind_info(const CodeBlock& block) {
 
 Address ExecutionManager::unwind_info_base(const CodeBlock& block) {
   return block.section.begin;
+}
+
+std::vector<ExecutionManager::Function> ExecutionManager::functions(const CodeBlock& block) {
+  std::vector<Function> result;
+  if (block.kind == CodeKind::interpreted) return result;
+  const KnownBody& body = impl_->body_with_functions(block);
+  if (body.functions.empty()) return result;
+  const Address table = block.kind == CodeKind::ready_to_run
+                            ? impl_->image_of(block.section).functions()
+                            : impl_->jitted.read_header(block.code_header).unwind_table;
+  result.reserve(body.functions.size());
+  for (const KnownBody::Function& function : body.functions)
+    result.push_back({function.begin, impl_->functions.entry(table, function.index)});
+  return result;
 }
 
 Address ExecutionManager::funclet_start(const CodeBlock& block) {

@@ -73,6 +73,13 @@ public:
   Address unwind_info(const CodeBlock& block);
   // GetUnwindInfoBaseAddress: what the RVAs of the RUNTIME_FUNCTION are relative to.
   Address unwind_info_base(const CodeBlock& block);
+  // Every RUNTIME_FUNCTION of the body: its main part, funclets and fragments in the order of their code,
+  // then those of the cold part. Cost: as unwind_info.
+  struct Function {
+    Address begin = 0; // of its code, Thumb bit removed
+    Address entry = 0; // of the RUNTIME_FUNCTION
+  };
+  std::vector<Function> functions(const CodeBlock& block);
   // GetFuncletStartAddress / IsFunclet. Fragments of large functions belong to their function or funclet, and
   // so does the cold part of the main body. 3 reads for jitted code, later 1; 2 more per fragment.
   Address funclet_start(const CodeBlock& block);
@@ -85,6 +92,10 @@ public:
   // NonVirtualEntry2MethodDesc: the method whose precode or code this is; nothing if none. Precodes: 2 to 4
   // reads, 4 more at first; code: see find().
   std::optional<Address> method_desc_of_entry_point(Address entry);
+
+  // Forgets every block and section that was met: the target ran. What the target's descriptor says stays. No
+  // reads.
+  void forget();
 
   // Every live range section, sorted by begin, each once. Read on first use (a read per table and per
   // fragment), then kept. Missing parts go to holes().

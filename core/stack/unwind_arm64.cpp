@@ -380,11 +380,10 @@ Arm64Function read_arm64_function(MemoryReader& memory, Address function, Addres
   return result;
 }
 
-FrameLayout arm64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip) {
-  const Arm64Function found = read_arm64_function(memory, function, base);
-  const Arm64UnwindInfo& info = found.info;
+FrameLayout arm64_layout_at(const Arm64Function& function, Address base, Address ip) {
+  const Arm64UnwindInfo& info = function.info;
   const Address record = info.address;
-  const Address start = base + found.entry.begin, position = found.at_start_of_parent ? start : ip;
+  const Address start = base + function.entry.begin, position = function.at_start_of_parent ? start : ip;
   if (position < start || position - start >= std::max<std::uint64_t>(info.function_length, 1))
     throw_corrupt(record, fmt::format("unwind information of another function than that of {:#x}", ip));
   Position todo = position_at(info, position - start);
@@ -398,6 +397,32 @@ FrameLayout arm64_frame_layout(MemoryReader& memory, Address function, Address b
     undo.undo(code);
   }
   return undo.finish();
+}
+
+std::vector<std::uint32_t> arm64_layout_changes(const Arm64UnwindInfo& info) {
+  std::vector<std::uint32_t> offsets;
+  const std::uint64_t length = info.function_length / instruction_size;
+  const auto add = [&](std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t index = first; index <= first + count && index < length; ++index)
+      offsets.push_back(static_cast<std::uint32_t>(index * instruction_size));
+  };
+  add(0, scope_size(decode_arm64_codes(info, 0)));
+  const auto add_epilogue = [&](std::uint32_t code_index, std::optional<std::uint64_t> start) {
+    if (code_index >= info.codes.size()) return;
+    const std::uint64_t size = scope_size(decode_arm64_codes(info, code_index)) + 1;
+    if (start || size <= length) add(start.value_or(length - size), size);
+  };
+  if (info.single_epilog) add_epilogue(info.epilog_code_index, std::nullopt);
+  for (const Arm64EpilogScope& scope : info.epilogs)
+    add_epilogue(scope.code_index, scope.start / instruction_size);
+  std::ranges::sort(offsets);
+  const auto same = std::ranges::unique(offsets);
+  offsets.erase(same.begin(), same.end());
+  return offsets;
+}
+
+FrameLayout arm64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip) {
+  return arm64_layout_at(read_arm64_function(memory, function, base), base, ip);
 }
 
 } // namespace clr

@@ -84,6 +84,14 @@ struct Arm64Function {
 // read_arm64_unwind_info and expand_arm64_packed, a parent that names a parent.
 Arm64Function read_arm64_function(MemoryReader& memory, Address function, Address base);
 
+// The layout at `ip` of `function`, whose RVAs are relative to `base`. No reads. Throws Error{corrupt};
+// Error{unsupported_contract} for the code of an ARM64EC context.
+FrameLayout arm64_layout_at(const Arm64Function& function, Address base, Address ip);
+// Offsets from the start of the function where the layout may differ from that of the instruction before:
+// each instruction of the prologue and of the epilogues, and what follows them; ascending, from 0 on. Throws
+// Error{corrupt}.
+std::vector<std::uint32_t> arm64_layout_changes(const Arm64UnwindInfo& info);
+
 // The layout at `ip` of the function whose RUNTIME_FUNCTION is at `function`; RVAs are relative to `base`.
 // Cost: that of read_arm64_function. Throws Error{memory_missing}, Error{corrupt};
 // Error{unsupported_contract} for the code of an ARM64EC context.

@@ -235,28 +235,36 @@ X64UnwindInfo read_x64_unwind_info(MemoryReader& memory, Address address) {
   return info;
 }
 
+X64UnwindChain read_x64_unwind_chain(MemoryReader& memory, Address function, Address base) {
+  X64UnwindChain chain{.base = base, .links = {}};
+  X64RuntimeFunction entry = read_x64_runtime_function(memory, function);
+  for (;;) {
+    const Address at = base + entry.unwind_data;
+    chain.links.push_back({entry, read_x64_unwind_info(memory, at)});
+    const auto& parent = chain.links.back().info.parent;
+    if (!parent) return chain;
+    if (chain.links.size() > max_x64_chain)
+      throw_corrupt(at, fmt::format("a chain of more than {} unwind records", max_x64_chain));
+    entry = *parent;
+  }
+}
+
+FrameLayout x64_layout_at(const X64UnwindChain& chain, Address ip) {
+  X64Undo undo;
+  // Below the start of a chained parent the difference wraps to a large offset: past its prologue, as it is.
+  for (const X64UnwindChain::Link& link : chain.links)
+    undo.record(link.info, ip - (chain.base + link.entry.begin), chain.base + link.entry.unwind_data);
+  return undo.finish();
+}
+
 FrameLayout x64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip, bool leaf,
                              const std::function<bool(Address)>& same_method) {
-  X64RuntimeFunction entry = read_x64_runtime_function(memory, function);
-  X64UnwindInfo info = read_x64_unwind_info(memory, base + entry.unwind_data);
-  if (leaf) {
-    const X64FunctionRange range{base + entry.begin, base + entry.end,
-                                 (info.flags & X64UnwindInfo::chained_info) != 0};
-    if (auto epilogue = x64_epilogue_layout(memory, ip, info.frame_register, range, same_method))
+  const X64UnwindChain chain = read_x64_unwind_chain(memory, function, base);
+  if (leaf)
+    if (auto epilogue = x64_epilogue_layout(memory, ip, chain.frame_register(),
+                                            {chain.begin(), chain.end(), chain.chained()}, same_method))
       return std::move(*epilogue);
-  }
-  X64Undo undo;
-  for (unsigned depth = 0;; ++depth) {
-    // Below the start of a chained parent the difference wraps to a large offset: past its prologue, as it
-    // is.
-    undo.record(info, ip - (base + entry.begin), base + entry.unwind_data);
-    if (!info.parent) return undo.finish();
-    if (depth == max_x64_chain)
-      throw_corrupt(base + entry.unwind_data,
-                    fmt::format("a chain of more than {} unwind records", max_x64_chain));
-    entry = *info.parent;
-    info = read_x64_unwind_info(memory, base + entry.unwind_data);
-  }
+  return x64_layout_at(chain, ip);
 }
 
 } // namespace clr

@@ -62,11 +62,32 @@ X64RuntimeFunction read_x64_runtime_function(MemoryReader& memory, Address addre
 // Cost: 2 reads. Error{corrupt}: unknown version or operation, codes that run past their count.
 X64UnwindInfo read_x64_unwind_info(MemoryReader& memory, Address address);
 
+// A function's record and those that it is chained to, in their order.
+struct X64UnwindChain {
+  struct Link {
+    X64RuntimeFunction entry;
+    X64UnwindInfo info;
+  };
+  Address base = 0;        // what RVAs are relative to
+  std::vector<Link> links; // at least one
+
+  Address begin() const { return base + links.front().entry.begin; }
+  Address end() const { return base + links.front().entry.end; }
+  bool chained() const { return (links.front().info.flags & X64UnwindInfo::chained_info) != 0; }
+  unsigned frame_register() const { return links.front().info.frame_register; } // machine number; 0: none
+};
+
+// The records of the function whose RUNTIME_FUNCTION is at `function`; RVAs are relative to `base`. Cost: 3
+// reads, 2 more for each chained record. Throws Error{memory_missing}; Error{corrupt}: as
+// read_x64_unwind_info, more than max_x64_chain records.
+X64UnwindChain read_x64_unwind_chain(MemoryReader& memory, Address function, Address base);
+// The layout at `ip`, epilogues aside: what holds behind a return address. No reads. Throws Error{corrupt}.
+FrameLayout x64_layout_at(const X64UnwindChain& chain, Address ip);
+
 // The layout at `ip` of the function whose RUNTIME_FUNCTION is at `function`; RVAs are relative to `base`.
 // `leaf`: ip is the instruction that runs next; only then the instructions at ip are read and an epilogue is
 // recognised. (A return address is never inside an epilogue; at its first instruction the unwind codes still
-// hold.) Cost: 3 reads, 4 for a leaf, 3 more for each chained record (at most max_x64_chain, else
-// Error{corrupt}).
+// hold.) Cost: that of read_x64_unwind_chain, 1 more for a leaf.
 // `same_method` (may be empty) tells that a jump target outside of the record belongs to the same method: its
 // cold part.
 FrameLayout x64_frame_layout(MemoryReader& memory, Address function, Address base, Address ip, bool leaf,

@@ -1,0 +1,47 @@
+// Puts described code into modules: one or more for each assembly, with sections that overlap nothing.
+#pragma once
+
+#include "core/publish/debug_module.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// What code belongs to: an assembly, or a kind of code that has none.
+struct CodeOwner {
+  std::string file_name; // "app.dll"
+  Address module = 0;    // the runtime's Module; several assemblies may have one name
+  bool image = false;    // ReadyToRun code, which stays where it is for good
+
+  friend auto operator<=>(const CodeOwner&, const CodeOwner&) = default;
+};
+
+struct OwnedCode {
+  CodeOwner owner;
+  DebugCode code;
+  Address range = 0; // of the range section: code of two is never in one section
+};
+
+// A module with the owner of its code.
+struct OwnedModule {
+  CodeOwner owner;
+  DebugModule module;
+};
+
+// Groups `code`; of overlapping code what comes first wins, and `dropped` counts the rest. Neighbours share a
+// section when there is no more than `max_gap` between them and `between` (may be empty) does not tell that
+// other code lies there.
+std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
+                                    const std::function<bool(Address, Address)>& between,
+                                    std::size_t& dropped);
+
+// LLDB's cost grows with the square of the sections of a module.
+constexpr std::size_t max_sections_of_module = 2'000;
+constexpr std::size_t max_codes_of_module = 50'000;
+// Bytes. More than padding and a heap's own header: a later body has no room in it.
+constexpr std::uint64_t max_section_gap = 64;
+
+} // namespace clr

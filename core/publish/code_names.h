@@ -1,0 +1,14 @@
+// What a debugger is to call a method: the name that frames show, and those that breakpoints may use.
+#pragma once
+
+#include "core/publish/debug_module.h"
+#include "core/types/method.h"
+
+namespace clr {
+
+// Sets name, full_name, aliases and unit of `code`. full_name is Method::shown_name(), the text of clrbt. The
+// aliases are the same without parameters, without the namespace, and as metadata spells it; of a method that
+// a compiler made (Method::user) also those of its own name. No reads.
+void set_names(DebugCode& code, const Method& method);
+
+} // namespace clr
