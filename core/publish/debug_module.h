@@ -50,6 +50,9 @@ struct DebugField {
   bool base = false;                     // the base class; has no name
   bool artificial = false;               // the method table of System.Object
   std::optional<Address> static_address; // a static field: where it is; `offset` means nothing
+  // What lies at static_address is a reference to a box; the value begins behind the box's method table
+  // pointer.
+  bool static_boxed = false;
 };
 
 struct DebugEnumerator {
@@ -69,8 +72,8 @@ struct DebugType {
     reference,   // what a variable of a reference type holds: points to `element`, an object
     pointer,     // unmanaged pointer or byref to `element`; no_debug_type: void
     enumeration, // over the integer type `element`
-    array,       // `count` elements of type `element`, within a structure
-    opaque,      // has a name and a size; what is in it is not known
+    array,  // `count` elements of type `element`, within a structure; 0: as many as there are, the last field
+    opaque, // has a name and a size; what is in it is not known
   };
   Kind kind = Kind::opaque;
   std::string name;       // "Ns.Outer+Inner"; empty for references, pointers, arrays
@@ -86,6 +89,10 @@ struct DebugType {
 struct DebugVariableRange {
   std::uint32_t begin = 0, end = 0;
   VariableLocation location;
+  // Not empty: the variable is a field of something else (a captured variable). `location` holds a pointer
+  // then; the variable is where the last step leads: to the pointer the first offset is added, for each
+  // further one the pointer that lies there is loaded and the offset added.
+  std::vector<std::uint32_t> path = {};
 };
 
 struct DebugVariable {

@@ -1,5 +1,6 @@
 // Parameters and locals of managed methods for a debugger: the JIT's variable block joined with the names of
-// the symbols and the types of the signatures.
+// the symbols and the types of the signatures. Variables that a compiler moved into a closure or state
+// machine appear under the name that the user gave them; that object itself is called "$closure".
 #pragma once
 
 #include "core/publish/debug_module.h"
@@ -20,6 +21,9 @@ public:
   // left out: a variable without a home at an instruction has no range there, never a wrong one. Never
   // throws. Cost: that of DebugInfoReader::variables, and some 10 reads for each type that is new.
   void add(DebugCode& code, const CodeBlock& block, const Method& method);
+
+  static constexpr std::size_t max_variables = 10'000; // of one body, each stretch of a scope counted
+  static constexpr std::size_t max_homes = 100'000;    // entries of one body's variable block
 
 private:
   struct Impl;

@@ -1,0 +1,37 @@
+// Variables that a compiler moved into an object: of lambdas and local functions into a closure, of iterators
+// and async methods into the state machine. What the user calls them and where in that object they are.
+// Source: dotnet/roslyn src/Compilers/CSharp/Portable/Symbols/Synthesized/GeneratedNames.cs and
+// src/Compilers/VisualBasic/Portable/Symbols/SynthesizedSymbols/GeneratedNames.vb.
+#pragma once
+
+#include "core/objects/type_layout.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct CapturedVariable {
+  std::string name; // "this" for the object whose method the user wrote
+  TypeUsePtr type;  // never null
+  // From the pointer to the outermost object on: see DebugVariableRange::path. Of a closure that is a value:
+  // from its first byte on.
+  std::vector<std::uint32_t> path;
+  std::optional<std::uint32_t> hoisted_scope; // which of PortablePdb::hoisted_scopes
+};
+
+// A class or structure of a compiler's that holds variables.
+bool is_closure(const TypeName& type);       // "<>c__DisplayClass0_0"
+bool is_state_machine(const TypeName& type); // "<Run>d__4"
+// A local variable that is or points to a closure: "CS$<>8__locals0".
+bool is_closure_local(const std::string& name);
+
+// The variables within an object (or value) of `type`; objects are followed to the closures around it. Never
+// throws: what cannot be read is left out. Cost: that of TypeLayouts::of for each closure.
+std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type);
+
+constexpr unsigned max_closure_depth = 16;
+constexpr std::size_t max_captured = 4'096;
+
+} // namespace clr
