@@ -61,9 +61,11 @@ private:
              : file->found_at.empty()                         ? std::string(" (in the PDB)")
                                       : fmt::format(" ({})", printable(file->found_at)));
     if (file == nullptr)
-      throw Error(ErrorKind::io,
-                  "the file is neither on this host (`clr settings --path-map FROM=TO` tells where "
-                  "it is) nor in the PDB");
+      throw Error(
+          ErrorKind::io,
+          fmt::format("the file is not on this host (`clr settings --path-map FROM=TO` tells where it is), "
+                      "nor in the PDB{}{}",
+                      texts.problem(source).empty() ? "" : ": ", texts.problem(source)));
     const std::vector<std::string>& lines = file->lines;
     if (source.line == 0 || source.line > lines.size())
       throw Error(ErrorKind::io,

@@ -46,9 +46,21 @@ std::optional<SourceTexts::File> find(Session& session, const SourceLine& source
 } // namespace
 
 const SourceTexts::File* SourceTexts::file(Session& session, const SourceLine& source) {
-  auto known = files_.find(source.file);
-  if (known == files_.end()) known = files_.emplace(source.file, find(session, source)).first;
-  return known->second ? &*known->second : nullptr;
+  const auto [known, fresh] = files_.try_emplace(source.file);
+  Found& found = known->second;
+  if (fresh) {
+    try {
+      found.file = find(session, source);
+    } catch (const Error& error) {
+      found.problem = error.what();
+    }
+  }
+  return found.file ? &*found.file : nullptr;
+}
+
+std::string SourceTexts::problem(const SourceLine& source) const {
+  const auto known = files_.find(source.file);
+  return known == files_.end() ? std::string() : known->second.problem;
 }
 
 std::optional<std::string> SourceTexts::line(Session& session, const SourceLine& source) {

@@ -21,13 +21,19 @@ public:
   // The file of `source`: where path maps and sysroot say, else as the PDB holds it. Null when it is nowhere,
   // cannot be read or is larger than max_file.
   const File* file(Session& session, const SourceLine& source);
+  // Why file() of it was null, where that is more than that nobody has it.
+  std::string problem(const SourceLine& source) const;
   // Line source.line of it, without its end; nothing when there is none.
   std::optional<std::string> line(Session& session, const SourceLine& source);
 
   static constexpr std::size_t max_file = 32u << 20; // bytes
 
 private:
-  std::map<std::string, std::optional<File>> files_; // by the compiler's name of them
+  struct Found {
+    std::optional<File> file;
+    std::string problem;
+  };
+  std::map<std::string, Found> files_; // by the compiler's name of them
 };
 
 } // namespace clr::lldb_plugin

@@ -46,8 +46,9 @@ private:
     try {
       session_ = &invocation.session();
       symbols_ = session_->runtime().symbols();
-    } catch (const Error&) {
+    } catch (const Error& error) {
       if (invocation.sessions.symbol_files().empty()) throw;
+      out_->warning(fmt::format("only the added symbol files are asked: {}", error.what()));
       own_symbols_.emplace(invocation.sessions.symbol_files(), [] { return std::vector<SymbolImage>(); });
       symbols_ = &*own_symbols_;
     }

@@ -69,23 +69,25 @@ private:
     invocation.sessions.set_symbol_files(std::move(all));
   }
 
-  // How the files apply to the selected process; null when there is none.
-  static const AddedSymbols* in_process(Invocation& invocation) {
+  // How the files apply to the selected process; null, with the reason, when it cannot be read.
+  static const AddedSymbols* in_process(Invocation& invocation, std::string& why) {
     try {
       return invocation.session().runtime().symbols();
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      why = error.what();
       return nullptr;
     }
   }
 
   void list(Invocation& invocation) const {
     const std::vector<AddedSymbolFile>& files = invocation.sessions.symbol_files();
-    const AddedSymbols* const used = in_process(invocation);
+    std::string no_process;
+    const AddedSymbols* const used = in_process(invocation, no_process);
     Json rows = Json::array();
     for (std::size_t i = 0; i < files.size(); ++i) {
       const AddedSymbolFile& file = files[i];
       const AddedSymbols::Source* const source = used == nullptr ? nullptr : &used->sources()[i];
-      const std::string where = source == nullptr          ? std::string("no process")
+      const std::string where = source == nullptr          ? "not used: " + no_process
                                 : !source->problem.empty() ? "not used: " + source->problem
                                 : source->base != 0 ? fmt::format("{} at {:#x}", source->image, source->base)
                                                     : std::string("addresses of the process");
@@ -102,7 +104,8 @@ private:
       row["used"] = source != nullptr && source->problem.empty();
       if (source != nullptr && source->problem.empty()) row["base"] = fmt::format("{:#x}", source->base);
       if (source != nullptr && !source->image.empty()) row["image"] = source->image;
-      if (source != nullptr && !source->problem.empty()) row["problem"] = source->problem;
+      const std::string& problem = source != nullptr ? source->problem : no_process;
+      if (!problem.empty()) row["problem"] = problem;
       rows.push_back(std::move(row));
     }
     if (json_)

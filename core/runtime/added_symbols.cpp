@@ -1,6 +1,7 @@
 #include "core/runtime/added_symbols.h"
 
 #include "core/memory/path_map.h"
+#include "core/memory/text_encoding.h"
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/signature.h"
 #include "core/runtime/r2r_map.h"
@@ -17,14 +18,8 @@ std::string stem(std::string_view name) {
   return std::string(name.substr(0, name.find('.')));
 }
 
-std::string hexadecimal(const std::vector<std::uint8_t>& bytes) {
-  std::string text;
-  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 SymbolImage image_of(Runtime& runtime, const ModuleDescription& module) {
-  SymbolImage image{.name = module.name, .base = module.base, .identities = {}};
+  SymbolImage image{.name = module.name, .base = module.base};
   const PeImage pe(runtime.target()->memory(), module.base, true);
   const auto system = system_of_image(pe.machine());
   for (const PeDebugEntry& entry : pe.debug_entries())
@@ -46,8 +41,9 @@ SymbolImage image_of(Runtime& runtime, const ModuleDescription& module) {
 std::vector<SymbolImage> symbol_images(Runtime& runtime) {
   std::vector<SymbolImage> images;
   for (const LoadedModule& module : runtime.modules()) {
-    SymbolImage image{.name = std::string(file_name_of(module.path)), .base = module.base, .identities = {}};
-    if (!module.build_id.empty()) image.identities.push_back(hexadecimal(module.build_id));
+    SymbolImage image{.name = std::string(file_name_of(module.path)), .base = module.base};
+    if (!module.build_id.empty())
+      image.identities.push_back(hex_digits(std::as_bytes(std::span(module.build_id))));
     images.push_back(std::move(image));
   }
   if (runtime.names() == nullptr) return images;
@@ -56,8 +52,8 @@ std::vector<SymbolImage> symbol_images(Runtime& runtime) {
       if (!module.r2r || module.base == 0) continue;
       try {
         images.push_back(image_of(runtime, module));
-      } catch (const std::exception&) {
-        images.push_back({module.name, module.base, {}});
+      } catch (const std::exception& error) {
+        images.push_back({.name = module.name, .base = module.base, .problem = error.what()});
       }
     }
   } catch (const std::exception&) {
@@ -160,11 +156,15 @@ AddedSymbols::AddedSymbols(const std::vector<AddedSymbolFile>& files,
     });
     const auto found = table.identity().empty() ? by_name : by_identity;
     if (found == known->end()) {
-      source.problem = table.identity().empty() ? "it does not say which image it is of (--base tells)"
-                       : by_name != known->end() && !by_name->identities.empty()
-                           ? fmt::format("{} in the process is another build: {} against {} here",
-                                         by_name->name, by_name->identities.front(), table.identity())
-                           : fmt::format("its image ({}) is not in this process", table.identity());
+      source.problem =
+          table.identity().empty() ? "it does not say which image it is of (--base tells)"
+          : by_name != known->end() && !by_name->problem.empty()
+              ? fmt::format("whether {} in the process is the image that it is of cannot be told: {}",
+                            by_name->name, by_name->problem)
+          : by_name != known->end() && !by_name->identities.empty()
+              ? fmt::format("{} in the process is another build: {} against {} here", by_name->name,
+                            by_name->identities.front(), table.identity())
+              : fmt::format("its image ({}) is not in this process", table.identity());
     } else {
       source.image = found->name;
       source.base = found->base;

@@ -48,7 +48,8 @@ struct AddedName {
 struct SymbolImage {
   std::string name; // file name
   Address base = 0;
-  std::vector<std::string> identities; // build id or signatures of perf maps, as tables write them
+  std::vector<std::string> identities = {}; // build id or signatures of perf maps, as tables write them
+  std::string problem = {};                 // why there are none, when the image could not be read
 };
 
 // Every image of the process: native modules by build id, ReadyToRun images by the signature in their debug

@@ -40,14 +40,10 @@ SourceLine SourceLines::of_il(const Method& method, std::uint32_t il_offset) {
 }
 
 std::optional<std::string> SourceLines::embedded_text(const SourceLine& line) {
-  try {
-    const PortablePdb* pdb = pdb_of(line.module);
-    const auto bytes = pdb == nullptr ? std::nullopt : pdb->embedded_source(line.document);
-    if (!bytes) return std::nullopt;
-    return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+  const PortablePdb* pdb = pdb_of(line.module);
+  const auto bytes = pdb == nullptr ? std::nullopt : pdb->embedded_source(line.document);
+  if (!bytes) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
 const PortablePdb* SourceLines::pdb_of(Address module) {

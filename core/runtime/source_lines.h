@@ -37,8 +37,8 @@ public:
   // throws.
   SourceLine of_il(const Method& method, std::uint32_t il_offset);
 
-  // The text of the file that `line` is in, as the compiler put it into the PDB; nothing when it did not, or
-  // when the PDB is damaged there. Never throws.
+  // The text of the file that `line` is in, as the compiler put it into the PDB; nothing when it did not.
+  // Throws Error{corrupt} when the PDB is damaged there.
   std::optional<std::string> embedded_text(const SourceLine& line);
 
   // The PDB of a module; null when there is none. Valid as long as this. Never throws.
