@@ -1,5 +1,7 @@
 #include "extension/command.h"
 
+#include "core/memory/error.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +47,10 @@ bool Command::DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCom
     std::reverse(words.begin(), words.end()); // as CLI11 takes them
     try {
       parser.app().parse(std::move(words));
-      Invocation invocation{debugger, *sessions_, out};
+      const SessionStore::Turn turn = sessions_->try_turn();
+      if (!turn.owns_lock())
+        throw Error(ErrorKind::invalid_argument, "another command of lldb-clr is running");
+      Invocation invocation{debugger, *sessions_, *publishing_, out};
       parser.run().run(invocation);
     } catch (const CLI::CallForHelp&) {
       out.write(parser.app().help());

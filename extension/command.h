@@ -2,6 +2,7 @@
 #pragma once
 
 #include "extension/output.h"
+#include "extension/publishing.h"
 #include "extension/session_store.h"
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@ namespace clr::lldb_plugin {
 struct Invocation {
   lldb::SBDebugger debugger;
   SessionStore& sessions;
+  Publishing& publishing;
   Output& out;
 
   // The session of the selected target; throws Error with the plain reason when there is none.
@@ -48,6 +50,7 @@ CommandSpec info_command();
 CommandSpec methods_command();
 CommandSpec pe_command();
 CommandSpec perfmap_command();
+CommandSpec publish_command();
 CommandSpec savecore_command();
 CommandSpec settings_command();
 CommandSpec source_command();
@@ -59,8 +62,9 @@ CommandSpec unwind_command();
 // A spec under one name of LLDB's, which owns it for the debugger's life.
 class Command final : public lldb::SBCommandPluginInterface {
 public:
-  Command(const CommandSpec& spec, std::shared_ptr<SessionStore> sessions)
-      : spec_(spec), sessions_(std::move(sessions)) {}
+  Command(const CommandSpec& spec, std::shared_ptr<SessionStore> sessions,
+          std::shared_ptr<Publishing> publishing)
+      : spec_(spec), sessions_(std::move(sessions)), publishing_(std::move(publishing)) {}
 
   // Called by LLDB. Parses the arguments, runs, turns every exception into an "error:" line.
   bool DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) override;
@@ -68,6 +72,7 @@ public:
 private:
   CommandSpec spec_;
   std::shared_ptr<SessionStore> sessions_;
+  std::shared_ptr<Publishing> publishing_;
 };
 
 // What `help` prints beneath a command's one line and its syntax: arguments and options.

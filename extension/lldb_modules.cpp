@@ -1,6 +1,7 @@
 #include "extension/lldb_modules.h"
 
 #include "core/memory/path_map.h"
+#include "extension/published_module.h"
 
 #include <fmt/format.h>
 
@@ -72,6 +73,7 @@ std::vector<LoadedModule> modules_of(lldb::SBTarget& target) {
   std::vector<LoadedModule> modules;
   for (std::uint32_t i = 0; i < target.GetNumModules(); ++i) {
     lldb::SBModule module = target.GetModuleAtIndex(i);
+    if (is_published(module)) continue;
     const Address base = module.GetObjectFileHeaderAddress().GetLoadAddress(target);
     if (base == LLDB_INVALID_ADDRESS) continue;
     LoadedModule loaded;
@@ -124,7 +126,7 @@ std::vector<std::uint64_t> thread_ids_of(lldb::SBProcess& process) {
 std::string symbol_at(lldb::SBTarget& target, Address address) {
   lldb::SBAddress resolved = target.ResolveLoadAddress(address);
   lldb::SBModule module = resolved.GetModule();
-  if (!module.IsValid()) return {};
+  if (!module.IsValid() || is_published(module)) return {};
   const char* file = module.GetFileSpec().GetFilename();
   std::string text = file == nullptr ? "" : file;
   lldb::SBSymbol symbol = resolved.GetSymbol();

@@ -1,5 +1,7 @@
 #include "extension/lldb_stack.h"
 
+#include "extension/published_module.h"
+
 #include <fmt/format.h>
 
 namespace clr::lldb_plugin {
@@ -42,7 +44,7 @@ void name_native_frame(lldb::SBTarget& target, FrameRow& row, Address lookup) {
       address, lldb::eSymbolContextModule | lldb::eSymbolContextFunction | lldb::eSymbolContextSymbol |
                    lldb::eSymbolContextLineEntry);
   lldb::SBModule module = context.GetModule();
-  if (!module.IsValid()) return;
+  if (!module.IsValid() || is_published(module)) return;
   row.module = text_from(module.GetFileSpec().GetFilename());
   lldb::SBFunction function = context.GetFunction();
   lldb::SBSymbol symbol = context.GetSymbol();

@@ -47,6 +47,7 @@ void describe(lldb::SBCommand added, const std::string& help) {
 bool register_commands(lldb::SBDebugger& debugger) {
   lldb::SBCommandInterpreter interpreter = debugger.GetCommandInterpreter();
   const auto sessions = std::make_shared<SessionStore>();
+  const auto publishing = std::make_shared<Publishing>(sessions);
   remember_store(debugger.GetID(), sessions);
 
   lldb::SBCommand tree;
@@ -56,16 +57,18 @@ bool register_commands(lldb::SBDebugger& debugger) {
     tree = interpreter.AddMultiwordCommand(tree_name, tree_help);
 
   for (const CommandSpec& spec :
-       {analyze_command(), ip2md_command(), bt_command(), disassemble_command(), info_command(),
-        methods_command(), pe_command(), perfmap_command(), savecore_command(), settings_command(),
-        source_command(), symbolize_command(), symbols_command(), threads_command(), unwind_command()}) {
+       {analyze_command(), ip2md_command(), bt_command(), disassemble_command(),
+        info_command(), methods_command(), pe_command(), perfmap_command(), publish_command(),
+        savecore_command(), settings_command(), source_command(), symbolize_command(),
+        symbols_command(), threads_command(), unwind_command()}) {
     const std::string help = help_text(spec);
     const std::string arguments = *spec.syntax == '\0' ? "" : fmt::format(" {}", spec.syntax);
     // LLDB owns a command from the moment it is added, so every name gets an object of its own.
     if (tree.IsValid()) {
       const std::string syntax = fmt::format("{} {}{}", tree_name, spec.name, arguments);
-      describe(tree.AddCommand(spec.name, std::make_unique<Command>(spec, sessions).release(), spec.help,
-                               syntax.c_str()),
+      describe(tree.AddCommand(spec.name,
+                               std::make_unique<Command>(spec, sessions, publishing).release(),
+                               spec.help, syntax.c_str()),
                help);
     }
     if (spec.short_name == nullptr) continue;
@@ -74,10 +77,13 @@ bool register_commands(lldb::SBDebugger& debugger) {
       continue;
     }
     const std::string syntax = fmt::format("{}{}", spec.short_name, arguments);
-    describe(interpreter.AddCommand(spec.short_name, std::make_unique<Command>(spec, sessions).release(),
-                                    spec.help, syntax.c_str()),
-             help);
+    describe(
+        interpreter.AddCommand(spec.short_name,
+                               std::make_unique<Command>(spec, sessions, publishing).release(),
+                               spec.help, syntax.c_str()),
+        help);
   }
+  if (tree.IsValid()) publish_at_stops(debugger, publishing);
   return true;
 }
 

@@ -28,6 +28,11 @@ public:
   RegisterContext registers(lldb::SBThread& thread) override {
     return registers_of(thread, runtime_.platform().cpu);
   }
+  void ran() override {
+    Session::ran();
+    pages_.clear();
+    if (ExecutionManager* code = runtime_.code()) code->forget();
+  }
   MemoryReport memory_report() override {
     return {.source = source_, .pages_filled = pages_.pages(), .files = {}, .refusals = {}, .notes = notes_};
   }

@@ -38,6 +38,11 @@ public:
   SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
 
+  // The process ran a little and stands again: what was read of its memory and of the whereabouts of code is
+  // forgotten, names are kept. Wrong for methods whose MethodDesc was used again, as those of dynamic methods
+  // are.
+  virtual void ran() { stacks_.reset(); }
+
   // Symbol files to ask where runtime memory names nothing.
   void set_symbol_files(const std::vector<AddedSymbolFile>& files);
 

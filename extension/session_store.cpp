@@ -59,11 +59,27 @@ std::shared_ptr<Session> SessionStore::of(lldb::SBDebugger& debugger, lldb::SBTa
   const std::uint32_t stop = process.GetStopID(true);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](Entry& entry) { return entry.target == target; });
-  if (found != entries_.end() && found->process == id && found->stop == stop) return found->session;
+  const bool whole = found != entries_.end() && found->process == id && found->ran_to == 0;
+  if (whole && found->stop == stop) return found->session;
   if (found != entries_.end()) entries_.erase(found);
-  entries_.push_back({target, id, stop, open_session(target, search_)});
+  entries_.push_back({target, id, stop, 0, open_session(target, search_)});
   if (!symbol_files_.empty()) entries_.back().session->set_symbol_files(symbol_files_);
   return entries_.back().session;
+}
+
+std::shared_ptr<Session> SessionStore::after_short_run(lldb::SBDebugger& debugger, lldb::SBTarget& target) {
+  lldb::SBProcess process = target.GetProcess();
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](Entry& entry) { return entry.target == target; });
+  if (found == entries_.end() || !process.IsValid() || found->process != process.GetUniqueID() ||
+      found->session->runtime().absence() != nullptr)
+    return of(debugger, target);
+  require_stopped(process.GetState());
+  const std::uint32_t stop = process.GetStopID(true);
+  if (stop == found->stop || stop == found->ran_to) return found->session;
+  found->session->ran();
+  found->ran_to = stop;
+  return found->session;
 }
 
 void SessionStore::set_search(PdbSearch search) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -18,6 +19,13 @@ public:
     app.add_option("--path-map", maps_, "take files below FROM from below TO")->type_name("FROM=TO");
     app.add_option("--symbols", symbols_, "look for PDBs in PATH: a folder, a symbol cache or a PDB")
         ->type_name("PATH");
+    publish_option_ = app.add_option("--publish", publish_,
+                                     "what LLDB's own commands know of managed code, beside names and "
+                                     "unwinding: lines, variables, r2r (ReadyToRun code), or none; several "
+                                     "by commas")
+                          ->delimiter(',')
+                          ->check(CLI::IsMember({"lines", "variables", "r2r", "none"}))
+                          ->type_name("WHAT");
     app.add_flag("--clear", clear_, "forget sysroot, path maps and symbol paths");
   }
 
@@ -38,13 +46,34 @@ public:
     for (const auto& [from, to] : paths.prefixes)
       invocation.out.line("path map: {} -> {}", printable(from), printable(to));
     for (const std::string& place : search.places) invocation.out.line("symbols: {}", printable(place));
-    if (changes) invocation.sessions.set_search(std::move(search));
+    if (changes) {
+      invocation.sessions.set_search(std::move(search));
+      invocation.publishing.withdraw(); // lines may be found elsewhere now
+    }
+    publish(invocation);
   }
 
 private:
+  void publish(Invocation& invocation) const {
+    PublishSettings settings = invocation.publishing.settings();
+    if (publish_option_->count() > 0) {
+      const auto wanted = [&](const char* what) {
+        return std::ranges::find(publish_, what) != publish_.end();
+      };
+      settings.lines = wanted("lines");
+      settings.variables = wanted("variables");
+      settings.r2r = wanted("r2r");
+      invocation.publishing.set(settings);
+    }
+    invocation.out.line("publish: names, unwinding{}{}{}{}", settings.lines ? ", lines" : "",
+                        settings.variables ? ", variables" : "", settings.r2r ? ", r2r" : "",
+                        settings.on ? "" : " (off: clr publish on)");
+  }
+
   std::string sysroot_;
-  std::vector<std::string> maps_, symbols_;
+  std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
+  CLI::Option* publish_option_ = nullptr;
   CLI::Option* sysroot_option_ = nullptr;
 };
 
@@ -52,7 +81,7 @@ private:
 
 CommandSpec settings_command() {
   return {"settings", nullptr, "Show or set where files of the target and their PDBs lie on this host.",
-          "[--sysroot DIR] [--path-map FROM=TO]... [--symbols PATH]... [--clear]",
+          "[--sysroot DIR] [--path-map FROM=TO]... [--symbols PATH]... [--publish WHAT] [--clear]",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Settings>(app); }};
 }
 

@@ -1,0 +1,26 @@
+// One module of debug information that LLDB loaded from memory of this process: no file stays behind.
+#pragma once
+
+#include "core/publish/debug_module.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <span>
+#include <string>
+
+namespace clr::lldb_plugin {
+
+// Makes LLDB load `elf`, absolute addresses, as a module named `file_name` at slide 0. Breakpoints that wait
+// for its names are set at once. Throws Error{io} when this host gives no place for it, Error{corrupt} when
+// LLDB refuses it.
+lldb::SBModule publish_module(lldb::SBTarget& target, const std::string& file_name,
+                              std::span<const std::byte> elf);
+
+// Takes a module away that publish_module added. Frames that LLDB keeps are dropped first: by removing alone
+// they would keep their names.
+void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module);
+
+// True for a module that a publish_module made. Such a module is no part of the process.
+bool is_published(lldb::SBModule& module);
+
+} // namespace clr::lldb_plugin
