@@ -13,8 +13,10 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 
 from . import _lldb
 from ._errors import UsageError
+from ._frames import Frame, ManagedException
+from ._info import Info, Module, SavedCore
 from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Json, Library, Place, Rows, find_library, load_once
-from ._values import (CodeVersion, Frame, Info, ManagedException, Method, Miss, Module, Owner, SavedCore, Source, Symbol, UnwindInfo, hex_of, number, owner_of)
+from ._values import CodeVersion, Method, Miss, Owner, Source, Symbol, UnwindInfo, hex_of, number, owner_of
 
 _JITTED, _R2R = 1, 2
 _RUNTIME_FRAMES, _REGISTERS, _LINES = 1, 2, 4

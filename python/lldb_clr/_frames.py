@@ -1,0 +1,108 @@
+"""Frames and exceptions as values, by the rules of _values."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Dict, Optional, Tuple
+
+from ._library import Json
+from ._values import Code, Method, Source, number
+
+if TYPE_CHECKING:
+    from ._runtime import Runtime
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of a stack. ``kind`` is "managed", "native" or "runtime" (an explicit Frame of the runtime, which has no ip)."""
+    index: int
+    kind: str
+    ip: Optional[int]
+    sp: Optional[int]
+    found_by: str
+    """One of context, unwind_info, cfi, frame_pointer, runtime_frame, stub, lldb."""
+    text: str
+    """The frame as `clrbt` prints it."""
+    method: Optional[Method] = None
+    module: Optional[str] = None
+    symbol: Optional[str] = None
+    frame_type: Optional[str] = None
+    """"InlinedCallFrame"."""
+    repeat: int = 1
+    fault: Optional[str] = None
+    registers: Optional[Dict[str, int]] = None
+
+    def __repr__(self) -> str:
+        return f"<Frame #{self.index} {self.kind}: {self.text}>"
+
+    @property
+    def how(self) -> str:
+        """How the frame was found: ``found_by``."""
+        return self.found_by
+
+    @property
+    def code(self) -> Optional[Code]:
+        return self.method.code if self.method else None
+
+    @property
+    def source(self) -> Optional[Source]:
+        return self.method.source if self.method else None
+
+    @property
+    def offset(self) -> Optional[int]:
+        """Of ``ip``, in bytes from the start of the method's body."""
+        return self.method.offset if self.method else None
+
+    @property
+    def il_offset(self) -> Optional[int]:
+        return self.method.il_offset if self.method else None
+
+    @property
+    def file(self) -> Optional[str]:
+        return self.source.file if self.source else None
+
+    @property
+    def line(self) -> Optional[int]:
+        return self.source.line if self.source else None
+
+    @classmethod
+    def of(cls, json: Json, runtime: Optional[Runtime]) -> Frame:
+        ip = number(json.get("ip"))
+        method = Method.of(json["method"], runtime, json.get("code"), json.get("source"), ip) if "method" in json else None
+        registers = {name: int(value, 16) for name, value in json["registers"].items()} if "registers" in json else None
+        return cls(json["index"], json["kind"], ip, number(json["sp"]), json["found_by"], json["text"], method, json.get("module"), json.get("symbol"),
+                   json.get("frame_type"), json["repeat"], json.get("fault"), registers)
+
+
+@dataclass(frozen=True)
+class TraceFrame:
+    """An element of an exception's stack trace."""
+    ip: int
+    sp: int
+    text: str
+    method: Method
+
+
+@dataclass(frozen=True)
+class ManagedException:
+    """An exception object. ``message`` is None when it is null: the type then makes up its own text."""
+    address: int
+    method_table: int
+    type: Optional[str]
+    message: Optional[str]
+    hresult: Optional[int]
+    trace: Tuple[TraceFrame, ...]
+    """Throwing frame first."""
+    inner: Optional[ManagedException] = None
+    remote_trace: Optional[str] = None
+    """Text of a part of the trace that was thrown elsewhere."""
+    fault: Optional[str] = None
+
+    def __repr__(self) -> str:
+        return f"<ManagedException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
+
+    @classmethod
+    def of(cls, json: Json, inner: Optional[ManagedException], runtime: Optional[Runtime]) -> ManagedException:
+        trace = tuple(TraceFrame(int(t["ip"], 16), int(t["sp"], 16), t["text"], Method.of(t["method"], runtime, t.get("code"), t.get("source"), int(t["ip"], 16)))
+                      for t in json["trace"])
+        return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace, inner,
+                   json.get("remote_trace"), json.get("fault"))
