@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,13 +23,45 @@ struct DebugUnwindRow {
   FrameLayout layout;
 };
 
+// The rows of a range. Thousands of functions have the same prologue, and then share one list; a change
+// makes a list of its own.
+class DebugUnwindRows {
+public:
+  using List = std::vector<DebugUnwindRow>;
+
+  DebugUnwindRows() = default;
+  DebugUnwindRows(List rows) : rows_(std::make_shared<const List>(std::move(rows))) {}
+  DebugUnwindRows(std::initializer_list<DebugUnwindRow> rows) : DebugUnwindRows(List(rows)) {}
+
+  const List& list() const {
+    static const List none;
+    return rows_ ? *rows_ : none;
+  }
+  List::const_iterator begin() const { return list().begin(); }
+  List::const_iterator end() const { return list().end(); }
+  std::size_t size() const { return list().size(); }
+  bool empty() const { return list().empty(); }
+  const DebugUnwindRow& front() const { return list().front(); }
+  const DebugUnwindRow& back() const { return list().back(); }
+  const DebugUnwindRow& operator[](std::size_t index) const { return list()[index]; }
+  void push_back(DebugUnwindRow row) {
+    List rows = list();
+    rows.push_back(std::move(row));
+    *this = std::move(rows);
+  }
+  void clear() { rows_.reset(); }
+
+private:
+  std::shared_ptr<const List> rows_;
+};
+
 // The main body, a funclet, a stub: code with an entry of its own. Offsets are bytes from the start of the
 // DebugCode.
 struct DebugUnwindRange {
   std::uint32_t begin = 0, end = 0;
-  std::vector<DebugUnwindRow> rows; // ascending; the first at `begin`
-  bool exact = false;               // epilogues have their rows too
-  bool interrupted = false;         // a pc in it is exact, never a return address (as of a signal trampoline)
+  DebugUnwindRows rows;     // ascending; the first at `begin`
+  bool exact = false;       // epilogues have their rows too
+  bool interrupted = false; // a pc in it is exact, never a return address (as of a signal trampoline)
 };
 
 struct DebugLineRow {

@@ -1,21 +1,40 @@
 #include "core/publish/dwarf_units.h"
 
+#include "core/publish/dwarf_locations.h"
+#include "core/publish/dwarf_types.h"
+#include "core/publish/scope_tree.h"
+
+#include <algorithm>
 #include <dwarf.h>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
 namespace clr {
 namespace {
 
+// Offset of the entry within its class that declares a function.
+using Declarations = std::unordered_map<const PlacedCode*, std::size_t>;
+
+bool is_this(const DebugVariable& variable) {
+  return variable.parameter && variable.artificial && variable.name == "this";
+}
+
 class UnitWriter {
 public:
-  UnitWriter(const DebugModule& module, DwarfUnits& out) : module_(&module), out_(&out) {}
+  UnitWriter(const DebugModule& module, const DwarfTypes& types, DwarfUnits& out)
+      : module_(&module), types_(&types), out_(&out) {}
 
-  void write(std::span<const PlacedCode* const> unit) {
+  // `declarations`: of the functions in their classes, one for each code; nothing for those without.
+  void write(std::span<const PlacedCode* const> unit, const Declarations& declarations) {
     write_ranges(unit);
     out_->entries.begin_unit();
     out_->entries.write(unit_entry(unit));
-    for (const PlacedCode* placed : unit) write_function(*placed);
+    for (const PlacedCode* placed : unit) {
+      const auto declaration = declarations.find(placed);
+      write_function(*placed,
+                     declaration == declarations.end() ? std::nullopt : std::optional(declaration->second));
+    }
     out_->entries.end_children();
     out_->entries.end_unit();
   }
@@ -63,21 +82,103 @@ private:
     return {};
   }
 
-  void write_function(const PlacedCode& placed) {
+  void write_function(const PlacedCode& placed, const std::optional<std::size_t>& declaration) {
     const DebugCode& code = *placed.code;
-    Die die(DW_TAG_subprogram);
-    // Frames show the linkage name; `breakpoint set -n` looks for either.
-    if (is_usable_name(code.name)) die.string(DW_AT_name, code.name);
+    const VariableScope scope = scope_tree(code.variables, placed.size);
+    Die die(DW_TAG_subprogram, !code.variables.empty());
+    if (declaration)
+      die.reference(DW_AT_specification, *declaration);
+    else if (is_usable_name(code.name))
+      die.string(DW_AT_name, code.name);
+    // Frames show it; `breakpoint set -n` looks for either name.
     if (is_usable_name(code.full_name)) die.string(DW_AT_linkage_name, code.full_name);
     die.address(DW_AT_low_pc, code.start);
     die.number(DW_AT_high_pc, placed.size);
+    if (!declaration) add_type(die, code.return_type, true);
+    std::optional<std::size_t> object_pointer;
+    if (declaration) {
+      die.reference(DW_AT_object_pointer, Die::later);
+      out_->entries.write(die);
+      object_pointer = out_->entries.last_reference();
+    } else {
+      out_->entries.write(die);
+    }
+    if (code.variables.empty()) return;
+    write_scope(scope, placed, object_pointer);
+    out_->entries.end_children();
+  }
+
+  void write_scope(const VariableScope& scope, const PlacedCode& placed,
+                   std::optional<std::size_t> object_pointer) {
+    for (const DebugVariable* variable : scope.variables) {
+      const std::size_t offset = out_->entries.info().size();
+      if (write_variable(*variable, placed) && is_this(*variable) && object_pointer) {
+        out_->entries.patch_reference(*object_pointer, offset);
+        object_pointer.reset();
+      }
+    }
+    for (const VariableScope& inner : scope.inner) {
+      out_->entries.write(Die(DW_TAG_lexical_block, true)
+                              .address(DW_AT_low_pc, placed.code->start + inner.begin)
+                              .number(DW_AT_high_pc, inner.end - inner.begin));
+      write_scope(inner, placed, {});
+      out_->entries.end_children();
+    }
+  }
+
+  bool write_variable(const DebugVariable& variable, const PlacedCode& placed) {
+    if (!types_->is_value(variable.type) || !is_usable_name(variable.name) || out_->entries.full())
+      return false;
+    Die die(variable.parameter ? DW_TAG_formal_parameter : DW_TAG_variable);
+    die.string(DW_AT_name, variable.name);
+    add_type(die, variable.type, is_this(variable));
+    // LLDB lists no artificial variables; its own exception for `this` needs a runtime of C++ in the process.
+    // The declaration within the class has the mark.
+    if (variable.artificial && !is_this(variable)) die.flag(DW_AT_artificial);
+    const VariablePlaces places =
+        write_places(variable, placed.code->start, placed.size, module_->platform, out_->locations);
+    if (places.everywhere) die.expression(DW_AT_location, places.everywhere->bytes());
+    if (places.list) die.section(DW_AT_location, *places.list);
     out_->entries.write(die);
+    return true;
+  }
+
+  void add_type(Die& die, DebugTypeIndex type, bool pointer) const {
+    if (!types_->is_value(type)) return;
+    if (const auto entry = pointer ? types_->pointer_entry(type) : types_->entry(type))
+      die.reference(DW_AT_type, *entry);
   }
 
   const DebugModule* module_;
+  const DwarfTypes* types_;
   DwarfUnits* out_;
   std::size_t ranges_at_ = 0;
 };
+
+// Writes the types and, in their classes, declarations of the functions that have a `this`.
+Declarations write_types(const std::vector<std::vector<const PlacedCode*>>& units, DwarfTypes& types) {
+  struct Method {
+    DeclaredMethod declared;
+    const PlacedCode* placed;
+  };
+  std::vector<Method> methods;
+  for (const auto& unit : units)
+    for (const PlacedCode* placed : unit) {
+      const DebugCode& code = *placed->code;
+      const auto self = std::ranges::find_if(code.variables, is_this);
+      if (self == code.variables.end() || !is_usable_name(code.name)) continue;
+      if (const auto object = types.object_of_this(self->type))
+        methods.push_back({{*object, self->type, code.return_type, code.name}, placed});
+    }
+  std::ranges::stable_sort(methods, {}, [](const Method& method) { return method.declared.object; });
+  std::vector<DeclaredMethod> declared;
+  for (const Method& method : methods) declared.push_back(method.declared);
+  types.write(declared);
+  Declarations declarations;
+  for (std::size_t i = 0; i < methods.size(); ++i)
+    if (const auto& at = types.declarations()[i]) declarations.emplace(methods[i].placed, *at);
+  return declarations;
+}
 
 } // namespace
 
@@ -91,10 +192,12 @@ DwarfUnits write_units(const DebugModule& module, const PlacedModule& placed) {
     if (fresh) units.emplace_back();
     units[it->second].push_back(&code);
   }
-  UnitWriter writer(module, out);
+  DwarfTypes types(module, out.entries);
+  const Declarations declarations = module.types.empty() ? Declarations() : write_types(units, types);
+  UnitWriter writer(module, types, out);
   for (const auto& unit : units) {
     if (out.entries.full() || out.lines.section().size() > max_debug_section) break;
-    writer.write(unit);
+    writer.write(unit, declarations);
   }
   return out;
 }

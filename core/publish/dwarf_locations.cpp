@@ -1,0 +1,169 @@
+#include "core/publish/dwarf_locations.h"
+
+#include <array>
+#include <dwarf.h>
+#include <limits>
+
+namespace clr {
+namespace {
+
+// CoreCLR numbers registers as instructions encode them.
+constexpr std::array<unsigned, 16> x64_numbers{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr unsigned arm64_numbers = 32; // x0 to sp: the same
+constexpr unsigned x64_first_vector = 17, x64_vectors = 16;
+constexpr unsigned arm64_first_vector = 64, arm64_vectors = 32;
+constexpr std::size_t max_path = 64;
+constexpr unsigned short_registers = 32; // that have an operation each
+
+std::optional<unsigned> dwarf_register(Cpu cpu, std::uint32_t number) {
+  if (cpu == Cpu::x64) return number < x64_numbers.size() ? std::optional(x64_numbers[number]) : std::nullopt;
+  return number < arm64_numbers ? std::optional<unsigned>(number) : std::nullopt;
+}
+
+std::optional<unsigned> dwarf_vector_register(Cpu cpu, std::uint32_t number) {
+  const bool x64 = cpu == Cpu::x64;
+  if (number >= (x64 ? x64_vectors : arm64_vectors)) return std::nullopt;
+  return number + (x64 ? x64_first_vector : arm64_first_vector);
+}
+
+class ExpressionWriter {
+public:
+  explicit ExpressionWriter(const Platform& platform) : platform_(platform), out_(platform) {}
+
+  bool write(const DebugVariableRange& range) {
+    if (range.path.size() > max_path) return false;
+    return range.path.empty() ? place(range.location) : field(range);
+  }
+  const DwarfBytes& bytes() const { return out_; }
+
+private:
+  bool place(const VariableLocation& home) {
+    switch (home.home) {
+    case VariableHome::reg:
+      return in_register(dwarf_register(platform_.cpu, home.reg));
+    case VariableHome::reg_fp:
+      return in_register(dwarf_vector_register(platform_.cpu, home.reg));
+    case VariableHome::reg_byref:
+      return at(home.reg, 0);
+    case VariableHome::stack:
+    case VariableHome::stack2:
+      return at(home.base, home.offset);
+    case VariableHome::stack_byref:
+      return at(home.base, home.offset) && deref();
+    case VariableHome::reg_reg:
+      return in_register(dwarf_register(platform_.cpu, home.reg)) && piece() &&
+             in_register(dwarf_register(platform_.cpu, home.reg2)) && piece();
+    case VariableHome::reg_stack:
+      return in_register(dwarf_register(platform_.cpu, home.reg)) && piece() && at(home.base, home.offset) &&
+             piece();
+    case VariableHome::stack_reg:
+      return at(home.base, home.offset) && piece() && in_register(dwarf_register(platform_.cpu, home.reg)) &&
+             piece();
+    case VariableHome::fp_stack:
+    case VariableHome::fixed_va:
+      return false;
+    }
+    return false;
+  }
+
+  // What the pointer in `range.location` leads to.
+  bool field(const DebugVariableRange& range) {
+    const VariableLocation& home = range.location;
+    if (home.home == VariableHome::reg) {
+      if (!at(home.reg, range.path[0])) return false;
+    } else if (home.home == VariableHome::stack || home.home == VariableHome::reg_byref ||
+               home.home == VariableHome::stack_byref) {
+      if (!place(home)) return false;
+      deref();
+      add(range.path[0]);
+    } else {
+      return false;
+    }
+    for (std::size_t i = 1; i < range.path.size(); ++i) {
+      deref();
+      add(range.path[i]);
+    }
+    return true;
+  }
+
+  bool in_register(std::optional<unsigned> number) {
+    if (!number) return false;
+    if (*number < short_registers) {
+      out_.u8(DW_OP_reg0 + *number);
+    } else {
+      out_.u8(DW_OP_regx);
+      out_.uleb(*number);
+    }
+    return true;
+  }
+  bool at(std::uint32_t base, std::int64_t offset) {
+    const auto number = dwarf_register(platform_.cpu, base);
+    if (!number) return false;
+    out_.u8(DW_OP_breg0 + *number);
+    out_.sleb(offset);
+    return true;
+  }
+  bool deref() {
+    out_.u8(DW_OP_deref);
+    return true;
+  }
+  void add(std::uint32_t offset) {
+    if (offset == 0) return;
+    out_.u8(DW_OP_plus_uconst);
+    out_.uleb(offset);
+  }
+  bool piece() {
+    out_.u8(DW_OP_piece);
+    out_.uleb(platform_.pointer_size);
+    return true;
+  }
+
+  Platform platform_;
+  DwarfBytes out_;
+};
+
+} // namespace
+
+std::optional<DwarfBytes> location_expression(const DebugVariableRange& range, const Platform& platform) {
+  ExpressionWriter writer(platform);
+  if (!writer.write(range)) return std::nullopt;
+  return writer.bytes();
+}
+
+DwarfBytes static_location(const DebugField& field, const Platform& platform) {
+  DwarfBytes out(platform);
+  out.u8(DW_OP_addr);
+  out.word(field.static_address.value_or(0));
+  if (field.static_boxed) {
+    out.u8(DW_OP_deref);
+    out.u8(DW_OP_plus_uconst);
+    out.uleb(platform.pointer_size); // the box's method table
+  }
+  return out;
+}
+
+VariablePlaces write_places(const DebugVariable& variable, Address code_start, std::uint32_t code_size,
+                            const Platform& platform, DwarfBytes& debug_loc) {
+  VariablePlaces places;
+  std::uint32_t covered = 0;
+  for (const DebugVariableRange& range : variable.ranges) {
+    if (range.begin >= range.end || range.begin < covered || range.end > code_size) continue;
+    if (debug_loc.size() > max_debug_section) break;
+    const auto expression = location_expression(range, platform);
+    if (!expression || expression->size() > std::numeric_limits<std::uint16_t>::max()) continue;
+    if (range.begin == 0 && range.end == code_size) return {.everywhere = *expression};
+    covered = range.end;
+    if (!places.list) places.list = debug_loc.size();
+    debug_loc.word(code_start + range.begin);
+    debug_loc.word(code_start + range.end);
+    debug_loc.u16(expression->size());
+    debug_loc.append(expression->bytes());
+  }
+  if (places.list) {
+    debug_loc.word(0);
+    debug_loc.word(0);
+  }
+  return places;
+}
+
+} // namespace clr
