@@ -72,7 +72,7 @@ def check_thread(mine, theirs, starts, wrong, figures):
     figures["cut"] += theirs["cut"]
     at, innermost = 0, True   # innermost: LLDB has not come to managed code or a stub yet
     for number, f in enumerate(theirs["frames"]):
-        if f["module"] is None:
+        if f["module"] is None or f["module"].endswith(".dll"):   # managed code, which the plugin has told LLDB of: check_lldb_bt.py
             innermost = False
             continue
         found = next((i for i in range(at, len(frames)) if (int(frames[i]["ip"], 16), int(frames[i]["sp"], 16)) == (f["pc"], f["sp"])), None)

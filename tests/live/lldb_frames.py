@@ -1,4 +1,4 @@
-"""Runs inside LLDB: `native-frames` prints LLDB's own stacks of all threads as JSON, for check_native.py."""
+"""Runs inside LLDB: `native-frames` prints LLDB's own stacks of all threads as JSON, for check_native.py and check_lldb_bt.py."""
 import json
 
 import lldb
@@ -20,9 +20,18 @@ def frames(thread):
         pc = frame.GetPC() if pc is None else pc
         if frame.IsInlined():
             continue
-        found.append({"pc": pc, "sp": frame.GetSP(), "module": frame.GetModule().GetFileSpec().GetFilename(), "symbol": frame.GetSymbol().GetName()})
+        found.append({"pc": pc, "sp": frame.GetSP(), "module": frame.GetModule().GetFileSpec().GetFilename(), "symbol": frame.GetSymbol().GetName(),
+                      "cfa": frame.GetCFA(), "function": frame.GetFunctionName(), **line_of(frame)})
         pc = None
     return found
+
+
+def line_of(frame):
+    entry = frame.GetLineEntry()
+    if not entry.IsValid():
+        return {}
+    file = entry.GetFileSpec()
+    return {"file": f"{file.GetDirectory()}/{file.GetFilename()}", "line": entry.GetLine()}
 
 
 def starts(target):
@@ -47,6 +56,8 @@ def starts(target):
 
 def native_frames(debugger, command, result, _):
     target = debugger.GetSelectedTarget()
+    # A command of LLDB's own: the plugin brings its modules up to date before it.
+    debugger.GetCommandInterpreter().HandleCommand("thread list", lldb.SBCommandReturnObject())
     threads = [{"os_id": t.GetThreadID(), "index": t.GetIndexID(), "frames": frames(t)} for t in target.GetProcess()]
     for t in threads:
         t["cut"] = len(t["frames"]) >= MOST_FRAMES

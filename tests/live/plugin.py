@@ -39,8 +39,8 @@ class Lldb:
             raise Unavailable("lldb is not installed")
         self.keep = keep
 
-    def run(self, target, commands, seconds=300):
-        """Texts that the commands printed, in their order. A crash of LLDB is a Failed."""
+    def run(self, target, commands, seconds=300, go_on=False):
+        """Texts that the commands printed, in their order. A crash of LLDB is a Failed. `go_on`: also behind a command that fails."""
         lines = [f'plugin load "{self.plugin}"', *target.commands(), *commands]
         if target.pid:
             lines.append("process detach")
@@ -48,7 +48,8 @@ class Lldb:
         with tempfile.NamedTemporaryFile("w", suffix=".lldb") as script, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             script.write("\n".join(lines) + "\n")
             script.flush()
-            done = subprocess.run([self.driver, "--no-lldbinit", "--batch", "--no-use-colors", "--source", script.name], stdout=out, stderr=err,
+            before = ["--one-line-before-file", "settings set interpreter.stop-command-source-on-error false"] if go_on else []
+            done = subprocess.run([self.driver, "--no-lldbinit", "--batch", "--no-use-colors", *before, "--source", script.name], stdout=out, stderr=err,
                                   stdin=subprocess.DEVNULL, timeout=seconds, env=dict(os.environ, LLDB_DISABLE_PYTHON="1"))
             out.seek(0)
             err.seek(0)

@@ -95,6 +95,14 @@ class Running:
                 self.output += part
         return True
 
+    def wait_lines(self, path, text, seconds=60):
+        """Waits until a file that the program writes contains `text`."""
+        end = time.monotonic() + seconds
+        while not (path.exists() and text in path.read_text()):
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise TimeoutError(f"{' '.join(self.command)}: no {text} in {path.name}")
+            time.sleep(0.05)
+
     def thread_named(self, name):
         """OS id of the thread with this name (the kernel keeps 15 characters of it), or None."""
         for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():

@@ -1,0 +1,119 @@
+"""The life of what is published to LLDB: it comes by itself, goes with `clr publish off`, follows the process over stops, detaching, and runtimes
+that come later, and keeps targets apart."""
+import json
+import re
+
+import processes
+from check_lldb_breaks import line_of, slots
+from plugin import Target
+from processes import Running, settings
+
+IMAGES = "image list -b"
+
+
+class Commands(Target):
+    """LLDB without a target of ours: the commands make their own."""
+
+    def commands(self):
+        return []
+
+
+def run(lldb, target, commands, seconds=120):
+    """A command that fails does not end the session."""
+    return lldb.run(target, commands, seconds, go_on=True)
+
+
+def managed_frames(text):
+    return re.findall(r"frame #\d+: 0x[0-9a-f]+ ([\w.]+\.dll)`(.*)", text)
+
+
+def assemblies(text):
+    return [line for line in re.findall(r"(\S+\.dll)\b", text)]
+
+
+def status(text):
+    return json.loads(text)
+
+
+def on_and_off(lldb, pid):
+    texts = run(lldb, Target(pid=pid), ["bt", IMAGES, "clr publish status --json", "clr publish off", IMAGES, "bt", "image lookup -n Debugged.Breaks.Plain", "clr publish status", "clr publish on", "bt", IMAGES,
+                                       "clr publish status --json"])
+    first, images, before, _, none, bare, gone, off, _, again, restored, after = texts
+    named = managed_frames(first)
+    assert len(named) >= 2 and any("Debugged.Breaks.Begin" in name for _, name in named), f"bt names no managed frames: {first[:1500]}"
+    assert "debugged.dll" in assemblies(images) and "System.Private.CoreLib.dll" in assemblies(images), f"modules: {assemblies(images)}"
+    assert not assemblies(none), f"modules after off: {assemblies(none)}"
+    assert not managed_frames(bare) and "frame #1" in bare, f"bt after off: {bare[:1500]}"
+    assert "Breaks" not in gone.replace("Debugged.Breaks.Plain\n", ""), f"a name is found after off: {gone}"
+    assert "off" in off, off
+    assert managed_frames(again) == named, f"bt after on: {again[:1500]}"
+    assert sorted(assemblies(restored)) == sorted(assemblies(images)), f"modules after on: {assemblies(restored)}"
+    before, after = status(before), status(after)
+    assert before["on"] and before["methods"] > 1000 and after["methods"] >= before["methods"] and after["modules"] == before["modules"], f"{before} {after}"
+    return f"{len(named)} frames, {before['modules']} modules, {before['methods']} pieces of code in {before['first_ms']:.0f} ms, again in {after['first_ms']:.0f} ms"
+
+
+def detached_and_attached(lldb, pid):
+    texts = run(lldb, Target(pid=pid), ["bt", "process detach", f"process attach --pid {pid}", "bt", IMAGES])
+    first, again = managed_frames(texts[0]), managed_frames(texts[3])
+    assert len(first) >= 2 and again == first, f"{first}, after attaching again {texts[3][:1500]}"
+    images = assemblies(texts[4])
+    assert len(images) == len(set(images)) or len(images) < 60, f"modules twice: {images}"
+    return f"{len(again)} frames, {len(images)} modules"
+
+
+def later_methods(lldb, running, file):
+    """The second stop: what was compiled since is known, and costs little."""
+    names = slots(running.output)
+    line = line_of("LateLine")
+    go = f'script f=open("{file}","r+b"); f.seek({names["Go"] * 8}); f.write((1).to_bytes(8,"little")); f.close()'
+    texts = run(lldb, Target(pid=running.pid), ["clr publish status --json", "image lookup -n Debugged.Breaks.Late.Method", "bt", "clr publish status --json", f"b Breaks.cs:{line}", go, "process continue", "bt",
+                                               "image lookup -n Debugged.Breaks.Late.Method", "clr publish status --json", "clr info"])
+    first, second = status(texts[3]), status(texts[9])
+    assert "Late.Method" not in texts[1].replace("image lookup", ""), f"it is there too early: {texts[1]}"
+    named = managed_frames(texts[7])
+    assert named and "Breaks.Late.Method" in named[0][1], f"the stop: {texts[6]} {texts[7][:1500]}"
+    assert f"Breaks.cs:{line}" in texts[7], texts[7][:500]
+    assert "Late.Method" in texts[8], f"not found: {texts[8]}"
+    assert second["methods"] > first["methods"], f"{first} {second}"
+    return f"{second['methods'] - first['methods']} new pieces of code, the last stop's took {second['last_ms']:.0f} ms, the first {first['first_ms']:.0f} ms of {first['methods']}"
+
+
+def two_targets(lldb, one, two):
+    texts = run(lldb, Commands(), [f"process attach --pid {one}", "bt", "target create /bin/true", f"process attach --pid {two}", "bt", "target select 0", "bt", IMAGES, "target select 1", "bt", "process detach", "target select 0",
+                                  "bt", "process detach"])
+    stacks = [managed_frames(texts[i]) for i in (1, 4, 6, 9, 12)]
+    assert all(any("Debugged.Breaks.Begin" in name for _, name in s) for s in stacks[:1] + stacks[2:3] + stacks[4:]), f"the first target: {stacks[0::2]} {texts[6][:800]}"
+    assert all(any("Debugged.Values.Begin" in name for _, name in s) for s in (stacks[1], stacks[3])), f"the second target: {stacks[1::2]} {texts[4][:800]}"
+    return f"{sum(map(len, stacks))} frames of two processes"
+
+
+def launched(lldb, program, file):
+    """Nothing of the runtime is there when LLDB starts the program and the breakpoint is set."""
+    texts = run(lldb, Commands(), [f'target create "{program}"', "settings set target.disable-aslr false", "b Debugged.Breaks.Plain", f'process launch --no-stdio -- breaks "{file}"', "bt", "frame variable n", "clr publish status --json",
+                                  "process kill"], 60)
+    named = managed_frames(texts[4])
+    assert named and "Debugged.Breaks.Plain" in named[0][1] and "Debugged.Breaks.Begin" in named[1][1], f"the stop: {texts[2]} {texts[3][-800:]} {texts[4][:1000]}"
+    assert re.search(r"\bn = 1\b", texts[5]), f"its argument: {texts[5]}"
+    return f"stopped in {named[0][1]}"
+
+
+def no_runtime(lldb, folder):
+    with Running(["sleep", "100"], folder) as running:
+        core = processes.gcore(running.pid, folder / "core.sleep")
+    texts = run(lldb, Target(core=core), ["bt", "clr publish status", "clr publish on", "bt", "clr publish off", "bt"])
+    assert all("frame #0" in texts[i] for i in (0, 3, 5)), f"no stack: {texts}"
+    assert re.search(r"nothing is published|^0 modules", texts[1], re.M) and not managed_frames(texts[0]), f"{texts[1]}"
+    return "a core without a runtime is left alone"
+
+
+def check_all(c, executable, folder):
+    with Running([executable, "breaks", folder / "counts"], folder / "one", settings()) as one, Running([executable, "values", folder / "said"], folder / "two", settings()) as two:
+        assert one.wait_ready() and two.wait_ready(), "the programs did not start"
+        two.wait_lines(folder / "said", "scopes")
+        c.check("lldb/life/on-and-off", on_and_off, c.lldb, one.pid)
+        c.check("lldb/life/attached-again", detached_and_attached, c.lldb, one.pid)
+        c.check("lldb/life/two-targets", two_targets, c.lldb, one.pid, two.pid)
+        c.check("lldb/life/later-methods", later_methods, c.lldb, one, folder / "counts")
+    c.check("lldb/life/launched", launched, c.lldb, executable, folder / "counts-launched")
+    c.check("lldb/life/no-runtime", no_runtime, c.lldb, folder)

@@ -1,0 +1,198 @@
+"""Runs inside LLDB: drives LLDB's own commands and prints what they did as JSON, for the check_lldb_*.py.
+
+    drive-instructions COUNT            `thread step-inst` of the selected thread: LLDB's frame 1 and clrbt's at each stop
+    drive-lines FILE FUNCTION COUNT SEED  random `next`, `step` and `finish`; FILE is the program's log
+    drive-breaks FILE FLAG SPECS        breakpoints that let the process go on, until it ends; FILE is the mapped file, FLAG the place of its signal
+    drive-values PLACES                 stops at each place, and all variables there
+"""
+import array
+import json
+import random
+import struct
+import time
+
+import lldb
+
+
+def ask(debugger, command):
+    """(text, succeeded) of one command, which is over when this returns."""
+    debugger.SetAsync(False)
+    result = lldb.SBCommandReturnObject()
+    debugger.GetCommandInterpreter().HandleCommand(command, result)
+    return (result.GetOutput() or "") + (result.GetError() or ""), result.Succeeded()
+
+
+def state_of(process):
+    return lldb.SBDebugger.StateAsCString(process.GetState())
+
+
+# --- drive-instructions
+
+SAVED = ("rip", "rbx", "rbp", "r12", "r13", "r14", "r15")
+
+
+def frame_of(frame):
+    registers = {}
+    for group in frame.GetRegisters():
+        for register in group:
+            if register.GetName() in SAVED:
+                registers[register.GetName()] = register.GetValueAsUnsigned() if register.GetError().Success() and register.GetValue() is not None else None
+        break
+    return {"pc": frame.GetPC(), "sp": frame.GetSP(), "cfa": frame.GetCFA(), "function": frame.GetFunctionName(), "registers": registers}
+
+
+def instructions(debugger, command, result, _):
+    target = debugger.GetSelectedTarget()
+    for number in range(int(command)):
+        text, _ = ask(debugger, "thread step-inst --run-mode this-thread")
+        thread = target.GetProcess().GetSelectedThread()
+        stop = {"stop": text.strip()[:300], "reason": thread.GetStopReason(), "state": state_of(target.GetProcess())}
+        stop["frames"] = [frame_of(thread.GetFrameAtIndex(i)) for i in range(3)]
+        stop["clrbt"], _ = ask(debugger, "clrbt --json --registers -n 4")
+        result.AppendMessage(json.dumps(stop))
+
+
+# --- drive-lines
+
+class Log:
+    """The program's log, read on from where it was read last: entries (line, None) and (-line, returned value)."""
+
+    def __init__(self, path):
+        self.file, self.entries, self.at = open(path, "rb"), 0, 0
+
+    def count(self):
+        while True:
+            self.file.seek(self.at)
+            part = self.file.read(1 << 16)
+            numbers = array.array("i", part[:len(part) // 4 * 4])
+            i, before = 0, self.at
+            while i < len(numbers) and numbers[i]:
+                words = 1 if numbers[i] > 0 else 2
+                if i + words > len(numbers):
+                    break
+                i += words
+                self.at += 4 * words
+                self.entries += 1
+            if self.at == before or i < len(numbers) - 1:
+                return self.entries
+
+
+def place(thread):
+    """Where a thread stands, and on which managed frame it was called."""
+    frame = thread.GetFrameAtIndex(0)
+    entry = frame.GetLineEntry()
+    return {"function": frame.GetFunctionName(), "line": entry.GetLine() if entry.IsValid() else None, "file": entry.GetFileSpec().GetFilename() if entry.IsValid() else None,
+            "pc": frame.GetPC(), "cfa": frame.GetCFA()}
+
+
+def returned(thread):
+    value = thread.GetStopReturnValue()
+    return {"type": value.GetTypeName(), "value": value.GetValue()} if value.IsValid() else None
+
+
+def lines(debugger, command, result, _):
+    path, function, count, seed = command.split()
+    chosen, log, target = random.Random(int(seed)), Log(path), debugger.GetSelectedTarget()
+    process = target.GetProcess()
+    text, fine = ask(debugger, f"breakpoint set --name {function}")
+    result.AppendMessage(json.dumps({"op": "breakpoint", "text": text}))
+    rows, op = 0, "continue"
+    begin = time.monotonic()
+    while rows < int(count):
+        text, fine = ask(debugger, {"continue": "process continue", "next": "thread step-over", "step": "thread step-in", "finish": "thread step-out"}[op])
+        row = {"op": op, "state": state_of(process), "ok": fine}
+        rows += 1
+        if process.GetState() != lldb.eStateStopped:
+            row["text"] = text
+            result.AppendMessage(json.dumps(row))
+            break
+        thread = process.GetSelectedThread()
+        row.update(place(thread), log=log.count(), reason=thread.GetStopReason(), description=thread.GetStopDescription(200), thread=thread.GetThreadID())
+        if op == "finish":
+            row["returned"] = returned(thread)
+        if not fine:
+            row["text"] = text
+        result.AppendMessage(json.dumps(row))
+        name = row["function"] or ""
+        inside = ".Lines." in name and ".Begin" not in name
+        op = chosen.choices(["next", "step", "finish"], [6, 4, 0 if ".Round(" in name else 2])[0] if inside else "continue"
+    result.AppendMessage(json.dumps({"op": "end", "rows": rows, "seconds": time.monotonic() - begin}))
+
+
+# --- drive-breaks
+
+def breaks(debugger, command, result, _):
+    with open(command.strip()) as f:
+        plan = json.load(f)
+    target, numbers = debugger.GetSelectedTarget(), {}
+    for spec in plan["specs"]:
+        before = target.GetNumBreakpoints()
+        text, fine = ask(debugger, spec)
+        made = target.GetBreakpointAtIndex(before) if target.GetNumBreakpoints() > before else None
+        if made is not None:
+            made.SetAutoContinue(True)
+            numbers[spec] = made.GetID()
+        result.AppendMessage(json.dumps({"set": spec, "text": text, "ok": fine, "locations": made.GetNumLocations() if made else None}))
+    with open(plan["file"], "r+b") as f:
+        f.seek(plan["flag"] * 8)
+        f.write(struct.pack("<q", 1))
+    process, stops, begin = target.GetProcess(), [], time.monotonic()
+    while process.GetState() == lldb.eStateStopped and len(stops) < plan["stops"] and time.monotonic() - begin < plan["seconds"]:
+        text, fine = ask(debugger, "process continue")
+        if process.GetState() == lldb.eStateStopped:
+            thread = process.GetSelectedThread()
+            stops.append({"reason": thread.GetStopReason(), "description": thread.GetStopDescription(200), "function": thread.GetFrameAtIndex(0).GetFunctionName(), "text": text[:500]})
+    for spec, number in numbers.items():
+        b = target.FindBreakpointByID(number)
+        result.AppendMessage(json.dumps({"spec": spec, "hits": b.GetHitCount(), "locations": b.GetNumLocations(), "resolved": b.GetNumResolvedLocations()}))
+    result.AppendMessage(json.dumps({"end": state_of(process), "exit": process.GetExitStatus(), "stops": stops, "seconds": time.monotonic() - begin}))
+
+
+# --- drive-values
+
+MOST_CHILDREN, DEEPEST = 12, 4
+
+
+def value_of(value, depth=0):
+    found = {"name": value.GetName(), "type": value.GetTypeName(), "value": value.GetValue(), "summary": value.GetSummary(), "number": value.GetValueAsUnsigned(),
+             "signed": value.GetValueAsSigned(), "pointer": value.GetType().IsPointerType(), "children": value.GetNumChildren() if depth < DEEPEST else None}
+    error = value.GetError()
+    if error.Fail():
+        found["error"] = error.GetCString()
+    if depth < DEEPEST:
+        found["fields"] = [value_of(value.GetChildAtIndex(i), depth + 1) for i in range(min(value.GetNumChildren(), MOST_CHILDREN))]
+    return found
+
+
+def values(debugger, command, result, _):
+    """PLACES: JSON list of {"where", "file", "line", "expressions"}."""
+    with open(command.strip()) as f:
+        places = json.load(f)
+    target = debugger.GetSelectedTarget()
+    process = target.GetProcess()
+    for wanted in places:
+        text, _ = ask(debugger, f"breakpoint set --file {wanted['file']} --line {wanted['line']}")
+        made = target.GetBreakpointAtIndex(target.GetNumBreakpoints() - 1)
+        row = {"where": wanted["where"], "set": text.strip()}
+        text, _ = ask(debugger, "process continue")
+        ask(debugger, f"breakpoint disable {made.GetID()}")
+        row["state"] = state_of(process)
+        if process.GetState() != lldb.eStateStopped:
+            result.AppendMessage(json.dumps(dict(row, text=text[:500])))
+            break
+        thread = process.GetSelectedThread()
+        frame = thread.GetFrameAtIndex(0)
+        row.update(place(thread), reason=thread.GetStopReason(), description=thread.GetStopDescription(200))
+        row["variables"] = [value_of(v) for v in frame.GetVariables(True, True, False, True)]
+        row["text"], _ = ask(debugger, "frame variable")
+        row["bt"], _ = ask(debugger, "thread backtrace -c 1")
+        row["expressions"] = []
+        for e in wanted["expressions"]:
+            text, fine = ask(debugger, f"expression -- {e}")
+            row["expressions"].append({"expression": e, "text": text.strip(), "ok": fine})
+        result.AppendMessage(json.dumps(row))
+
+
+def __lldb_init_module(debugger, _):
+    for name in ("instructions", "lines", "breaks", "values"):
+        debugger.HandleCommand(f"command script add --function {__name__}.{name} drive-{name}")
