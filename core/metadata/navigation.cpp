@@ -8,7 +8,7 @@ namespace clr {
 namespace {
 
 // Columns by position in their rows.
-constexpr unsigned field_list = 4, method_list = 5, constant_parent = 1, param_list = 5, nested_type = 0,
+constexpr unsigned field_list = 4, method_list = 5, constant_parent = 2, param_list = 5, nested_type = 0,
                    enclosing_type = 1, generic_owner = 2, attribute_parent = 0;
 
 } // namespace
@@ -57,7 +57,7 @@ std::uint32_t Metadata::field_at(std::uint32_t list_index) const {
 }
 
 std::optional<ConstantRow> Metadata::constant_of_field(std::uint32_t field_rid) const {
-  constexpr unsigned type = 0, value = 2, tag_bits = 2; // HasConstant: 0 is a field
+  constexpr unsigned type = 0, value = 3, tag_bits = 2; // HasConstant: 0 is a field
   const auto [first, last] = rows_of_owner(Table::constant, constant_parent, field_rid << tag_bits);
   if (first == last) return std::nullopt;
   return ConstantRow{.type = static_cast<std::uint8_t>(cell(Table::constant, first, type)),

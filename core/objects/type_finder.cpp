@@ -465,4 +465,14 @@ Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr
   return found;
 }
 
+void TypeFinder::forget() {
+  uses_.clear();
+  loaded_.clear();
+  by_name_.clear();
+  instances_.clear();
+  instances_listed_ = false;
+  found_instances_.clear();
+  modules_by_name_.clear();
+}
+
 } // namespace clr

@@ -48,6 +48,9 @@ public:
   // be found. Throws Error for memory that is missing.
   Address loaded(Address module, std::uint32_t token);
 
+  // Forgets everything: the process ran, and may have loaded types.
+  void forget();
+
   const Target& target() const { return *target_; }
   MethodNames& names() { return *names_; }
 

@@ -66,6 +66,7 @@ public:
   // Bytes of a variable of this type; 0: not known.
   std::uint32_t size_of(const TypeUse& type);
 
+  void forget() { layouts_.clear(); }
   TypeFinder& finder() { return *finder_; }
 
   static constexpr std::uint32_t max_fields = 65'535; // of a type: the runtime's own limit

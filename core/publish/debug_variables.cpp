@@ -229,6 +229,14 @@ void DebugVariables::Impl::add_locals(Body& body) {
   if (signature == 0) return;
   body.locals = runtime.objects()->finder().locals(signature, body.scope);
   const std::vector<Local> locals = named_locals(body);
+  // Compilers that optimise do not name the local that holds a closure.
+  for (std::size_t slot = 0; slot < body.locals.size(); ++slot) {
+    const TypeUse& type = *body.locals[slot];
+    const bool named =
+        std::any_of(locals.begin(), locals.end(), [&](const Local& local) { return local.slot == slot; });
+    if (!named && is_closure(*type.name))
+      add_captured(body, type, body.arguments + static_cast<std::int32_t>(slot), body.code, false);
+  }
   // Optimising compilers let variables share a slot. Code that the JIT moved could then show the one's value
   // under the other's name.
   std::map<std::uint16_t, std::set<std::string>> names;

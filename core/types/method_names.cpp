@@ -216,6 +216,10 @@ std::optional<R2RImport> MethodNames::import_at(Address cell) {
   return std::nullopt;
 }
 
+ExecutionManager& MethodNames::code() {
+  return impl_->code;
+}
+
 TypeNames& MethodNames::types() {
   return impl_->types;
 }

@@ -77,6 +77,7 @@ public:
 
   // What the names rest on, for readers of types and objects: the same caches. Valid as long as this.
   TypeNames& types();
+  ExecutionManager& code();
   NamedModules& named_modules();
   // Modules of the app domain and those that range sections name. Kept. Never throws.
   const std::vector<Address>& module_addresses();

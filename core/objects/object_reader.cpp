@@ -1,0 +1,30 @@
+#include "core/objects/object_reader.h"
+
+#include "core/objects/object_text.h"
+
+namespace clr {
+
+Address ObjectReader::method_table_of(Address object) const {
+  object = target_->platform().wrap(object);
+  if (object == 0 || object % target_->pointer_size() != 0) throw_corrupt(object, "no object can lie");
+  // The collector marks objects in the low bits while it works.
+  const Address mask =
+      target_->find_global("ObjectToMethodTableUnmask").value_or(target_->pointer_size() - 1);
+  const Address table = target_->read_pointer(target_->field_address(object, "Object", "m_pMethTab")) & ~mask;
+  if (table == 0) throw_corrupt(object, "an object without a type");
+  return table;
+}
+
+std::string ObjectReader::describe_object(Address object, const TextLimits& limits) {
+  ObjectText text(*this, limits);
+  text.object(object);
+  return text.take();
+}
+
+std::string ObjectReader::describe_value(const TypeUse& type, Address address, const TextLimits& limits) {
+  ObjectText text(*this, limits);
+  text.value(type, address);
+  return text.take();
+}
+
+} // namespace clr

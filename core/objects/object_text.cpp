@@ -1,0 +1,449 @@
+#include "core/objects/object_text.h"
+
+#include "core/objects/known_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t max_fault = 120; // bytes of a fault's text within a value
+
+} // namespace
+
+std::string core_type_name(const TypeName& name) {
+  const TypeName* type = &name;
+  if (type->shape == TypeShape::instance && type->element) type = type->element.get();
+  if (type->shape != TypeShape::definition || type->chain.size() != 1 ||
+      type->assembly != "System.Private.CoreLib")
+    return {};
+  return type->name_space + "." + type->chain.front();
+}
+
+ObjectText::ObjectText(ObjectReader& reader, const TextLimits& limits)
+    : reader_(&reader), layouts_(&reader.layouts()), limits_(limits) {
+  limits_.string_units = std::min(limits_.string_units, TextLimits::max_string_units);
+  limits_.depth = std::min(limits_.depth, TextLimits::max_depth);
+}
+
+std::string ObjectText::take() {
+  if (text_.size() > limits_.text) {
+    std::size_t end = limits_.text;
+    while (end > 0 && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) --end;
+    text_.resize(end);
+    text_ += "...";
+  }
+  return std::move(text_);
+}
+
+void ObjectText::add(std::string_view text) {
+  text_ += text;
+}
+
+template<typename Act>
+void ObjectText::guarded(const Act& act) {
+  const unsigned depth = depth_;
+  const std::size_t path = path_.size();
+  try {
+    act();
+  } catch (const std::exception& error) {
+    std::string why = error.what();
+    if (why.size() > max_fault) why = why.substr(0, max_fault) + "...";
+    text_ += "<" + why + ">";
+  }
+  depth_ = depth;
+  path_.resize(path);
+}
+
+void ObjectText::object(Address object) {
+  guarded([&] { tell_object(object); });
+}
+
+void ObjectText::value(const TypeUse& type, Address at) {
+  guarded([&] { tell_value(type, at); });
+}
+
+std::uint64_t ObjectText::read_number(ElementType number, Address at) {
+  const std::uint32_t size = size_of_number(number, target().pointer_size());
+  const bool sign = is_signed_number(number);
+  switch (size) {
+  case 1: {
+    const std::uint8_t value = target().read_u8(at);
+    return sign ? static_cast<std::uint64_t>(static_cast<std::int8_t>(value)) : value;
+  }
+  case 2: {
+    const std::uint16_t value = target().read_u16(at);
+    return sign ? static_cast<std::uint64_t>(static_cast<std::int16_t>(value)) : value;
+  }
+  case 4: {
+    const std::uint32_t value = target().read_u32(at);
+    return sign ? static_cast<std::uint64_t>(static_cast<std::int32_t>(value)) : value;
+  }
+  case 8:
+    return target().read_u64(at);
+  default:
+    throw_corrupt(at, "a number of no known size");
+  }
+}
+
+void ObjectText::number(ElementType number, Address at) {
+  const std::uint64_t value = read_number(number, at);
+  switch (number) {
+  case ElementType::boolean:
+    return add(value == 0 ? "false" : "true");
+  case ElementType::char_:
+    return add(escape(target().read_utf16_units(at, 1), '\''));
+  case ElementType::r4:
+    return add(format_real(std::bit_cast<float>(static_cast<std::uint32_t>(value))));
+  case ElementType::r8:
+    return add(format_real(std::bit_cast<double>(value)));
+  default:
+    add(is_signed_number(number) ? fmt::format("{}", static_cast<std::int64_t>(value))
+                                 : fmt::format("{}", value));
+  }
+}
+
+void ObjectText::enumeration(const TypeLayout& layout, Address at) {
+  const std::uint64_t value = read_number(layout.number, at);
+  for (const Enumerator& enumerator : layout.enumerators)
+    if (enumerator.value == value) return add(enumerator.name);
+  const std::string digits = is_signed_number(layout.number)
+                                 ? fmt::format("{}", static_cast<std::int64_t>(value))
+                                 : fmt::format("{}", value);
+  if (!layout.flags || value == 0) return add(digits);
+  // The greatest first, as Enum.ToString() takes them; told in the order of their values.
+  std::vector<const Enumerator*> by_value;
+  for (const Enumerator& enumerator : layout.enumerators)
+    if (enumerator.value != 0) by_value.push_back(&enumerator);
+  std::stable_sort(by_value.begin(), by_value.end(),
+                   [](const Enumerator* a, const Enumerator* b) { return a->value > b->value; });
+  std::uint64_t rest = value;
+  std::vector<std::string_view> names;
+  for (const Enumerator* enumerator : by_value) {
+    if ((rest & enumerator->value) != enumerator->value) continue;
+    rest &= ~enumerator->value;
+    names.push_back(enumerator->name);
+  }
+  if (rest != 0 || names.empty()) return add(digits);
+  std::reverse(names.begin(), names.end());
+  add(fmt::format("{}", fmt::join(names, ", ")));
+}
+
+void ObjectText::tell_value(const TypeUse& type, Address at) {
+  at = target().platform().wrap(at);
+  switch (type.kind) {
+  case TypeUse::Kind::number:
+    return number(type.number, at);
+  case TypeUse::Kind::reference:
+  case TypeUse::Kind::array:
+    return tell_object(target().read_pointer(at));
+  case TypeUse::Kind::value: {
+    const TypeLayout& layout = layouts_->of(type.method_table);
+    return instance({layout, at}, 0);
+  }
+  case TypeUse::Kind::pointer:
+  case TypeUse::Kind::byref:
+    return add(fmt::format("{:#x}", target().read_pointer(at)));
+  case TypeUse::Kind::nothing:
+  case TypeUse::Kind::unknown:
+    return add("?");
+  }
+}
+
+void ObjectText::tell_object(Address object) {
+  object = target().platform().wrap(object);
+  if (object == 0) return add("null");
+  const TypeLayout& layout = layouts_->of(reader_->method_table_of(object));
+  if (layout.kind == TypeLayout::Kind::string) return string(object);
+  if (std::find(path_.begin(), path_.end(), object) != path_.end() || depth_ >= limits_.depth)
+    return add(fmt::format("{{{}}}", layout.text));
+  path_.push_back(object);
+  if (layout.kind == TypeLayout::Kind::array)
+    array(layout, object);
+  else
+    instance({layout, object + target().pointer_size()}, object);
+  path_.pop_back();
+}
+
+// `object`: the object that `instance` is; 0 for a value within something else.
+void ObjectText::instance(const Instance& what, Address object) {
+  const TypeLayout& layout = what.layout;
+  const bool boxed = object != 0 && layout.table.is_value_type();
+  // Within another value the type of a box says less than the value takes room.
+  if (boxed && depth_ == 0) add(fmt::format("({}) ", layout.text));
+  switch (layout.kind) {
+  case TypeLayout::Kind::number:
+    return number(layout.number, what.fields);
+  case TypeLayout::Kind::enumeration:
+    return enumeration(layout, what.fields);
+  case TypeLayout::Kind::value:
+    if (!known_value(what)) structure(what);
+    return;
+  default:
+    if (!known_object(layout, object)) add(fmt::format("{{{}}}", layout.text));
+  }
+}
+
+void ObjectText::string(Address object) {
+  const std::uint32_t units = target().read_u32(target().field_address(object, "String", "m_StringLength"));
+  const Address data = target().field_address(object, "String", "m_FirstChar");
+  std::size_t shown = std::min<std::size_t>(units, limits_.string_units);
+  // A pair of surrogates is one character.
+  if (shown < units && shown > 0 && (target().read_u16(data + 2 * (shown - 1)) & 0xFC00) == 0xD800) --shown;
+  std::string text = escape(target().read_utf16_units(data, shown), '"');
+  if (shown < units) text += fmt::format("... ({} characters)", units);
+  add(text);
+}
+
+void ObjectText::array(const TypeLayout& layout, Address object) {
+  const std::uint32_t count = target().read_u32(target().field_address(object, "Array", "m_NumComponents"));
+  Address data = object + target().size_of("Array");
+  const std::string element = format_type(*layout.element->name);
+  std::vector<std::uint64_t> lengths{count};
+  if (!layout.table.is_szarray()) {
+    lengths.clear();
+    std::uint64_t product = 1;
+    for (std::uint32_t i = 0; i < layout.rank; ++i) {
+      lengths.push_back(target().read_u32(data + i * sizeof(std::uint32_t)));
+      if (lengths.back() != 0 && product > UINT32_MAX / lengths.back()) product = UINT64_MAX >> 32;
+      product *= lengths.back();
+    }
+    if (product != count)
+      throw_corrupt(object, fmt::format("an array of {} elements in {} places", count, product));
+    data += 2 * sizeof(std::uint32_t) * layout.rank; // lengths and lower bounds
+  }
+  add(fmt::format("{}[{}]", element, fmt::join(lengths, ",")));
+  if (count == 0) return;
+  add(" ");
+  ++depth_;
+  array_items(layout, data, lengths);
+  --depth_;
+}
+
+void ObjectText::array_items(const TypeLayout& layout, Address data,
+                             const std::vector<std::uint64_t>& lengths) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t length : lengths) count *= length;
+  const std::uint64_t row = lengths.back();
+  const bool rows = lengths.size() > 1;
+  add("{");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i >= limits_.elements || full()) {
+      add(i == 0 ? "..." : ", ...");
+      break;
+    }
+    if (i != 0) add(rows && i % row == 0 ? "}, " : ", ");
+    if (rows && i % row == 0) add("{");
+    value(*layout.element, data + i * layout.element_size);
+  }
+  add(rows ? "}}" : "}");
+}
+
+void ObjectText::structure(const Instance& what) {
+  if (depth_ >= limits_.depth) return add("{...}");
+  ++depth_;
+  add("{");
+  std::size_t shown = 0;
+  for (const FieldLayout& part : what.layout.fields) {
+    if (part.is_static) continue;
+    if (shown != 0) add(", ");
+    if (shown++ >= limits_.elements || full()) {
+      add("...");
+      break;
+    }
+    std::string name = part.name;
+    if (name.size() > 2 && name.front() == '<') name = name.substr(1, name.find('>') - 1);
+    add(name + " = ");
+    value(*part.type, what.fields + part.offset);
+  }
+  add("}");
+  --depth_;
+}
+
+ObjectText::Place ObjectText::field(const Instance& what, std::string_view name) {
+  const TypeLayout* layout = &what.layout;
+  for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {
+    if (const FieldLayout* found = layout->field(name)) return {found, what.fields + found->offset};
+    if (layout->table.parent == 0) break;
+    layout = &layouts_->of(layout->table.parent);
+  }
+  throw Error(ErrorKind::unsupported_contract,
+              fmt::format("{} has no field {} in this version{}{}", what.layout.text, name,
+                          what.layout.problem.empty() ? "" : ": ", what.layout.problem));
+}
+
+std::uint64_t ObjectText::integer(const Instance& what, std::string_view name) {
+  const Place place = field(what, name);
+  ElementType type = place.field->type->number;
+  if (place.field->type->kind == TypeUse::Kind::value)
+    type = layouts_->of(place.field->type->method_table).number;
+  return read_number(type, place.at);
+}
+
+Address ObjectText::reference(const Instance& what, std::string_view name) {
+  return target().read_pointer(field(what, name).at);
+}
+
+bool ObjectText::derives_from(const TypeLayout& layout, std::string_view full_name) {
+  const TypeLayout* type = &layout;
+  for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {
+    if (core_type_name(*type->name) == full_name) return true;
+    if (type->table.parent == 0) return false;
+    type = &layouts_->of(type->table.parent);
+  }
+  return false;
+}
+
+bool ObjectText::known_value(const Instance& what) {
+  const std::string name = core_type_name(*what.layout.name);
+  std::string text;
+  if (name == "System.Nullable`1") {
+    nullable(what);
+    return true;
+  }
+  if (name == "System.DateTime") {
+    text = format_date_data(integer(what, "_dateData"));
+  } else if (name == "System.TimeSpan") {
+    text = format_time_span(static_cast<std::int64_t>(integer(what, "_ticks")));
+  } else if (name == "System.DateOnly") {
+    text = format_date(static_cast<std::uint32_t>(integer(what, "_dayNumber")));
+  } else if (name == "System.TimeOnly") {
+    text = format_time_of_day(integer(what, "_ticks"));
+  } else if (name == "System.Guid") {
+    std::array<std::uint8_t, 8> rest{};
+    for (std::size_t i = 0; i < rest.size(); ++i)
+      rest[i] = static_cast<std::uint8_t>(integer(what, fmt::format("_{}", static_cast<char>('d' + i))));
+    text = format_guid(static_cast<std::uint32_t>(integer(what, "_a")),
+                       static_cast<std::uint16_t>(integer(what, "_b")),
+                       static_cast<std::uint16_t>(integer(what, "_c")), rest);
+  } else if (name == "System.Decimal") {
+    text = format_decimal(static_cast<std::uint32_t>(integer(what, "_flags")),
+                          static_cast<std::uint32_t>(integer(what, "_hi32")), integer(what, "_lo64"));
+  }
+  if (text.empty()) return false; // damaged: its fields say more
+  add(text);
+  return true;
+}
+
+void ObjectText::nullable(const Instance& what) {
+  if (target().read_u8(field(what, "hasValue").at) == 0) return add("null");
+  const Place held = field(what, "value");
+  tell_value(*held.field->type, held.at);
+}
+
+bool ObjectText::known_object(const TypeLayout& layout, Address object) {
+  const Instance what{layout, object + target().pointer_size()};
+  const std::string name = core_type_name(*layout.name);
+  if (name == "System.Collections.Generic.List`1") {
+    list(what);
+  } else if (name == "System.Collections.Generic.Dictionary`2") {
+    dictionary(what, true);
+  } else if (name == "System.Collections.Generic.HashSet`1") {
+    dictionary(what, false);
+  } else if (derives_from(layout, "System.Exception")) {
+    exception(layout, object);
+  } else if (derives_from(layout, "System.Delegate")) {
+    delegate(layout, object);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ObjectText::list(const Instance& what) {
+  const auto count = static_cast<std::int32_t>(integer(what, "_size"));
+  add(fmt::format("Count = {}", count));
+  const Address items = reference(what, "_items");
+  if (count <= 0 || items == 0) return;
+  const TypeLayout& layout = layouts_->of(reader_->method_table_of(items));
+  const std::uint32_t capacity = target().read_u32(target().field_address(items, "Array", "m_NumComponents"));
+  if (layout.kind != TypeLayout::Kind::array || static_cast<std::uint32_t>(count) > capacity)
+    throw_corrupt(items, "a list with more elements than its array");
+  add(" ");
+  ++depth_;
+  array_items(layout, items + target().size_of("Array"), {static_cast<std::uint64_t>(count)});
+  --depth_;
+}
+
+// The entries of a Dictionary or HashSet, without those that were removed.
+void ObjectText::dictionary(const Instance& what, bool pairs) {
+  const auto used = static_cast<std::int32_t>(integer(what, "_count"));
+  const auto freed = static_cast<std::int32_t>(integer(what, "_freeCount"));
+  add(fmt::format("Count = {}", std::int64_t{used} - freed));
+  const Address entries = reference(what, "_entries");
+  if (used <= freed || entries == 0) return;
+  const TypeLayout& array = layouts_->of(reader_->method_table_of(entries));
+  const std::uint32_t capacity =
+      target().read_u32(target().field_address(entries, "Array", "m_NumComponents"));
+  if (array.kind != TypeLayout::Kind::array || array.element->kind != TypeUse::Kind::value ||
+      static_cast<std::uint32_t>(used) > capacity)
+    throw_corrupt(entries, "a dictionary with more entries than its array");
+  const TypeLayout& entry = layouts_->of(array.element->method_table);
+  const Address data = entries + target().size_of("Array");
+  // Entries may all have been removed before the first that is told.
+  constexpr std::int32_t max_looked_at = 100'000;
+  constexpr std::int32_t last_in_chain = -1; // smaller: the entry is free
+  ++depth_;
+  add(" {");
+  std::size_t shown = 0;
+  for (std::int32_t i = 0; i < used; ++i) {
+    const Instance at{entry, data + static_cast<Address>(i) * array.element_size};
+    if (static_cast<std::int32_t>(integer(at, pairs ? "next" : "Next")) < last_in_chain) continue;
+    if (shown != 0) add(", ");
+    if (shown >= limits_.elements || full() || i >= max_looked_at) {
+      add("...");
+      break;
+    }
+    ++shown;
+    const auto part = [&](std::string_view name) {
+      const Place place = field(at, name);
+      value(*place.field->type, place.at);
+    };
+    if (pairs) {
+      add("[");
+      part("key");
+      add("] = ");
+    }
+    part(pairs ? "value" : "Value");
+  }
+  add("}");
+  --depth_;
+}
+
+void ObjectText::exception(const TypeLayout& layout, Address object) {
+  const Instance what{layout, object + target().pointer_size()};
+  const Address message = reference(what, "_message");
+  add(fmt::format("{{{}", layout.text));
+  if (message != 0) {
+    add(": ");
+    string(message);
+  }
+  add("}");
+}
+
+void ObjectText::delegate(const TypeLayout& layout, Address object) {
+  const Instance what{layout, object + target().pointer_size()};
+  // A delegate to a static method calls it through a thunk.
+  const Address behind_thunk = reference(what, "_methodPtrAux");
+  const std::string method = code_name(behind_thunk != 0 ? behind_thunk : reference(what, "_methodPtr"));
+  add(method.empty() ? fmt::format("{{{}}}", layout.text) : fmt::format("{{{} -> {}}}", layout.text, method));
+}
+
+std::string ObjectText::code_name(Address code) {
+  MethodNames& names = layouts_->finder().names();
+  const CodeLookup found = names.code().find(code);
+  Address method_desc = 0;
+  if (const auto* block = std::get_if<CodeBlock>(&found))
+    method_desc = block->method_desc;
+  else
+    method_desc = std::get<Miss>(found).method_desc.value_or(0);
+  if (method_desc == 0) return {};
+  Method method = names.describe(method_desc);
+  names.add_user_method(method);
+  return method.shown_name();
+}
+
+} // namespace clr
