@@ -1,6 +1,7 @@
 #include "extension/session.h"
 
 #include "core/memory/page_cache.h"
+#include "core/objects/object_reader.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/symbol_answer.h"
 #include "extension/core_file.h"
@@ -32,6 +33,7 @@ public:
     Session::ran();
     pages_.clear();
     if (ExecutionManager* code = runtime_.code()) code->forget();
+    if (ObjectReader* objects = runtime_.objects()) objects->forget();
   }
   MemoryReport memory_report() override {
     return {.source = source_, .pages_filled = pages_.pages(), .files = {}, .refusals = {}, .notes = notes_};

@@ -151,7 +151,7 @@ TypeLayout TypeLayouts::read(Address method_table) {
   // EEClass counts what the header, the method table pointer and the alignment take as padding.
   const std::uint32_t padding =
       target.read_u8(target.field_address(table.ee_class, "EEClass", "BaseSizePadding"));
-  if (table.base_size < padding || padding < 2 * pointer || padding >= 3 * pointer ||
+  if (table.base_size < padding || padding < 2 * pointer || padding > 3 * pointer ||
       table.base_size - padding > max_instance_size) {
     if (layout.kind != TypeLayout::Kind::string)
       throw_corrupt(table.address,
