@@ -1,0 +1,44 @@
+// Which methods a name or a line means, by the metadata and the symbols of the modules that are loaded,
+// compiled or not.
+#pragma once
+
+#include "core/runtime/runtime.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+struct BreakTarget {
+  std::string module; // "app.dll"
+  Address module_address = 0;
+  std::uint32_t token = 0; // MethodDef
+  std::string name;        // "Ns.Type<T>.Run(int)"
+  std::string user_name;   // of a state machine's MoveNext: the method that the user wrote; else empty
+};
+
+struct BreakTargets {
+  std::vector<BreakTarget> methods; // at most max_methods
+  std::uint32_t line = 0;           // of a search for lines: where code is, at or behind the line asked for
+  std::size_t modules = 0;          // that were asked
+  std::vector<std::string> silent;  // modules without metadata or symbols to ask
+  bool file_known = false;          // some symbols name the file
+
+  static constexpr std::size_t max_methods = 10'000;
+};
+
+// Methods called `name`: "Run", "Type.Run", "Ns.Type.Run", "Ns.Outer+Inner.Run", type arguments and
+// parameters with or without (they are not compared). `stop` is asked now and then; true gives up. Never
+// throws. Cost: a name of each method of each module, from metadata.
+BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop);
+
+// Methods with code at `line` of `file` (a file name, or the end of a path), else at the next line that has
+// some. Never throws. Cost: the symbols of each module are opened; of those that name the file all sequence
+// points are read.
+BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint32_t line,
+                             const std::function<bool()>& stop);
+
+} // namespace clr
