@@ -50,7 +50,7 @@ bool Command::DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCom
       const SessionStore::Turn turn = sessions_->try_turn();
       if (!turn.owns_lock())
         throw Error(ErrorKind::invalid_argument, "another command of lldb-clr is running");
-      Invocation invocation{debugger, *sessions_, *publishing_, out};
+      Invocation invocation{debugger, *sessions_, *publishing_, *breakpoints_, out};
       parser.run().run(invocation);
     } catch (const CLI::CallForHelp&) {
       out.write(parser.app().help());

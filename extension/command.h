@@ -1,6 +1,7 @@
 // The frame around every command: options, the session, faults.
 #pragma once
 
+#include "extension/managed_breakpoints.h"
 #include "extension/output.h"
 #include "extension/publishing.h"
 #include "extension/session_store.h"
@@ -18,6 +19,7 @@ struct Invocation {
   lldb::SBDebugger debugger;
   SessionStore& sessions;
   Publishing& publishing;
+  ManagedBreakpoints& breakpoints;
   Output& out;
 
   // The session of the selected target; throws Error with the plain reason when there is none.
@@ -44,6 +46,7 @@ struct CommandSpec {
 // Every command of the plugin, each in its own file.
 CommandSpec analyze_command();
 CommandSpec ip2md_command();
+CommandSpec break_command();
 CommandSpec bt_command();
 CommandSpec disassemble_command();
 CommandSpec info_command();
@@ -54,6 +57,7 @@ CommandSpec publish_command();
 CommandSpec savecore_command();
 CommandSpec settings_command();
 CommandSpec source_command();
+CommandSpec step_command();
 CommandSpec symbolize_command();
 CommandSpec symbols_command();
 CommandSpec threads_command();
@@ -63,8 +67,9 @@ CommandSpec unwind_command();
 class Command final : public lldb::SBCommandPluginInterface {
 public:
   Command(const CommandSpec& spec, std::shared_ptr<SessionStore> sessions,
-          std::shared_ptr<Publishing> publishing)
-      : spec_(spec), sessions_(std::move(sessions)), publishing_(std::move(publishing)) {}
+          std::shared_ptr<Publishing> publishing, std::shared_ptr<ManagedBreakpoints> breakpoints)
+      : spec_(spec), sessions_(std::move(sessions)), publishing_(std::move(publishing)),
+        breakpoints_(std::move(breakpoints)) {}
 
   // Called by LLDB. Parses the arguments, runs, turns every exception into an "error:" line.
   bool DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) override;
@@ -73,6 +78,7 @@ private:
   CommandSpec spec_;
   std::shared_ptr<SessionStore> sessions_;
   std::shared_ptr<Publishing> publishing_;
+  std::shared_ptr<ManagedBreakpoints> breakpoints_;
 };
 
 // What `help` prints beneath a command's one line and its syntax: arguments and options.

@@ -74,6 +74,11 @@ void Output::warning(std::string_view text) {
   result_->AppendWarning(printable(text).c_str());
 }
 
+void Output::continued() {
+  flush();
+  result_->SetStatus(lldb::eReturnStatusSuccessContinuingNoResult);
+}
+
 void Output::progress(std::string_view what, std::size_t done, std::size_t of) {
   // The clock is asked only now and then: this is called for every item.
   constexpr std::size_t stride = 4096;

@@ -28,6 +28,8 @@ public:
   void error(std::string_view text);
   // "warning: TEXT" there; the command still succeeds.
   void warning(std::string_view text);
+  // The command let the process run.
+  void continued();
   // How far a long command is, on the terminal if there is one: at most once a second, and not in its first.
   void progress(std::string_view what, std::size_t done, std::size_t of);
   // Hands over what is buffered.

@@ -1,6 +1,7 @@
 #include "extension/register.h"
 
 #include "extension/command.h"
+#include "extension/object_summaries.h"
 #include "extension/script_process.h"
 
 #include <fmt/format.h>
@@ -48,7 +49,11 @@ bool register_commands(lldb::SBDebugger& debugger) {
   lldb::SBCommandInterpreter interpreter = debugger.GetCommandInterpreter();
   const auto sessions = std::make_shared<SessionStore>();
   const auto publishing = std::make_shared<Publishing>(sessions);
+  const auto breakpoints = std::make_shared<ManagedBreakpoints>(sessions, *publishing);
+  publishing->set_listener(breakpoints);
   remember_store(debugger.GetID(), sessions);
+  if (!register_summaries(debugger, sessions))
+    tell(debugger, "lldb-clr: LLDB takes no summaries; variables are shown without text\n");
 
   lldb::SBCommand tree;
   if (taken(interpreter, tree_name))
@@ -57,9 +62,9 @@ bool register_commands(lldb::SBDebugger& debugger) {
     tree = interpreter.AddMultiwordCommand(tree_name, tree_help);
 
   for (const CommandSpec& spec :
-       {analyze_command(), ip2md_command(), bt_command(), disassemble_command(),
+       {analyze_command(), ip2md_command(), break_command(), bt_command(), disassemble_command(),
         info_command(), methods_command(), pe_command(), perfmap_command(), publish_command(),
-        savecore_command(), settings_command(), source_command(), symbolize_command(),
+        savecore_command(), settings_command(), source_command(), step_command(), symbolize_command(),
         symbols_command(), threads_command(), unwind_command()}) {
     const std::string help = help_text(spec);
     const std::string arguments = *spec.syntax == '\0' ? "" : fmt::format(" {}", spec.syntax);
@@ -67,7 +72,7 @@ bool register_commands(lldb::SBDebugger& debugger) {
     if (tree.IsValid()) {
       const std::string syntax = fmt::format("{} {}{}", tree_name, spec.name, arguments);
       describe(tree.AddCommand(spec.name,
-                               std::make_unique<Command>(spec, sessions, publishing).release(),
+                               std::make_unique<Command>(spec, sessions, publishing, breakpoints).release(),
                                spec.help, syntax.c_str()),
                help);
     }
@@ -79,7 +84,7 @@ bool register_commands(lldb::SBDebugger& debugger) {
     const std::string syntax = fmt::format("{}{}", spec.short_name, arguments);
     describe(
         interpreter.AddCommand(spec.short_name,
-                               std::make_unique<Command>(spec, sessions, publishing).release(),
+                               std::make_unique<Command>(spec, sessions, publishing, breakpoints).release(),
                                spec.help, syntax.c_str()),
         help);
   }

@@ -1,0 +1,78 @@
+// What LLDB's breakpoints and steps need in managed code: methods that are compiled later, pages that can be
+// written to, signals that are no crashes.
+#pragma once
+
+#include "core/publish/breakpoint_wish.h"
+#include "extension/code_pages.h"
+#include "extension/compile_hook.h"
+#include "extension/publishing.h"
+#include "extension/session_store.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+class ManagedBreakpoints final : public PublishListener {
+public:
+  ManagedBreakpoints(std::shared_ptr<SessionStore> sessions, Publishing& publishing)
+      : sessions_(std::move(sessions)), publishing_(&publishing) {}
+
+  void before_command(lldb::SBTarget& target, const char** words) override;
+  bool at_stop(lldb::SBTarget& target) override;
+
+  // A breakpoint on managed code, whatever LLDB can tell of it: new code is published when it is compiled, as
+  // long as the breakpoint is there.
+  void add(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint);
+  bool is_managed(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint);
+  // Plants what could not be planted, and stops at compilations if there is a managed breakpoint.
+  void refresh(lldb::SBTarget& target);
+  // Makes what a step touches writable: all jitted code.
+  void prepare_step(lldb::SBTarget& target);
+  // Makes `spans` writable; tells once what was done or what to do.
+  void make_writable(lldb::SBTarget& target, const std::vector<CodeSpan>& spans, lldb::SBThread thread);
+  // Code was compiled: called with its start before anyone runs it, for as long as it is set.
+  void set_watcher(std::function<void(lldb::SBThread&, Address)> watcher) { watcher_ = std::move(watcher); }
+  // Stops at compilations, breakpoints or not, until `off`.
+  void watch_compilations(lldb::SBTarget& target, bool on);
+
+  struct HookState {
+    bool armed = false, learned = false;
+    std::size_t compilations = 0;
+  };
+  HookState hook_state(lldb::SBTarget& target);
+
+private:
+  struct Entry {
+    lldb::SBTarget target;
+    std::uint32_t process = 0; // LLDB's unique id; 0: none yet
+    std::unique_ptr<CompileHook> hook;
+    std::unique_ptr<CodePages> pages;
+    std::set<lldb::break_id_t> ours;    // made by `clr break`
+    std::vector<BreakpointWish> wishes; // of the managed breakpoints
+    bool watched = false;               // by watch_compilations
+    bool told = false, told_failure = false;
+  };
+
+  Entry& entry_of(lldb::SBTarget& target);
+  std::unique_ptr<CompileHook> make_hook(lldb::SBTarget target);
+  void collect_wishes(Entry& entry);
+  bool is_managed(Entry& entry, lldb::SBBreakpoint& breakpoint, const BreakpointWish& wish);
+  void arm(Entry& entry);
+  void plant_pending(Entry& entry);
+  void before_set(Entry& entry, const BreakpointWish& wish);
+  void make_writable(Entry& entry, const std::vector<CodeSpan>& spans, lldb::SBThread thread);
+  void code_ready(lldb::SBTarget& target, lldb::SBThread& thread, Address start);
+  bool concerns_anyone(Entry& entry, Session& session, const Method& method);
+
+  std::shared_ptr<SessionStore> sessions_;
+  Publishing* publishing_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::function<void(lldb::SBThread&, Address)> watcher_;
+};
+
+} // namespace clr::lldb_plugin
