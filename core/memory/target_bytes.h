@@ -3,6 +3,7 @@
 
 #include "core/memory/platform.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -26,6 +27,11 @@ public:
     bytes_.resize(begin + size);
   }
   void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  // Again what lies at `at`.
+  void append_copy(std::size_t at, std::size_t size) {
+    bytes_.resize(bytes_.size() + size);
+    std::copy_n(bytes_.data() + at, size, bytes_.data() + bytes_.size() - size);
+  }
   // Overwrites 4 bytes at `at`, which are there: a length that is known only behind what it counts.
   void patch_u32(std::size_t at, std::uint64_t value) {
     for (unsigned i = 0; i < 4; ++i) bytes_[at + i] = byte_of(value, i, 4);

@@ -37,6 +37,10 @@ Die& Die::string(unsigned attribute, std::string_view value) {
   return value.empty() ? *this : add(attribute, {.form = DW_FORM_strp, .text = value});
 }
 
+Die& Die::unique_string(unsigned attribute, std::string_view value) {
+  return value.empty() ? *this : add(attribute, {.form = DW_FORM_strp, .number = 1, .text = value});
+}
+
 Die& Die::section(unsigned attribute, std::uint64_t offset) {
   return add(attribute, {.form = DW_FORM_sec_offset, .number = offset});
 }
@@ -91,7 +95,7 @@ std::size_t DwarfEntries::write(const Die& die) {
       info_.sleb(static_cast<std::int64_t>(value.number));
       break;
     case DW_FORM_strp:
-      info_.u32(strings_.add(value.text));
+      info_.u32(value.number == 0 ? strings_.add(value.text) : strings_.append(value.text));
       break;
     case DW_FORM_exprloc:
       info_.block(value.bytes);

@@ -22,6 +22,8 @@ public:
   Die& signed_number(unsigned attribute, std::int64_t value);
   // Into .debug_str, and nothing when `value` is empty.
   Die& string(unsigned attribute, std::string_view value);
+  // The same for one that is hardly ever equal to another.
+  Die& unique_string(unsigned attribute, std::string_view value);
   // An offset into another section.
   Die& section(unsigned attribute, std::uint64_t offset);
   Die& expression(unsigned attribute, std::span<const std::byte> value);
@@ -34,7 +36,7 @@ private:
   friend class DwarfEntries;
   struct Value {
     std::uint16_t form = 0;
-    std::uint64_t number = 0;
+    std::uint64_t number = 0; // of a string: whether it is unique
     std::string_view text;
     std::span<const std::byte> bytes;
   };

@@ -36,16 +36,29 @@ DwarfFrames::DwarfFrames(const Platform& platform)
   if (roles_.return_address == roles_.pc) {
     initial_.rules[roles_.pc] = {.kind = Rule::Kind::at_cfa, .offset = -word};
     initial_.ruled.set(roles_.pc);
+    entry_.save(roles_.pc, {roles_.sp, 0});
   }
+  entry_.cfa = initial_.cfa;
 }
 
-DwarfFrames::CieKind DwarfFrames::kind_of(const DebugUnwindRange& range) const {
-  CieKind kind{range.interrupted, roles_.return_address == roles_.pc};
-  for (const DebugUnwindRow& row : range.rows) {
-    kind.signal = kind.signal || row.layout.interrupted;
-    kind.returns_to_pc = kind.returns_to_pc || row.layout.find(roles_.pc) != nullptr;
+DwarfFrames::Known& DwarfFrames::known_of(const DebugUnwindRows& rows) {
+  const auto [it, fresh] = known_.try_emplace(&rows.list());
+  Known& known = it->second;
+  if (!fresh || rows.empty()) return known;
+  known.expressible = true;
+  known.last_offset = rows.front().offset;
+  for (const DebugUnwindRow& row : rows) {
+    known.signal = known.signal || row.layout.interrupted;
+    known.stores_pc = known.stores_pc || row.layout.find(roles_.pc) != nullptr;
+    known.expressible = known.expressible && row.offset >= known.last_offset && is_expressible(row.layout);
+    known.last_offset = row.offset;
   }
-  return kind;
+  return known;
+}
+
+DwarfFrames::CieKind DwarfFrames::kind_of(const DebugUnwindRange& range) {
+  const Known& known = known_of(range.rows);
+  return {range.interrupted || known.signal, known.stores_pc || roles_.return_address == roles_.pc};
 }
 
 unsigned DwarfFrames::return_column(CieKind kind) const {
@@ -84,14 +97,10 @@ bool DwarfFrames::is_expressible(const FrameLayout& layout) const {
   return layout.outermost || roles_.return_address != roles_.pc || layout.find(roles_.pc) != nullptr;
 }
 
-bool DwarfFrames::is_expressible(const DebugUnwindRange& range, std::uint32_t code_size) const {
+bool DwarfFrames::is_expressible(const DebugUnwindRange& range, std::uint32_t code_size) {
   if (range.begin >= range.end || range.end > code_size || range.rows.empty()) return false;
-  if (range.rows.front().offset != range.begin) return false;
-  for (std::size_t i = 0; i < range.rows.size(); ++i) {
-    if (range.rows[i].offset >= range.end || !is_expressible(range.rows[i].layout)) return false;
-    if (i > 0 && range.rows[i].offset < range.rows[i - 1].offset) return false;
-  }
-  return true;
+  const Known& known = known_of(range.rows);
+  return known.expressible && range.rows.front().offset == range.begin && known.last_offset < range.end;
 }
 
 void DwarfFrames::add(const PlacedCode& placed) {
@@ -127,19 +136,13 @@ void DwarfFrames::write_fde(const DebugCode& code, std::size_t first, std::size_
   out_.word(code.start + from);
   out_.word(to - from);
   if (kind.signal) out_.uleb(0);
-  state_.cfa = initial_.cfa;
-  state_.ruled = initial_.ruled; // the rules of others are not looked at
-  state_.rules[roles_.pc] = initial_.rules[roles_.pc];
-  state_.signed_return_address = false;
-  std::uint32_t at = from;
-  bool exact = true;
-  for (std::size_t i = first; i < last; ++i) {
+  write_first_rows(code.unwind[first].rows, kind);
+  std::uint32_t at = code.unwind[first].rows.back().offset;
+  bool exact = code.unwind[first].exact;
+  for (std::size_t i = first + 1; i < last; ++i) {
     exact = exact && code.unwind[i].exact;
-    for (const DebugUnwindRow& row : code.unwind[i].rows) {
-      advance(row.offset - at);
-      at = row.offset;
-      write_row(row.layout, kind);
-    }
+    write_rows(code.unwind[i].rows, at, kind);
+    at = code.unwind[i].rows.back().offset;
   }
   // At the top of a stack LLDB (x86 only) believes these rows as they stand if there are several, the first
   // and the last being those of a function's entry: then epilogues are described, and it does not read the
@@ -147,12 +150,45 @@ void DwarfFrames::write_fde(const DebugCode& code, std::size_t first, std::size_
   // either: LLDB would go on behind the first epilogue with the rules of the last funclet.
   if ((exact || last - first > 1) && platform_.cpu == Cpu::x64) {
     advance(to - at);
-    FrameLayout entry{.cfa = initial_.cfa};
-    entry.save(roles_.pc, {roles_.sp, 0});
-    write_row(entry, kind);
+    write_row(entry_, kind);
   }
   out_.align(platform_.pointer_size);
   out_.end_unit(begin);
+}
+
+void DwarfFrames::write_first_rows(const DebugUnwindRows& rows, CieKind kind) {
+  Known& known = known_of(rows);
+  if (known.end != 0 && !kind.signal) {
+    out_.append_copy(known.begin, known.end - known.begin);
+    state_.cfa = known.cfa;
+    state_.ruled.reset();
+    for (const auto& [reg, rule] : known.rules) {
+      state_.ruled.set(reg);
+      state_.rules[reg] = rule;
+    }
+    state_.signed_return_address = known.signed_return_address;
+    return;
+  }
+  state_.cfa = initial_.cfa;
+  state_.ruled = initial_.ruled; // the rules of others are not looked at
+  state_.rules[roles_.pc] = initial_.rules[roles_.pc];
+  state_.signed_return_address = false;
+  known.begin = out_.size();
+  write_rows(rows, rows.front().offset, kind);
+  known.end = out_.size();
+  known.cfa = state_.cfa;
+  known.signed_return_address = state_.signed_return_address;
+  known.rules.clear();
+  for (unsigned reg = 0; reg < register_count; ++reg)
+    if (state_.ruled.test(reg)) known.rules.emplace_back(reg, state_.rules[reg]);
+}
+
+void DwarfFrames::write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieKind kind) {
+  for (const DebugUnwindRow& row : rows) {
+    advance(row.offset - at);
+    at = row.offset;
+    write_row(row.layout, kind);
+  }
 }
 
 void DwarfFrames::advance(std::uint64_t delta) {

@@ -8,6 +8,9 @@
 #include <array>
 #include <bitset>
 #include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace clr {
 
@@ -41,19 +44,33 @@ private:
     bool signed_return_address = false;
   };
 
+  // What is known of a list of rows, which many ranges share.
+  struct Known {
+    bool expressible = false, signal = false, stores_pc = false;
+    std::uint32_t last_offset = 0;
+    // Its instructions in the section, once they were the first of a description, and what holds behind them.
+    std::size_t begin = 0, end = 0;
+    RegisterOffset cfa;
+    std::vector<std::pair<unsigned, Rule>> rules;
+    bool signed_return_address = false;
+  };
   struct CieKind {
     bool signal = false;        // the caller's pc is exact
     bool returns_to_pc = false; // the caller's pc has a rule of its own; else it is what lr was
     bool operator==(const CieKind&) const = default;
   };
 
-  CieKind kind_of(const DebugUnwindRange& range) const;
+  Known& known_of(const DebugUnwindRows& rows);
+  CieKind kind_of(const DebugUnwindRange& range);
   unsigned return_column(CieKind kind) const;
   std::size_t write_cie(CieKind kind);
-  bool is_expressible(const DebugUnwindRange& range, std::uint32_t code_size) const;
+  bool is_expressible(const DebugUnwindRange& range, std::uint32_t code_size);
   bool is_expressible(const FrameLayout& layout) const;
   // A description of ranges [first, last) of `code`, all of one kind.
   void write_fde(const DebugCode& code, std::size_t first, std::size_t last, CieKind kind);
+  // As write_row() for all of `rows`. The first of a description may be written already.
+  void write_first_rows(const DebugUnwindRows& rows, CieKind kind);
+  void write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieKind kind);
   void write_row(const FrameLayout& layout, CieKind kind);
   void write_cfa(RegisterOffset cfa);
   void write_rule(unsigned reg, const Rule& rule);
@@ -64,6 +81,8 @@ private:
   std::array<std::optional<std::size_t>, 4> cies_; // by kind: offset in the section
   RegisterRoles roles_;
   State initial_, state_;
+  FrameLayout entry_; // what initial_ says
+  std::unordered_map<const DebugUnwindRows::List*, Known> known_;
 };
 
 } // namespace clr

@@ -91,7 +91,7 @@ private:
     else if (is_usable_name(code.name))
       die.string(DW_AT_name, code.name);
     // Frames show it; `breakpoint set -n` looks for either name.
-    if (is_usable_name(code.full_name)) die.string(DW_AT_linkage_name, code.full_name);
+    if (is_usable_name(code.full_name)) die.unique_string(DW_AT_linkage_name, code.full_name);
     die.address(DW_AT_low_pc, code.start);
     die.number(DW_AT_high_pc, placed.size);
     if (!declaration) add_type(die, code.return_type, true);

@@ -129,9 +129,16 @@ std::vector<std::byte> ElfContainer::write() const {
   const std::size_t size = table + sections.size() * format_.section_size();
   if (size > beyond) throw Error(ErrorKind::invalid_argument, "too much debug information for one module");
 
-  std::vector<std::byte> file(size);
-  for (std::size_t i = 1; i < sections.size(); ++i)
-    std::ranges::copy(sections[i].bytes, file.begin() + static_cast<std::ptrdiff_t>(offsets[i]));
+  // What is appended is touched once; setting it to zero before would take as long again.
+  std::vector<std::byte> file;
+  file.reserve(size);
+  file.resize(format_.header_size());
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    if (sections[i].bytes.empty()) continue;
+    file.resize(offsets[i]);
+    file.insert(file.end(), sections[i].bytes.begin(), sections[i].bytes.end());
+  }
+  file.resize(size);
   const auto put = [&]<typename Header, typename Record>(const Header& header, Record) {
     translate(file.data(), &header, sizeof header, ELF_T_EHDR, format_);
     std::vector<Record> records(1);

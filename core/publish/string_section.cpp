@@ -2,6 +2,8 @@
 
 #include "core/publish/dwarf_bytes.h"
 
+#include <cstring>
+
 namespace clr {
 namespace {
 
@@ -33,7 +35,16 @@ std::size_t utf8_character(std::string_view text) {
 
 bool is_usable_name(std::string_view name) {
   if (name.empty() || name.size() > max_name_bytes) return false;
+  constexpr std::uint64_t ones = 0x0101'0101'0101'0101, highs = 0x8080'8080'8080'8080;
   for (std::size_t at = 0; at < name.size();) {
+    // Eight characters of ASCII at once: no byte with its highest bit, none that a subtraction makes have it.
+    if (std::uint64_t word = 0; name.size() - at >= sizeof word) {
+      std::memcpy(&word, name.data() + at, sizeof word);
+      if (((word | (word - ones)) & highs) == 0) {
+        at += sizeof word;
+        continue;
+      }
+    }
     const auto byte = static_cast<unsigned char>(name[at]);
     const std::size_t length = byte == 0 ? 0 : byte < 0x80 ? 1 : utf8_character(name.substr(at));
     if (length == 0) return false;

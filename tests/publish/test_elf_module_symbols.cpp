@@ -1,0 +1,162 @@
+#include "core/memory/error.h"
+#include "core/publish/string_section.h"
+#include "tests/publish/written_module.h"
+
+using namespace clr;
+
+namespace {
+
+constexpr Address base = 0x7000'0000;
+
+std::vector<std::string> names(const WrittenModule& written) {
+  std::vector<std::string> all;
+  for (const auto& symbol : written.symbols()) all.push_back(symbol.name);
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("the file is of the platform's class, byte order and machine") {
+  for (const Platform& platform : written_platforms()) {
+    DebugModule module = module_at(base, platform);
+    DebugCode code = code_at(base + 0x10, 0x20, "Run");
+    code.aliases = {"Ns.Type.Run", "Type.Run"};
+    module.code.push_back(code);
+    const WrittenModule written(module);
+    CHECK(written.header.e_type == ET_DYN);
+    CHECK(written.header.e_machine == (platform.cpu == Cpu::x64 ? EM_X86_64 : EM_AARCH64));
+    CHECK(written.header.e_ident[EI_CLASS] == (platform.pointer_size == 8 ? ELFCLASS64 : ELFCLASS32));
+    CHECK(written.header.e_ident[EI_DATA] ==
+          (platform.byte_order == ByteOrder::little ? ELFDATA2LSB : ELFDATA2MSB));
+    CHECK(written.header.e_phnum == 0);
+    CHECK(names(written) == std::vector<std::string>{"Ns.Type.Run()", "Ns.Type.Run", "Type.Run", "Run"});
+    for (const auto& symbol : written.symbols()) {
+      CHECK(symbol.value == base + 0x10);
+      CHECK(symbol.size == 0x20);
+      CHECK(symbol.type == STT_FUNC);
+      CHECK(symbol.section == 1);
+    }
+  }
+}
+
+TEST_CASE("sections without bytes lie beyond the end of the file, others hold theirs") {
+  DebugModule module = module_at(base);
+  module.sections.push_back(
+      {base + 0x2000, base + 0x2004, {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}}});
+  module.sections.push_back({base + 0x3000, base + 0x3004, {std::byte{1}}}); // not as long as it says
+  module.sections.push_back({base + 0x4000, base + 0x4000, {}});             // nothing
+  const WrittenModule written(module);
+  const auto sections = written.sections();
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(sections[i].name == ".text");
+    CHECK(sections[i].header.sh_type == SHT_PROGBITS);
+    CHECK(sections[i].header.sh_flags == (SHF_ALLOC | SHF_EXECINSTR));
+  }
+  CHECK(sections[0].header.sh_addr == base);
+  CHECK(sections[0].header.sh_size == 0x1000);
+  CHECK(sections[0].header.sh_offset > written.bytes().size());
+  CHECK(sections[1].header.sh_addr == base + 0x2000);
+  CHECK(written.contents(sections[1]) == module.sections[1].bytes);
+  CHECK(sections[2].header.sh_offset > written.bytes().size());
+  CHECK(sections[3].name == ".strtab");
+}
+
+TEST_CASE("symbols are in the section of their code") {
+  DebugModule module = module_at(base);
+  module.sections.push_back({base + 0x2000, base + 0x3000, {}});
+  module.code = {code_at(base + 0x2000, 8, "B"), code_at(base, 8, "A")}; // in no order
+  const WrittenModule written(module);
+  const auto symbols = written.symbols();
+  REQUIRE(symbols.size() == 4);
+  CHECK(symbols[0].name == "Ns.Type.A()");
+  CHECK(symbols[0].section == 1);
+  CHECK(symbols[2].name == "Ns.Type.B()");
+  CHECK(symbols[2].section == 2);
+}
+
+TEST_CASE("code that is no function has one symbol, which no breakpoint by name finds") {
+  DebugModule module = module_at(base);
+  DebugCode stub = code_at(base, 16, "Precode");
+  stub.function = false;
+  stub.aliases = {"Type.Run"};
+  module.code.push_back(stub);
+  const auto symbols = WrittenModule(module).symbols();
+  REQUIRE(symbols.size() == 1);
+  CHECK(symbols[0].name == "Ns.Type.Precode()");
+  CHECK(symbols[0].type == STT_NOTYPE);
+}
+
+TEST_CASE("code outside of sections, without bytes or over other code is left out") {
+  DebugModule module = module_at(base);
+  module.code = {code_at(base - 8, 16, "Before"),    code_at(base + 0xff8, 16, "Behind"),
+                 code_at(base + 0x2000, 8, "Away"),  code_at(base + 0x10, 0, "Empty"),
+                 code_at(base + 0x20, 16, "First"),  code_at(base + 0x28, 16, "Over"),
+                 code_at(base + 0x30, 16, "Next"),   code_at(base + 0x40, ~std::uint64_t{0}, "Wraps"),
+                 code_at(~Address{0} - 3, 8, "Top"), code_at(base + 0xff0, 16, "Last")};
+  CHECK(names(WrittenModule(module)) == std::vector<std::string>{"Ns.Type.First()", "First", "Ns.Type.Next()",
+                                                                 "Next", "Ns.Type.Last()", "Last"});
+}
+
+TEST_CASE("names that are no UTF-8 are left out, the code is not") {
+  DebugModule module = module_at(base);
+  DebugCode code = code_at(base, 16, std::string("a\0b", 3));
+  code.full_name = "\xff";
+  code.aliases = {
+      "",      "\xc3", "\xed\xa0\x80", "\xc0\x80", "\xf5\x80\x80\x80", std::string(max_name_bytes + 1, 'x'),
+      "Grüße", "𝒳"};
+  code.lines = {{.offset = 0, .file = 0, .line = 5}};
+  module.files = {"/a.cs"};
+  module.code.push_back(code);
+  const WrittenModule written(module);
+  CHECK(names(written) == std::vector<std::string>{"Grüße", "𝒳"});
+  CHECK(written.lines().size() == 2);
+}
+
+TEST_CASE("every length of an ASCII name is usable, and none with a NUL anywhere") {
+  for (std::size_t size = 1; size < 40; ++size) {
+    std::string name(size, 'n');
+    CHECK(is_usable_name(name));
+    for (std::size_t i = 0; i < size; ++i) {
+      for (const char bad : {'\0', '\x80', '\xff'}) {
+        name[i] = bad;
+        CHECK_FALSE(is_usable_name(name));
+      }
+      for (const char good : {'\x01', '\x7f'}) {
+        name[i] = good;
+        CHECK(is_usable_name(name));
+      }
+      name[i] = 'n';
+    }
+  }
+}
+
+TEST_CASE("modules that cannot be are refused") {
+  for (const Cpu cpu : {Cpu::unknown, Cpu::x86, Cpu::arm, Cpu::loongarch64, Cpu::riscv64, Cpu::wasm}) {
+    try {
+      static_cast<void>(write_elf_module(module_at(base, {8, ByteOrder::little, cpu, Os::unix_like})));
+      FAIL("written");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::unsupported_contract);
+    }
+  }
+  DebugModule module = module_at(base);
+  module.sections.push_back({base + 0xfff, base + 0x2000, {}});
+  try {
+    static_cast<void>(write_elf_module(module));
+    FAIL("written");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::invalid_argument);
+    CHECK(error.address() == base + 0xfff);
+  }
+  module.sections[1].begin = base + 0x1000; // a neighbour
+  CHECK_NOTHROW(write_elf_module(module));
+}
+
+TEST_CASE("a module of nothing is a file nevertheless") {
+  DebugModule module;
+  module.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  const WrittenModule written(module);
+  CHECK(written.symbols().empty());
+  CHECK_FALSE(written.section(".debug_info"));
+  CHECK_FALSE(written.section(".debug_frame"));
+}
