@@ -59,6 +59,21 @@ CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) co
   return {block_starting_at(*start), {}};
 }
 
+std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
+  const Node node = read_node(section.heap_list);
+  const std::uint64_t map_bytes = ((node.end - node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
+  std::uint64_t value = node.end;
+  std::vector<std::byte> raw;
+  for (std::uint64_t done = 0; done < map_bytes; done += raw.size()) {
+    raw.resize(static_cast<std::size_t>(std::min(map_bytes - done, bytes_per_read)));
+    target_->read_bytes(node.map + done, raw);
+    const std::string_view text(reinterpret_cast<const char*>(raw.data()), raw.size());
+    constexpr std::uint64_t spread = 0x9E37'79B9'7F4A'7C15;
+    value = (value ^ std::hash<std::string_view>()(text)) * spread;
+  }
+  return value;
+}
+
 bool CodeHeaps::for_each_block(const RangeSection& section,
                                const std::function<bool(const HeapBlock&)>& visit,
                                const std::function<void(Address, const std::string&)>& hole) const {

@@ -38,6 +38,12 @@ public:
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole) const;
 
+  // Where the used part of the heap of `section` ends at present. 1 read.
+  Address used_end(const RangeSection& section) const { return read_node(section.heap_list).end; }
+  // A value that differs when blocks came or went. Cost: 1 read per 64 KiB of nibble map. Throws
+  // Error{memory_missing}, Error{corrupt}.
+  std::uint64_t fingerprint(const RangeSection& section) const;
+
   // A heap's used part larger than this is a lie.
   static constexpr std::uint64_t max_heap_bytes = std::uint64_t{1} << 36;
 

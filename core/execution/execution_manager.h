@@ -30,6 +30,13 @@ struct JittedBody {
   RangeSection section;
 };
 
+// A block of stubs in a code heap.
+struct StubBlock {
+  Address start = 0;
+  Address limit = 0; // nothing tells where it ends; at the next block, or where the heap's used part ends
+  StubKind kind = StubKind::unknown;
+};
+
 // A part of memory that an enumeration could not read; the enumeration went on behind it.
 struct EnumerationHole {
   Address address = 0;
@@ -107,6 +114,13 @@ public:
   // stops. What cannot be read goes to holes(). Cost: 1 read per 64 KiB of nibble map (4 MiB of code), 2 per
   // body.
   void for_each_jitted(const std::function<bool(const JittedBody&)>& visit);
+  // The same in one code heap, with its blocks of stubs (`stub` may be empty); what cannot be read is added
+  // to holes(). The result is false when `visit` stopped.
+  bool for_each_jitted_in(const RangeSection& section, const std::function<bool(const JittedBody&)>& visit,
+                          const std::function<void(const StubBlock&)>& stub = {});
+  // A value that differs when blocks came to or went from the code heap of `section`. Cost: 1 read per 64 KiB
+  // of nibble map. Throws Error.
+  std::uint64_t heap_fingerprint(const RangeSection& section) const;
   // Of the range map, and of the last walk over the bodies.
   const std::vector<EnumerationHole>& holes() const;
 
@@ -119,9 +133,19 @@ public:
     Address header = 0; // READYTORUN_HEADER; of the composite image for its components
     Address functions = 0;
     std::uint32_t function_count = 0;
+    std::uint32_t hot_count = 0; // of these; cold parts follow
+    Address thunks = 0;          // delay-load method call thunks
+    std::uint64_t thunk_bytes = 0;
     bool composite() const { return composite_info != info; }
   };
   R2RImage r2r_image(const RangeSection& section);
+  // Every RUNTIME_FUNCTION of an image, by index. 1 read. Throws Error{memory_missing}.
+  struct R2RFunction {
+    Address begin = 0; // Thumb bit removed
+    Address end = 0;   // 0 where the CPU's unwind data tells it
+    Address entry = 0; // of the RUNTIME_FUNCTION
+  };
+  std::vector<R2RFunction> r2r_functions(const RangeSection& section);
   // The block of the method that runtime function `index` of an image is part of, seen from the function's
   // first byte. Method_desc 0 when the runtime never prepared it. Cost: as find() without the search.
   CodeBlock r2r_block(const RangeSection& section, std::uint32_t index);

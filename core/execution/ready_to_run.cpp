@@ -124,7 +124,7 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
 }
 
 std::optional<Address> ReadyToRunImage::code_end_by_table(std::uint32_t method_index) const {
-  const std::uint32_t count = hot_cold_.hot_count();
+  const std::uint32_t count = hot_count();
   std::uint32_t last = method_index;
   while (last + 1 < count && last - method_index < max_functions_of_method) {
     const auto begins_method = has_debug_info(last + 1);

@@ -11,6 +11,7 @@
 #include "core/metadata/native_format.h"
 #include "core/target/record.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -47,7 +48,15 @@ public:
   Address header() const { return header_; }
   Address functions() const { return functions_; }
   std::uint32_t function_count() const { return function_count_; }
+  // Of these, the ones before the first cold part. A read when there are any.
+  std::uint32_t hot_count() const {
+    const std::uint32_t hot = hot_cold_.hot_count(); // 0 without a map
+    return hot == 0 ? function_count_ : std::min(hot, function_count_);
+  }
 
+  // The delay-load method call thunks.
+  std::uint32_t thunk_rva() const { return thunks_.rva; }
+  std::uint32_t thunk_bytes() const { return thunks_.size; }
   // `rva` lies among the delay-load method call thunks.
   bool is_thunk(std::uint64_t rva) const { return rva - thunks_.rva < thunks_.size; }
 

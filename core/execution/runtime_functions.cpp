@@ -63,14 +63,23 @@ std::uint32_t RuntimeFunctions::unwind_data(Address table, std::uint32_t index) 
 
 std::vector<std::uint32_t> RuntimeFunctions::begins(Address table, std::uint32_t first,
                                                     std::uint32_t count) const {
+  const std::vector<Extent> all = extents(table, first, count);
+  std::vector<std::uint32_t> result(count);
+  for (std::uint32_t i = 0; i < count; ++i) result[i] = all[i].begin;
+  return result;
+}
+
+std::vector<RuntimeFunctions::Extent> RuntimeFunctions::extents(Address table, std::uint32_t first,
+                                                                std::uint32_t count) const {
   std::vector<std::byte> raw(static_cast<std::size_t>(count * stride_));
   target_->read_bytes(entry(table, first), raw);
-  std::vector<std::uint32_t> result(count);
+  std::vector<Extent> result(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto value =
-        load<std::uint32_t>(std::span(raw).subspan(static_cast<std::size_t>(i * stride_ + begin_)),
-                            target_->platform().byte_order);
-    result[i] = thumb_ ? value & ~1u : value;
+    const auto word = [&](Address field) {
+      return load<std::uint32_t>(std::span(raw).subspan(static_cast<std::size_t>(i * stride_ + field)),
+                                 target_->platform().byte_order);
+    };
+    result[i] = {thumb_ ? word(begin_) & ~1u : word(begin_), end_ ? word(*end_) : 0};
   }
   return result;
 }

@@ -56,6 +56,11 @@ public:
   std::uint32_t unwind_data(Address table, std::uint32_t index) const;
   // begin() of `count` entries from `first` on. 1 read.
   std::vector<std::uint32_t> begins(Address table, std::uint32_t first, std::uint32_t count) const;
+  // The same with their ends; 0 where entries do not have one. 1 read.
+  struct Extent {
+    std::uint32_t begin = 0, end = 0;
+  };
+  std::vector<Extent> extents(Address table, std::uint32_t first, std::uint32_t count) const;
 
   // The entry that may cover `rva` (Thumb bit removed): the last one that begins at or before it; nothing
   // before the first one. An rva past the entry's end is still found: see length(). Cost: about log2(count)

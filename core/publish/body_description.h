@@ -1,30 +1,54 @@
 // One method body as values of debug information.
 #pragma once
 
+#include "core/publish/code_instructions.h"
 #include "core/publish/debug_module.h"
 #include "core/publish/unwind_rows.h"
 #include "core/runtime/runtime.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace clr {
 
-// A body with all that the catalog knows of it before it is described.
+// A body with all that is known of it before it is described.
 struct FoundBody {
   CodeBlock block; // at its start
   Method method;
   MethodRegions regions;
-  std::vector<ExecutionManager::Function> functions;
+  std::vector<ExecutionManager::Function> functions; // ascending within each region
 };
 
-// The body that begins where `block` says, and its method. Throws Error when its size cannot be told. Cost:
-// that of ExecutionManager::regions and functions.
-FoundBody find_body(Runtime& runtime, const CodeBlock& block, Method method);
+// The body that begins where `block` says. Throws Error when its size cannot be told. Cost: that of
+// ExecutionManager::regions and functions.
+FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method method);
 
-// Its main part, and the cold part if there is one, with names and unwinding. A part whose unwind data cannot
-// be read has none, and `fault` says why; other parts are not affected. Never throws. Cost: that of
-// UnwindRows::of_function for each function.
-std::vector<DebugCode> describe_body(const FoundBody& body, UnwindRows& rows, bool exact, std::string& fault);
+// One part of a body: hot or cold.
+struct DescribedPart {
+  DebugCode code;
+  std::uint64_t offset = 0;                     // of its start, hot and cold parts linearised
+  std::unique_ptr<CodeInstructions> instructions; // when they were asked for and could be read
+};
+
+// Describes bodies of one stop.
+class BodyDescriber {
+public:
+  // `memory` must outlive this. Throws Error{unsupported_contract} for a CPU other than x64 and arm64.
+  BodyDescriber(MemoryReader& memory, Cpu cpu) : memory_(&memory), cpu_(cpu), rows_(memory, cpu) {}
+
+  // The main part, and the cold part if there is one, with names and unwinding. `exact`: with its
+  // instructions, and a row at every one that needs it. A function whose unwind data cannot be read has no
+  // rows, and `fault` says why; the others are not affected. Never throws. Cost: that of
+  // UnwindRows::of_function for each function, and a read of the code when it is exact.
+  std::vector<DescribedPart> describe(const FoundBody& body, bool exact, std::string& fault);
+
+private:
+  void add_unwinding(DescribedPart& part, const FoundBody& body, bool exact, std::string& fault);
+
+  MemoryReader* memory_;
+  Cpu cpu_;
+  UnwindRows rows_;
+};
 
 } // namespace clr

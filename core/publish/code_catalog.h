@@ -21,6 +21,9 @@ struct CatalogOptions {
   // Code whose epilogues must be exact, beside all code with lines: where threads stand.
   std::vector<Address> exact;
   std::function<bool()> stop = {}; // asked now and then; true gives up
+  // Can the debugger read target memory at this address? Sections of ReadyToRun code where it cannot get
+  // their bytes, from files. Empty: it can.
+  std::function<bool(Address)> readable = {};
 };
 
 // A module with the number by which it is withdrawn.
@@ -43,8 +46,9 @@ public:
   ~CodeCatalog();
 
   // What is new since the last call; everything the first time. Code that shares a module with freed code is
-  // added anew. Never throws. Cost: reads each nibble map that changed; for each new body that of its name,
-  // unwind data and debug info.
+  // added anew. A call that gave up is continued by the next one. Never throws. Cost: the range map and each
+  // nibble map; 2 reads for each body of a code heap that changed or has dynamic methods; for each new body
+  // that of its name, unwind data and debug info.
   CatalogChange update(Runtime& runtime, const CatalogOptions& options);
   // The body that holds `ip` alone, when it is not yet known: for code that was compiled just now.
   CatalogChange add(Runtime& runtime, Address ip, const CatalogOptions& options);

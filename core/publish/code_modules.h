@@ -2,9 +2,10 @@
 #pragma once
 
 #include "core/publish/debug_module.h"
+#include "core/publish/source_files.h"
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct CodeOwner {
 struct OwnedCode {
   CodeOwner owner;
   DebugCode code;
-  Address range = 0; // of the range section: code of two is never in one section
+  Address range = 0;                        // of the range section: code of two is never in one section
+  std::shared_ptr<const SourceFiles> files; // that the lines refer to; one for all code of an owner
 };
 
 // A module with the owner of its code.
@@ -31,9 +33,9 @@ struct OwnedModule {
   DebugModule module;
 };
 
-// Groups `code`; of overlapping code what comes first wins, and `dropped` counts the rest. Neighbours share a
-// section when there is no more than `max_gap` between them and `between` (may be empty) does not tell that
-// other code lies there.
+// Groups `code`; each module gets the source files that its lines refer to. Of overlapping code what comes
+// first wins, and `dropped` counts the rest. Neighbours share a section when there is no more than `max_gap`
+// between them and `between` (may be empty) does not tell that other code lies there.
 std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped);

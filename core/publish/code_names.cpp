@@ -3,6 +3,8 @@
 #include "core/types/name_writer.h"
 #include "core/types/user_method.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -78,6 +80,7 @@ bool has_arguments(const QualifiedMethodName& name) {
 
 void set_names(DebugCode& code, const Method& method) {
   code.full_name = method.shown_name();
+  if (code.full_name.empty()) code.full_name = fmt::format("method {:#x}", method.method_desc);
   const QualifiedMethodName* const name = method.qualified.get();
   if (name == nullptr) {
     code.name = code.full_name;

@@ -1,7 +1,5 @@
 #include "core/publish/unwind_rows.h"
 
-#include "core/metadata/byte_range.h"
-#include "core/publish/x64_instruction.h"
 #include "core/stack/unwind_arm64.h"
 #include "core/stack/unwind_x64.h"
 #include "core/stack/x64_epilogue.h"
@@ -13,8 +11,13 @@
 namespace clr {
 namespace {
 
-// What an instruction at the end of a function may need beyond it.
-constexpr std::size_t code_behind = 64;
+using Rows = DebugUnwindRows::List;
+
+// Bytes of UNWIND_INFO before its codes, and of a code slot.
+constexpr std::size_t unwind_header = 4, unwind_slot = 2;
+// What a prologue is recognised by at most; a longer one is not kept.
+constexpr std::size_t max_kept_info = unwind_header + 32 * unwind_slot;
+constexpr std::size_t max_prologues = 100'000;
 
 bool same_layout(const FrameLayout& a, const FrameLayout& b) {
   return a.cfa == b.cfa && a.saved == b.saved && a.stack_pointer_at == b.stack_pointer_at &&
@@ -23,7 +26,7 @@ bool same_layout(const FrameLayout& a, const FrameLayout& b) {
 }
 
 // Appends, unless the row before says the same.
-void add_row(std::vector<DebugUnwindRow>& rows, std::uint32_t offset, const FrameLayout& layout) {
+void add_row(Rows& rows, std::uint32_t offset, const FrameLayout& layout) {
   if (rows.empty() || !same_layout(rows.back().layout, layout)) rows.push_back({offset, layout});
 }
 
@@ -32,8 +35,19 @@ DebugUnwindRange cut(const UnwindedBody& body, Address begin, Address end) {
   if (begin < body.start || begin - body.start >= body.size || end <= begin)
     throw_corrupt(begin, "unwind data of code outside of its method,");
   return {.begin = static_cast<std::uint32_t>(begin - body.start),
-          .end = static_cast<std::uint32_t>(std::min<Address>(end - body.start, body.size)),
-          .rows = {}};
+          .end = static_cast<std::uint32_t>(std::min<Address>(end - body.start, body.size))};
+}
+
+// Rows of prologue and body from `begin` on.
+Rows prologue_rows(const X64UnwindChain& chain, std::uint32_t begin, std::uint32_t size) {
+  // The codes stand in descending order; other records' prologues have run.
+  std::vector<std::uint32_t> changes{0};
+  for (const X64UnwindCode& code : chain.links.front().info.codes) changes.push_back(code.prolog_offset);
+  std::ranges::sort(changes);
+  Rows rows;
+  for (const std::uint32_t offset : changes)
+    if (offset < size) add_row(rows, begin + offset, x64_layout_at(chain, chain.begin() + offset));
+  return rows;
 }
 
 // Could an epilogue begin with these bytes? Most instructions are ruled out by their first one.
@@ -46,56 +60,25 @@ bool may_begin_epilogue(unsigned first, unsigned second) {
          first == 0xFF;
 }
 
-// The code of a function as it lies in the target.
-class FunctionCode {
-public:
-  FunctionCode(MemoryReader& memory, Address begin, std::size_t size) : bytes_(size + code_behind) {
-    bytes_.resize(memory.read_some(begin, bytes_));
-    if (bytes_.size() < size) throw_missing(begin + bytes_.size());
-    memory_.emplace(bytes_, begin);
-  }
-  std::span<const std::byte> from(std::size_t offset) const {
-    return std::span<const std::byte>(bytes_).subspan(offset);
-  }
-  MemoryReader& memory() { return *memory_; }
-
-private:
-  std::vector<std::byte> bytes_;
-  std::optional<HostMemory> memory_;
-};
-
-// Inserts rows for the epilogues of `range`, which has those of prologue and body. Instructions are told
-// apart from the start on; a row lies at the start of one only, and behind an epilogue the rows of the body
-// go on. Where an instruction is not known the rows end as they are, and the range is not exact.
-void add_epilogues(MemoryReader& memory, const UnwindedBody& body, const X64UnwindChain& chain,
-                   DebugUnwindRange& range) {
-  const std::uint32_t size = range.end - range.begin;
-  FunctionCode code(memory, chain.begin(), size);
+// The rows `plain` of prologue and body with those of epilogues between them. A row lies at the start of an
+// instruction only, and behind an epilogue the rows of the body go on.
+Rows with_epilogues(const Rows& plain, const UnwindedBody& body, const X64UnwindChain& chain,
+                    const DebugUnwindRange& range) {
   const X64FunctionRange function{chain.begin(), chain.end(), chain.chained()};
-  const std::vector<DebugUnwindRow> plain = std::move(range.rows);
-  range.rows.clear();
+  Rows rows;
   std::size_t next_plain = 0;
   const FrameLayout* current = nullptr; // what holds outside of epilogues
-  for (std::uint32_t at = 0; at < size;) {
-    while (next_plain < plain.size() && plain[next_plain].offset <= range.begin + at)
-      current = &plain[next_plain++].layout;
-    const std::span<const std::byte> rest = code.from(at);
-    const unsigned length = x64_instruction_length(rest);
-    if (length == 0) {
-      add_row(range.rows, range.begin + at, *current);
-      range.rows.insert(range.rows.end(), plain.begin() + static_cast<std::ptrdiff_t>(next_plain),
-                        plain.end());
-      return;
-    }
+  for (const std::uint32_t at : body.instructions->between(range.begin, range.end)) {
+    while (next_plain < plain.size() && plain[next_plain].offset <= at) current = &plain[next_plain++].layout;
+    const std::span<const std::byte> code = body.instructions->from(at);
     std::optional<FrameLayout> epilogue;
-    if (may_begin_epilogue(std::to_integer<unsigned>(rest[0]),
-                           rest.size() > 1 ? std::to_integer<unsigned>(rest[1]) : 0))
-      epilogue = x64_epilogue_layout(code.memory(), chain.begin() + at, chain.frame_register(), function,
-                                     body.same_method);
-    add_row(range.rows, range.begin + at, epilogue ? *epilogue : *current);
-    at += length;
+    if (may_begin_epilogue(std::to_integer<unsigned>(code[0]),
+                           code.size() > 1 ? std::to_integer<unsigned>(code[1]) : 0))
+      epilogue = x64_epilogue_layout(body.instructions->memory(), body.start + at, chain.frame_register(),
+                                     function, body.same_method);
+    add_row(rows, at, epilogue ? *epilogue : *current);
   }
-  range.exact = true;
+  return rows;
 }
 
 } // namespace
@@ -106,43 +89,78 @@ UnwindRows::UnwindRows(MemoryReader& memory, Cpu cpu) : memory_(&memory), cpu_(c
                 fmt::format("stacks of the CPU {} are not supported", to_string(cpu)));
 }
 
-DebugUnwindRange UnwindRows::of_function(const UnwindedBody& body, Address entry, Address base, bool exact) {
-  return cpu_ == Cpu::x64 ? x64(body, entry, base, exact) : arm64(body, entry, base);
+DebugUnwindRange UnwindRows::of_function(const UnwindedBody& body, Address entry, Address base) {
+  return cpu_ == Cpu::x64 ? x64(body, entry, base) : arm64(body, entry, base);
 }
 
-DebugUnwindRange UnwindRows::x64(const UnwindedBody& body, Address entry, Address base, bool exact) {
-  const X64UnwindChain chain = read_x64_unwind_chain(*memory_, entry, base);
-  DebugUnwindRange range = cut(body, chain.begin(), chain.end());
+void UnwindRows::cut_end(DebugUnwindRange& range, std::uint32_t end) {
+  range.end = end;
+  Rows rows;
+  for (const DebugUnwindRow& row : range.rows)
+    if (row.offset < end) rows.push_back(row);
+  range.rows = std::move(rows);
+}
+
+const DebugUnwindRows* UnwindRows::known_prologue(Address address, std::uint32_t function_size,
+                                                  std::string& key) {
+  key.clear();
+  std::array<std::byte, max_kept_info> raw;
+  const std::size_t got = memory_->read_some(address, raw);
+  if (got < unwind_header) return nullptr;
+  const auto at = [&](std::size_t index) { return std::to_integer<unsigned>(raw[index]); };
+  const std::size_t size = unwind_header + at(2) * unwind_slot;
+  const bool chained = (at(0) >> 3 & X64UnwindInfo::chained_info) != 0;
+  if (chained || size > got || at(1) >= function_size) return nullptr;
+  key.assign(reinterpret_cast<const char*>(raw.data()), size);
+  const auto known = prologues_.find(key);
+  return known == prologues_.end() ? nullptr : &known->second;
+}
+
+DebugUnwindRange UnwindRows::x64(const UnwindedBody& body, Address entry, Address base) {
+  const X64RuntimeFunction function = read_x64_runtime_function(*memory_, entry);
+  DebugUnwindRange range = cut(body, base + function.begin, base + function.end);
+  const bool exact = body.instructions != nullptr && body.instructions->known(range.begin, range.end);
   const std::uint32_t size = range.end - range.begin;
-  // The codes stand in descending order; other records' prologues have run.
-  std::vector<std::uint32_t> changes{0};
-  for (const X64UnwindCode& code : chain.links.front().info.codes) changes.push_back(code.prolog_offset);
-  std::ranges::sort(changes);
-  const auto same = std::ranges::unique(changes);
-  changes.erase(same.begin(), same.end());
-  for (const std::uint32_t offset : changes)
-    if (offset < size)
-      add_row(range.rows, range.begin + offset, x64_layout_at(chain, chain.begin() + offset));
-  if (exact && size <= max_function_bytes) add_epilogues(*memory_, body, chain, range);
+  std::string key;
+  if (!exact && range.begin == 0)
+    if (const DebugUnwindRows* const known = known_prologue(base + function.unwind_data, size, key)) {
+      range.rows = *known;
+      return range;
+    }
+  const X64UnwindChain chain = read_x64_unwind_chain(*memory_, entry, base);
+  const Rows plain = prologue_rows(chain, range.begin, size);
+  if (exact) {
+    range.rows = with_epilogues(plain, body, chain, range);
+    range.exact = true;
+    return range;
+  }
+  range.rows = plain;
+  // A code that says another offset than the prologue's size may have been cut off.
+  const bool whole = std::ranges::all_of(chain.links.front().info.codes, [&](const X64UnwindCode& code) {
+    return code.prolog_offset <= chain.links.front().info.prolog_size;
+  });
+  if (!key.empty() && whole && prologues_.size() < max_prologues) prologues_.emplace(key, range.rows);
   return range;
 }
 
 DebugUnwindRange UnwindRows::arm64(const UnwindedBody& body, Address entry, Address base) {
   const Arm64Function function = read_arm64_function(*memory_, entry, base);
-  // A fragment that only names its function holds where that function does.
-  const Address begin = function.at_start_of_parent
-                            ? base + read_arm64_runtime_function(*memory_, entry).begin
-                            : base + function.entry.begin;
-  const std::uint32_t length = function.at_start_of_parent ? 0 : function.info.function_length;
-  DebugUnwindRange range = cut(body, begin, length == 0 ? body.start + body.size : begin + length);
+  // An entry that only names its function has a length that nothing tells: up to the next one.
+  const Address begin =
+      base + (function.at_start_of_parent ? read_arm64_runtime_function(*memory_, entry).begin
+                                          : function.entry.begin);
+  const Address end =
+      function.at_start_of_parent ? body.start + body.size : begin + function.info.function_length;
+  DebugUnwindRange range = cut(body, begin, end);
   range.exact = true;
-  if (function.at_start_of_parent) {
-    add_row(range.rows, range.begin, arm64_layout_at(function, base, begin));
-    return range;
-  }
-  for (const std::uint32_t offset : arm64_layout_changes(function.info))
-    if (offset < range.end - range.begin)
-      add_row(range.rows, range.begin + offset, arm64_layout_at(function, base, begin + offset));
+  Rows rows;
+  if (function.at_start_of_parent)
+    add_row(rows, range.begin, arm64_layout_at(function, base, begin));
+  else
+    for (const std::uint32_t offset : arm64_layout_changes(function.info))
+      if (offset < range.end - range.begin)
+        add_row(rows, range.begin + offset, arm64_layout_at(function, base, begin + offset));
+  range.rows = std::move(rows);
   return range;
 }
 

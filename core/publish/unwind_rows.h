@@ -1,23 +1,25 @@
 // The rows of a function's unwind table, made from the runtime's unwind data: prologue, body and epilogues.
 #pragma once
 
-#include "core/execution/execution_manager.h"
+#include "core/publish/code_instructions.h"
 #include "core/publish/debug_module.h"
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace clr {
 
-// The bytes of a body and its whereabouts, as UnwindRows needs them.
+struct X64UnwindChain;
+
+// The part of a method that a function lies in.
 struct UnwindedBody {
   Address start = 0;      // of the DebugCode: offsets count from here
   std::uint32_t size = 0; // bytes
+  CodeInstructions* instructions = nullptr;
   // A jump to this address stays in the method (its cold part, a funclet).
   std::function<bool(Address)> same_method;
 };
@@ -29,19 +31,30 @@ public:
   UnwindRows(MemoryReader& memory, Cpu cpu);
 
   // The range of the function whose RUNTIME_FUNCTION is at `entry`, cut to the body; RVAs are relative to
-  // `base`. `exact`: x64 epilogues have rows too; it then reads the code. arm64 is exact always. An x64
-  // function whose instructions cannot be told apart stays inexact. Throws Error: memory_missing, corrupt,
-  // unsupported_contract. Cost: 3 reads, 2 more for each chained record, 1 for the code.
-  DebugUnwindRange of_function(const UnwindedBody& body, Address entry, Address base, bool exact);
+  // `base`. With the body's instructions x64 epilogues have rows too, and the range is exact where all of
+  // them are known; arm64's unwind data describes epilogues itself. Throws Error: memory_missing, corrupt,
+  // unsupported_contract. Cost: 2 reads for a prologue that was met before, else 5, 2 more for each chained
+  // record.
+  DebugUnwindRange of_function(const UnwindedBody& body, Address entry, Address base);
 
-  static constexpr std::uint32_t max_function_bytes = 16 * 1024 * 1024;
+  // Lets a range end before code of another.
+  static void cut_end(DebugUnwindRange& range, std::uint32_t end);
 
 private:
-  DebugUnwindRange x64(const UnwindedBody& body, Address entry, Address base, bool exact);
+  DebugUnwindRange x64(const UnwindedBody& body, Address entry, Address base);
   DebugUnwindRange arm64(const UnwindedBody& body, Address entry, Address base);
+  // The rows of a whole prologue at offset 0 that has the unwind information at `address`, when they depend
+  // on that alone.
+  const DebugUnwindRows* known_prologue(Address address, std::uint32_t function_size, std::string& key);
+
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
 
   MemoryReader* memory_;
   Cpu cpu_;
+  std::unordered_map<std::string, DebugUnwindRows, TextHash, std::equal_to<>> prologues_; // by unwind info
 };
 
 } // namespace clr

@@ -1,0 +1,373 @@
+#include "core/publish/catalog_update.h"
+
+#include "core/publish/debug_variables.h"
+#include "core/publish/image_bodies.h"
+#include "core/publish/stub_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+// Bodies between two questions whether to give up.
+constexpr std::size_t bodies_per_question = 128;
+constexpr std::string_view stub_module = "clr-stubs", dynamic_module = "dynamic methods";
+
+CodeBlock jitted_block(const JittedBody& body) {
+  CodeBlock block;
+  block.ip = block.start = body.start;
+  block.method_desc = body.method_desc;
+  block.kind = CodeKind::jitted;
+  block.section = body.section;
+  block.code_header = body.code_header;
+  return block;
+}
+
+bool is_dynamic(const Method& method) {
+  return method.kind == MethodKind::dynamic || method.kind == MethodKind::il_stub;
+}
+
+CodeOwner owner_of(const FoundBody& body) {
+  const Method& method = body.method;
+  const bool image = body.block.kind == CodeKind::ready_to_run;
+  if (is_dynamic(method)) return {std::string(dynamic_module), 0, image};
+  return {method.module.empty() ? "managed code" : method.module, method.runtime_module, image};
+}
+
+} // namespace
+
+CatalogUpdate::CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options)
+    : state_(state), runtime_(runtime), options_(options), code_(*runtime.code()),
+      describer_(runtime.target()->memory(), runtime.target()->platform().cpu), lines_(runtime) {}
+
+void CatalogUpdate::problem(std::string text) {
+  if (change_.problems.size() < max_problems)
+    change_.problems.push_back(std::move(text));
+  else
+    ++more_problems_;
+}
+
+template<typename Step>
+void CatalogUpdate::guarded(const std::function<std::string()>& what, const Step& step) {
+  try {
+    step();
+  } catch (const std::exception& error) {
+    problem(fmt::format("{}: {}", what(), error.what()));
+  }
+}
+
+bool CatalogUpdate::stop() {
+  if (!stopped_ && options_.stop && ++asked_ % bodies_per_question == 0) stopped_ = options_.stop();
+  return stopped_;
+}
+
+CatalogChange CatalogUpdate::all() {
+  ++state_.updates;
+  find_jitted();
+  if (stopped_) return finish(); // what was not looked at is not gone
+  find_freed();
+  retire();
+  describe_new();
+  if (options_.r2r && !stopped_) find_images();
+  if (options_.stubs && !stopped_) find_stubs();
+  return finish();
+}
+
+CatalogChange CatalogUpdate::one(Address ip) {
+  guarded([&] { return fmt::format("the code at {:#x}", ip); },
+          [&] {
+            const CodeLookup found = code_.find(ip);
+            const auto* const block = std::get_if<CodeBlock>(&found);
+            if (block == nullptr || block->kind == CodeKind::interpreted) return;
+            CodeBlock at = *block;
+            at.ip = at.start;
+            if (at.kind == CodeKind::ready_to_run) {
+              at.function_index = at.method_index;
+              if (state_.span_at(at.start) == nullptr)
+                describe(find_body(code_, at, runtime_.describe(at).method));
+              return;
+            }
+            if (!is_known({at.start, at.method_desc, at.code_header, at.section})) new_bodies_.push_back(at);
+          });
+  retire();
+  describe_new();
+  return finish();
+}
+
+void CatalogUpdate::find_jitted() {
+  static_cast<void>(code_.sections());
+  if (const std::size_t holes = code_.holes().size(); holes != 0 && state_.updates == 1)
+    problem(fmt::format("{} parts of the map of code ranges cannot be read, first at {:#x}", holes,
+                        code_.holes().front().address));
+  for (const RangeSection& section : code_.sections()) {
+    if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
+    guarded([&] { return fmt::format("the code heap at {:#x}", section.begin); },
+            [&] { find_heap(section); });
+    if (stopped_) return;
+  }
+}
+
+void CatalogUpdate::find_heap(const RangeSection& section) {
+  std::optional<std::uint64_t> fingerprint;
+  try {
+    fingerprint = code_.heap_fingerprint(section);
+  } catch (const std::exception&) {
+    // A part of the map is missing: what is there is looked at each time.
+  }
+  const auto known = state_.heaps.find(section.begin);
+  const bool same = known != state_.heaps.end() && fingerprint && !known->second.dynamic &&
+                    known->second.node == section.heap_list && known->second.fingerprint == *fingerprint;
+  if (same) return;
+  const std::size_t holes = code_.holes().size();
+  const bool dynamic = known != state_.heaps.end() && known->second.dynamic;
+  state_.heaps.erase(section.begin);
+  std::vector<StubBlock> stubs;
+  const bool whole = code_.for_each_jitted_in(
+      section,
+      [&](const JittedBody& body) {
+        if (!is_known(body)) new_bodies_.push_back(jitted_block(body));
+        return state_.bodies.size() + new_bodies_.size() < CodeCatalog::max_bodies && !stop();
+      },
+      [&](const StubBlock& stub) { stubs.push_back(stub); });
+  for (std::size_t i = holes; i < code_.holes().size(); ++i)
+    problem(fmt::format("code at {:#x}: {}", code_.holes()[i].address, code_.holes()[i].what));
+  if (options_.stubs)
+    for (const StubBlock& stub : stubs)
+      if (!state_.stubs.contains(stub.start))
+        add_stub(stub.kind, stub.start, std::min(stub.limit, stub.start + max_stub_block), section.begin,
+                 true);
+  if (whole && code_.holes().size() == holes) walked_.insert(section.begin);
+  // A heap that is whole need not be walked again before it changes.
+  if (whole && fingerprint)
+    state_.heaps[section.begin] = {
+        .node = section.heap_list, .fingerprint = *fingerprint, .dynamic = dynamic};
+}
+
+bool CatalogUpdate::is_known(const JittedBody& body) {
+  const auto known = state_.bodies.find(body.start);
+  if (known == state_.bodies.end()) return false;
+  const bool same =
+      known->second.method_desc == body.method_desc && known->second.code_header == body.code_header;
+  // Without a module it was given up before it was described.
+  if (same && known->second.module != no_module_id) {
+    known->second.seen = state_.updates;
+    return true;
+  }
+  retired_.insert(known->second.module);
+  state_.bodies.erase(known);
+  return false;
+}
+
+void CatalogUpdate::find_freed() {
+  std::set<Address> live;
+  for (const RangeSection& section : code_.sections())
+    if ((section.flags & RangeSection::code_heap) != 0) live.insert(section.begin);
+  std::erase_if(state_.heaps, [&](const auto& heap) { return !live.contains(heap.first); });
+  std::erase_if(state_.bodies, [&](const auto& entry) {
+    const CatalogState::Body& body = entry.second;
+    const bool gone =
+        !live.contains(body.heap) || (walked_.contains(body.heap) && body.seen != state_.updates);
+    if (gone) retired_.insert(body.module);
+    return gone;
+  });
+  for (auto image = state_.images.begin(); image != state_.images.end();) {
+    const RangeSection* const now = code_.section_at(image->first);
+    if (now != nullptr && now->begin == image->first && now->r2r_module == image->second.module) {
+      ++image;
+      continue;
+    }
+    state_.modules_in(image->first, image->second.end, retired_);
+    image = state_.images.erase(image);
+  }
+}
+
+void CatalogUpdate::retire() {
+  retired_.erase(no_module_id);
+  if (retired_.empty()) return;
+  change_.gone.insert(change_.gone.end(), retired_.begin(), retired_.end());
+  std::erase_if(state_.spans, [&](const auto& span) { return retired_.contains(span.second.module); });
+  std::erase_if(state_.stubs, [&](const auto& stub) { return retired_.contains(stub.second); });
+  for (auto& [start, body] : state_.bodies) {
+    if (!retired_.contains(body.module)) continue;
+    body.module = no_module_id;
+    CodeBlock block{.ip = start, .start = start, .method_desc = body.method_desc};
+    block.code_header = body.code_header;
+    const RangeSection* const section = code_.section_at(start);
+    if (section == nullptr) continue;
+    block.section = *section;
+    new_bodies_.push_back(block);
+  }
+  retired_.clear();
+}
+
+void CatalogUpdate::describe_new() {
+  std::vector<CodeBlock> blocks = std::move(new_bodies_);
+  new_bodies_.clear();
+  for (const CodeBlock& block : blocks) {
+    if (stop()) {
+      // The next call finds them again.
+      state_.heaps.erase(block.section.begin);
+      continue;
+    }
+    guarded([&] { return fmt::format("the body at {:#x}", block.start); },
+            [&] { describe(find_body(code_, block, runtime_.describe(block.method_desc))); });
+  }
+}
+
+void CatalogUpdate::find_images() {
+  for (const RangeSection& section : code_.sections()) {
+    if (section.r2r_module == 0 || state_.images.contains(section.begin)) continue;
+    guarded([&] { return fmt::format("the ReadyToRun image at {:#x}", section.begin); },
+            [&] {
+              for_each_image_body(
+                  runtime_, section,
+                  [&](FoundBody body) {
+                    runtime_.names()->add_user_method(body.method);
+                    if (state_.span_at(body.block.start) == nullptr) describe(std::move(body));
+                    return !stop();
+                  },
+                  [&](const Method& method, const std::string& fault) {
+                    problem(fmt::format("{}: {}", method.full_name, fault));
+                  });
+            });
+    if (stopped_) return;
+    state_.images[section.begin] = {section.end, section.r2r_module};
+  }
+}
+
+void CatalogUpdate::find_stubs() {
+  for (const RangeSection& section : code_.sections()) {
+    if ((section.flags & RangeSection::range_list_flag) != 0 && !state_.stubs.contains(section.begin))
+      add_stub(stub_kind_of_section(code_, section), section.begin, section.end, section.begin, false);
+    if (section.r2r_module == 0) continue;
+    guarded([&] { return fmt::format("the thunks of the image at {:#x}", section.begin); },
+            [&] {
+              const ExecutionManager::R2RImage image = code_.r2r_image(section);
+              if (image.thunk_bytes != 0 && !state_.stubs.contains(image.thunks))
+                add_stub(StubKind::method_call_thunk, image.thunks, image.thunks + image.thunk_bytes,
+                         section.begin, true);
+            });
+    if (stop()) return;
+  }
+}
+
+// `follow`: the stubs begin at `begin`, so that their instructions can be followed.
+void CatalogUpdate::add_stub(StubKind kind, Address begin, Address end, Address range, bool follow) {
+  if (end <= begin) return;
+  std::vector<std::byte> bytes;
+  if (follow) {
+    bytes.resize(static_cast<std::size_t>(std::min<Address>(end - begin, max_stub_block)));
+    bytes.resize(runtime_.target()->memory().read_some(begin, bytes));
+  }
+  const Platform& platform = runtime_.target()->platform();
+  described_.push_back({.owner = {std::string(stub_module), 0, false},
+                        .code = stub_code(platform, kind, begin, end, bytes),
+                        .range = range});
+  state_.stubs.try_emplace(begin, no_module_id);
+}
+
+bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
+  const MethodRegions& regions = body.regions;
+  return std::ranges::any_of(options_.exact, [&](Address ip) {
+    return ip - regions.hot_start < regions.hot_size || ip - regions.cold_start < regions.cold_size;
+  });
+}
+
+void CatalogUpdate::describe(FoundBody body) {
+  const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
+  std::string fault;
+  std::vector<DescribedPart> parts =
+      describer_.describe(body, (symbols && options_.lines) || exact_wanted(body), fault);
+  const CodeOwner owner = owner_of(body);
+  std::shared_ptr<SourceFiles> files;
+  if (symbols && options_.lines) {
+    auto& slot = files_[owner];
+    if (!slot) slot = std::make_shared<SourceFiles>();
+    files = slot;
+    try {
+      lines_.add(parts, body, *files);
+    } catch (const std::exception& error) {
+      if (fault.empty()) fault = error.what();
+    }
+  }
+  if (!fault.empty()) problem(fmt::format("{}: {}", body.method.full_name, fault));
+  for (DescribedPart& part : parts)
+    described_.push_back({owner, std::move(part.code), body.block.section.begin, files});
+  ++change_.methods;
+  if (body.block.kind == CodeKind::jitted) {
+    state_.bodies[body.block.start] = {.method_desc = body.block.method_desc,
+                                       .code_header = body.block.code_header,
+                                       .heap = body.block.section.begin,
+                                       .seen = state_.updates};
+    if (is_dynamic(body.method))
+      if (const auto heap = state_.heaps.find(body.block.section.begin); heap != state_.heaps.end())
+        heap->second.dynamic = true;
+  }
+  if (symbols && options_.variables)
+    sources_.insert_or_assign(body.block.start, Source{body.block, std::move(body.method)});
+}
+
+void CatalogUpdate::resolve_overlaps() {
+  for (const OwnedCode& owned : described_)
+    state_.modules_in(owned.code.start, owned.code.start + owned.code.size, retired_);
+  if (retired_.empty()) return;
+  retire();
+  describe_new();
+}
+
+void CatalogUpdate::make_modules() {
+  std::size_t dropped = 0;
+  const auto between = [&](Address begin, Address end) {
+    std::set<ModuleId> found;
+    state_.modules_in(begin, end, found);
+    return !found.empty();
+  };
+  for (OwnedModule& owned :
+       group_code(std::move(described_), runtime_.target()->platform(), between, dropped)) {
+    DebugModule& module = owned.module;
+    const ModuleId id = ++state_.last_module;
+    if (options_.variables) add_variables(module);
+    if (options_.readable && owned.owner.image) add_bytes(module);
+    for (const DebugSection& section : module.sections) state_.spans[section.begin] = {section.end, id};
+    for (const DebugCode& code : module.code) {
+      if (const auto known = state_.bodies.find(code.start); known != state_.bodies.end())
+        known->second.module = id;
+      if (const auto stub = state_.stubs.find(code.start); stub != state_.stubs.end()) stub->second = id;
+    }
+    change_.added.push_back({.id = id, .module = std::move(module)});
+  }
+  if (dropped != 0) problem(fmt::format("{} stretches of code overlap others and are left out", dropped));
+}
+
+void CatalogUpdate::add_variables(DebugModule& module) {
+  std::optional<DebugVariables> variables;
+  for (DebugCode& code : module.code) {
+    const auto source = sources_.find(code.start);
+    if (source == sources_.end() || stop()) continue;
+    if (!variables) variables.emplace(runtime_, module);
+    variables->add(code, source->second.block, source->second.method);
+  }
+}
+
+void CatalogUpdate::add_bytes(DebugModule& module) {
+  for (DebugSection& section : module.sections) {
+    const std::uint64_t size = section.end - section.begin;
+    if (options_.readable(section.begin) || size > max_code_bytes - code_bytes_) continue;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    if (runtime_.target()->memory().read_some(section.begin, bytes) != bytes.size()) continue;
+    code_bytes_ += size;
+    section.bytes = std::move(bytes);
+  }
+}
+
+CatalogChange CatalogUpdate::finish() {
+  resolve_overlaps();
+  make_modules();
+  if (more_problems_ != 0) change_.problems.push_back(fmt::format("and {} more", more_problems_));
+  if (stopped_) change_.problems.emplace_back("given up before all code was described");
+  return std::move(change_);
+}
+
+} // namespace clr

@@ -1,0 +1,81 @@
+// One call of a catalog: finds what is new and what is gone, and makes modules of it. For code_catalog only.
+#pragma once
+
+#include "core/publish/body_description.h"
+#include "core/publish/catalog_state.h"
+#include "core/publish/code_catalog.h"
+#include "core/publish/code_modules.h"
+#include "core/publish/line_rows.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+class CatalogUpdate {
+public:
+  // All must outlive this. Throws Error{unsupported_contract} for a CPU other than x64 and arm64.
+  CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options);
+
+  // One of the two, once.
+  CatalogChange all();
+  CatalogChange one(Address ip);
+
+  static constexpr std::size_t max_problems = 32;
+  // Bytes of ReadyToRun code that are given to modules in one call.
+  static constexpr std::uint64_t max_code_bytes = std::uint64_t{1} << 30;
+
+private:
+  void problem(std::string text);
+  // Runs `step`; what it throws becomes a problem of `what`.
+  template<typename Step>
+  void guarded(const std::function<std::string()>& what, const Step& step);
+  bool stop();
+
+  void find_jitted();
+  void find_heap(const RangeSection& section);
+  bool is_known(const JittedBody& body);
+  void find_images();
+  void find_stubs();
+  void add_stub(StubKind kind, Address begin, Address end, Address range, bool follow);
+  void describe_new();
+  void describe(FoundBody body);
+  bool exact_wanted(const FoundBody& body) const;
+
+  void find_freed();
+  // Forgets modules; their bodies that are still there are described anew.
+  void retire();
+  void resolve_overlaps();
+  void make_modules();
+  void add_variables(DebugModule& module);
+  void add_bytes(DebugModule& module);
+  CatalogChange finish();
+
+  CatalogState& state_;
+  Runtime& runtime_;
+  const CatalogOptions& options_;
+  ExecutionManager& code_;
+  BodyDescriber describer_;
+  LineRows lines_;
+
+  CatalogChange change_;
+  std::vector<CodeBlock> new_bodies_; // jitted
+  std::vector<OwnedCode> described_;
+  std::map<CodeOwner, std::shared_ptr<SourceFiles>> files_;
+  // Bodies with variables, by start, until their modules are there.
+  struct Source {
+    CodeBlock block;
+    Method method;
+  };
+  std::unordered_map<Address, Source> sources_;
+  std::set<Address> walked_; // code heaps whose bodies were all seen, by begin of their section
+  std::set<ModuleId> retired_;
+  std::uint64_t code_bytes_ = 0;
+  std::size_t more_problems_ = 0, asked_ = 0;
+  bool stopped_ = false;
+};
+
+} // namespace clr
