@@ -14,6 +14,30 @@ bool is_this_target(Kind kind) {
   return kind == Kind::structure || kind == Kind::object;
 }
 
+// LLDB takes a number for that of C which has its size, and forgets its name. Under another name it is shown
+// as that, and what LLDB does for C's characters and strings is not done for bytes. Not so UTF-16: another
+// name for it, "char", would be taken for C's.
+std::string_view name_in_c(const DebugType& type) {
+  struct Number {
+    Kind kind;
+    std::uint32_t size;
+    std::string_view name;
+  };
+  static constexpr Number numbers[] = {{Kind::signed_integer, 1, "signed char"},
+                                       {Kind::signed_integer, 2, "short"},
+                                       {Kind::signed_integer, 4, "int"},
+                                       {Kind::signed_integer, 8, "long"},
+                                       {Kind::signed_integer, 16, "__int128"},
+                                       {Kind::unsigned_integer, 1, "unsigned char"},
+                                       {Kind::unsigned_integer, 2, "unsigned short"},
+                                       {Kind::unsigned_integer, 4, "unsigned int"},
+                                       {Kind::unsigned_integer, 8, "unsigned long"},
+                                       {Kind::unsigned_integer, 16, "unsigned __int128"}};
+  for (const Number& number : numbers)
+    if (number.kind == type.kind && number.size == type.size) return number.name;
+  return type.name;
+}
+
 // `name` with an underscore for all that LLDB takes for an operator.
 std::string identifier(std::string name) {
   for (char& c : name) {
@@ -82,15 +106,15 @@ void DwarfTypes::write_type(DebugTypeIndex index, std::span<const DeclaredMethod
   offsets_[index] = entries_->info().size();
   switch (type.kind) {
   case Kind::boolean:
-    return write_number(type, DW_ATE_boolean);
+    return write_number(index, DW_ATE_boolean);
   case Kind::signed_integer:
-    return write_number(type, DW_ATE_signed);
+    return write_number(index, DW_ATE_signed);
   case Kind::unsigned_integer:
-    return write_number(type, DW_ATE_unsigned);
+    return write_number(index, DW_ATE_unsigned);
   case Kind::floating:
-    return write_number(type, DW_ATE_float);
+    return write_number(index, DW_ATE_float);
   case Kind::character:
-    return write_number(type, DW_ATE_UTF);
+    return write_number(index, DW_ATE_UTF);
   case Kind::reference:
     return write_reference(index);
   case Kind::pointer:
@@ -106,11 +130,16 @@ void DwarfTypes::write_type(DebugTypeIndex index, std::span<const DeclaredMethod
   }
 }
 
-void DwarfTypes::write_number(const DebugType& type, unsigned encoding) {
-  entries_->write(Die(DW_TAG_base_type)
-                      .string(DW_AT_name, type.name)
-                      .number(DW_AT_byte_size, type.size)
-                      .number(DW_AT_encoding, encoding));
+void DwarfTypes::write_number(DebugTypeIndex index, unsigned encoding) {
+  const DebugType& type = module_->types[index];
+  const std::string_view name = name_in_c(type);
+  const std::size_t number = entries_->write(Die(DW_TAG_base_type)
+                                                 .string(DW_AT_name, name)
+                                                 .number(DW_AT_byte_size, type.size)
+                                                 .number(DW_AT_encoding, encoding));
+  if (type.name == name) return;
+  offsets_[index] = entries_->info().size();
+  entries_->write(Die(DW_TAG_typedef).string(DW_AT_name, type.name).reference(DW_AT_type, number));
 }
 
 void DwarfTypes::write_pointer(DebugTypeIndex element) {
@@ -158,19 +187,66 @@ void DwarfTypes::write_record(DebugTypeIndex index, std::span<const DeclaredMeth
                       .string(DW_AT_name, type.name)
                       .number(DW_AT_byte_size, check_.size(index)));
   if (!has_children) return;
-  for (const bool bases : {true, false})
-    for (std::size_t i = 0; i < type.fields.size(); ++i) {
-      const DebugField& field = type.fields[i];
-      if (field.base == bases && check_.has_field(index, i)) write_field(field);
-    }
+  std::vector<const DebugField*> fields;
+  for (std::size_t i = 0; i < type.fields.size() && type.kind != Kind::opaque; ++i) {
+    if (!check_.has_field(index, i)) continue;
+    if (type.fields[i].base)
+      write_base(type.fields[i]);
+    else
+      fields.push_back(&type.fields[i]);
+  }
+  write_fields(std::move(fields));
   for (const DeclaredMethod& method : methods) write_declaration(method);
   entries_->end_children();
 }
 
-void DwarfTypes::write_field(const DebugField& field) {
-  Die die(field.base ? DW_TAG_inheritance : DW_TAG_member);
-  if (!field.base) die.string(DW_AT_name, field.name);
+void DwarfTypes::write_base(const DebugField& field) {
+  Die die(DW_TAG_inheritance);
   die.number(DW_AT_data_member_location, field.offset);
+  write_typed(die, field.type);
+}
+
+void DwarfTypes::write_fields(std::vector<const DebugField*> fields) {
+  std::ranges::stable_sort(fields, {}, &DebugField::offset);
+  for (std::size_t first = 0, last = 0; first < fields.size(); first = last) {
+    const auto end_of = [&](std::size_t i) { return fields[i]->offset + check_.size(fields[i]->type); };
+    std::uint64_t end = end_of(first);
+    for (last = first + 1; last < fields.size() && fields[last]->offset < end; ++last)
+      end = std::max(end, end_of(last));
+    if (last - first == 1)
+      write_field(*fields[first], fields[first]->offset);
+    else
+      write_union(std::span(fields).subspan(first, last - first), end);
+  }
+}
+
+void DwarfTypes::write_union(std::span<const DebugField* const> fields, std::uint64_t end) {
+  const std::uint64_t begin = fields.front()->offset;
+  write_anonymous_member(begin);
+  entries_->write(Die(DW_TAG_union_type, true).number(DW_AT_byte_size, end - begin));
+  for (const DebugField* field : fields) {
+    if (field->offset == begin) {
+      write_field(*field, 0);
+      continue;
+    }
+    // All members of a union begin where it does.
+    write_anonymous_member(0);
+    entries_->write(Die(DW_TAG_structure_type, true).number(DW_AT_byte_size, end - begin));
+    write_field(*field, field->offset - begin);
+    entries_->end_children();
+  }
+  entries_->end_children();
+}
+
+void DwarfTypes::write_anonymous_member(std::uint64_t offset) {
+  entries_->write(
+      Die(DW_TAG_member).number(DW_AT_data_member_location, offset).reference(DW_AT_type, Die::later));
+  entries_->patch_reference(entries_->last_reference(), entries_->info().size());
+}
+
+void DwarfTypes::write_field(const DebugField& field, std::uint64_t offset) {
+  Die die(DW_TAG_member);
+  die.string(DW_AT_name, field.name).number(DW_AT_data_member_location, offset);
   if (field.artificial) die.flag(DW_AT_artificial);
   write_typed(die, field.type);
 }

@@ -44,13 +44,20 @@ public:
 
 private:
   void write_type(DebugTypeIndex index, std::span<const DeclaredMethod> methods);
-  void write_number(const DebugType& type, unsigned encoding);
+  void write_number(DebugTypeIndex index, unsigned encoding);
   void write_pointer(DebugTypeIndex element);
   void write_reference(DebugTypeIndex index);
   void write_array(const DebugType& type);
   void write_enumeration(const DebugType& type, DebugTypeIndex index);
   void write_record(DebugTypeIndex index, std::span<const DeclaredMethod> methods);
-  void write_field(const DebugField& field);
+  void write_base(const DebugField& field);
+  // Fields that overlap are members of an anonymous union: of overlapping members of a structure LLDB's
+  // expressions would read the wrong bytes.
+  void write_fields(std::vector<const DebugField*> fields);
+  void write_union(std::span<const DebugField* const> fields, std::uint64_t end);
+  void write_field(const DebugField& field, std::uint64_t offset);
+  // A member without a name whose type is the entry that follows it.
+  void write_anonymous_member(std::uint64_t offset);
   void write_declaration(const DeclaredMethod& method);
   // "Ns_Type_Field": by the field's name alone LLDB would take that of any type, and of a name with dots only
   // what is before the first.

@@ -69,11 +69,14 @@ TEST_CASE("simple types, in both classes and byte orders") {
     };
     check("bool", DW_ATE_boolean, 1);
     check("long", DW_ATE_signed, 8);
-    check("byte", DW_ATE_unsigned, 1);
+    check("unsigned char", DW_ATE_unsigned, 1); // which byte is another name of
+    const auto named = written.find(DW_TAG_typedef, "byte");
+    REQUIRE(named);
+    CHECK(WrittenModule::name_of(*WrittenModule::type_of(*named)) == "unsigned char");
     check("double", DW_ATE_float, 8);
     check("char", DW_ATE_UTF, 2);
     CHECK(size_of(written, "Unknown") == 12);
-    CHECK(WrittenModule::children(written.units()[0]).size() == 6);
+    CHECK(WrittenModule::children(written.units()[0]).size() == 7);
   }
 }
 
@@ -130,6 +133,41 @@ TEST_CASE("what points to a reference and elements of arrays are pointers: C++ h
   CHECK(WrittenModule::number_of(WrittenModule::children(array)[0], DW_AT_count) == 3);
   CHECK_FALSE(
       WrittenModule::has(WrittenModule::children(*WrittenModule::type_of(fields[2]))[0], DW_AT_count));
+}
+
+TEST_CASE("fields that overlap are in a union") {
+  const WrittenModule written(
+      module_of({number(Kind::signed_integer, "int", 4), number(Kind::floating, "double", 8),
+                 record(Kind::structure, "T", 32,
+                        {{.name = "D", .type = 0, .offset = 20},
+                         {.name = "A", .type = 0, .offset = 4},
+                         {.name = "B", .type = 1, .offset = 8},
+                         {.name = "C", .type = 1, .offset = 8},
+                         {.name = "E", .type = 1, .offset = 12}})}));
+  const auto fields = WrittenModule::children(*written.find(DW_TAG_structure_type, "T"), DW_TAG_member);
+  REQUIRE(fields.size() == 3);
+  const auto at = [](Dwarf_Die die) { return WrittenModule::number_of(die, DW_AT_data_member_location); };
+  CHECK(WrittenModule::name_of(fields[0]) == "A");
+  CHECK(at(fields[0]) == 4);
+  CHECK(WrittenModule::name_of(fields[1]).empty());
+  CHECK(at(fields[1]) == 8);
+  CHECK(WrittenModule::name_of(fields[2]) == "D");
+  CHECK(at(fields[2]) == 20);
+  const auto both = *WrittenModule::type_of(fields[1]);
+  CHECK(WrittenModule::tag_of(both) == DW_TAG_union_type);
+  CHECK(WrittenModule::number_of(both, DW_AT_byte_size) == 12);
+  const auto within = WrittenModule::children(both, DW_TAG_member);
+  REQUIRE(within.size() == 3);
+  CHECK(WrittenModule::name_of(within[0]) == "B");
+  CHECK(WrittenModule::name_of(within[1]) == "C");
+  CHECK(at(within[1]) == 0);
+  CHECK(WrittenModule::name_of(within[2]).empty());
+  const auto wrapped = *WrittenModule::type_of(within[2]);
+  CHECK(WrittenModule::tag_of(wrapped) == DW_TAG_structure_type);
+  const auto last = WrittenModule::children(wrapped);
+  REQUIRE(last.size() == 1);
+  CHECK(WrittenModule::name_of(last[0]) == "E");
+  CHECK(at(last[0]) == 4);
 }
 
 TEST_CASE("enumerations") {
