@@ -181,6 +181,10 @@ bool object_summary(lldb::SBValue value, lldb::SBTypeSummaryOptions, lldb::SBStr
   return guarded_summary([&] {
     // What formatters made of the value is not what lies in memory.
     lldb::SBValue raw = value.GetNonSyntheticValue();
+    // A base class within an object, which LLDB calls by its type: the object itself says what it is.
+    const char* name = raw.GetName();
+    const char* type = raw.GetTypeName();
+    if (name != nullptr && type != nullptr && std::string_view(name) == type) return false;
     const auto object = object_of(raw);
     // Patterns cannot tell a nullable from other generic types.
     if (!object) return is_nullable(raw) && print(stream, nullable_text(raw));
@@ -204,21 +208,30 @@ bool object_summary(lldb::SBValue value, lldb::SBTypeSummaryOptions, lldb::SBStr
 struct Summary {
   const char* types;
   bool regex;
+  std::uint32_t options;
   bool (*callback)(lldb::SBValue, lldb::SBTypeSummaryOptions, lldb::SBStream&);
   const char* description;
 };
 
-// Exact names go first. No name of C++ has a dot.
+// Where the text says it all, the fields only take room; `frame variable s._stringLength` shows them all the
+// same.
+constexpr std::uint32_t with_fields = lldb::eTypeOptionNone, text_only = lldb::eTypeOptionHideChildren;
+
+// Exact names go first, then the last pattern that was added. No name of C++ has a dot.
 constexpr Summary summaries[] = {
-    {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)", true, object_summary, "managed objects"},
-    {R"(^[^:()*&]+\[,*\]$)", true, object_summary, "managed arrays"},
-    {"System.DateTime", false, date_time_summary, "System.DateTime"},
-    {"System.DateOnly", false, date_summary, "System.DateOnly"},
-    {"System.TimeOnly", false, time_summary, "System.TimeOnly"},
-    {"System.TimeSpan", false, time_span_summary, "System.TimeSpan"},
-    {"System.Guid", false, guid_summary, "System.Guid"},
-    {"System.Decimal", false, decimal_summary, "System.Decimal"},
-    {"decimal", false, decimal_summary, "System.Decimal"},
+    {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)", true, with_fields, object_summary, "managed objects"},
+    {R"(^System\.(Nullable|Collections\.Generic\.(List|Dictionary|HashSet))<[^:()*&]*>$)", true, text_only,
+     object_summary, "managed collections"},
+    {R"(^[^:()*&]+\[,*\]$)", true, text_only, object_summary, "managed arrays"},
+    {"System.Object", false, text_only, object_summary, "System.Object"},
+    {"System.String", false, text_only, object_summary, "System.String"},
+    {"System.DateTime", false, text_only, date_time_summary, "System.DateTime"},
+    {"System.DateOnly", false, text_only, date_summary, "System.DateOnly"},
+    {"System.TimeOnly", false, text_only, time_summary, "System.TimeOnly"},
+    {"System.TimeSpan", false, text_only, time_span_summary, "System.TimeSpan"},
+    {"System.Guid", false, text_only, guid_summary, "System.Guid"},
+    {"System.Decimal", false, text_only, decimal_summary, "System.Decimal"},
+    {"decimal", false, text_only, decimal_summary, "System.Decimal"},
 };
 
 } // namespace
@@ -229,7 +242,7 @@ bool register_summaries(lldb::SBDebugger& debugger, const std::shared_ptr<Sessio
   if (!category.IsValid()) return false;
   for (const Summary& summary : summaries) {
     lldb::SBTypeSummary made =
-        lldb::SBTypeSummary::CreateWithCallback(summary.callback, lldb::eTypeOptionNone, summary.description);
+        lldb::SBTypeSummary::CreateWithCallback(summary.callback, summary.options, summary.description);
     if (!made.IsValid() ||
         !category.AddTypeSummary(lldb::SBTypeNameSpecifier(summary.types, summary.regex), made))
       return false;

@@ -158,7 +158,9 @@ void ObjectText::tell_object(Address object) {
   if (object == 0) return add("null");
   const TypeLayout& layout = layouts_->of(reader_->method_table_of(object));
   if (layout.kind == TypeLayout::Kind::string) return string(object);
-  if (std::find(path_.begin(), path_.end(), object) != path_.end() || depth_ >= limits_.depth)
+  const bool told = std::find(path_.begin(), path_.end(), object) != path_.end();
+  // A box is no deeper than what is in it.
+  if (told || (depth_ >= limits_.depth && !layout.table.is_value_type()))
     return add(fmt::format("{{{}}}", layout.text));
   path_.push_back(object);
   if (layout.kind == TypeLayout::Kind::array)

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,6 +23,22 @@ DebugType::Kind kind_of(ElementType number) {
   default:
     return is_signed_number(number) ? DebugType::Kind::signed_integer : DebugType::Kind::unsigned_integer;
   }
+}
+
+// LLDB shows a value that has no name as a union of those that have, unless one of them cannot be part of a
+// union. For an enumeration that is no set of flags that would be wrong: it gets one such value, named after
+// itself, before all others.
+std::optional<DebugEnumerator> plain_number(const TypeLayout& layout) {
+  constexpr std::int64_t most = 127; // fits in every integer
+  for (std::int64_t value = 3; value <= most; ++value) {
+    if (std::popcount(static_cast<std::uint64_t>(value)) < 2) continue;
+    const bool named =
+        std::any_of(layout.enumerators.begin(), layout.enumerators.end(), [&](const Enumerator& known) {
+          return known.value == static_cast<std::uint64_t>(value);
+        });
+    if (!named) return DebugEnumerator{.name = std::to_string(value), .value = value};
+  }
+  return std::nullopt;
 }
 
 } // namespace
@@ -115,6 +133,8 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
     DebugType& enumeration = module_->types[index];
     enumeration.kind = DebugType::Kind::enumeration;
     enumeration.element = under;
+    if (!layout->flags)
+      if (const auto number = plain_number(*layout)) enumeration.enumerators.push_back(*number);
     for (const Enumerator& enumerator : layout->enumerators)
       enumeration.enumerators.push_back(
           {.name = enumerator.name, .value = static_cast<std::int64_t>(enumerator.value)});
