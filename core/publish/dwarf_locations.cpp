@@ -9,9 +9,11 @@ namespace {
 
 // CoreCLR numbers registers as instructions encode them.
 constexpr std::array<unsigned, 16> x64_numbers{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
-constexpr unsigned arm64_numbers = 32; // x0 to sp: the same
-constexpr unsigned x64_first_vector = 17, x64_vectors = 16;
-constexpr unsigned arm64_first_vector = 64, arm64_vectors = 32;
+constexpr unsigned arm64_numbers = 32;                             // x0 to sp: the same
+constexpr unsigned x64_first_vector = 17, arm64_first_vector = 64; // of DWARF
+// The JIT's own numbers: on arm64 behind the general registers; on x64 as well, which are 32 since .NET 10
+// (with those of APX) and were 16 before. Its 16 further vector registers have no numbers here.
+constexpr unsigned jit_vectors = 32, jit_x64_vectors_before_apx = 16, x64_vectors = 16, arm64_vectors = 32;
 constexpr std::size_t max_path = 64;
 constexpr unsigned short_registers = 32; // that have an operation each
 
@@ -21,9 +23,12 @@ std::optional<unsigned> dwarf_register(Cpu cpu, std::uint32_t number) {
 }
 
 std::optional<unsigned> dwarf_vector_register(Cpu cpu, std::uint32_t number) {
-  const bool x64 = cpu == Cpu::x64;
-  if (number >= (x64 ? x64_vectors : arm64_vectors)) return std::nullopt;
-  return number + (x64 ? x64_first_vector : arm64_first_vector);
+  if (cpu == Cpu::arm64)
+    return number >= jit_vectors && number - jit_vectors < arm64_vectors
+               ? std::optional(number - jit_vectors + arm64_first_vector)
+               : std::nullopt;
+  if (number < jit_x64_vectors_before_apx || number >= jit_vectors + x64_vectors) return std::nullopt;
+  return number % x64_vectors + x64_first_vector;
 }
 
 class ExpressionWriter {

@@ -88,6 +88,24 @@ TEST_CASE("homes of every kind") {
   CHECK(place(on_stack(5, std::numeric_limits<std::int32_t>::min())) == "6-2147483648");
 }
 
+TEST_CASE("homes in vector registers have the JIT's numbers") {
+  const auto in_vector = [](std::uint32_t reg, Platform platform) {
+    return place({.home = VariableHome::reg_fp, .reg = reg}, platform);
+  };
+  for (unsigned i = 0; i < 16; ++i) {
+    CHECK(in_vector(16 + i, x64) == fmt::format("reg{}", 17 + i)); // before .NET 10
+    CHECK(in_vector(32 + i, x64) == fmt::format("reg{}", 17 + i));
+    CHECK(in_vector(i, x64) == "nowhere");
+    CHECK(in_vector(48 + i, x64) == "nowhere");
+  }
+  for (unsigned i = 0; i < 32; ++i) {
+    CHECK(in_vector(32 + i, arm64) == fmt::format("reg{}", 64 + i));
+    CHECK(in_vector(i, arm64) == "nowhere");
+    CHECK(in_vector(64 + i, arm64) == "nowhere");
+  }
+  CHECK(in_vector(~0u, x64) == "nowhere");
+}
+
 TEST_CASE("homes that have no DWARF are nowhere") {
   CHECK(place(on_stack(17, 8)) == "nowhere"); // the ambient stack pointer
   CHECK(place(on_stack(34, 8), arm64) == "nowhere");
