@@ -5,7 +5,6 @@
 #include "extension/published_module.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace clr::lldb_plugin {
 
@@ -39,8 +38,8 @@ std::vector<Address> positions_of(lldb::SBTarget& target) {
 }
 } // namespace
 
-std::vector<PublishedRange> Publisher::update(Session& session, const PublishSettings& settings) {
-  const Clock::time_point start = Clock::now();
+std::vector<PublishedRange> Publisher::update(Session& session, const PublishSettings& settings,
+                                              Clock::time_point began) {
   if (session.runtime().absence() != nullptr) {
     if (!modules_.empty()) withdraw();
     return {};
@@ -49,7 +48,7 @@ std::vector<PublishedRange> Publisher::update(Session& session, const PublishSet
   options.exact = positions_of(target_);
   const bool first = modules_.empty();
   std::vector<PublishedRange> added = apply(catalog_.update(session.runtime(), options));
-  if (!added.empty()) status_.last_milliseconds = milliseconds_since(start);
+  if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;
   return added;
 }

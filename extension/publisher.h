@@ -7,6 +7,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -37,7 +38,9 @@ public:
   explicit Publisher(lldb::SBTarget target) : target_(std::move(target)) {}
 
   // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Never throws.
-  std::vector<PublishedRange> update(Session& session, const PublishSettings& settings);
+  // `began` is when the work for this stop did.
+  std::vector<PublishedRange> update(Session& session, const PublishSettings& settings,
+                                     std::chrono::steady_clock::time_point began);
   // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.
   std::vector<PublishedRange> add(Session& session, const PublishSettings& settings, Address ip);
   // Takes every module away; the next update brings all back.

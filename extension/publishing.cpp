@@ -1,8 +1,10 @@
 #include "extension/publishing.h"
 
 #include "core/memory/error.h"
+#include "extension/core_file.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 #include <string_view>
 
@@ -10,6 +12,32 @@ namespace clr::lldb_plugin {
 
 namespace {
 constexpr std::uint32_t no_stop = 0xFFFF'FFFF;
+
+bool has_no_runtime(const Runtime& runtime) {
+  const auto* absence = runtime.absence();
+  const auto* miss = absence == nullptr ? nullptr : std::get_if<MissAnswer>(absence);
+  return miss != nullptr && miss->reason == MissReason::no_runtime;
+}
+
+constexpr std::string_view hook_command = "clr publish update";
+
+// LLDB runs a hook once for each thread that stopped for a reason, under a header when there are several.
+// After an attach that is every thread: so a target gets its hook once it has been published.
+void add_stop_hook(lldb::SBTarget& target) {
+  lldb::SBProcess process = target.GetProcess();
+  if (is_core(process)) return;
+  lldb::SBDebugger debugger = target.GetDebugger();
+  lldb::SBCommandInterpreter interpreter = debugger.GetCommandInterpreter();
+  lldb::SBTarget selected = debugger.GetSelectedTarget();
+  lldb::SBCommandReturnObject list, added;
+  debugger.SetSelectedTarget(target); // whose hooks the commands mean
+  interpreter.HandleCommand("target stop-hook list", list);
+  const char* hooks = list.GetOutput();
+  // A target that is run again has its hook still.
+  if (hooks == nullptr || std::string_view(hooks).find(hook_command) == std::string_view::npos)
+    interpreter.HandleCommand(fmt::format("target stop-hook add -o '{}'", hook_command).c_str(), added);
+  if (selected.IsValid()) debugger.SetSelectedTarget(selected);
+}
 } // namespace
 
 void Publishing::set(const PublishSettings& settings) {
@@ -35,20 +63,33 @@ Publishing::Entry& Publishing::entry_of(lldb::SBTarget& target) {
   for (Entry& entry : entries_)
     if (entry.target == target) return entry;
   entries_.push_back(
-      {target, target.GetProcess().GetUniqueID(), no_stop, std::make_unique<Publisher>(target)});
+      {target, target.GetProcess().GetUniqueID(), no_stop, 0, false, std::make_unique<Publisher>(target)});
   return entries_.back();
+}
+
+void Publishing::hook(Entry& entry) {
+  if (entry.hooked || entry.publisher->status().modules == 0) return;
+  entry.hooked = true;
+  add_stop_hook(entry.target);
 }
 
 std::vector<PublishedRange> Publishing::update(lldb::SBTarget& target) {
   if (!settings_.on) return {};
   try {
-    lldb::SBDebugger debugger = target.GetDebugger();
-    const std::shared_ptr<Session> session = sessions_->of(debugger, target);
+    const auto began = std::chrono::steady_clock::now();
+    if (!target.GetProcess().IsValid()) return {};
     Entry& entry = entry_of(target);
     const std::uint32_t stop = target.GetProcess().GetStopID(true);
     if (entry.stop == stop) return {};
-    std::vector<PublishedRange> added = entry.publisher->update(*session, settings_);
+    // Where no module was loaded since there was no runtime, there is none now.
+    const std::uint32_t modules = target.GetNumModules();
+    if (entry.modules_without_runtime == modules && modules != 0) return {};
+    lldb::SBDebugger debugger = target.GetDebugger();
+    const std::shared_ptr<Session> session = sessions_->of(debugger, target);
+    std::vector<PublishedRange> added = entry.publisher->update(*session, settings_, began);
     entry.stop = stop;
+    hook(entry);
+    entry.modules_without_runtime = has_no_runtime(session->runtime()) ? modules : 0;
     return added;
   } catch (const Error&) {
     drop_stale();
@@ -66,7 +107,9 @@ void Publishing::update_all(lldb::SBDebugger& debugger) {
 std::vector<PublishedRange> Publishing::add(lldb::SBTarget& target, Session& session, Address ip) {
   if (!settings_.on) return {};
   try {
-    return entry_of(target).publisher->add(session, settings_, ip);
+    Entry& entry = entry_of(target);
+    hook(entry);
+    return entry.publisher->add(session, settings_, ip);
   } catch (const Error&) {
     return {};
   }
@@ -119,19 +162,6 @@ bool update_before(void* baton, const char** words) {
   if (PublishListener* listener = registered.publishing->listener()) listener->before_command(target, words);
   return false; // LLDB goes on with its command
 }
-
-constexpr std::string_view hook_command = "clr publish update";
-
-// Adds the hook to the selected target, if it has none; without a target to those to come, each of which
-// copies it.
-void add_stop_hook(lldb::SBDebugger& debugger) {
-  lldb::SBCommandInterpreter interpreter = debugger.GetCommandInterpreter();
-  lldb::SBCommandReturnObject list, added;
-  interpreter.HandleCommand("target stop-hook list", list);
-  const char* hooks = list.GetOutput();
-  if (hooks != nullptr && std::string_view(hooks).find(hook_command) != std::string_view::npos) return;
-  interpreter.HandleCommand(fmt::format("target stop-hook add -o '{}'", hook_command).c_str(), added);
-}
 } // namespace
 
 void publish_at_stops(lldb::SBDebugger& debugger, const std::shared_ptr<Publishing>& publishing) {
@@ -140,14 +170,6 @@ void publish_at_stops(lldb::SBDebugger& debugger, const std::shared_ptr<Publishi
   for (const char* command : commands)
     interpreter.SetCommandOverrideCallback(command, update_before, registered);
 
-  lldb::SBTarget selected = debugger.GetSelectedTarget();
-  add_stop_hook(debugger);
-  for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
-    lldb::SBTarget target = debugger.GetTargetAtIndex(i);
-    debugger.SetSelectedTarget(target);
-    add_stop_hook(debugger);
-  }
-  if (selected.IsValid()) debugger.SetSelectedTarget(selected);
   publishing->update_all(debugger);
 }
 

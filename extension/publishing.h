@@ -51,12 +51,15 @@ public:
 private:
   struct Entry {
     lldb::SBTarget target;
-    std::uint32_t process = 0; // LLDB's unique id
-    std::uint32_t stop = 0;    // that the last update was for
+    std::uint32_t process = 0;                 // LLDB's unique id
+    std::uint32_t stop = 0;                    // that the last update was for
+    std::uint32_t modules_without_runtime = 0; // as many as there were when there was none; 0: there was
+    bool hooked = false;                       // LLDB tells us of its stops
     std::unique_ptr<Publisher> publisher;
   };
   Entry& entry_of(lldb::SBTarget& target);
   void drop_stale();
+  void hook(Entry& entry);
 
   std::shared_ptr<SessionStore> sessions_;
   PublishSettings settings_;
@@ -64,9 +67,9 @@ private:
   std::shared_ptr<PublishListener> listener_;
 };
 
-// Keeps LLDB up to date from now on, for targets that are there and those to come: a stop hook runs
-// `clr publish update` before the stop is printed; LLDB runs none when it opens a core, so that commands
-// which show code or frames bring their target up to date first. What is open already is published at once.
+// Keeps LLDB up to date from now on: commands that show code or frames bring their target up to date first,
+// and a target that was published runs `clr publish update` at each stop, before the stop is printed. What is
+// open already is published at once.
 void publish_at_stops(lldb::SBDebugger& debugger, const std::shared_ptr<Publishing>& publishing);
 
 } // namespace clr::lldb_plugin
