@@ -114,6 +114,12 @@ private:
         refuse_unknown(*found, where, place);
       }
     }
+    BreakpointWish wish;
+    if (place)
+      wish = {BreakpointWish::Kind::line, {}, place->file, place->line};
+    else
+      wish = {BreakpointWish::Kind::name, {where}, {}, 0};
+    invocation.breakpoints.prepare_set(target, wish);
     lldb::SBBreakpoint breakpoint = create(target, where, place);
     if (!breakpoint.IsValid()) throw Error(ErrorKind::invalid_argument, "LLDB makes no such breakpoint");
     if (one_shot_) breakpoint.SetOneShot(true);
@@ -257,7 +263,10 @@ private:
       return;
     }
     if (count == 0) out.line("no breakpoints on managed code");
-    if (hook.armed) out.line("the process is watched for new code: {} methods so far", hook.compilations);
+    if (hook.armed)
+      out.line("the process is watched for new code: {} methods so far, {:.1f} ms for each",
+               hook.compilations,
+               hook.compilations == 0 ? 0 : hook.milliseconds / static_cast<double>(hook.compilations));
   }
 
   // What LLDB says of a breakpoint, without its frame.

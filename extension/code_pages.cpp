@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string_view>
 
 namespace clr::lldb_plugin {
@@ -17,11 +18,28 @@ constexpr std::uint32_t time_limit = 1'000'000; // microseconds
 constexpr Address wanted_stack = 16 * 1024;
 constexpr int read_write_execute = 7;
 
-// A thread that stands in the kernel or in code like any other can make a call; one that got a signal, or has
-// no stack left, cannot.
+// A signal that the thread itself caused, and that will be delivered to it. SIGSTOP and SIGINT are how LLDB
+// and its user stop a process.
+bool is_at_fault(lldb::SBThread& thread) {
+  if (thread.GetStopReason() != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
+  const auto number = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
+  return number != SIGSTOP && number != SIGINT;
+}
+
+// While a signal waits to be delivered, no thread may run: what is said of it (the address of a fault) would
+// be lost, and the runtime would take a null reference for something worse.
+bool stands_at_fault(lldb::SBProcess& process) {
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (is_at_fault(thread)) return true;
+  }
+  return false;
+}
+
+// A thread that stands in the kernel or in code like any other can make a call; one that has no stack left
+// cannot.
 bool is_fit(lldb::SBProcess& process, lldb::SBThread& thread) {
   if (!thread.IsValid() || thread.IsSuspended()) return false;
-  if (thread.GetStopReason() == lldb::eStopReasonSignal) return false;
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
   if (!frame.IsValid()) return false;
   const Address stack = frame.GetSP();
@@ -100,6 +118,11 @@ CodePages::Outcome CodePages::make_writable(const std::vector<CodeSpan>& wanted,
   std::vector<CodeSpan> spans = not_writable(wanted);
   if (spans.empty()) return outcome;
   lldb::SBProcess process = target_.GetProcess();
+  if (stands_at_fault(process)) {
+    outcome.problem = "a thread stands at a signal";
+    outcome.passing = true;
+    return outcome;
+  }
   lldb::SBThread thread = fit_thread(process, wished);
   if (!thread.IsValid()) {
     outcome.problem = "no thread can call mprotect now";

@@ -23,6 +23,7 @@ public:
   struct Outcome {
     std::size_t spans = 0; // mappings that were made writable now
     std::string problem;   // why some are not; empty when all are
+    bool passing = false;  // the problem is one of this stop only
   };
 
   // Makes the pages of `wanted` writable where they are executable and are not: a call of mprotect in the

@@ -1,6 +1,7 @@
 #include "extension/compile_hook.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 
 namespace clr::lldb_plugin {
@@ -134,7 +135,10 @@ void CompileHook::returned(lldb::SBThread& thread, lldb::addr_t pc) {
     learn(pc);
   }
   ++hits_;
+  const auto began = std::chrono::steady_clock::now();
   client_.ready(thread, address);
+  milliseconds_ +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
 }
 
 void CompileHook::learn(lldb::addr_t pc) {

@@ -53,6 +53,8 @@ public:
   // The place behind compilations is known.
   bool learned() const { return ready_site_ != 0; }
   std::size_t hits() const { return hits_; }
+  // What handling them took here, all together, in milliseconds; LLDB's own part is not in it.
+  double milliseconds() const { return milliseconds_; }
 
 private:
   // Frames above compileMethod whose return is watched until the right one is known.
@@ -78,6 +80,7 @@ private:
   std::vector<lldb::break_id_t> unwanted_;
   unsigned confirmations_ = 0;
   std::size_t hits_ = 0;
+  double milliseconds_ = 0;
   bool armed_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include "core/execution/jit_entry.h"
 #include "core/memory/error.h"
 #include "core/memory/path_map.h"
+#include "core/publish/break_targets.h"
 #include "core/runtime/source_lines.h"
 #include "extension/breakpoint_places.h"
 #include "extension/managed_faults.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -89,6 +91,18 @@ CompileHook::Code code_at(Session& session, Address address) {
   const auto* block = std::get_if<CodeBlock>(&found);
   if (block == nullptr || block->start != address) return CompileHook::Code::none;
   return block->kind == CodeKind::jitted ? CompileHook::Code::jitted : CompileHook::Code::ready_to_run;
+}
+
+// At breakpoints that are no stops: ours, and those that continue by themselves.
+bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread) {
+  // Pairs of a breakpoint's and a location's number.
+  for (std::size_t i = 0; i < thread.GetStopReasonDataCount(); i += 2) {
+    const auto id =
+        static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i)));
+    lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
+    if (breakpoint.IsValid() && !is_hidden(breakpoint) && !breakpoint.GetAutoContinue()) return false;
+  }
+  return true;
 }
 
 std::vector<std::string> files_of(Session& session, const Method& method) {
@@ -186,6 +200,31 @@ void ManagedBreakpoints::collect_wishes(Entry& entry) {
   }
 }
 
+// LLDB sets a breakpoint on the next line that it knows. Where the symbols have code on the very line that is
+// not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead.
+void ManagedBreakpoints::drop_wrong_lines(Entry& entry, Session& session) {
+  const Publisher* publisher = publishing_->of(entry.target);
+  if (publisher == nullptr || session.runtime().absence() != nullptr) return;
+  for (std::uint32_t i = 0; i < entry.target.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = entry.target.GetBreakpointAtIndex(i);
+    const std::size_t locations = std::min(breakpoint.GetNumLocations(), max_locations);
+    if (locations == 0 || is_hidden(breakpoint)) continue;
+    LineCheck& check = entry.lines[breakpoint.GetID()];
+    if (check.locations == locations) continue;
+    const BreakpointWish wish = wish_of(breakpoint);
+    const std::size_t first = std::exchange(check.locations, locations);
+    if (wish.kind != BreakpointWish::Kind::line || is_native_source(wish.file)) continue;
+    check.line = methods_at_line(session.runtime(), file_name_of(wish.file), wish.line, {}).line;
+    if (check.line == 0) continue;
+    for (std::size_t k = std::min(first, locations); k < locations; ++k) {
+      lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
+      lldb::SBAddress address = location.GetAddress();
+      if (!publisher->holds(location.GetLoadAddress())) continue;
+      if (address.GetLineEntry().GetLine() != check.line) location.SetEnabled(false);
+    }
+  }
+}
+
 void ManagedBreakpoints::plant_pending(Entry& entry) {
   const Publisher* publisher = publishing_->of(entry.target);
   if (publisher == nullptr || !has_process(entry.target) || is_core_file(entry.target)) return;
@@ -205,7 +244,7 @@ void ManagedBreakpoints::plant_pending(Entry& entry) {
     }
   }
   if (waiting.empty()) return;
-  make_writable(entry, spans, entry.target.GetProcess().GetSelectedThread());
+  if (!make_writable(entry, spans, entry.target.GetProcess().GetSelectedThread())) return;
   for (lldb::SBBreakpointLocation& location : waiting) {
     location.SetEnabled(false);
     location.SetEnabled(true);
@@ -214,6 +253,10 @@ void ManagedBreakpoints::plant_pending(Entry& entry) {
 
 void ManagedBreakpoints::refresh(lldb::SBTarget& target) {
   Entry& entry = entry_of(target);
+  if (has_process(target) && !is_core_file(target) && publishing_->of(target) != nullptr) {
+    lldb::SBDebugger debugger = target.GetDebugger();
+    drop_wrong_lines(entry, *sessions_->after_short_run(debugger, target));
+  }
   plant_pending(entry);
   collect_wishes(entry);
   if (!entry.wishes.empty() || entry.watched)
@@ -235,7 +278,10 @@ void ManagedBreakpoints::watch_compilations(lldb::SBTarget& target, bool on) {
 ManagedBreakpoints::HookState ManagedBreakpoints::hook_state(lldb::SBTarget& target) {
   const Entry& entry = entry_of(target);
   if (!entry.hook) return {};
-  return {.armed = entry.hook->armed(), .learned = entry.hook->learned(), .compilations = entry.hook->hits()};
+  return {.armed = entry.hook->armed(),
+          .learned = entry.hook->learned(),
+          .compilations = entry.hook->hits(),
+          .milliseconds = entry.hook->milliseconds()};
 }
 
 void ManagedBreakpoints::make_writable(lldb::SBTarget& target, const std::vector<CodeSpan>& spans,
@@ -243,10 +289,10 @@ void ManagedBreakpoints::make_writable(lldb::SBTarget& target, const std::vector
   make_writable(entry_of(target), spans, std::move(thread));
 }
 
-void ManagedBreakpoints::make_writable(Entry& entry, const std::vector<CodeSpan>& spans,
+bool ManagedBreakpoints::make_writable(Entry& entry, const std::vector<CodeSpan>& spans,
                                        lldb::SBThread thread) {
   const CodePages::Outcome outcome = entry.pages->make_writable(spans, std::move(thread));
-  if (!outcome.problem.empty() && !entry.told_failure) {
+  if (!outcome.problem.empty() && !outcome.passing && !entry.told_failure) {
     entry.told_failure = true;
     notice(entry.target.GetDebugger(),
            fmt::format("breakpoints and steps in jitted code are not possible: its pages are not writable "
@@ -259,6 +305,7 @@ void ManagedBreakpoints::make_writable(Entry& entry, const std::vector<CodeSpan>
            "pages of jitted code were made writable for breakpoints, by a call of mprotect in the process "
            "(W^X is on)");
   }
+  return outcome.problem.empty();
 }
 
 void ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
@@ -318,35 +365,44 @@ void ManagedBreakpoints::before_command(lldb::SBTarget& target, const char** wor
 bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
   if (!has_process(target) || is_core_file(target)) return false;
   try {
+    if (goes_on(target)) return true;
     Entry& entry = entry_of(target);
     if (entry.hook) entry.hook->tidy();
     refresh(target);
-    lldb::SBProcess process = target.GetProcess();
-    lldb::SBThread at_signal;
-    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-      lldb::SBThread thread = process.GetThreadAtIndex(i);
-      switch (thread.GetStopReason()) {
-      case lldb::eStopReasonInvalid:
-      case lldb::eStopReasonNone:
-        break;
-      case lldb::eStopReasonSignal:
-        if (at_signal.IsValid()) return false; // two at once: the user decides
-        at_signal = thread;
-        break;
-      default:
-        return false; // there is another reason to stop
-      }
-    }
-    if (!at_signal.IsValid()) return false;
-    lldb::SBDebugger debugger = target.GetDebugger();
-    const std::shared_ptr<Session> session = sessions_->of(debugger, target);
-    const auto exception = exception_of_signal(*session, at_signal);
-    if (!exception) return false;
-    notice(debugger, fmt::format("the signal in managed code becomes a {}; the process goes on", *exception));
-    return true;
   } catch (const std::exception&) {
-    return false;
+    // The stop is the user's.
   }
+  return false;
+}
+
+// A signal that is no stop to the user.
+bool ManagedBreakpoints::goes_on(lldb::SBTarget& target) {
+  lldb::SBProcess process = target.GetProcess();
+  lldb::SBThread at_signal;
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    switch (thread.GetStopReason()) {
+    case lldb::eStopReasonInvalid:
+    case lldb::eStopReasonNone:
+      break;
+    case lldb::eStopReasonSignal:
+      if (at_signal.IsValid()) return false; // two at once: the user decides
+      at_signal = thread;
+      break;
+    case lldb::eStopReasonBreakpoint:
+      if (!lets_go_on(target, thread)) return false;
+      break;
+    default:
+      return false; // there is another reason to stop
+    }
+  }
+  if (!at_signal.IsValid()) return false;
+  lldb::SBDebugger debugger = target.GetDebugger();
+  const std::shared_ptr<Session> session = sessions_->of(debugger, target);
+  const auto exception = exception_of_signal(*session, at_signal);
+  if (!exception) return false;
+  notice(debugger, fmt::format("the signal in managed code becomes a {}; the process goes on", *exception));
+  return true;
 }
 
 bool ManagedBreakpoints::concerns_anyone(Entry& entry, Session& session, const Method& method) {
@@ -376,6 +432,7 @@ void ManagedBreakpoints::code_ready(lldb::SBTarget& target, lldb::SBThread& thre
     // Before LLDB learns of the code: it plants the breakpoints in it at once.
     make_writable(entry, {{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
     publishing_->add(target, *session, start);
+    drop_wrong_lines(entry, *session);
   }
   if (watcher_) watcher_(thread, start);
 }

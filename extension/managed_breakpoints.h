@@ -10,6 +10,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,6 +26,8 @@ public:
   void before_command(lldb::SBTarget& target, const char** words) override;
   bool at_stop(lldb::SBTarget& target) override;
 
+  // Before LLDB sets a breakpoint: what it will write to becomes writable.
+  void prepare_set(lldb::SBTarget& target, const BreakpointWish& wish) { before_set(entry_of(target), wish); }
   // A breakpoint on managed code, whatever LLDB can tell of it: new code is published when it is compiled, as
   // long as the breakpoint is there.
   void add(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint);
@@ -43,18 +46,25 @@ public:
   struct HookState {
     bool armed = false, learned = false;
     std::size_t compilations = 0;
+    double milliseconds = 0; // spent on them here
   };
   HookState hook_state(lldb::SBTarget& target);
 
 private:
+  // Where a breakpoint on a line belongs, and how many of its locations were looked at.
+  struct LineCheck {
+    std::uint32_t line = 0; // 0: symbols do not tell
+    std::size_t locations = 0;
+  };
   struct Entry {
     lldb::SBTarget target;
     std::uint32_t process = 0; // LLDB's unique id; 0: none yet
     std::unique_ptr<CompileHook> hook;
     std::unique_ptr<CodePages> pages;
-    std::set<lldb::break_id_t> ours;    // made by `clr break`
-    std::vector<BreakpointWish> wishes; // of the managed breakpoints
-    bool watched = false;               // by watch_compilations
+    std::map<lldb::break_id_t, LineCheck> lines; // of breakpoints on lines
+    std::set<lldb::break_id_t> ours;             // made by `clr break`
+    std::vector<BreakpointWish> wishes;          // of the managed breakpoints
+    bool watched = false;                        // by watch_compilations
     bool told = false, told_failure = false;
   };
 
@@ -64,8 +74,11 @@ private:
   bool is_managed(Entry& entry, lldb::SBBreakpoint& breakpoint, const BreakpointWish& wish);
   void arm(Entry& entry);
   void plant_pending(Entry& entry);
+  void drop_wrong_lines(Entry& entry, Session& session);
+  bool goes_on(lldb::SBTarget& target);
   void before_set(Entry& entry, const BreakpointWish& wish);
-  void make_writable(Entry& entry, const std::vector<CodeSpan>& spans, lldb::SBThread thread);
+  // False when some are not writable.
+  bool make_writable(Entry& entry, const std::vector<CodeSpan>& spans, lldb::SBThread thread);
   void code_ready(lldb::SBTarget& target, lldb::SBThread& thread, Address start);
   bool concerns_anyone(Entry& entry, Session& session, const Method& method);
 

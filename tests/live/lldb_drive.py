@@ -9,17 +9,32 @@ import array
 import json
 import random
 import struct
+import threading
 import time
 
 import lldb
 
 
-def ask(debugger, command):
-    """(text, succeeded) of one command, which is over when this returns."""
+def ask(debugger, command, frame=None):
+    """(text, succeeded) of one command, which is over when this returns. Within a command, as here, LLDB takes the frame that was selected
+    when that one began, unless it is told another."""
     debugger.SetAsync(False)
     result = lldb.SBCommandReturnObject()
-    debugger.GetCommandInterpreter().HandleCommand(command, result)
+    if frame is None:
+        debugger.GetCommandInterpreter().HandleCommand(command, result)
+    else:
+        debugger.GetCommandInterpreter().HandleCommand(command, lldb.SBExecutionContext(frame), result)
     return (result.GetOutput() or "") + (result.GetError() or ""), result.Succeeded()
+
+
+def run(debugger, command, process, seconds=30):
+    """The same of a command that lets the process run: stopped from here when it runs away."""
+    timer = threading.Timer(seconds, process.SendAsyncInterrupt)
+    timer.start()
+    try:
+        return ask(debugger, command)
+    finally:
+        timer.cancel()
 
 
 def state_of(process):
@@ -44,7 +59,7 @@ def frame_of(frame):
 def instructions(debugger, command, result, _):
     target = debugger.GetSelectedTarget()
     for number in range(int(command)):
-        text, _ = ask(debugger, "thread step-inst --run-mode this-thread")
+        text, _ = run(debugger, "thread step-inst --run-mode this-thread", target.GetProcess())
         thread = target.GetProcess().GetSelectedThread()
         stop = {"stop": text.strip()[:300], "reason": thread.GetStopReason(), "state": state_of(target.GetProcess())}
         stop["frames"] = [frame_of(thread.GetFrameAtIndex(i)) for i in range(3)]
@@ -99,7 +114,7 @@ def lines(debugger, command, result, _):
     rows, op = 0, "continue"
     begin = time.monotonic()
     while rows < int(count):
-        text, fine = ask(debugger, {"continue": "process continue", "next": "thread step-over", "step": "thread step-in", "finish": "thread step-out"}[op])
+        text, fine = run(debugger, {"continue": "process continue", "next": "thread step-over", "step": "thread step-in", "finish": "thread step-out"}[op], process)
         row = {"op": op, "state": state_of(process), "ok": fine}
         rows += 1
         if process.GetState() != lldb.eStateStopped:
@@ -110,9 +125,11 @@ def lines(debugger, command, result, _):
         row.update(place(thread), log=log.count(), reason=thread.GetStopReason(), description=thread.GetStopDescription(200), thread=thread.GetThreadID())
         if op == "finish":
             row["returned"] = returned(thread)
-        if not fine:
+        if not fine or (row["description"] or "").startswith("signal"):
             row["text"] = text
         result.AppendMessage(json.dumps(row))
+        if (row["description"] or "").startswith("signal"):
+            break
         name = row["function"] or ""
         inside = ".Lines." in name and ".Begin" not in name
         op = chosen.choices(["next", "step", "finish"], [6, 4, 0 if ".Round(" in name else 2])[0] if inside else "continue"
@@ -128,7 +145,8 @@ def breaks(debugger, command, result, _):
     for spec in plan["specs"]:
         before = target.GetNumBreakpoints()
         text, fine = ask(debugger, spec)
-        made = target.GetBreakpointAtIndex(before) if target.GetNumBreakpoints() > before else None
+        # The last: the plugin may have set breakpoints of its own before.
+        made = target.GetBreakpointAtIndex(target.GetNumBreakpoints() - 1) if target.GetNumBreakpoints() > before else None
         if made is not None:
             made.SetAutoContinue(True)
             numbers[spec] = made.GetID()
@@ -138,7 +156,7 @@ def breaks(debugger, command, result, _):
         f.write(struct.pack("<q", 1))
     process, stops, begin = target.GetProcess(), [], time.monotonic()
     while process.GetState() == lldb.eStateStopped and len(stops) < plan["stops"] and time.monotonic() - begin < plan["seconds"]:
-        text, fine = ask(debugger, "process continue")
+        text, fine = run(debugger, "process continue", process, plan["seconds"])
         if process.GetState() == lldb.eStateStopped:
             thread = process.GetSelectedThread()
             stops.append({"reason": thread.GetStopReason(), "description": thread.GetStopDescription(200), "function": thread.GetFrameAtIndex(0).GetFunctionName(), "text": text[:500]})
@@ -174,7 +192,7 @@ def values(debugger, command, result, _):
         text, _ = ask(debugger, f"breakpoint set --file {wanted['file']} --line {wanted['line']}")
         made = target.GetBreakpointAtIndex(target.GetNumBreakpoints() - 1)
         row = {"where": wanted["where"], "set": text.strip()}
-        text, _ = ask(debugger, "process continue")
+        text, _ = run(debugger, "process continue", process, 15)
         ask(debugger, f"breakpoint disable {made.GetID()}")
         row["state"] = state_of(process)
         if process.GetState() != lldb.eStateStopped:
@@ -184,11 +202,11 @@ def values(debugger, command, result, _):
         frame = thread.GetFrameAtIndex(0)
         row.update(place(thread), reason=thread.GetStopReason(), description=thread.GetStopDescription(200))
         row["variables"] = [value_of(v) for v in frame.GetVariables(True, True, False, True)]
-        row["text"], _ = ask(debugger, "frame variable")
-        row["bt"], _ = ask(debugger, "thread backtrace -c 1")
+        row["text"], _ = ask(debugger, "frame variable", frame)
+        row["bt"], _ = ask(debugger, "thread backtrace -c 1", frame)
         row["expressions"] = []
         for e in wanted["expressions"]:
-            text, fine = ask(debugger, f"expression -- {e}")
+            text, fine = ask(debugger, f"expression -- {e}", frame)
             row["expressions"].append({"expression": e, "text": text.strip(), "ok": fine})
         result.AppendMessage(json.dumps(row))
 
