@@ -6,6 +6,8 @@
 #include "core/publish/elf_container.h"
 #include "core/publish/elf_symbols_writer.h"
 
+#include <string>
+
 namespace clr {
 namespace {
 
@@ -19,6 +21,14 @@ void check_platform(const Platform& platform) {
     throw Error(ErrorKind::invalid_argument, "pointers of neither 4 nor 8 bytes");
 }
 
+// LLDB 14 to 16 find the section of a symbol by its name.
+std::vector<std::string> section_names(std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i)
+    names.push_back(i == 0 ? std::string(".text") : ".text." + std::to_string(i));
+  return names;
+}
+
 } // namespace
 
 std::vector<std::byte> write_elf_module(const DebugModule& module) {
@@ -26,9 +36,11 @@ std::vector<std::byte> write_elf_module(const DebugModule& module) {
   const PlacedModule placed = place_code(module);
 
   ElfContainer file(module.platform);
-  for (const DebugSection* section : placed.sections) {
+  const std::vector<std::string> names = section_names(placed.sections.size());
+  for (std::size_t i = 0; i < placed.sections.size(); ++i) {
+    const DebugSection* const section = placed.sections[i];
     const std::uint64_t size = section->end - section->begin;
-    file.add({.name = ".text",
+    file.add({.name = names[i],
               .type = SHT_PROGBITS,
               .flags = SHF_ALLOC | SHF_EXECINSTR,
               .address = section->begin,

@@ -48,7 +48,7 @@ TEST_CASE("sections without bytes lie beyond the end of the file, others hold th
   const WrittenModule written(module);
   const auto sections = written.sections();
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(sections[i].name == ".text");
+    CHECK(sections[i].name == (i == 0 ? ".text" : ".text." + std::to_string(i)));
     CHECK(sections[i].header.sh_type == SHT_PROGBITS);
     CHECK(sections[i].header.sh_flags == (SHF_ALLOC | SHF_EXECINSTR));
   }
@@ -83,7 +83,14 @@ TEST_CASE("code that is no function has one symbol, which no breakpoint by name 
   const auto symbols = WrittenModule(module).symbols();
   REQUIRE(symbols.size() == 1);
   CHECK(symbols[0].name == "Ns.Type.Precode()");
-  CHECK(symbols[0].type == STT_NOTYPE);
+  CHECK(symbols[0].type == STT_OBJECT);
+  // With lines it has an entry, under the same name.
+  module.files = {"/a.cs"};
+  module.code[0].lines = {{.offset = 0, .file = 0, .line = 5}};
+  const WrittenModule written(module);
+  const auto entry = written.find(DW_TAG_subprogram, "Ns.Type.Precode()");
+  REQUIRE(entry);
+  CHECK_FALSE(WrittenModule::has(*entry, DW_AT_linkage_name));
 }
 
 TEST_CASE("code outside of sections, without bytes or over other code is left out") {
