@@ -31,6 +31,7 @@ public:
     out_->entries.begin_unit();
     out_->entries.write(unit_entry(unit));
     for (const PlacedCode* placed : unit) {
+      if (out_->entries.full()) break;
       const auto declaration = declarations.find(placed);
       write_function(*placed,
                      declaration == declarations.end() ? std::nullopt : std::optional(declaration->second));
@@ -88,10 +89,11 @@ private:
     Die die(DW_TAG_subprogram, !code.variables.empty());
     if (declaration)
       die.reference(DW_AT_specification, *declaration);
-    else if (is_usable_name(code.name))
+    else if (code.function && is_usable_name(code.name))
       die.string(DW_AT_name, code.name);
-    // Frames show it; `breakpoint set -n` looks for either name.
-    if (is_usable_name(code.full_name)) die.unique_string(DW_AT_linkage_name, code.full_name);
+    // Frames show it; breakpoints by name look for either. Code that is no function has this name alone.
+    if (is_usable_name(code.full_name))
+      die.unique_string(code.function ? DW_AT_linkage_name : DW_AT_name, code.full_name);
     die.address(DW_AT_low_pc, code.start);
     die.number(DW_AT_high_pc, placed.size);
     if (!declaration) add_type(die, code.return_type, true);
@@ -127,8 +129,7 @@ private:
   }
 
   bool write_variable(const DebugVariable& variable, const PlacedCode& placed) {
-    if (!types_->is_value(variable.type) || !is_usable_name(variable.name) || out_->entries.full())
-      return false;
+    if (!types_->is_value(variable.type) || !is_usable_name(variable.name)) return false;
     Die die(variable.parameter ? DW_TAG_formal_parameter : DW_TAG_variable);
     die.string(DW_AT_name, variable.name);
     add_type(die, variable.type, is_this(variable));
@@ -166,7 +167,7 @@ Declarations write_types(const std::vector<std::vector<const PlacedCode*>>& unit
     for (const PlacedCode* placed : unit) {
       const DebugCode& code = *placed->code;
       const auto self = std::ranges::find_if(code.variables, is_this);
-      if (self == code.variables.end() || !is_usable_name(code.name)) continue;
+      if (self == code.variables.end() || !code.function || !is_usable_name(code.name)) continue;
       if (const auto object = types.object_of_this(self->type))
         methods.push_back({{*object, self->type, code.return_type, code.name}, placed});
     }

@@ -31,7 +31,7 @@ private:
       longer_at_ = at;
       if (at == 0) return; // no room
     }
-    const unsigned type = placed.code->function ? STT_FUNC : STT_NOTYPE;
+    const unsigned type = placed.code->function ? STT_FUNC : STT_OBJECT;
     out_->symbols.push_back({.st_name = at,
                              .st_info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, type)),
                              .st_other = STV_DEFAULT,

@@ -14,7 +14,8 @@ struct CodeSymbols {
 };
 
 // Of each code first its full name, which LLDB shows where there is no DWARF; then what breakpoints may call
-// it. Code that is no function has one, of no type. `first_section`: the number of the first code section.
+// it. Code that is no function has one, of type STT_OBJECT: breakpoints, those by
+// regular expression too, look for code only. `first_section`: the number of the first code section.
 CodeSymbols write_symbols(const PlacedModule& placed, std::uint32_t first_section);
 
 } // namespace clr
