@@ -12,29 +12,32 @@ constexpr std::string_view core_library = "System.Private.CoreLib";
 constexpr unsigned max_spec_depth = 16;               // TypeSpecs that name TypeSpecs
 constexpr std::uint32_t true_primitive = 0x0007'0000; // MethodTable flags, category
 
-bool same(const TypeUse& a, const TypeUse& b, unsigned depth = 0) {
-  if (a.kind != b.kind || depth > TypeNames::max_depth) return false;
-  switch (a.kind) {
-  case TypeUse::Kind::nothing:
-    return true;
+// What makes a type argument the type that it is: equal for equal types only.
+void append_key(std::string& key, const TypeUse& use, unsigned depth = 0) {
+  key += fmt::format("{:x}", static_cast<unsigned>(use.kind));
+  switch (use.kind) {
   case TypeUse::Kind::number:
-    return a.number == b.number;
+    key += fmt::format(":{:x}", static_cast<unsigned>(use.number));
+    break;
   case TypeUse::Kind::value:
-    return a.method_table == b.method_table;
   case TypeUse::Kind::reference:
-    if (a.canonical != b.canonical) return false;
-    if (a.method_table != 0 && b.method_table != 0) return a.method_table == b.method_table;
-    return format_type(*a.name) == format_type(*b.name);
+    key += use.canonical ? "c" : use.method_table != 0 ? fmt::format(":{:x}", use.method_table) : "?";
+    break;
   case TypeUse::Kind::array:
+    key += fmt::format("{}{}", use.vector ? "v" : "r", use.rank);
+    [[fallthrough]];
   case TypeUse::Kind::pointer:
   case TypeUse::Kind::byref:
-    if (a.rank != b.rank || a.vector != b.vector) return false;
-    if (!a.element || !b.element) return format_type(*a.name) == format_type(*b.name);
-    return same(*a.element, *b.element, depth + 1);
+    if (use.element && depth < TypeNames::max_depth)
+      append_key(key, *use.element, depth + 1);
+    else
+      key += format_type(*use.name);
+    break;
   case TypeUse::Kind::unknown:
-    return false;
+  case TypeUse::Kind::nothing:
+    break;
   }
-  return false;
+  key += ';';
 }
 
 std::string key_of(const TypeName& name) {
@@ -129,7 +132,7 @@ struct TypeFinder::Provider {
     use.name = instantiate(definition->name, std::move(names));
     const Address open = std::exchange(use.method_table, 0);
     if (open != 0) {
-      const Address exact = finder->instance_of(open, arguments, format_type(*use.name));
+      const Address exact = finder->instance_of(open, arguments);
       if (exact != 0) return finder->of_handle(exact);
     }
     return share(std::move(use));
@@ -183,12 +186,14 @@ struct TypeFinder::Provider {
 };
 
 Address TypeFinder::global_table(std::string_view global) {
+  const auto [slot, is_new] = global_tables_.try_emplace(global, 0);
+  if (!is_new) return slot->second;
   try {
-    const auto variable = target_->find_global(global);
-    return variable ? target_->read_pointer(*variable) : 0;
+    if (const auto variable = target_->find_global(global)) slot->second = target_->read_pointer(*variable);
   } catch (const Error&) {
-    return 0;
+    // The type has a name all the same.
   }
+  return slot->second;
 }
 
 TypeUsePtr TypeFinder::of_handle(Address handle) {
@@ -424,45 +429,57 @@ void TypeFinder::list_instances(Address module) {
   for (Address i = 0; i < count; ++i) {
     Address entry = target.read_pointer(buckets + (i + reserved) * pointer);
     while (entry != 0 && (entry & 1) == 0) {
-      if (instances_.size() >= max_instances) return;
+      if (instance_count_ >= max_instances) return;
       const Address handle = target.read_pointer(entry + static_cast<Address>(value)) & ~Address{1};
       if (!is_type_desc(handle) && handle != 0) {
         const std::uint32_t rid =
             target.read_u32(target.field_address(handle, "MethodTable", "MTFlags2")) >> 8;
         const Address owner = target.read_pointer(target.field_address(handle, "MethodTable", "Module"));
-        if (rid != 0) instances_.emplace(std::pair(owner, rid), handle);
+        if (rid != 0) instances_[{owner, rid}].push_back(handle);
+        ++instance_count_;
       }
       entry = target.read_pointer(entry + static_cast<Address>(next));
     }
   }
 }
 
-Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments,
-                                const std::string& name) {
-  const auto key = std::pair(definition, name);
-  if (const auto known = found_instances_.find(key); known != found_instances_.end()) return known->second;
+std::unordered_map<std::string, Address>& TypeFinder::instances_by_key(Address definition) {
+  const auto [slot, is_new] = instances_by_key_.try_emplace(definition);
+  if (!is_new) return slot->second;
   list_instances();
-  Address found = 0;
-  try {
-    const MethodTable& open = names_->types().type(definition).table;
-    const auto [first, last] = instances_.equal_range({open.module, open.typedef_rid()});
-    for (auto i = first; i != last && found == 0; ++i) {
-      try {
-        const RuntimeType& candidate = names_->types().type(i->second);
-        const std::vector<Address> handles = names_->types().tables().generic_arguments(candidate.table);
-        if (handles.size() == arguments.size() &&
-            std::equal(handles.begin(), handles.end(), arguments.begin(),
-                       [&](Address handle, const TypeUsePtr& use) { return same(*of_handle(handle), *use); }))
-          found = i->second;
-      } catch (const Error&) {
-        // One that cannot be read is not the one.
-      }
+  const MethodTable& open = names_->types().type(definition).table;
+  const auto all = instances_.find({open.module, open.typedef_rid()});
+  if (all == instances_.end()) return slot->second;
+  // Of equal ones the first counts. An argument may itself be an instance of this type, which changes the
+  // map.
+  std::unordered_map<std::string, Address> keys;
+  for (const Address handle : all->second) {
+    try {
+      std::string key;
+      const RuntimeType& candidate = names_->types().type(handle);
+      for (const Address argument : names_->types().tables().generic_arguments(candidate.table))
+        append_key(key, *of_handle(argument));
+      keys.emplace(std::move(key), handle);
+    } catch (const Error&) {
+      // One that cannot be read is not the one.
     }
-  } catch (const Error&) {
-    found = 0;
   }
-  found_instances_.emplace(key, found);
-  return found;
+  return instances_by_key_[definition] = std::move(keys);
+}
+
+Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
+  try {
+    std::string key;
+    for (const TypeUsePtr& argument : arguments) {
+      if (argument->kind == TypeUse::Kind::unknown) return 0;
+      append_key(key, *argument);
+    }
+    const auto& instances = instances_by_key(definition);
+    const auto found = instances.find(key);
+    return found == instances.end() ? 0 : found->second;
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 void TypeFinder::forget() {
@@ -470,8 +487,10 @@ void TypeFinder::forget() {
   loaded_.clear();
   by_name_.clear();
   instances_.clear();
+  instances_by_key_.clear();
   instances_listed_ = false;
-  found_instances_.clear();
+  instance_count_ = 0;
+  global_tables_.clear();
   modules_by_name_.clear();
 }
 

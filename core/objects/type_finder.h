@@ -66,7 +66,8 @@ private:
   Address by_name(Address module, std::uint32_t type_ref);
   Address named_type(NamedModule& module, const TypeName& name, unsigned depth);
   NamedModule* module_named(const std::string& simple_name);
-  Address instance_of(Address definition, const std::vector<TypeUsePtr>& arguments, const std::string& name);
+  Address instance_of(Address definition, const std::vector<TypeUsePtr>& arguments);
+  std::unordered_map<std::string, Address>& instances_by_key(Address definition);
   void list_instances();
   void list_instances(Address module);
   TypeUsePtr use_of(const RuntimeType& type);
@@ -78,8 +79,11 @@ private:
   std::map<std::pair<Address, std::uint32_t>, Address> loaded_;               // by module and token
   std::unordered_map<Address, std::map<std::string, std::uint32_t>> by_name_; // module: rids by name
   bool instances_listed_ = false;
-  std::multimap<std::pair<Address, std::uint32_t>, Address> instances_; // by module and rid of the definition
-  std::map<std::pair<Address, std::string>, Address> found_instances_;  // by definition and name
+  // By module and rid of the definition; then, by definition, by what their arguments are.
+  std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_;
+  std::unordered_map<Address, std::unordered_map<std::string, Address>> instances_by_key_;
+  std::size_t instance_count_ = 0;
+  std::unordered_map<std::string_view, Address> global_tables_; // by name, which is a literal
   std::unordered_map<std::string, NamedModule*> modules_by_name_;
   unsigned spec_depth_ = 0, depth_ = 0;
 };

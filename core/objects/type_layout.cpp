@@ -148,6 +148,11 @@ TypeLayout TypeLayouts::read(Address method_table) {
                   : table.category() == category_primitive ? TypeLayout::Kind::number
                                                            : TypeLayout::Kind::value;
   }
+  if (layout.kind == TypeLayout::Kind::string && !target.find_offset("EEClass", "NumInstanceFields")) {
+    layout.size = pointer; // its text has a layout of its own
+    return layout;
+  }
+  target.offset("EEClass", "NumInstanceFields"); // where it is unknown, so is how a class counts its bytes
   // EEClass counts what the header, the method table pointer and the alignment take as padding.
   const std::uint32_t padding =
       target.read_u8(target.field_address(table.ee_class, "EEClass", "BaseSizePadding"));

@@ -1,5 +1,6 @@
 #include "core/objects/type_use.h"
 
+#include <array>
 #include <utility>
 
 namespace clr {
@@ -36,11 +37,21 @@ bool is_signed_number(ElementType number) {
 }
 
 TypeUsePtr number_use(ElementType number) {
-  TypeUse use{.kind = size_of_number(number, 8) != 0 ? TypeUse::Kind::number : TypeUse::Kind::unknown};
-  if (number == ElementType::void_) use.kind = TypeUse::Kind::nothing;
-  use.number = number;
-  use.name = primitive_type(number);
-  return std::make_shared<const TypeUse>(std::move(use));
+  static const auto uses = [] {
+    std::array<TypeUsePtr, 0x20> made;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      TypeUse use;
+      use.number = static_cast<ElementType>(i);
+      use.kind = use.number == ElementType::void_     ? TypeUse::Kind::nothing
+                 : size_of_number(use.number, 8) != 0 ? TypeUse::Kind::number
+                                                      : TypeUse::Kind::unknown;
+      use.name = primitive_type(use.number);
+      made[i] = std::make_shared<const TypeUse>(std::move(use));
+    }
+    return made;
+  }();
+  const auto index = static_cast<std::size_t>(number);
+  return index < uses.size() ? uses[index] : unknown_use();
 }
 
 TypeUsePtr unknown_use(TypeNamePtr name) {
