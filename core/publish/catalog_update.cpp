@@ -13,7 +13,8 @@ namespace {
 
 // Bodies between two questions whether to give up.
 constexpr std::size_t bodies_per_question = 128;
-constexpr std::string_view stub_module = "clr-stubs", dynamic_module = "dynamic methods";
+constexpr std::string_view stub_module = "clr-stubs", dynamic_module = "dynamic methods",
+                           unnamed_module = "managed code";
 
 CodeBlock jitted_block(const JittedBody& body) {
   CodeBlock block;
@@ -27,13 +28,6 @@ CodeBlock jitted_block(const JittedBody& body) {
 
 bool is_dynamic(const Method& method) {
   return method.kind == MethodKind::dynamic || method.kind == MethodKind::il_stub;
-}
-
-CodeOwner owner_of(const FoundBody& body) {
-  const Method& method = body.method;
-  const bool image = body.block.kind == CodeKind::ready_to_run;
-  if (is_dynamic(method)) return {std::string(dynamic_module), 0, image};
-  return {method.module.empty() ? "managed code" : method.module, method.runtime_module, image};
 }
 
 } // namespace
@@ -85,8 +79,9 @@ CatalogChange CatalogUpdate::one(Address ip) {
             at.ip = at.start;
             if (at.kind == CodeKind::ready_to_run) {
               at.function_index = at.method_index;
-              if (state_.span_at(at.start) == nullptr)
-                describe(find_body(code_, at, runtime_.describe(at).method));
+              if (state_.span_at(at.start) != nullptr) return;
+              FoundBody body = find_body(code_, at, runtime_.describe(at).method);
+              describe(body);
               return;
             }
             if (!is_known({at.start, at.method_desc, at.code_header, at.section})) new_bodies_.push_back(at);
@@ -212,20 +207,35 @@ void CatalogUpdate::describe_new() {
       continue;
     }
     guarded([&] { return fmt::format("the body at {:#x}", block.start); },
-            [&] { describe(find_body(code_, block, runtime_.describe(block.method_desc))); });
+            [&] {
+              FoundBody body = find_body(code_, block, runtime_.describe(block.method_desc));
+              describe(body);
+            });
   }
 }
 
 void CatalogUpdate::find_images() {
+  // Room for all of them at once: moving code is what would cost most.
+  std::size_t functions = 0;
+  for (const RangeSection& section : code_.sections())
+    if (section.r2r_module != 0 && !state_.images.contains(section.begin)) {
+      try {
+        functions += code_.r2r_image(section).function_count;
+      } catch (const std::exception&) {
+        // It is told below.
+      }
+    }
+  described_.reserve(described_.size() + std::min(functions, CodeCatalog::max_bodies));
   for (const RangeSection& section : code_.sections()) {
     if (section.r2r_module == 0 || state_.images.contains(section.begin)) continue;
     guarded([&] { return fmt::format("the ReadyToRun image at {:#x}", section.begin); },
             [&] {
+              const bool any = !state_.spans.empty();
               for_each_image_body(
                   runtime_, section,
-                  [&](FoundBody body) {
+                  [&](FoundBody& body) {
                     runtime_.names()->add_user_method(body.method);
-                    if (state_.span_at(body.block.start) == nullptr) describe(std::move(body));
+                    if (!any || state_.span_at(body.block.start) == nullptr) describe(body);
                     return !stop();
                   },
                   [&](const Method& method, const std::string& fault) {
@@ -262,10 +272,31 @@ void CatalogUpdate::add_stub(StubKind kind, Address begin, Address end, Address 
     bytes.resize(runtime_.target()->memory().read_some(begin, bytes));
   }
   const Platform& platform = runtime_.target()->platform();
-  described_.push_back({.owner = {std::string(stub_module), 0, false},
-                        .code = stub_code(platform, kind, begin, end, bytes),
-                        .range = range});
+  Owner& owner = owners_[CodeOwner{std::string(stub_module), 0, false}];
+  if (!owner.owner)
+    owner.owner = std::make_shared<const CodeOwner>(CodeOwner{std::string(stub_module), 0, false});
+  described_.push_back(
+      {.owner = owner.owner, .code = stub_code(platform, kind, begin, end, bytes), .range = range});
   state_.stubs.try_emplace(begin, no_module_id);
+}
+
+const CatalogUpdate::Owner& CatalogUpdate::owner_of(const FoundBody& body) {
+  const Method& method = body.method;
+  const bool image = body.block.kind == CodeKind::ready_to_run, dynamic = is_dynamic(method);
+  const std::string_view name = dynamic                 ? dynamic_module
+                                : method.module.empty() ? unnamed_module
+                                                        : std::string_view(method.module);
+  const Address module = dynamic ? 0 : method.runtime_module;
+  if (last_owner_ != nullptr) {
+    const CodeOwner& last = *last_owner_->owner;
+    if (last.module == module && last.image == image && last.file_name == name) return *last_owner_;
+  }
+  CodeOwner key{std::string(name), module, image};
+  Owner& owner = owners_[key];
+  if (!owner.owner)
+    owner = {std::make_shared<const CodeOwner>(std::move(key)), std::make_shared<SourceFiles>()};
+  last_owner_ = &owner;
+  return owner;
 }
 
 bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
@@ -275,33 +306,32 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
   });
 }
 
-void CatalogUpdate::describe(FoundBody body) {
+void CatalogUpdate::describe(FoundBody& body) {
   const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
   std::string fault;
   std::vector<DescribedPart> parts =
       describer_.describe(body, (symbols && options_.lines) || exact_wanted(body), fault);
-  const CodeOwner owner = owner_of(body);
-  std::shared_ptr<SourceFiles> files;
+  const Owner& owner = owner_of(body);
   if (symbols && options_.lines) {
-    auto& slot = files_[owner];
-    if (!slot) slot = std::make_shared<SourceFiles>();
-    files = slot;
     try {
-      lines_.add(parts, body, *files);
+      lines_.add(parts, body, *owner.files);
     } catch (const std::exception& error) {
       if (fault.empty()) fault = error.what();
     }
   }
-  if (!fault.empty()) problem(fmt::format("{}: {}", body.method.full_name, fault));
+  if (!fault.empty())
+    problem(
+        fmt::format("{}: {}", parts.empty() ? body.method.full_name : parts.front().code.full_name, fault));
   for (DescribedPart& part : parts)
-    described_.push_back({owner, std::move(part.code), body.block.section.begin, files});
+    described_.push_back({owner.owner, std::move(part.code), body.block.section.begin, owner.files});
   ++change_.methods;
   if (body.block.kind == CodeKind::jitted) {
     state_.bodies[body.block.start] = {.method_desc = body.block.method_desc,
                                        .code_header = body.block.code_header,
                                        .heap = body.block.section.begin,
                                        .seen = state_.updates};
-    if (is_dynamic(body.method))
+    // IL stubs are never freed, though they are dynamic too.
+    if (body.method.kind == MethodKind::dynamic)
       if (const auto heap = state_.heaps.find(body.block.section.begin); heap != state_.heaps.end())
         heap->second.dynamic = true;
   }

@@ -7,6 +7,7 @@
 #include "core/publish/code_modules.h"
 #include "core/publish/line_rows.h"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -42,7 +43,8 @@ private:
   void find_stubs();
   void add_stub(StubKind kind, Address begin, Address end, Address range, bool follow);
   void describe_new();
-  void describe(FoundBody body);
+  // Moves the method out of `body` when it is still needed later.
+  void describe(FoundBody& body);
   bool exact_wanted(const FoundBody& body) const;
 
   void find_freed();
@@ -64,7 +66,13 @@ private:
   CatalogChange change_;
   std::vector<CodeBlock> new_bodies_; // jitted
   std::vector<OwnedCode> described_;
-  std::map<CodeOwner, std::shared_ptr<SourceFiles>> files_;
+  struct Owner {
+    std::shared_ptr<const CodeOwner> owner;
+    std::shared_ptr<SourceFiles> files;
+  };
+  const Owner& owner_of(const FoundBody& body);
+  std::map<CodeOwner, Owner> owners_;
+  const Owner* last_owner_ = nullptr; // of the body before
   // Bodies with variables, by start, until their modules are there.
   struct Source {
     CodeBlock block;

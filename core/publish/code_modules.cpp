@@ -1,5 +1,7 @@
 #include "core/publish/code_modules.h"
 
+#include "core/publish/unwind_rows.h"
+
 #include <algorithm>
 #include <map>
 
@@ -17,12 +19,31 @@ void move_files(DebugCode& code, DebugModule& module, const SourceFiles& from,
   }
 }
 
+void cut_code(DebugCode& code, std::uint64_t size) {
+  code.size = size;
+  std::erase_if(code.unwind, [&](const DebugUnwindRange& range) { return range.begin >= size; });
+  if (!code.unwind.empty() && code.unwind.back().end > size)
+    UnwindRows::cut_end(code.unwind.back(), static_cast<std::uint32_t>(size));
+  std::erase_if(code.lines, [&](const DebugLineRow& row) { return row.offset >= size; });
+}
+
+bool same_owner(const OwnedCode& a, const OwnedCode& b) {
+  return a.owner == b.owner || *a.owner == *b.owner;
+}
+
 } // namespace
 
 std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped) {
-  std::ranges::stable_sort(code, {}, [](const OwnedCode& owned) { return owned.code.start; });
+  // What images hold is in order as it comes.
+  std::vector<OwnedCode*> order;
+  order.reserve(code.size());
+  for (OwnedCode& owned : code) order.push_back(&owned);
+  const auto start_of = [](const OwnedCode* owned) { return owned->code.start; };
+  if (!std::ranges::is_sorted(order, {}, start_of)) std::ranges::stable_sort(order, {}, start_of);
+  std::map<CodeOwner, std::size_t> left; // code of each owner that has no module yet
+  for (const OwnedCode& owned : code) ++left[*owned.owner];
   std::vector<OwnedModule> modules;
   std::map<CodeOwner, std::size_t> open; // position in `modules` of the one that is being filled
   std::vector<std::map<std::uint32_t, std::uint32_t>> files; // of each module
@@ -35,31 +56,41 @@ std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform&
                                   modules[at->second].module.code.size() >= max_codes_of_module);
     if (is_new || full) {
       at->second = modules.size();
+      std::size_t& rest = left[owner];
+      const std::size_t room = std::min(rest, max_codes_of_module);
+      rest -= room;
       files.emplace_back();
       modules.push_back({.owner = owner, .module = {.file_name = owner.file_name, .platform = platform}});
+      modules.back().module.code.reserve(room);
     }
     return at->second;
   };
-  CodeOwner last_owner;
-  Address last_range = 0;
-  for (OwnedCode& owned : code) {
-    const Address start = owned.code.start, end = start + owned.code.size;
-    if (end <= start || (before != nullptr && start < before_end)) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    OwnedCode& owned = *order[i];
+    const Address start = owned.code.start;
+    const bool twice = before != nullptr && start < before_end;
+    if (owned.code.size == 0 || start + owned.code.size <= start || twice) {
       ++dropped;
       continue;
     }
-    const bool joins = before != nullptr && last_owner == owned.owner && last_range == owned.range &&
+    // A size that reaches into other code is a lie; where the other begins is certain.
+    const auto next = std::find_if(order.begin() + static_cast<std::ptrdiff_t>(i) + 1, order.end(),
+                                   [&](const OwnedCode* other) { return other->code.start != start; });
+    if (next != order.end() && (*next)->code.size != 0 && (*next)->code.start - start < owned.code.size) {
+      cut_code(owned.code, (*next)->code.start - start);
+      ++dropped;
+    }
+    const Address end = start + owned.code.size;
+    const bool joins = before != nullptr && same_owner(*before, owned) && before->range == owned.range &&
                        start - before_end <= max_section_gap &&
                        modules[current].module.code.size() < max_codes_of_module &&
                        !(between && start > before_end && between(before_end, start));
     if (!joins) {
-      current = module_of(owned.owner);
+      current = module_of(*owned.owner);
       modules[current].module.sections.push_back({.begin = start, .end = end, .bytes = {}});
     }
     DebugModule& module = modules[current].module;
     module.sections.back().end = end;
-    last_owner = owned.owner;
-    last_range = owned.range;
     before = &owned;
     before_end = end;
     if (owned.files) move_files(owned.code, module, *owned.files, files[current]);

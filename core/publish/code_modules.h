@@ -21,7 +21,7 @@ struct CodeOwner {
 };
 
 struct OwnedCode {
-  CodeOwner owner;
+  std::shared_ptr<const CodeOwner> owner; // never null
   DebugCode code;
   Address range = 0;                        // of the range section: code of two is never in one section
   std::shared_ptr<const SourceFiles> files; // that the lines refer to; one for all code of an owner
@@ -33,9 +33,10 @@ struct OwnedModule {
   DebugModule module;
 };
 
-// Groups `code`; each module gets the source files that its lines refer to. Of overlapping code what comes
-// first wins, and `dropped` counts the rest. Neighbours share a section when there is no more than `max_gap`
-// between them and `between` (may be empty) does not tell that other code lies there.
+// Groups `code`; each module gets the source files that its lines refer to. Code that reaches into other code
+// ends there; `dropped` counts it, and what is left out: code without a size or at a place that is taken.
+// Neighbours share a section when there are no more than max_section_gap bytes between them and `between` (may
+// be empty) does not tell that other code lies there.
 std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped);

@@ -93,6 +93,7 @@ void set_names(DebugCode& code, const Method& method) {
   const std::string_view plain = without_parameters(method.full_name);
 
   code.name = name->method;
+  code.aliases.reserve(2);
   // The body of a state machine is what the user calls by the name of the method, as is a local function; a
   // lambda has none.
   if (method.user && !method.user->mark.ends_with("lambda")) {

@@ -16,9 +16,10 @@ public:
       : code_(*runtime.code()), section_(section), functions_(code_.r2r_functions(section)) {}
 
   // The body whose functions are [first, next) of the table.
-  FoundBody body(std::uint32_t first, std::uint32_t next) {
-    FoundBody found;
-    CodeBlock& block = found.block;
+  // Sets all but the method.
+  void find(std::uint32_t first, std::uint32_t next, FoundBody& found) {
+    CodeBlock& block = found.block = {};
+    found.functions.clear();
     block.kind = CodeKind::ready_to_run;
     block.section = section_;
     block.method_index = block.function_index = first;
@@ -37,7 +38,6 @@ public:
     if (end <= block.start)
       throw_corrupt(functions_[last].entry, "a runtime function that ends before it begins,");
     found.regions = {.hot_start = block.start, .hot_size = end - block.start};
-    return found;
   }
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(functions_.size()); }
@@ -58,7 +58,7 @@ private:
 } // namespace
 
 void for_each_image_body(Runtime& runtime, const RangeSection& section,
-                         const std::function<bool(FoundBody)>& visit,
+                         const std::function<bool(FoundBody&)>& visit,
                          const std::function<void(const Method&, const std::string&)>& hole) {
   ExecutionManager& code = *runtime.code();
   const ExecutionManager::R2RImage image = code.r2r_image(section);
@@ -66,28 +66,34 @@ void for_each_image_body(Runtime& runtime, const RangeSection& section,
   const bool in_bulk = image.hot_count == image.function_count;
   std::optional<ImageBodies> bodies;
   if (in_bulk) bodies.emplace(runtime, section);
-  // A method ends where the next one begins.
-  std::optional<MethodNames::R2RMethod> pending;
+  // A method ends where the next one begins. One value for all of them: its strings keep their memory.
+  FoundBody body;
+  std::optional<std::uint32_t> pending; // function index of body.method
   const auto flush = [&](std::uint32_t next) {
     if (!pending) return true;
-    MethodNames::R2RMethod of = std::move(*pending);
+    const std::uint32_t index = *pending;
     pending.reset();
-    std::optional<FoundBody> found;
     try {
-      found = bodies ? bodies->body(of.function_index, next)
-                     : find_body(code, code.r2r_block(section, of.function_index), {});
+      if (bodies) {
+        bodies->find(index, next, body);
+      } else {
+        const CodeBlock block = code.r2r_block(section, index);
+        body.block = block;
+        body.regions = code.regions(block);
+        body.functions = code.functions(block);
+      }
     } catch (const std::exception& error) {
-      hole(of.method, error.what());
+      hole(body.method, error.what());
       return true;
     }
-    found->method = std::move(of.method);
-    return visit(std::move(*found));
+    return visit(body);
   };
   bool going = true;
   runtime.names()->for_each_r2r_method(section, [&](const MethodNames::R2RMethod& found) {
     if (found.function_index >= image.hot_count) return true;
     going = flush(found.function_index);
-    pending = found;
+    pending = found.function_index;
+    body.method = found.method;
     return going;
   });
   if (going) flush(image.hot_count);

@@ -7,11 +7,12 @@
 
 namespace clr {
 
-// Calls `visit` for every method of the image that has code, in the order of their code; false stops. Bodies
-// of one name that cannot be read go to `hole`. Throws Error when the image's tables cannot be read. Cost: a
-// read for all runtime functions, and names; on arm64 3 reads for each body.
+// Calls `visit` for every method of the image that has code, in the order of their code; false stops. The
+// body is the visitor's until it returns. Those that cannot be read go to `hole`. Throws Error when the
+// image's tables cannot be read. Cost: a read for all runtime functions, and names; on arm64 3 reads for each
+// body.
 void for_each_image_body(Runtime& runtime, const RangeSection& section,
-                         const std::function<bool(FoundBody)>& visit,
+                         const std::function<bool(FoundBody&)>& visit,
                          const std::function<void(const Method&, const std::string&)>& hole);
 
 } // namespace clr

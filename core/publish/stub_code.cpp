@@ -73,7 +73,8 @@ DebugUnwindRange stub_unwinding(const Platform& platform, std::span<const std::b
     const std::int64_t now = lost ? 0 : next;
     if (now != pushed && at < size) {
       if (rows.back().offset == at) rows.pop_back();
-      rows.push_back({at, x64_layout(now)});
+      const FrameLayout layout = x64_layout(now);
+      if (rows.empty() || rows.back().layout.cfa != layout.cfa) rows.push_back({at, layout});
     }
     pushed = now;
     if (lost) break;

@@ -101,9 +101,8 @@ void UnwindRows::cut_end(DebugUnwindRange& range, std::uint32_t end) {
   range.rows = std::move(rows);
 }
 
-const DebugUnwindRows* UnwindRows::known_prologue(Address address, std::uint32_t function_size,
-                                                  std::string& key) {
-  key.clear();
+const DebugUnwindRows* UnwindRows::known_prologue(Address address, std::uint32_t function_size) {
+  key_.clear();
   std::array<std::byte, max_kept_info> raw;
   const std::size_t got = memory_->read_some(address, raw);
   if (got < unwind_header) return nullptr;
@@ -111,8 +110,8 @@ const DebugUnwindRows* UnwindRows::known_prologue(Address address, std::uint32_t
   const std::size_t size = unwind_header + at(2) * unwind_slot;
   const bool chained = (at(0) >> 3 & X64UnwindInfo::chained_info) != 0;
   if (chained || size > got || at(1) >= function_size) return nullptr;
-  key.assign(reinterpret_cast<const char*>(raw.data()), size);
-  const auto known = prologues_.find(key);
+  key_.assign(reinterpret_cast<const char*>(raw.data()), size);
+  const auto known = prologues_.find(key_);
   return known == prologues_.end() ? nullptr : &known->second;
 }
 
@@ -121,9 +120,9 @@ DebugUnwindRange UnwindRows::x64(const UnwindedBody& body, Address entry, Addres
   DebugUnwindRange range = cut(body, base + function.begin, base + function.end);
   const bool exact = body.instructions != nullptr && body.instructions->known(range.begin, range.end);
   const std::uint32_t size = range.end - range.begin;
-  std::string key;
+  key_.clear();
   if (!exact && range.begin == 0)
-    if (const DebugUnwindRows* const known = known_prologue(base + function.unwind_data, size, key)) {
+    if (const DebugUnwindRows* const known = known_prologue(base + function.unwind_data, size)) {
       range.rows = *known;
       return range;
     }
@@ -139,7 +138,7 @@ DebugUnwindRange UnwindRows::x64(const UnwindedBody& body, Address entry, Addres
   const bool whole = std::ranges::all_of(chain.links.front().info.codes, [&](const X64UnwindCode& code) {
     return code.prolog_offset <= chain.links.front().info.prolog_size;
   });
-  if (!key.empty() && whole && prologues_.size() < max_prologues) prologues_.emplace(key, range.rows);
+  if (!key_.empty() && whole && prologues_.size() < max_prologues) prologues_.emplace(key_, range.rows);
   return range;
 }
 

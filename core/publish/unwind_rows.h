@@ -44,8 +44,8 @@ private:
   DebugUnwindRange x64(const UnwindedBody& body, Address entry, Address base);
   DebugUnwindRange arm64(const UnwindedBody& body, Address entry, Address base);
   // The rows of a whole prologue at offset 0 that has the unwind information at `address`, when they depend
-  // on that alone.
-  const DebugUnwindRows* known_prologue(Address address, std::uint32_t function_size, std::string& key);
+  // on that alone. Sets key_; empty: they do not.
+  const DebugUnwindRows* known_prologue(Address address, std::uint32_t function_size);
 
   struct TextHash {
     using is_transparent = void;
@@ -55,6 +55,7 @@ private:
   MemoryReader* memory_;
   Cpu cpu_;
   std::unordered_map<std::string, DebugUnwindRows, TextHash, std::equal_to<>> prologues_; // by unwind info
+  std::string key_; // of the function at hand
 };
 
 } // namespace clr

@@ -204,8 +204,11 @@ std::vector<ModuleDescription> MethodNames::modules() {
 
 void MethodNames::for_each_r2r_method(const RangeSection& section,
                                       const std::function<bool(const R2RMethod&)>& visit) {
+  R2RMethod found; // one for all: its strings keep their memory
   impl_->r2r.for_each(section, [&](std::uint32_t index, const Method& method) {
-    return visit(R2RMethod{.function_index = index, .method = method});
+    found.function_index = index;
+    found.method = method;
+    return visit(found);
   });
 }
 

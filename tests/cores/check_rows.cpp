@@ -1,9 +1,11 @@
-// Compares the unwind rows that are published with what the stack walk knows, at every instruction of every
-// body of a core.
+// Compares what is published of the bodies of a core with what the commands know: the unwind rows at every
+// instruction with the layouts of the stack walk, the lines of calls with those of clrbt.
 //   check_rows CORE [CODE]     CODE: writes the code of all bodies there, and where its instructions begin,
 //                              one a line, to CODE.starts (offsets in that file), for a disassembler to check
 #include "core/publish/image_bodies.h"
+#include "core/publish/line_rows.h"
 #include "core/runtime/core_session.h"
+#include "core/runtime/source_lines.h"
 #include "core/stack/managed_unwinder.h"
 
 #include <fmt/format.h>
@@ -33,7 +35,7 @@ class Check {
 public:
   Check(Runtime& runtime, const std::string& code_file)
       : runtime_(runtime), describer_(runtime.target()->memory(), runtime.target()->platform().cpu),
-        unwinder_(*runtime.code()) {
+        unwinder_(*runtime.code()), lines_(runtime) {
     if (code_file.empty()) return;
     code_.open(code_file, std::ios::binary);
     starts_.open(code_file + ".starts");
@@ -42,15 +44,50 @@ public:
   void body(const FoundBody& body) {
     ++bodies;
     std::string fault;
-    for (const DescribedPart& part : describer_.describe(body, true, fault)) this->part(body, part);
+    std::vector<DescribedPart> parts = describer_.describe(body, true, fault);
+    try {
+      lines_.add(parts, body, files_);
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+    for (const DescribedPart& part : parts) {
+      this->part(body, part);
+      if (!part.code.lines.empty()) this->lines(body, part);
+    }
     if (fault.empty()) return;
     ++faults;
     if (faults <= 5) fmt::print("{}: {}\n", body.method.full_name, fault);
   }
 
   std::size_t bodies = 0, functions = 0, exact = 0, instructions = 0, rows = 0, wrong = 0, faults = 0;
+  std::size_t line_rows = 0, calls = 0, calls_without_line = 0, calls_wrong = 0;
 
 private:
+  // Calls with their lines: what frames that wait for a callee show.
+  void lines(const FoundBody& body, const DescribedPart& part) {
+    line_rows += part.code.lines.size();
+    const auto size = static_cast<std::uint32_t>(part.code.size);
+    const auto starts = part.instructions->between(0, size);
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+      if (!part.instructions->calls(starts[i], starts[i + 1])) continue;
+      ++calls;
+      const DebugLineRow* row = nullptr;
+      for (const DebugLineRow& candidate : part.code.lines)
+        if (candidate.offset < starts[i + 1]) row = &candidate;
+      const CodeLookup found = runtime_.code()->find(part.code.start + starts[i + 1]);
+      const auto* const block = std::get_if<CodeBlock>(&found);
+      if (block == nullptr) continue;
+      const auto source = runtime_.lines()->at(*block, body.method, NativeOffsetKind::return_address);
+      const std::uint32_t line = source ? source->line : 0;
+      if (row != nullptr && row->line == line) continue;
+      if (row == nullptr || row->line == 0) {
+        ++calls_without_line;
+      } else if (++calls_wrong <= 20) {
+        fmt::print("{} + {:#x}: line {} instead of {}\n", body.method.full_name, starts[i], row->line, line);
+      }
+    }
+  }
+
   void part(const FoundBody& body, const DescribedPart& part) {
     if (!part.instructions) return;
     if (code_.is_open()) {
@@ -91,6 +128,8 @@ private:
   Runtime& runtime_;
   BodyDescriber describer_;
   ManagedUnwinder unwinder_;
+  LineRows lines_;
+  SourceFiles files_;
   std::ofstream code_, starts_;
   std::uint64_t written_ = 0;
 };
@@ -113,9 +152,9 @@ int run(const std::string& core, const std::string& code_file) {
   });
   const auto report = [&](std::string_view kind) {
     fmt::print("{}: {} bodies, {} functions, {} of them exact, {} rows; {} instructions, {} with another "
-               "layout; {} faults\n",
+               "layout; {} rows of lines, {} calls, {} of them with another line, {} with none; {} faults\n",
                kind, check.bodies, check.functions, check.exact, check.rows, check.instructions, check.wrong,
-               check.faults);
+               check.line_rows, check.calls, check.calls_wrong, check.calls_without_line, check.faults);
   };
   report("jitted");
   for (const RangeSection& section : runtime.code()->sections()) {

@@ -1,0 +1,184 @@
+#include "core/publish/code_catalog.h"
+#include "tests/support/execution_builder.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr Platform catalog_platform{
+    .pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like};
+constexpr Address catalog_heap = 0x2'0000;
+
+// A runtime with a code heap; its MethodDescs cannot be read, so that methods have no names but the address.
+struct CatalogProcess {
+  ExecutionBuilder builder{catalog_platform};
+  ExecutionBuilder::Heap heap = builder.heap(catalog_heap, catalog_heap + 0x8'0000);
+  Address descriptor = 0;
+
+  explicit CatalogProcess(const std::vector<Address>& methods, Address desc_of_first = 0x7777'0000) {
+    for (const Address start : methods) add(start, start == methods.front() ? desc_of_first : 0x7777'0000);
+    builder.types().variable("AppDomain", 0x1234);
+    descriptor = builder.types().write_descriptor();
+  }
+  void add(Address start, Address method_desc = 0x7777'0000) {
+    builder.method(heap, {.start = start, .size = 0x50, .method_desc = method_desc});
+    builder.memory().at(start).fill(0x50, 0x90);
+  }
+  Runtime runtime(MemoryReader* memory = nullptr) {
+    std::vector<LoadedModule> modules = {{.path = "/usr/share/dotnet/libcoreclr.so",
+                                          .base = 0x20'0000,
+                                          .size = 0x1'0000,
+                                          .build_id = {},
+                                          .contract_descriptor = descriptor}};
+    return {memory != nullptr ? *memory : builder.memory(), std::move(modules), catalog_platform, nullptr};
+  }
+};
+
+std::vector<Address> catalog_starts(const CatalogChange& change) {
+  std::vector<Address> starts;
+  for (const CatalogModule& added : change.added)
+    for (const DebugCode& code : added.module.code) starts.push_back(code.start);
+  std::sort(starts.begin(), starts.end());
+  return starts;
+}
+
+const CatalogOptions catalog_options{
+    .lines = false, .variables = false, .r2r = true, .stubs = true, .exact = {}};
+
+} // namespace
+
+TEST_CASE("catalog: what is there comes once, then what is new") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  CodeCatalog catalog;
+  {
+    Runtime runtime = process.runtime();
+    REQUIRE(runtime.absence() == nullptr);
+    const CatalogChange change = catalog.update(runtime, catalog_options);
+    CHECK(change.methods == 2);
+    CHECK(change.gone.empty());
+    CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'1080});
+    REQUIRE(change.added.size() == 1);
+    const DebugModule& module = change.added[0].module;
+    CHECK(module.code[0].size == 0x50);
+    CHECK(module.code[0].full_name == "method 0x77770000");
+    REQUIRE(module.code[0].unwind.size() == 1);
+    CHECK(module.code[0].unwind[0].end == 0x50);
+    REQUIRE(module.sections.size() == 1);
+    CHECK(module.sections[0].begin == 0x2'1000);
+    CHECK(module.sections[0].end == 0x2'10d0);
+    CHECK(catalog.update(runtime, catalog_options).added.empty());
+  }
+  process.add(0x2'2000);
+  Runtime runtime = process.runtime();
+  const CatalogChange change = catalog.update(runtime, catalog_options);
+  CHECK(change.methods == 1);
+  CHECK(change.gone.empty());
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'2000});
+  CHECK(catalog.update(runtime, catalog_options).methods == 0);
+  catalog.clear();
+  CHECK(catalog.update(runtime, catalog_options).methods == 3);
+}
+
+TEST_CASE("catalog: freed and replaced code takes its module away, and the rest comes again") {
+  CatalogProcess before({0x2'1000, 0x2'1080, 0x2'3000});
+  CodeCatalog catalog;
+  Runtime first = before.runtime();
+  REQUIRE(first.absence() == nullptr);
+  const CatalogChange all = catalog.update(first, catalog_options);
+  REQUIRE(all.added.size() == 1);
+
+  CatalogProcess freed({0x2'1000, 0x2'3000});
+  Runtime second = freed.runtime();
+  const CatalogChange change = catalog.update(second, catalog_options);
+  CHECK(change.gone == std::vector<std::uint64_t>{all.added[0].id});
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'3000});
+
+  // The body at the same place is another method's.
+  CatalogProcess replaced({0x2'1000, 0x2'3000}, 0x7777'1000);
+  replaced.add(0x2'4000);
+  Runtime third = replaced.runtime();
+  const CatalogChange again = catalog.update(third, catalog_options);
+  REQUIRE(change.added.size() == 1);
+  CHECK(again.gone == std::vector<std::uint64_t>{change.added[0].id});
+  CHECK(catalog_starts(again) == std::vector<Address>{0x2'1000, 0x2'3000, 0x2'4000});
+}
+
+TEST_CASE("catalog: one body by an address in it") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  REQUIRE(runtime.absence() == nullptr);
+  CHECK(catalog_starts(catalog.add(runtime, 0x2'10a0, catalog_options)) == std::vector<Address>{0x2'1080});
+  CHECK(catalog.add(runtime, 0x2'1080, catalog_options).added.empty());
+  CHECK(catalog.add(runtime, 0x10, catalog_options).added.empty());
+  const CatalogChange rest = catalog.update(runtime, catalog_options);
+  CHECK(rest.gone.empty());
+  CHECK(catalog_starts(rest) == std::vector<Address>{0x2'1000});
+}
+
+TEST_CASE("catalog: a call that gives up is continued by the next") {
+  std::vector<Address> starts;
+  for (Address i = 0; i < 600; ++i) starts.push_back(0x2'1000 + i * 0x100);
+  CatalogProcess process(starts);
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  REQUIRE(runtime.absence() == nullptr);
+  unsigned asked = 0;
+  CatalogOptions options = catalog_options;
+  options.stop = [&] { return ++asked == 6; };
+  const CatalogChange part = catalog.update(runtime, options);
+  CHECK(part.methods < 600);
+  CHECK(part.problems == std::vector<std::string>{"given up before all code was described"});
+  const CatalogChange rest = catalog.update(runtime, catalog_options);
+  CHECK(part.methods + rest.methods == 600);
+  CHECK(rest.gone.empty());
+  std::vector<Address> all = catalog_starts(part);
+  const std::vector<Address> more = catalog_starts(rest);
+  all.insert(all.end(), more.begin(), more.end());
+  std::sort(all.begin(), all.end());
+  CHECK(all == starts);
+}
+
+TEST_CASE("catalog: stubs between methods have names and a rule") {
+  CatalogProcess process({0x2'1000});
+  process.builder.stub(process.heap, 0x2'1080, 0x40, 1);
+  process.add(0x2'1100);
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  REQUIRE(runtime.absence() == nullptr);
+  const CatalogChange change = catalog.update(runtime, catalog_options);
+  const DebugModule* stubs = nullptr;
+  for (const CatalogModule& added : change.added)
+    if (added.module.file_name == "clr-stubs") stubs = &added.module;
+  REQUIRE(stubs != nullptr);
+  REQUIRE(stubs->code.size() == 1);
+  CHECK(stubs->code[0].start == 0x2'1080);
+  CHECK(stubs->code[0].start + stubs->code[0].size == 0x2'1100 - 8);
+  CHECK(stubs->code[0].full_name == "[jump stub]");
+  CHECK(catalog.update(runtime, catalog_options).added.empty());
+}
+
+TEST_CASE("catalog: whichever read fails, no body is wrong") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  CodeCatalog whole;
+  Runtime sound = process.runtime();
+  REQUIRE(sound.absence() == nullptr);
+  const CatalogChange expected = whole.update(sound, catalog_options);
+  for_each_failing_read(process.builder.memory(), [&](MemoryReader& memory, std::uint64_t k) {
+    CAPTURE(k);
+    Runtime runtime = process.runtime(&memory);
+    CodeCatalog catalog;
+    const CatalogChange change = catalog.update(runtime, catalog_options);
+    for (const CatalogModule& added : change.added)
+      for (const DebugCode& code : added.module.code) {
+        CHECK((code.start == 0x2'1000 || code.start == 0x2'1080));
+        CHECK(code.size == 0x50);
+        CHECK(code.full_name == "method 0x77770000");
+      }
+    if (k == 0) CHECK(catalog_starts(change) == catalog_starts(expected));
+  });
+}
