@@ -66,12 +66,12 @@ def counted(counts, names, wanted):
     return total
 
 
-def check(lldb, target, running, file, folder, chosen=None, seconds=240):
+def check(lldb, target, running, file, folder, chosen=None, seconds=90):
     names = slots(running.output)
     specs = {re.sub(r"LINE\((\w+)\)", lambda m: str(line_of(m[1])), text): wanted for text, wanted in (chosen or SPECS).items()}
     plan = folder / "plan.json"
     plan.write_text(json.dumps({"file": str(file), "flag": names["Go"], "specs": list(specs), "stops": MOST_STOPS, "seconds": seconds}))
-    rows = check_lldb_step.drive(lldb, target, f"drive-breaks {plan}", seconds=seconds + 120)
+    rows = check_lldb_step.drive(lldb, target, f"drive-breaks {plan}", seconds=seconds + 60)
     counts = struct.unpack("<64q", file.read_bytes()[:512])
     end = rows[-1]
     wrong, hits = Examples(), 0

@@ -20,7 +20,10 @@ def drive(lldb, target, command, before=(), seconds=300):
     return parsed(lldb, lldb.run(target, commands, seconds)[-1])
 
 
-def check(lldb, target, index, steps):
+def check(lldb, target, os_id, steps):
+    (threads,) = lldb.json(target, ["clr threads --json"])
+    index = next((t["index"] for t in threads if t["os_id"] == os_id), None)
+    assert index, "the stepping thread is not listed"
     stops = drive(lldb, target, f"drive-instructions {steps}", [f"thread select {index}"], 60 + steps)
     wrong, registers, managed, places, same = Examples(), 0, 0, set(), 0
     for number, stop in enumerate(stops):

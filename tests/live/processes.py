@@ -1,4 +1,5 @@
 """Programs of tests/live/programs: build them, start them, wait until they stand still, take cores of them."""
+import functools
 import os
 import pathlib
 import re
@@ -34,8 +35,9 @@ def shared_framework():
     return found[-1]
 
 
+@functools.lru_cache(maxsize=None)
 def build(name, artifacts, configuration="Debug", options=()):
-    """Builds one program and returns the path of its executable (or, without an apphost, of its assembly)."""
+    """Builds one program, once in a run, and returns the path of its executable (or, without an apphost, of its assembly)."""
     env = dict(os.environ, LIVE_ARTIFACTS=str(artifacts), DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_NOLOGO="1")
     command = [dotnet(), "build", str(PROGRAMS / name), "-c", configuration, "-v", "q", "-nologo", *options]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)

@@ -19,12 +19,19 @@ import check_answers
 import check_clrmd
 import check_ilmap
 import check_listing
+import check_lldb_breaks
+import check_lldb_bt
+import check_lldb_life
+import check_lldb_lines
+import check_lldb_step
+import check_lldb_values
 import check_native
 import check_nettrace
 import check_pdb
 import check_perfmap
 import check_stacks
 import check_steps
+import line_program
 import processes
 import variants
 from plugin import CoreTool, Lldb, Target
@@ -42,9 +49,9 @@ class Context:
         self.work.mkdir(parents=True, exist_ok=True)
         self.only, self.full = options.only, options.full
         self.plugin, self.driver = options.plugin, options.lldb
-        self.core_tool = pathlib.Path(options.core_tool or pathlib.Path(options.plugin).parent / "tests" / "core_tool")
         self.core_tool = pathlib.Path(options.core_tool or pathlib.Path(options.plugin).parent / "tests" / "core_tool").resolve()
         self.lldb = None
+        self.lldbs = options.lldbs or os.environ.get("CLR_LLDBS") or pathlib.Path(options.plugin).resolve().parent / "lldbs"
         self._oracle = None
 
     def wants(self, name):
@@ -212,14 +219,17 @@ def situation(c, label, program, name, end, knobs):
                 stop = check_native.Stop(c.lldb, lambda: Target(core=core, executable=program))
                 c.check(f"{label}/core", check_stacks.check, stop, None, report)
                 c.check(f"{label}/native/core", check_native.check, stop)
+                c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
                 return
             running.wait_still([r["thread"] for r in check_stacks.read_report(report)])
             live = check_native.Stop(c.lldb, lambda: Target(pid=running.pid))
             c.check(f"{label}/live", check_stacks.check, live, None, report)
             c.check(f"{label}/native/live", check_native.check, live)
+            c.check(f"{label}/lldb/live", check_lldb_bt.check, live)
             stop = check_native.Stop(c.lldb, lambda: Target(core=processes.gcore(running.pid, folder / "core.gcore")))
             c.check(f"{label}/core", parked_core, c, stop, running.pid, folder, report)
             c.check(f"{label}/native/core", check_native.check, stop)
+            c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
 
 
 def parked_core(c, stop, pid, folder, report):
@@ -245,6 +255,7 @@ def step(c, name, program, knobs):
             # Only the stepped thread runs between stops: it must not wait for one that was stopped while it changed compiled code.
             running.wait_still(running.threads() - {stepped}, quiet=0.5)
             c.check(f"stepping/{name}", check_steps.check, c.lldb, Target(pid=running.pid), stepped, 2000 if c.full else 1000)
+            c.check(f"stepping/{name}/lldb", check_lldb_step.check, c.lldb, Target(pid=running.pid), stepped, 2000 if c.full else 250)
 
 
 VARIANTS = [
@@ -343,10 +354,97 @@ def traces(c):
             check_nettrace.check_all(c, program, tool, folder, mode)
 
 
+LINES_SEED = 1
+PROTECTIONS = {"w^x": {}, "writable": {"EnableWriteXorExecute": 0}}
+
+
+def debugging(c):
+    """LLDB's own commands on managed code: going from line to line, breakpoints, variables."""
+    if not c.may_want("lldb"):
+        return
+    lines = c.work / "artifacts" / "Lines.cs"
+    program = line_program.make(lines, LINES_SEED)
+    options = (f"-p:LiveLines={lines}",)
+    debug = processes.build("debugged", c.work / "artifacts", "Debug", options)
+    for protection, knobs in PROTECTIONS.items():
+        c.results.with_second_try(f"lldb/lines/{protection}", functools.partial(debug_lines, c, f"lldb/lines/{protection}", c.lldb, debug, program, knobs, 1000 if c.full else 150))
+        c.results.with_second_try(f"lldb/breaks/debug/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/debug/{protection}", c.lldb, debug, knobs))
+    c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
+    c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
+    if c.may_want("lldb/breaks/release") or c.may_want("lldb/values/release"):
+        release = processes.build("debugged", c.work / "artifacts", "Release", options)
+        for protection, knobs in PROTECTIONS.items():
+            c.results.with_second_try(f"lldb/breaks/release/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/release/{protection}", c.lldb, release, knobs))
+        for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
+            c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
+    older_versions(c, debug, program)
+
+
+OLDER_PLACES = {"primitives", "strings", "structures", "references", "this", "collections"}
+OLDER_BREAKS = ["b Breaks.cs:LINE(Plain)", "b Debugged.Breaks.Plain", "b Breaks.cs:LINE(Generic)", "b Breaks.cs:LINE(Async)", "b Breaks.Late.Method", "b Breaks.cs:LINE(Null)"]
+
+
+def older_versions(c, debug, program):
+    """A part of the same in every other LLDB that can be had."""
+    versions = [v for v in ("14", "15", "16") if c.may_want(f"lldb/versions/{v}")]
+    if not versions:
+        return
+    done = subprocess.run([HERE.parent.parent / "scripts" / "get-lldbs", c.lldbs, *versions], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    for version in versions:
+        label = f"lldb/versions/{version}"
+        if version not in found:
+            c.results.skip(label, f"LLDB {version} cannot be had here")
+            continue
+        lldb = Lldb(c.plugin, found[version])
+        c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, {}, 300 if c.full else 40))
+        c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OLDER_BREAKS))
+        c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OLDER_PLACES))
+
+
+def debug_lines(c, label, lldb, executable, program, knobs, count):
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "lines", folder / "log"], folder, settings(**knobs)) as running:
+        assert running.wait_ready(), "the program did not start"
+        target = Target(pid=running.pid)
+        c.check(label, check_lldb_lines.check, lldb, target, program, folder / "log", count)
+        if lldb is not c.lldb:
+            stop = check_native.Stop(lldb, lambda: target)
+            c.check(f"{label}/bt/live", check_lldb_bt.check, stop)
+            core = check_native.Stop(lldb, lambda: Target(core=processes.gcore(running.pid, folder / "core.gcore")))
+            c.check(f"{label}/bt/core", check_lldb_bt.check, core)
+
+
+def debug_breaks(c, label, lldb, executable, knobs, only=None):
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "breaks", folder / "counts"], folder, settings(**knobs)) as running:
+        assert running.wait_ready(), "the program did not start"
+        chosen = {spec: check_lldb_breaks.SPECS[spec] for spec in only} if only else None
+        c.check(label, check_lldb_breaks.check, lldb, Target(pid=running.pid), running, folder / "counts", folder, chosen)
+
+
+def debug_values(c, label, lldb, executable, knobs, release, chosen=None):
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "values", folder / "said"], folder, settings(**knobs)) as running:
+        assert running.wait_ready(), "the program did not start"
+        running.wait_lines(folder / "said", "scopes")
+        c.check(label, check_lldb_values.check, lldb, Target(pid=running.pid), folder / "said", folder, release, chosen)
+
+
+def debug_life(c, executable):
+    if c.may_want("lldb/life"):
+        with c.scratch("lldb-life") as folder:
+            check_lldb_life.check_all(c, executable, folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
     parser.add_argument("--lldb", help="the LLDB driver (default: lldb-19)")
+    parser.add_argument("--lldbs", help="folder of scripts/get-lldbs with LLDB 14 to 16 (default: beside the plugin)")
     parser.add_argument("--core-tool", help="ask this program (tests/cores/core_tool.cpp) instead of the plugin in LLDB; cores only")
     parser.add_argument("--work", help="folder for builds and cores, kept")
     parser.add_argument("--only", action="append", metavar="PREFIX", help="only checks whose name starts so (may be repeated)")
@@ -356,7 +454,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces, debugging):
             try:
                 suite(c)
             except Unavailable as e:

@@ -66,7 +66,7 @@ def by_hand(work, program, version):
         hosts = list((pathlib.Path(os.path.realpath(processes.dotnet())).parent / "packs").glob("Microsoft.NETCore.App.Host.linux-x64/*/runtimes/linux-x64/native/apphost"))
         if not hosts:
             raise Unavailable("the SDK has no apphost pack")
-        built = processes.build(program, work / "artifacts" / f"by-hand-{version}", "Release", [f"-p:LiveFramework={framework}", "-p:UseAppHost=false"]).parent
+        built = processes.build(program, work / "artifacts" / f"by-hand-{version}", "Release", (f"-p:LiveFramework={framework}", "-p:UseAppHost=false")).parent
         out.mkdir(parents=True, exist_ok=True)
         for f in [*(pack / "lib" / framework).glob("*.dll"), *(pack / "native").iterdir(), *built.glob("*.dll"), *built.glob("*.pdb")]:
             shutil.copy(f, out)
@@ -116,7 +116,7 @@ def rehosted(work, program, platform):
     version_file = out.with_suffix(".version")
     if not version_file.exists():
         host = foreign_host(work, platform)
-        built = processes.build(program, work / "artifacts" / "embedded", "Debug", ["-p:DebugType=embedded", "-p:UseAppHost=false"])
+        built = processes.build(program, work / "artifacts" / "embedded", "Debug", ("-p:DebugType=embedded", "-p:UseAppHost=false"))
         out.parent.mkdir(parents=True, exist_ok=True)
         version_file.write_text(bundle.rehost(host, built.with_suffix(".dll"), out))
     return out, version_file.read_text()
