@@ -6,6 +6,18 @@ namespace {
 // One function has no more names that differ.
 constexpr std::size_t max_aliases = 64;
 
+// LLDB finds the entry of a function by its name if that is an identifier of C. Every symbol takes time to
+// load.
+bool is_found_without(const DebugCode& code) {
+  if (code.lines.empty() && code.variables.empty()) return false;
+  for (std::size_t i = 0; i < code.name.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(code.name[i]);
+    const bool letter = ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '_';
+    if (!letter && (i == 0 || byte < '0' || byte > '9')) return false;
+  }
+  return code.function;
+}
+
 class SymbolWriter {
 public:
   SymbolWriter(CodeSymbols& out, std::uint32_t first_section) : out_(&out), first_section_(first_section) {}
@@ -17,7 +29,8 @@ public:
     if (!code.function && full) return;
     for (std::size_t i = 0; i < code.aliases.size() && i < max_aliases && code.function; ++i)
       if (is_usable_name(code.aliases[i])) add(placed, code.aliases[i]);
-    if (is_usable_name(code.name) && code.name != code.full_name) add(placed, code.name);
+    if (is_usable_name(code.name) && code.name != code.full_name && !is_found_without(code))
+      add(placed, code.name);
     longer_ = {};
   }
 

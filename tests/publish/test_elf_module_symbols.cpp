@@ -93,6 +93,20 @@ TEST_CASE("code that is no function has one symbol, which no breakpoint by name 
   CHECK_FALSE(WrittenModule::has(*entry, DW_AT_linkage_name));
 }
 
+TEST_CASE("the short name is a symbol where no entry has it, or LLDB does not look for it there") {
+  const auto symbol_names = [](const std::string& name, bool lines) {
+    DebugModule module = module_at(base);
+    module.files = {"/a.cs"};
+    module.code.push_back(code_at(base, 16, name));
+    if (lines) module.code[0].lines = {{.offset = 0, .file = 0, .line = 5}};
+    return names(WrittenModule(module)).size();
+  };
+  CHECK(symbol_names("Run_2", false) == 2);
+  CHECK(symbol_names("Run_2", true) == 1);
+  for (const char* name : {".ctor", "<Main>$", "2d", "Grüße", "Run<int>"})
+    CHECK(symbol_names(name, true) == 2);
+}
+
 TEST_CASE("code outside of sections, without bytes or over other code is left out") {
   DebugModule module = module_at(base);
   module.code = {code_at(base - 8, 16, "Before"),    code_at(base + 0xff8, 16, "Behind"),
