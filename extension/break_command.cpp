@@ -56,13 +56,17 @@ struct CoveredBody {
   Address address = 0; // where the breakpoint is
   std::optional<MethodAnswer> answer;
   bool resolved = false;
+  bool enabled = true;
 };
 
 std::vector<CoveredBody> bodies_of_breakpoint(Runtime& runtime, lldb::SBBreakpoint& breakpoint) {
   std::vector<CoveredBody> bodies;
   for (std::uint32_t i = 0; i < breakpoint.GetNumLocations() && i < max_rows; ++i) {
     lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(i);
-    CoveredBody body{.address = location.GetLoadAddress(), .answer = {}, .resolved = location.IsResolved()};
+    CoveredBody body{.address = location.GetLoadAddress(),
+                     .answer = {},
+                     .resolved = location.IsResolved(),
+                     .enabled = location.IsEnabled()};
     Answer answer = runtime.resolve(body.address);
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) body.answer = std::move(*method);
     bodies.push_back(std::move(body));
@@ -87,6 +91,16 @@ public:
     app.add_option("-c,--condition", condition_, "stop only when this expression of LLDB's is true")
         ->type_name("EXPR");
     app.add_flag("-j,--json", json_, "print JSON");
+    app.footer("As long as there is a breakpoint on managed code (of b as well), the process stops for a "
+               "moment behind\n"
+               "each compilation, so that code which it concerns is known before it runs. Jitted code that "
+               "W^X keeps\n"
+               "from breakpoints is made writable by a call of mprotect in the process; where that is not "
+               "possible,\n"
+               "start the program with DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime "
+               "turns into\n"
+               "an exception (a null reference in managed code) is no stop; every other one is: process "
+               "handle decides.");
   }
 
   void run(Invocation& invocation) override {
@@ -209,7 +223,7 @@ private:
   static Json locations(const std::vector<CoveredBody>& bodies) {
     Json list = Json::array();
     for (const CoveredBody& body : bodies) {
-      Json row{{"address", hex(body.address)}, {"set", body.resolved}};
+      Json row{{"address", hex(body.address)}, {"set", body.resolved && body.enabled}};
       if (body.answer) {
         row["method"] = clr::to_json(body.answer->method);
         row["code"] = clr::to_json(body.answer->code);
@@ -224,7 +238,10 @@ private:
     text += body.answer ? fmt::format("{} [{}]", method_and_offset(body.answer->method, body.answer->code),
                                       describe_kind(body.answer->code))
                         : "no managed code";
-    if (!body.resolved) text += ": not set, LLDB cannot write there";
+    if (!body.enabled)
+      text += ": not used, it is disabled or another line's";
+    else if (!body.resolved)
+      text += ": not set, LLDB cannot write there";
     return text;
   }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
@@ -74,8 +75,17 @@ public:
   }
 
 private:
-  // In the runtime's own code calls are stepped over: what they do is to find the method.
-  void step(const Position& at) { thread_.StepInstruction(!at.managed && !at.stub); }
+  // In the runtime's own code calls are stepped over: what they do is to find the method. Nothing else is:
+  // LLDB takes the jump at the end, into the method that was found, for a call as well.
+  void step(const Position& at) { thread_.StepInstruction(!at.managed && !at.stub && stands_at_call()); }
+
+  bool stands_at_call() {
+    lldb::SBInstructionList read = target_.ReadInstructions(thread_.GetFrameAtIndex(0).GetPCAddress(), 1);
+    if (read.GetSize() == 0) return false;
+    const char* name = read.GetInstructionAtIndex(0).GetMnemonic(target_);
+    const std::string_view mnemonic = name != nullptr ? name : "";
+    return mnemonic.starts_with("call") || mnemonic == "bl" || mnemonic.starts_with("blr");
+  }
 
   bool stands() {
     lldb::SBProcess process = target_.GetProcess();
@@ -99,9 +109,11 @@ private:
       at.managed = true;
       at.method = block->start;
       invocation_.publishing.add(target_, *session, block->start);
-      lldb::SBLineEntry line = thread_.GetFrameAtIndex(0).GetLineEntry();
+      // Anew: what LLDB knew of the frame before the code was published is out of date.
+      lldb::SBFrame known = thread_.GetFrameAtIndex(0);
+      lldb::SBLineEntry line = known.GetLineEntry();
       at.line = line.IsValid() ? line.GetLine() : 0;
-      at.own_lines = frame.GetFunction().IsValid() && at.line != 0;
+      at.own_lines = known.GetFunction().IsValid() && at.line != 0;
     } else {
       at.stub = true;
     }
@@ -134,7 +146,7 @@ private:
   void leave_helper(const Position& at) {
     Position now = at;
     for (unsigned steps = 0; steps < max_helper_steps; ++steps) {
-      thread_.StepInstruction(true);
+      step(now);
       if (!stands()) return;
       now = position();
       if (now.managed || now.stub) return; // back, or on to the method
