@@ -1,0 +1,123 @@
+// The part of TypeFinder that finds instances of generic types: the tables of the types that each module has
+// made.
+#include "core/objects/type_finder.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace clr {
+namespace {
+
+// What makes a type argument the type that it is: equal for equal types only.
+void append_key(std::string& key, const TypeUse& use, unsigned depth = 0) {
+  key += fmt::format("{:x}", static_cast<unsigned>(use.kind));
+  switch (use.kind) {
+  case TypeUse::Kind::number:
+    key += fmt::format(":{:x}", static_cast<unsigned>(use.number));
+    break;
+  case TypeUse::Kind::value:
+  case TypeUse::Kind::reference:
+    key += use.canonical ? "c" : use.method_table != 0 ? fmt::format(":{:x}", use.method_table) : "?";
+    break;
+  case TypeUse::Kind::array:
+    key += fmt::format("{}{}", use.vector ? "v" : "r", use.rank);
+    [[fallthrough]];
+  case TypeUse::Kind::pointer:
+  case TypeUse::Kind::byref:
+    if (use.element && depth < TypeNames::max_depth)
+      append_key(key, *use.element, depth + 1);
+    else
+      key += format_type(*use.name);
+    break;
+  case TypeUse::Kind::unknown:
+  case TypeUse::Kind::nothing:
+    break;
+  }
+  key += ';';
+}
+
+} // namespace
+
+void TypeFinder::list_instances() {
+  if (instances_listed_) return;
+  instances_listed_ = true;
+  for (const Address module : names_->module_addresses()) {
+    try {
+      list_instances(module);
+    } catch (const Error&) {
+      // A table that cannot be read: its instances stay unknown.
+    }
+  }
+}
+
+void TypeFinder::list_instances(Address module) {
+  const Target& target = *target_;
+  const unsigned pointer = target.pointer_size();
+  const Address table = target.read_pointer(target.field_address(module, "Module", "AvailableTypeParams"));
+  if (table == 0) return;
+  const Address buckets = target.read_pointer(target.field_address(table, "EETypeHashTable", "Buckets"));
+  if (buckets == 0) return;
+  const std::int64_t value = target.offset("EETypeHashTable", "VolatileEntryValue");
+  const std::int64_t next = target.offset("EETypeHashTable", "VolatileEntryNextEntry");
+  // Slot 0 is the number of chains, two more lead to the table's successor and its end mark.
+  constexpr unsigned reserved = 3;
+  const Address count = target.read_pointer(buckets);
+  if (count > max_buckets) throw_corrupt(buckets, "a hash table of types with too many buckets");
+  for (Address i = 0; i < count; ++i) {
+    Address entry = target.read_pointer(buckets + (i + reserved) * pointer);
+    while (entry != 0 && (entry & 1) == 0) {
+      if (instance_count_ >= max_instances) return;
+      const Address handle = target.read_pointer(entry + static_cast<Address>(value)) & ~Address{1};
+      if (!is_type_desc(handle) && handle != 0) {
+        const std::uint32_t rid =
+            target.read_u32(target.field_address(handle, "MethodTable", "MTFlags2")) >> 8;
+        const Address owner = target.read_pointer(target.field_address(handle, "MethodTable", "Module"));
+        if (rid != 0) instances_[{owner, rid}].push_back(handle);
+        ++instance_count_;
+      }
+      entry = target.read_pointer(entry + static_cast<Address>(next));
+    }
+  }
+}
+
+std::unordered_map<std::string, Address>& TypeFinder::instances_by_key(Address definition) {
+  const auto [slot, is_new] = instances_by_key_.try_emplace(definition);
+  if (!is_new) return slot->second;
+  list_instances();
+  const MethodTable& open = names_->types().type(definition).table;
+  const auto all = instances_.find({open.module, open.typedef_rid()});
+  if (all == instances_.end()) return slot->second;
+  // Of equal ones the first counts. An argument may itself be an instance of this type, which changes the
+  // map.
+  std::unordered_map<std::string, Address> keys;
+  for (const Address handle : all->second) {
+    try {
+      std::string key;
+      const RuntimeType& candidate = names_->types().type(handle);
+      for (const Address argument : names_->types().tables().generic_arguments(candidate.table))
+        append_key(key, *of_handle(argument));
+      keys.emplace(std::move(key), handle);
+    } catch (const Error&) {
+      // One that cannot be read is not the one.
+    }
+  }
+  return instances_by_key_[definition] = std::move(keys);
+}
+
+Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
+  try {
+    std::string key;
+    for (const TypeUsePtr& argument : arguments) {
+      if (argument->kind == TypeUse::Kind::unknown) return 0;
+      append_key(key, *argument);
+    }
+    const auto& instances = instances_by_key(definition);
+    const auto found = instances.find(key);
+    return found == instances.end() ? 0 : found->second;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+} // namespace clr
