@@ -159,15 +159,19 @@ int run(const std::string& core, const std::string& code_file) {
   report("jitted");
   for (const RangeSection& section : runtime.code()->sections()) {
     if (section.r2r_module == 0) continue;
-    for_each_image_body(
-        runtime, section,
-        [&](const FoundBody& body) {
-          check.body(body);
-          return true;
-        },
-        [&](const Method& method, const std::string& fault) {
-          if (++check.faults <= 5) fmt::print("{}: {}\n", method.full_name, fault);
-        });
+    try {
+      for_each_image_body(
+          runtime, section,
+          [&](const FoundBody& body) {
+            check.body(body);
+            return true;
+          },
+          [&](const Method& method, const std::string& fault) {
+            if (++check.faults <= 5) fmt::print("{}: {}\n", method.full_name, fault);
+          });
+    } catch (const std::exception& error) {
+      if (++check.faults <= 5) fmt::print("image at {:#x}: {}\n", section.begin, error.what());
+    }
   }
   report("all");
   return check.wrong == 0 ? 0 : 1;
