@@ -93,6 +93,23 @@ TEST_CASE("lists of rows that many share are the same in each place") {
   CHECK_FALSE(written.rules(base + 0x180));
 }
 
+TEST_CASE("behind a list that is shared the rules go on from its last") {
+  DebugUnwindRange body = frame_range(0);
+  body.rows = DebugUnwindRows::List(body.rows.begin(), body.rows.begin() + 5); // no epilogue
+  DebugModule module = module_at(base);
+  for (unsigned i = 0; i < 2; ++i) {
+    module.code.push_back(code_at(base + i * 0x80, 0x80, "Run"));
+    module.code.back().unwind = {body, frame_range(32)};
+  }
+  const WrittenModule written(module);
+  for (const Address at : {base, base + 0x80}) {
+    CHECK(written.rules(at + 31)->cfa == "6+16");
+    CHECK(written.rules(at + 31)->of(rbx) == "cfa -24");
+    CHECK(written.rules(at + 32)->of(rbx) == "same");
+    check_frame(written, at + 32);
+  }
+}
+
 TEST_CASE("funclets share the description of their method") {
   const WrittenModule written(module_with({frame_range(0), frame_range(32), frame_range(80)}));
   for (const unsigned begin : {0u, 32u, 80u}) {

@@ -118,6 +118,13 @@ TEST_CASE("code outside of sections, without bytes or over other code is left ou
                                                                  "Next", "Ns.Type.Last()", "Last"});
 }
 
+TEST_CASE("code that reaches out of its section is left out") {
+  DebugModule module = module_at(base);
+  module.sections.push_back({base + 0x1000, base + 0x2000, {}});
+  module.code = {code_at(base + 0xff8, 9, "Out"), code_at(base + 0x1ff8, 8, "In")};
+  CHECK(names(WrittenModule(module)) == std::vector<std::string>{"Ns.Type.In()", "In"});
+}
+
 TEST_CASE("names that are no UTF-8 are left out, the code is not") {
   DebugModule module = module_at(base);
   DebugCode code = code_at(base, 16, std::string("a\0b", 3));
