@@ -1,6 +1,7 @@
 #include "extension/publisher.h"
 
 #include "core/publish/elf_module_writer.h"
+#include "extension/core_file.h"
 #include "extension/newer_api.h"
 #include "extension/published_module.h"
 
@@ -24,6 +25,13 @@ CatalogOptions options_of(lldb::SBTarget& target, const PublishSettings& setting
   options.variables = settings.variables;
   options.r2r = settings.r2r;
   options.stop = [debugger = target.GetDebugger()]() mutable { return interrupt_requested(debugger); };
+  // A core may lack code that lies in files.
+  if (lldb::SBProcess process = target.GetProcess(); is_core(process))
+    options.readable = [process](Address address) mutable {
+      std::byte first{};
+      lldb::SBError error;
+      return process.ReadMemory(address, &first, sizeof first, error) == sizeof first && error.Success();
+    };
   return options;
 }
 
