@@ -192,11 +192,14 @@ bool ManagedBreakpoints::is_managed(lldb::SBTarget& target, lldb::SBBreakpoint& 
 
 void ManagedBreakpoints::collect_wishes(Entry& entry) {
   entry.wishes.clear();
+  entry.waiting = false;
   for (std::uint32_t i = 0; i < entry.target.GetNumBreakpoints(); ++i) {
     lldb::SBBreakpoint breakpoint = entry.target.GetBreakpointAtIndex(i);
     if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
     BreakpointWish wish = wish_of(breakpoint);
-    if (is_managed(entry, breakpoint, wish)) entry.wishes.push_back(std::move(wish));
+    if (!is_managed(entry, breakpoint, wish)) continue;
+    entry.wishes.push_back(std::move(wish));
+    entry.waiting = entry.waiting || breakpoint.GetNumLocations() == 0;
   }
 }
 
@@ -259,7 +262,7 @@ void ManagedBreakpoints::refresh(lldb::SBTarget& target) {
   }
   plant_pending(entry);
   collect_wishes(entry);
-  if (!entry.wishes.empty() || entry.watched)
+  if (!entry.wishes.empty())
     arm(entry);
   else if (entry.hook)
     entry.hook->disarm();
@@ -270,11 +273,6 @@ void ManagedBreakpoints::add(lldb::SBTarget& target, lldb::SBBreakpoint& breakpo
   refresh(target);
 }
 
-void ManagedBreakpoints::watch_compilations(lldb::SBTarget& target, bool on) {
-  entry_of(target).watched = on;
-  refresh(target);
-}
-
 ManagedBreakpoints::HookState ManagedBreakpoints::hook_state(lldb::SBTarget& target) {
   const Entry& entry = entry_of(target);
   if (!entry.hook) return {};
@@ -282,11 +280,6 @@ ManagedBreakpoints::HookState ManagedBreakpoints::hook_state(lldb::SBTarget& tar
           .learned = entry.hook->learned(),
           .compilations = entry.hook->hits(),
           .milliseconds = entry.hook->milliseconds()};
-}
-
-void ManagedBreakpoints::make_writable(lldb::SBTarget& target, const std::vector<CodeSpan>& spans,
-                                       lldb::SBThread thread) {
-  make_writable(entry_of(target), spans, std::move(thread));
 }
 
 bool ManagedBreakpoints::make_writable(Entry& entry, const std::vector<CodeSpan>& spans,
@@ -339,6 +332,7 @@ void ManagedBreakpoints::before_set(Entry& entry, const BreakpointWish& wish) {
   if (native) return;
   collect_wishes(entry);
   entry.wishes.push_back(wish);
+  entry.waiting = entry.waiting || places.empty();
   arm(entry);
 }
 
@@ -415,26 +409,39 @@ bool ManagedBreakpoints::concerns_anyone(Entry& entry, Session& session, const M
                              [&](const BreakpointWish& wish) { return may_concern(wish, method, files); });
 }
 
+// Code of an image that was loaded since the last look is there without being compiled.
+void ManagedBreakpoints::publish_new_images(Entry& entry, Runtime& runtime) {
+  if (!entry.waiting || !publishing_->settings().r2r) return;
+  const auto images = static_cast<std::size_t>(std::ranges::count_if(
+      runtime.code()->sections(), [](const RangeSection& section) { return section.r2r_module != 0; }));
+  if (std::exchange(entry.images, images) == images) return;
+  publishing_->update(entry.target);
+  plant_pending(entry);
+}
+
 void ManagedBreakpoints::code_ready(lldb::SBTarget& target, lldb::SBThread& thread, Address start) {
   Entry& entry = entry_of(target);
   lldb::SBDebugger debugger = target.GetDebugger();
   const std::shared_ptr<Session> session = sessions_->after_short_run(debugger, target);
-  Runtime& runtime = session->runtime();
-  if (runtime.absence() != nullptr) return;
+  if (session->runtime().absence() != nullptr) return;
+  publish_compiled(entry, *session, thread, start);
+  publish_new_images(entry, session->runtime());
+}
+
+void ManagedBreakpoints::publish_compiled(Entry& entry, Session& session, lldb::SBThread& thread,
+                                          Address start) {
+  Runtime& runtime = session.runtime();
   const CodeLookup found = runtime.code()->find(start);
   const auto* block = std::get_if<CodeBlock>(&found);
   if (block == nullptr) return;
   const Method method = runtime.describe(block->method_desc);
-  // The runtime uses the MethodDesc of such a method again for another one.
-  if (method.kind == MethodKind::dynamic) return;
-  if (concerns_anyone(entry, *session, method)) {
-    const MethodRegions regions = runtime.code()->regions(*block);
-    // Before LLDB learns of the code: it plants the breakpoints in it at once.
-    make_writable(entry, {{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
-    publishing_->add(target, *session, start);
-    drop_wrong_lines(entry, *session);
-  }
-  if (watcher_) watcher_(thread, start);
+  // The runtime uses the MethodDesc of a dynamic method again for another one.
+  if (method.kind == MethodKind::dynamic || !concerns_anyone(entry, session, method)) return;
+  const MethodRegions regions = runtime.code()->regions(*block);
+  // Before LLDB learns of the code: it plants the breakpoints in it at once.
+  make_writable(entry, {{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
+  publishing_->add(entry.target, session, start);
+  drop_wrong_lines(entry, session);
 }
 
 } // namespace clr::lldb_plugin

@@ -36,12 +36,6 @@ public:
   void refresh(lldb::SBTarget& target);
   // Makes what a step touches writable: all jitted code.
   void prepare_step(lldb::SBTarget& target);
-  // Makes `spans` writable; tells once what was done or what to do.
-  void make_writable(lldb::SBTarget& target, const std::vector<CodeSpan>& spans, lldb::SBThread thread);
-  // Code was compiled: called with its start before anyone runs it, for as long as it is set.
-  void set_watcher(std::function<void(lldb::SBThread&, Address)> watcher) { watcher_ = std::move(watcher); }
-  // Stops at compilations, breakpoints or not, until `off`.
-  void watch_compilations(lldb::SBTarget& target, bool on);
 
   struct HookState {
     bool armed = false, learned = false;
@@ -64,7 +58,8 @@ private:
     std::map<lldb::break_id_t, LineCheck> lines; // of breakpoints on lines
     std::set<lldb::break_id_t> ours;             // made by `clr break`
     std::vector<BreakpointWish> wishes;          // of the managed breakpoints
-    bool watched = false;                        // by watch_compilations
+    bool waiting = false;                        // one of these has no place yet
+    std::size_t images = 0;                      // ReadyToRun images at the last look
     bool told = false, told_failure = false;
   };
 
@@ -80,12 +75,13 @@ private:
   // False when some are not writable.
   bool make_writable(Entry& entry, const std::vector<CodeSpan>& spans, lldb::SBThread thread);
   void code_ready(lldb::SBTarget& target, lldb::SBThread& thread, Address start);
+  void publish_compiled(Entry& entry, Session& session, lldb::SBThread& thread, Address start);
+  void publish_new_images(Entry& entry, Runtime& runtime);
   bool concerns_anyone(Entry& entry, Session& session, const Method& method);
 
   std::shared_ptr<SessionStore> sessions_;
   Publishing* publishing_;
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::function<void(lldb::SBThread&, Address)> watcher_;
 };
 
 } // namespace clr::lldb_plugin
