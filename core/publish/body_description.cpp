@@ -14,7 +14,8 @@ FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method metho
   return body;
 }
 
-std::vector<DescribedPart> BodyDescriber::describe(const FoundBody& body, bool exact, std::string& fault) {
+std::vector<DescribedPart> BodyDescriber::describe(const FoundBody& body, bool exact, NameForms names,
+                                                   std::string& fault) {
   std::vector<DescribedPart> parts;
   // What LLDB amends by its own reading of the code goes wrong where several functions follow each other.
   const bool precise = exact || body.functions.size() > 1;
@@ -25,7 +26,7 @@ std::vector<DescribedPart> BodyDescriber::describe(const FoundBody& body, bool e
     part.code.size = size;
     part.code.function = function;
     part.offset = offset;
-    set_names(part.code, body.method);
+    set_names(part.code, body.method, names);
     add_unwinding(part, body, precise, fault);
   };
   const MethodRegions& regions = body.regions;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/publish/code_instructions.h"
+#include "core/publish/code_names.h"
 #include "core/publish/debug_module.h"
 #include "core/publish/unwind_rows.h"
 #include "core/runtime/runtime.h"
@@ -27,7 +28,7 @@ FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method metho
 // One part of a body: hot or cold.
 struct DescribedPart {
   DebugCode code;
-  std::uint64_t offset = 0;                     // of its start, hot and cold parts linearised
+  std::uint64_t offset = 0;                       // of its start, hot and cold parts linearised
   std::unique_ptr<CodeInstructions> instructions; // when they were asked for and could be read
 };
 
@@ -41,7 +42,7 @@ public:
   // instructions, and a row at every one that needs it. A function whose unwind data cannot be read has no
   // rows, and `fault` says why; the others are not affected. Never throws. Cost: that of
   // UnwindRows::of_function for each function, and a read of the code when it is exact.
-  std::vector<DescribedPart> describe(const FoundBody& body, bool exact, std::string& fault);
+  std::vector<DescribedPart> describe(const FoundBody& body, bool exact, NameForms names, std::string& fault);
 
 private:
   void add_unwinding(DescribedPart& part, const FoundBody& body, bool exact, std::string& fault);

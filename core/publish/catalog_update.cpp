@@ -309,8 +309,9 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
 void CatalogUpdate::describe(FoundBody& body) {
   const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
   std::string fault;
-  std::vector<DescribedPart> parts =
-      describer_.describe(body, (symbols && options_.lines) || exact_wanted(body), fault);
+  std::vector<DescribedPart> parts = describer_.describe(
+      body, (symbols && options_.lines) || exact_wanted(body),
+      symbols || body.block.kind == CodeKind::jitted ? NameForms::all : NameForms::few, fault);
   const Owner& owner = owner_of(body);
   if (symbols && options_.lines) {
     try {

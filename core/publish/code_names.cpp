@@ -78,7 +78,7 @@ bool has_arguments(const QualifiedMethodName& name) {
 
 } // namespace
 
-void set_names(DebugCode& code, const Method& method) {
+void set_names(DebugCode& code, const Method& method, NameForms forms) {
   code.full_name = method.shown_name();
   if (code.full_name.empty()) code.full_name = fmt::format("method {:#x}", method.method_desc);
   const QualifiedMethodName* const name = method.qualified.get();
@@ -93,6 +93,12 @@ void set_names(DebugCode& code, const Method& method) {
   const std::string_view plain = without_parameters(method.full_name);
 
   code.name = name->method;
+  if (forms == NameForms::few) {
+    const std::string_view in_namespace = without_prefix(plain, name_space);
+    if (!in_namespace.empty()) code.name = in_namespace;
+    add_alias(code, plain);
+    return;
+  }
   code.aliases.reserve(2);
   // The body of a state machine is what the user calls by the name of the method, as is a local function; a
   // lambda has none.

@@ -4,11 +4,19 @@
 #include "core/publish/debug_module.h"
 #include "core/types/method.h"
 
+#include <cstdint>
+
 namespace clr {
 
 // Sets name, full_name, aliases and unit of `code`. full_name is Method::shown_name(), the text of clrbt. The
 // aliases are the same without parameters, without the namespace, and as metadata spells it; of a method that
 // a compiler made (Method::user) also those of its own name. No reads.
-void set_names(DebugCode& code, const Method& method);
+enum class NameForms : std::uint8_t {
+  all,
+  // "Ns.Type.Run" and "Type.Run" beside full_name: of a framework's fifty thousand methods every further name
+  // costs a debugger more than all else that it is told of them.
+  few,
+};
+void set_names(DebugCode& code, const Method& method, NameForms forms = NameForms::all);
 
 } // namespace clr

@@ -44,7 +44,7 @@ public:
   void body(const FoundBody& body) {
     ++bodies;
     std::string fault;
-    std::vector<DescribedPart> parts = describer_.describe(body, true, fault);
+    std::vector<DescribedPart> parts = describer_.describe(body, true, NameForms::few, fault);
     try {
       lines_.add(parts, body, files_);
     } catch (const std::exception& error) {

@@ -117,3 +117,16 @@ TEST_CASE("names: a method that nothing names has its token, or its address") {
   nothing.method_desc = 0x7777;
   CHECK(names_of(nothing).full_name == "method 0x7777");
 }
+
+TEST_CASE("names: of a framework's code the few that are typed") {
+  DebugCode code;
+  set_names(code, named_method(named_type("Ns", {"Type"}), "Run", {names_int}), NameForms::few);
+  CHECK(code.full_name == "Ns.Type.Run(int)");
+  CHECK(code.name == "Type.Run");
+  CHECK(code.aliases == Names{"Ns.Type.Run"});
+
+  DebugCode global;
+  set_names(global, named_method(named_type("", {"Type"}), "Run"), NameForms::few);
+  CHECK(global.name == "Run");
+  CHECK(global.aliases == Names{"Type.Run"});
+}
