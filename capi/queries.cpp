@@ -3,6 +3,7 @@
 #include "core/runtime/address_queries.h"
 #include "core/runtime/exception_report.h"
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "core/runtime/thread_report.h"
 #include "core/types/code_versions.h"
 
@@ -16,15 +17,9 @@ namespace clr::capi {
 
 namespace {
 
-std::string absence_text(const Runtime& runtime) {
-  const auto* absence = runtime.absence();
-  if (absence == nullptr) return {};
-  return std::visit([](const auto& reason) { return reason.text; }, *absence);
-}
-
 Runtime& require_runtime(Inspection& inspection) {
   Runtime& runtime = inspection.runtime();
-  if (runtime.absence() != nullptr) throw Error(ErrorKind::invalid_argument, absence_text(runtime));
+  clr::require_runtime(runtime);
   return runtime;
 }
 

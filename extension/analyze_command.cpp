@@ -1,7 +1,7 @@
 // clr analyze: what happened to this process, on one page.
+#include "core/runtime/presence.h"
 #include "extension/command.h"
 #include "extension/exception_text.h"
-#include "extension/presence.h"
 #include "extension/stack_text.h"
 #include "extension/threads.h"
 

@@ -1,9 +1,9 @@
 // clr break: breakpoints on managed names and lines, compiled or not.
 #include "core/publish/break_targets.h"
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "extension/command.h"
 #include "extension/managed_breakpoints.h"
-#include "extension/presence.h"
 #include "extension/text.h"
 
 #include <fmt/format.h>

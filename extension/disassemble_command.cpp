@@ -1,10 +1,10 @@
 // clr u: the code of a managed method, with IL offsets, source lines and the names of what it calls.
 #include "core/runtime/code_listing.h"
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "extension/address_argument.h"
 #include "extension/command.h"
 #include "extension/lldb_modules.h"
-#include "extension/presence.h"
 #include "extension/source_text.h"
 #include "extension/text.h"
 

@@ -1,7 +1,7 @@
 // clr info: the runtime, how it was found, what is read through, where memory came from.
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "extension/command.h"
-#include "extension/presence.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -6,6 +6,7 @@
 #include "core/publish/break_targets.h"
 #include "core/runtime/source_lines.h"
 #include "extension/breakpoint_places.h"
+#include "extension/core_file.h"
 #include "extension/managed_faults.h"
 #include "extension/notice.h"
 
@@ -29,8 +30,8 @@ bool has_process(lldb::SBTarget& target) {
 }
 
 bool is_core_file(lldb::SBTarget& target) {
-  const char* plugin = target.GetProcess().GetPluginName();
-  return plugin != nullptr && std::string_view(plugin).find("core") != std::string_view::npos;
+  lldb::SBProcess process = target.GetProcess();
+  return is_core(process);
 }
 
 // A line breakpoint in a source file of another language waits for a native library.

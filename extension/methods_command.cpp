@@ -1,7 +1,7 @@
 // clr methods: the methods that the runtime knows, body by body.
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "extension/command.h"
-#include "extension/presence.h"
 #include "extension/text.h"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // clr pe: print a managed exception.
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "extension/address_argument.h"
 #include "extension/command.h"
 #include "extension/exception_text.h"
-#include "extension/presence.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #include "core/memory/output_file.h"
 #include "core/memory/path_map.h"
 #include "core/runtime/code_rows.h"
+#include "core/runtime/presence.h"
 #include "core/runtime/r2r_map.h"
 #include "extension/command.h"
-#include "extension/presence.h"
 #include "extension/text.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // clr source: the source around an address of managed code.
 #include "core/memory/error.h"
+#include "core/runtime/presence.h"
 #include "extension/address_argument.h"
 #include "extension/command.h"
-#include "extension/presence.h"
 #include "extension/source_text.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // clr step: into the method that a call enters, through the runtime's stubs.
+#include "core/runtime/presence.h"
 #include "extension/command.h"
 #include "extension/managed_breakpoints.h"
-#include "extension/presence.h"
 
 #include <fmt/format.h>
 

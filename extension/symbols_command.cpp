@@ -2,9 +2,9 @@
 #include "core/memory/error.h"
 #include "core/runtime/code_rows.h"
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "extension/address_argument.h"
 #include "extension/command.h"
-#include "extension/presence.h"
 #include "extension/text.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // clr threads: the runtime's threads.
 #include "core/runtime/json.h"
+#include "core/runtime/presence.h"
 #include "core/runtime/thread_report.h"
 #include "extension/command.h"
-#include "extension/presence.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "extension/presence.h"
+#include "core/runtime/presence.h"
 
-namespace clr::lldb_plugin {
+namespace clr {
 
 std::string absence_text(const Runtime& runtime) {
   const auto* absence = runtime.absence();
@@ -12,4 +12,4 @@ void require_runtime(const Runtime& runtime) {
   if (runtime.absence() != nullptr) throw Error(ErrorKind::invalid_argument, absence_text(runtime));
 }
 
-} // namespace clr::lldb_plugin
+} // namespace clr

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace clr::lldb_plugin {
+namespace clr {
 
 // Why there is no runtime to read; empty when there is one.
 std::string absence_text(const Runtime& runtime);
@@ -13,4 +13,4 @@ std::string absence_text(const Runtime& runtime);
 // Throws Error{invalid_argument} with that text.
 void require_runtime(const Runtime& runtime);
 
-} // namespace clr::lldb_plugin
+} // namespace clr
