@@ -270,7 +270,8 @@ def commands_schema(setup, lldb):
                 ("clr ip2md", f"clrip2md --json {managed.ip:#x} {native.ip:#x} 0x10 {managed.method.method_desc:#x}"), ("clr u", f"clr u --json {managed.ip:#x}"),
                 ("clr unwind", f"clr unwind --json {managed.ip:#x}"), ("clr unwind", f"clr unwind --json {native.ip:#x}"), (None, f'clr symbols add "{perf_map}"'),
                 ("clr symbols list", "clr symbols list --json"), ("clr symbolize", f'clr symbolize --json "{samples}"'),
-                ("clr symbolize --each", f'clr symbolize --json --each "{samples}"')]
+                ("clr symbolize --each", f'clr symbolize --json --each "{samples}"'), ("clr break", "clr break --json Situations.Gallery.Order"),
+                ("clr break list", "clr break list --json"), ("clr publish", "clr publish --json")]
     texts = lldb.run(target, [command for _, command in commands])
     checked, found = set(), []
     for (name, command), text in zip(commands, texts):
