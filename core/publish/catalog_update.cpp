@@ -13,8 +13,7 @@ namespace {
 
 // Bodies between two questions whether to give up.
 constexpr std::size_t bodies_per_question = 128;
-constexpr std::string_view stub_module = "clr-stubs", dynamic_module = "dynamic methods",
-                           unnamed_module = "managed code";
+constexpr std::string_view stub_module = "clr-stubs", unnamed_module = "managed code";
 
 CodeBlock jitted_block(const JittedBody& body) {
   CodeBlock block;
@@ -283,9 +282,8 @@ void CatalogUpdate::add_stub(StubKind kind, Address begin, Address end, Address 
 const CatalogUpdate::Owner& CatalogUpdate::owner_of(const FoundBody& body) {
   const Method& method = body.method;
   const bool image = body.block.kind == CodeKind::ready_to_run, dynamic = is_dynamic(method);
-  const std::string_view name = dynamic                 ? dynamic_module
-                                : method.module.empty() ? unnamed_module
-                                                        : std::string_view(method.module);
+  const std::string_view name = method.module.empty() ? unnamed_module : std::string_view(method.module);
+  // Dynamic methods come and go: what they share a module with would come anew each time.
   const Address module = dynamic ? 0 : method.runtime_module;
   if (last_owner_ != nullptr) {
     const CodeOwner& last = *last_owner_->owner;
