@@ -12,10 +12,11 @@ START_BYTES = 64     # from there to the call of the thread's function; and from
 def frames(thread):
     """Concrete frames. Of the frames that are inlined into one, the innermost has the address that the thread is at; the others, and the
     concrete one itself, show where the inlined code stands."""
-    found, pc = [], None
+    found, pc, cut = [], None, True
     for i in range(MOST_FRAMES):
         frame = thread.GetFrameAtIndex(i)
         if not frame.IsValid():
+            cut = False
             break
         pc = frame.GetPC() if pc is None else pc
         if frame.IsInlined():
@@ -23,7 +24,7 @@ def frames(thread):
         found.append({"pc": pc, "sp": frame.GetSP(), "module": frame.GetModule().GetFileSpec().GetFilename(), "symbol": frame.GetSymbol().GetName(),
                       "cfa": frame.GetCFA(), "function": frame.GetFunctionName(), **line_of(frame)})
         pc = None
-    return found
+    return {"frames": found, "cut": cut}
 
 
 def line_of(frame):
@@ -58,9 +59,7 @@ def native_frames(debugger, command, result, _):
     target = debugger.GetSelectedTarget()
     # A command of LLDB's own: the plugin brings its modules up to date before it.
     debugger.GetCommandInterpreter().HandleCommand("thread list", lldb.SBCommandReturnObject())
-    threads = [{"os_id": t.GetThreadID(), "index": t.GetIndexID(), "frames": frames(t)} for t in target.GetProcess()]
-    for t in threads:
-        t["cut"] = len(t["frames"]) >= MOST_FRAMES
+    threads = [{"os_id": t.GetThreadID(), "index": t.GetIndexID(), **frames(t)} for t in target.GetProcess()]
     result.AppendMessage(json.dumps({"threads": threads, "starts": starts(target)}))
 
 
