@@ -15,16 +15,13 @@ def parsed(lldb, text):
     return found
 
 
-def drive(lldb, target, command, before=(), seconds=300):
-    commands = [f'command script import "{HERE / "lldb_drive.py"}"', *before, command]
+def drive(lldb, target, command, seconds=300):
+    commands = [f'command script import "{HERE / "lldb_drive.py"}"', command]
     return parsed(lldb, lldb.run(target, commands, seconds)[-1])
 
 
 def check(lldb, target, os_id, steps):
-    (threads,) = lldb.json(target, ["clr threads --json"])
-    index = next((t["index"] for t in threads if t["os_id"] == os_id), None)
-    assert index, "the stepping thread is not listed"
-    stops = drive(lldb, target, f"drive-instructions {steps}", [f"thread select {index}"], 60 + steps)
+    stops = drive(lldb, target, f"drive-instructions {steps} {os_id}", seconds=60 + steps)
     wrong, registers, managed, places, same = Examples(), 0, 0, set(), 0
     for number, stop in enumerate(stops):
         what = f"stop {number} at {stop['frames'][0]['pc']:#x} {stop['frames'][0]['function']}"
@@ -61,4 +58,4 @@ def check(lldb, target, os_id, steps):
                 wrong.add(f"{name} of frame 1", f"{what}: {'not known' if got is None else hex(got)} for {value}")
     assert len(stops) == steps, f"{len(stops)} stops of {steps}; " + (stops[-1]["stop"] if stops else "")
     assert managed > steps / 2 and registers, f"only {managed} of {steps} stops were in managed code, {registers} registers"
-    return wrong.require_none(f"{same} of {steps} frames, {registers} registers, {managed} stops in managed code, {len(places)} instructions")
+    return wrong.require_none(f"{same} of {steps} frames, {registers} registers, {managed} stops in managed code, {len(places)} instructions; {sum(s['seconds'] for s in stops) / steps * 1000:.0f} ms a step")

@@ -1,6 +1,6 @@
 """Runs inside LLDB: drives LLDB's own commands and prints what they did as JSON, for the check_lldb_*.py.
 
-    drive-instructions COUNT            `thread step-inst` of the selected thread: LLDB's frame 1 and clrbt's at each stop
+    drive-instructions COUNT THREAD     `thread step-inst` of the thread with this OS id: LLDB's frame 1 and clrbt's at each stop
     drive-lines FILE FUNCTION COUNT SEED  random `next`, `step` and `finish`; FILE is the program's log
     drive-breaks FILE FLAG SPECS        breakpoints that let the process go on, until it ends; FILE is the mapped file, FLAG the place of its signal
     drive-values PLACES                 stops at each place, and all variables there
@@ -27,12 +27,12 @@ def ask(debugger, command, frame=None):
     return (result.GetOutput() or "") + (result.GetError() or ""), result.Succeeded()
 
 
-def run(debugger, command, process, seconds=30):
+def run(debugger, command, process, seconds=30, frame=None):
     """The same of a command that lets the process run: stopped from here when it runs away."""
     timer = threading.Timer(seconds, process.SendAsyncInterrupt)
     timer.start()
     try:
-        return ask(debugger, command)
+        return ask(debugger, command, frame)
     finally:
         timer.cancel()
 
@@ -58,13 +58,21 @@ def frame_of(frame):
 
 def instructions(debugger, command, result, _):
     target = debugger.GetSelectedTarget()
-    for number in range(int(command)):
-        text, _ = run(debugger, "thread step-inst --run-mode this-thread", target.GetProcess())
-        thread = target.GetProcess().GetSelectedThread()
-        stop = {"stop": text.strip()[:300], "reason": thread.GetStopReason(), "state": state_of(target.GetProcess())}
+    count, os_id = map(int, command.split())
+    thread = target.GetProcess().GetThreadByID(os_id)
+    target.GetProcess().SetSelectedThread(thread)
+    ask(debugger, "thread backtrace -c 1")   # as everybody begins: from then on the plugin follows every stop
+    for _ in range(count):
+        begin = time.monotonic()
+        text, _ = run(debugger, "thread step-inst --run-mode this-thread", target.GetProcess(), frame=thread.GetFrameAtIndex(0))
+        seconds = time.monotonic() - begin
+        thread = target.GetProcess().GetThreadByID(os_id)
+        stop = {"stop": text.strip()[:300], "reason": thread.GetStopReason(), "state": state_of(target.GetProcess()), "seconds": seconds, "description": thread.GetStopDescription(100)}
         stop["frames"] = [frame_of(thread.GetFrameAtIndex(i)) for i in range(3)]
-        stop["clrbt"], _ = ask(debugger, "clrbt --json --registers -n 4")
+        stop["clrbt"], _ = ask(debugger, "clrbt --json --registers -n 4", thread.GetFrameAtIndex(0))
         result.AppendMessage(json.dumps(stop))
+        if target.GetProcess().GetState() != lldb.eStateStopped or thread.GetStopReason() == lldb.eStopReasonSignal:
+            break
 
 
 # --- drive-lines
