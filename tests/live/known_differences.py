@@ -12,6 +12,8 @@ KNOWN = [
      ".NET 9 publishes no contract PrecodeStubs: a precode is named as such, not by its method"),
     ("variants/musl-x64/stacks/*", r"the walk ended early in (ld-musl-x86_64\.so\.1|libc\.so), which has no unwind information",
      "this distribution's musl has neither call frame information nor frame pointers: nothing leads from its start-up code and waits to their callers"),
+    ("situations/*/stack-overflow/lldb/core", r"(stack pointer|CFA)",
+     "the runtime handles a stack overflow on another stack, below a frame that it makes up: LLDB finds the code through it, with a place on that stack"),
 ]
 
 
