@@ -2,10 +2,10 @@
 
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json3-dev libelf-dev libdw-dev zlib1g-dev libmd-dev libcli11-dev libbenchmark-dev
                 liblldb-19-dev lldb-19 python3 xz-utils)
-# For the tests of the Python package: the modules of LLDB 14 and 15 want six.
+# The Python modules of LLDB 14 and 15 want six.
 python_packages=(python3-six mypy)
 # For the live tests: cores of processes, musl, and arm64 under user-mode emulation.
-live_packages=(gdb musl qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross)
+live_packages=(gdb python3-six musl qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross)
 
 # need_packages NAME...: true when all are installed afterwards.
 need_packages() {
