@@ -376,6 +376,9 @@ def debugging(c):
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/breaks/release/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/release/{protection}", c.lldb, release, knobs))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
+            if not c.full:
+                c.results.skip(f"lldb/values/{name}", "with --full only: LLDB waits for a stop that does not come, now and then; not understood yet")
+                continue
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
     older_versions(c, debug, program)
 
@@ -388,6 +391,9 @@ def older_versions(c, debug, program):
     """A part of the same in every other LLDB that can be had."""
     versions = [v for v in ("14", "15", "16") if c.may_want(f"lldb/versions/{v}")]
     if not versions:
+        return
+    if not c.full:
+        c.results.skip("lldb/versions", "with --full only: LLDB 14, 15 and 16 take several minutes more")
         return
     done = subprocess.run([HERE.parent.parent / "scripts" / "get-lldbs", c.lldbs, *versions], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
