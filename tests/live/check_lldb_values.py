@@ -44,7 +44,7 @@ def check(lldb, target, path, folder, release=False, chosen=None):
     for row in rows:
         where = row["where"]
         if row["state"] != "stopped" or row.get("line") != next(p["line"] for p in places if p["where"] == where):
-            wrong.add("no stop", f"{where}: {row['state']} at {row.get('function')} line {row.get('line')}: {row['set']} {row.get('text', '')[:200]}")
+            wrong.add("no stop", f"{where}: {row['state']} at {row.get('function')} line {row.get('line')}: {row['set']} {row.get('description')} {row.get('run') or row.get('text', '')[:400]}")
             continue
         shown = {}
         for v in row["variables"]:

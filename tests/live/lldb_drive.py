@@ -209,6 +209,7 @@ def values(debugger, command, result, _):
         thread = process.GetSelectedThread()
         frame = thread.GetFrameAtIndex(0)
         row.update(place(thread), reason=thread.GetStopReason(), description=thread.GetStopDescription(200))
+        row["run"] = text[:400]
         row["variables"] = [value_of(v) for v in frame.GetVariables(True, True, False, True)]
         row["text"], _ = ask(debugger, "frame variable", frame)
         row["bt"], _ = ask(debugger, "thread backtrace -c 1", frame)
