@@ -66,7 +66,7 @@ void for_each_image_body(Runtime& runtime, const RangeSection& section,
   const bool in_bulk = image.hot_count == image.function_count;
   std::optional<ImageBodies> bodies;
   if (in_bulk) bodies.emplace(runtime, section);
-  // A method ends where the next one begins. One value for all of them: its strings keep their memory.
+  // A method ends where the next one begins. One value for all of them: its vectors keep their memory.
   FoundBody body;
   std::optional<std::uint32_t> pending; // function index of body.method
   const auto flush = [&](std::uint32_t next) {
@@ -89,11 +89,11 @@ void for_each_image_body(Runtime& runtime, const RangeSection& section,
     return visit(body);
   };
   bool going = true;
-  runtime.names()->for_each_r2r_method(section, [&](const MethodNames::R2RMethod& found) {
+  runtime.names()->for_each_r2r_method(section, [&](MethodNames::R2RMethod& found) {
     if (found.function_index >= image.hot_count) return true;
     going = flush(found.function_index);
     pending = found.function_index;
-    body.method = found.method;
+    body.method = std::move(found.method);
     return going;
   });
   if (going) flush(image.hot_count);

@@ -34,9 +34,9 @@ bool Runtime::visit_jitted(const NameFilter& filter, const std::function<bool(co
 bool Runtime::visit_r2r(const RangeSection& section, const NameFilter& filter,
                         const std::function<bool(const MethodRow&)>& visit) {
   bool going = true;
-  parts_->names.for_each_r2r_method(section, [&](const MethodNames::R2RMethod& found) {
+  parts_->names.for_each_r2r_method(section, [&](MethodNames::R2RMethod& found) {
     if (!filter.accepts(found.method)) return true;
-    MethodRow row{.method = found.method, .code = {}};
+    MethodRow row{.method = std::move(found.method), .code = {}};
     try {
       row.code = describe_code(parts_->code.r2r_block(section, found.function_index), false);
     } catch (const std::exception& error) {

@@ -203,11 +203,9 @@ std::vector<ModuleDescription> MethodNames::modules() {
 }
 
 void MethodNames::for_each_r2r_method(const RangeSection& section,
-                                      const std::function<bool(const R2RMethod&)>& visit) {
-  R2RMethod found; // one for all: its strings keep their memory
-  impl_->r2r.for_each(section, [&](std::uint32_t index, const Method& method) {
-    found.function_index = index;
-    found.method = method;
+                                      const std::function<bool(R2RMethod&)>& visit) {
+  impl_->r2r.for_each(section, [&](std::uint32_t index, Method method) {
+    R2RMethod found{.function_index = index, .method = std::move(method)};
     return visit(found);
   });
 }

@@ -61,12 +61,13 @@ public:
   // Every module of the app domain (and those that range sections name). Holes are skipped.
   std::vector<ModuleDescription> modules();
 
-  // Every method of an R2R image that has code, executed or not: runtime function index -> Method.
+  // Every method of an R2R image that has code, executed or not: runtime function index -> Method. The value
+  // is the visitor's to keep.
   struct R2RMethod {
     std::uint32_t function_index = 0;
     Method method;
   };
-  void for_each_r2r_method(const RangeSection& section, const std::function<bool(const R2RMethod&)>& visit);
+  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit);
   // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
   // nothing if the image's tables do not name it. First call per image indexes it.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);

@@ -75,15 +75,20 @@ struct R2RMethods::Impl {
     return signatures.assembly(index < component_names.size() ? component_names[index] : std::string());
   }
 
-  R2RMethodReference read_instance(const R2REntry& entry) {
+  // Valid until the next call: name and owner of an entry are asked for one after the other.
+  const R2RMethodReference& read_instance(const R2REntry& entry) {
+    if (last_rva == entry.instance_rva) return last_instance;
     const auto section = header.find(R2RSection::instance_entry_points);
     if (!section || entry.instance_rva < section->rva || entry.instance_rva - section->rva >= section->size)
       throw Error(ErrorKind::invalid_argument, "no instance entry of this image");
-    return with_entry(instance_section(*section), entry.instance_rva - section->rva,
-                      [&](const BlobBytes& bytes) {
-                        SignatureReader reader(bytes.span());
-                        return signatures.method(reader, own);
-                      });
+    last_rva = 0; // unless it can be read
+    last_instance = with_entry(instance_section(*section), entry.instance_rva - section->rva,
+                               [&](const BlobBytes& bytes) {
+                                 SignatureReader reader(bytes.span());
+                                 return signatures.method(reader, own);
+                               });
+    last_rva = entry.instance_rva;
+    return last_instance;
   }
 
   const ByteRange& instance_section(const R2RHeader::Section& section) {
@@ -97,6 +102,8 @@ struct R2RMethods::Impl {
   R2RSignatures signatures;
   std::vector<std::string> component_names;
   std::unique_ptr<SectionBytes> instances;
+  std::uint32_t last_rva = 0; // of last_instance; 0: none
+  R2RMethodReference last_instance;
 };
 
 R2RMethods::R2RMethods(R2RImageBytes& image, std::uint32_t header_rva, MetadataNames* own,
@@ -234,7 +241,7 @@ QualifiedMethodName R2RMethods::name(const R2REntry& entry) {
 R2RMethods::Owner R2RMethods::owner(const R2REntry& entry) {
   if (entry.instance_rva == 0)
     return {impl_->component(entry.component), token_of(Table::method_def, entry.rid)};
-  const R2RMethodReference instance = impl_->read_instance(entry);
+  const R2RMethodReference& instance = impl_->read_instance(entry);
   return {instance.names, table_of(instance.token) == Table::method_def ? instance.token : 0};
 }
 

@@ -106,7 +106,7 @@ Method R2RNames::describe(Image& image, const R2REntry& entry) {
 }
 
 void R2RNames::for_each(const RangeSection& section,
-                        const std::function<bool(std::uint32_t, const Method&)>& visit) {
+                        const std::function<bool(std::uint32_t, Method)>& visit) {
   Image& of = image(section);
   const std::vector<R2REntry> entries = methods(of).entries(); // describing may replace the tables
   for (const R2REntry& entry : entries)

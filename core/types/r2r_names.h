@@ -23,7 +23,7 @@ public:
   ~R2RNames() override;
 
   // See MethodNames.
-  void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, const Method&)>& visit);
+  void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit);
   const Method* method(const RangeSection& section, std::uint32_t function_index);
   // What the import cell at `address` stands for; nothing when the image has no such cell. Throws Error when
   // its signature cannot be read.
