@@ -86,23 +86,35 @@ std::string file_name(std::string name) {
 }
 } // namespace
 
-lldb::SBModule publish_module(lldb::SBTarget& target, const std::string& name,
-                              std::span<const std::byte> elf) {
+lldb::SBModule load_module(const std::string& triple, const std::string& name,
+                           std::span<const std::byte> elf) {
   const MemoryFile file(elf);
   const LinkFolder folder;
   const std::string path = folder.link(file_name(name), file.path());
-  lldb::SBModule module = target.AddModule(path.c_str(), nullptr, nullptr);
-  if (!module.IsValid())
+  lldb::SBModuleSpec spec;
+  spec.SetFileSpec(lldb::SBFileSpec(path.c_str(), false));
+  spec.SetTriple(triple.c_str());
+  lldb::SBModule module(spec);
+  if (!module.IsValid() || module.GetNumSections() == 0)
     throw Error(ErrorKind::corrupt, fmt::format("LLDB refuses the debug information of {}", name));
+  // Every new module of a process is asked for this: an index of all names, and most of what a module costs.
+  module.FindSymbol("__jit_debug_register_code", lldb::eSymbolTypeCode);
+  return module;
+}
+
+void publish_module(lldb::SBTarget& target, lldb::SBModule& module) {
+  const auto fail = [&](const char* why) {
+    const char* const name = module.GetFileSpec().GetFilename();
+    throw Error(ErrorKind::corrupt, fmt::format("LLDB does not load the debug information of {}: {}",
+                                                name != nullptr ? name : "a module", why));
+  };
+  if (!target.AddModule(module)) fail("it takes no such module");
   // LLDB 14 has the signed overload only.
   const lldb::SBError error = target.SetModuleLoadAddress(module, std::int64_t{0});
-  if (error.Fail()) {
-    target.RemoveModule(module);
-    const char* why = error.GetCString();
-    throw Error(ErrorKind::corrupt, fmt::format("LLDB does not load the debug information of {}: {}", name,
-                                                why != nullptr ? why : "no reason given"));
-  }
-  return module;
+  if (!error.Fail()) return;
+  target.RemoveModule(module);
+  const char* const why = error.GetCString();
+  fail(why != nullptr ? why : "no reason given");
 }
 
 void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module) {

@@ -1,6 +1,5 @@
 #include "extension/publisher.h"
 
-#include "core/publish/elf_module_writer.h"
 #include "extension/core_file.h"
 #include "extension/newer_api.h"
 #include "extension/published_module.h"
@@ -46,8 +45,8 @@ std::vector<Address> positions_of(lldb::SBTarget& target) {
 }
 } // namespace
 
-std::vector<PublishedRange> Publisher::update(Session& session, const PublishSettings& settings,
-                                              Clock::time_point began) {
+std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
+                                           Clock::time_point began) {
   if (session.runtime().absence() != nullptr) {
     if (!modules_.empty()) withdraw();
     return {};
@@ -55,24 +54,40 @@ std::vector<PublishedRange> Publisher::update(Session& session, const PublishSet
   CatalogOptions options = options_of(target_, settings);
   options.exact = positions_of(target_);
   const bool first = modules_.empty();
-  std::vector<PublishedRange> added = apply(catalog_.update(session.runtime(), options));
+  std::vector<MemoryRange> added = apply(std::move(options), [&](const CatalogOptions& with) {
+    return catalog_.update(session.runtime(), with);
+  });
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;
   return added;
 }
 
-std::vector<PublishedRange> Publisher::add(Session& session, const PublishSettings& settings, Address ip) {
+std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings& settings, Address ip) {
   if (holds(ip) || session.runtime().absence() != nullptr) return {};
-  return apply(catalog_.add(session.runtime(), ip, options_of(target_, settings)));
+  return apply(options_of(target_, settings),
+               [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
 }
 
-std::vector<PublishedRange> Publisher::apply(CatalogChange change) {
-  std::vector<PublishedRange> added;
+std::vector<MemoryRange> Publisher::apply(CatalogOptions options,
+                                          const std::function<CatalogChange(const CatalogOptions&)>& step) {
+  // LLDB reads the modules on the writer's thread too. That must not touch the target, whose lock this thread
+  // may hold.
+  const char* const triple_text = target_.GetTriple();
+  const std::string triple = triple_text != nullptr ? triple_text : "";
+  std::map<std::uint64_t, lldb::SBModule> loaded;
+  ModuleWriter writer([&](const WrittenModule& written) {
+    loaded[written.id] = load_module(triple, written.file_name, written.elf);
+  });
+  options.made = [&](CatalogModule made) { writer.add(std::move(made)); };
+  CatalogChange change = step(options);
+
+  std::vector<MemoryRange> added;
   status_.problems = std::move(change.problems);
   for (const std::uint64_t id : change.gone) drop(id);
-  for (const CatalogModule& made : change.added) {
+  for (const WrittenModule& written : writer.finish()) {
     try {
-      add_module(made, added);
+      if (!written.fault.empty()) throw Error(ErrorKind::corrupt, written.fault);
+      add_module(written, loaded.at(written.id), added);
     } catch (const std::exception& error) {
       status_.problems.emplace_back(error.what());
     }
@@ -83,25 +98,25 @@ std::vector<PublishedRange> Publisher::apply(CatalogChange change) {
   return added;
 }
 
-void Publisher::add_module(const CatalogModule& made, std::vector<PublishedRange>& added) {
+void Publisher::add_module(const WrittenModule& written, lldb::SBModule module,
+                           std::vector<MemoryRange>& added) {
+  publish_module(target_, module);
   Module entry;
-  entry.module = publish_module(target_, made.module.file_name, write_elf_module(made.module));
-  entry.methods = made.module.code.size();
-  for (const DebugSection& section : made.module.sections) {
-    entry.ranges.push_back({section.begin, section.end});
-    ranges_[section.begin] = section.end;
-  }
+  entry.module = std::move(module);
+  entry.methods = written.codes;
+  entry.ranges = written.sections;
+  for (const MemoryRange& range : entry.ranges) ranges_[range.begin] = range.end();
   added.insert(added.end(), entry.ranges.begin(), entry.ranges.end());
   ++status_.modules;
   status_.methods += entry.methods;
-  modules_[made.id] = std::move(entry);
+  modules_[written.id] = std::move(entry);
 }
 
 void Publisher::drop(std::uint64_t id) {
   const auto found = modules_.find(id);
   if (found == modules_.end()) return;
   withdraw_module(target_, found->second.module);
-  for (const PublishedRange& range : found->second.ranges) ranges_.erase(range.begin);
+  for (const MemoryRange& range : found->second.ranges) ranges_.erase(range.begin);
   --status_.modules;
   status_.methods -= found->second.methods;
   modules_.erase(found);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "core/publish/code_catalog.h"
+#include "core/publish/module_writer.h"
 #include "extension/session.h"
 
 #include <lldb/API/LLDB.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,21 +30,17 @@ struct PublishStatus {
   std::vector<std::string> problems;
 };
 
-// Code that LLDB has a module for since the last call.
-struct PublishedRange {
-  Address begin = 0, end = 0;
-};
-
 class Publisher {
 public:
   explicit Publisher(lldb::SBTarget target) : target_(std::move(target)) {}
 
   // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Never throws.
   // `began` is when the work for this stop did.
-  std::vector<PublishedRange> update(Session& session, const PublishSettings& settings,
-                                     std::chrono::steady_clock::time_point began);
+  // The ranges of the modules that LLDB has since then.
+  std::vector<MemoryRange> update(Session& session, const PublishSettings& settings,
+                                  std::chrono::steady_clock::time_point began);
   // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.
-  std::vector<PublishedRange> add(Session& session, const PublishSettings& settings, Address ip);
+  std::vector<MemoryRange> add(Session& session, const PublishSettings& settings, Address ip);
   // Takes every module away; the next update brings all back.
   void withdraw();
 
@@ -54,10 +52,12 @@ private:
   struct Module {
     lldb::SBModule module;
     std::size_t methods = 0;
-    std::vector<PublishedRange> ranges;
+    std::vector<MemoryRange> ranges;
   };
-  std::vector<PublishedRange> apply(CatalogChange change);
-  void add_module(const CatalogModule& made, std::vector<PublishedRange>& added);
+  // Runs one call of the catalog with `options`, and gives LLDB what it finds.
+  std::vector<MemoryRange> apply(CatalogOptions options,
+                                 const std::function<CatalogChange(const CatalogOptions&)>& step);
+  void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
   void drop(std::uint64_t id);
 
   lldb::SBTarget target_;

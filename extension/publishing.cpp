@@ -73,7 +73,7 @@ void Publishing::hook(Entry& entry) {
   add_stop_hook(entry.target);
 }
 
-std::vector<PublishedRange> Publishing::update(lldb::SBTarget& target) {
+std::vector<MemoryRange> Publishing::update(lldb::SBTarget& target) {
   if (!settings_.on) return {};
   try {
     const auto began = std::chrono::steady_clock::now();
@@ -86,7 +86,7 @@ std::vector<PublishedRange> Publishing::update(lldb::SBTarget& target) {
     if (entry.modules_without_runtime == modules && modules != 0) return {};
     lldb::SBDebugger debugger = target.GetDebugger();
     const std::shared_ptr<Session> session = sessions_->of(debugger, target);
-    std::vector<PublishedRange> added = entry.publisher->update(*session, settings_, began);
+    std::vector<MemoryRange> added = entry.publisher->update(*session, settings_, began);
     entry.stop = stop;
     hook(entry);
     entry.modules_without_runtime = has_no_runtime(session->runtime()) ? modules : 0;
@@ -104,7 +104,7 @@ void Publishing::update_all(lldb::SBDebugger& debugger) {
   }
 }
 
-std::vector<PublishedRange> Publishing::add(lldb::SBTarget& target, Session& session, Address ip) {
+std::vector<MemoryRange> Publishing::add(lldb::SBTarget& target, Session& session, Address ip) {
   if (!settings_.on) return {};
   try {
     Entry& entry = entry_of(target);

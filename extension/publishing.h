@@ -33,11 +33,11 @@ public:
   // Brings what LLDB knows of `target` up to date with its stop and returns the code that is new to it; what
   // was done for this stop already is not done again. Nothing happens when publishing is off, or when the
   // process cannot be read. Never throws.
-  std::vector<PublishedRange> update(lldb::SBTarget& target);
+  std::vector<MemoryRange> update(lldb::SBTarget& target);
   // The same for every target of the debugger.
   void update_all(lldb::SBDebugger& debugger);
   // Only the body that holds `ip`, which was compiled just now. Never throws.
-  std::vector<PublishedRange> add(lldb::SBTarget& target, Session& session, Address ip);
+  std::vector<MemoryRange> add(lldb::SBTarget& target, Session& session, Address ip);
 
   void set_listener(std::shared_ptr<PublishListener> listener) { listener_ = std::move(listener); }
   PublishListener* listener() const { return listener_.get(); }

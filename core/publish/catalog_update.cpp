@@ -33,7 +33,8 @@ bool is_dynamic(const Method& method) {
 
 CatalogUpdate::CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options)
     : state_(state), runtime_(runtime), options_(options), code_(*runtime.code()),
-      describer_(runtime.target()->memory(), runtime.target()->platform().cpu), lines_(runtime) {}
+      describer_(runtime.target()->memory(), runtime.target()->platform().cpu), lines_(runtime),
+      last_before_(state.last_module) {}
 
 void CatalogUpdate::problem(std::string text) {
   if (change_.problems.size() < max_problems)
@@ -214,22 +215,15 @@ void CatalogUpdate::describe_new() {
 }
 
 void CatalogUpdate::find_images() {
-  // Room for all of them at once: moving code is what would cost most.
-  std::size_t functions = 0;
-  for (const RangeSection& section : code_.sections())
-    if (section.r2r_module != 0 && !state_.images.contains(section.begin)) {
-      try {
-        functions += code_.r2r_image(section).function_count;
-      } catch (const std::exception&) {
-        // It is told below.
-      }
-    }
-  described_.reserve(described_.size() + std::min(functions, CodeCatalog::max_bodies));
+  const bool any = !state_.spans.empty(); // before this update
   for (const RangeSection& section : code_.sections()) {
     if (section.r2r_module == 0 || state_.images.contains(section.begin)) continue;
     guarded([&] { return fmt::format("the ReadyToRun image at {:#x}", section.begin); },
             [&] {
-              const bool any = !state_.spans.empty();
+              // Room for all: moving code is what would cost most.
+              described_.reserve(
+                  described_.size() +
+                  std::min<std::size_t>(code_.r2r_image(section).function_count, CodeCatalog::max_bodies));
               for_each_image_body(
                   runtime_, section,
                   [&](FoundBody& body) {
@@ -243,6 +237,8 @@ void CatalogUpdate::find_images() {
             });
     if (stopped_) return;
     state_.images[section.begin] = {section.end, section.r2r_module};
+    // An image is whole: what takes its modules need not wait for the others.
+    make_modules();
   }
 }
 
@@ -339,22 +335,32 @@ void CatalogUpdate::describe(FoundBody& body) {
 }
 
 void CatalogUpdate::resolve_overlaps() {
-  for (const OwnedCode& owned : described_)
-    state_.modules_in(owned.code.start, owned.code.start + owned.code.size, retired_);
+  for (OwnedCode& owned : described_) {
+    std::set<ModuleId> met;
+    state_.modules_in(owned.code.start, owned.code.start + owned.code.size, met);
+    for (const ModuleId id : met) {
+      if (id > last_before_)
+        owned.code.size = 0; // this very update found other code there: one of them is a lie
+      else
+        retired_.insert(id);
+    }
+  }
   if (retired_.empty()) return;
   retire();
   describe_new();
 }
 
 void CatalogUpdate::make_modules() {
-  std::size_t dropped = 0;
+  resolve_overlaps();
   const auto between = [&](Address begin, Address end) {
     std::set<ModuleId> found;
     state_.modules_in(begin, end, found);
     return !found.empty();
   };
+  std::vector<OwnedCode> described = std::move(described_);
+  described_.clear();
   for (OwnedModule& owned :
-       group_code(std::move(described_), runtime_.target()->platform(), between, dropped)) {
+       group_code(std::move(described), runtime_.target()->platform(), between, dropped_)) {
     DebugModule& module = owned.module;
     const ModuleId id = ++state_.last_module;
     if (options_.variables) add_variables(module);
@@ -365,9 +371,13 @@ void CatalogUpdate::make_modules() {
         known->second.module = id;
       if (const auto stub = state_.stubs.find(code.start); stub != state_.stubs.end()) stub->second = id;
     }
-    change_.added.push_back({.id = id, .module = std::move(module)});
+    CatalogModule made{.id = id, .module = std::move(module)};
+    if (options_.made)
+      options_.made(std::move(made));
+    else
+      change_.added.push_back(std::move(made));
   }
-  if (dropped != 0) problem(fmt::format("{} stretches of code overlap others and are left out", dropped));
+  sources_.clear();
 }
 
 void CatalogUpdate::add_variables(DebugModule& module) {
@@ -392,8 +402,8 @@ void CatalogUpdate::add_bytes(DebugModule& module) {
 }
 
 CatalogChange CatalogUpdate::finish() {
-  resolve_overlaps();
   make_modules();
+  if (dropped_ != 0) problem(fmt::format("{} stretches of code overlap others and are left out", dropped_));
   if (more_problems_ != 0) change_.problems.push_back(fmt::format("and {} more", more_problems_));
   if (stopped_) change_.problems.emplace_back("given up before all code was described");
   return std::move(change_);

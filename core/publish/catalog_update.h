@@ -51,6 +51,7 @@ private:
   // Forgets modules; their bodies that are still there are described anew.
   void retire();
   void resolve_overlaps();
+  // Of what was described since the last call.
   void make_modules();
   void add_variables(DebugModule& module);
   void add_bytes(DebugModule& module);
@@ -63,6 +64,7 @@ private:
   BodyDescriber describer_;
   LineRows lines_;
 
+  const ModuleId last_before_; // modules after it were made by this update
   CatalogChange change_;
   std::vector<CodeBlock> new_bodies_; // jitted
   std::vector<OwnedCode> described_;
@@ -82,7 +84,7 @@ private:
   std::set<Address> walked_; // code heaps whose bodies were all seen, by begin of their section
   std::set<ModuleId> retired_;
   std::uint64_t code_bytes_ = 0;
-  std::size_t more_problems_ = 0, asked_ = 0;
+  std::size_t more_problems_ = 0, asked_ = 0, dropped_ = 0;
   bool stopped_ = false;
 };
 

@@ -13,6 +13,12 @@
 
 namespace clr {
 
+// A module with the number by which it is withdrawn.
+struct CatalogModule {
+  std::uint64_t id = 0;
+  DebugModule module;
+};
+
 struct CatalogOptions {
   bool lines = true;     // where symbols are found
   bool variables = true; // likewise
@@ -24,18 +30,15 @@ struct CatalogOptions {
   // Can the debugger read target memory at this address? Sections of ReadyToRun code where it cannot get
   // their bytes, from files. Empty: it can.
   std::function<bool(Address)> readable = {};
-};
-
-// A module with the number by which it is withdrawn.
-struct CatalogModule {
-  std::uint64_t id = 0;
-  DebugModule module;
+  // Takes each module as soon as it is whole; CatalogChange::added is empty then. What is gone must be
+  // withdrawn before the debugger is given them.
+  std::function<void(CatalogModule)> made = {};
 };
 
 struct CatalogChange {
   std::vector<CatalogModule> added;
   std::vector<std::uint64_t> gone; // modules that hold code which was freed or replaced; withdraw them first
-  std::size_t methods = 0;         // bodies in `added`
+  std::size_t methods = 0;         // bodies in modules that were made
   std::vector<std::string> problems;
 };
 

@@ -182,3 +182,19 @@ TEST_CASE("catalog: whichever read fails, no body is wrong") {
     if (k == 0) CHECK(catalog_starts(change) == catalog_starts(expected));
   });
 }
+
+TEST_CASE("catalog: modules are handed over as they are made") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  Runtime runtime = process.runtime();
+  CodeCatalog catalog;
+  std::vector<CatalogModule> taken;
+  CatalogOptions options = catalog_options;
+  options.made = [&](CatalogModule made) { taken.push_back(std::move(made)); };
+  const CatalogChange change = catalog.update(runtime, options);
+  CHECK(change.added.empty());
+  CHECK(change.methods == 2);
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].module.code.size() == 2);
+  CHECK(catalog.update(runtime, options).methods == 0);
+  CHECK(taken.size() == 1);
+}

@@ -1,0 +1,63 @@
+// Writes modules on a thread of its own, while the catalog goes on to find code.
+#pragma once
+
+#include "core/memory/memory_range.h"
+#include "core/publish/code_catalog.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace clr {
+
+// A module as bytes, and what of its values is needed afterwards.
+struct WrittenModule {
+  std::uint64_t id = 0; // CatalogModule::id
+  std::string file_name;
+  std::size_t codes = 0;
+  std::vector<MemoryRange> sections;
+  std::vector<std::byte> elf;
+  std::string fault; // why it could not be written or used; empty: it could
+};
+
+class ModuleWriter {
+public:
+  // `use` is called for each module that could be written, one after the other, on the thread that wrote it;
+  // the bytes are dropped afterwards. What it throws becomes the module's fault. Empty: the bytes are kept.
+  explicit ModuleWriter(std::function<void(const WrittenModule&)> use = {}) : use_(std::move(use)) {}
+  // What is not yet written is dropped.
+  ~ModuleWriter();
+  ModuleWriter(const ModuleWriter&) = delete;
+  ModuleWriter& operator=(const ModuleWriter&) = delete;
+
+  // Takes a module. It is written at once when it is worth a thread and one can be had, else by finish().
+  // Does not wait. No reads.
+  void add(CatalogModule module);
+  // All modules, in the order in which they were added. Waits until they are written and used.
+  std::vector<WrittenModule> finish();
+
+  // Code in a module below which a thread costs more than it saves.
+  static constexpr std::size_t least_codes = 500;
+
+private:
+  void run();
+  // Writes the next one; `lock` is released meanwhile.
+  void write_next(std::unique_lock<std::mutex>& lock);
+  void stop();
+
+  std::function<void(const WrittenModule&)> use_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<CatalogModule> waiting_;
+  std::vector<WrittenModule> written_;
+  bool last_ = false; // nothing more comes
+  std::thread thread_;
+};
+
+} // namespace clr

@@ -1,0 +1,95 @@
+#include "core/publish/elf_module_writer.h"
+#include "core/publish/module_writer.h"
+
+#include <catch2/catch.hpp>
+
+#include <stdexcept>
+
+using namespace clr;
+
+namespace {
+
+CatalogModule module_of(std::uint64_t id, std::size_t codes) {
+  CatalogModule made{.id = id, .module = {}};
+  made.module.file_name = "m" + std::to_string(id) + ".dll";
+  made.module.platform = {
+      .pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like};
+  const Address begin = 0x10'0000 * id;
+  for (std::size_t i = 0; i < codes; ++i) {
+    DebugCode code;
+    code.start = begin + i * 16;
+    code.size = 16;
+    code.name = code.full_name = "method " + std::to_string(i);
+    made.module.code.push_back(std::move(code));
+  }
+  made.module.sections = {{.begin = begin, .end = begin + codes * 16, .bytes = {}}};
+  return made;
+}
+
+} // namespace
+
+TEST_CASE("module writer: in order, the same bytes as without a thread") {
+  constexpr std::size_t large = ModuleWriter::least_codes;
+  const std::vector<std::size_t> sizes = {1, large, 2, large * 4, 3};
+  ModuleWriter writer;
+  for (std::size_t i = 0; i < sizes.size(); ++i) writer.add(module_of(i + 1, sizes[i]));
+  const std::vector<WrittenModule> written = writer.finish();
+  REQUIRE(written.size() == sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    CAPTURE(i);
+    const CatalogModule made = module_of(i + 1, sizes[i]);
+    CHECK(written[i].id == i + 1);
+    CHECK(written[i].file_name == made.module.file_name);
+    CHECK(written[i].codes == sizes[i]);
+    CHECK(written[i].sections == std::vector<MemoryRange>{{0x10'0000 * (i + 1), sizes[i] * 16}});
+    CHECK(written[i].fault.empty());
+    CHECK(written[i].elf == write_elf_module(made.module));
+  }
+  CHECK(writer.finish().empty());
+}
+
+TEST_CASE("module writer: goes on after finish") {
+  ModuleWriter writer;
+  writer.add(module_of(1, ModuleWriter::least_codes));
+  CHECK(writer.finish().size() == 1);
+  writer.add(module_of(2, ModuleWriter::least_codes));
+  writer.add(module_of(3, 1));
+  const std::vector<WrittenModule> written = writer.finish();
+  REQUIRE(written.size() == 2);
+  CHECK(written[1].id == 3);
+}
+
+TEST_CASE("module writer: a module that cannot be written costs no other") {
+  ModuleWriter writer;
+  CatalogModule bad = module_of(1, ModuleWriter::least_codes);
+  bad.module.platform.cpu = Cpu::x86;
+  writer.add(std::move(bad));
+  writer.add(module_of(2, 1));
+  const std::vector<WrittenModule> written = writer.finish();
+  REQUIRE(written.size() == 2);
+  CHECK(written[0].elf.empty());
+  CHECK(written[1].fault.empty());
+  CHECK(written[0].fault == "no debug information for x86");
+  CHECK_FALSE(written[1].elf.empty());
+}
+
+TEST_CASE("module writer: bytes are used once, in order") {
+  std::vector<std::uint64_t> used;
+  ModuleWriter writer([&](const WrittenModule& module) {
+    CHECK_FALSE(module.elf.empty());
+    used.push_back(module.id);
+    if (module.id == 2) throw std::runtime_error("refused");
+  });
+  for (std::uint64_t id = 1; id <= 3; ++id) writer.add(module_of(id, ModuleWriter::least_codes));
+  const std::vector<WrittenModule> written = writer.finish();
+  CHECK(used == std::vector<std::uint64_t>{1, 2, 3});
+  REQUIRE(written.size() == 3);
+  CHECK(written[0].elf.empty());
+  CHECK(written[0].fault.empty());
+  CHECK(written[1].fault == "refused");
+}
+
+TEST_CASE("module writer: may be given up with work left") {
+  ModuleWriter writer;
+  for (std::uint64_t id = 1; id <= 20; ++id) writer.add(module_of(id, ModuleWriter::least_codes * 4));
+}
