@@ -1,5 +1,6 @@
 #include "core/publish/unwind_rows.h"
 
+#include "core/publish/x64_frame_pointer.h"
 #include "core/stack/unwind_arm64.h"
 #include "core/stack/unwind_x64.h"
 #include "core/stack/x64_epilogue.h"
@@ -18,6 +19,8 @@ constexpr std::size_t unwind_header = 4, unwind_slot = 2;
 // What a prologue is recognised by at most; a longer one is not kept.
 constexpr std::size_t max_kept_info = unwind_header + 32 * unwind_slot;
 constexpr std::size_t max_prologues = 100'000;
+// Instructions between the last one that the unwind data describe and the one that sets the frame pointer.
+constexpr std::size_t max_before_frame_pointer = 4;
 
 bool same_layout(const FrameLayout& a, const FrameLayout& b) {
   return a.cfa == b.cfa && a.saved == b.saved && a.stack_pointer_at == b.stack_pointer_at &&
@@ -61,16 +64,28 @@ bool may_begin_epilogue(unsigned first, unsigned second) {
 }
 
 // The rows `plain` of prologue and body with those of epilogues between them. A row lies at the start of an
-// instruction only, and behind an epilogue the rows of the body go on.
+// instruction only, and behind an epilogue the rows of the body go on: by the frame pointer, once the code
+// right behind the prologue has set it.
 Rows with_epilogues(const Rows& plain, const UnwindedBody& body, const X64UnwindChain& chain,
                     const DebugUnwindRange& range) {
   const X64FunctionRange function{chain.begin(), chain.end(), chain.chained()};
   Rows rows;
   std::size_t next_plain = 0;
   const FrameLayout* current = nullptr; // what holds outside of epilogues
+  std::optional<FrameLayout> by_frame_pointer;
+  std::optional<std::int64_t> frame_pointer; // rbp - rsp, once the instruction before set it
+  std::size_t left = max_before_frame_pointer;
   for (const std::uint32_t at : body.instructions->between(range.begin, range.end)) {
     while (next_plain < plain.size() && plain[next_plain].offset <= at) current = &plain[next_plain++].layout;
     const std::span<const std::byte> code = body.instructions->from(at);
+    if (frame_pointer) {
+      by_frame_pointer = x64_layout_by_frame_pointer(plain.back().layout, *frame_pointer);
+      if (by_frame_pointer) current = &*by_frame_pointer;
+      frame_pointer.reset();
+    } else if (next_plain == plain.size() && left != 0) {
+      frame_pointer = x64_frame_pointer_set(code);
+      left = frame_pointer ? 0 : left - 1;
+    }
     std::optional<FrameLayout> epilogue;
     if (may_begin_epilogue(std::to_integer<unsigned>(code[0]),
                            code.size() > 1 ? std::to_integer<unsigned>(code[1]) : 0))

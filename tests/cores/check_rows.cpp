@@ -4,6 +4,7 @@
 //                              one a line, to CODE.starts (offsets in that file), for a disassembler to check
 #include "core/publish/image_bodies.h"
 #include "core/publish/line_rows.h"
+#include "core/publish/x64_frame_pointer.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/source_lines.h"
 #include "core/stack/managed_unwinder.h"
@@ -18,6 +19,14 @@
 namespace {
 
 using namespace clr;
+
+// The layout of the walk, where rows count from the frame pointer instead: from the same place, as far as one
+// instruction can tell.
+FrameLayout as_row(const FrameLayout& truth, const FrameLayout& row) {
+  if (truth.cfa.reg != x64_register::rsp || row.cfa.reg != x64_register::rbp) return truth;
+  const auto changed = x64_layout_by_frame_pointer(truth, truth.cfa.offset - row.cfa.offset);
+  return changed ? *changed : truth;
+}
 
 bool same(const FrameLayout& a, const FrameLayout& b) {
   return a.cfa == b.cfa && a.saved == b.saved && a.stack_pointer_at == b.stack_pointer_at &&
@@ -60,6 +69,7 @@ public:
   }
 
   std::size_t bodies = 0, functions = 0, exact = 0, instructions = 0, rows = 0, wrong = 0, faults = 0;
+  std::size_t by_frame_pointer = 0; // instructions
   std::size_t line_rows = 0, calls = 0, calls_without_line = 0, calls_wrong = 0;
 
 private:
@@ -107,6 +117,7 @@ private:
 
   void range(const FoundBody& body, const DescribedPart& part, const DebugUnwindRange& range) {
     std::size_t row = 0;
+    std::optional<std::int64_t> frame_pointer; // rbp - rsp, the same in all of a function
     for (const std::uint32_t at : part.instructions->between(range.begin, range.end)) {
       while (row + 1 < range.rows.size() && range.rows[row + 1].offset <= at) ++row;
       ++instructions;
@@ -115,7 +126,14 @@ private:
       if (const auto* known = std::get_if<CodeBlock>(&found)) block = *known;
       try {
         const FrameLayout& truth = unwinder_.layout(block, true);
-        if (same(truth, range.rows[row].layout)) continue;
+        const FrameLayout& layout = range.rows[row].layout;
+        if (layout.cfa.reg != truth.cfa.reg) {
+          const std::int64_t distance = truth.cfa.offset - layout.cfa.offset;
+          if (!frame_pointer) frame_pointer = distance;
+          by_frame_pointer += distance == *frame_pointer ? 1 : 0;
+          wrong += distance == *frame_pointer ? 0 : 1;
+        }
+        if (same(as_row(truth, layout), layout)) continue;
         if (++wrong <= 20)
           fmt::print("{} + {:#x}: {} instead of {}\n", body.method.full_name, at,
                      text(range.rows[row].layout), text(truth));
@@ -151,10 +169,13 @@ int run(const std::string& core, const std::string& code_file) {
     return true;
   });
   const auto report = [&](std::string_view kind) {
-    fmt::print("{}: {} bodies, {} functions, {} of them exact, {} rows; {} instructions, {} with another "
-               "layout; {} rows of lines, {} calls, {} of them with another line, {} with none; {} faults\n",
-               kind, check.bodies, check.functions, check.exact, check.rows, check.instructions, check.wrong,
-               check.line_rows, check.calls, check.calls_wrong, check.calls_without_line, check.faults);
+    fmt::print(
+        "{}: {} bodies, {} functions, {} of them exact, {} rows; {} instructions ({} by frame pointer), {} "
+        "with "
+        "another layout; {} rows of lines, {} calls, {} of them with another line, {} with none; {} faults\n",
+        kind, check.bodies, check.functions, check.exact, check.rows, check.instructions,
+        check.by_frame_pointer, check.wrong, check.line_rows, check.calls, check.calls_wrong,
+        check.calls_without_line, check.faults);
   };
   report("jitted");
   for (const RangeSection& section : runtime.code()->sections()) {

@@ -4,6 +4,8 @@ is counted as passed. An entry is removed with the difference."""
 import fnmatch
 import re
 
+MADE_UP_FRAME = "the runtime handles a stack overflow on another stack, below a frame that it makes up: LLDB finds the code through it, "
+
 # (names of checks, kinds of difference as results.Examples prints them, reason)
 KNOWN = [
     ("variants/self-contained-9.0.22/perfmap/*", r"tier None for (tier1|osr|instrumented|instrumented_optimized)",
@@ -12,8 +14,9 @@ KNOWN = [
      ".NET 9 publishes no contract PrecodeStubs: a precode is named as such, not by its method"),
     ("variants/musl-x64/stacks/*", r"the walk ended early in (ld-musl-x86_64\.so\.1|libc\.so), which has no unwind information",
      "this distribution's musl has neither call frame information nor frame pointers: nothing leads from its start-up code and waits to their callers"),
-    ("situations/*/stack-overflow/lldb/core", r"(stack pointer|CFA)",
-     "the runtime handles a stack overflow on another stack, below a frame that it makes up: LLDB finds the code through it, with a place on that stack"),
+    ("situations/debug*/stack-overflow/lldb/core", r"stack pointer", MADE_UP_FRAME + "with a stack pointer on that stack"),
+    ("situations/release*/stack-overflow/lldb/core", r"(stack pointer|CFA|managed frames are missing)",
+     MADE_UP_FRAME + "and no further where the method has no frame pointer"),
 ]
 
 

@@ -90,6 +90,33 @@ TEST_CASE("rows: prologue, body, and two epilogues with the body between them") 
   }
 }
 
+TEST_CASE("rows: the body counts from the frame pointer, once the code sets it") {
+  RowsFunction f(rows_info, {ROWS_PROLOGUE, 0x48, 0x8D, 0x6C, 0x24, 0x28, // lea rbp, [rsp+28h]
+                             0x90, 0x90,                                  // at 13
+                             0x48, 0x83, 0xC4, 0x18, 0x5B, 0x41, 0x5F, 0x5D, 0xC3, 0x90}); // epilogue at 15
+  CHECK(rows_at(f.rows(false), 13).cfa == RegisterOffset{x64_register::rsp, 56});
+  const DebugUnwindRange exact = f.rows(true);
+  CHECK(rows_offsets(exact) == std::vector<std::uint32_t>{0, 1, 3, 4, 8, 13, 15, 19, 20, 22, 23, 24});
+  CHECK(rows_at(exact, 12).cfa == RegisterOffset{x64_register::rsp, 56});
+  for (const std::uint32_t at : {13, 14, 24}) {
+    CAPTURE(at);
+    const FrameLayout& layout = rows_at(exact, at);
+    CHECK(layout.cfa == RegisterOffset{x64_register::rbp, 16});
+    CHECK(layout.find(x64_register::rbp)->at == RegisterOffset{x64_register::rbp, 0});
+    CHECK(layout.find(x64_register::rbx)->at == RegisterOffset{x64_register::rbp, -16});
+    CHECK(layout.find(x64_register::rip)->at == RegisterOffset{x64_register::rbp, 8});
+  }
+  CHECK(rows_at(exact, 15).cfa == RegisterOffset{x64_register::rsp, 56});
+}
+
+TEST_CASE("rows: a frame pointer that is set late, or whose old value is lost, is not used") {
+  RowsFunction late(rows_info, {ROWS_PROLOGUE, 0x90, 0x90, 0x90, 0x90, 0x48, 0x8D, 0x6C, 0x24, 0x28, 0x90});
+  CHECK(rows_at(late.rows(true), 17).cfa.reg == x64_register::rsp);
+  // push r15 alone
+  RowsFunction lost({0x01, 0x02, 0x01, 0x00, 0x02, 0xF0, 0, 0}, {0x41, 0x57, 0x48, 0x8B, 0xEC, 0x90});
+  CHECK(rows_at(lost.rows(true), 5).cfa == RegisterOffset{x64_register::rsp, 16});
+}
+
 TEST_CASE("rows: a jump within the function is no epilogue, one out of it is") {
   RowsFunction f(rows_info, {ROWS_PROLOGUE, 0xEB, 0xFE, // jmp to itself
                              0x48, 0x83, 0xC4, 0x18, 0x5B, 0x41, 0x5F, 0x5D, 0xE9, 0, 1, 0, 0});
