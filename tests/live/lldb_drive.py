@@ -210,6 +210,10 @@ def values(debugger, command, result, _):
         frame = thread.GetFrameAtIndex(0)
         row.update(place(thread), reason=thread.GetStopReason(), description=thread.GetStopDescription(200))
         row["run"] = text[:400]
+        if thread.GetStopReason() == lldb.eStopReasonSignal:   # stopped from here: nobody came there
+            row["text"] = ask(debugger, "thread backtrace all")[0]
+            result.AppendMessage(json.dumps(row))
+            break
         row["variables"] = [value_of(v) for v in frame.GetVariables(True, True, False, True)]
         row["text"], _ = ask(debugger, "frame variable", frame)
         row["bt"], _ = ask(debugger, "thread backtrace -c 1", frame)

@@ -376,9 +376,6 @@ def debugging(c):
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/breaks/release/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/release/{protection}", c.lldb, release, knobs))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
-            if not c.full:
-                c.results.skip(f"lldb/values/{name}", "with --full only: LLDB waits for a stop that does not come, now and then; not understood yet")
-                continue
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
     older_versions(c, debug, program)
 

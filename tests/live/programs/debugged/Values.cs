@@ -49,7 +49,7 @@ public sealed class Dog : Animal
     {
         int doubled = times * 2;
         Values.Report("this", ("this", this), ("times", times), ("doubled", doubled));
-        GC.KeepAlive(doubled);   // at: this
+        Values.Here(); GC.KeepAlive(doubled);   // at: this
         GC.KeepAlive(this);
         return doubled + times;
     }
@@ -65,7 +65,7 @@ public struct Counter
     {
         Value += n;
         Values.Report("this-of-struct", ("this", this), ("n", n));
-        GC.KeepAlive(n);   // at: this-of-struct
+        Values.Here(); GC.KeepAlive(n);   // at: this-of-struct
         return Value + n;
     }
 }
@@ -73,6 +73,10 @@ public struct Counter
 public static class Values
 {
     private static string path;
+
+    // A call is code in every build; what keeps a value of a value type alive is none in optimised code, and has no line there.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Here() { }
 
     public static void Begin(string file)
     {
@@ -116,7 +120,7 @@ public static class Values
         nint n = -7; nuint un = 7; char wide = '\u20ac'; char zero = '\0'; char quote = '\'';
         Report("primitives", ("small", small), ("unsigned", unsigned), ("letter", letter), ("yes", yes), ("no", no), ("s", s), ("us", us), ("i", i), ("ui", ui), ("l", l), ("ul", ul),
                ("f", f), ("d", d), ("nan", nan), ("infinite", infinite), ("n", n), ("un", un), ("wide", wide), ("zero", zero), ("quote", quote));
-        GC.KeepAlive(small + unsigned + letter + s + us + i);   // at: primitives
+        Values.Here(); GC.KeepAlive(small + unsigned + letter + s + us + i);   // at: primitives
         GC.KeepAlive((yes, no, ui, l, ul, f, d, nan, infinite, n, un, wide, zero, quote));
     }
 
@@ -127,7 +131,7 @@ public static class Values
         string empty = "", none = null, plain = "plain", german = "äöü ß", quoted = "a \"b\" \\ c", lines = "one\ntwo\tthree", emoji = "\U0001F600 face", large = Megabyte, nul = "a\0b";
         Report("strings", ("argument", argument), ("empty", empty), ("none", none), ("plain", plain), ("german", german), ("quoted", quoted), ("lines", lines), ("emoji", emoji),
                ("large", large), ("nul", nul));
-        GC.KeepAlive(argument);   // at: strings
+        Values.Here(); GC.KeepAlive(argument);   // at: strings
         GC.KeepAlive((empty, none, plain, german, quoted, lines, emoji, large, nul));
     }
 
@@ -140,7 +144,7 @@ public static class Values
         (int, string) pair = (3, "three");
         Report("structures", ("argument", argument), ("point", point), ("line", line), ("color", color), ("strange", strange), ("access", access), ("wide", wide),
                ("some", new Optional(some)), ("nothing", new Optional(null)), ("maybe", new Optional(maybe)), ("pair", pair));
-        GC.KeepAlive(argument);   // at: structures
+        Values.Here(); GC.KeepAlive(argument);   // at: structures
         GC.KeepAlive((point, line, color, strange, access, wide, some, nothing, maybe, pair));
     }
 
@@ -151,7 +155,7 @@ public static class Values
         for (int i = 0; i < many.Length; i++) many[i] = i * i;
         object[] mixed = { 1, "two", null };
         Report("arrays", ("argument", argument), ("bytes", bytes), ("words", words), ("points", points), ("jagged", jagged), ("empty", empty), ("none", none), ("many", many), ("mixed", mixed), ("grid", grid));
-        GC.KeepAlive(argument);   // at: arrays
+        Values.Here(); GC.KeepAlive(argument);   // at: arrays
         GC.KeepAlive((bytes, words, points, grid, jagged, empty, none, many, mixed));
     }
 
@@ -160,7 +164,7 @@ public static class Values
         var when = new DateTime(2026, 11, 21, 19, 30, 15, 250, DateTimeKind.Utc); var min = DateTime.MinValue; var span = new TimeSpan(1, 2, 3, 4, 5);
         var id = new Guid("0f8fad5b-d9cb-469f-a165-70867728950e"); Guid zero = default; decimal money = -12.50m; var version = new Version(1, 2);
         Report("framework", ("argument", argument), ("when", when), ("min", min), ("span", span), ("id", id), ("zero", zero), ("money", money));
-        GC.KeepAlive(argument);   // at: framework
+        Values.Here(); GC.KeepAlive(argument);   // at: framework
         GC.KeepAlive((when, min, span, id, zero, money, version));
     }
 
@@ -171,7 +175,7 @@ public static class Values
         var removed = new Dictionary<int, int> { [1] = 10, [2] = 20, [3] = 30 };
         removed.Remove(2);
         Report("collections", ("argument", argument), ("list", list), ("words", words), ("empty", empty), ("none", none), ("map", map), ("numbers", numbers), ("nothing", nothing), ("removed", removed));
-        GC.KeepAlive(argument);   // at: collections
+        Values.Here(); GC.KeepAlive(argument);   // at: collections
         GC.KeepAlive((list, words, empty, none, map, numbers, nothing, removed));
     }
 
@@ -179,7 +183,7 @@ public static class Values
     {
         var dog = new Dog("Rex") { Friend = new Dog("Ben") { Age = 2 }, Age = null }; Animal animal = dog; var plain = new Animal("Tom", 4); dog.Friend.Name = "Benno";
         Report("references", ("argument", argument), ("dog", dog), ("animal", animal), ("plain", plain));
-        GC.KeepAlive(argument);   // at: references
+        Values.Here(); GC.KeepAlive(argument);   // at: references
         GC.KeepAlive((dog, animal, plain));
     }
 
@@ -187,7 +191,7 @@ public static class Values
     {
         object number = 42, text = "boxed text", point = new Point { X = 3, Y = 4 }, color = Color.Blue, real = 2.5, nothing = null, dog = new Dog("Boxer"), yes = true, letter = 'q';
         Report("boxed", ("argument", argument), ("number", number), ("text", text), ("point", point), ("color", color), ("real", real), ("nothing", nothing), ("dog", dog), ("yes", yes), ("letter", letter));
-        GC.KeepAlive(argument);   // at: boxed
+        Values.Here(); GC.KeepAlive(argument);   // at: boxed
         GC.KeepAlive((number, text, point, color, real, nothing, dog, yes, letter));
     }
 
@@ -198,7 +202,7 @@ public static class Values
         {
             int local = x + counted;
             Report("captures", ("x", x), ("local", local), ("counted", counted), ("number", number), ("text", text));
-            GC.KeepAlive(text);   // at: captures
+            Values.Here(); GC.KeepAlive(text);   // at: captures
             return local + number + text.Length;
         };
         GC.KeepAlive(f(1));
@@ -210,7 +214,7 @@ public static class Values
         await Task.Yield();
         string after = text + "!";
         Report("waits", ("number", number), ("text", text), ("before", before), ("after", after));
-        GC.KeepAlive(after);   // at: waits
+        Values.Here(); GC.KeepAlive(after);   // at: waits
         await Task.Yield();
         return before + after.Length + number;
     }
@@ -221,7 +225,7 @@ public static class Values
         yield return text;
         int later = number * 3;
         Report("yields", ("number", number), ("text", text), ("later", later));
-        GC.KeepAlive(later);   // at: yields
+        Values.Here(); GC.KeepAlive(later);   // at: yields
         yield return text + later;
     }
 
@@ -230,7 +234,7 @@ public static class Values
     {
         T copy = first;
         Report(typeof(T).IsValueType ? "generic-values" : "generic", ("first", first), ("second", second), ("copy", copy));
-        GC.KeepAlive(first);   // at: generic generic-values
+        Values.Here(); GC.KeepAlive(first);   // at: generic generic-values
         GC.KeepAlive(second);
         GC.KeepAlive(copy);
     }
@@ -242,7 +246,7 @@ public static class Values
         alias++;
         result = number;
         Report("by-reference", ("number", number), ("text", text));
-        GC.KeepAlive(text);   // at: by-reference
+        Values.Here(); GC.KeepAlive(text);   // at: by-reference
         GC.KeepAlive(alias + result);
     }
 
@@ -256,7 +260,7 @@ public static class Values
         {
             string inner = "second";
             Report("scopes", ("n", n), ("inner", inner));
-            GC.KeepAlive(inner);   // at: scopes
+            Values.Here(); GC.KeepAlive(inner);   // at: scopes
         }
     }
 
