@@ -202,7 +202,9 @@ def main():
                     continue
                 check_version(driver, report, tag, process, core if have_core else None, pathlib.Path(folder))
             if process and driver:   # of the newest version
-                check_bad_input(driver, report, tag, process)
+                # A server that has nothing to do ends after ten minutes.
+                with dotnet_process.running(command) as fresh:
+                    check_bad_input(driver, report, tag, fresh)
         finally:
             if server:
                 server.__exit__(None, None, None)

@@ -9,6 +9,10 @@ import tempfile
 from processes import Unavailable
 
 
+# The Python inside LLDB is the system's; it looks for its modules beside the first python3 of PATH, which may be another.
+ENVIRONMENT = dict(os.environ, LLDB_DISABLE_PYTHON="1", PATH=os.pathsep.join(["/usr/bin", os.environ.get("PATH", "/bin")]))
+
+
 class Failed(Exception):
     """LLDB or a command did not do what it should."""
 
@@ -50,7 +54,7 @@ class Lldb:
             script.flush()
             before = ["--one-line-before-file", "settings set interpreter.stop-command-source-on-error false"] if go_on else []
             done = subprocess.run([self.driver, "--no-lldbinit", "--batch", "--no-use-colors", *before, "--source", script.name], stdout=out, stderr=err,
-                                  stdin=subprocess.DEVNULL, timeout=seconds, env=dict(os.environ, LLDB_DISABLE_PYTHON="1"))
+                                  stdin=subprocess.DEVNULL, timeout=seconds, env=ENVIRONMENT)
             out.seek(0)
             err.seek(0)
             texts, errors = split(out, lines), err.read()
