@@ -5,6 +5,8 @@
 #include "extension/published_module.h"
 
 #include <algorithm>
+#include <malloc.h>
+#include <mutex>
 
 namespace clr::lldb_plugin {
 
@@ -15,6 +17,8 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+// Methods whose description takes memory that is worth being given back.
+constexpr std::size_t many_methods = 5'000;
 // Sentences kept for `clr publish status`.
 constexpr std::size_t max_problems = 100;
 
@@ -70,13 +74,16 @@ std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings&
 
 std::vector<MemoryRange> Publisher::apply(CatalogOptions options,
                                           const std::function<CatalogChange(const CatalogOptions&)>& step) {
-  // LLDB reads the modules on the writer's thread too. That must not touch the target, whose lock this thread
-  // may hold.
+  // LLDB reads the modules on the writer's threads too. These must not touch the target, whose lock this
+  // thread may hold.
   const char* const triple_text = target_.GetTriple();
   const std::string triple = triple_text != nullptr ? triple_text : "";
   std::map<std::uint64_t, lldb::SBModule> loaded;
+  std::mutex mutex; // of `loaded`
   ModuleWriter writer([&](const WrittenModule& written) {
-    loaded[written.id] = load_module(triple, written.file_name, written.elf);
+    lldb::SBModule module = load_module(triple, written.file_name, written.elf);
+    const std::scoped_lock lock(mutex);
+    loaded[written.id] = std::move(module);
   });
   options.made = [&](CatalogModule made) { writer.add(std::move(made)); };
   CatalogChange change = step(options);
@@ -93,6 +100,10 @@ std::vector<MemoryRange> Publisher::apply(CatalogOptions options,
     }
   }
   if (status_.problems.size() > max_problems) status_.problems.resize(max_problems);
+#ifdef __GLIBC__
+  // What was described is freed in small pieces, of which the C library would keep tens of megabytes.
+  if (change.methods >= many_methods) malloc_trim(0);
+#endif
   // LLDB keeps modules that nobody uses, with all that they hold.
   if (!change.gone.empty()) lldb::SBModule::GarbageCollectAllocatedModules();
   return added;

@@ -13,6 +13,9 @@ namespace {
 
 // Bodies between two questions whether to give up.
 constexpr std::size_t bodies_per_question = 128;
+// Code of one image that makes a module of its own: what takes the modules works meanwhile, and the largest
+// image holds most of all code.
+constexpr std::size_t codes_at_once = 12'000;
 constexpr std::string_view stub_module = "clr-stubs", unnamed_module = "managed code";
 
 CodeBlock jitted_block(const JittedBody& body) {
@@ -220,15 +223,23 @@ void CatalogUpdate::find_images() {
     if (section.r2r_module == 0 || state_.images.contains(section.begin)) continue;
     guarded([&] { return fmt::format("the ReadyToRun image at {:#x}", section.begin); },
             [&] {
-              // Room for all: moving code is what would cost most.
-              described_.reserve(
-                  described_.size() +
-                  std::min<std::size_t>(code_.r2r_image(section).function_count, CodeCatalog::max_bodies));
+              // Room at once: moving code is what would cost most.
+              const std::size_t room =
+                  std::min<std::size_t>(code_.r2r_image(section).function_count, codes_at_once);
+              described_.reserve(described_.size() + room);
               for_each_image_body(
                   runtime_, section,
                   [&](FoundBody& body) {
                     runtime_.names()->add_user_method(body.method);
                     if (!any || state_.span_at(body.block.start) == nullptr) describe(body);
+                    if (described_.size() > codes_at_once) {
+                      // The last one may still turn out to reach into the next.
+                      OwnedCode last = std::move(described_.back());
+                      described_.pop_back();
+                      make_modules();
+                      described_.reserve(room);
+                      described_.push_back(std::move(last));
+                    }
                     return !stop();
                   },
                   [&](const Method& method, const std::string& fault) {
@@ -377,7 +388,6 @@ void CatalogUpdate::make_modules() {
     else
       change_.added.push_back(std::move(made));
   }
-  sources_.clear();
 }
 
 void CatalogUpdate::add_variables(DebugModule& module) {
@@ -387,6 +397,7 @@ void CatalogUpdate::add_variables(DebugModule& module) {
     if (source == sources_.end() || stop()) continue;
     if (!variables) variables.emplace(runtime_, module);
     variables->add(code, source->second.block, source->second.method);
+    sources_.erase(source);
   }
 }
 

@@ -37,26 +37,27 @@ ModuleWriter::~ModuleWriter() {
 void ModuleWriter::add(CatalogModule module) {
   const std::unique_lock lock(mutex_);
   const bool large = module.module.code.size() >= least_codes;
-  waiting_.push_back(std::move(module));
+  waiting_.push_back({written_.size(), std::move(module)});
+  written_.emplace_back();
   last_ = false;
-  if (large && !thread_.joinable()) {
+  if (large && threads_.size() < max_threads) {
     try {
-      thread_ = std::thread([this] { run(); });
+      threads_.emplace_back([this] { run(); });
     } catch (const std::system_error&) {
-      // finish() writes them.
+      // The others write it, or finish().
     }
   }
   changed_.notify_one();
 }
 
 void ModuleWriter::write_next(std::unique_lock<std::mutex>& lock) {
-  CatalogModule module = std::move(waiting_.front());
+  Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();
-  WrittenModule written = write(module, use_);
-  module = {};
+  WrittenModule written = write(next.module, use_);
+  next.module = {};
   lock.lock();
-  written_.push_back(std::move(written));
+  written_[next.position] = std::move(written);
 }
 
 void ModuleWriter::run() {
@@ -73,8 +74,9 @@ void ModuleWriter::stop() {
     const std::scoped_lock lock(mutex_);
     last_ = true;
   }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 std::vector<WrittenModule> ModuleWriter::finish() {

@@ -1,4 +1,4 @@
-// Writes modules on a thread of its own, while the catalog goes on to find code.
+// Writes modules on threads of its own, while the catalog goes on to find code.
 #pragma once
 
 #include "core/memory/memory_range.h"
@@ -28,7 +28,7 @@ struct WrittenModule {
 
 class ModuleWriter {
 public:
-  // `use` is called for each module that could be written, one after the other, on the thread that wrote it;
+  // `use` is called for each module that could be written, on the thread that wrote it, for several at once;
   // the bytes are dropped afterwards. What it throws becomes the module's fault. Empty: the bytes are kept.
   explicit ModuleWriter(std::function<void(const WrittenModule&)> use = {}) : use_(std::move(use)) {}
   // What is not yet written is dropped.
@@ -44,6 +44,7 @@ public:
 
   // Code in a module below which a thread costs more than it saves.
   static constexpr std::size_t least_codes = 500;
+  static constexpr std::size_t max_threads = 2;
 
 private:
   void run();
@@ -54,10 +55,14 @@ private:
   std::function<void(const WrittenModule&)> use_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<CatalogModule> waiting_;
-  std::vector<WrittenModule> written_;
-  bool last_ = false; // nothing more comes
-  std::thread thread_;
+  struct Waiting {
+    std::size_t position = 0; // in written_
+    CatalogModule module;
+  };
+  std::deque<Waiting> waiting_;
+  std::vector<WrittenModule> written_; // or to be written
+  bool last_ = false;                  // nothing more comes
+  std::vector<std::thread> threads_;
 };
 
 } // namespace clr

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 using namespace clr;
@@ -73,16 +75,17 @@ TEST_CASE("module writer: a module that cannot be written costs no other") {
   CHECK_FALSE(written[1].elf.empty());
 }
 
-TEST_CASE("module writer: bytes are used once, in order") {
-  std::vector<std::uint64_t> used;
+TEST_CASE("module writer: bytes are used once") {
+  std::mutex mutex;
+  std::multiset<std::uint64_t> used;
   ModuleWriter writer([&](const WrittenModule& module) {
-    CHECK_FALSE(module.elf.empty());
-    used.push_back(module.id);
+    const std::scoped_lock lock(mutex);
+    if (!module.elf.empty()) used.insert(module.id);
     if (module.id == 2) throw std::runtime_error("refused");
   });
   for (std::uint64_t id = 1; id <= 3; ++id) writer.add(module_of(id, ModuleWriter::least_codes));
   const std::vector<WrittenModule> written = writer.finish();
-  CHECK(used == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK(used == std::multiset<std::uint64_t>{1, 2, 3});
   REQUIRE(written.size() == 3);
   CHECK(written[0].elf.empty());
   CHECK(written[0].fault.empty());
