@@ -8,14 +8,14 @@ import subprocess
 import time
 
 
-def compiler_server():
-    """Command line of the compiler server; None where there is no SDK."""
+def compiler_server(name="smoke"):
+    """Command line of the compiler server, which there is one of for each `name`; None where there is no SDK."""
     dotnet = shutil.which("dotnet")
     if not dotnet:
         return None
     root = pathlib.Path(os.path.realpath(dotnet)).parent
     found = sorted(glob.glob(str(root / "sdk/*/Roslyn/bincore/VBCSCompiler.dll")))
-    return [dotnet, found[-1], f"-pipename:lldb-clr-{os.getpid()}"] if found else None
+    return [dotnet, found[-1], f"-pipename:lldb-clr-{os.getpid()}-{name}"] if found else None
 
 
 @contextlib.contextmanager

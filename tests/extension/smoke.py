@@ -203,7 +203,7 @@ def main():
                 check_version(driver, report, tag, process, core if have_core else None, pathlib.Path(folder))
             if process and driver:   # of the newest version
                 # A server that has nothing to do ends after ten minutes.
-                with dotnet_process.running(command) as fresh:
+                with dotnet_process.running(dotnet_process.compiler_server("torn")) as fresh:
                     check_bad_input(driver, report, tag, fresh)
         finally:
             if server:
