@@ -38,7 +38,7 @@ DebugModule module_with(std::vector<DebugUnwindRange> ranges, std::uint64_t size
   return module;
 }
 
-void check_frame(const WrittenModule& written, Address at) {
+void check_frame(const ModuleReadBack& written, Address at) {
   struct Row {
     unsigned from, to;
     std::string cfa;
@@ -69,7 +69,7 @@ void check_frame(const WrittenModule& written, Address at) {
 } // namespace
 
 TEST_CASE("each row of a frame holds at its instructions") {
-  const WrittenModule written(module_with({frame_range(0)}));
+  const ModuleReadBack written(module_with({frame_range(0)}));
   check_frame(written, base + 0x40);
   CHECK_FALSE(written.rules(base + 0x40 - 1));
   CHECK_FALSE(written.rules(base + 0x40 + 32));
@@ -85,7 +85,7 @@ TEST_CASE("lists of rows that many share are the same in each place") {
   module.code[1].unwind[0].exact = false;
   module.code[2].unwind.push_back(frame_range(32));
   module.code[3].unwind[0].end = 31; // the last row begins behind it
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   check_frame(written, base);
   check_frame(written, base + 0x80);
   check_frame(written, base + 0x100);
@@ -101,7 +101,7 @@ TEST_CASE("behind a list that is shared the rules go on from its last") {
     module.code.push_back(code_at(base + i * 0x80, 0x80, "Run"));
     module.code.back().unwind = {body, frame_range(32)};
   }
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   for (const Address at : {base, base + 0x80}) {
     CHECK(written.rules(at + 31)->cfa == "6+16");
     CHECK(written.rules(at + 31)->of(rbx) == "cfa -24");
@@ -111,7 +111,7 @@ TEST_CASE("behind a list that is shared the rules go on from its last") {
 }
 
 TEST_CASE("funclets share the description of their method") {
-  const WrittenModule written(module_with({frame_range(0), frame_range(32), frame_range(80)}));
+  const ModuleReadBack written(module_with({frame_range(0), frame_range(32), frame_range(80)}));
   for (const unsigned begin : {0u, 32u, 80u}) {
     check_frame(written, base + 0x40 + begin);
   }
@@ -119,7 +119,7 @@ TEST_CASE("funclets share the description of their method") {
 }
 
 TEST_CASE("where nothing is known for long there is no description") {
-  const WrittenModule written(module_with({frame_range(0), frame_range(0xc0)}));
+  const ModuleReadBack written(module_with({frame_range(0), frame_range(0xc0)}));
   check_frame(written, base + 0x40);
   check_frame(written, base + 0x40 + 0xc0);
   CHECK_FALSE(written.rules(base + 0x40 + 0x80));
@@ -131,7 +131,7 @@ TEST_CASE("ranges that make no sense are left out") {
     DebugUnwindRows::List rows = range.rows.list();
     change(range, rows);
     range.rows = rows;
-    const WrittenModule written(module_with({range, frame_range(0x80)}));
+    const ModuleReadBack written(module_with({range, frame_range(0x80)}));
     check_frame(written, base + 0x40 + 0x80);
     return !written.rules(base + 0x40);
   };
@@ -150,7 +150,7 @@ TEST_CASE("ranges that make no sense are left out") {
   CHECK(broken([](DebugUnwindRange& range, auto&) { range.end = 0x101; }));
   CHECK(broken([](DebugUnwindRange& range, auto&) { range.end = 0; }));
   CHECK_FALSE(broken([](auto&, Rows& rows) { rows[3].layout.save(200, {rsp, 0}); })); // only this is left out
-  const WrittenModule written(module_with({frame_range(64), frame_range(0)}));        // in no order
+  const ModuleReadBack written(module_with({frame_range(64), frame_range(0)}));       // in no order
   CHECK(written.rules(base + 0x40 + 64));
   CHECK_FALSE(written.rules(base + 0x40));
 }
@@ -161,7 +161,7 @@ TEST_CASE("slots at other registers, above the CFA and of vector registers") {
   odd.save(rbp, {rsp, 5});
   DebugUnwindRange range{.begin = 0, .end = 4};
   range.rows = {{0, odd}, {2, layout(rsp, -24, {{rip, -8}})}};
-  const WrittenModule written(module_with({range}));
+  const ModuleReadBack written(module_with({range}));
   const auto rules = written.rules(base + 0x40);
   REQUIRE(rules);
   CHECK(rules->of(xmm6) == "cfa -33");
@@ -180,7 +180,7 @@ TEST_CASE("interrupted code: every register lives, the stack pointer is stored")
   trap.interrupted = true;
   DebugUnwindRange range{.begin = 0, .end = 16};
   range.rows = {{0, trap}};
-  const WrittenModule written(module_with({range, frame_range(16)}));
+  const ModuleReadBack written(module_with({range, frame_range(16)}));
   const auto rules = written.rules(base + 0x40);
   REQUIRE(rules);
   CHECK(rules->signal);
@@ -195,7 +195,7 @@ TEST_CASE("the outermost function has no return address") {
   start.outermost = true;
   DebugUnwindRange range{.begin = 0, .end = 16, .interrupted = true};
   range.rows = {{0, start}, {4, layout(rsp, 8, {{rip, -8}})}};
-  const WrittenModule written(module_with({range}));
+  const ModuleReadBack written(module_with({range}));
   CHECK(written.rules(base + 0x40)->saved.count(rip) == 0); // undefined
   CHECK(written.rules(base + 0x44)->of(rip) == "cfa -8");
   CHECK(written.rules(base + 0x44)->signal);
@@ -207,7 +207,7 @@ TEST_CASE("arm64: the return address is in lr until it is stored") {
                 {4, layout(sp, 32, {{fp, -32}, {lr, -24}, {v8, -16}})},
                 {8, layout(fp, 32, {{fp, -32}, {lr, -24}, {v8, -16}})},
                 {28, layout(sp, 0, {})}};
-  const WrittenModule written(module_with({range}, 0x100, arm64));
+  const ModuleReadBack written(module_with({range}, 0x100, arm64));
   const auto entry = written.rules(base + 0x40, 96), body = written.rules(base + 0x48, 96),
              ret = written.rules(base + 0x40 + 28, 96);
   REQUIRE(entry);
@@ -224,7 +224,7 @@ TEST_CASE("arm64: the return address is in lr until it is stored") {
   trap.interrupted = true;
   DebugUnwindRange stub{.begin = 0, .end = 8};
   stub.rows = {{0, trap}};
-  const WrittenModule signal(module_with({stub}, 0x100, arm64));
+  const ModuleReadBack signal(module_with({stub}, 0x100, arm64));
   const auto rules = signal.rules(base + 0x40);
   REQUIRE(rules);
   CHECK(rules->return_column == pc);
@@ -238,7 +238,7 @@ TEST_CASE("arm64: a signed return address is marked while it is one") {
   signed_layout.signed_return_address = true;
   DebugUnwindRange range{.begin = 0, .end = 16};
   range.rows = {{0, layout(sp, 0, {})}, {4, signed_layout}, {12, layout(sp, 0, {})}};
-  const WrittenModule written(module_with({range}, 0x100, arm64));
+  const ModuleReadBack written(module_with({range}, 0x100, arm64));
   const auto frames = written.contents(*written.section(".debug_frame"));
   // advance 4, negate, advance 8, negate.
   const std::vector<std::byte> expected{std::byte{0x44}, std::byte{0x2d}, std::byte{0x48}, std::byte{0x2d}};
@@ -258,7 +258,7 @@ TEST_CASE("both classes and byte orders have the same rules") {
                   {60000, layout(saved, 400, {{ra, -word}, {saved, -2 * word}})}};
     DebugModule module = module_with({range}, 0x10000, platform);
     module.sections[0].end = base + 0x20000;
-    const WrittenModule written(module);
+    const ModuleReadBack written(module);
     const auto last = written.rules(base + 0x40 + 60000), middle = written.rules(base + 0x40 + 200);
     REQUIRE(last);
     CHECK(last->cfa == std::to_string(saved) + "+400");

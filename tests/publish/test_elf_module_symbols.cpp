@@ -8,7 +8,7 @@ namespace {
 
 constexpr Address base = 0x7000'0000;
 
-std::vector<std::string> names(const WrittenModule& written) {
+std::vector<std::string> names(const ModuleReadBack& written) {
   std::vector<std::string> all;
   for (const auto& symbol : written.symbols()) all.push_back(symbol.name);
   return all;
@@ -22,7 +22,7 @@ TEST_CASE("the file is of the platform's class, byte order and machine") {
     DebugCode code = code_at(base + 0x10, 0x20, "Run");
     code.aliases = {"Ns.Type.Run", "Type.Run"};
     module.code.push_back(code);
-    const WrittenModule written(module);
+    const ModuleReadBack written(module);
     CHECK(written.header.e_type == ET_DYN);
     CHECK(written.header.e_machine == (platform.cpu == Cpu::x64 ? EM_X86_64 : EM_AARCH64));
     CHECK(written.header.e_ident[EI_CLASS] == (platform.pointer_size == 8 ? ELFCLASS64 : ELFCLASS32));
@@ -45,7 +45,7 @@ TEST_CASE("sections without bytes lie beyond the end of the file, others hold th
       {base + 0x2000, base + 0x2004, {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}}});
   module.sections.push_back({base + 0x3000, base + 0x3004, {std::byte{1}}}); // not as long as it says
   module.sections.push_back({base + 0x4000, base + 0x4000, {}});             // nothing
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   const auto sections = written.sections();
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(sections[i].name == (i == 0 ? ".text" : ".text." + std::to_string(i)));
@@ -65,7 +65,7 @@ TEST_CASE("symbols are in the section of their code") {
   DebugModule module = module_at(base);
   module.sections.push_back({base + 0x2000, base + 0x3000, {}});
   module.code = {code_at(base + 0x2000, 8, "B"), code_at(base, 8, "A")}; // in no order
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   const auto symbols = written.symbols();
   REQUIRE(symbols.size() == 4);
   CHECK(symbols[0].name == "Ns.Type.A()");
@@ -80,17 +80,17 @@ TEST_CASE("code that is no function has one symbol, which no breakpoint by name 
   stub.function = false;
   stub.aliases = {"Type.Run"};
   module.code.push_back(stub);
-  const auto symbols = WrittenModule(module).symbols();
+  const auto symbols = ModuleReadBack(module).symbols();
   REQUIRE(symbols.size() == 1);
   CHECK(symbols[0].name == "Ns.Type.Precode()");
   CHECK(symbols[0].type == STT_OBJECT);
   // With lines it has an entry, under the same name.
   module.files = {"/a.cs"};
   module.code[0].lines = {{.offset = 0, .file = 0, .line = 5}};
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   const auto entry = written.find(DW_TAG_subprogram, "Ns.Type.Precode()");
   REQUIRE(entry);
-  CHECK_FALSE(WrittenModule::has(*entry, DW_AT_linkage_name));
+  CHECK_FALSE(ModuleReadBack::has(*entry, DW_AT_linkage_name));
 }
 
 TEST_CASE("the short name is a symbol where no entry has it, or LLDB does not look for it there") {
@@ -99,7 +99,7 @@ TEST_CASE("the short name is a symbol where no entry has it, or LLDB does not lo
     module.files = {"/a.cs"};
     module.code.push_back(code_at(base, 16, name));
     if (lines) module.code[0].lines = {{.offset = 0, .file = 0, .line = 5}};
-    return names(WrittenModule(module)).size();
+    return names(ModuleReadBack(module)).size();
   };
   CHECK(symbol_names("Run_2", false) == 2);
   CHECK(symbol_names("Run_2", true) == 1);
@@ -114,15 +114,16 @@ TEST_CASE("code outside of sections, without bytes or over other code is left ou
                  code_at(base + 0x20, 16, "First"),  code_at(base + 0x28, 16, "Over"),
                  code_at(base + 0x30, 16, "Next"),   code_at(base + 0x40, ~std::uint64_t{0}, "Wraps"),
                  code_at(~Address{0} - 3, 8, "Top"), code_at(base + 0xff0, 16, "Last")};
-  CHECK(names(WrittenModule(module)) == std::vector<std::string>{"Ns.Type.First()", "First", "Ns.Type.Next()",
-                                                                 "Next", "Ns.Type.Last()", "Last"});
+  CHECK(names(ModuleReadBack(module)) == std::vector<std::string>{"Ns.Type.First()", "First",
+                                                                  "Ns.Type.Next()", "Next", "Ns.Type.Last()",
+                                                                  "Last"});
 }
 
 TEST_CASE("code that reaches out of its section is left out") {
   DebugModule module = module_at(base);
   module.sections.push_back({base + 0x1000, base + 0x2000, {}});
   module.code = {code_at(base + 0xff8, 9, "Out"), code_at(base + 0x1ff8, 8, "In")};
-  CHECK(names(WrittenModule(module)) == std::vector<std::string>{"Ns.Type.In()", "In"});
+  CHECK(names(ModuleReadBack(module)) == std::vector<std::string>{"Ns.Type.In()", "In"});
 }
 
 TEST_CASE("names that are no UTF-8 are left out, the code is not") {
@@ -135,7 +136,7 @@ TEST_CASE("names that are no UTF-8 are left out, the code is not") {
   code.lines = {{.offset = 0, .file = 0, .line = 5}};
   module.files = {"/a.cs"};
   module.code.push_back(code);
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   CHECK(names(written) == std::vector<std::string>{"Grüße", "𝒳"});
   CHECK(written.lines().size() == 2);
 }
@@ -183,7 +184,7 @@ TEST_CASE("modules that cannot be are refused") {
 TEST_CASE("a module of nothing is a file nevertheless") {
   DebugModule module;
   module.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like};
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   CHECK(written.symbols().empty());
   CHECK_FALSE(written.section(".debug_info"));
   CHECK_FALSE(written.section(".debug_frame"));

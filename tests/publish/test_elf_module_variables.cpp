@@ -47,12 +47,12 @@ DebugVariable variable(const std::string& name, std::vector<DebugVariableRange> 
 }
 
 std::vector<std::string> places(const std::vector<DebugVariableRange>& ranges, Platform platform = x64) {
-  const WrittenModule written(module_with({variable("v", ranges)}, platform));
+  const ModuleReadBack written(module_with({variable("v", ranges)}, platform));
   const auto function = written.find(DW_TAG_subprogram, "Run");
   REQUIRE(function);
-  const auto found = WrittenModule::children(*function, DW_TAG_variable);
+  const auto found = ModuleReadBack::children(*function, DW_TAG_variable);
   REQUIRE(found.size() == 1);
-  return WrittenModule::places(found[0]);
+  return ModuleReadBack::places(found[0]);
 }
 
 std::string place(const VariableLocation& location, Platform platform = x64,
@@ -175,14 +175,14 @@ TEST_CASE("parameters, types and scopes") {
   beyond.scope_end = 0x90;
   DebugVariable void_type = variable("void", {}, no_debug_type), object = variable("object", {}, type_node),
                 wild = variable("wild", {}, 77), nameless = variable("", {});
-  const WrittenModule written(
+  const ModuleReadBack written(
       module_with({first, next, local, inner, outer, beside, beyond, void_type, object, wild, nameless}));
   const auto function = written.find(DW_TAG_subprogram, "Run");
   REQUIRE(function);
-  CHECK(WrittenModule::name_of(*WrittenModule::type_of(*function)) == "int");
+  CHECK(ModuleReadBack::name_of(*ModuleReadBack::type_of(*function)) == "int");
   std::vector<std::string> shape;
   const std::function<void(Dwarf_Die, std::string)> walk = [&](Dwarf_Die die, const std::string& indent) {
-    for (Dwarf_Die child : WrittenModule::children(die)) {
+    for (Dwarf_Die child : ModuleReadBack::children(die)) {
       Dwarf_Addr low = 0, high = 0;
       if (dwarf_tag(&child) == DW_TAG_lexical_block) {
         dwarf_lowpc(&child, &low);
@@ -191,17 +191,17 @@ TEST_CASE("parameters, types and scopes") {
         walk(child, indent + "  ");
       } else {
         shape.push_back(indent + (dwarf_tag(&child) == DW_TAG_formal_parameter ? "(" : "") +
-                        WrittenModule::name_of(child));
+                        ModuleReadBack::name_of(child));
       }
     }
   };
   walk(*function, "");
   CHECK(shape == std::vector<std::string>{"(first", "local", "10-60", "  outer", "  20-30", "    inner",
                                           "    beside", "  30-60", "    inner"});
-  const auto type = WrittenModule::type_of(WrittenModule::children(*function, DW_TAG_formal_parameter)[0]);
+  const auto type = ModuleReadBack::type_of(ModuleReadBack::children(*function, DW_TAG_formal_parameter)[0]);
   REQUIRE(type);
-  CHECK(WrittenModule::tag_of(*type) == DW_TAG_reference_type);
-  CHECK(WrittenModule::name_of(*WrittenModule::type_of(*type)) == "Ns.Node");
+  CHECK(ModuleReadBack::tag_of(*type) == DW_TAG_reference_type);
+  CHECK(ModuleReadBack::name_of(*ModuleReadBack::type_of(*type)) == "Ns.Node");
 }
 
 TEST_CASE("scopes within scopes without end are cut") {
@@ -218,11 +218,11 @@ TEST_CASE("scopes within scopes without end are cut") {
     module.code[0].variables.back().scope_begin = i + 1;
     module.code[0].variables.back().scope_end = 0x800 - i;
   }
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
   std::size_t depth = 0;
   Dwarf_Die die = *written.find(DW_TAG_subprogram, "Run");
-  for (auto blocks = WrittenModule::children(die, DW_TAG_lexical_block); !blocks.empty();
-       blocks = WrittenModule::children(blocks[0], DW_TAG_lexical_block))
+  for (auto blocks = ModuleReadBack::children(die, DW_TAG_lexical_block); !blocks.empty();
+       blocks = ModuleReadBack::children(blocks[0], DW_TAG_lexical_block))
     ++depth;
   CHECK(depth == 63);
 }
@@ -239,28 +239,28 @@ TEST_CASE("a method with `this` is declared in its class") {
   DebugVariable of_int = self;
   of_int.type = type_int;
   module.code[2].variables = {of_int};
-  const WrittenModule written(module);
+  const ModuleReadBack written(module);
 
   const auto run = written.find(DW_TAG_subprogram, "Run");
   REQUIRE(run);
-  CHECK(WrittenModule::string_of(*run, DW_AT_linkage_name) == "Ns.Type.Run()");
-  const auto declaration = WrittenModule::reference_of(*run, DW_AT_specification);
+  CHECK(ModuleReadBack::string_of(*run, DW_AT_linkage_name) == "Ns.Type.Run()");
+  const auto declaration = ModuleReadBack::reference_of(*run, DW_AT_specification);
   REQUIRE(declaration);
-  CHECK(WrittenModule::has(*declaration, DW_AT_declaration));
-  const auto object = WrittenModule::reference_of(*run, DW_AT_object_pointer);
+  CHECK(ModuleReadBack::has(*declaration, DW_AT_declaration));
+  const auto object = ModuleReadBack::reference_of(*run, DW_AT_object_pointer);
   REQUIRE(object);
-  CHECK(WrittenModule::name_of(*object) == "this");
-  CHECK_FALSE(WrittenModule::has(*object, DW_AT_artificial)); // else LLDB would not list it
-  CHECK(WrittenModule::tag_of(*WrittenModule::type_of(*object)) == DW_TAG_pointer_type);
+  CHECK(ModuleReadBack::name_of(*object) == "this");
+  CHECK_FALSE(ModuleReadBack::has(*object, DW_AT_artificial)); // else LLDB would not list it
+  CHECK(ModuleReadBack::tag_of(*ModuleReadBack::type_of(*object)) == DW_TAG_pointer_type);
   const auto node = written.find(DW_TAG_structure_type, "Ns.Node"),
              point = written.find(DW_TAG_structure_type, "Ns.Point");
   REQUIRE(node);
-  const auto declared = WrittenModule::children(*node, DW_TAG_subprogram);
+  const auto declared = ModuleReadBack::children(*node, DW_TAG_subprogram);
   REQUIRE(declared.size() == 1);
-  CHECK(WrittenModule::offset_of(declared[0]) == WrittenModule::offset_of(*declaration));
-  const auto parameters = WrittenModule::children(declared[0], DW_TAG_formal_parameter);
+  CHECK(ModuleReadBack::offset_of(declared[0]) == ModuleReadBack::offset_of(*declaration));
+  const auto parameters = ModuleReadBack::children(declared[0], DW_TAG_formal_parameter);
   REQUIRE(parameters.size() == 1);
-  CHECK(WrittenModule::has(parameters[0], DW_AT_artificial));
-  CHECK(WrittenModule::name_of(WrittenModule::children(*point, DW_TAG_subprogram).at(0)) == "Move");
-  CHECK_FALSE(WrittenModule::has(*written.find(DW_TAG_subprogram, "Wrong"), DW_AT_specification));
+  CHECK(ModuleReadBack::has(parameters[0], DW_AT_artificial));
+  CHECK(ModuleReadBack::name_of(ModuleReadBack::children(*point, DW_TAG_subprogram).at(0)) == "Move");
+  CHECK_FALSE(ModuleReadBack::has(*written.find(DW_TAG_subprogram, "Wrong"), DW_AT_specification));
 }

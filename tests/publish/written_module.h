@@ -18,9 +18,9 @@
 
 namespace clr {
 
-class WrittenModule {
+class ModuleReadBack {
 public:
-  explicit WrittenModule(const DebugModule& module) : bytes_(write_elf_module(module)) {
+  explicit ModuleReadBack(const DebugModule& module) : bytes_(write_elf_module(module)) {
     elf_version(EV_CURRENT);
     elf_.reset(elf_memory(reinterpret_cast<char*>(bytes_.data()), bytes_.size()));
     REQUIRE(elf_ != nullptr);
