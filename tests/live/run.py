@@ -185,6 +185,11 @@ QUICK = ["recursion", "mutual", "generics-values", "generics-nested", "interface
          "catch-in-catch", "unhandled", "unhandled-in-thread", "unhandled-in-catch", "null-dereference", "divide-by-zero", "stack-overflow", "fail-fast",
          "native-segv", "native-abort-in-callback", "crash-in-catch", "crash-in-finally", "crash-in-filter"]
 
+# Optimised code differs where frames, funclets and inlining meet.
+QUICK_OPTIMIZED = ["recursion", "generics-values", "generics-nested", "interface-default", "lambda", "dynamic-method", "static-constructors", "localloc", "large-frame",
+                   "many-threads", "pinvoke-block", "callback-unmanaged", "callback-nested", "busy-loop", "async-resumed", "in-catch-deep", "in-filter", "in-finally",
+                   "nested-catch", "unhandled", "null-dereference", "stack-overflow", "native-segv", "crash-in-finally"]
+
 BUILDS = [("debug", "Debug", {}), ("release", "Release", {}), ("release-optimized", "Release", {"TieredCompilation": 0}),
           ("release-jit", "Release", {"ReadyToRun": 0}), ("debug-osr", "Debug", {"OSR_HitLimit": 1, "TC_OnStackReplacement_InitialCounter": 1})]
 
@@ -197,7 +202,7 @@ def situations(c):
         program = processes.build("situations", c.work / "artifacts", configuration)
         listed = [line.split() for line in subprocess.run([program, "list"], capture_output=True, text=True, timeout=60).stdout.splitlines()]
         for name, end in listed:
-            if c.full or (name in QUICK and build_name in ("debug", "release-optimized")):
+            if c.full or name in {"debug": QUICK, "release-optimized": QUICK_OPTIMIZED}.get(build_name, ()):
                 label = f"situations/{build_name}/{name}"
                 c.results.with_second_try(label, functools.partial(situation, c, label, program, name, end, knobs))
 
