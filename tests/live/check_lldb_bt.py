@@ -1,8 +1,5 @@
 """LLDB's own stacks (`bt all`), after `plugin load` and nothing else, against clrbt of the same stop: the same managed frames, with
 instruction pointer, CFA, name and line, and the native frames below them whole."""
-import lzma
-
-from plugin import Target
 from processes import Unavailable
 from results import Examples
 

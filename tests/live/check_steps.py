@@ -44,7 +44,9 @@ def check(lldb, target, os_id, steps):
     wrong, depths, places = Examples(), {}, set()
     for number, text in enumerate(answers):
         try:
-            (thread,) = json.loads(text)["threads"]
+            # LLDB may still print the stop of the attach before it.
+            answer, _ = json.JSONDecoder().raw_decode(text, max(text.find('{"threads"'), 0))
+            (thread,) = answer["threads"]
         except (ValueError, KeyError) as e:
             wrong.add("no stack", f"stop {number}: {text[:200]!r} {e}")
             continue
