@@ -8,6 +8,7 @@
 import array
 import json
 import random
+import re
 import struct
 import threading
 import time
@@ -35,6 +36,13 @@ def run(debugger, command, process, seconds=30, frame=None):
         return ask(debugger, command, frame)
     finally:
         timer.cancel()
+
+
+def stopped_by(thread):
+    """Numbers of the breakpoints that a thread stopped at."""
+    if thread.GetStopReason() != lldb.eStopReasonBreakpoint:
+        return []
+    return [thread.GetStopReasonDataAtIndex(i) for i in range(0, thread.GetStopReasonDataCount(), 2)]
 
 
 def state_of(process):
@@ -176,7 +184,7 @@ def breaks(debugger, command, result, _):
 
 # --- drive-values
 
-MOST_CHILDREN, DEEPEST = 12, 4
+MOST_CHILDREN, DEEPEST, MOST_OTHERS = 12, 4, 5
 
 
 def value_of(value, depth=0):
@@ -198,15 +206,23 @@ def values(debugger, command, result, _):
     process = target.GetProcess()
     for wanted in places:
         text, _ = ask(debugger, f"breakpoint set --file {wanted['file']} --line {wanted['line']}")
-        made = target.GetBreakpointAtIndex(target.GetNumBreakpoints() - 1)
+        # By its number: the plugin may have set breakpoints of its own behind it.
+        made = target.FindBreakpointByID(int(re.search(r"Breakpoint (\d+)", text)[1]))
         row = {"where": wanted["where"], "set": text.strip()}
-        text, _ = run(debugger, "process continue", process, 15)
+        # Now and then LLDB stops at a breakpoint of the plugin's own, which lets the process go on otherwise: counted.
+        for row["others"] in range(MOST_OTHERS):
+            text, _ = run(debugger, "process continue", process, 15)
+            stopped = process.GetState() == lldb.eStateStopped
+            if not stopped or any(made.GetID() in stopped_by(t) for t in process) or process.GetSelectedThread().GetStopReason() == lldb.eStopReasonSignal:
+                break
         ask(debugger, f"breakpoint disable {made.GetID()}")
         row["state"] = state_of(process)
         if process.GetState() != lldb.eStateStopped:
             result.AppendMessage(json.dumps(dict(row, text=text[:500])))
             break
-        thread = process.GetSelectedThread()
+        # Another thread may have come to a breakpoint of the plugin's in the same moment, and LLDB has selected that one.
+        thread = next((t for t in process if made.GetID() in stopped_by(t)), process.GetSelectedThread())
+        process.SetSelectedThread(thread)
         frame = thread.GetFrameAtIndex(0)
         row.update(place(thread), reason=thread.GetStopReason(), description=thread.GetStopDescription(200))
         row["run"] = text[:400]
