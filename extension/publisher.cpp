@@ -92,8 +92,11 @@ std::vector<MemoryRange> Publisher::apply(CatalogOptions options,
   status_.problems = std::move(change.problems);
   for (const std::uint64_t id : change.gone) drop(id);
   for (const WrittenModule& written : writer.finish()) {
+    if (!written.fault.empty()) {
+      status_.problems.push_back(written.file_name + ": " + written.fault);
+      continue;
+    }
     try {
-      if (!written.fault.empty()) throw Error(ErrorKind::corrupt, written.fault);
       add_module(written, loaded.at(written.id), added);
     } catch (const std::exception& error) {
       status_.problems.emplace_back(error.what());

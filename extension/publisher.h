@@ -34,9 +34,8 @@ class Publisher {
 public:
   explicit Publisher(lldb::SBTarget target) : target_(std::move(target)) {}
 
-  // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Never throws.
-  // `began` is when the work for this stop did.
-  // The ranges of the modules that LLDB has since then.
+  // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Returns the
+  // ranges of the modules that are new. `began` is when the work for this stop did. Never throws.
   std::vector<MemoryRange> update(Session& session, const PublishSettings& settings,
                                   std::chrono::steady_clock::time_point began);
   // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.

@@ -346,19 +346,23 @@ void CatalogUpdate::describe(FoundBody& body) {
 }
 
 void CatalogUpdate::resolve_overlaps() {
-  for (OwnedCode& owned : described_) {
-    std::set<ModuleId> met;
-    state_.modules_in(owned.code.start, owned.code.start + owned.code.size, met);
-    for (const ModuleId id : met) {
-      if (id > last_before_)
-        owned.code.size = 0; // this very update found other code there: one of them is a lie
-      else
-        retired_.insert(id);
+  // What a retired module held is described anew, and may meet others in its turn. Modules of before this
+  // update become fewer each time.
+  while (true) {
+    for (OwnedCode& owned : described_) {
+      std::set<ModuleId> met;
+      state_.modules_in(owned.code.start, owned.code.start + owned.code.size, met);
+      for (const ModuleId id : met) {
+        if (id > last_before_)
+          owned.code.size = 0; // this very update found other code there: one of them is a lie
+        else
+          retired_.insert(id);
+      }
     }
+    if (retired_.empty()) return;
+    retire();
+    describe_new();
   }
-  if (retired_.empty()) return;
-  retire();
-  describe_new();
 }
 
 void CatalogUpdate::make_modules() {

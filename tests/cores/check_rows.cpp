@@ -170,9 +170,9 @@ int run(const std::string& core, const std::string& code_file) {
   });
   const auto report = [&](std::string_view kind) {
     fmt::print(
-        "{}: {} bodies, {} functions, {} of them exact, {} rows; {} instructions ({} by frame pointer), {} "
-        "with "
-        "another layout; {} rows of lines, {} calls, {} of them with another line, {} with none; {} faults\n",
+        "{}: {} bodies, {} functions, {} of them exact, {} rows; {} instructions ({} by frame pointer), "
+        "{} with another layout; {} rows of lines, {} calls, {} of them with another line, {} with none; {} "
+        "faults\n",
         kind, check.bodies, check.functions, check.exact, check.rows, check.instructions,
         check.by_frame_pointer, check.wrong, check.line_rows, check.calls, check.calls_wrong,
         check.calls_without_line, check.faults);
