@@ -9,6 +9,7 @@
 #include "extension/core_file.h"
 #include "extension/managed_faults.h"
 #include "extension/notice.h"
+#include "extension/stop_reasons.h"
 
 #include <fmt/format.h>
 
@@ -92,18 +93,6 @@ CompileHook::Code code_at(Session& session, Address address) {
   const auto* block = std::get_if<CodeBlock>(&found);
   if (block == nullptr || block->start != address) return CompileHook::Code::none;
   return block->kind == CodeKind::jitted ? CompileHook::Code::jitted : CompileHook::Code::ready_to_run;
-}
-
-// At breakpoints that are no stops: ours, and those that continue by themselves.
-bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread) {
-  // Pairs of a breakpoint's and a location's number.
-  for (std::size_t i = 0; i < thread.GetStopReasonDataCount(); i += 2) {
-    const auto id =
-        static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i)));
-    lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
-    if (breakpoint.IsValid() && !is_hidden(breakpoint) && !breakpoint.GetAutoContinue()) return false;
-  }
-  return true;
 }
 
 std::vector<std::string> files_of(Session& session, const Method& method) {
@@ -361,6 +350,7 @@ bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
   if (!has_process(target) || is_core_file(target)) return false;
   try {
     if (goes_on(target)) return true;
+    select_asked_stop(target);
     Entry& entry = entry_of(target);
     if (entry.hook) entry.hook->tidy();
     refresh(target);
@@ -372,25 +362,7 @@ bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
 
 // A signal that is no stop to the user.
 bool ManagedBreakpoints::goes_on(lldb::SBTarget& target) {
-  lldb::SBProcess process = target.GetProcess();
-  lldb::SBThread at_signal;
-  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-    lldb::SBThread thread = process.GetThreadAtIndex(i);
-    switch (thread.GetStopReason()) {
-    case lldb::eStopReasonInvalid:
-    case lldb::eStopReasonNone:
-      break;
-    case lldb::eStopReasonSignal:
-      if (at_signal.IsValid()) return false; // two at once: the user decides
-      at_signal = thread;
-      break;
-    case lldb::eStopReasonBreakpoint:
-      if (!lets_go_on(target, thread)) return false;
-      break;
-    default:
-      return false; // there is another reason to stop
-    }
-  }
+  lldb::SBThread at_signal = thread_at_lone_signal(target);
   if (!at_signal.IsValid()) return false;
   lldb::SBDebugger debugger = target.GetDebugger();
   const std::shared_ptr<Session> session = sessions_->of(debugger, target);

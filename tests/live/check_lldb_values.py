@@ -40,12 +40,13 @@ def check(lldb, target, path, folder, release=False, chosen=None):
     plan = folder / "places.json"
     plan.write_text(json.dumps(places))
     rows = check_lldb_step.drive(lldb, target, f"drive-values {plan}", seconds=150)
-    wrong, figures = Examples(shown=4), dict.fromkeys(("variables", "without a home", "parts", "expressions", "not shown", "stops of the plugin's own"), 0)
+    wrong, figures = Examples(shown=4), dict.fromkeys(("variables", "without a home", "parts", "expressions", "not shown", "stops of the plugin's own", "times with another thread at one of these"), 0)
     for row in rows:
         where = row["where"]
         figures["stops of the plugin's own"] += row["others"]
+        figures["times with another thread at one of these"] += len(row.get("threads", ())) > 1
         if row["state"] != "stopped" or row.get("line") != next(p["line"] for p in places if p["where"] == where):
-            wrong.add("no stop", f"{where}: {row['state']} at {row.get('function')} line {row.get('line')}: {row['set']} {row.get('description')} {row.get('run') or row.get('text', '')[:400]}")
+            wrong.add("no stop", f"{where}: {row['state']} at {row.get('function')} line {row.get('line')}: {row['set']} {row.get('description')} {row.get('threads')} {row['others']} {row.get('run') or row.get('text', '')[:400]}")
             continue
         shown = {}
         for v in row["variables"]:

@@ -17,8 +17,6 @@ KNOWN = [
     ("situations/debug*/stack-overflow/lldb/core", r"stack pointer", MADE_UP_FRAME + "with a stack pointer on that stack"),
     ("situations/release*/stack-overflow/lldb/core", r"(stack pointer|CFA|managed frames are missing)",
      MADE_UP_FRAME + "and no further where the method has no frame pointer"),
-    ("lldb/values/*", r"no stop",
-     "open: at a breakpoint in an async method LLDB now and then shows the thread that compiles, at a breakpoint of the plugin's own, instead of the one that came there"),
     ("lldb/versions/14/breaks", r"a stop that nobody asked for",
      "LLDB 14 stops at breakpoints that let the process go on, when they lie on neighbouring instructions; in native code too"),
 ]

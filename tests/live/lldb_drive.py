@@ -215,14 +215,16 @@ def values(debugger, command, result, _):
             stopped = process.GetState() == lldb.eStateStopped
             if not stopped or any(made.GetID() in stopped_by(t) for t in process) or process.GetSelectedThread().GetStopReason() == lldb.eStopReasonSignal:
                 break
-        ask(debugger, f"breakpoint disable {made.GetID()}")
         row["state"] = state_of(process)
         if process.GetState() != lldb.eStateStopped:
             result.AppendMessage(json.dumps(dict(row, text=text[:500])))
             break
-        # Another thread may have come to a breakpoint of the plugin's in the same moment, and LLDB has selected that one.
-        thread = next((t for t in process if made.GetID() in stopped_by(t)), process.GetSelectedThread())
-        process.SetSelectedThread(thread)
+        # Another thread may have come to a breakpoint of the plugin's in the same moment: it must not be the one that is shown.
+        thread = process.GetSelectedThread()
+        row["threads"] = {t.GetIndexID(): t.GetStopDescription(100) for t in process if t.GetStopReason() not in (lldb.eStopReasonNone, lldb.eStopReasonInvalid)}
+        row["selected"] = thread.GetIndexID()
+        # Not before the threads were looked at: LLDB forgets who stopped at a place that has no breakpoint any more.
+        ask(debugger, f"breakpoint disable {made.GetID()}")
         frame = thread.GetFrameAtIndex(0)
         row.update(place(thread), reason=thread.GetStopReason(), description=thread.GetStopDescription(200))
         row["run"] = text[:400]
