@@ -265,6 +265,18 @@ std::vector<ExecutionManager::Function> ExecutionManager::functions(const CodeBl
   return result;
 }
 
+ExecutionManager::Layout ExecutionManager::layout(const CodeBlock& block) {
+  if (block.kind != CodeKind::jitted) return {.regions = regions(block), .functions = functions(block)};
+  Layout result;
+  const CodeHeader header = impl_->jitted.read_header(block.code_header);
+  result.regions = {.hot_start = block.start, .hot_size = impl_->jitted.length(header, block.section)};
+  const std::vector<KnownBody::Function> functions = impl_->jitted.functions(header, block.section);
+  result.functions.reserve(functions.size());
+  for (const KnownBody::Function& function : functions)
+    result.functions.push_back({function.begin, impl_->functions.entry(header.unwind_table, function.index)});
+  return result;
+}
+
 Address ExecutionManager::funclet_start(const CodeBlock& block) {
   Impl& impl = *impl_;
   if (block.kind == CodeKind::interpreted) return block.start;

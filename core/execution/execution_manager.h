@@ -87,6 +87,13 @@ public:
     Address entry = 0; // of the RUNTIME_FUNCTION
   };
   std::vector<Function> functions(const CodeBlock& block);
+  // regions() and functions() of a body in one step, for walks over all code: of jitted code nothing is kept,
+  // and its header is read once. Cost, jitted: 3 reads.
+  struct Layout {
+    MethodRegions regions;
+    std::vector<Function> functions;
+  };
+  Layout layout(const CodeBlock& block);
   // GetFuncletStartAddress / IsFunclet. Fragments of large functions belong to their function or funclet, and
   // so does the cold part of the main body. 3 reads for jitted code, later 1; 2 more per fragment.
   Address funclet_start(const CodeBlock& block);

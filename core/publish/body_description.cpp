@@ -9,8 +9,9 @@ namespace clr {
 
 FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method method) {
   FoundBody body{.block = block, .method = std::move(method)};
-  body.regions = code.regions(block);
-  body.functions = code.functions(block);
+  ExecutionManager::Layout layout = code.layout(block);
+  body.regions = layout.regions;
+  body.functions = std::move(layout.functions);
   return body;
 }
 

@@ -22,7 +22,7 @@ struct FoundBody {
 };
 
 // The body that begins where `block` says. Throws Error when its size cannot be told. Cost: that of
-// ExecutionManager::regions and functions.
+// ExecutionManager::layout.
 FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method method);
 
 // One part of a body: hot or cold.

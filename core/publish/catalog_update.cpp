@@ -7,15 +7,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace clr {
 namespace {
 
 // Bodies between two questions whether to give up.
 constexpr std::size_t bodies_per_question = 128;
-// Code of one image that makes a module of its own: what takes the modules works meanwhile, and the largest
-// image holds most of all code.
-constexpr std::size_t codes_at_once = 12'000;
+// Of jitted code, the part of codes_at_once that an owner must have for a module of its own.
+constexpr std::size_t least_part = 4;
 constexpr std::string_view stub_module = "clr-stubs", unnamed_module = "managed code";
 
 CodeBlock jitted_block(const JittedBody& body) {
@@ -66,6 +67,8 @@ CatalogChange CatalogUpdate::all() {
   if (stopped_) return finish(); // what was not looked at is not gone
   find_freed();
   retire();
+  for (const CodeBlock& block : new_bodies_) starts_.push_back(block.start);
+  std::ranges::sort(starts_);
   describe_new();
   if (options_.r2r && !stopped_) find_images();
   if (options_.stubs && !stopped_) find_stubs();
@@ -203,7 +206,15 @@ void CatalogUpdate::retire() {
 void CatalogUpdate::describe_new() {
   std::vector<CodeBlock> blocks = std::move(new_bodies_);
   new_bodies_.clear();
+  state_.bodies.reserve(state_.bodies.size() + blocks.size());
+  std::size_t enough = options_.codes_at_once;
+  Address section = 0;
   for (const CodeBlock& block : blocks) {
+    // Sections of modules do not reach from one code heap into another.
+    if (std::exchange(section, block.section.begin) != block.section.begin && described_.size() > enough) {
+      make_large_modules();
+      enough = described_.size() + options_.codes_at_once;
+    }
     if (stop()) {
       // The next call finds them again.
       state_.heaps.erase(block.section.begin);
@@ -211,7 +222,7 @@ void CatalogUpdate::describe_new() {
     }
     guarded([&] { return fmt::format("the body at {:#x}", block.start); },
             [&] {
-              FoundBody body = find_body(code_, block, runtime_.describe(block.method_desc));
+              FoundBody body = find_body(code_, block, runtime_.describe_once(block.method_desc));
               describe(body);
             });
   }
@@ -225,14 +236,14 @@ void CatalogUpdate::find_images() {
             [&] {
               // Room at once: moving code is what would cost most.
               const std::size_t room =
-                  std::min<std::size_t>(code_.r2r_image(section).function_count, codes_at_once);
+                  std::min<std::size_t>(code_.r2r_image(section).function_count, options_.codes_at_once);
               described_.reserve(described_.size() + room);
               for_each_image_body(
                   runtime_, section,
                   [&](FoundBody& body) {
                     runtime_.names()->add_user_method(body.method);
                     if (!any || state_.span_at(body.block.start) == nullptr) describe(body);
-                    if (described_.size() > codes_at_once) {
+                    if (described_.size() > options_.codes_at_once) {
                       // The last one may still turn out to reach into the next.
                       OwnedCode last = std::move(described_.back());
                       described_.pop_back();
@@ -314,9 +325,9 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
 void CatalogUpdate::describe(FoundBody& body) {
   const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
   std::string fault;
-  std::vector<DescribedPart> parts = describer_.describe(
-      body, (symbols && options_.lines) || exact_wanted(body),
-      symbols || body.block.kind == CodeKind::jitted ? NameForms::all : NameForms::few, fault);
+  std::vector<DescribedPart> parts =
+      describer_.describe(body, (symbols && options_.lines) || exact_wanted(body),
+                          symbols ? NameForms::all : NameForms::few, fault);
   const Owner& owner = owner_of(body);
   if (symbols && options_.lines) {
     try {
@@ -367,13 +378,29 @@ void CatalogUpdate::resolve_overlaps() {
 
 void CatalogUpdate::make_modules() {
   resolve_overlaps();
+  make_modules_of(std::exchange(described_, {}));
+}
+
+void CatalogUpdate::make_large_modules() {
+  resolve_overlaps();
+  std::map<const CodeOwner*, std::size_t> codes;
+  for (const OwnedCode& owned : described_) ++codes[owned.owner.get()];
+  const auto small = std::ranges::stable_partition(described_, [&](const OwnedCode& owned) {
+    return codes.at(owned.owner.get()) >= options_.codes_at_once / least_part;
+  });
+  std::vector<OwnedCode> rest(std::make_move_iterator(small.begin()), std::make_move_iterator(small.end()));
+  described_.erase(small.begin(), small.end());
+  make_modules_of(std::exchange(described_, std::move(rest)));
+}
+
+void CatalogUpdate::make_modules_of(std::vector<OwnedCode> described) {
   const auto between = [&](Address begin, Address end) {
+    const auto next = std::ranges::lower_bound(starts_, begin);
+    if (next != starts_.end() && *next < end) return true;
     std::set<ModuleId> found;
     state_.modules_in(begin, end, found);
     return !found.empty();
   };
-  std::vector<OwnedCode> described = std::move(described_);
-  described_.clear();
   for (OwnedModule& owned :
        group_code(std::move(described), runtime_.target()->platform(), between, dropped_)) {
     DebugModule& module = owned.module;

@@ -51,8 +51,10 @@ private:
   // Forgets modules; their bodies that are still there are described anew.
   void retire();
   void resolve_overlaps();
-  // Of what was described since the last call.
+  // Of what was described since the last call: of all of it, or of owners that have much.
   void make_modules();
+  void make_large_modules();
+  void make_modules_of(std::vector<OwnedCode> described);
   void add_variables(DebugModule& module);
   void add_bytes(DebugModule& module);
   CatalogChange finish();
@@ -67,6 +69,7 @@ private:
   const ModuleId last_before_; // modules after it were made by this update
   CatalogChange change_;
   std::vector<CodeBlock> new_bodies_; // jitted
+  std::vector<Address> starts_;       // of jitted bodies that are new, described or not; ascending
   std::vector<OwnedCode> described_;
   struct Owner {
     std::shared_ptr<const CodeOwner> owner;

@@ -33,6 +33,9 @@ struct CatalogOptions {
   // Takes each module as soon as it is whole; CatalogChange::added is empty then. What is gone must be
   // withdrawn before the debugger is given them.
   std::function<void(CatalogModule)> made = {};
+  // Described code of which modules are made before all is described: what takes them works meanwhile. Every
+  // module costs a debugger something.
+  std::size_t codes_at_once = 12'000;
 };
 
 struct CatalogChange {

@@ -35,8 +35,8 @@ struct OwnedModule {
 
 // Groups `code`; each module gets the source files that its lines refer to. Code that reaches into other code
 // ends there; `dropped` counts it, and what is left out: code without a size or at a place that is taken.
-// Neighbours share a section when there are no more than max_section_gap bytes between them and `between` (may
-// be empty) does not tell that other code lies there.
+// Neighbours share a section when there are no more than max_section_gap bytes between them and `between`
+// (may be empty) does not tell that other code lies there.
 std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped);
@@ -44,7 +44,8 @@ std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform&
 // LLDB's cost grows with the square of the sections of a module.
 constexpr std::size_t max_sections_of_module = 2'000;
 constexpr std::size_t max_codes_of_module = 50'000;
-// Bytes. More than padding and a heap's own header: a later body has no room in it.
-constexpr std::uint64_t max_section_gap = 64;
+// Bytes: padding, a heap's own header, constants before the code. Where a heap gives freed room to later code
+// that may come to lie in such a gap; the module is made anew then.
+constexpr std::uint64_t max_section_gap = 256;
 
 } // namespace clr

@@ -152,17 +152,28 @@ Method Runtime::describe(Address method_desc) {
   return method;
 }
 
+Method Runtime::describe_once(Address method_desc) {
+  Method method =
+      described(method_desc, [&](MethodNames& names) { return names.describe_once(method_desc); });
+  if (parts_) parts_->names.add_user_method(method);
+  return method;
+}
+
 Method Runtime::method_at(Address method_desc) {
+  return described(method_desc, [&](MethodNames& names) { return names.describe(method_desc); });
+}
+
+template<typename Describe>
+Method Runtime::described(Address method_desc, const Describe& describe) {
   Method method;
-  method.method_desc = method_desc;
-  method.degraded = parts_ ? "" : "there is no runtime that can be read";
-  if (!parts_) return method;
   try {
-    return parts_->names.describe(method_desc);
+    if (parts_) return describe(parts_->names);
+    method.degraded = "there is no runtime that can be read";
   } catch (const std::exception& error) {
     method.degraded = error.what();
-    return method;
   }
+  method.method_desc = method_desc;
+  return method;
 }
 
 Code Runtime::describe_code(const CodeBlock& block, bool with_offset) {

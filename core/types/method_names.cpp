@@ -124,6 +124,13 @@ const Method& MethodNames::describe(Address method_desc) {
   return impl_->known(method_desc).method;
 }
 
+Method MethodNames::describe_once(Address method_desc) {
+  method_desc = impl_->target.platform().wrap(method_desc);
+  if (const auto known = impl_->methods.find(method_desc); known != impl_->methods.end())
+    return known->second->method;
+  return impl_->describer.describe(impl_->describer.check(method_desc));
+}
+
 void MethodNames::add_user_method(Method& method) {
   method.user = impl_->user_method(method);
 }

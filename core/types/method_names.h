@@ -42,6 +42,8 @@ public:
   // MethodTable and (module, rid).
   // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm none.
   const Method& describe(Address method_desc);
+  // The same for walks over all methods: what is not known already is not kept.
+  Method describe_once(Address method_desc);
   // Sets Method::user when a compiler made the method of a user's. Never throws: where metadata is missing
   // the compiler's name stays. Cached per method and instantiation; no reads for a name that no compiler
   // gives.

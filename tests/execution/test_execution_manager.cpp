@@ -81,6 +81,16 @@ TEST_CASE("a jitted method") {
       CHECK(regions.hot_size == method_size);
       CHECK(regions.cold_size == 0);
       CHECK(manager.jit_type(block) == 1);
+      const ExecutionManager::Layout layout = manager.layout(block);
+      CHECK(layout.regions.hot_start == method_start);
+      CHECK(layout.regions.hot_size == method_size);
+      const std::vector<ExecutionManager::Function> functions = manager.functions(block);
+      REQUIRE(functions.size() == 3);
+      REQUIRE(layout.functions.size() == functions.size());
+      for (std::size_t i = 0; i < functions.size(); ++i) {
+        CHECK(layout.functions[i].begin == functions[i].begin);
+        CHECK(layout.functions[i].entry == functions[i].entry);
+      }
     }
     CHECK(manager.method_desc_of_entry_point(method_start) == method_desc);
 

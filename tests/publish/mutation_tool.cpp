@@ -171,6 +171,7 @@ void publish(std::span<const std::byte> core, bool images, Figures& figures) {
   CodeCatalog catalog;
   CatalogOptions options;
   options.r2r = images;
+  options.codes_at_once = 64; // so that a small core's code comes in parts too
   for (const ThreadRegisters& thread : session.core().threads())
     if (const auto ip = context_of_thread(session.core().platform().cpu, thread).pc())
       options.exact.push_back(*ip);

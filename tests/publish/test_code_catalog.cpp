@@ -198,3 +198,30 @@ TEST_CASE("catalog: modules are handed over as they are made") {
   CHECK(catalog.update(runtime, options).methods == 0);
   CHECK(taken.size() == 1);
 }
+
+TEST_CASE("catalog: modules are made before all code is described, and are the same") {
+  CatalogProcess process({0x2'1000, 0x2'1080, 0x2'1100, 0x2'1180, 0x2'1200});
+  ExecutionBuilder::Heap second = process.builder.heap(0xa'0000, 0xb'0000);
+  for (Address start = 0xa'1000; start < 0xa'1200; start += 0x80) {
+    process.builder.method(second, {.start = start, .size = 0x50, .method_desc = 0x7777'0000});
+    process.builder.memory().at(start).fill(0x50, 0x90);
+  }
+  const auto publish = [&](std::size_t at_once) {
+    Runtime runtime = process.runtime();
+    CodeCatalog catalog;
+    CatalogOptions options = catalog_options;
+    options.codes_at_once = at_once;
+    CatalogChange change = catalog.update(runtime, options);
+    CHECK(change.problems.empty());
+    return change;
+  };
+  const CatalogChange whole = publish(1'000), parts = publish(4);
+  CHECK(whole.added.size() == 1);
+  REQUIRE(parts.added.size() == 2);
+  CHECK(parts.added[0].module.code.size() == 5);
+  CHECK(parts.added[1].module.code.size() == 4);
+  CHECK(catalog_starts(parts) == catalog_starts(whole));
+  std::size_t sections = 0;
+  for (const CatalogModule& added : parts.added) sections += added.module.sections.size();
+  CHECK(sections == whole.added[0].module.sections.size());
+}

@@ -15,8 +15,12 @@ TEST_CASE("methods of every kind have their names", "[types]") {
       MethodNames names(target, code, nullptr);
       for (const SampleMethod& method : sample.methods) {
         CAPTURE(method.full_name);
+        const Method once = names.describe_once(method.address);
         const Method& got = names.describe(method.address);
         CHECK(got.full_name == method.full_name);
+        CHECK(once.full_name == got.full_name);
+        CHECK(once.token == got.token);
+        CHECK(names.describe_once(method.address).qualified == got.qualified); // known: the very same
         CHECK(got.sos_name() == method.sos_name);
         CHECK(got.kind == method.kind);
         CHECK(got.degraded == "");
