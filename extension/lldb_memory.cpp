@@ -1,6 +1,11 @@
 #include "extension/lldb_memory.h"
 
+#include "extension/core_file.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
@@ -30,6 +35,20 @@ std::size_t LldbMemory::read_some(Address address, std::span<std::byte> out) {
     if (got < wanted) break;
   }
   return done;
+}
+
+bool on_this_host(lldb::SBTarget& target) {
+  const char* platform = target.GetPlatform().GetName();
+  return platform != nullptr && std::string_view(platform) == "host";
+}
+
+std::unique_ptr<ProcessMemory> local_memory(lldb::SBTarget& target, MemoryReader& lldb_memory) {
+  lldb::SBProcess process = target.GetProcess();
+  if (is_core(process) || !on_this_host(target) || target.GetAddressByteSize() != sizeof(void*))
+    return nullptr;
+  auto memory = ProcessMemory::open(fmt::format("/proc/{}", process.GetProcessID()));
+  // A debug server elsewhere, or in another pid namespace, numbers its own processes.
+  return memory && memory->is_read_by(lldb_memory) ? std::move(memory) : nullptr;
 }
 
 } // namespace clr::lldb_plugin

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "core/memory/memory_reader.h"
+#include "core/memory/process_memory.h"
 
 #include <lldb/API/LLDB.h>
+
+#include <memory>
 
 namespace clr::lldb_plugin {
 
@@ -20,5 +23,11 @@ private:
 
   lldb::SBProcess process_;
 };
+
+// Is the target's process one of this host? LLDB may be told so of another one's.
+bool on_this_host(lldb::SBTarget& target);
+
+// The memory of a live process past LLDB; null when it is not on this host, or not ours to read.
+std::unique_ptr<ProcessMemory> local_memory(lldb::SBTarget& target, MemoryReader& lldb_memory);
 
 } // namespace clr::lldb_plugin

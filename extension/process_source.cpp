@@ -1,5 +1,7 @@
 #include "extension/process_source.h"
 
+#include "core/memory/process_memory.h"
+#include "extension/lldb_memory.h"
 #include "extension/lldb_registers.h"
 
 #include <algorithm>
@@ -36,11 +38,6 @@ std::vector<ThreadRegisters> threads_of(lldb::SBProcess& process, Cpu cpu) {
   return threads;
 }
 
-bool on_this_host(lldb::SBTarget& target) {
-  const char* platform = target.GetPlatform().GetName();
-  return platform != nullptr && std::string_view(platform) == "host";
-}
-
 // Lines of /proc/PID/maps: begin-end access offset device inode path.
 std::vector<FileMapping> file_mappings(const std::string& folder) {
   std::vector<FileMapping> files;
@@ -56,18 +53,6 @@ std::vector<FileMapping> file_mappings(const std::string& folder) {
     if (dash == '-' && file.path.starts_with('/')) files.push_back(std::move(file));
   }
   return files;
-}
-
-std::map<std::uint64_t, std::uint64_t> auxiliary_vector(const std::string& folder, Platform platform) {
-  std::map<std::uint64_t, std::uint64_t> values;
-  std::ifstream in(folder + "/auxv", std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  if (platform.pointer_size != 8) return values;
-  const auto words = std::as_bytes(std::span(bytes));
-  for (std::size_t at = 0; at + 16 <= words.size(); at += 16)
-    if (const auto key = load<std::uint64_t>(words.subspan(at), platform.byte_order))
-      values[key] = load<std::uint64_t>(words.subspan(at + 8), platform.byte_order);
-  return values;
 }
 
 std::vector<CoreSegment> segments_of(lldb::SBProcess& process) {
@@ -101,7 +86,7 @@ SaveSource process_source(lldb::SBTarget& target, Runtime& runtime, MemoryReader
   if (on_this_host(target)) {
     const std::string folder = fmt::format("/proc/{}", described.process_id);
     described.files = file_mappings(folder);
-    described.auxv = auxiliary_vector(folder, platform);
+    if (platform.pointer_size == 8) described.auxv = auxiliary_vector(folder);
   }
   if (!described.threads.empty() && described.threads.front().signal != 0)
     described.signal = SignalInfo{.number = described.threads.front().signal};

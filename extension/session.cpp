@@ -20,9 +20,10 @@ class LldbSession final : public Session {
 public:
   LldbSession(lldb::SBTarget& target, const PathMap& paths, std::string source,
               std::vector<std::string> notes)
-      : Session(target, paths, {}), process_memory_(target.GetProcess()), pages_(process_memory_),
-        runtime_(pages_, modules_of(target), platform_of(target), nullptr), source_(std::move(source)),
-        notes_(std::move(notes)) {}
+      : Session(target, paths, {}), process_memory_(target.GetProcess()),
+        local_(local_memory(target, process_memory_)), memory_(local_.get(), process_memory_),
+        pages_(memory_, local_.get()), runtime_(pages_, modules_of(target), platform_of(target), nullptr),
+        source_(std::move(source)), notes_(std::move(notes)) {}
 
   Runtime& runtime() override { return runtime_; }
   MemoryReader& memory() override { return pages_; }
@@ -32,17 +33,24 @@ public:
   void ran() override {
     Session::ran();
     pages_.clear();
+    if (local_) local_->ran();
     if (ExecutionManager* code = runtime_.code()) code->forget();
     if (ObjectReader* objects = runtime_.objects()) objects->forget();
   }
   MemoryReport memory_report() override {
-    return {.source = source_, .pages_filled = pages_.pages(), .files = {}, .refusals = {}, .notes = notes_};
+    return {.source = local_ ? source_ + " and the kernel" : source_,
+            .pages_filled = pages_.pages(),
+            .files = {},
+            .refusals = {},
+            .notes = notes_};
   }
 
 private:
   SaveSource source() override { return process_source(target(), runtime_, pages_); }
 
   LldbMemory process_memory_;
+  std::unique_ptr<ProcessMemory> local_; // null: all by LLDB
+  DebuggedMemory memory_;
   PageCache pages_;
   Runtime runtime_;
   std::string source_;

@@ -44,7 +44,7 @@ CodeHeaps::Node CodeHeaps::read_node(Address address) const {
 
 HeapBlock CodeHeaps::block_starting_at(Address start) const {
   // The word before the code is the header's address, or the kind of a stub.
-  const std::uint64_t word = target_->read_pointer(start - target_->pointer_size());
+  const std::uint64_t word = target_->read_pointer_beside_code(start - target_->pointer_size());
   if (word <= last_stub_kind_) return {.start = start, .header = 0, .stub = stub_kind_of(*target_, word)};
   return {.start = start, .header = word, .stub = {}};
 }

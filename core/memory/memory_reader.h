@@ -27,6 +27,12 @@ public:
   // recordings do not count it as used. What is found is to be read again.
   virtual std::size_t scan_some(Address address, std::span<std::byte> out) { return read_some(address, out); }
 
+  // The same for a few bytes that are no instructions, where instructions lie around them: a source that
+  // hides a debugger's breakpoints has to find out nothing about these.
+  virtual std::size_t read_data_some(Address address, std::span<std::byte> out) {
+    return read_some(address, out);
+  }
+
   // The bytes [address, address + size) without a copy, or an empty span when the source cannot lend them in
   // one piece (which says nothing about whether read_some would succeed). Valid as long as the reader.
   virtual std::span<const std::byte> view(Address address, std::size_t size);

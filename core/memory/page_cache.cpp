@@ -16,6 +16,13 @@ std::size_t PageCache::read_some(Address address, std::span<std::byte> out) {
   return read_slow(address, out);
 }
 
+std::size_t PageCache::read_data_some(Address address, std::span<std::byte> out) {
+  if (near_ != nullptr && !pages_.contains(address / page_size) &&
+      near_->read_some(address, out) == out.size())
+    return out.size();
+  return read_some(address, out);
+}
+
 std::size_t PageCache::read_slow(Address address, std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {

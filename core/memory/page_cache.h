@@ -18,13 +18,16 @@ public:
   // A long read fetches its missing pages in reads of at most so many.
   static constexpr std::size_t max_pages_per_read = 64;
 
-  // `next` must outlive this.
-  explicit PageCache(MemoryReader& next) : next_(&next) {}
+  // `near`: what reads data at next to no cost, so that pages of instructions need not be fetched for it.
+  // Both must outlive this; `near` may be null.
+  explicit PageCache(MemoryReader& next, MemoryReader* near = nullptr) : next_(&next), near_(near) {}
 
   // Cost, warm: no read, some 5 ns for a few bytes. Cold: 1 read of `next` for each run of pages that are not
   // known. What is missing is remembered too: asking again costs no read. In a page of which only a part can
   // be read, the readable bytes are served and the first missing one is exact.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
+  // Of pages that are not known: past the cache, when there is a near reader.
+  std::size_t read_data_some(Address address, std::span<std::byte> out) override;
   // Past the cache.
   std::size_t scan_some(Address address, std::span<std::byte> out) override {
     return next_->scan_some(address, out);
@@ -59,6 +62,7 @@ private:
   std::size_t read_partial(std::uint64_t number, Partial& page, std::size_t offset, std::span<std::byte> out);
 
   MemoryReader* next_;
+  MemoryReader* near_;
   std::unordered_map<std::uint64_t, Page> pages_; // by address / page_size
   std::array<Shortcut, shortcuts> shortcuts_{};
 };

@@ -12,7 +12,7 @@ namespace clr {
 class CoreSession;
 
 struct MemoryReport {
-  std::string source;                // "process, by LLDB" or "core FILE"
+  std::string source;                // "process, by LLDB", "process, by LLDB and the kernel" or "core FILE"
   std::uint64_t pages_filled = 0;    // pages fetched from the source
   std::vector<std::string> files;    // files on disk that stood in for pages that the core lacks
   std::vector<std::string> refusals; // files that were not taken, and why

@@ -51,6 +51,15 @@ Address Target::read_pointer(Address a) const {
   return platform_.pointer_size == 8 ? read_u64(a) : read_u32(a);
 }
 
+Address Target::read_pointer_beside_code(Address a) const {
+  std::array<std::byte, sizeof(Address)> raw;
+  const std::span<std::byte> out = std::span(raw).first(platform_.pointer_size);
+  const Address at = platform_.wrap(a);
+  if (const std::size_t got = memory_->read_data_some(at, out); got < out.size()) throw_missing(at + got);
+  return platform_.pointer_size == 8 ? load<std::uint64_t>(raw, platform_.byte_order)
+                                     : load<std::uint32_t>(raw, platform_.byte_order);
+}
+
 std::string Target::read_utf8(Address a, std::size_t limit) const {
   const auto text = read_terminated<std::uint8_t>(*memory_, platform_, platform_.wrap(a), limit);
   return {reinterpret_cast<const char*>(text.data()), text.size()};

@@ -33,6 +33,8 @@ public:
   std::uint64_t read_u64(Address a) const { return read<std::uint64_t>(a); }
   // A pointer or nuint of the target's width, zero-extended.
   Address read_pointer(Address a) const;
+  // The same between instructions; see MemoryReader::read_data_some.
+  Address read_pointer_beside_code(Address a) const;
   void read_bytes(Address a, std::span<std::byte> out) const { memory_->read(platform_.wrap(a), out); }
   // UTF-8 / UTF-16 up to the terminating NUL. More than `limit` code units throw Error{corrupt}.
   std::string read_utf8(Address a, std::size_t limit = 4096) const;

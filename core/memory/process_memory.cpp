@@ -1,0 +1,184 @@
+#include "core/memory/process_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <elf.h>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t random_size = 16;
+
+// The whole of a file of /proc, up to `limit` bytes.
+std::string read_file(const std::string& path, std::size_t limit) {
+  std::string text;
+  std::ifstream in(path, std::ios::binary);
+  std::array<char, 65536> part;
+  while (text.size() < limit && (in.read(part.data(), part.size()), in.gcount() > 0))
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+constexpr Address page_size = 4096;
+// Bits of an entry of /proc/PID/pagemap.
+constexpr std::uint64_t is_present = std::uint64_t{1} << 63, is_swapped = std::uint64_t{1} << 62,
+                        is_of_file = std::uint64_t{1} << 61;
+
+} // namespace
+
+std::map<std::uint64_t, std::uint64_t> auxiliary_vector(const std::string& folder) {
+  std::map<std::uint64_t, std::uint64_t> values;
+  constexpr std::size_t limit = 65536;
+  const std::string bytes = read_file(folder + "/auxv", limit);
+  std::array<std::uint64_t, 2> entry;
+  for (std::size_t at = 0; at + sizeof entry <= bytes.size(); at += sizeof entry) {
+    std::memcpy(entry.data(), bytes.data() + at, sizeof entry);
+    if (entry[0] != AT_NULL) values[entry[0]] = entry[1];
+  }
+  return values;
+}
+
+std::unique_ptr<ProcessMemory> ProcessMemory::open(std::string folder) {
+  const auto open_one = [&](const char* name) {
+    return ::open((folder + name).c_str(), O_RDONLY | O_CLOEXEC);
+  };
+  const int file = open_one("/mem");
+  if (file < 0) return nullptr;
+  const int page_flags = open_one("/pagemap");
+  return std::unique_ptr<ProcessMemory>(new ProcessMemory(std::move(folder), file, page_flags));
+}
+
+ProcessMemory::~ProcessMemory() {
+  ::close(file_);
+  if (page_flags_ >= 0) ::close(page_flags_);
+}
+
+std::size_t ProcessMemory::read_now(Address address, std::span<std::byte> out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const Address at = address + done;
+    if (at < address || at > static_cast<Address>(std::numeric_limits<off_t>::max())) break;
+    const ssize_t got = ::pread(file_, out.data() + done, out.size() - done, static_cast<off_t>(at));
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) {
+  const Address begin = address / block_size * block_size;
+  const std::size_t offset = address % block_size;
+  if (out.size() > block_size - offset || out.size() > block_size / 4) return read_now(address, out);
+  if (block_.empty() || block_begin_ != begin) {
+    block_.resize(block_size);
+    block_begin_ = begin;
+    if (read_now(begin, block_) != block_size) block_.clear();
+  }
+  if (block_.empty()) return read_now(address, out);
+  std::memcpy(out.data(), block_.data() + offset, out.size());
+  return out.size();
+}
+
+// "begin-end rwxp offset device inode path"; nothing where breakpoints may stand that cannot be told.
+std::optional<ProcessMemory::Mapping> ProcessMemory::mapping_of(std::string_view line) {
+  Mapping mapping;
+  const char* const last = line.data() + line.size();
+  auto at = std::from_chars(line.data(), last, mapping.begin, 16);
+  if (at.ec != std::errc() || at.ptr == last || *at.ptr != '-') return {};
+  at = std::from_chars(at.ptr + 1, last, mapping.end, 16);
+  const std::string_view rest(at.ptr, static_cast<std::size_t>(last - at.ptr));
+  if (at.ec != std::errc() || mapping.end <= mapping.begin || !rest.starts_with(" r") || rest.size() < 5)
+    return {};
+  // What is shared and not writable cannot be written to by a debugger either: code that the runtime writes
+  // by another mapping (W^X).
+  const bool shared_code = rest[2] == '-' && rest[3] == 'x' && rest[4] == 's';
+  mapping.instructions = rest[3] == 'x' && !shared_code;
+  const bool private_file = rest[2] == '-' && rest[4] == 'p' && rest.find('/') != std::string_view::npos;
+  if (mapping.instructions && !private_file) return {};
+  return mapping;
+}
+
+std::vector<ProcessMemory::Mapping> ProcessMemory::mappings_of(std::string_view maps) {
+  std::vector<Mapping> mappings;
+  while (!maps.empty()) {
+    const std::size_t end = std::min(maps.find('\n'), maps.size());
+    if (const auto mapping = mapping_of(maps.substr(0, end))) {
+      const bool joins = !mappings.empty() && mappings.back().end == mapping->begin &&
+                         mappings.back().instructions == mapping->instructions;
+      if (joins)
+        mappings.back().end = mapping->end;
+      else
+        mappings.push_back(*mapping);
+    }
+    maps.remove_prefix(std::min(end + 1, maps.size()));
+  }
+  return mappings;
+}
+
+Address ProcessMemory::plain_end(Address address) {
+  if (!mappings_) mappings_ = mappings_of(read_file(folder_ + "/maps", max_maps_bytes));
+  const auto after = std::ranges::upper_bound(*mappings_, address, {}, &Mapping::begin);
+  if (after == mappings_->begin()) return 0;
+  const Mapping& mapping = *std::prev(after);
+  if (address >= mapping.end) return 0;
+  return mapping.instructions ? untouched_end(address, mapping.end) : mapping.end;
+}
+
+// Who writes to a page of a private file gets a copy of his own: a page that is still the file's, or is not
+// there yet, holds what the file holds.
+Address ProcessMemory::untouched_end(Address address, Address end) const {
+  if (page_flags_ < 0) return 0;
+  const Address first = address / page_size;
+  std::array<std::uint64_t, max_pages> entries;
+  const auto wanted =
+      static_cast<std::size_t>(std::min<Address>((end - 1) / page_size + 1 - first, max_pages));
+  const ssize_t got = ::pread(page_flags_, entries.data(), wanted * sizeof entries[0],
+                              static_cast<off_t>(first * sizeof entries[0]));
+  std::size_t untouched = 0;
+  while (got > 0 && untouched < static_cast<std::size_t>(got) / sizeof entries[0]) {
+    const std::uint64_t entry = entries[untouched];
+    if ((entry & is_swapped) != 0 || ((entry & is_present) != 0 && (entry & is_of_file) == 0)) break;
+    ++untouched;
+  }
+  return untouched == 0 ? 0 : std::min<Address>((first + untouched) * page_size, end);
+}
+
+bool ProcessMemory::is_read_by(MemoryReader& other) {
+  const auto values = auxiliary_vector(folder_);
+  const auto random = values.find(AT_RANDOM);
+  if (random == values.end()) return false;
+  std::array<std::byte, random_size> here, there;
+  return read_now(random->second, here) == here.size() &&
+         other.read_some(random->second, there) == there.size() && here == there;
+}
+
+void ProcessMemory::ran() {
+  block_.clear();
+  mappings_.reset();
+}
+
+std::size_t DebuggedMemory::read_some(Address address, std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (process_ != nullptr && done < out.size()) {
+    const Address at = address + done;
+    const Address end = process_->plain_end(at);
+    if (at < address || end == 0) break;
+    const auto here = static_cast<std::size_t>(std::min<Address>(end - at, out.size() - done));
+    const std::size_t got = process_->read_some(at, out.subspan(done, here));
+    done += got;
+    if (got < here) break;
+  }
+  if (done == out.size()) return done;
+  return done + debugger_->read_some(address + done, out.subspan(done));
+}
+
+} // namespace clr
