@@ -35,6 +35,7 @@ struct CatalogState {
   };
 
   std::unordered_map<Address, Body> bodies; // by start
+  std::map<Address, std::size_t> bodies_of; // how many of them a heap has, by begin of its section
   std::map<Address, Heap> heaps;            // wholly described code heaps, by begin of their section
   std::map<Address, Image> images;          // wholly described ReadyToRun sections, by begin
   std::map<Address, ModuleId> stubs;        // by begin
@@ -42,6 +43,10 @@ struct CatalogState {
   ModuleId last_module = no_module_id;
   std::uint64_t updates = 0;
 
+  // Enters a body, or another in its place.
+  void add(Address start, const Body& body);
+  // Forgets it; the next one.
+  std::unordered_map<Address, Body>::iterator remove(std::unordered_map<Address, Body>::iterator body);
   // The published section that holds `address`, null if none.
   const Span* span_at(Address address) const;
   // Modules with a section that meets [begin, end).

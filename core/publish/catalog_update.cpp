@@ -125,6 +125,7 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
   const bool dynamic = known != state_.heaps.end() && known->second.dynamic;
   state_.heaps.erase(section.begin);
   std::vector<StubBlock> stubs;
+  seen_ = 0;
   const bool whole = code_.for_each_jitted_in(
       section,
       [&](const JittedBody& body) {
@@ -139,7 +140,10 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
       if (!state_.stubs.contains(stub.start))
         add_stub(stub.kind, stub.start, std::min(stub.limit, stub.start + max_stub_block), section.begin,
                  true);
-  if (whole && code_.holes().size() == holes) walked_.insert(section.begin);
+  // Where all that was known is still there nothing was freed.
+  const auto before = state_.bodies_of.find(section.begin);
+  const bool freed = before != state_.bodies_of.end() && before->second != seen_;
+  if (freed && whole && code_.holes().size() == holes) walked_.insert(section.begin);
   // A heap that is whole need not be walked again before it changes.
   if (whole && fingerprint)
     state_.heaps[section.begin] = {
@@ -154,10 +158,11 @@ bool CatalogUpdate::is_known(const JittedBody& body) {
   // Without a module it was given up before it was described.
   if (same && known->second.module != no_module_id) {
     known->second.seen = state_.updates;
+    ++seen_;
     return true;
   }
   retired_.insert(known->second.module);
-  state_.bodies.erase(known);
+  state_.remove(known);
   return false;
 }
 
@@ -166,13 +171,9 @@ void CatalogUpdate::find_freed() {
   for (const RangeSection& section : code_.sections())
     if ((section.flags & RangeSection::code_heap) != 0) live.insert(section.begin);
   std::erase_if(state_.heaps, [&](const auto& heap) { return !live.contains(heap.first); });
-  std::erase_if(state_.bodies, [&](const auto& entry) {
-    const CatalogState::Body& body = entry.second;
-    const bool gone =
-        !live.contains(body.heap) || (walked_.contains(body.heap) && body.seen != state_.updates);
-    if (gone) retired_.insert(body.module);
-    return gone;
-  });
+  const bool lost =
+      std::ranges::any_of(state_.bodies_of, [&](const auto& heap) { return !live.contains(heap.first); });
+  if (lost || !walked_.empty()) find_freed_bodies(live);
   for (auto image = state_.images.begin(); image != state_.images.end();) {
     const RangeSection* const now = code_.section_at(image->first);
     if (now != nullptr && now->begin == image->first && now->r2r_module == image->second.module) {
@@ -181,6 +182,16 @@ void CatalogUpdate::find_freed() {
     }
     state_.modules_in(image->first, image->second.end, retired_);
     image = state_.images.erase(image);
+  }
+}
+
+void CatalogUpdate::find_freed_bodies(const std::set<Address>& live) {
+  for (auto at = state_.bodies.begin(); at != state_.bodies.end();) {
+    const CatalogState::Body& body = at->second;
+    const bool gone =
+        !live.contains(body.heap) || (walked_.contains(body.heap) && body.seen != state_.updates);
+    if (gone) retired_.insert(body.module);
+    at = gone ? state_.remove(at) : std::next(at);
   }
 }
 
@@ -343,10 +354,10 @@ void CatalogUpdate::describe(FoundBody& body) {
     described_.push_back({owner.owner, std::move(part.code), body.block.section.begin, owner.files});
   ++change_.methods;
   if (body.block.kind == CodeKind::jitted) {
-    state_.bodies[body.block.start] = {.method_desc = body.block.method_desc,
-                                       .code_header = body.block.code_header,
-                                       .heap = body.block.section.begin,
-                                       .seen = state_.updates};
+    state_.add(body.block.start, {.method_desc = body.block.method_desc,
+                                  .code_header = body.block.code_header,
+                                  .heap = body.block.section.begin,
+                                  .seen = state_.updates});
     // IL stubs are never freed, though they are dynamic too.
     if (body.method.kind == MethodKind::dynamic)
       if (const auto heap = state_.heaps.find(body.block.section.begin); heap != state_.heaps.end())

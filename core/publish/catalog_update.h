@@ -48,6 +48,7 @@ private:
   bool exact_wanted(const FoundBody& body) const;
 
   void find_freed();
+  void find_freed_bodies(const std::set<Address>& live);
   // Forgets modules; their bodies that are still there are described anew.
   void retire();
   void resolve_overlaps();
@@ -84,7 +85,8 @@ private:
     Method method;
   };
   std::unordered_map<Address, Source> sources_;
-  std::set<Address> walked_; // code heaps whose bodies were all seen, by begin of their section
+  std::set<Address> walked_; // code heaps that lost bodies, all seen, by begin of their section
+  std::size_t seen_ = 0;     // known bodies met in the heap that is being walked
   std::set<ModuleId> retired_;
   std::uint64_t code_bytes_ = 0;
   std::size_t more_problems_ = 0, asked_ = 0, dropped_ = 0;
