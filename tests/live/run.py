@@ -317,6 +317,9 @@ def kind_of_program(c, name, variant):
                 c.check(f"variants/{name}/perfmap/{view}", check_perfmap.check, c.lldb, target, maps if view == "live" else until_core, truth)
                 c.check(f"variants/{name}/events/{view}", check_perfmap.check_events, c.lldb, target, truth)
                 c.check(f"variants/{name}/stacks/{view}", check_answers.check_stacks_named, c.lldb, target)
+                if variant.guest:
+                    # The emulator's core does not say where libraries lie: LLDB ends at libc, below the managed frames.
+                    c.check(f"variants/{name}/lldb/{view}", check_lldb_bt.check, check_native.Stop(c.lldb, lambda: target), True, False)
                 if name == "self-contained-10.0.12":
                     c.check(f"variants/{name}/listing/{view}", check_listing.check, c.lldb, target, 1000 if c.full else 100)
                     c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
