@@ -58,7 +58,7 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   CatalogOptions options = options_of(target_, settings);
   options.exact = positions_of(target_);
   const bool first = modules_.empty();
-  std::vector<MemoryRange> added = apply(std::move(options), [&](const CatalogOptions& with) {
+  std::vector<MemoryRange> added = apply(session, std::move(options), [&](const CatalogOptions& with) {
     return catalog_.update(session.runtime(), with);
   });
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
@@ -68,11 +68,11 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
 
 std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings& settings, Address ip) {
   if (holds(ip) || session.runtime().absence() != nullptr) return {};
-  return apply(options_of(target_, settings),
+  return apply(session, options_of(target_, settings),
                [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
 }
 
-std::vector<MemoryRange> Publisher::apply(CatalogOptions options,
+std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions options,
                                           const std::function<CatalogChange(const CatalogOptions&)>& step) {
   // LLDB reads the modules on the writer's threads too. These must not touch the target, whose lock this
   // thread may hold.
@@ -103,10 +103,13 @@ std::vector<MemoryRange> Publisher::apply(CatalogOptions options,
     }
   }
   if (status_.problems.size() > max_problems) status_.problems.resize(max_problems);
+  if (change.methods >= many_methods) {
+    session.drop_pages();
 #ifdef __GLIBC__
-  // What was described is freed in small pieces, of which the C library would keep tens of megabytes.
-  if (change.methods >= many_methods) malloc_trim(0);
+    // What was described is freed in small pieces, of which the C library would keep tens of megabytes.
+    malloc_trim(0);
 #endif
+  }
   // LLDB keeps modules that nobody uses, with all that they hold.
   if (!change.gone.empty()) lldb::SBModule::GarbageCollectAllocatedModules();
   return added;

@@ -54,7 +54,7 @@ private:
     std::vector<MemoryRange> ranges;
   };
   // Runs one call of the catalog with `options`, and gives LLDB what it finds.
-  std::vector<MemoryRange> apply(CatalogOptions options,
+  std::vector<MemoryRange> apply(Session& session, CatalogOptions options,
                                  const std::function<CatalogChange(const CatalogOptions&)>& step);
   void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
   void drop(std::uint64_t id);

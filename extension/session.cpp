@@ -37,6 +37,9 @@ public:
     if (ExecutionManager* code = runtime_.code()) code->forget();
     if (ObjectReader* objects = runtime_.objects()) objects->forget();
   }
+  void drop_pages() override {
+    if (local_) pages_.clear();
+  }
   MemoryReport memory_report() override {
     return {.source = local_ ? source_ + " and the kernel" : source_,
             .pages_filled = pages_.pages(),

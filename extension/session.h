@@ -43,6 +43,9 @@ public:
   // are.
   virtual void ran() { stacks_.reset(); }
 
+  // Gives back the pages that a walk over all code has read, where reading them again costs next to nothing.
+  virtual void drop_pages() {}
+
   // Symbol files to ask where runtime memory names nothing.
   void set_symbol_files(const std::vector<AddedSymbolFile>& files);
 

@@ -1,7 +1,6 @@
 #include "core/memory/page_cache.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace clr {
 
@@ -50,10 +49,14 @@ std::size_t PageCache::read_slow(Address address, std::span<std::byte> out) {
 }
 
 PageCache::Page& PageCache::keep(std::uint64_t number, const std::byte* bytes) {
+  if (free_in_slab_ == 0) {
+    slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(pages_per_slab * page_size));
+    free_in_slab_ = pages_per_slab;
+  }
+  std::byte* const at = slabs_.back().get() + (pages_per_slab - free_in_slab_--) * page_size;
+  std::memcpy(at, bytes, page_size);
   Page& page = pages_[number];
-  page.owned = std::make_unique_for_overwrite<std::byte[]>(page_size);
-  std::memcpy(page.owned.get(), bytes, page_size);
-  page.whole = page.owned.get();
+  page.whole = at;
   return page;
 }
 
@@ -112,6 +115,8 @@ std::span<const std::byte> PageCache::view(Address address, std::size_t size) {
 
 void PageCache::clear() {
   pages_.clear();
+  slabs_.clear();
+  free_in_slab_ = 0;
   shortcuts_.fill({});
 }
 

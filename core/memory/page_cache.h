@@ -7,6 +7,7 @@
 #include <bitset>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 namespace clr {
 
@@ -46,8 +47,7 @@ private:
     std::bitset<page_size> present, missing;
   };
   struct Page {
-    const std::byte* whole = nullptr; // lent by next_, or owned
-    std::unique_ptr<std::byte[]> owned;
+    const std::byte* whole = nullptr; // lent by next_, or in slabs_
     std::unique_ptr<Partial> partial; // when whole is null
   };
   struct Shortcut {
@@ -55,6 +55,7 @@ private:
     const std::byte* whole = nullptr; // null: empty
   };
   static constexpr std::size_t shortcuts = 1024; // direct-mapped by page number
+  static constexpr std::size_t pages_per_slab = 64;
 
   std::size_t read_slow(Address address, std::span<std::byte> out);
   Page& fill(std::uint64_t number, std::size_t wanted);
@@ -63,7 +64,9 @@ private:
 
   MemoryReader* next_;
   MemoryReader* near_;
-  std::unordered_map<std::uint64_t, Page> pages_; // by address / page_size
+  std::unordered_map<std::uint64_t, Page> pages_;   // by address / page_size
+  std::vector<std::unique_ptr<std::byte[]>> slabs_; // of pages_per_slab pages each
+  std::size_t free_in_slab_ = 0;                    // pages at the end of the last one
   std::array<Shortcut, shortcuts> shortcuts_{};
 };
 

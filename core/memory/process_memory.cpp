@@ -54,12 +54,14 @@ std::unique_ptr<ProcessMemory> ProcessMemory::open(std::string folder) {
   const int file = open_one("/mem");
   if (file < 0) return nullptr;
   const int page_flags = open_one("/pagemap");
-  return std::unique_ptr<ProcessMemory>(new ProcessMemory(std::move(folder), file, page_flags));
+  std::unique_ptr<ProcessMemory> memory(new ProcessMemory(std::move(folder), file, page_flags));
+  memory->check_page_flags();
+  return memory;
 }
 
 ProcessMemory::~ProcessMemory() {
   ::close(file_);
-  if (page_flags_ >= 0) ::close(page_flags_);
+  forget_page_flags();
 }
 
 std::size_t ProcessMemory::read_now(Address address, std::span<std::byte> out) const {
@@ -136,15 +138,13 @@ Address ProcessMemory::plain_end(Address address) {
 // Who writes to a page of a private file gets a copy of his own: a page that is still the file's, or is not
 // there yet, holds what the file holds.
 Address ProcessMemory::untouched_end(Address address, Address end) const {
-  if (page_flags_ < 0) return 0;
   const Address first = address / page_size;
   std::array<std::uint64_t, max_pages> entries;
   const auto wanted =
       static_cast<std::size_t>(std::min<Address>((end - 1) / page_size + 1 - first, max_pages));
-  const ssize_t got = ::pread(page_flags_, entries.data(), wanted * sizeof entries[0],
-                              static_cast<off_t>(first * sizeof entries[0]));
+  const std::size_t told = read_page_flags(address, std::span(entries).first(wanted));
   std::size_t untouched = 0;
-  while (got > 0 && untouched < static_cast<std::size_t>(got) / sizeof entries[0]) {
+  while (untouched < told) {
     const std::uint64_t entry = entries[untouched];
     if ((entry & is_swapped) != 0 || ((entry & is_present) != 0 && (entry & is_of_file) == 0)) break;
     ++untouched;
@@ -159,6 +159,30 @@ bool ProcessMemory::is_read_by(MemoryReader& other) {
   std::array<std::byte, random_size> here, there;
   return read_now(random->second, here) == here.size() &&
          other.read_some(random->second, there) == there.size() && here == there;
+}
+
+// A system that does not tell of pages says zero of every one, also of one that is certainly there.
+void ProcessMemory::check_page_flags() {
+  const auto values = auxiliary_vector(folder_);
+  const auto random = values.find(AT_RANDOM);
+  std::array<std::byte, random_size> bytes;
+  std::array<std::uint64_t, 1> entry{};
+  const bool told = random != values.end() && read_now(random->second, bytes) == bytes.size() &&
+                    read_page_flags(random->second, entry) == 1 && (entry[0] & is_present) != 0;
+  if (!told) forget_page_flags();
+}
+
+// How many of the pages from that of `address` on could be told of.
+std::size_t ProcessMemory::read_page_flags(Address address, std::span<std::uint64_t> out) const {
+  if (page_flags_ < 0) return 0;
+  const ssize_t got = ::pread(page_flags_, out.data(), out.size_bytes(),
+                              static_cast<off_t>(address / page_size * sizeof out[0]));
+  return got > 0 ? static_cast<std::size_t>(got) / sizeof out[0] : 0;
+}
+
+void ProcessMemory::forget_page_flags() {
+  if (page_flags_ >= 0) ::close(page_flags_);
+  page_flags_ = -1;
 }
 
 void ProcessMemory::ran() {

@@ -60,6 +60,9 @@ private:
   static std::vector<Mapping> mappings_of(std::string_view maps);
   static std::optional<Mapping> mapping_of(std::string_view line);
   Address untouched_end(Address address, Address end) const;
+  std::size_t read_page_flags(Address address, std::span<std::uint64_t> out) const;
+  void check_page_flags();
+  void forget_page_flags();
 
   std::string folder_;
   int file_, page_flags_;        // /proc/PID/mem, pagemap; the latter may be -1
