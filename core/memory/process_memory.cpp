@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
+#include <cstring>
 #include <elf.h>
 #include <fcntl.h>
 #include <fstream>

@@ -68,6 +68,7 @@ CatalogChange CatalogUpdate::all() {
   find_freed();
   retire();
   for (const CodeBlock& block : new_bodies_) starts_.push_back(block.start);
+  for (const OwnedCode& stub : described_) starts_.push_back(stub.code.start);
   std::ranges::sort(starts_);
   describe_new();
   if (options_.r2r && !stopped_) find_images();

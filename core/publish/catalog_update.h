@@ -70,7 +70,7 @@ private:
   const ModuleId last_before_; // modules after it were made by this update
   CatalogChange change_;
   std::vector<CodeBlock> new_bodies_; // jitted
-  std::vector<Address> starts_;       // of jitted bodies that are new, described or not; ascending
+  std::vector<Address> starts_;       // of new code in code heaps, described or not; ascending
   std::vector<OwnedCode> described_;
   struct Owner {
     std::shared_ptr<const CodeOwner> owner;

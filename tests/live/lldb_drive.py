@@ -222,7 +222,6 @@ def values(debugger, command, result, _):
         # Another thread may have come to a breakpoint of the plugin's in the same moment: it must not be the one that is shown.
         thread = process.GetSelectedThread()
         row["threads"] = {t.GetIndexID(): t.GetStopDescription(100) for t in process if t.GetStopReason() not in (lldb.eStopReasonNone, lldb.eStopReasonInvalid)}
-        row["selected"] = thread.GetIndexID()
         # Not before the threads were looked at: LLDB forgets who stopped at a place that has no breakpoint any more.
         ask(debugger, f"breakpoint disable {made.GetID()}")
         frame = thread.GetFrameAtIndex(0)

@@ -107,6 +107,19 @@ TEST_CASE("catalog: freed and replaced code takes its module away, and the rest 
   CHECK(catalog_starts(again) == std::vector<Address>{0x2'1000, 0x2'3000, 0x2'4000});
 }
 
+TEST_CASE("catalog: code that comes as other code of its heap goes") {
+  CatalogProcess before({0x2'1000, 0x2'1080, 0x2'3000});
+  CodeCatalog catalog;
+  Runtime first = before.runtime();
+  const CatalogChange all = catalog.update(first, catalog_options);
+  REQUIRE(all.added.size() == 1);
+  CatalogProcess after({0x2'1000, 0x2'3000, 0x2'4000});
+  Runtime second = after.runtime();
+  const CatalogChange change = catalog.update(second, catalog_options);
+  CHECK(change.gone == std::vector<std::uint64_t>{all.added[0].id});
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'3000, 0x2'4000});
+}
+
 TEST_CASE("catalog: one body by an address in it") {
   CatalogProcess process({0x2'1000, 0x2'1080});
   CodeCatalog catalog;
@@ -200,7 +213,10 @@ TEST_CASE("catalog: modules are handed over as they are made") {
 }
 
 TEST_CASE("catalog: modules are made before all code is described, and are the same") {
-  CatalogProcess process({0x2'1000, 0x2'1080, 0x2'1100, 0x2'1180, 0x2'1200});
+  // Between the first two lies a stub, of an owner that has too little for a module before the end.
+  CatalogProcess process(
+      {0x2'1000, 0x2'1100, 0x2'1180, 0x2'1200, 0x2'1280, 0x2'1300, 0x2'1380, 0x2'1400, 0x2'1480});
+  process.builder.stub(process.heap, 0x2'1080, 0x40, 1);
   ExecutionBuilder::Heap second = process.builder.heap(0xa'0000, 0xb'0000);
   for (Address start = 0xa'1000; start < 0xa'1200; start += 0x80) {
     process.builder.method(second, {.start = start, .size = 0x50, .method_desc = 0x7777'0000});
@@ -215,13 +231,17 @@ TEST_CASE("catalog: modules are made before all code is described, and are the s
     CHECK(change.problems.empty());
     return change;
   };
-  const CatalogChange whole = publish(1'000), parts = publish(4);
-  CHECK(whole.added.size() == 1);
-  REQUIRE(parts.added.size() == 2);
-  CHECK(parts.added[0].module.code.size() == 5);
-  CHECK(parts.added[1].module.code.size() == 4);
+  const CatalogChange whole = publish(1'000), parts = publish(8);
+  CHECK(whole.added.size() == 2);
+  REQUIRE(parts.added.size() == 3);
+  CHECK(parts.added[0].module.code.size() == 9);
+  CHECK(parts.added[0].module.sections.size() == 2); // before and behind the stub
+  CHECK(catalog_starts(parts).size() == 14);
   CHECK(catalog_starts(parts) == catalog_starts(whole));
-  std::size_t sections = 0;
-  for (const CatalogModule& added : parts.added) sections += added.module.sections.size();
-  CHECK(sections == whole.added[0].module.sections.size());
+  const auto sections = [](const CatalogChange& change) {
+    std::size_t count = 0;
+    for (const CatalogModule& added : change.added) count += added.module.sections.size();
+    return count;
+  };
+  CHECK(sections(parts) == sections(whole));
 }
