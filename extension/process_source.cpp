@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string_view>
 
 namespace clr::lldb_plugin {
@@ -38,20 +35,11 @@ std::vector<ThreadRegisters> threads_of(lldb::SBProcess& process, Cpu cpu) {
   return threads;
 }
 
-// Lines of /proc/PID/maps: begin-end access offset device inode path.
 std::vector<FileMapping> file_mappings(const std::string& folder) {
   std::vector<FileMapping> files;
-  std::ifstream maps(folder + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream fields(line);
-    FileMapping file;
-    std::string access, device, inode;
-    char dash = 0;
-    fields >> std::hex >> file.begin >> dash >> file.end >> access >> file.file_offset >> device >> inode >>
-        std::ws;
-    std::getline(fields, file.path);
-    if (dash == '-' && file.path.starts_with('/')) files.push_back(std::move(file));
-  }
+  for (ProcessMapping& mapping : process_mappings(folder))
+    if (mapping.path.starts_with('/'))
+      files.push_back({mapping.begin, mapping.end, mapping.file_offset, std::move(mapping.path)});
   return files;
 }
 

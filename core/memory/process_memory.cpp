@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <sstream>
 #include <string_view>
 #include <sys/types.h>
 #include <unistd.h>
@@ -28,6 +29,32 @@ std::string read_file(const std::string& path, std::size_t limit) {
   return text;
 }
 
+// Of /proc/PID/maps.
+constexpr std::size_t max_maps_bytes = std::size_t{64} << 20;
+
+// "begin-end rwxp offset device inode path"
+std::optional<ProcessMapping> mapping_of_line(std::string_view line) {
+  ProcessMapping mapping;
+  const char* const last = line.data() + line.size();
+  auto at = std::from_chars(line.data(), last, mapping.begin, 16);
+  if (at.ec != std::errc() || at.ptr == last || *at.ptr != '-') return {};
+  at = std::from_chars(at.ptr + 1, last, mapping.end, 16);
+  constexpr std::size_t access_size = 4;
+  if (at.ec != std::errc() || mapping.end <= mapping.begin || last - at.ptr < 7 || *at.ptr != ' ') return {};
+  mapping.access.assign(at.ptr + 1, access_size);
+  at = std::from_chars(at.ptr + 2 + access_size, last, mapping.file_offset, 16);
+  if (at.ec != std::errc()) return {};
+  // The path may have spaces of its own; device and inode have none.
+  std::string_view rest(at.ptr, static_cast<std::size_t>(last - at.ptr));
+  for (int field = 0; field < 2; ++field) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    rest.remove_prefix(std::min(rest.find(' '), rest.size()));
+  }
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  mapping.path = rest;
+  return mapping;
+}
+
 constexpr Address page_size = 4096;
 // Bits of an entry of /proc/PID/pagemap.
 constexpr std::uint64_t is_present = std::uint64_t{1} << 63, is_swapped = std::uint64_t{1} << 62,
@@ -45,6 +72,14 @@ std::map<std::uint64_t, std::uint64_t> auxiliary_vector(const std::string& folde
     if (entry[0] != AT_NULL) values[entry[0]] = entry[1];
   }
   return values;
+}
+
+std::vector<ProcessMapping> process_mappings(const std::string& folder) {
+  std::vector<ProcessMapping> mappings;
+  std::istringstream maps(read_file(folder + "/maps", max_maps_bytes));
+  for (std::string line; std::getline(maps, line);)
+    if (auto mapping = mapping_of_line(line)) mappings.push_back(std::move(*mapping));
+  return mappings;
 }
 
 std::unique_ptr<ProcessMemory> ProcessMemory::open(std::string folder) {
@@ -90,44 +125,27 @@ std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) 
   return out.size();
 }
 
-// "begin-end rwxp offset device inode path"; nothing where breakpoints may stand that cannot be told.
-std::optional<ProcessMemory::Mapping> ProcessMemory::mapping_of(std::string_view line) {
-  Mapping mapping;
-  const char* const last = line.data() + line.size();
-  auto at = std::from_chars(line.data(), last, mapping.begin, 16);
-  if (at.ec != std::errc() || at.ptr == last || *at.ptr != '-') return {};
-  at = std::from_chars(at.ptr + 1, last, mapping.end, 16);
-  const std::string_view rest(at.ptr, static_cast<std::size_t>(last - at.ptr));
-  if (at.ec != std::errc() || mapping.end <= mapping.begin || !rest.starts_with(" r") || rest.size() < 5)
-    return {};
-  // What is shared and not writable cannot be written to by a debugger either: code that the runtime writes
-  // by another mapping (W^X).
-  const bool shared_code = rest[2] == '-' && rest[3] == 'x' && rest[4] == 's';
-  mapping.instructions = rest[3] == 'x' && !shared_code;
-  const bool private_file = rest[2] == '-' && rest[4] == 'p' && rest.find('/') != std::string_view::npos;
-  if (mapping.instructions && !private_file) return {};
-  return mapping;
-}
-
-std::vector<ProcessMemory::Mapping> ProcessMemory::mappings_of(std::string_view maps) {
-  std::vector<Mapping> mappings;
-  while (!maps.empty()) {
-    const std::size_t end = std::min(maps.find('\n'), maps.size());
-    if (const auto mapping = mapping_of(maps.substr(0, end))) {
-      const bool joins = !mappings.empty() && mappings.back().end == mapping->begin &&
-                         mappings.back().instructions == mapping->instructions;
-      if (joins)
-        mappings.back().end = mapping->end;
-      else
-        mappings.push_back(*mapping);
-    }
-    maps.remove_prefix(std::min(end + 1, maps.size()));
+// What breakpoints may stand in without that being told is left out.
+std::vector<ProcessMemory::Mapping> ProcessMemory::plain_mappings(const std::string& folder) {
+  std::vector<Mapping> plain;
+  for (const ProcessMapping& mapping : process_mappings(folder)) {
+    const auto has = [&](std::size_t at, char right) { return mapping.access[at] == right; };
+    if (!has(0, 'r')) continue;
+    // What is shared and not writable cannot be written to by a debugger either: code that the runtime writes
+    // by another mapping (W^X).
+    const bool instructions = has(2, 'x') && !(has(1, '-') && has(3, 's'));
+    const bool private_file = has(1, '-') && has(3, 'p') && mapping.path.starts_with('/');
+    if (instructions && !private_file) continue;
+    if (!plain.empty() && plain.back().end == mapping.begin && plain.back().instructions == instructions)
+      plain.back().end = mapping.end;
+    else
+      plain.push_back({mapping.begin, mapping.end, instructions});
   }
-  return mappings;
+  return plain;
 }
 
 Address ProcessMemory::plain_end(Address address) {
-  if (!mappings_) mappings_ = mappings_of(read_file(folder_ + "/maps", max_maps_bytes));
+  if (!mappings_) mappings_ = plain_mappings(folder_);
   const auto after = std::ranges::upper_bound(*mappings_, address, {}, &Mapping::begin);
   if (after == mappings_->begin()) return 0;
   const Mapping& mapping = *std::prev(after);

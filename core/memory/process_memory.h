@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace clr {
@@ -17,6 +16,16 @@ namespace clr {
 // Numbers and values of /proc/PID/auxv of a 64-bit process in this host's byte order; empty when it cannot be
 // read.
 std::map<std::uint64_t, std::uint64_t> auxiliary_vector(const std::string& folder);
+
+// A line of /proc/PID/maps.
+struct ProcessMapping {
+  Address begin = 0, end = 0;
+  std::string access; // "r-xp"
+  std::uint64_t file_offset = 0;
+  std::string path; // empty: no file; "[stack]"
+};
+// Ascending; empty when it cannot be read. Lines of another form are left out.
+std::vector<ProcessMapping> process_mappings(const std::string& folder);
 
 class ProcessMemory final : public MemoryReader {
 public:
@@ -40,9 +49,6 @@ public:
   // The process ran: what is known of it is forgotten.
   void ran();
 
-  // Of /proc/PID/maps.
-  static constexpr std::size_t max_maps_bytes = std::size_t{64} << 20;
-
 private:
   // Read at once for small reads, which often follow each other.
   static constexpr std::size_t block_size = 16384;
@@ -57,8 +63,7 @@ private:
   ProcessMemory(std::string folder, int file, int page_flags)
       : folder_(std::move(folder)), file_(file), page_flags_(page_flags) {}
   std::size_t read_now(Address address, std::span<std::byte> out) const;
-  static std::vector<Mapping> mappings_of(std::string_view maps);
-  static std::optional<Mapping> mapping_of(std::string_view line);
+  static std::vector<Mapping> plain_mappings(const std::string& folder);
   Address untouched_end(Address address, Address end) const;
   std::size_t read_page_flags(Address address, std::span<std::uint64_t> out) const;
   void check_page_flags();

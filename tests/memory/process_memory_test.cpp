@@ -193,3 +193,21 @@ TEST_CASE("shared instructions are read past the debugger unless they are writab
   CHECK(memory->plain_end(address_of(at)) == 0);
   munmap(at, page);
 }
+
+TEST_CASE("the mappings of a process") {
+  const std::vector<ProcessMapping> mappings = process_mappings("/proc/self");
+  const int number = 0;
+  const auto holds = [](Address address) {
+    return [=](const ProcessMapping& mapping) { return address >= mapping.begin && address < mapping.end; };
+  };
+  const auto stack = std::ranges::find_if(mappings, holds(address_of(&number)));
+  REQUIRE(stack != mappings.end());
+  CHECK(stack->access == "rw-p");
+  const auto code = std::ranges::find_if(mappings, holds(reinterpret_cast<Address>(&auxiliary_vector)));
+  REQUIRE(code != mappings.end());
+  CHECK(code->access == "r-xp");
+  CHECK(code->path.starts_with('/'));
+  CHECK(code->path.find("test_memory") != std::string::npos);
+  CHECK(std::ranges::is_sorted(mappings, {}, &ProcessMapping::begin));
+  CHECK(process_mappings("/proc/self/none").empty());
+}
