@@ -74,13 +74,19 @@ std::optional<Address> symbol_address(lldb::SBTarget& target, std::string_view t
     if (!parsed) return std::nullopt;
     offset = text[sign] == '-' ? 0 - *parsed : *parsed;
   }
-  lldb::SBSymbolContextList found = target.FindSymbols(name.c_str());
-  for (std::uint32_t i = 0; i < found.GetSize(); ++i) {
-    lldb::SBAddress start = found.GetContextAtIndex(i).GetSymbol().GetStartAddress();
-    const Address at = start.GetLoadAddress(target);
-    if (at != LLDB_INVALID_ADDRESS) return at + offset;
-  }
-  return std::nullopt;
+  const auto first_of = [&](lldb::SBSymbolContextList found) -> std::optional<Address> {
+    for (std::uint32_t i = 0; i < found.GetSize(); ++i) {
+      lldb::SBSymbolContext context = found.GetContextAtIndex(i);
+      lldb::SBAddress start = context.GetSymbol().IsValid() ? context.GetSymbol().GetStartAddress()
+                                                            : context.GetFunction().GetStartAddress();
+      const Address at = start.GetLoadAddress(target);
+      if (at != LLDB_INVALID_ADDRESS) return at + offset;
+    }
+    return std::nullopt;
+  };
+  if (const auto at = first_of(target.FindSymbols(name.c_str()))) return at;
+  // Published methods without lines have no symbols.
+  return first_of(target.FindFunctions(name.c_str(), lldb::eFunctionNameTypeFull));
 }
 
 } // namespace

@@ -140,6 +140,9 @@ struct DebugVariable {
   std::vector<DebugVariableRange> ranges;
 };
 
+// Aliases of one code that are written.
+constexpr std::size_t max_aliases = 64;
+
 // One stretch of code: a method's body (hot part with its funclets), its cold part, or a stub.
 struct DebugCode {
   Address start = 0;

@@ -109,6 +109,16 @@ std::size_t DwarfEntries::write(const Die& die) {
   return offset;
 }
 
+void DwarfEntries::write_function(std::uint32_t name, Address start, std::uint32_t size) {
+  if (function_ == 0)
+    function_ = abbreviation({DW_TAG_subprogram, DW_CHILDREN_no, DW_AT_name, DW_FORM_strp, DW_AT_low_pc,
+                              DW_FORM_addr, DW_AT_high_pc, DW_FORM_udata});
+  info_.uleb(function_);
+  info_.u32(name);
+  info_.word(start);
+  info_.uleb(size);
+}
+
 DwarfBytes DwarfEntries::abbreviations() const {
   DwarfBytes all = abbreviations_;
   all.u8(0);

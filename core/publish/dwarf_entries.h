@@ -56,6 +56,11 @@ public:
   // Writes an entry; its offset. An entry with children is followed by them and by end_children().
   std::size_t write(const Die& die);
   void end_children() { info_.u8(0); }
+  // A function that has a name and a range: what tens of thousands of entries are. `name`: of
+  // append_string().
+  void write_function(std::uint32_t name, Address start, std::uint32_t size);
+  // Where `text`, which must outlive this and is hardly ever equal to another, is in .debug_str; 0: no room.
+  std::uint32_t append_string(std::string_view text) { return strings_.append(text); }
   // The place of the value that was written last, a reference, and what makes it refer to `offset`.
   std::size_t last_reference() const { return info_.size() - 4; }
   void patch_reference(std::size_t place, std::uint64_t offset) { info_.patch_u32(place, offset); }
@@ -73,6 +78,7 @@ private:
   StringSection strings_;
   std::unordered_map<std::u16string, std::uint32_t> codes_;
   std::size_t unit_ = 0;
+  std::uint32_t function_ = 0; // abbreviation of write_function(); 0: none yet
 };
 
 } // namespace clr

@@ -1,5 +1,6 @@
 #include "core/publish/dwarf_units.h"
 
+#include "core/publish/dwarf_bare_units.h"
 #include "core/publish/dwarf_locations.h"
 #include "core/publish/dwarf_types.h"
 #include "core/publish/scope_tree.h"
@@ -200,6 +201,7 @@ DwarfUnits write_units(const DebugModule& module, const PlacedModule& placed) {
     if (out.entries.full() || out.lines.section().size() > max_debug_section) break;
     writer.write(unit, declarations);
   }
+  write_bare_units(module, placed, out);
   return out;
 }
 

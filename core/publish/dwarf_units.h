@@ -17,8 +17,9 @@ struct DwarfUnits {
   DwarfBytes ranges, locations;
 };
 
-// A unit for each DebugCode::unit, in it a function for each code that has lines or variables. No unit names
-// its language: LLDB has none for C#, and without one treats names as they are written.
+// A unit for each DebugCode::unit, in it a function for each code that has lines or variables; the bare units
+// of the others. No unit names its language: LLDB has none for C#, and without one treats names as they are
+// written.
 DwarfUnits write_units(const DebugModule& module, const PlacedModule& placed);
 
 } // namespace clr

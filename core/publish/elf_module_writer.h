@@ -12,15 +12,14 @@ namespace clr {
 
 // ET_DYN, absolute addresses, no program headers; class, byte order and machine of the platform. Sections
 // without bytes lie beyond the end of the file, so that a debugger reads the memory of the process instead.
-// Of each function: symbols for its names; unwind rules that LLDB follows at every instruction when they are
-// `exact`; with lines or variables an entry of its own, `this` being that of its class, so that fields are
-// found by their names. A variable or field of a reference type is a C++ reference ("node.Next.Id"); a static
-// field is the variable "Ns_Type_Field". A variable without a place is written: LLDB tells that it is
-// nowhere. What makes no sense in `module` (code outside of its section, rows out of order, types that refer
-// to nothing, homes that have no DWARF) is left out, the rest is written. No reads; cost: about a microsecond
-// for each code. Throws
-// Error{unsupported_contract} for a CPU other than x64 and arm64, Error{invalid_argument} when sections
-// overlap.
+// Of each function: entries or symbols for its names; unwind rules that LLDB follows at every instruction
+// when they are `exact`; with lines or variables an entry in the unit of its type, `this` being that of its
+// class, so that fields are found by their names. A variable or field of a reference type is a C++ reference
+// ("node.Next.Id"); a static field is the variable "Ns_Type_Field". A variable without a place is written:
+// LLDB tells that it is nowhere. What makes no sense in `module` (code outside of its section, rows out of
+// order, types that refer to nothing, homes that have no DWARF) is left out, the rest is written. No reads;
+// cost: about a microsecond for each code. Throws Error{unsupported_contract} for a CPU other than x64 and
+// arm64, Error{invalid_argument} when sections overlap.
 std::vector<std::byte> write_elf_module(const DebugModule& module);
 
 } // namespace clr

@@ -1,15 +1,13 @@
 #include "core/publish/elf_symbols_writer.h"
 
+#include "core/publish/dwarf_bare_units.h"
+
 namespace clr {
 namespace {
-
-// One function has no more names that differ.
-constexpr std::size_t max_aliases = 64;
 
 // LLDB finds the entry of a function by its name if that is an identifier of C. Every symbol takes time to
 // load.
 bool is_found_without(const DebugCode& code) {
-  if (code.lines.empty() && code.variables.empty()) return false;
   for (std::size_t i = 0; i < code.name.size(); ++i) {
     const auto byte = static_cast<unsigned char>(code.name[i]);
     const bool letter = ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '_';
@@ -63,10 +61,10 @@ private:
 
 CodeSymbols write_symbols(const PlacedModule& placed, std::uint32_t first_section) {
   CodeSymbols out;
-  out.symbols.reserve(1 + placed.code.size() * 4);
   out.symbols.emplace_back();
   SymbolWriter writer(out, first_section);
-  for (const PlacedCode& code : placed.code) writer.write(code);
+  for (const PlacedCode& code : placed.code)
+    if (!is_bare(*code.code)) writer.write(code);
   return out;
 }
 

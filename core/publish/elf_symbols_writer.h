@@ -13,9 +13,9 @@ struct CodeSymbols {
   StringSection names;
 };
 
-// Of each code first its full name, which LLDB shows where there is no DWARF; then what breakpoints may call
-// it. Code that is no function has one, of type STT_OBJECT: breakpoints, those by
-// regular expression too, look for code only. `first_section`: the number of the first code section.
+// Of each function with lines or variables first its full name; then what breakpoints may call it. Code that
+// is no function has one, of type STT_OBJECT: breakpoints, those by regular expression too, look for code
+// only. Bare functions have none (dwarf_bare_units). `first_section`: the number of the first code section.
 CodeSymbols write_symbols(const PlacedModule& placed, std::uint32_t first_section);
 
 } // namespace clr

@@ -8,10 +8,24 @@ namespace {
 
 constexpr Address base = 0x7000'0000;
 
-std::vector<std::string> names(const ModuleReadBack& written) {
-  std::vector<std::string> all;
+using Names = std::vector<std::string>;
+
+Names symbol_names(const ModuleReadBack& written) {
+  Names all;
   for (const auto& symbol : written.symbols()) all.push_back(symbol.name);
   return all;
+}
+
+Names function_names(const ModuleReadBack& written, bool by_address) {
+  Names all;
+  for (const auto& function : written.functions(by_address)) all.push_back(function.name);
+  return all;
+}
+
+// With a line, so that it is not bare.
+void add_line(DebugModule& module, DebugCode& code) {
+  module.files = {"/a.cs"};
+  code.lines = {{.offset = 0, .file = 0, .line = 5}};
 }
 
 } // namespace
@@ -21,6 +35,7 @@ TEST_CASE("the file is of the platform's class, byte order and machine") {
     DebugModule module = module_at(base, platform);
     DebugCode code = code_at(base + 0x10, 0x20, "Run");
     code.aliases = {"Ns.Type.Run", "Type.Run"};
+    add_line(module, code);
     module.code.push_back(code);
     const ModuleReadBack written(module);
     CHECK(written.header.e_type == ET_DYN);
@@ -29,7 +44,7 @@ TEST_CASE("the file is of the platform's class, byte order and machine") {
     CHECK(written.header.e_ident[EI_DATA] ==
           (platform.byte_order == ByteOrder::little ? ELFDATA2LSB : ELFDATA2MSB));
     CHECK(written.header.e_phnum == 0);
-    CHECK(names(written) == std::vector<std::string>{"Ns.Type.Run()", "Ns.Type.Run", "Type.Run", "Run"});
+    CHECK(symbol_names(written) == Names{"Ns.Type.Run()", "Ns.Type.Run", "Type.Run"});
     for (const auto& symbol : written.symbols()) {
       CHECK(symbol.value == base + 0x10);
       CHECK(symbol.size == 0x20);
@@ -37,6 +52,82 @@ TEST_CASE("the file is of the platform's class, byte order and machine") {
       CHECK(symbol.section == 1);
     }
   }
+}
+
+TEST_CASE("functions without lines and variables are entries, one of each name, and no symbols") {
+  for (const Platform& platform : written_platforms()) {
+    DebugModule module = module_at(base, platform);
+    DebugCode code = code_at(base + 0x10, 0x20, "Type.Run");
+    code.aliases = {"Ns.Type.Run"};
+    module.code = {code, code_at(base + 0x40, 0x300, "Other")};
+    const ModuleReadBack written(module);
+    CHECK(written.symbols().empty());
+    using Functions = std::vector<ModuleReadBack::Function>;
+    CHECK(written.functions(true) ==
+          Functions{{"Ns.Type.Type.Run()", base + 0x10, 0x20}, {"Ns.Type.Other()", base + 0x40, 0x300}});
+    CHECK(written.functions(false) == Functions{{"Ns.Type.Run", base + 0x10, 0x20},
+                                                {"Type.Run", base + 0x10, 0x20},
+                                                {"Other", base + 0x40, 0x300}});
+    const auto units = written.units();
+    REQUIRE(units.size() == 2);
+    for (const Dwarf_Die& unit : units) {
+      CHECK(ModuleReadBack::name_of(unit) == "app.dll");
+      CHECK_FALSE(ModuleReadBack::has(unit, DW_AT_language));
+      CHECK_FALSE(ModuleReadBack::holds(unit, base + 0x30)); // between the two
+    }
+    CHECK(ModuleReadBack::holds(units[0], base + 0x10));
+    CHECK(ModuleReadBack::holds(units[0], base + 0x2f));
+    CHECK_FALSE(ModuleReadBack::holds(units[0], base + 0xf));
+    // A unit without a range of its own would be searched for one.
+    CHECK(ModuleReadBack::holds(units[1], 1));
+    CHECK_FALSE(ModuleReadBack::holds(units[1], base + 0x10));
+  }
+}
+
+TEST_CASE(
+    "the ten thousand functions of a framework are in small units, which one address needs, and in large "
+    "ones, which names need") {
+  DebugModule module = module_at(base);
+  module.sections[0].end = base + 0x10000;
+  for (unsigned i = 0; i < 10'000; ++i) {
+    module.code.push_back(code_at(base + i * 4, 4, "M" + std::to_string(i)));
+    module.code.back().aliases = {"Type.M" + std::to_string(i)};
+  }
+  const ModuleReadBack written(module);
+  const auto units = written.units();
+  std::size_t with_code = 0, without_code = 0;
+  for (const Dwarf_Die& unit : units) {
+    Dwarf_Die function = ModuleReadBack::children(unit, DW_TAG_subprogram).at(0);
+    Dwarf_Addr start = 0;
+    REQUIRE(dwarf_lowpc(&function, &start) == 0);
+    ++(ModuleReadBack::holds(unit, start) ? with_code : without_code);
+  }
+  CHECK(with_code == 40);
+  CHECK(without_code == 2);
+  CHECK(written.functions(true).size() == 10'000);
+  CHECK(written.functions(true)[9'999].name == "Ns.Type.M9999()");
+  const auto others = written.functions(false);
+  REQUIRE(others.size() == 20'000);
+  CHECK(others[19'998].name == "Type.M9999");
+  CHECK(others[19'999].name == "M9999");
+  CHECK(others[19'999].start == base + 9'999 * 4);
+}
+
+TEST_CASE("a bare function without a usable full name is shown by another of its names") {
+  DebugModule module = module_at(base);
+  DebugCode code = code_at(base, 8, "Run");
+  code.full_name = "\xff";
+  code.aliases = {"Type.Run"};
+  module.code = {code, code, code};
+  module.code[1].start += 8;
+  module.code[1].aliases.clear();
+  module.code[2].start += 16;
+  module.code[2].aliases.clear();
+  module.code[2].name = "\xff";
+  const ModuleReadBack written(module);
+  CHECK(function_names(written, true) == Names{"Type.Run", "Run"});
+  CHECK(function_names(written, false) == Names{"Run"});
+  CHECK(written.symbols().empty());
 }
 
 TEST_CASE("sections without bytes lie beyond the end of the file, others hold theirs") {
@@ -64,13 +155,14 @@ TEST_CASE("sections without bytes lie beyond the end of the file, others hold th
 TEST_CASE("symbols are in the section of their code") {
   DebugModule module = module_at(base);
   module.sections.push_back({base + 0x2000, base + 0x3000, {}});
-  module.code = {code_at(base + 0x2000, 8, "B"), code_at(base, 8, "A")}; // in no order
+  module.code = {code_at(base + 0x2000, 8, "<B>"), code_at(base, 8, "<A>")}; // in no order
+  for (DebugCode& code : module.code) add_line(module, code);
   const ModuleReadBack written(module);
   const auto symbols = written.symbols();
   REQUIRE(symbols.size() == 4);
-  CHECK(symbols[0].name == "Ns.Type.A()");
+  CHECK(symbols[0].name == "Ns.Type.<A>()");
   CHECK(symbols[0].section == 1);
-  CHECK(symbols[2].name == "Ns.Type.B()");
+  CHECK(symbols[2].name == "Ns.Type.<B>()");
   CHECK(symbols[2].section == 2);
 }
 
@@ -85,8 +177,7 @@ TEST_CASE("code that is no function has one symbol, which no breakpoint by name 
   CHECK(symbols[0].name == "Ns.Type.Precode()");
   CHECK(symbols[0].type == STT_OBJECT);
   // With lines it has an entry, under the same name.
-  module.files = {"/a.cs"};
-  module.code[0].lines = {{.offset = 0, .file = 0, .line = 5}};
+  add_line(module, module.code[0]);
   const ModuleReadBack written(module);
   const auto entry = written.find(DW_TAG_subprogram, "Ns.Type.Precode()");
   REQUIRE(entry);
@@ -94,17 +185,14 @@ TEST_CASE("code that is no function has one symbol, which no breakpoint by name 
 }
 
 TEST_CASE("the short name is a symbol where no entry has it, or LLDB does not look for it there") {
-  const auto symbol_names = [](const std::string& name, bool lines) {
+  const auto symbols = [](const std::string& name) {
     DebugModule module = module_at(base);
-    module.files = {"/a.cs"};
     module.code.push_back(code_at(base, 16, name));
-    if (lines) module.code[0].lines = {{.offset = 0, .file = 0, .line = 5}};
-    return names(ModuleReadBack(module)).size();
+    add_line(module, module.code[0]);
+    return symbol_names(ModuleReadBack(module)).size();
   };
-  CHECK(symbol_names("Run_2", false) == 2);
-  CHECK(symbol_names("Run_2", true) == 1);
-  for (const char* name : {".ctor", "<Main>$", "2d", "Grüße", "Run<int>"})
-    CHECK(symbol_names(name, true) == 2);
+  CHECK(symbols("Run_2") == 1);
+  for (const char* name : {".ctor", "<Main>$", "2d", "Grüße", "Run<int>"}) CHECK(symbols(name) == 2);
 }
 
 TEST_CASE("code outside of sections, without bytes or over other code is left out") {
@@ -114,16 +202,17 @@ TEST_CASE("code outside of sections, without bytes or over other code is left ou
                  code_at(base + 0x20, 16, "First"),  code_at(base + 0x28, 16, "Over"),
                  code_at(base + 0x30, 16, "Next"),   code_at(base + 0x40, ~std::uint64_t{0}, "Wraps"),
                  code_at(~Address{0} - 3, 8, "Top"), code_at(base + 0xff0, 16, "Last")};
-  CHECK(names(ModuleReadBack(module)) == std::vector<std::string>{"Ns.Type.First()", "First",
-                                                                  "Ns.Type.Next()", "Next", "Ns.Type.Last()",
-                                                                  "Last"});
+  CHECK(function_names(ModuleReadBack(module), true) ==
+        Names{"Ns.Type.First()", "Ns.Type.Next()", "Ns.Type.Last()"});
+  for (DebugCode& code : module.code) add_line(module, code);
+  CHECK(symbol_names(ModuleReadBack(module)) == Names{"Ns.Type.First()", "Ns.Type.Next()", "Ns.Type.Last()"});
 }
 
 TEST_CASE("code that reaches out of its section is left out") {
   DebugModule module = module_at(base);
   module.sections.push_back({base + 0x1000, base + 0x2000, {}});
   module.code = {code_at(base + 0xff8, 9, "Out"), code_at(base + 0x1ff8, 8, "In")};
-  CHECK(names(ModuleReadBack(module)) == std::vector<std::string>{"Ns.Type.In()", "In"});
+  CHECK(function_names(ModuleReadBack(module), true) == Names{"Ns.Type.In()"});
 }
 
 TEST_CASE("names that are no UTF-8 are left out, the code is not") {
@@ -133,11 +222,10 @@ TEST_CASE("names that are no UTF-8 are left out, the code is not") {
   code.aliases = {
       "",      "\xc3", "\xed\xa0\x80", "\xc0\x80", "\xf5\x80\x80\x80", std::string(max_name_bytes + 1, 'x'),
       "Grüße", "𝒳"};
-  code.lines = {{.offset = 0, .file = 0, .line = 5}};
-  module.files = {"/a.cs"};
+  add_line(module, code);
   module.code.push_back(code);
   const ModuleReadBack written(module);
-  CHECK(names(written) == std::vector<std::string>{"Grüße", "𝒳"});
+  CHECK(symbol_names(written) == Names{"Grüße", "𝒳"});
   CHECK(written.lines().size() == 2);
 }
 

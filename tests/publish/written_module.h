@@ -185,6 +185,24 @@ public:
         if (dwarf_tag(&die) == tag && name_of(die) == name) return die;
     return std::nullopt;
   }
+  // Functions of which there are a name and a range: those that addresses lead to, in units that hold their
+  // code, and those that only names do.
+  struct Function {
+    std::string name;
+    Address start = 0, size = 0;
+    bool operator==(const Function&) const = default;
+  };
+  std::vector<Function> functions(bool by_address) const {
+    std::vector<Function> all;
+    for (Dwarf_Die unit : units())
+      for (Dwarf_Die die : children(unit, DW_TAG_subprogram)) {
+        Dwarf_Addr start = 0;
+        REQUIRE(dwarf_lowpc(&die, &start) == 0);
+        if (holds(unit, start) == by_address)
+          all.push_back({name_of(die), start, number_of(die, DW_AT_high_pc).value_or(0)});
+      }
+    return all;
+  }
   static int tag_of(Dwarf_Die die) { return dwarf_tag(&die); }
   static Dwarf_Off offset_of(Dwarf_Die die) { return dwarf_dieoffset(&die); }
   static bool holds(Dwarf_Die die, Address pc) { return dwarf_haspc(&die, pc) == 1; }

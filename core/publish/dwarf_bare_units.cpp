@@ -1,0 +1,118 @@
+#include "core/publish/dwarf_bare_units.h"
+
+#include <algorithm>
+#include <dwarf.h>
+#include <span>
+
+namespace clr {
+namespace {
+
+// LLDB reads a unit as a whole, to name a frame: few functions. To find a name it reads all.
+constexpr std::size_t codes_of_unit = 256, codes_of_name_unit = 8192;
+// A unit that says nothing of its code is searched for it. No code is here.
+constexpr Address nowhere = 1;
+
+using Functions = std::span<const PlacedCode* const>;
+
+std::string_view shown_name(const DebugCode& code) {
+  if (is_usable_name(code.full_name)) return code.full_name;
+  for (const std::string& alias : code.aliases)
+    if (is_usable_name(alias)) return alias;
+  return is_usable_name(code.name) ? std::string_view(code.name) : std::string_view();
+}
+
+class BareUnits {
+public:
+  BareUnits(const DebugModule& module, DwarfUnits& out) : module_(&module), out_(&out) {}
+
+  void write(Functions functions) {
+    const std::size_t ranges = out_->ranges.size();
+    write_ranges(functions);
+    Die unit(DW_TAG_compile_unit, true);
+    add_name(unit);
+    unit.address(DW_AT_low_pc, 0).section(DW_AT_ranges, ranges);
+    begin(unit);
+    for (const PlacedCode* placed : functions) add(*placed, shown_name(*placed->code));
+    end();
+  }
+
+  void write_names(Functions functions) {
+    Die unit(DW_TAG_compile_unit, true);
+    add_name(unit);
+    begin(unit.address(DW_AT_low_pc, nowhere).number(DW_AT_high_pc, 1));
+    for (const PlacedCode* placed : functions) {
+      const DebugCode& code = *placed->code;
+      const std::string_view shown = shown_name(code);
+      std::string_view longer;
+      std::uint32_t longer_at = 0;
+      const auto add_other = [&](std::string_view name) {
+        if (name == shown || !is_usable_name(name)) return;
+        // "Type.Run" is the end of "Ns.Type.Run".
+        if (name.size() > longer.size() || !longer.ends_with(name)) {
+          longer = name;
+          longer_at = out_->entries.append_string(name);
+        }
+        if (longer_at == 0) return; // no room
+        const auto skipped = static_cast<std::uint32_t>(longer.size() - name.size());
+        out_->entries.write_function(longer_at + skipped, code.start, placed->size);
+      };
+      for (std::size_t i = 0; i < code.aliases.size() && i < max_aliases; ++i) add_other(code.aliases[i]);
+      if (code.name != code.full_name) add_other(code.name);
+    }
+    end();
+  }
+
+private:
+  void add_name(Die& unit) const {
+    if (is_usable_name(module_->file_name)) unit.string(DW_AT_name, module_->file_name);
+  }
+
+  void begin(const Die& unit) {
+    out_->entries.begin_unit();
+    out_->entries.write(unit);
+  }
+
+  void end() {
+    out_->entries.end_children();
+    out_->entries.end_unit();
+  }
+
+  void add(const PlacedCode& placed, std::string_view name) {
+    if (name.empty()) return;
+    if (const std::uint32_t at = out_->entries.append_string(name); at != 0)
+      out_->entries.write_function(at, placed.code->start, placed.size);
+  }
+
+  void write_ranges(Functions functions) {
+    for (const PlacedCode* placed : functions) {
+      out_->ranges.word(placed->code->start);
+      out_->ranges.word(placed->code->start + placed->size);
+    }
+    out_->ranges.word(0);
+    out_->ranges.word(0);
+  }
+
+  const DebugModule* module_;
+  DwarfUnits* out_;
+};
+
+} // namespace
+
+bool is_bare(const DebugCode& code) {
+  return code.function && code.lines.empty() && code.variables.empty();
+}
+
+void write_bare_units(const DebugModule& module, const PlacedModule& placed, DwarfUnits& out) {
+  std::vector<const PlacedCode*> bare;
+  for (const PlacedCode& code : placed.code)
+    if (is_bare(*code.code)) bare.push_back(&code);
+  BareUnits units(module, out);
+  const auto each = [&](std::size_t codes, auto write) {
+    for (std::size_t at = 0; at < bare.size() && !out.entries.full(); at += codes)
+      (units.*write)(Functions(bare).subspan(at, std::min(codes, bare.size() - at)));
+  };
+  each(codes_of_unit, &BareUnits::write);
+  each(codes_of_name_unit, &BareUnits::write_names);
+}
+
+} // namespace clr
