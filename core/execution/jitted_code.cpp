@@ -61,9 +61,11 @@ std::vector<KnownBody::Function> JittedCode::functions(const CodeHeader& header,
     throw_corrupt(header.address, fmt::format("a method with {} unwind entries", header.unwind_count));
   std::vector<KnownBody::Function> result;
   result.reserve(header.unwind_count);
-  for (const std::uint32_t begin : functions_->begins(header.unwind_table, 0, header.unwind_count))
-    result.push_back({.begin = target_->platform().wrap(section.begin + begin),
-                      .index = static_cast<std::uint32_t>(result.size())});
+  functions_->for_each(header.unwind_table, 0, header.unwind_count,
+                       [&](const RuntimeFunctions::Extent& function) {
+                         result.push_back({.begin = target_->platform().wrap(section.begin + function.begin),
+                                           .index = static_cast<std::uint32_t>(result.size())});
+                       });
   return result;
 }
 

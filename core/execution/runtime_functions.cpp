@@ -61,26 +61,27 @@ std::uint32_t RuntimeFunctions::unwind_data(Address table, std::uint32_t index) 
   return target_->read_u32(entry(table, index) + unwind_data_);
 }
 
+RuntimeFunctions::Extent RuntimeFunctions::extent(std::span<const std::byte> record) const {
+  const auto word = [&](Address field) {
+    return load<std::uint32_t>(record.subspan(static_cast<std::size_t>(field)),
+                               target_->platform().byte_order);
+  };
+  return {thumb_ ? word(begin_) & ~1u : word(begin_), end_ ? word(*end_) : 0};
+}
+
 std::vector<std::uint32_t> RuntimeFunctions::begins(Address table, std::uint32_t first,
                                                     std::uint32_t count) const {
-  const std::vector<Extent> all = extents(table, first, count);
-  std::vector<std::uint32_t> result(count);
-  for (std::uint32_t i = 0; i < count; ++i) result[i] = all[i].begin;
+  std::vector<std::uint32_t> result;
+  result.reserve(count);
+  for_each(table, first, count, [&](const Extent& function) { result.push_back(function.begin); });
   return result;
 }
 
 std::vector<RuntimeFunctions::Extent> RuntimeFunctions::extents(Address table, std::uint32_t first,
                                                                 std::uint32_t count) const {
-  std::vector<std::byte> raw(static_cast<std::size_t>(count * stride_));
-  target_->read_bytes(entry(table, first), raw);
-  std::vector<Extent> result(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const auto word = [&](Address field) {
-      return load<std::uint32_t>(std::span(raw).subspan(static_cast<std::size_t>(i * stride_ + field)),
-                                 target_->platform().byte_order);
-    };
-    result[i] = {thumb_ ? word(begin_) & ~1u : word(begin_), end_ ? word(*end_) : 0};
-  }
+  std::vector<Extent> result;
+  result.reserve(count);
+  for_each(table, first, count, [&](const Extent& function) { result.push_back(function); });
   return result;
 }
 

@@ -5,8 +5,10 @@
 
 #include "core/target/target.h"
 
+#include <array>
 #include <concepts>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,18 @@ public:
     std::uint32_t begin = 0, end = 0;
   };
   std::vector<Extent> extents(Address table, std::uint32_t first, std::uint32_t count) const;
+  // The same for `visit`, without a list: methods have one or a few. 1 read.
+  template<std::invocable<Extent> Visit>
+  void for_each(Address table, std::uint32_t first, std::uint32_t count, const Visit& visit) const {
+    std::array<std::byte, 256> few;
+    std::vector<std::byte> many;
+    const auto size = static_cast<std::size_t>(count * stride_);
+    if (size > few.size()) many.resize(size);
+    const std::span<std::byte> raw = size > few.size() ? std::span(many) : std::span(few).first(size);
+    target_->read_bytes(entry(table, first), raw);
+    for (std::size_t at = 0; at < size; at += static_cast<std::size_t>(stride_))
+      visit(extent(raw.subspan(at)));
+  }
 
   // The entry that may cover `rva` (Thumb bit removed): the last one that begins at or before it; nothing
   // before the first one. An rva past the entry's end is still found: see length(). Cost: about log2(count)
@@ -79,6 +93,8 @@ public:
   bool is_fragment(Address table, std::uint32_t index, Address image_base) const;
 
 private:
+  Extent extent(std::span<const std::byte> record) const;
+
   const Target* target_;
   std::uint64_t stride_;
   Address begin_, unwind_data_;
