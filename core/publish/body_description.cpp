@@ -15,9 +15,9 @@ FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method metho
   return body;
 }
 
-std::vector<DescribedPart> BodyDescriber::describe(const FoundBody& body, bool exact, NameForms names,
-                                                   std::string& fault) {
-  std::vector<DescribedPart> parts;
+void BodyDescriber::describe(const FoundBody& body, bool exact, NameForms names,
+                             std::vector<DescribedPart>& parts, std::string& fault) {
+  parts.clear();
   // What LLDB amends by its own reading of the code goes wrong where several functions follow each other.
   const bool precise = exact || body.functions.size() > 1;
   const auto add = [&](Address start, std::uint64_t size, std::uint64_t offset, bool function) {
@@ -33,7 +33,6 @@ std::vector<DescribedPart> BodyDescriber::describe(const FoundBody& body, bool e
   const MethodRegions& regions = body.regions;
   add(regions.hot_start, regions.hot_size, 0, true);
   add(regions.cold_start, regions.cold_size, regions.hot_size, false);
-  return parts;
 }
 
 void BodyDescriber::add_unwinding(DescribedPart& part, const FoundBody& body, bool exact,

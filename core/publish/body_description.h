@@ -42,7 +42,9 @@ public:
   // instructions, and a row at every one that needs it. A function whose unwind data cannot be read has no
   // rows, and `fault` says why; the others are not affected. Never throws. Cost: that of
   // UnwindRows::of_function for each function, and a read of the code when it is exact.
-  std::vector<DescribedPart> describe(const FoundBody& body, bool exact, NameForms names, std::string& fault);
+  // `parts` is replaced: one list for all bodies keeps its memory.
+  void describe(const FoundBody& body, bool exact, NameForms names, std::vector<DescribedPart>& parts,
+                std::string& fault);
 
 private:
   void add_unwinding(DescribedPart& part, const FoundBody& body, bool exact, std::string& fault);

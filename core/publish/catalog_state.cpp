@@ -4,20 +4,6 @@
 
 namespace clr {
 
-void CatalogState::add(Address start, const Body& body) {
-  const auto [known, is_new] = bodies.try_emplace(start);
-  if (!is_new) --bodies_of[known->second.heap];
-  known->second = body;
-  ++bodies_of[body.heap];
-}
-
-std::unordered_map<Address, CatalogState::Body>::iterator
-CatalogState::remove(std::unordered_map<Address, Body>::iterator body) {
-  const auto heap = bodies_of.find(body->second.heap);
-  if (heap != bodies_of.end() && --heap->second == 0) bodies_of.erase(heap);
-  return bodies.erase(body);
-}
-
 const CatalogState::Span* CatalogState::span_at(Address address) const {
   const auto after = spans.upper_bound(address);
   if (after == spans.begin()) return nullptr;

@@ -1,6 +1,5 @@
 #include "core/publish/catalog_update.h"
 
-#include "core/publish/debug_variables.h"
 #include "core/publish/image_bodies.h"
 #include "core/publish/stub_code.h"
 
@@ -38,7 +37,7 @@ bool is_dynamic(const Method& method) {
 CatalogUpdate::CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options)
     : state_(state), runtime_(runtime), options_(options), code_(*runtime.code()),
       describer_(runtime.target()->memory(), runtime.target()->platform().cpu), lines_(runtime),
-      last_before_(state.last_module) {}
+      modules_(state, runtime, options, [this] { return stop(); }), last_before_(state.last_module) {}
 
 void CatalogUpdate::problem(std::string text) {
   if (change_.problems.size() < max_problems)
@@ -67,9 +66,10 @@ CatalogChange CatalogUpdate::all() {
   if (stopped_) return finish(); // what was not looked at is not gone
   find_freed();
   retire();
-  for (const CodeBlock& block : new_bodies_) starts_.push_back(block.start);
-  for (const OwnedCode& stub : described_) starts_.push_back(stub.code.start);
-  std::ranges::sort(starts_);
+  std::vector<Address> starts;
+  for (const CodeBlock& block : new_bodies_) starts.push_back(block.start);
+  for (const OwnedCode& stub : described_) starts.push_back(stub.code.start);
+  modules_.set_starts(std::move(starts));
   describe_new();
   if (options_.r2r && !stopped_) find_images();
   if (options_.stubs && !stopped_) find_stubs();
@@ -142,8 +142,7 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
         add_stub(stub.kind, stub.start, std::min(stub.limit, stub.start + max_stub_block), section.begin,
                  true);
   // Where all that was known is still there nothing was freed.
-  const auto before = state_.bodies_of.find(section.begin);
-  const bool freed = before != state_.bodies_of.end() && before->second != seen_;
+  const bool freed = state_.bodies.size(section.begin) != seen_;
   if (freed && whole && code_.holes().size() == holes) walked_.insert(section.begin);
   // A heap that is whole need not be walked again before it changes.
   if (whole && fingerprint)
@@ -152,18 +151,17 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
 }
 
 bool CatalogUpdate::is_known(const JittedBody& body) {
-  const auto known = state_.bodies.find(body.start);
-  if (known == state_.bodies.end()) return false;
-  const bool same =
-      known->second.method_desc == body.method_desc && known->second.code_header == body.code_header;
+  KnownBodies::Body* const known = state_.bodies.find(body.section.begin, body.start);
+  if (known == nullptr) return false;
+  const bool same = known->method_desc == body.method_desc && known->code_header == body.code_header;
   // Without a module it was given up before it was described.
-  if (same && known->second.module != no_module_id) {
-    known->second.seen = state_.updates;
+  if (same && known->module != no_module_id) {
+    known->seen = state_.updates;
     ++seen_;
     return true;
   }
-  retired_.insert(known->second.module);
-  state_.remove(known);
+  retired_.insert(known->module);
+  state_.bodies.remove(body.section.begin, body.start);
   return false;
 }
 
@@ -172,8 +170,7 @@ void CatalogUpdate::find_freed() {
   for (const RangeSection& section : code_.sections())
     if ((section.flags & RangeSection::code_heap) != 0) live.insert(section.begin);
   std::erase_if(state_.heaps, [&](const auto& heap) { return !live.contains(heap.first); });
-  const bool lost =
-      std::ranges::any_of(state_.bodies_of, [&](const auto& heap) { return !live.contains(heap.first); });
+  const bool lost = state_.bodies.any_heap([&](Address heap) { return !live.contains(heap); });
   if (lost || !walked_.empty()) find_freed_bodies(live);
   for (auto image = state_.images.begin(); image != state_.images.end();) {
     const RangeSection* const now = code_.section_at(image->first);
@@ -187,13 +184,11 @@ void CatalogUpdate::find_freed() {
 }
 
 void CatalogUpdate::find_freed_bodies(const std::set<Address>& live) {
-  for (auto at = state_.bodies.begin(); at != state_.bodies.end();) {
-    const CatalogState::Body& body = at->second;
-    const bool gone =
-        !live.contains(body.heap) || (walked_.contains(body.heap) && body.seen != state_.updates);
+  state_.bodies.remove_if([&](Address heap, const KnownBodies::Body& body) {
+    const bool gone = !live.contains(heap) || (walked_.contains(heap) && body.seen != state_.updates);
     if (gone) retired_.insert(body.module);
-    at = gone ? state_.remove(at) : std::next(at);
-  }
+    return gone;
+  });
 }
 
 void CatalogUpdate::retire() {
@@ -202,23 +197,24 @@ void CatalogUpdate::retire() {
   change_.gone.insert(change_.gone.end(), retired_.begin(), retired_.end());
   std::erase_if(state_.spans, [&](const auto& span) { return retired_.contains(span.second.module); });
   std::erase_if(state_.stubs, [&](const auto& stub) { return retired_.contains(stub.second); });
-  for (auto& [start, body] : state_.bodies) {
-    if (!retired_.contains(body.module)) continue;
+  state_.bodies.for_each([&](Address, KnownBodies::Body& body) {
+    if (!retired_.contains(body.module)) return;
     body.module = no_module_id;
-    CodeBlock block{.ip = start, .start = start, .method_desc = body.method_desc};
+    CodeBlock block{.ip = body.start, .start = body.start, .method_desc = body.method_desc};
     block.code_header = body.code_header;
-    const RangeSection* const section = code_.section_at(start);
-    if (section == nullptr) continue;
+    const RangeSection* const section = code_.section_at(body.start);
+    if (section == nullptr) return;
     block.section = *section;
     new_bodies_.push_back(block);
-  }
+  });
   retired_.clear();
 }
 
 void CatalogUpdate::describe_new() {
   std::vector<CodeBlock> blocks = std::move(new_bodies_);
   new_bodies_.clear();
-  state_.bodies.reserve(state_.bodies.size() + blocks.size());
+  // Moving code is what would cost most.
+  described_.reserve(described_.size() + std::min(blocks.size(), options_.codes_at_once));
   std::size_t enough = options_.codes_at_once;
   Address section = 0;
   for (const CodeBlock& block : blocks) {
@@ -226,6 +222,7 @@ void CatalogUpdate::describe_new() {
     if (std::exchange(section, block.section.begin) != block.section.begin && described_.size() > enough) {
       make_large_modules();
       enough = described_.size() + options_.codes_at_once;
+      described_.reserve(enough);
     }
     if (stop()) {
       // The next call finds them again.
@@ -337,35 +334,32 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
 void CatalogUpdate::describe(FoundBody& body) {
   const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
   std::string fault;
-  std::vector<DescribedPart> parts =
-      describer_.describe(body, (symbols && options_.lines) || exact_wanted(body),
-                          symbols ? NameForms::all : NameForms::few, fault);
+  describer_.describe(body, (symbols && options_.lines) || exact_wanted(body),
+                      symbols ? NameForms::all : NameForms::few, parts_, fault);
   const Owner& owner = owner_of(body);
   if (symbols && options_.lines) {
     try {
-      lines_.add(parts, body, *owner.files);
+      lines_.add(parts_, body, *owner.files);
     } catch (const std::exception& error) {
       if (fault.empty()) fault = error.what();
     }
   }
-  if (!fault.empty())
-    problem(
-        fmt::format("{}: {}", parts.empty() ? body.method.full_name : parts.front().code.full_name, fault));
-  for (DescribedPart& part : parts)
+  if (!fault.empty()) problem(fmt::format("{}: {}", body.method.shown_name(), fault));
+  for (DescribedPart& part : parts_)
     described_.push_back({owner.owner, std::move(part.code), body.block.section.begin, owner.files});
   ++change_.methods;
   if (body.block.kind == CodeKind::jitted) {
-    state_.add(body.block.start, {.method_desc = body.block.method_desc,
-                                  .code_header = body.block.code_header,
-                                  .heap = body.block.section.begin,
-                                  .seen = state_.updates});
+    state_.bodies.add(body.block.section.begin, {.start = body.block.start,
+                                                 .method_desc = body.block.method_desc,
+                                                 .code_header = body.block.code_header,
+                                                 .seen = state_.updates});
     // IL stubs are never freed, though they are dynamic too.
     if (body.method.kind == MethodKind::dynamic)
       if (const auto heap = state_.heaps.find(body.block.section.begin); heap != state_.heaps.end())
         heap->second.dynamic = true;
   }
   if (symbols && options_.variables)
-    sources_.insert_or_assign(body.block.start, Source{body.block, std::move(body.method)});
+    modules_.add_source(body.block.start, body.block, std::move(body.method));
 }
 
 void CatalogUpdate::resolve_overlaps() {
@@ -390,7 +384,7 @@ void CatalogUpdate::resolve_overlaps() {
 
 void CatalogUpdate::make_modules() {
   resolve_overlaps();
-  make_modules_of(std::exchange(described_, {}));
+  modules_.make(std::exchange(described_, {}));
 }
 
 void CatalogUpdate::make_large_modules() {
@@ -402,62 +396,14 @@ void CatalogUpdate::make_large_modules() {
   });
   std::vector<OwnedCode> rest(std::make_move_iterator(small.begin()), std::make_move_iterator(small.end()));
   described_.erase(small.begin(), small.end());
-  make_modules_of(std::exchange(described_, std::move(rest)));
-}
-
-void CatalogUpdate::make_modules_of(std::vector<OwnedCode> described) {
-  const auto between = [&](Address begin, Address end) {
-    const auto next = std::ranges::lower_bound(starts_, begin);
-    if (next != starts_.end() && *next < end) return true;
-    std::set<ModuleId> found;
-    state_.modules_in(begin, end, found);
-    return !found.empty();
-  };
-  for (OwnedModule& owned :
-       group_code(std::move(described), runtime_.target()->platform(), between, dropped_)) {
-    DebugModule& module = owned.module;
-    const ModuleId id = ++state_.last_module;
-    if (options_.variables) add_variables(module);
-    if (options_.readable && owned.owner.image) add_bytes(module);
-    for (const DebugSection& section : module.sections) state_.spans[section.begin] = {section.end, id};
-    for (const DebugCode& code : module.code) {
-      if (const auto known = state_.bodies.find(code.start); known != state_.bodies.end())
-        known->second.module = id;
-      if (const auto stub = state_.stubs.find(code.start); stub != state_.stubs.end()) stub->second = id;
-    }
-    CatalogModule made{.id = id, .module = std::move(module)};
-    if (options_.made)
-      options_.made(std::move(made));
-    else
-      change_.added.push_back(std::move(made));
-  }
-}
-
-void CatalogUpdate::add_variables(DebugModule& module) {
-  std::optional<DebugVariables> variables;
-  for (DebugCode& code : module.code) {
-    const auto source = sources_.find(code.start);
-    if (source == sources_.end() || stop()) continue;
-    if (!variables) variables.emplace(runtime_, module);
-    variables->add(code, source->second.block, source->second.method);
-    sources_.erase(source);
-  }
-}
-
-void CatalogUpdate::add_bytes(DebugModule& module) {
-  for (DebugSection& section : module.sections) {
-    const std::uint64_t size = section.end - section.begin;
-    if (options_.readable(section.begin) || size > max_code_bytes - code_bytes_) continue;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-    if (runtime_.target()->memory().read_some(section.begin, bytes) != bytes.size()) continue;
-    code_bytes_ += size;
-    section.bytes = std::move(bytes);
-  }
+  modules_.make(std::exchange(described_, std::move(rest)));
 }
 
 CatalogChange CatalogUpdate::finish() {
   make_modules();
-  if (dropped_ != 0) problem(fmt::format("{} stretches of code overlap others and are left out", dropped_));
+  change_.added = modules_.take();
+  if (const std::size_t dropped = modules_.dropped(); dropped != 0)
+    problem(fmt::format("{} stretches of code overlap others and are left out", dropped));
   if (more_problems_ != 0) change_.problems.push_back(fmt::format("and {} more", more_problems_));
   if (stopped_) change_.problems.emplace_back("given up before all code was described");
   return std::move(change_);

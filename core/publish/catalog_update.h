@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/publish/body_description.h"
+#include "core/publish/catalog_modules.h"
 #include "core/publish/catalog_state.h"
 #include "core/publish/code_catalog.h"
-#include "core/publish/code_modules.h"
 #include "core/publish/line_rows.h"
 
 #include <map>
@@ -26,8 +26,6 @@ public:
   CatalogChange one(Address ip);
 
   static constexpr std::size_t max_problems = 32;
-  // Bytes of ReadyToRun code that are given to modules in one call.
-  static constexpr std::uint64_t max_code_bytes = std::uint64_t{1} << 30;
 
 private:
   void problem(std::string text);
@@ -55,9 +53,6 @@ private:
   // Of what was described since the last call: of all of it, or of owners that have much.
   void make_modules();
   void make_large_modules();
-  void make_modules_of(std::vector<OwnedCode> described);
-  void add_variables(DebugModule& module);
-  void add_bytes(DebugModule& module);
   CatalogChange finish();
 
   CatalogState& state_;
@@ -66,12 +61,13 @@ private:
   ExecutionManager& code_;
   BodyDescriber describer_;
   LineRows lines_;
+  CatalogModules modules_;
 
   const ModuleId last_before_; // modules after it were made by this update
   CatalogChange change_;
   std::vector<CodeBlock> new_bodies_; // jitted
-  std::vector<Address> starts_;       // of new code in code heaps, described or not; ascending
   std::vector<OwnedCode> described_;
+  std::vector<DescribedPart> parts_; // of the body that is being described
   struct Owner {
     std::shared_ptr<const CodeOwner> owner;
     std::shared_ptr<SourceFiles> files;
@@ -79,17 +75,10 @@ private:
   const Owner& owner_of(const FoundBody& body);
   std::map<CodeOwner, Owner> owners_;
   const Owner* last_owner_ = nullptr; // of the body before
-  // Bodies with variables, by start, until their modules are there.
-  struct Source {
-    CodeBlock block;
-    Method method;
-  };
-  std::unordered_map<Address, Source> sources_;
-  std::set<Address> walked_; // code heaps that lost bodies, all seen, by begin of their section
-  std::size_t seen_ = 0;     // known bodies met in the heap that is being walked
+  std::set<Address> walked_;          // code heaps that lost bodies, all seen, by begin of their section
+  std::size_t seen_ = 0;              // known bodies met in the heap that is being walked
   std::set<ModuleId> retired_;
-  std::uint64_t code_bytes_ = 0;
-  std::size_t more_problems_ = 0, asked_ = 0, dropped_ = 0;
+  std::size_t more_problems_ = 0, asked_ = 0;
   bool stopped_ = false;
 };
 

@@ -53,7 +53,8 @@ public:
   void body(const FoundBody& body) {
     ++bodies;
     std::string fault;
-    std::vector<DescribedPart> parts = describer_.describe(body, true, NameForms::few, fault);
+    std::vector<DescribedPart> parts;
+    describer_.describe(body, true, NameForms::few, parts, fault);
     try {
       lines_.add(parts, body, files_);
     } catch (const std::exception& error) {

@@ -1,0 +1,69 @@
+#include "core/publish/catalog_modules.h"
+
+#include "core/publish/debug_variables.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace clr {
+
+void CatalogModules::set_starts(std::vector<Address> starts) {
+  starts_ = std::move(starts);
+  std::ranges::sort(starts_);
+}
+
+void CatalogModules::add_source(Address start, const CodeBlock& block, Method method) {
+  sources_.insert_or_assign(start, Source{block, std::move(method)});
+}
+
+void CatalogModules::make(std::vector<OwnedCode> described) {
+  const auto between = [&](Address begin, Address end) {
+    const auto next = std::ranges::lower_bound(starts_, begin);
+    if (next != starts_.end() && *next < end) return true;
+    std::set<ModuleId> found;
+    state_.modules_in(begin, end, found);
+    return !found.empty();
+  };
+  for (OwnedModule& owned :
+       group_code(std::move(described), runtime_.target()->platform(), between, dropped_)) {
+    DebugModule& module = owned.module;
+    const ModuleId id = ++state_.last_module;
+    if (options_.variables) add_variables(module);
+    if (options_.readable && owned.owner.image) add_bytes(module);
+    for (const DebugSection& section : module.sections) state_.spans[section.begin] = {section.end, id};
+    for (const DebugCode& code : module.code) {
+      if (!owned.owner.image)
+        if (KnownBodies::Body* const known = state_.bodies.find(code.start)) known->module = id;
+      if (const auto stub = state_.stubs.find(code.start); stub != state_.stubs.end()) stub->second = id;
+    }
+    CatalogModule made{.id = id, .module = std::move(module)};
+    if (options_.made)
+      options_.made(std::move(made));
+    else
+      added_.push_back(std::move(made));
+  }
+}
+
+void CatalogModules::add_variables(DebugModule& module) {
+  std::optional<DebugVariables> variables;
+  for (DebugCode& code : module.code) {
+    const auto source = sources_.find(code.start);
+    if (source == sources_.end() || stop_()) continue;
+    if (!variables) variables.emplace(runtime_, module);
+    variables->add(code, source->second.block, source->second.method);
+    sources_.erase(source);
+  }
+}
+
+void CatalogModules::add_bytes(DebugModule& module) {
+  for (DebugSection& section : module.sections) {
+    const std::uint64_t size = section.end - section.begin;
+    if (options_.readable(section.begin) || size > max_code_bytes - code_bytes_) continue;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    if (runtime_.target()->memory().read_some(section.begin, bytes) != bytes.size()) continue;
+    code_bytes_ += size;
+    section.bytes = std::move(bytes);
+  }
+}
+
+} // namespace clr
