@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <malloc.h>
+#include <memory>
 #include <mutex>
 
 namespace clr::lldb_plugin {
@@ -36,6 +37,20 @@ CatalogOptions options_of(lldb::SBTarget& target, const PublishSettings& setting
       return process.ReadMemory(address, &first, sizeof first, error) == sizeof first && error.Success();
     };
   return options;
+}
+
+// The thread must have ended before this plugin is unloaded: the static object waits for it.
+void free_later(std::unique_ptr<ModuleWriter> writer) {
+  static std::mutex mutex;
+  static std::unique_ptr<ModuleWriter> last;
+  writer->free_values([] {
+#ifdef __GLIBC__
+    // Small pieces, of which the C library would keep tens of megabytes.
+    malloc_trim(0);
+#endif
+  });
+  const std::scoped_lock lock(mutex);
+  last = std::move(writer);
 }
 
 std::vector<Address> positions_of(lldb::SBTarget& target) {
@@ -80,18 +95,18 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
   const std::string triple = triple_text != nullptr ? triple_text : "";
   std::map<std::uint64_t, lldb::SBModule> loaded;
   std::mutex mutex; // of `loaded`
-  ModuleWriter writer([&](const WrittenModule& written) {
+  auto writer = std::make_unique<ModuleWriter>([&](const WrittenModule& written) {
     lldb::SBModule module = load_module(triple, written.file_name, written.elf);
     const std::scoped_lock lock(mutex);
     loaded[written.id] = std::move(module);
   });
-  options.made = [&](CatalogModule made) { writer.add(std::move(made)); };
+  options.made = [&](CatalogModule made) { writer->add(std::move(made)); };
   CatalogChange change = step(options);
 
   std::vector<MemoryRange> added;
   status_.problems = std::move(change.problems);
   for (const std::uint64_t id : change.gone) drop(id);
-  for (const WrittenModule& written : writer.finish()) {
+  for (const WrittenModule& written : writer->finish()) {
     if (!written.fault.empty()) {
       status_.problems.push_back(written.file_name + ": " + written.fault);
       continue;
@@ -105,10 +120,7 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
   if (status_.problems.size() > max_problems) status_.problems.resize(max_problems);
   if (change.methods >= many_methods) {
     session.drop_pages();
-#ifdef __GLIBC__
-    // What was described is freed in small pieces, of which the C library would keep tens of megabytes.
-    malloc_trim(0);
-#endif
+    free_later(std::move(writer));
   }
   // LLDB keeps modules that nobody uses, with all that they hold.
   if (!change.gone.empty()) lldb::SBModule::GarbageCollectAllocatedModules();

@@ -1,5 +1,6 @@
 #include "core/publish/catalog_modules.h"
 
+#include "core/publish/code_names.h"
 #include "core/publish/debug_variables.h"
 
 #include <algorithm>
@@ -37,10 +38,12 @@ void CatalogModules::make(std::vector<OwnedCode> described) {
       if (const auto stub = state_.stubs.find(code.start); stub != state_.stubs.end()) stub->second = id;
     }
     CatalogModule made{.id = id, .module = std::move(module)};
-    if (options_.made)
+    if (options_.made) {
       options_.made(std::move(made));
-    else
+    } else {
+      spell_names(made.module);
       added_.push_back(std::move(made));
+    }
   }
 }
 

@@ -231,7 +231,8 @@ void CatalogUpdate::describe_new() {
     }
     guarded([&] { return fmt::format("the body at {:#x}", block.start); },
             [&] {
-              FoundBody body = find_body(code_, block, runtime_.describe_once(block.method_desc));
+              FoundBody body =
+                  find_body(code_, block, runtime_.describe_once(block.method_desc, Spelling::later));
               describe(body);
             });
   }
@@ -262,9 +263,11 @@ void CatalogUpdate::find_images() {
                     }
                     return !stop();
                   },
-                  [&](const Method& method, const std::string& fault) {
+                  [&](Method& method, const std::string& fault) {
+                    method.spell();
                     problem(fmt::format("{}: {}", method.full_name, fault));
-                  });
+                  },
+                  Spelling::later);
             });
     if (stopped_) return;
     state_.images[section.begin] = {section.end, section.r2r_module};
@@ -333,6 +336,7 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
 
 void CatalogUpdate::describe(FoundBody& body) {
   const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
+  if (symbols) body.method.spell();
   std::string fault;
   describer_.describe(body, (symbols && options_.lines) || exact_wanted(body),
                       symbols ? NameForms::all : NameForms::few, parts_, fault);
@@ -344,7 +348,10 @@ void CatalogUpdate::describe(FoundBody& body) {
       if (fault.empty()) fault = error.what();
     }
   }
-  if (!fault.empty()) problem(fmt::format("{}: {}", body.method.shown_name(), fault));
+  if (!fault.empty()) {
+    body.method.spell();
+    problem(fmt::format("{}: {}", body.method.shown_name(), fault));
+  }
   for (DescribedPart& part : parts_)
     described_.push_back({owner.owner, std::move(part.code), body.block.section.begin, owner.files});
   ++change_.methods;

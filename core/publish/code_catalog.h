@@ -30,7 +30,8 @@ struct CatalogOptions {
   // Can the debugger read target memory at this address? Sections of ReadyToRun code where it cannot get
   // their bytes, from files. Empty: it can.
   std::function<bool(Address)> readable = {};
-  // Takes each module as soon as it is whole; CatalogChange::added is empty then. What is gone must be
+  // Takes each module as soon as it is whole but for its names (spell_names); CatalogChange::added is empty
+  // then. What is gone must be
   // withdrawn before the debugger is given them.
   std::function<void(CatalogModule)> made = {};
   // Described code of which modules are made before all is described: what takes them works meanwhile. Every

@@ -76,9 +76,34 @@ bool has_arguments(const QualifiedMethodName& name) {
   return type != nullptr && (type->shape == TypeShape::instance || !type->parameter_names.empty());
 }
 
+std::string_view name_space_of(const QualifiedMethodName& name) {
+  const TypeName* const type = name.declaring_type.get();
+  const TypeName* const definition = type != nullptr ? definition_of(unwrapped(*type)) : nullptr;
+  return definition != nullptr ? definition->name_space : std::string_view();
+}
+
+// `plain`: without parameters.
+void set_few_names(DebugCode& code, const QualifiedMethodName& name, std::string_view plain) {
+  const std::string_view in_namespace = without_prefix(plain, name_space_of(name));
+  code.name = in_namespace.empty() ? std::string_view(name.method) : in_namespace;
+  add_alias(code, plain);
+}
+
 } // namespace
 
+void spell_names(DebugModule& module) {
+  for (DebugCode& code : module.code) {
+    if (!code.unspelled || !code.full_name.empty()) continue;
+    code.full_name = format_full_name(*code.unspelled);
+    set_few_names(code, *code.unspelled, without_parameters(code.full_name));
+  }
+}
+
 void set_names(DebugCode& code, const Method& method, NameForms forms) {
+  if (forms == NameForms::few && method.full_name.empty() && method.qualified) {
+    code.unspelled = method.qualified;
+    return;
+  }
   code.full_name = method.shown_name();
   if (code.full_name.empty()) code.full_name = fmt::format("method {:#x}", method.method_desc);
   const QualifiedMethodName* const name = method.qualified.get();
@@ -87,18 +112,15 @@ void set_names(DebugCode& code, const Method& method, NameForms forms) {
     code.unit = method.module;
     return;
   }
-  const TypeName* const type = name->declaring_type.get();
-  const TypeName* const definition = type != nullptr ? definition_of(unwrapped(*type)) : nullptr;
-  const std::string_view name_space = definition != nullptr ? definition->name_space : std::string_view();
   const std::string_view plain = without_parameters(method.full_name);
-
-  code.name = name->method;
   if (forms == NameForms::few) {
-    const std::string_view in_namespace = without_prefix(plain, name_space);
-    if (!in_namespace.empty()) code.name = in_namespace;
-    add_alias(code, plain);
+    set_few_names(code, *name, plain);
     return;
   }
+  const TypeName* const type = name->declaring_type.get();
+  const std::string_view name_space = name_space_of(*name);
+
+  code.name = name->method;
   code.aliases.reserve(2);
   // The body of a state machine is what the user calls by the name of the method, as is a local function; a
   // lambda has none.

@@ -17,6 +17,11 @@ enum class NameForms : std::uint8_t {
   // costs a debugger more than all else that it is told of them.
   few,
 };
+// Of a method that is not yet spelled the few forms are left to spell_names().
 void set_names(DebugCode& code, const Method& method, NameForms forms = NameForms::all);
+
+// Makes the names that were left. For any thread: what they are made of is not changed, and not let go, since
+// it shares parts, and so their counts, with what another thread may be describing.
+void spell_names(DebugModule& module);
 
 } // namespace clr

@@ -17,6 +17,8 @@
 
 namespace clr {
 
+struct QualifiedMethodName;
+
 // The layout of the frame before the instruction at `offset`, until the next row.
 struct DebugUnwindRow {
   std::uint32_t offset = 0; // bytes from the start of the code
@@ -151,6 +153,8 @@ struct DebugCode {
   std::string full_name;  // "Ns.Type.Run(int, string[])": what frames show
   // Further names that breakpoints may use, the longest first: "Ns.Type.Run", "Type.Run". Without `name`.
   std::vector<std::string> aliases;
+  // Of what spell_names() makes the names above, when they are empty.
+  std::shared_ptr<const QualifiedMethodName> unspelled;
   bool function = true; // false (stubs, cold parts): named and unwound, but no place for breakpoints by name
   std::vector<DebugUnwindRange> unwind; // ascending, disjoint; empty: not known
   std::vector<DebugLineRow> lines;      // ascending; empty: no symbols

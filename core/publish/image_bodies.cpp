@@ -59,7 +59,7 @@ private:
 
 void for_each_image_body(Runtime& runtime, const RangeSection& section,
                          const std::function<bool(FoundBody&)>& visit,
-                         const std::function<void(const Method&, const std::string&)>& hole) {
+                         const std::function<void(Method&, const std::string&)>& hole, Spelling spelling) {
   ExecutionManager& code = *runtime.code();
   const ExecutionManager::R2RImage image = code.r2r_image(section);
   // Cold parts are found method by method.
@@ -89,13 +89,16 @@ void for_each_image_body(Runtime& runtime, const RangeSection& section,
     return visit(body);
   };
   bool going = true;
-  runtime.names()->for_each_r2r_method(section, [&](MethodNames::R2RMethod& found) {
-    if (found.function_index >= image.hot_count) return true;
-    going = flush(found.function_index);
-    pending = found.function_index;
-    body.method = std::move(found.method);
-    return going;
-  });
+  runtime.names()->for_each_r2r_method(
+      section,
+      [&](MethodNames::R2RMethod& found) {
+        if (found.function_index >= image.hot_count) return true;
+        going = flush(found.function_index);
+        pending = found.function_index;
+        body.method = std::move(found.method);
+        return going;
+      },
+      spelling);
   if (going) flush(image.hot_count);
 }
 

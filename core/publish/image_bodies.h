@@ -13,6 +13,7 @@ namespace clr {
 // body.
 void for_each_image_body(Runtime& runtime, const RangeSection& section,
                          const std::function<bool(FoundBody&)>& visit,
-                         const std::function<void(const Method&, const std::string&)>& hole);
+                         const std::function<void(Method&, const std::string&)>& hole,
+                         Spelling spelling = Spelling::now);
 
 } // namespace clr

@@ -1,5 +1,6 @@
 #include "core/publish/module_writer.h"
 
+#include "core/publish/code_names.h"
 #include "core/publish/elf_module_writer.h"
 
 #include <system_error>
@@ -8,11 +9,12 @@
 namespace clr {
 namespace {
 
-WrittenModule write(const CatalogModule& made, const std::function<void(const WrittenModule&)>& use) {
+WrittenModule write(CatalogModule& made, const std::function<void(const WrittenModule&)>& use) {
   WrittenModule written{.id = made.id, .file_name = made.module.file_name, .codes = made.module.code.size()};
   try {
     for (const DebugSection& section : made.module.sections)
       written.sections.push_back({section.begin, section.end - section.begin});
+    spell_names(made.module);
     written.elf = write_elf_module(made.module);
     if (use) {
       use(written);
@@ -31,15 +33,16 @@ ModuleWriter::~ModuleWriter() {
     const std::scoped_lock lock(mutex_);
     waiting_.clear();
   }
-  stop();
+  join();
 }
 
 void ModuleWriter::add(CatalogModule module) {
+  if (last_) join(); // of the work before
   const std::unique_lock lock(mutex_);
+  last_ = false;
   const bool large = module.module.code.size() >= least_codes;
   waiting_.push_back({written_.size(), std::move(module)});
   written_.emplace_back();
-  last_ = false;
   if (large && threads_.size() < max_threads) {
     try {
       threads_.emplace_back([this] { run(); });
@@ -53,11 +56,14 @@ void ModuleWriter::add(CatalogModule module) {
 void ModuleWriter::write_next(std::unique_lock<std::mutex>& lock) {
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
+  ++writing_;
   lock.unlock();
   WrittenModule written = write(next.module, use_);
-  next.module = {};
   lock.lock();
+  --writing_;
   written_[next.position] = std::move(written);
+  done_.push_back(std::move(next.module));
+  if (writing_ == 0) idle_.notify_all();
 }
 
 void ModuleWriter::run() {
@@ -69,7 +75,7 @@ void ModuleWriter::run() {
   }
 }
 
-void ModuleWriter::stop() {
+void ModuleWriter::join() {
   {
     const std::scoped_lock lock(mutex_);
     last_ = true;
@@ -80,10 +86,26 @@ void ModuleWriter::stop() {
 }
 
 std::vector<WrittenModule> ModuleWriter::finish() {
-  stop();
   std::unique_lock lock(mutex_);
+  last_ = true;
+  changed_.notify_all();
   while (!waiting_.empty()) write_next(lock);
+  idle_.wait(lock, [&] { return writing_ == 0; });
   return std::exchange(written_, {});
+}
+
+void ModuleWriter::free_values(std::function<void()> then) {
+  join();
+  use_ = {};
+  auto work = [this, then = std::move(then)] {
+    done_.clear();
+    if (then) then();
+  };
+  try {
+    threads_.emplace_back(std::move(work));
+  } catch (const std::system_error&) {
+    work();
+  }
 }
 
 } // namespace clr

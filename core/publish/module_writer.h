@@ -31,7 +31,7 @@ public:
   // `use` is called for each module that could be written, on the thread that wrote it, for several at once;
   // the bytes are dropped afterwards. What it throws becomes the module's fault. Empty: the bytes are kept.
   explicit ModuleWriter(std::function<void(const WrittenModule&)> use = {}) : use_(std::move(use)) {}
-  // What is not yet written is dropped.
+  // What is not yet written is dropped. Waits for the threads.
   ~ModuleWriter();
   ModuleWriter(const ModuleWriter&) = delete;
   ModuleWriter& operator=(const ModuleWriter&) = delete;
@@ -41,6 +41,10 @@ public:
   void add(CatalogModule module);
   // All modules, in the order in which they were added. Waits until they are written and used.
   std::vector<WrittenModule> finish();
+  // Frees what was written of what, in a thread, and calls `then` there (may be empty). Not sooner: that
+  // would hold up who is still describing code, by the locks of the memory that it allocates. Does not wait.
+  // The last call.
+  void free_values(std::function<void()> then);
 
   // Code in a module below which a thread costs more than it saves.
   static constexpr std::size_t least_codes = 500;
@@ -50,18 +54,20 @@ private:
   void run();
   // Writes the next one; `lock` is released meanwhile.
   void write_next(std::unique_lock<std::mutex>& lock);
-  void stop();
+  void join();
 
   std::function<void(const WrittenModule&)> use_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, idle_;
   struct Waiting {
     std::size_t position = 0; // in written_
     CatalogModule module;
   };
   std::deque<Waiting> waiting_;
   std::vector<WrittenModule> written_; // or to be written
-  bool last_ = false;                  // nothing more comes
+  std::vector<CatalogModule> done_;    // what they were written of
+  std::size_t writing_ = 0;
+  bool last_ = false; // nothing more comes
   std::vector<std::thread> threads_;
 };
 

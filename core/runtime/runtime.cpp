@@ -152,9 +152,9 @@ Method Runtime::describe(Address method_desc) {
   return method;
 }
 
-Method Runtime::describe_once(Address method_desc) {
+Method Runtime::describe_once(Address method_desc, Spelling spelling) {
   Method method =
-      described(method_desc, [&](MethodNames& names) { return names.describe_once(method_desc); });
+      described(method_desc, [&](MethodNames& names) { return names.describe_once(method_desc, spelling); });
   if (parts_) parts_->names.add_user_method(method);
   return method;
 }

@@ -89,7 +89,7 @@ public:
   // in Method::degraded. Never throws.
   Method describe(Address method_desc);
   // The same for walks over all methods: nothing is kept of it.
-  Method describe_once(Address method_desc);
+  Method describe_once(Address method_desc, Spelling spelling);
 
   // Calls `visit` for every method that `query` asks for, body by body, as they are found; false from `visit`
   // stops. Returns what could not be read. Never throws.

@@ -70,6 +70,12 @@ std::optional<std::string_view> to_string(Tier tier) {
   return std::nullopt;
 }
 
+void Method::spell() {
+  if (!qualified || !full_name.empty()) return;
+  name = format_short_name(*qualified);
+  full_name = format_full_name(*qualified);
+}
+
 std::string Method::shown_name() const {
   if (user) return user->text();
   return full_name.empty() ? name : full_name;

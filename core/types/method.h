@@ -44,8 +44,11 @@ enum class Tier : std::uint8_t {
 };
 std::optional<std::string_view> to_string(Tier tier); // nothing for unknown: JSON null
 
-// What is known of a method. The two names that every list shows are made at once; the other conventions on
-// request, from the same value.
+// When the names of a Method are made. later: for tens of thousands, by Method::spell() in another thread.
+enum class Spelling : std::uint8_t { now, later };
+
+// What is known of a method. The two names that every list shows are made at once, unless Spelling::later was
+// asked for; the other conventions on request, from the same value.
 struct Method {
   std::string name;      // "Ns.Outer`1+Inner.Run": no generic arguments, no parameters
   std::string full_name; // "Ns.Outer<int>.Inner.Run<string>(int, string[])"
@@ -67,6 +70,9 @@ struct Method {
   // What the user wrote, of a method that a compiler made; null when it is the user's own, and in lists,
   // where nobody looks (MethodNames::add_user_method).
   std::shared_ptr<const UserMethod> user;
+
+  // Makes name and full_name of `qualified` when they are not made yet.
+  void spell();
 
   // What people are shown: the user's method with its mark where there is one, else full_name, else name.
   std::string shown_name() const;

@@ -102,7 +102,7 @@ MethodDescriber::Checked MethodDescriber::check(Address method_desc) {
   return checked;
 }
 
-Method MethodDescriber::describe(const Checked& checked) {
+Method MethodDescriber::describe(const Checked& checked, Spelling spelling) {
   const MethodDesc& desc = checked.desc;
   const RuntimeType& type = *checked.type;
   Draft draft;
@@ -138,9 +138,8 @@ Method MethodDescriber::describe(const Checked& checked) {
     if (type.module && method.name_from == NameSource::assembly)
       note(method.degraded, type.module->metadata.reservation());
     method.signature_known = draft.name->signature_known;
-    method.name = format_short_name(*draft.name);
-    method.full_name = format_full_name(*draft.name);
     method.qualified = std::move(draft.name);
+    if (spelling == Spelling::now) method.spell();
   } else {
     method.name_from = NameSource::token;
     method.name = placeholder(method);

@@ -86,10 +86,11 @@ struct MethodNames::Impl {
   MethodDescriber describer;
   CallCounting call_counting;
   R2RNames r2r;
-  std::shared_ptr<const UserMethod> user_method(const Method& method) {
+  std::shared_ptr<const UserMethod> user_method(Method& method) {
     if (!method.qualified || table_of(method.token) != Table::method_def || method.runtime_module == 0 ||
         !may_be_compiler_made(*method.qualified))
       return nullptr;
+    method.spell();
     // The full name tells instantiations apart.
     const auto [slot, is_new] = user_methods.try_emplace({method.runtime_module, method.full_name});
     if (!is_new) return slot->second;
@@ -124,11 +125,11 @@ const Method& MethodNames::describe(Address method_desc) {
   return impl_->known(method_desc).method;
 }
 
-Method MethodNames::describe_once(Address method_desc) {
+Method MethodNames::describe_once(Address method_desc, Spelling spelling) {
   method_desc = impl_->target.platform().wrap(method_desc);
   if (const auto known = impl_->methods.find(method_desc); known != impl_->methods.end())
     return known->second->method;
-  return impl_->describer.describe(impl_->describer.check(method_desc));
+  return impl_->describer.describe(impl_->describer.check(method_desc), spelling);
 }
 
 void MethodNames::add_user_method(Method& method) {
@@ -210,11 +211,14 @@ std::vector<ModuleDescription> MethodNames::modules() {
 }
 
 void MethodNames::for_each_r2r_method(const RangeSection& section,
-                                      const std::function<bool(R2RMethod&)>& visit) {
-  impl_->r2r.for_each(section, [&](std::uint32_t index, Method method) {
-    R2RMethod found{.function_index = index, .method = std::move(method)};
-    return visit(found);
-  });
+                                      const std::function<bool(R2RMethod&)>& visit, Spelling spelling) {
+  impl_->r2r.for_each(
+      section,
+      [&](std::uint32_t index, Method method) {
+        R2RMethod found{.function_index = index, .method = std::move(method)};
+        return visit(found);
+      },
+      spelling);
 }
 
 std::optional<R2RImport> MethodNames::import_at(Address cell) {

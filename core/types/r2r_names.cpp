@@ -62,7 +62,7 @@ MetadataNames* R2RNames::by_simple_name(const std::string& simple_name) {
   }
 }
 
-Method R2RNames::describe(Image& image, const R2REntry& entry) {
+Method R2RNames::describe(Image& image, const R2REntry& entry, Spelling spelling) {
   Method method;
   NamedModule* module = image.module;
   const auto name_with = [&](R2RMethods& methods) {
@@ -76,9 +76,8 @@ Method R2RNames::describe(Image& image, const R2REntry& entry) {
     auto name = std::make_shared<QualifiedMethodName>(methods.name(entry));
     method.signature_known = name->signature_known;
     method.kind = name->method_arguments.empty() ? MethodKind::il : MethodKind::instantiated;
-    method.name = format_short_name(*name);
-    method.full_name = format_full_name(*name);
     method.qualified = std::move(name);
+    if (spelling == Spelling::now) method.spell();
   };
   try {
     if (image.module)
@@ -105,12 +104,12 @@ Method R2RNames::describe(Image& image, const R2REntry& entry) {
   return method;
 }
 
-void R2RNames::for_each(const RangeSection& section,
-                        const std::function<bool(std::uint32_t, Method)>& visit) {
+void R2RNames::for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit,
+                        Spelling spelling) {
   Image& of = image(section);
   const std::vector<R2REntry> entries = methods(of).entries(); // describing may replace the tables
   for (const R2REntry& entry : entries)
-    if (!visit(entry.function_index, describe(of, entry))) return;
+    if (!visit(entry.function_index, describe(of, entry, spelling))) return;
 }
 
 const Method* R2RNames::method(const RangeSection& section, std::uint32_t function_index) {

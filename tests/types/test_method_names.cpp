@@ -15,12 +15,16 @@ TEST_CASE("methods of every kind have their names", "[types]") {
       MethodNames names(target, code, nullptr);
       for (const SampleMethod& method : sample.methods) {
         CAPTURE(method.full_name);
-        const Method once = names.describe_once(method.address);
+        Method once = names.describe_once(method.address, Spelling::later);
+        CHECK(once.full_name == "");
+        once.spell();
         const Method& got = names.describe(method.address);
         CHECK(got.full_name == method.full_name);
         CHECK(once.full_name == got.full_name);
         CHECK(once.token == got.token);
-        CHECK(names.describe_once(method.address).qualified == got.qualified); // known: the very same
+        CHECK(once.name == got.name);
+        // Known: the very same.
+        CHECK(names.describe_once(method.address, Spelling::now).qualified == got.qualified);
         CHECK(got.sos_name() == method.sos_name);
         CHECK(got.kind == method.kind);
         CHECK(got.degraded == "");
