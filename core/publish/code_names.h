@@ -14,7 +14,7 @@ namespace clr {
 enum class NameForms : std::uint8_t {
   all,
   // "Ns.Type.Run" and "Type.Run" beside full_name: of a framework's fifty thousand methods every further name
-  // costs a debugger more than all else that it is told of them.
+  // costs time whenever a debugger looks for one.
   few,
 };
 // Of a method that is not yet spelled the few forms are left to spell_names().

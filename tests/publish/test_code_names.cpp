@@ -130,3 +130,29 @@ TEST_CASE("names: of a framework's code the few that are typed") {
   CHECK(global.name == "Run");
   CHECK(global.aliases == Names{"Type.Run"});
 }
+
+TEST_CASE("names: what was left is made as it would have been at once") {
+  const TypeNamePtr list = named_type("Ns", {"List`1"}, {names_int});
+  for (const Method& method :
+       {named_method(named_type("Ns", {"Type"}), "Run", {names_int}), named_method(list, "Add", {names_int}),
+        named_method(named_type("", {"Type"}), "Run"), named_method(nullptr, "Global")}) {
+    CAPTURE(method.full_name);
+    DebugCode at_once;
+    set_names(at_once, method, NameForms::few);
+    Method unspelled = method;
+    unspelled.name.clear();
+    unspelled.full_name.clear();
+    DebugModule module;
+    set_names(module.code.emplace_back(), unspelled, NameForms::few);
+    CHECK(module.code[0].full_name.empty());
+    for (unsigned twice = 0; twice < 2; ++twice) {
+      spell_names(module);
+      CHECK(module.code[0].full_name == method.full_name);
+      CHECK(module.code[0].name == at_once.name);
+      CHECK(module.code[0].aliases == at_once.aliases);
+    }
+    unspelled.spell();
+    CHECK(unspelled.name == method.name);
+    CHECK(unspelled.full_name == method.full_name);
+  }
+}

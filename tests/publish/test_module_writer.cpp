@@ -1,8 +1,10 @@
 #include "core/publish/elf_module_writer.h"
 #include "core/publish/module_writer.h"
+#include "core/types/name_format.h"
 
 #include <catch2/catch.hpp>
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -90,6 +92,30 @@ TEST_CASE("module writer: bytes are used once") {
   CHECK(written[0].elf.empty());
   CHECK(written[0].fault.empty());
   CHECK(written[1].fault == "refused");
+}
+
+TEST_CASE("module writer: names that were left are made, and values freed when it is asked for") {
+  auto name = std::make_shared<QualifiedMethodName>();
+  name->method = "Run";
+  const std::weak_ptr<const QualifiedMethodName> watched = name;
+  CatalogModule made = module_of(1, 1);
+  made.module.code[0].name = made.module.code[0].full_name = "";
+  made.module.code[0].unspelled = name;
+  CatalogModule expected = module_of(1, 1);
+  expected.module.code[0].name = "Run";
+  expected.module.code[0].full_name = format_full_name(*name);
+  name.reset();
+  bool freed = false;
+  {
+    ModuleWriter writer;
+    writer.add(std::move(made));
+    const std::vector<WrittenModule> written = writer.finish();
+    REQUIRE(written.size() == 1);
+    CHECK(written[0].elf == write_elf_module(expected.module));
+    CHECK_FALSE(watched.expired());
+    writer.free_values([&] { freed = watched.expired(); });
+  }
+  CHECK(freed);
 }
 
 TEST_CASE("module writer: may be given up with work left") {
