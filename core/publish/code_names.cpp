@@ -84,8 +84,16 @@ std::string_view name_space_of(const QualifiedMethodName& name) {
 
 // `plain`: without parameters.
 void set_few_names(DebugCode& code, const QualifiedMethodName& name, std::string_view plain) {
-  const std::string_view in_namespace = without_prefix(plain, name_space_of(name));
+  const std::string_view name_space = name_space_of(name);
+  const std::string_view in_namespace = without_prefix(plain, name_space);
   code.name = in_namespace.empty() ? std::string_view(name.method) : in_namespace;
+  if (in_namespace.empty() && !name_space.empty()) {
+    // A type that is shown by its keyword: "string.Concat" is "System.String.Concat" too.
+    const std::string whole = format_short_name(name);
+    add_alias(code, whole);
+    code.name = without_prefix(whole, name_space);
+    if (code.name.empty()) code.name = name.method;
+  }
   add_alias(code, plain);
 }
 

@@ -13,8 +13,8 @@ namespace clr {
 // a compiler made (Method::user) also those of its own name. No reads.
 enum class NameForms : std::uint8_t {
   all,
-  // "Ns.Type.Run" and "Type.Run" beside full_name: of a framework's fifty thousand methods every further name
-  // costs time whenever a debugger looks for one.
+  // "Ns.Type.Run" and "Type.Run" beside full_name, of string.Concat(string) also "string.Concat": of a
+  // framework's fifty thousand methods every further name costs time whenever a debugger looks for one.
   few,
 };
 // Of a method that is not yet spelled the few forms are left to spell_names().

@@ -125,6 +125,12 @@ TEST_CASE("names: of a framework's code the few that are typed") {
   CHECK(code.name == "Type.Run");
   CHECK(code.aliases == Names{"Ns.Type.Run"});
 
+  DebugCode keyword;
+  set_names(keyword, named_method(named_type("System", {"String"}), "Concat", {names_int}), NameForms::few);
+  CHECK(keyword.full_name == "string.Concat(int)");
+  CHECK(keyword.name == "String.Concat");
+  CHECK(keyword.aliases == Names{"System.String.Concat", "string.Concat"});
+
   DebugCode global;
   set_names(global, named_method(named_type("", {"Type"}), "Run"), NameForms::few);
   CHECK(global.name == "Run");
