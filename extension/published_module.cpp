@@ -97,7 +97,7 @@ lldb::SBModule load_module(const std::string& triple, const std::string& name,
   lldb::SBModule module(spec);
   if (!module.IsValid() || module.GetNumSections() == 0)
     throw Error(ErrorKind::corrupt, "LLDB refuses the debug information");
-  // Every new module of a process is asked for this: an index of all names, and most of what a module costs.
+  // Every new module of a process is asked for this, which makes an index of all symbols: here in a thread.
   module.FindSymbol("__jit_debug_register_code", lldb::eSymbolTypeCode);
   return module;
 }

@@ -26,13 +26,13 @@ public:
   BareUnits(const DebugModule& module, DwarfUnits& out) : module_(&module), out_(&out) {}
 
   void write(Functions functions) {
-    const std::size_t ranges = out_->ranges.size();
-    write_ranges(functions);
+    const std::size_t ranges = out_->add_ranges(functions);
     Die unit(DW_TAG_compile_unit, true);
     add_name(unit);
     unit.address(DW_AT_low_pc, 0).section(DW_AT_ranges, ranges);
     begin(unit);
-    for (const PlacedCode* placed : functions) add(*placed, shown_name(*placed->code));
+    for (const PlacedCode* placed : functions)
+      if (const std::string_view name = shown_name(*placed->code); !name.empty()) add(*placed, name);
     end();
   }
 
@@ -43,18 +43,8 @@ public:
     for (const PlacedCode* placed : functions) {
       const DebugCode& code = *placed->code;
       const std::string_view shown = shown_name(code);
-      std::string_view longer;
-      std::uint32_t longer_at = 0;
       const auto add_other = [&](std::string_view name) {
-        if (name == shown || !is_usable_name(name)) return;
-        // "Type.Run" is the end of "Ns.Type.Run".
-        if (name.size() > longer.size() || !longer.ends_with(name)) {
-          longer = name;
-          longer_at = out_->entries.append_string(name);
-        }
-        if (longer_at == 0) return; // no room
-        const auto skipped = static_cast<std::uint32_t>(longer.size() - name.size());
-        out_->entries.write_function(longer_at + skipped, code.start, placed->size);
+        if (name != shown && is_usable_name(name)) add(*placed, name);
       };
       for (std::size_t i = 0; i < code.aliases.size() && i < max_aliases; ++i) add_other(code.aliases[i]);
       if (code.name != code.full_name) add_other(code.name);
@@ -78,18 +68,8 @@ private:
   }
 
   void add(const PlacedCode& placed, std::string_view name) {
-    if (name.empty()) return;
     if (const std::uint32_t at = out_->entries.append_string(name); at != 0)
       out_->entries.write_function(at, placed.code->start, placed.size);
-  }
-
-  void write_ranges(Functions functions) {
-    for (const PlacedCode* placed : functions) {
-      out_->ranges.word(placed->code->start);
-      out_->ranges.word(placed->code->start + placed->size);
-    }
-    out_->ranges.word(0);
-    out_->ranges.word(0);
   }
 
   const DebugModule* module_;

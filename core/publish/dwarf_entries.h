@@ -60,7 +60,7 @@ public:
   // append_string().
   void write_function(std::uint32_t name, Address start, std::uint32_t size);
   // Where `text`, which must outlive this and is hardly ever equal to another, is in .debug_str; 0: no room.
-  std::uint32_t append_string(std::string_view text) { return strings_.append(text); }
+  std::uint32_t append_string(std::string_view text) { return strings_.append_or_share(text); }
   // The place of the value that was written last, a reference, and what makes it refer to `offset`.
   std::size_t last_reference() const { return info_.size() - 4; }
   void patch_reference(std::size_t place, std::uint64_t offset) { info_.patch_u32(place, offset); }

@@ -28,7 +28,6 @@ public:
 
   // `declarations`: of the functions in their classes, one for each code; nothing for those without.
   void write(std::span<const PlacedCode* const> unit, const Declarations& declarations) {
-    write_ranges(unit);
     out_->entries.begin_unit();
     out_->entries.write(unit_entry(unit));
     for (const PlacedCode* placed : unit) {
@@ -42,16 +41,6 @@ public:
   }
 
 private:
-  void write_ranges(std::span<const PlacedCode* const> unit) {
-    ranges_at_ = out_->ranges.size();
-    for (const PlacedCode* placed : unit) {
-      out_->ranges.word(placed->code->start);
-      out_->ranges.word(placed->code->start + placed->size);
-    }
-    out_->ranges.word(0);
-    out_->ranges.word(0);
-  }
-
   Die unit_entry(std::span<const PlacedCode* const> unit) {
     Die die(DW_TAG_compile_unit, true);
     const bool lines = has_lines(unit);
@@ -66,7 +55,7 @@ private:
     if (lines) die.section(DW_AT_stmt_list, out_->lines.add(unit));
     // Lists of locations count from it.
     die.address(DW_AT_low_pc, 0);
-    die.section(DW_AT_ranges, ranges_at_);
+    die.section(DW_AT_ranges, out_->add_ranges(unit));
     return die;
   }
 
@@ -154,7 +143,6 @@ private:
   const DebugModule* module_;
   const DwarfTypes* types_;
   DwarfUnits* out_;
-  std::size_t ranges_at_ = 0;
 };
 
 // Writes the types and, in their classes, declarations of the functions that have a `this`.
@@ -183,6 +171,17 @@ Declarations write_types(const std::vector<std::vector<const PlacedCode*>>& unit
 }
 
 } // namespace
+
+std::size_t DwarfUnits::add_ranges(std::span<const PlacedCode* const> functions) {
+  const std::size_t at = ranges.size();
+  for (const PlacedCode* placed : functions) {
+    ranges.word(placed->code->start);
+    ranges.word(placed->code->start + placed->size);
+  }
+  ranges.word(0);
+  ranges.word(0);
+  return at;
+}
 
 DwarfUnits write_units(const DebugModule& module, const PlacedModule& placed) {
   DwarfUnits out(module);

@@ -12,6 +12,9 @@ struct DwarfUnits {
   explicit DwarfUnits(const DebugModule& module)
       : entries(module.platform), lines(module), ranges(module.platform), locations(module.platform) {}
 
+  // The ranges of code for DW_AT_ranges: where they are in the section.
+  std::size_t add_ranges(std::span<const PlacedCode* const> functions);
+
   DwarfEntries entries;
   DwarfLines lines;
   DwarfBytes ranges, locations;

@@ -29,19 +29,12 @@ public:
       if (is_usable_name(code.aliases[i])) add(placed, code.aliases[i]);
     if (is_usable_name(code.name) && code.name != code.full_name && !is_found_without(code))
       add(placed, code.name);
-    longer_ = {};
   }
 
 private:
   void add(const PlacedCode& placed, std::string_view name) {
-    // "Type.Run" is the end of "Ns.Type.Run".
-    std::uint32_t at = longer_at_ + static_cast<std::uint32_t>(longer_.size() - name.size());
-    if (name.size() > longer_.size() || !longer_.ends_with(name)) {
-      at = out_->names.append(name);
-      longer_ = at == 0 ? std::string_view() : name;
-      longer_at_ = at;
-      if (at == 0) return; // no room
-    }
+    const std::uint32_t at = out_->names.append_or_share(name);
+    if (at == 0) return; // no room
     const unsigned type = placed.code->function ? STT_FUNC : STT_OBJECT;
     out_->symbols.push_back({.st_name = at,
                              .st_info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, type)),
@@ -53,8 +46,6 @@ private:
 
   CodeSymbols* out_;
   std::uint32_t first_section_;
-  std::string_view longer_; // the name that was written last in full
-  std::uint32_t longer_at_ = 0;
 };
 
 } // namespace

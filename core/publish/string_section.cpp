@@ -60,6 +60,16 @@ std::uint32_t StringSection::append(std::string_view text) {
   return at;
 }
 
+std::uint32_t StringSection::append_or_share(std::string_view text) {
+  if (text.empty()) return 0;
+  if (!last_.ends_with(text)) {
+    last_at_ = append(text);
+    last_ = last_at_ == 0 ? std::string_view() : text;
+  }
+  if (last_at_ == 0) return 0; // no room
+  return last_at_ + static_cast<std::uint32_t>(last_.size() - text.size());
+}
+
 std::uint32_t StringSection::add(std::string_view text) {
   if (text.empty()) return 0;
   const auto [it, fresh] = known_.try_emplace(text, 0);

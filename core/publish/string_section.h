@@ -22,11 +22,16 @@ public:
   // is for strings that are hardly ever equal. Once the section is full: that of the empty string.
   std::uint32_t add(std::string_view text);
   std::uint32_t append(std::string_view text);
+  // As append(), but a text that is the end of the one that this appended last shares its bytes: "Type.Run"
+  // behind "Ns.Type.Run".
+  std::uint32_t append_or_share(std::string_view text);
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(text_)); }
   void reserve(std::size_t size) { text_.reserve(size); }
 
 private:
   std::string text_;
+  std::string_view last_; // of append_or_share()
+  std::uint32_t last_at_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> known_;
 };
 

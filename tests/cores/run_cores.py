@@ -99,6 +99,25 @@ def check_report(lldb, target, report_path, folder):
     return check_stacks.check(lldb, target, report, lines=False)   # the PDB stayed where the core was made
 
 
+def check_names(lldb, target):
+    """LLDB finds methods of whom only names are known by each of these, and the plugin's commands take them as addresses."""
+    frames = [f for t in lldb.json(target, ["clrbt --json all"])[0]["threads"] for f in t["frames"] if f["kind"] == "managed"]
+    starts = {}
+    for f in frames:
+        plain = all(c.isalnum() or c in "._" for c in f["method"]["name"]) and "<" not in f["method"]["full_name"]
+        if f["code"]["kind"] == "jitted" and plain:
+            starts.setdefault(f["method"]["full_name"], (f["method"]["name"], f["code"]["start"]))
+    some = sorted(starts.items())[:5]
+    assert len(some) >= 3, f"too few plain names in {len(frames)} frames"
+    asked = [(name, start) for full, (whole, start) in some for name in (full, whole, whole.split(".", 1)[1])]
+    texts = lldb.run(target, [f'image lookup -n "{name}"' for name, _ in asked] + [f"clrip2md {whole}" for _, (whole, _) in some])
+    wanted = [(f"image lookup -n {name}", f"[0x{int(start, 16):016x}]") for name, start in asked]
+    wanted += [(f"clrip2md {whole}", f"`{whole}") for _, (whole, _) in some]
+    wrong = [f"{command}: no {part} in {text!r}" for (command, part), text in zip(wanted, texts, strict=True) if part not in text]
+    assert not wrong, "\n    ".join(["names that do not lead to their code", *wrong])
+    return f"{len(asked)} names of {len(some)} methods"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
@@ -121,6 +140,7 @@ def main():
                 with lzma.open(expected, "wt", encoding="utf-8") as f:
                     json.dump(ask(lldb, target), f)
             results.check(f"cores/{name}/answers", check_expected, lldb, target, expected)
+            results.check(f"cores/{name}/names", check_names, lldb, target)
             if report.exists():
                 results.check(f"cores/{name}/report", check_report, lldb, target, report, folder)
     if not results.passed and not results.failed:

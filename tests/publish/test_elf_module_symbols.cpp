@@ -229,6 +229,18 @@ TEST_CASE("names that are no UTF-8 are left out, the code is not") {
   CHECK(written.lines().size() == 2);
 }
 
+TEST_CASE("a name that is the end of the one before shares its bytes") {
+  StringSection names;
+  CHECK(names.append_or_share("Ns.Type.Run") == 1);
+  CHECK(names.append_or_share("Type.Run") == 4);
+  CHECK(names.append_or_share("Run") == 9);
+  CHECK(names.append_or_share("Ns.Type.Run") == 1);
+  CHECK(names.append_or_share("") == 0);
+  CHECK(names.append_or_share("Run()") == 13);
+  CHECK(names.append_or_share("Type.Run") == 19); // of the last one only
+  CHECK(names.bytes().size() == 28);
+}
+
 TEST_CASE("every length of an ASCII name is usable, and none with a NUL anywhere") {
   for (std::size_t size = 1; size < 40; ++size) {
     std::string name(size, 'n');
