@@ -9,7 +9,7 @@ from processes import Unavailable
 
 class Results:
     def __init__(self):
-        self.passed, self.failed, self.skipped = [], [], []
+        self.passed, self.failed, self.skipped, self.repeated = [], [], [], []
 
     def check(self, name, function, *arguments):
         """Runs one check. It returns the text of its figures, raises AssertionError to fail, Unavailable to skip."""
@@ -35,12 +35,14 @@ class Results:
 
     def with_second_try(self, name, run):
         """run() makes a group of checks of one fresh program. When one of them fails, the whole group runs again with another program, and that
-        counts: a program that is interrupted at a bad moment (the runtime compiles, the machine is overloaded) is not there twice. Both are printed."""
+        counts: a program that is interrupted at a bad moment (the runtime compiles, the machine is overloaded) is not there twice. Both are printed,
+        and the closing table names what failed at first: a defect that shows now and then must not hide here."""
         before = len(self.passed), len(self.failed), len(self.skipped)
         run()
         if len(self.failed) == before[1]:
             return
         print(f"AGAIN    {name}: the checks above are repeated once", flush=True)
+        self.repeated += self.failed[before[1]:]
         for checks, count in zip((self.passed, self.failed, self.skipped), before):
             del checks[count:]
         run()
@@ -57,6 +59,10 @@ class Results:
                 reasons.setdefault(reason.splitlines()[0][:160], []).append(name)
             for reason, skipped in reasons.items():
                 print(f"  {len(skipped):3}  {reason}  ({', '.join(skipped[:3])}{', ...' if len(skipped) > 3 else ''})")
+        if self.repeated:
+            print("\nfailed at first, and were repeated:")
+            for name in self.repeated:
+                print(f"  {name}: {'failed again' if name in self.failed else 'passed'}")
         for name in self.failed:
             print(f"failed: {name}")
         sys.stdout.flush()
