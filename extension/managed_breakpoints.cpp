@@ -306,7 +306,9 @@ void ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
     if (!frame.IsValid()) break;
     managed = std::holds_alternative<CodeBlock>(session->runtime().code()->find(frame.GetPC()));
   }
-  if (managed) make_writable(entry, code_heaps(*session), thread);
+  if (!managed) return;
+  publishing_->before_step(target, *session);
+  make_writable(entry, code_heaps(*session), thread);
 }
 
 void ManagedBreakpoints::before_set(Entry& entry, const BreakpointWish& wish) {

@@ -1,6 +1,7 @@
 #include "extension/publisher.h"
 
 #include "extension/core_file.h"
+#include "extension/executable_memory.h"
 #include "extension/newer_api.h"
 #include "extension/published_module.h"
 
@@ -36,6 +37,8 @@ CatalogOptions options_of(lldb::SBTarget& target, const PublishSettings& setting
       lldb::SBError error;
       return process.ReadMemory(address, &first, sizeof first, error) == sizeof first && error.Success();
     };
+  else
+    options.grows = true;
   return options;
 }
 
@@ -62,6 +65,28 @@ std::vector<Address> positions_of(lldb::SBTarget& target) {
   }
   return positions;
 }
+
+// Where threads stand in code of no module.
+std::vector<MemoryRange> unknown_at(lldb::SBTarget& target, const std::vector<Address>& positions) {
+  std::vector<Address> unknown;
+  for (const Address pc : positions)
+    if (!target.ResolveLoadAddress(pc).GetModule().IsValid()) unknown.push_back(pc);
+  lldb::SBProcess process = target.GetProcess();
+  return executable_memory_at(process, unknown);
+}
+
+// The runtime takes memory for code and stubs from one reservation.
+std::vector<MemoryRange> near_managed_code(lldb::SBTarget& target, Session& session) {
+  constexpr Address margin = Address{16} << 20;
+  Address begin = ~Address{0}, end = 0;
+  for (const RangeSection& section : session.runtime().code()->sections()) {
+    if (section.r2r_module != 0) continue;
+    begin = std::min(begin, section.begin);
+    end = std::max(end, section.end);
+  }
+  lldb::SBProcess process = target.GetProcess();
+  return executable_memory_in(process, begin > margin ? begin - margin : 0, end + margin);
+}
 } // namespace
 
 std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
@@ -72,6 +97,7 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   }
   CatalogOptions options = options_of(target_, settings);
   options.exact = positions_of(target_);
+  if (options.grows) options.executable = unknown_at(target_, options.exact);
   const bool first = modules_.empty();
   std::vector<MemoryRange> added = apply(session, std::move(options), [&](const CatalogOptions& with) {
     return catalog_.update(session.runtime(), with);
@@ -85,6 +111,15 @@ std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings&
   if (holds(ip) || session.runtime().absence() != nullptr) return {};
   return apply(session, options_of(target_, settings),
                [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
+}
+
+void Publisher::add_unknown_stubs(Session& session, const PublishSettings& settings) {
+  if (modules_.empty() || session.runtime().absence() != nullptr) return;
+  CatalogOptions options = options_of(target_, settings);
+  if (!options.grows) return;
+  options.executable = near_managed_code(target_, session);
+  apply(session, std::move(options),
+        [&](const CatalogOptions& with) { return catalog_.add_unknown(session.runtime(), with); });
 }
 
 std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions options,
@@ -132,8 +167,10 @@ void Publisher::add_module(const WrittenModule& written, lldb::SBModule module,
   publish_module(target_, module);
   Module entry;
   entry.module = std::move(module);
-  entry.methods = written.codes;
-  entry.ranges = written.sections;
+  if (!written.unknown) {
+    entry.methods = written.codes;
+    entry.ranges = written.sections;
+  }
   for (const MemoryRange& range : entry.ranges) ranges_[range.begin] = range.end();
   added.insert(added.end(), entry.ranges.begin(), entry.ranges.end());
   ++status_.modules;

@@ -40,18 +40,22 @@ public:
                                   std::chrono::steady_clock::time_point began);
   // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.
   std::vector<MemoryRange> add(Session& session, const PublishSettings& settings, Address ip);
+  // Before the process runs on by a step: memory near the managed code that may hold stubs which the runtime
+  // lists nowhere, since a step that gets there must find out of it. Never throws. Cost: a look at the memory
+  // map for each mapping there.
+  void add_unknown_stubs(Session& session, const PublishSettings& settings);
   // Takes every module away; the next update brings all back.
   void withdraw();
 
   const PublishStatus& status() const { return status_; }
-  // True when a module of this publisher holds `address`.
+  // True when a module of this publisher describes the code at `address`.
   bool holds(Address address) const;
 
 private:
   struct Module {
     lldb::SBModule module;
     std::size_t methods = 0;
-    std::vector<MemoryRange> ranges;
+    std::vector<MemoryRange> ranges; // without those of unknown code
   };
   // Runs one call of the catalog with `options`, and gives LLDB what it finds.
   std::vector<MemoryRange> apply(Session& session, CatalogOptions options,

@@ -115,6 +115,12 @@ std::vector<MemoryRange> Publishing::add(lldb::SBTarget& target, Session& sessio
   }
 }
 
+void Publishing::before_step(lldb::SBTarget& target, Session& session) {
+  if (!settings_.on) return;
+  for (Entry& entry : entries_)
+    if (entry.target == target) entry.publisher->add_unknown_stubs(session, settings_);
+}
+
 void Publishing::withdraw() {
   for (Entry& entry : entries_) {
     entry.publisher->withdraw();

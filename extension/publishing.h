@@ -39,6 +39,9 @@ public:
   // Only the body that holds `ip`, which was compiled just now. Never throws.
   std::vector<MemoryRange> add(lldb::SBTarget& target, Session& session, Address ip);
 
+  // Before a step of `target`: Publisher::add_unknown_stubs. Never throws.
+  void before_step(lldb::SBTarget& target, Session& session);
+
   void set_listener(std::shared_ptr<PublishListener> listener) { listener_ = std::move(listener); }
   PublishListener* listener() const { return listener_.get(); }
   SessionStore& sessions() { return *sessions_; }

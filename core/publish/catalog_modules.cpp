@@ -31,13 +31,14 @@ void CatalogModules::make(std::vector<OwnedCode> described) {
     const ModuleId id = ++state_.last_module;
     if (options_.variables) add_variables(module);
     if (options_.readable && owned.owner.image) add_bytes(module);
-    for (const DebugSection& section : module.sections) state_.spans[section.begin] = {section.end, id};
+    for (const DebugSection& section : module.sections)
+      state_.spans[section.begin] = {section.end, id, owned.owner.unknown};
     for (const DebugCode& code : module.code) {
       if (!owned.owner.image)
         if (KnownBodies::Body* const known = state_.bodies.find(code.start)) known->module = id;
       if (const auto stub = state_.stubs.find(code.start); stub != state_.stubs.end()) stub->second = id;
     }
-    CatalogModule made{.id = id, .module = std::move(module)};
+    CatalogModule made{.id = id, .module = std::move(module), .unknown = owned.owner.unknown};
     if (options_.made) {
       options_.made(std::move(made));
     } else {

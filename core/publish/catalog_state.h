@@ -21,6 +21,7 @@ struct CatalogState {
   struct Span {
     Address end = 0;
     ModuleId module = no_module_id;
+    bool unknown = false; // no code that is described
   };
 
   KnownBodies bodies;                // jitted
@@ -33,6 +34,8 @@ struct CatalogState {
 
   // The published section that holds `address`, null if none.
   const Span* span_at(Address address) const;
+  // It holds described code.
+  bool describes(Address address) const;
   // Modules with a section that meets [begin, end).
   void modules_in(Address begin, Address end, std::set<ModuleId>& found) const;
 };

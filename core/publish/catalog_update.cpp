@@ -2,6 +2,7 @@
 
 #include "core/publish/image_bodies.h"
 #include "core/publish/stub_code.h"
+#include "core/publish/unknown_code.h"
 
 #include <fmt/format.h>
 
@@ -86,7 +87,7 @@ CatalogChange CatalogUpdate::one(Address ip) {
             at.ip = at.start;
             if (at.kind == CodeKind::ready_to_run) {
               at.function_index = at.method_index;
-              if (state_.span_at(at.start) != nullptr) return;
+              if (state_.describes(at.start)) return;
               FoundBody body = find_body(code_, at, runtime_.describe(at).method);
               describe(body);
               return;
@@ -95,6 +96,10 @@ CatalogChange CatalogUpdate::one(Address ip) {
           });
   retire();
   describe_new();
+  return finish();
+}
+
+CatalogChange CatalogUpdate::unknown() {
   return finish();
 }
 
@@ -252,7 +257,7 @@ void CatalogUpdate::find_images() {
                   runtime_, section,
                   [&](FoundBody& body) {
                     runtime_.names()->add_user_method(body.method);
-                    if (!any || state_.span_at(body.block.start) == nullptr) describe(body);
+                    if (!any || !state_.describes(body.block.start)) describe(body);
                     if (described_.size() > options_.codes_at_once) {
                       // The last one may still turn out to reach into the next.
                       OwnedCode last = std::move(described_.back());
@@ -406,8 +411,16 @@ void CatalogUpdate::make_large_modules() {
   modules_.make(std::exchange(described_, std::move(rest)));
 }
 
+// Behind everything else: what is described takes its place.
+void CatalogUpdate::make_unknown() {
+  UnknownCode unknown(state_, runtime_);
+  if (options_.grows) modules_.make(unknown.rests_of_heaps());
+  if (!options_.executable.empty()) modules_.make(unknown.outside_of_sections(options_.executable));
+}
+
 CatalogChange CatalogUpdate::finish() {
   make_modules();
+  guarded([] { return std::string("code that nothing describes"); }, [&] { make_unknown(); });
   change_.added = modules_.take();
   if (const std::size_t dropped = modules_.dropped(); dropped != 0)
     problem(fmt::format("{} stretches of code overlap others and are left out", dropped));

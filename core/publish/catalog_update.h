@@ -20,9 +20,10 @@ public:
   // All must outlive this. Throws Error{unsupported_contract} for a CPU other than x64 and arm64.
   CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options);
 
-  // One of the two, once.
+  // One of these, once.
   CatalogChange all();
   CatalogChange one(Address ip);
+  CatalogChange unknown();
 
   static constexpr std::size_t max_problems = 32;
 
@@ -52,6 +53,7 @@ private:
   // Of what was described since the last call: of all of it, or of owners that have much.
   void make_modules();
   void make_large_modules();
+  void make_unknown();
   CatalogChange finish();
 
   CatalogState& state_;

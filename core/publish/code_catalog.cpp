@@ -33,6 +33,10 @@ CatalogChange CodeCatalog::add(Runtime& runtime, Address ip, const CatalogOption
   return guarded(runtime, [&] { return CatalogUpdate(impl_->state, runtime, options).one(ip); });
 }
 
+CatalogChange CodeCatalog::add_unknown(Runtime& runtime, const CatalogOptions& options) {
+  return guarded(runtime, [&] { return CatalogUpdate(impl_->state, runtime, options).unknown(); });
+}
+
 void CodeCatalog::clear() {
   impl_->state = {};
 }

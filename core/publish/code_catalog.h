@@ -2,6 +2,7 @@
 // and went since the stop before.
 #pragma once
 
+#include "core/memory/memory_range.h"
 #include "core/publish/debug_module.h"
 #include "core/runtime/runtime.h"
 
@@ -17,6 +18,7 @@ namespace clr {
 struct CatalogModule {
   std::uint64_t id = 0;
   DebugModule module;
+  bool unknown = false; // code that nothing describes: CatalogOptions::grows, executable
 };
 
 struct CatalogOptions {
@@ -24,6 +26,12 @@ struct CatalogOptions {
   bool variables = true; // likewise
   bool r2r = true;       // ReadyToRun code, run or not
   bool stubs = true;     // precodes and the runtime's other stubs
+  // The process runs on: what code heaps have free is published too, as unknown code, since what is compiled
+  // there is stepped into before the next update.
+  bool grows = false;
+  // Executable memory, ascending, that belongs to no file. What of it the runtime has in no range section is
+  // published as unknown code.
+  std::vector<MemoryRange> executable = {};
   // Code whose epilogues must be exact, beside all code with lines: where threads stand.
   std::vector<Address> exact;
   std::function<bool()> stop = {}; // asked now and then; true gives up
@@ -59,6 +67,8 @@ public:
   CatalogChange update(Runtime& runtime, const CatalogOptions& options);
   // The body that holds `ip` alone, when it is not yet known: for code that was compiled just now.
   CatalogChange add(Runtime& runtime, Address ip, const CatalogOptions& options);
+  // Only what is unknown code by `options`.
+  CatalogChange add_unknown(Runtime& runtime, const CatalogOptions& options);
   // Forgets everything, as if nothing had been published.
   void clear();
 

@@ -16,6 +16,7 @@ struct CodeOwner {
   std::string file_name; // "app.dll"
   Address module = 0;    // the runtime's Module; several assemblies may have one name
   bool image = false;    // ReadyToRun code, which stays where it is for good
+  bool unknown = false;  // nothing describes it
 
   friend auto operator<=>(const CodeOwner&, const CodeOwner&) = default;
 };

@@ -64,6 +64,8 @@ struct DebugUnwindRange {
   DebugUnwindRows rows;     // ascending; the first at `begin`
   bool exact = false;       // epilogues have their rows too
   bool interrupted = false; // a pc in it is exact, never a return address (as of a signal trampoline)
+  // Nothing is known of the code: its frames are guessed from the stack (dwarf_guessed_frame). x64; no rows.
+  bool guessed = false;
 };
 
 struct DebugLineRow {

@@ -1,5 +1,7 @@
 #include "core/publish/dwarf_frames.h"
 
+#include "core/publish/dwarf_guessed_frame.h"
+
 #include <algorithm>
 #include <dwarf.h>
 #include <limits>
@@ -109,6 +111,11 @@ void DwarfFrames::add(const PlacedCode& placed) {
   std::uint32_t written = 0;
   for (std::size_t first = 0; first < ranges.size();) {
     const DebugUnwindRange& range = ranges[first];
+    if (range.guessed) {
+      write_guessed_fde(*placed.code, range);
+      ++first;
+      continue;
+    }
     if (range.begin < written || !is_expressible(range, placed.size)) {
       ++first;
       continue;
@@ -152,6 +159,26 @@ void DwarfFrames::write_fde(const DebugCode& code, std::size_t first, std::size_
     advance(to - at);
     write_row(entry_, kind);
   }
+  out_.align(platform_.pointer_size);
+  out_.end_unit(begin);
+}
+
+void DwarfFrames::write_guessed_fde(const DebugCode& code, const DebugUnwindRange& range) {
+  if (platform_.cpu != Cpu::x64 || range.end > code.size || range.end - range.begin <= 1) return;
+  const std::size_t cie = write_cie({false, true});
+  const std::size_t begin = out_.begin_unit();
+  out_.u32(cie);
+  out_.word(code.start + range.begin);
+  out_.word(range.end - range.begin);
+  // Between rows of a function's entry, as above: else LLDB would read all of the code to find better ones.
+  advance(1);
+  out_.u8(DW_CFA_def_cfa_expression);
+  out_.block(guessed_cfa(platform_).bytes());
+  out_.u8(DW_CFA_val_expression);
+  out_.uleb(x64_register::rbp);
+  out_.block(guessed_frame_pointer(platform_).bytes());
+  advance(range.end - range.begin - 1);
+  write_cfa(initial_.cfa);
   out_.align(platform_.pointer_size);
   out_.end_unit(begin);
 }

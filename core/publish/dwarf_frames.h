@@ -68,6 +68,7 @@ private:
   bool is_expressible(const FrameLayout& layout) const;
   // A description of ranges [first, last) of `code`, all of one kind.
   void write_fde(const DebugCode& code, std::size_t first, std::size_t last, CieKind kind);
+  void write_guessed_fde(const DebugCode& code, const DebugUnwindRange& range);
   // As write_row() for all of `rows`. The first of a description may be written already.
   void write_first_rows(const DebugUnwindRows& rows, CieKind kind);
   void write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieKind kind);

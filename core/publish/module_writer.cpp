@@ -10,7 +10,10 @@ namespace clr {
 namespace {
 
 WrittenModule write(CatalogModule& made, const std::function<void(const WrittenModule&)>& use) {
-  WrittenModule written{.id = made.id, .file_name = made.module.file_name, .codes = made.module.code.size()};
+  WrittenModule written{.id = made.id,
+                        .file_name = made.module.file_name,
+                        .unknown = made.unknown,
+                        .codes = made.module.code.size()};
   try {
     for (const DebugSection& section : made.module.sections)
       written.sections.push_back({section.begin, section.end - section.begin});

@@ -20,6 +20,7 @@ namespace clr {
 struct WrittenModule {
   std::uint64_t id = 0; // CatalogModule::id
   std::string file_name;
+  bool unknown = false; // CatalogModule::unknown
   std::size_t codes = 0;
   std::vector<MemoryRange> sections;
   std::vector<std::byte> elf;

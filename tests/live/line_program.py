@@ -15,6 +15,12 @@ namespace Debugged;
 public static unsafe class Lines
 {
     public static int* At;
+    public static object Kept = "";
+    public static Link Chain;
+    public static readonly object[] Slots = new object[4];
+    public static readonly List<int> Numbers = new List<int> { 1, 2, 3, 4 };
+
+    public sealed class Link { public Link Next; public int Count; }
 
     public static void Begin(IntPtr file)
     {
@@ -124,13 +130,18 @@ class Program:
 
     def statement(self, i, indent):
         w = self.writer
-        kind = w.random.choice(["plain", "plain", "text", "choice", "branch", "loop", "switch", "finally", "lambda", "call", "call", "two"])
+        kind = w.random.choice(["plain", "plain", "text", "choice", "branch", "loop", "switch", "finally", "lambda", "store", "objects", "call", "call", "two"])
         if kind in ("call", "two", "finally") and i + 1 >= self.count:
             kind = "plain"
         if kind == "plain":
             w.put(f"LOG r = r * {w.random.randint(2, 9)} + b - {w.random.randint(0, 99)};", indent)
         elif kind == "text":
             w.put(f'LOG string s{len(w.lines)} = "x" + b; r += s{len(w.lines)}.Length;', indent)
+        elif kind == "store":   # through the runtime's write barriers
+            w.put(f'LOG Kept = "k" + b; Slots[r & 3] = Kept; Chain = new Link {{ Next = r % {w.random.randint(2, 9)} == 0 ? null : Chain, Count = r }}; r += Chain.Count & 3;', indent)
+        elif kind == "objects":   # through helpers, stubs of interfaces and methods of the framework
+            o, n, k = (f"{name}{len(w.lines)}" for name in "onk")
+            w.put(f"LOG object {o} = r; IList<int> {n} = Numbers; {n}[b & 3] = (int){o} & 7; r += {n}.Count + {n}[r & 3] + (Kept is string {k} ? {k}.Length : 0) + {o}.GetHashCode() % 3;", indent)
         elif kind == "choice":
             w.put("LOG if ((r & 1) == 0) r += 3; else r -= 1;", indent)
         elif kind == "switch":

@@ -363,6 +363,8 @@ def traces(c):
 
 
 LINES_SEED = 1
+# Calls are counted from the beginning and for good: what calls a method of the framework goes through a stub that no list of the runtime has.
+COUNTING = {"TC_CallCountingDelayMs": 1, "TC_CallCountThreshold": "7FFF"}
 PROTECTIONS = {"w^x": {}, "writable": {"EnableWriteXorExecute": 0}}
 
 
@@ -377,6 +379,7 @@ def debugging(c):
     for protection, knobs in PROTECTIONS.items():
         c.results.with_second_try(f"lldb/lines/{protection}", functools.partial(debug_lines, c, f"lldb/lines/{protection}", c.lldb, debug, program, knobs, 1000 if c.full else 150))
         c.results.with_second_try(f"lldb/breaks/debug/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/debug/{protection}", c.lldb, debug, knobs))
+    c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
     if c.may_want("lldb/breaks/release") or c.may_want("lldb/values/release"):
@@ -405,7 +408,7 @@ def older_versions(c, debug, program):
             c.results.skip(label, f"LLDB {version} cannot be had here")
             continue
         lldb = Lldb(c.plugin, found[version])
-        c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, {}, 300 if c.full else 40))
+        c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, COUNTING, 300 if c.full else 40))
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OLDER_BREAKS))
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OLDER_PLACES))
 

@@ -245,3 +245,90 @@ TEST_CASE("catalog: modules are made before all code is described, and are the s
   };
   CHECK(sections(parts) == sections(whole));
 }
+
+namespace {
+
+struct UnknownSpan {
+  std::string name;
+  Address begin = 0, end = 0;
+  friend bool operator==(const UnknownSpan&, const UnknownSpan&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const UnknownSpan& span) {
+    return out << span.name << std::hex << " [" << span.begin << ", " << span.end << ")";
+  }
+};
+
+std::vector<UnknownSpan> unknown_spans(const CatalogChange& change) {
+  std::vector<UnknownSpan> spans;
+  for (const CatalogModule& added : change.added) {
+    if (!added.unknown) continue;
+    REQUIRE(added.module.code.size() == 1);
+    const DebugCode& code = added.module.code[0];
+    spans.push_back({code.full_name, code.start, code.start + code.size});
+    CHECK_FALSE(code.function);
+  }
+  return spans;
+}
+
+} // namespace
+
+TEST_CASE("catalog: what a heap has free is unknown code, until code comes to lie there") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  CodeCatalog catalog;
+  CatalogOptions options = catalog_options;
+  options.grows = true;
+  std::uint64_t rest = 0;
+  {
+    Runtime runtime = process.runtime();
+    const CatalogChange change = catalog.update(runtime, options);
+    CHECK(change.methods == 2);
+    CHECK(unknown_spans(change) == std::vector<UnknownSpan>{{"[code heap]", 0x2'10d0, 0xa'0000}});
+    for (const CatalogModule& added : change.added)
+      if (added.unknown) {
+        rest = added.id;
+        REQUIRE(added.module.code[0].unwind.size() == 1);
+        CHECK(added.module.code[0].unwind[0].guessed);
+        CHECK(added.module.code[0].unwind[0].end == 0xa'0000 - 0x2'10d0);
+      }
+    CHECK(catalog.update(runtime, options).added.empty());
+  }
+  // By one body that was compiled just now.
+  process.add(0x2'2000);
+  {
+    Runtime runtime = process.runtime();
+    const CatalogChange change = catalog.add(runtime, 0x2'2010, options);
+    CHECK(change.methods == 1);
+    CHECK(change.gone == std::vector<std::uint64_t>{rest});
+    CHECK(unknown_spans(change) == std::vector<UnknownSpan>{{"[code heap]", 0x2'2050, 0xa'0000}});
+    CHECK(catalog.add(runtime, 0x2'2010, options).added.empty());
+  }
+  // By all.
+  process.add(0x2'3000);
+  process.add(0x9'ff80); // behind it too little is left
+  Runtime runtime = process.runtime();
+  const CatalogChange change = catalog.update(runtime, options);
+  CHECK(change.methods == 2);
+  CHECK(change.gone.size() == 1);
+  CHECK(unknown_spans(change) == std::vector<UnknownSpan>{{"[code heap]", 0x9'ffd0, 0xa'0000}});
+  CHECK(unknown_spans(catalog.update(runtime, catalog_options)).empty());
+}
+
+TEST_CASE("catalog: executable memory of no section is unknown code, call counting stubs are named") {
+  CatalogProcess process({0x2'1000});
+  constexpr Address counting = 0xc'0000, other = 0xd'0000;
+  process.builder.memory().at(counting).bytes({0x48, 0x8B, 0x05, 0xF9, 0x0F, 0,    0,    0x66,
+                                               0xFF, 0x08, 0x74, 0x06, 0xFF, 0x25, 0xF6, 0x0F,
+                                               0,    0,    0xFF, 0x25, 0xF8, 0x0F, 0,    0});
+  process.builder.memory().at(counting + 0x1000).fill(0x20, 0);
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  CatalogOptions options = catalog_options;
+  CHECK(unknown_spans(catalog.update(runtime, options)).empty());
+  // The second is the heap's.
+  options.executable = {{0x1'0000, 0}, {0x2'0000, 0x1000}, {counting, 0x1000}, {other, 0x2000}};
+  const CatalogChange change = catalog.add_unknown(runtime, options);
+  CHECK(change.gone.empty());
+  CHECK(unknown_spans(change) ==
+        std::vector<UnknownSpan>{{"[call counting stub]", counting, counting + 0x1000},
+                                 {"[unknown code]", other, other + 0x2000}});
+  CHECK(catalog.add_unknown(runtime, options).added.empty());
+}

@@ -1,0 +1,20 @@
+// Executable memory of a live process that belongs to no file: what the runtime or other generators of code
+// have mapped.
+#pragma once
+
+#include "core/memory/memory_range.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// Of [begin, end), ascending. Cost: a look at the memory map for each mapping there.
+std::vector<MemoryRange> executable_memory_in(lldb::SBProcess& process, Address begin, Address end);
+
+// What holds one of `addresses`, ascending. Cost: a look at the memory map for each.
+std::vector<MemoryRange> executable_memory_at(lldb::SBProcess& process,
+                                              const std::vector<Address>& addresses);
+
+} // namespace clr::lldb_plugin
