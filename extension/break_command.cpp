@@ -3,6 +3,7 @@
 #include "core/runtime/json.h"
 #include "core/runtime/presence.h"
 #include "extension/command.h"
+#include "extension/hidden_breakpoints.h"
 #include "extension/managed_breakpoints.h"
 #include "extension/text.h"
 

@@ -1,5 +1,7 @@
 #include "extension/compile_hook.h"
 
+#include "extension/hidden_breakpoints.h"
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -7,7 +9,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr const char* hidden_name = "lldb_clr";
 // The library that getJit stands in. A program in a single file does not export it, but neither does it run
 // long without its compiler.
 constexpr const char* jit_library = "libclrjit.so";
@@ -23,20 +24,6 @@ lldb::addr_t return_value(lldb::SBThread& thread) {
 }
 } // namespace
 
-void hide(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint) {
-  lldb::SBBreakpointName name(target, hidden_name);
-  if (name.IsValid()) {
-    name.SetAllowList(false);
-    name.SetAllowDelete(false);
-    name.SetAllowDisable(false);
-  }
-  breakpoint.AddName(hidden_name);
-}
-
-bool is_hidden(lldb::SBBreakpoint& breakpoint) {
-  return breakpoint.MatchesName(hidden_name);
-}
-
 CompileHook::~CompileHook() {
   if (!target_.IsValid()) return;
   for (lldb::SBBreakpoint* one : {&loading_, &entry_})
@@ -50,6 +37,7 @@ lldb::SBBreakpoint CompileHook::plant(lldb::addr_t pc) {
   lldb::SBBreakpoint made = target_.BreakpointCreateByAddress(pc);
   if (!made.IsValid()) return made;
   hide(target_, made);
+  planted_.insert(pc);
   made.SetCallback(&CompileHook::on_hit, this);
   return made;
 }

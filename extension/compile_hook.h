@@ -9,14 +9,11 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace clr::lldb_plugin {
-
-// Breakpoints that lists do not show and that `breakpoint delete` and `disable` without numbers leave alone.
-void hide(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint);
-bool is_hidden(lldb::SBBreakpoint& breakpoint);
 
 // How it works: a breakpoint at the JIT's compileMethod is hit at the start of a compilation. Of the places
 // that it will return to, frame by frame, the innermost whose return value is the start of a method as the
@@ -49,6 +46,8 @@ public:
   // Deletes breakpoints that are not needed any more: not while one of them is being handled.
   void tidy();
 
+  // A breakpoint of this was there at some time.
+  bool was_at(lldb::addr_t pc) const { return planted_.contains(pc); }
   bool armed() const { return armed_; }
   // The place behind compilations is known.
   bool learned() const { return ready_site_ != 0; }
@@ -78,6 +77,7 @@ private:
   lldb::addr_t entry_address_ = 0, ready_site_ = 0;
   std::map<lldb::addr_t, lldb::SBBreakpoint> sites_; // return addresses
   std::vector<lldb::break_id_t> unwanted_;
+  std::set<lldb::addr_t> planted_;
   unsigned confirmations_ = 0;
   std::size_t hits_ = 0;
   double milliseconds_ = 0;

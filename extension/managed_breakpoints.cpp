@@ -7,6 +7,7 @@
 #include "core/runtime/source_lines.h"
 #include "extension/breakpoint_places.h"
 #include "extension/core_file.h"
+#include "extension/hidden_breakpoints.h"
 #include "extension/managed_faults.h"
 #include "extension/notice.h"
 #include "extension/stop_reasons.h"
@@ -351,9 +352,10 @@ void ManagedBreakpoints::before_command(lldb::SBTarget& target, const char** wor
 bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
   if (!has_process(target) || is_core_file(target)) return false;
   try {
-    if (goes_on(target)) return true;
-    select_asked_stop(target);
     Entry& entry = entry_of(target);
+    const auto is_hook = [&](lldb::addr_t pc) { return entry.hook && entry.hook->was_at(pc); };
+    if (nobody_asked_to_stop(target, is_hook) || goes_on(target)) return true;
+    select_asked_stop(target);
     if (entry.hook) entry.hook->tidy();
     refresh(target);
   } catch (const std::exception&) {

@@ -1,22 +1,31 @@
 #include "extension/stop_reasons.h"
 
-#include "extension/compile_hook.h"
+#include "extension/hidden_breakpoints.h"
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
 namespace {
-// At breakpoints that are no stops: ours, and those that continue by themselves.
+// At breakpoints that are no stops: most of ours, and those that continue by themselves.
 bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread) {
   // Pairs of a breakpoint's and a location's number.
   for (std::size_t i = 0; i < thread.GetStopReasonDataCount(); i += 2) {
     const auto id =
         static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i)));
     lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
-    if (breakpoint.IsValid() && !is_hidden(breakpoint) && !breakpoint.GetAutoContinue()) return false;
+    if (breakpoint.IsValid() && !is_passing(breakpoint) && !breakpoint.GetAutoContinue()) return false;
   }
   return true;
+}
+
+// At a breakpoint that was LLDB's own, on the way of a step: these have negative numbers.
+bool is_of_step(lldb::SBThread& thread) {
+  std::array<char, 64> text{};
+  thread.GetStopDescription(text.data(), text.size());
+  return std::string_view(text.data()).starts_with("breakpoint -");
 }
 
 // Of a thread at a signal: whether that stops the process.
@@ -35,7 +44,7 @@ Stop stop_of(lldb::SBTarget& target, lldb::SBThread& thread) {
     return Stop::none;
   case lldb::eStopReasonBreakpoint:
     // Of a place whose breakpoints are gone LLDB does not tell which they were.
-    if (thread.GetStopReasonDataCount() == 0) return Stop::unknown;
+    if (thread.GetStopReasonDataCount() == 0) return is_of_step(thread) ? Stop::passing : Stop::unknown;
     return lets_go_on(target, thread) ? Stop::passing : Stop::asked;
   case lldb::eStopReasonSignal:
     return stops(target, thread) ? Stop::asked : Stop::passing;
@@ -57,6 +66,19 @@ void select_asked_stop(lldb::SBTarget& target) {
     }
   }
   if (best.GetThreadID() != process.GetSelectedThread().GetThreadID()) process.SetSelectedThread(best);
+}
+
+bool nobody_asked_to_stop(lldb::SBTarget& target, const std::function<bool(lldb::addr_t)>& is_ours) {
+  lldb::SBProcess process = target.GetProcess();
+  bool passing = false;
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    Stop stop = stop_of(target, thread);
+    if (stop == Stop::unknown && is_ours(thread.GetFrameAtIndex(0).GetPC())) stop = Stop::passing;
+    if (stop < Stop::passing) return false;
+    passing = passing || (stop == Stop::passing && thread.GetStopReason() == lldb::eStopReasonBreakpoint);
+  }
+  return passing;
 }
 
 lldb::SBThread thread_at_lone_signal(lldb::SBTarget& target) {
