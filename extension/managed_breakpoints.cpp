@@ -122,6 +122,7 @@ ManagedBreakpoints::Entry& ManagedBreakpoints::entry_of(lldb::SBTarget& target) 
     if (entry->process != 0 && entry->process != id) {
       // Another process: its libraries may lie elsewhere, its pages are as they were made.
       entry->hook.reset();
+      entry->handlers.reset();
       entry->pages = std::make_unique<CodePages>(target);
       entry->told = entry->told_failure = false;
     }
@@ -292,12 +293,12 @@ bool ManagedBreakpoints::make_writable(Entry& entry, const std::vector<CodeSpan>
   return outcome.problem.empty();
 }
 
-void ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
+bool ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
   Entry& entry = entry_of(target);
-  if (!has_process(target) || is_core_file(target) || !publishing_->settings().on) return;
+  if (!has_process(target) || is_core_file(target) || !publishing_->settings().on) return false;
   lldb::SBDebugger debugger = target.GetDebugger();
   const std::shared_ptr<Session> session = sessions_->of(debugger, target);
-  if (session->runtime().absence() != nullptr) return;
+  if (session->runtime().absence() != nullptr) return false;
   lldb::SBThread thread = target.GetProcess().GetSelectedThread();
   // Only a step that begins in managed code or ends in it writes there.
   constexpr std::uint32_t looked_at = 3;
@@ -307,9 +308,17 @@ void ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
     if (!frame.IsValid()) break;
     managed = std::holds_alternative<CodeBlock>(session->runtime().code()->find(frame.GetPC()));
   }
-  if (!managed) return;
+  if (!managed) return false;
   publishing_->before_step(target, *session);
   make_writable(entry, code_heaps(*session), thread);
+  return true;
+}
+
+void ManagedBreakpoints::stop_in_handlers(Entry& entry, bool out) {
+  if (!entry.handlers) entry.handlers = std::make_unique<HandlerStops>(entry.target);
+  lldb::SBDebugger debugger = entry.target.GetDebugger();
+  entry.handlers->arm(*sessions_->of(debugger, entry.target), entry.target.GetProcess().GetSelectedThread(),
+                      out);
 }
 
 void ManagedBreakpoints::before_set(Entry& entry, const BreakpointWish& wish) {
@@ -334,11 +343,15 @@ void ManagedBreakpoints::before_command(lldb::SBTarget& target, const char** wor
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
   try {
+    // What the step before left.
+    const bool runs = all[0] == "thread" || all[0] == "process";
+    if (Entry& entry = entry_of(target); runs && entry.handlers) entry.handlers->disarm();
     if (all[0] == "breakpoint" && all[1] == "set") {
       before_set(entry_of(target), wish_of_arguments(std::span(all).subspan(2)));
     } else if (all[0] == "thread" && (all[1].starts_with("step-") || all[1] == "until")) {
       refresh(target);
-      prepare_step(target);
+      const bool by_line = all[1] == "step-in" || all[1] == "step-over" || all[1] == "step-out";
+      if (prepare_step(target) && by_line) stop_in_handlers(entry_of(target), all[1] == "step-out");
     } else if (all[0] == "thread" && all[1] == "continue") {
       refresh(target);
     } else if (all[0] == "process" && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach")) {
@@ -355,8 +368,10 @@ bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
     Entry& entry = entry_of(target);
     const auto is_hook = [&](lldb::addr_t pc) { return entry.hook && entry.hook->was_at(pc); };
     if (nobody_asked_to_stop(target, is_hook) || goes_on(target)) return true;
+    if (entry.handlers && entry.handlers->goes_on(target.GetProcess().GetSelectedThread())) return true;
     select_asked_stop(target);
     if (entry.hook) entry.hook->tidy();
+    if (entry.handlers) entry.handlers->end_step();
     refresh(target);
   } catch (const std::exception&) {
     // The stop is the user's.

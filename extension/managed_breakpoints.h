@@ -5,6 +5,7 @@
 #include "core/publish/breakpoint_wish.h"
 #include "extension/code_pages.h"
 #include "extension/compile_hook.h"
+#include "extension/handler_stops.h"
 #include "extension/publishing.h"
 #include "extension/session_store.h"
 
@@ -34,8 +35,9 @@ public:
   bool is_managed(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint);
   // Plants what could not be planted, and stops at compilations if there is a managed breakpoint.
   void refresh(lldb::SBTarget& target);
-  // Makes what a step touches writable: all jitted code.
-  void prepare_step(lldb::SBTarget& target);
+  // Makes what a step touches writable: all jitted code. True when the step begins in managed code or may
+  // end there.
+  bool prepare_step(lldb::SBTarget& target);
 
   struct HookState {
     bool armed = false, learned = false;
@@ -55,6 +57,7 @@ private:
     std::uint32_t process = 0; // LLDB's unique id; 0: none yet
     std::unique_ptr<CompileHook> hook;
     std::unique_ptr<CodePages> pages;
+    std::unique_ptr<HandlerStops> handlers;      // of the step that runs
     std::map<lldb::break_id_t, LineCheck> lines; // of breakpoints on lines
     std::set<lldb::break_id_t> ours;             // made by `clr break`
     std::vector<BreakpointWish> wishes;          // of the managed breakpoints
@@ -68,6 +71,7 @@ private:
   void collect_wishes(Entry& entry);
   bool is_managed(Entry& entry, lldb::SBBreakpoint& breakpoint, const BreakpointWish& wish);
   void arm(Entry& entry);
+  void stop_in_handlers(Entry& entry, bool out);
   void plant_pending(Entry& entry);
   void drop_wrong_lines(Entry& entry, Session& session);
   bool goes_on(lldb::SBTarget& target);

@@ -10,7 +10,7 @@ Entry = collections.namedtuple("Entry", "line depth function value stack")
 
 
 def read_log(path, program):
-    """Every entry with the calls that are active when it is written: depth counts a finally handler as a call, which it is for a debugger."""
+    """Every entry with the calls that are active when it is written. What an exception ended is over with the first line of the handler."""
     numbers = array.array("i", path.read_bytes())
     firsts = {first + 1: name for name, (first, _) in program.functions.items()}
     entries, stack, i = [], [], 0
@@ -22,9 +22,11 @@ def read_log(path, program):
         i += 1
         if line in firsts:
             stack = stack + [(firsts[line], line)]
+        while line in program.handler_lines and line not in program.heads and stack and program.function_of(line) != stack[-1][0]:
+            stack = stack[:-1]
         assert stack and program.function_of(line) == stack[-1][0], f"the log is not one of this program: line {line} in {stack}"
         stack = stack[:-1] + [(stack[-1][0], line)]
-        entries.append(Entry(line, len(stack) + (line in program.finally_lines), stack[-1][0], value, stack))
+        entries.append(Entry(line, len(stack), stack[-1][0], value, stack))
         if value is not None:
             stack = stack[:-1]
     return entries
@@ -50,8 +52,10 @@ class Walk:
         enters = following and len(following.stack) > len(stack)
         if following and line == following.line:
             return "line"
-        if self.source[line].strip() in ("{", "}", "};", "try", "finally"):
-            inside = self.program.function_of(line)
+        text, inside = self.source[line].strip(), self.program.function_of(line)
+        if line in self.program.handler_lines and any(inside == name for name, _ in stack) and (text in "{}" or text.startswith(("catch", "finally"))):
+            return "brace"   # perhaps of an exception that ends what the method called
+        if text in ("{", "}", "};", "try", "finally"):
             if (stack and inside == stack[-1][0]) or (enters and inside == following.function) or (count and inside == self.entries[count - 1].function):
                 return "brace"
         if stack and line == stack[-1][1]:
@@ -66,12 +70,11 @@ class Walk:
         if kind == "line":
             return self.entries[count].depth
         stack = self.active(count)
-        following = self.entries[count] if count < len(self.entries) else None
         inside = self.program.function_of(line)
-        depth = len(stack)
-        if kind == "brace" and not (stack and inside == stack[-1][0]):
-            depth += 1   # the brace before its first line, or behind its last
-        return depth + (line in self.program.finally_lines)
+        if kind != "brace":
+            return len(stack)
+        # Not active is the brace before a method's first line, or behind its last.
+        return next((i + 1 for i, (name, _) in enumerate(stack) if name == inside), len(stack) + 1)
 
     def check(self, before, row, op):
         kind, was = self.classify(row), self.classify(before)
@@ -97,8 +100,10 @@ class Walk:
         return kind
 
     def check_finish(self, what, before, row, ran, depth):
-        if before["line"] in self.program.finally_lines:
+        if before["line"] in self.program.handler_lines:
             return   # the handler returns to its method, and returns nothing
+        if row["line"] in self.program.handler_lines and self.source[row["line"]].strip().startswith(("catch", "finally", "{")):
+            return   # an exception ended the method
         behind = self.classify(before) == "brace" and not ran   # the value is in its register already
         last = ran[-1] if ran else self.entries[before["log"] - 1] if behind else None
         if last is None or last.value is None or last.depth != depth or sum(e.depth == depth and e.value is not None for e in ran) > 1 or any(e.depth < depth for e in ran):
@@ -139,6 +144,9 @@ def check(lldb, target, program, log, count, seed=7):
             wrong.add("a signal", f"{row['op']} {number}: {row['description']} in {name}")
             break
         inside = row.get("file") == "Lines.cs" and row["line"] and ".Begin" not in name
+        if row["op"] == "finish" and before is not None and before["line"] in program.handler_lines and row.get("file") == "Lines.cs" and row["line"] == 0:
+            before = None   # behind the call of a handler, which no line has
+            continue
         if not inside:
             # Out of the outermost method is allowed; anywhere else is not.
             if before is not None and not (program.function_of(before["line"]) == "Round" or ".Begin" in name):

@@ -18,6 +18,7 @@ public static unsafe class Lines
     public static object Kept = "";
     public static Link Chain;
     public static readonly object[] Slots = new object[4];
+    public static readonly int[] Few = { 3, 4 };
     public static readonly List<int> Numbers = new List<int> { 1, 2, 3, 4 };
 
     public sealed class Link { public Link Next; public int Count; }
@@ -60,15 +61,17 @@ class Writer:
 
 
 class Program:
-    """`functions`: name -> (first line, last line) of its braces. `heads`: loop heads. `finally_lines`: lines in handlers, which run as a call.
+    """`functions`: name -> (first line, last line) of its braces. `heads`: loop heads. `handler_lines`: of catch and finally blocks,
+    their heads too, and those that a compiler made for lock and foreach.
     `soft`: lines with calls that a debugger may step over (through stubs)."""
 
     def __init__(self, seed, functions=40):
-        self.writer, self.functions, self.heads, self.finally_lines, self.soft, self.returns = Writer(seed), {}, set(), set(), set(), {}
+        self.writer, self.functions, self.heads, self.handler_lines, self.soft, self.returns = Writer(seed), {}, set(), set(), set(), {}
         self.count = functions
         self.kinds = [self.writer.random.choice(["static"] * 4 + ["instance", "generic", "struct", "virtual"]) for _ in range(functions)]
         self.types = [self.writer.random.choice(["int"] * 4 + list(RETURNS)) for _ in range(functions)]
         self.round()
+        self.thrower()
         for i in range(functions):
             self.function(i)
         self.writer.put("}", 0)
@@ -94,6 +97,17 @@ class Program:
         w.put("RETURN<r> return r;")
         self.functions["Round"] = (first, w.put("}", 1))
         self.returns["Round"] = "int"
+        w.put("", 0)
+
+    def thrower(self):
+        w = self.writer
+        w.put("[MethodImpl(MethodImplOptions.NoInlining)] public static int Throws(int a)", 1)
+        first = w.put("{", 1)
+        w.put("LOG int r = a;")
+        w.put('LOG if ((r & 1) == 0) throw new InvalidOperationException("even");')
+        w.put("RETURN<r> return r;")
+        self.functions["Throws"] = (first, w.put("}", 1))
+        self.returns["Throws"] = "int"
         w.put("", 0)
 
     def call_line(self, above, indent=2):
@@ -130,7 +144,7 @@ class Program:
 
     def statement(self, i, indent):
         w = self.writer
-        kind = w.random.choice(["plain", "plain", "text", "choice", "branch", "loop", "switch", "finally", "lambda", "store", "objects", "call", "call", "two"])
+        kind = w.random.choice(["plain", "plain", "text", "choice", "branch", "loop", "switch", "finally", "catch", "lambda", "store", "objects", "foreach", "lock", "format", "call", "call", "two"])
         if kind in ("call", "two", "finally") and i + 1 >= self.count:
             kind = "plain"
         if kind == "plain":
@@ -161,11 +175,42 @@ class Program:
             w.put("{", indent)
             self.call_line(i, indent + 1)
             w.put("}", indent)
-            w.put("finally", indent)
-            start = w.put("{", indent)
+            start = w.put("finally", indent)
+            w.put("{", indent)
             w.put("LOG r ^= 5;", indent + 1)
             w.put("LOG r += b;", indent + 1)
-            self.finally_lines.update(range(start, w.put("}", indent) + 1))
+            self.handler_lines.update(range(start, w.put("}", indent) + 1))
+        elif kind == "foreach":   # with a finally block that no line belongs to
+            self.handler_lines.add(len(w.lines) + 1)
+            self.heads.add(w.put(f"LOG foreach (int q in {w.random.choice(['Numbers', 'Few', '(IEnumerable<int>)Few'])})", indent))
+            w.put("{", indent)
+            w.put("LOG r += q;", indent + 1)
+            w.put("}", indent)
+        elif kind == "lock":
+            w.put("LOG lock (Slots)", indent)
+            w.put("{", indent)
+            w.put(f"LOG r ^= {w.random.randint(1, 9)};", indent + 1)
+            self.handler_lines.add(w.put("}", indent))
+        elif kind == "format":
+            w.put('LOG r += $"{b}:{r & 15:x}".Length + string.Join("-", Few).Length;', indent)
+        elif kind == "catch":
+            nested = w.random.random() < 0.5
+            for depth in range(1 + nested):
+                w.put("try", indent + depth)
+                w.put("{", indent + depth)
+            w.put(w.random.choice(["LOG r += Throws(r + b);", 'LOG if ((r & 2) == 0) throw new InvalidOperationException("here");']), indent + 1 + nested)
+            w.put("LOG r ^= 3;", indent + 1 + nested)
+            if nested:
+                w.put("}", indent + 1)
+                start = w.put("finally", indent + 1)
+                w.put("{", indent + 1)
+                w.put("LOG r += 7;", indent + 2)
+                self.handler_lines.update(range(start, w.put("}", indent + 1) + 1))
+            w.put("}", indent)
+            start = w.put("catch (InvalidOperationException)" + w.random.choice(["", f" when (r != {w.random.randint(100, 999)})"]), indent)
+            w.put("{", indent)
+            w.put("LOG r -= b;", indent + 1)
+            self.handler_lines.update(range(start, w.put("}", indent) + 1))
         elif kind == "lambda":
             name = f"l{len(w.lines)}"
             first = w.put(f"LOG Func<int, int> {name} = x =>", indent) + 1
