@@ -10,7 +10,10 @@ namespace clr {
 
 void CatalogModules::set_starts(std::vector<Address> starts) {
   starts_ = std::move(starts);
-  std::ranges::sort(starts_);
+  // They come in the order of the heaps but for a few.
+  const auto few = std::ranges::is_sorted_until(starts_);
+  std::ranges::sort(few, starts_.end());
+  std::ranges::inplace_merge(starts_, few);
 }
 
 void CatalogModules::add_source(Address start, const CodeBlock& block, Method method) {

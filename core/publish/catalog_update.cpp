@@ -15,6 +15,8 @@ namespace {
 
 // Bodies between two questions whether to give up.
 constexpr std::size_t bodies_per_question = 128;
+// Bodies of the first call that need not be moved as more are found.
+constexpr std::size_t bodies_at_first = 65'536;
 // Of jitted code, the part of codes_at_once that an owner must have for a module of its own.
 constexpr std::size_t least_part = 4;
 constexpr std::string_view stub_module = "clr-stubs", unnamed_module = "managed code";
@@ -104,6 +106,8 @@ CatalogChange CatalogUpdate::unknown() {
 }
 
 void CatalogUpdate::find_jitted() {
+  // Memory that is not touched costs nothing.
+  if (state_.bodies.size() == 0) new_bodies_.reserve(bodies_at_first);
   static_cast<void>(code_.sections());
   if (const std::size_t holes = code_.holes().size(); holes != 0 && state_.updates == 1)
     problem(fmt::format("{} parts of the map of code ranges cannot be read, first at {:#x}", holes,
@@ -403,12 +407,16 @@ void CatalogUpdate::make_large_modules() {
   resolve_overlaps();
   std::map<const CodeOwner*, std::size_t> codes;
   for (const OwnedCode& owned : described_) ++codes[owned.owner.get()];
-  const auto small = std::ranges::stable_partition(described_, [&](const OwnedCode& owned) {
+  const auto is_large = [&](const OwnedCode& owned) {
     return codes.at(owned.owner.get()) >= options_.codes_at_once / least_part;
-  });
-  std::vector<OwnedCode> rest(std::make_move_iterator(small.begin()), std::make_move_iterator(small.end()));
-  described_.erase(small.begin(), small.end());
-  modules_.make(std::exchange(described_, std::move(rest)));
+  };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(described_, is_large));
+  std::vector<OwnedCode> large, rest;
+  large.reserve(count);
+  rest.reserve(described_.size() - count);
+  for (OwnedCode& owned : described_) (is_large(owned) ? large : rest).push_back(std::move(owned));
+  described_ = std::move(rest);
+  modules_.make(std::move(large));
 }
 
 // Behind everything else: what is described takes its place.
