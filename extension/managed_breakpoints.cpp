@@ -317,8 +317,24 @@ bool ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
 void ManagedBreakpoints::stop_in_handlers(Entry& entry, bool out) {
   if (!entry.handlers) entry.handlers = std::make_unique<HandlerStops>(entry.target);
   lldb::SBDebugger debugger = entry.target.GetDebugger();
-  entry.handlers->arm(*sessions_->of(debugger, entry.target), entry.target.GetProcess().GetSelectedThread(),
-                      out);
+  try {
+    entry.handlers->arm(*sessions_->of(debugger, entry.target), entry.target.GetProcess().GetSelectedThread(),
+                        out);
+  } catch (const Error&) {
+    // The step goes as LLDB's own do.
+  }
+}
+
+void ManagedBreakpoints::follow_exceptions(lldb::SBTarget& target) {
+  Entry& entry = entry_of(target);
+  entry.following = true;
+  stop_in_handlers(entry, false);
+}
+
+void ManagedBreakpoints::end_following(lldb::SBTarget& target) {
+  Entry& entry = entry_of(target);
+  entry.following = false;
+  if (entry.handlers) entry.handlers->end_step();
 }
 
 void ManagedBreakpoints::before_set(Entry& entry, const BreakpointWish& wish) {
@@ -344,7 +360,8 @@ void ManagedBreakpoints::before_command(lldb::SBTarget& target, const char** wor
   if (all.size() < 2) return;
   try {
     // What the step before left.
-    const bool runs = all[0] == "thread" || all[0] == "process";
+    const bool runs = all[1].starts_with("step-") || all[1] == "until" || all[1] == "continue" ||
+                      all[1] == "launch" || all[1] == "attach";
     if (Entry& entry = entry_of(target); runs && entry.handlers) entry.handlers->disarm();
     if (all[0] == "breakpoint" && all[1] == "set") {
       before_set(entry_of(target), wish_of_arguments(std::span(all).subspan(2)));
@@ -371,7 +388,7 @@ bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
     if (entry.handlers && entry.handlers->goes_on(target.GetProcess().GetSelectedThread())) return true;
     select_asked_stop(target);
     if (entry.hook) entry.hook->tidy();
-    if (entry.handlers) entry.handlers->end_step();
+    if (entry.handlers && !entry.following) entry.handlers->end_step();
     refresh(target);
   } catch (const std::exception&) {
     // The stop is the user's.

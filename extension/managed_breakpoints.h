@@ -46,6 +46,11 @@ public:
   };
   HookState hook_state(lldb::SBTarget& target);
 
+  // Steps of the selected thread stop in handlers of exceptions (HandlerStops::arm), also behind stops, until
+  // the end is told.
+  void follow_exceptions(lldb::SBTarget& target);
+  void end_following(lldb::SBTarget& target);
+
 private:
   // Where a breakpoint on a line belongs, and how many of its locations were looked at.
   struct LineCheck {
@@ -61,6 +66,7 @@ private:
     std::map<lldb::break_id_t, LineCheck> lines; // of breakpoints on lines
     std::set<lldb::break_id_t> ours;             // made by `clr break`
     std::vector<BreakpointWish> wishes;          // of the managed breakpoints
+    bool following = false;                      // end_following() comes
     bool waiting = false;                        // one of these has no place yet
     std::size_t images = 0;                      // ReadyToRun images at the last look
     bool told = false, told_failure = false;

@@ -32,6 +32,22 @@ private:
   bool was_async_;
 };
 
+// What is stepped over may never return.
+class Following {
+public:
+  Following(ManagedBreakpoints& breakpoints, lldb::SBTarget& target)
+      : breakpoints_(breakpoints), target_(target) {
+    breakpoints_.follow_exceptions(target_);
+  }
+  ~Following() { breakpoints_.end_following(target_); }
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+private:
+  ManagedBreakpoints& breakpoints_;
+  lldb::SBTarget& target_;
+};
+
 struct Position {
   Address pc = 0, sp = 0;
   bool managed = false;   // a method's body
@@ -188,6 +204,7 @@ public:
     invocation.publishing.update(target);
     invocation.breakpoints.prepare_step(target);
     {
+      const Following following(invocation.breakpoints, target);
       const Synchronous synchronous(invocation.debugger);
       Stepper(invocation, target, thread).run();
     }
