@@ -1,77 +1,19 @@
 #include "core/execution/execution_manager.h"
 
-#include "core/execution/body_table.h"
-#include "core/execution/code_heap.h"
-#include "core/execution/code_pointer.h"
-#include "core/execution/contract_support.h"
-#include "core/execution/jitted_code.h"
-#include "core/execution/precode.h"
-#include "core/execution/range_section_map.h"
-#include "core/execution/ready_to_run.h"
-#include "core/execution/stub_ranges.h"
+#include "core/execution/execution_manager_impl.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 
 namespace clr {
 namespace {
-
-// Holes beyond these are not told.
-constexpr std::size_t max_holes = 65536;
 
 Miss miss(MissReason reason, std::string text) {
   return {.reason = reason, .text = std::move(text)};
 }
 
 } // namespace
-
-struct ExecutionManager::Impl {
-  explicit Impl(const Target& t)
-      : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), jitted(t, functions), precodes(t),
-        stub_ranges(t, precodes) {
-    check_platform_metadata(t);
-  }
-
-  // The section that holds `pc`, from the sections that were met before or the map.
-  std::optional<RangeSection> section_of(Address pc);
-  CodeLookup find_jitted(const RangeSection& section, Address pc);
-  CodeLookup find_r2r(const RangeSection& section, Address pc);
-  KnownBody& add_jitted(const RangeSection& section, Address start, const CodeHeader& header,
-                        std::uint64_t length);
-  // The body of a block that find() or r2r_block() made.
-  KnownBody& body_of(const CodeBlock& block);
-  // The body with its runtime functions.
-  KnownBody& body_with_functions(const CodeBlock& block);
-  KnownBody r2r_body(const RangeSection& section, ReadyToRunImage& image, std::uint32_t index);
-  ReadyToRunImage& image_of(const RangeSection& section);
-  const CodePointers& pointers();
-  void enumerate();
-  void add_hole(std::vector<EnumerationHole>& to, Address at, const std::string& what) {
-    if (to.size() < max_holes) to.push_back({.address = at, .what = what});
-  }
-
-  const Target& target;
-  RangeSectionMap map;
-  CodeHeaps heaps;
-  RuntimeFunctions functions;
-  JittedCode jitted;
-  Precodes precodes;
-  StubRanges stub_ranges;
-  std::optional<CodePointers> code_pointers;
-  std::optional<ReadyToRunLayout> r2r_layout;
-  std::unordered_map<Address, std::unique_ptr<ReadyToRunImage>> images; // by section
-  R2REntries r2r_entries;
-
-  BodyTable bodies;
-  std::map<Address, RangeSection> met; // live sections, by begin
-  bool enumerated = false;
-  std::vector<RangeSection> sections;
-  std::vector<EnumerationHole> holes; // of the map, then of the last walk over the heaps
-  std::size_t map_holes = 0;
-};
 
 const CodePointers& ExecutionManager::Impl::pointers() {
   if (!code_pointers) code_pointers = read_code_pointers(target);
@@ -181,18 +123,6 @@ KnownBody& ExecutionManager::Impl::body_with_functions(const CodeBlock& block) {
     body.functions_read = true;
   }
   return body;
-}
-
-void ExecutionManager::Impl::enumerate() {
-  if (enumerated) return;
-  map.for_each(
-      [&](const RangeSection& section) {
-        if (!section.being_deleted) sections.push_back(section);
-      },
-      [&](Address at, const std::string& what) { add_hole(holes, at, what); });
-  std::ranges::sort(sections, {}, &RangeSection::begin);
-  map_holes = holes.size();
-  enumerated = true;
 }
 
 ExecutionManager::ExecutionManager(const Target& target) : impl_(std::make_unique<Impl>(target)) {}
@@ -359,117 +289,6 @@ std::optional<Address> ExecutionManager::method_desc_of_entry_point(Address entr
   const CodeLookup found = find(entry);
   const auto* block = std::get_if<CodeBlock>(&found);
   return block != nullptr && block->method_desc != 0 ? std::optional(block->method_desc) : std::nullopt;
-}
-
-const std::vector<RangeSection>& ExecutionManager::sections() {
-  impl_->enumerate();
-  return impl_->sections;
-}
-
-const RangeSection* ExecutionManager::section_at(Address address) {
-  const auto& all = sections();
-  auto after = std::ranges::upper_bound(all, address, {}, &RangeSection::begin);
-  if (after == all.begin()) return nullptr;
-  --after;
-  return address < after->end ? &*after : nullptr;
-}
-
-void ExecutionManager::for_each_jitted(const std::function<bool(const JittedBody&)>& visit) {
-  impl_->enumerate();
-  impl_->holes.resize(impl_->map_holes);
-  for (const RangeSection& section : impl_->sections) {
-    if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
-    if (!for_each_jitted_in(section, visit)) return;
-  }
-}
-
-bool ExecutionManager::for_each_jitted_in(const RangeSection& section,
-                                          const std::function<bool(const JittedBody&)>& visit,
-                                          const std::function<void(const StubBlock&)>& stub) {
-  Impl& impl = *impl_;
-  const auto hole = [&](Address at, const std::string& what) { impl.add_hole(impl.holes, at, what); };
-  if ((section.flags & RangeSection::interpreter) != 0) {
-    hole(section.begin, "interpreted code is not supported");
-    return true;
-  }
-  std::optional<StubBlock> open;
-  const auto close = [&](Address limit) {
-    if (!open || limit <= open->start) return;
-    open->limit = limit;
-    if (stub) stub(*open);
-    open.reset();
-  };
-  try {
-    const bool whole = impl.heaps.for_each_block(
-        section,
-        [&](const HeapBlock& block) {
-          // The word before a block is its header.
-          close(block.start - impl.target.pointer_size());
-          if (block.stub) {
-            open = StubBlock{.start = block.start, .kind = *block.stub};
-            return true;
-          }
-          return visit({.start = block.start,
-                        .method_desc = impl.jitted.read_header(block.header).method_desc,
-                        .code_header = block.header,
-                        .section = section});
-        },
-        hole);
-    if (!whole) return false;
-    if (open) close(impl.heaps.used_end(section));
-  } catch (const Error& error) {
-    hole(error.address().value_or(section.begin), error.what());
-  }
-  return true;
-}
-
-std::uint64_t ExecutionManager::heap_fingerprint(const RangeSection& section) const {
-  return impl_->heaps.fingerprint(section);
-}
-
-const std::vector<EnumerationHole>& ExecutionManager::holes() const {
-  return impl_->holes;
-}
-
-ExecutionManager::R2RImage ExecutionManager::r2r_image(const RangeSection& section) {
-  const ReadyToRunImage& image = impl_->image_of(section);
-  return {.module = image.module(),
-          .info = image.info(),
-          .composite_info = image.composite_info(),
-          .base = image.base(),
-          .header = image.header(),
-          .functions = image.functions(),
-          .function_count = image.function_count(),
-          .hot_count = image.hot_count(),
-          .thunks = image.base() + image.thunk_rva(),
-          .thunk_bytes = image.thunk_bytes()};
-}
-
-std::vector<ExecutionManager::R2RFunction> ExecutionManager::r2r_functions(const RangeSection& section) {
-  Impl& impl = *impl_;
-  const ReadyToRunImage& image = impl.image_of(section);
-  std::vector<R2RFunction> result;
-  result.reserve(image.function_count());
-  for (const RuntimeFunctions::Extent& extent :
-       impl.functions.extents(image.functions(), 0, image.function_count()))
-    result.push_back({.begin = image.base() + extent.begin,
-                      .end = extent.end == 0 ? 0 : image.base() + extent.end,
-                      .entry = image.runtime_function(static_cast<std::uint32_t>(result.size()))});
-  return result;
-}
-
-CodeBlock ExecutionManager::r2r_block(const RangeSection& section, std::uint32_t index) {
-  Impl& impl = *impl_;
-  ReadyToRunImage& image = impl.image_of(section);
-  if (index >= image.function_count())
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("runtime function {} of {}", index, image.function_count()));
-  const Address begin = image.start_of(index);
-  const KnownBody* body = impl.bodies.find(begin);
-  if (body == nullptr) body = &impl.bodies.add(impl.r2r_body(section, image, index));
-  CodeBlock block = body->seen_from(begin);
-  block.function_index = index;
-  return block;
 }
 
 } // namespace clr

@@ -1,0 +1,73 @@
+// What ExecutionManager keeps: for its lookups (execution_manager.cpp) and its walks over all code
+// (code_enumeration.cpp) only.
+#pragma once
+
+#include "core/execution/body_table.h"
+#include "core/execution/code_heap.h"
+#include "core/execution/code_pointer.h"
+#include "core/execution/contract_support.h"
+#include "core/execution/execution_manager.h"
+#include "core/execution/jitted_code.h"
+#include "core/execution/precode.h"
+#include "core/execution/range_section_map.h"
+#include "core/execution/ready_to_run.h"
+#include "core/execution/stub_ranges.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+struct ExecutionManager::Impl {
+  // Holes beyond these are not told.
+  static constexpr std::size_t max_holes = 65'536;
+
+  explicit Impl(const Target& t)
+      : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), jitted(t, functions), precodes(t),
+        stub_ranges(t, precodes) {
+    check_platform_metadata(t);
+  }
+
+  // The section that holds `pc`, from the sections that were met before or the map.
+  std::optional<RangeSection> section_of(Address pc);
+  CodeLookup find_jitted(const RangeSection& section, Address pc);
+  CodeLookup find_r2r(const RangeSection& section, Address pc);
+  KnownBody& add_jitted(const RangeSection& section, Address start, const CodeHeader& header,
+                        std::uint64_t length);
+  // The body of a block that find() or r2r_block() made.
+  KnownBody& body_of(const CodeBlock& block);
+  // The body with its runtime functions.
+  KnownBody& body_with_functions(const CodeBlock& block);
+  KnownBody r2r_body(const RangeSection& section, ReadyToRunImage& image, std::uint32_t index);
+  ReadyToRunImage& image_of(const RangeSection& section);
+  const CodePointers& pointers();
+  void enumerate();
+  void add_hole(std::vector<EnumerationHole>& to, Address at, const std::string& what) {
+    if (to.size() < max_holes) to.push_back({.address = at, .what = what});
+  }
+
+  const Target& target;
+  RangeSectionMap map;
+  CodeHeaps heaps;
+  RuntimeFunctions functions;
+  JittedCode jitted;
+  Precodes precodes;
+  StubRanges stub_ranges;
+  std::optional<CodePointers> code_pointers;
+  std::optional<ReadyToRunLayout> r2r_layout;
+  std::unordered_map<Address, std::unique_ptr<ReadyToRunImage>> images; // by section
+  R2REntries r2r_entries;
+
+  BodyTable bodies;
+  std::map<Address, RangeSection> met; // live sections, by begin
+  bool enumerated = false;
+  std::vector<RangeSection> sections;
+  std::vector<EnumerationHole> holes; // of the map, then of the last walk over the heaps
+  std::size_t map_holes = 0;
+};
+
+} // namespace clr
