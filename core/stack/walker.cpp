@@ -1,5 +1,6 @@
 #include "core/stack/walker.h"
 
+#include "core/stack/call_site.h"
 #include "core/stack/native_unwinder.h"
 
 #include <fmt/format.h>
@@ -92,6 +93,9 @@ private:
   std::optional<Unwound> step_managed(StackFrame& frame);
   std::optional<Unwound> step_stub();
   std::optional<Unwound> step_native();
+  // Code of no module and no range section that is about to return: a stub that the runtime lists nowhere
+  // (call counting stubs, copies of the write barriers), or a call to nowhere.
+  std::optional<Unwound> step_unlisted();
   // The return address of a call to nowhere, or the frame pointer.
   std::optional<Unwound> step_last_resort();
   // Continues from the first explicit Frame beyond the present stack pointer that leads to managed code.
@@ -292,6 +296,20 @@ std::optional<Unwound> StackWalker::Run::step_native() {
   }
 }
 
+std::optional<Unwound> StackWalker::Run::step_unlisted() {
+  if (!leaf_ || walker_.target_ == nullptr || walker_.native_->module_at(*context_.pc()) != nullptr)
+    return std::nullopt;
+  try {
+    Unwound unwound = walker_.native_->frameless(context_);
+    const std::optional<Address> to = unwound.caller.pc();
+    if (!to || !is_behind_call(walker_.target_->memory(), context_.cpu(), *to)) return std::nullopt;
+    if (!is_managed(*to) && walker_.native_->module_at(*to) == nullptr) return std::nullopt;
+    return unwound;
+  } catch (const Error&) {
+    return std::nullopt; // what is not there tells nothing
+  }
+}
+
 std::optional<Unwound> StackWalker::Run::step_last_resort() {
   try {
     return walker_.native_->unwind(context_, leaf_);
@@ -406,6 +424,7 @@ Walk StackWalker::Run::walk(const RegisterContext& start) {
         next = step_stub();
       } else {
         next = step_native();
+        if (!next) next = step_unlisted();
       }
     }
     if (!emit(frame)) return result_;

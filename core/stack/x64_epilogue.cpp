@@ -9,9 +9,9 @@ namespace {
 constexpr std::size_t max_epilogue = 7 + 15 * 2 + 8;
 
 // The instruction bytes at ip; asking for one that is missing is a fault.
-class Code {
+class EpilogueBytes {
 public:
-  Code(MemoryReader& memory, Address ip) : ip_(ip), size_(memory.read_some(ip, bytes_)) {}
+  EpilogueBytes(MemoryReader& memory, Address ip) : ip_(ip), size_(memory.read_some(ip, bytes_)) {}
 
   unsigned operator[](std::size_t index) const {
     if (position_ + index >= size_) throw_missing(ip_ + position_ + index);
@@ -41,7 +41,7 @@ private:
 };
 
 // add rsp, imm or lea rsp, [frame register + disp]; moves behind it.
-void adjustment(Code& code, unsigned frame_register, RegisterOffset& sp) {
+void adjustment(EpilogueBytes& code, unsigned frame_register, RegisterOffset& sp) {
   if (code.is({0x48, 0x83, 0xC4})) {
     sp.offset += code.imm8(3);
     code.advance(4);
@@ -61,7 +61,7 @@ void adjustment(Code& code, unsigned frame_register, RegisterOffset& sp) {
   }
 }
 
-bool leaves_function(const Code& code, const X64FunctionRange& range,
+bool leaves_function(const EpilogueBytes& code, const X64FunctionRange& range,
                      const std::function<bool(Address)>& same_method) {
   if (code[0] == 0xC3 || code[0] == 0xC2 || code.is({0xF3, 0xC3})) return true;
   if (code[0] == 0xEB || code[0] == 0xE9) {
@@ -83,7 +83,7 @@ bool leaves_function(const Code& code, const X64FunctionRange& range,
 std::optional<FrameLayout> x64_epilogue_layout(MemoryReader& memory, Address ip, unsigned frame_register,
                                                const X64FunctionRange& range,
                                                const std::function<bool(Address)>& same_method) {
-  Code code(memory, ip);
+  EpilogueBytes code(memory, ip);
   FrameLayout layout;
   RegisterOffset sp{x64_register::rsp, 0};
   adjustment(code, frame_register, sp);

@@ -202,3 +202,36 @@ TEST_CASE("a stub has no frame of its own", "[walker]") {
               "M2+20 @200 stub", "M1+20 @300 unwind_info", "M0+20 @400 unwind_info"});
   CHECK(walked.walk.end == WalkEnd::bottom);
 }
+
+TEST_CASE("a stub that the runtime lists nowhere is left by the return address on top", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  const Address stub = WalkerRuntime::native_code + 0x40;
+  add_chain(runtime, 0x200);
+  // An explicit Frame further out, which would lead past the methods.
+  runtime.inlined_call(0x380, WalkerRuntime::in(0), 0x400);
+  RegisterContext start = runtime.registers(stub, cpu == Cpu::x64 ? 0x1F8 : 0x200);
+  runtime.memory().at(runtime.at(0x1F8)).u64(runtime.in(2));
+  if (cpu == Cpu::arm64) start.set(arm64_register::lr, runtime.in(2));
+  start.set_fp(runtime.at(0x200));
+  SECTION("behind a call") {
+    if (cpu == Cpu::x64)
+      runtime.memory().at(runtime.in(2) - 6).bytes({0xFF, 0x15, 1, 2, 3, 4});
+    else
+      runtime.memory().at(runtime.in(2) - 4).u32(0xD63F'0100); // blr x8
+    const WalkedStack walked = runtime.walk(start);
+    const Lines lines = runtime.lines(walked);
+    REQUIRE(lines.size() >= 4);
+    CHECK(lines[0] == (cpu == Cpu::x64 ? "N 50000040 @1f8 context leaf" : "N 50000040 @200 context leaf"));
+    CHECK(lines[1] == "M2+20 @200 stub");
+    CHECK(lines[2] == "InlinedCallFrame @380"); // within the frame of M1
+    CHECK(lines[3] == "M1+20 @300 unwind_info");
+    CHECK(walked.walk.end == WalkEnd::bottom);
+  }
+  SECTION("what no call stands before may be anything: the Frame leads on") {
+    const Lines lines = runtime.lines(runtime.walk(start));
+    REQUIRE(lines.size() >= 3);
+    CHECK(lines[1] == "InlinedCallFrame @380");
+    CHECK(lines[2].starts_with("M0+20 @400"));
+  }
+}
