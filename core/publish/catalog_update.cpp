@@ -149,7 +149,7 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
     for (const StubBlock& stub : stubs)
       if (!state_.stubs.contains(stub.start))
         add_stub(stub.kind, stub.start, std::min(stub.limit, stub.start + max_stub_block), section.begin,
-                 true);
+                 false); // jump stubs and dynamic helpers push nothing, and data lie between them
   // Where all that was known is still there nothing was freed.
   const bool freed = state_.bodies.size(section.begin) != seen_;
   if (freed && whole && code_.holes().size() == holes) walked_.insert(section.begin);

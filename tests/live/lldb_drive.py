@@ -1,6 +1,7 @@
 """Runs inside LLDB: drives LLDB's own commands and prints what they did as JSON, for the check_lldb_*.py.
 
-    drive-instructions COUNT THREAD     `thread step-inst` of the thread with this OS id: LLDB's frame 1 and clrbt's at each stop
+    drive-instructions COUNT THREAD [FUNCTION]
+                                        `thread step-inst` of the thread with this OS id (from FUNCTION on): LLDB's frame 1 and clrbt's at each stop
     drive-lines FILE FUNCTION COUNT SEED  random `next`, `step` and `finish`; FILE is the program's log
     drive-breaks FILE FLAG SPECS        breakpoints that let the process go on, until it ends; FILE is the mapped file, FLAG the place of its signal
     drive-values PLACES                 stops at each place, and all variables there
@@ -66,7 +67,11 @@ def frame_of(frame):
 
 def instructions(debugger, command, result, _):
     target = debugger.GetSelectedTarget()
-    count, os_id = map(int, command.split())
+    count, os_id, *function = command.split()
+    count, os_id = int(count), int(os_id)
+    if function:
+        ask(debugger, f"breakpoint set --one-shot true --name {function[0]}")
+        run(debugger, "process continue", target.GetProcess())
     thread = target.GetProcess().GetThreadByID(os_id)
     target.GetProcess().SetSelectedThread(thread)
     ask(debugger, "thread backtrace -c 1")   # as everybody begins: from then on the plugin follows every stop

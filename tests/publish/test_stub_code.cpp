@@ -55,6 +55,9 @@ TEST_CASE("stubs: code that makes no sense has the rule of an entry") {
 TEST_CASE("stubs: names say the kind, and no breakpoint goes there by name") {
   const DebugCode code = stub_code(stub_x64, StubKind::fixup_precode, 0x1000, 0x5000);
   CHECK(code.full_name == "[fixup precode]");
+  REQUIRE(code.unwind.size() == 1);
+  CHECK(code.unwind[0].exact); // LLDB takes the rows as they stand
+  CHECK_FALSE(stub_code(stub_x64, StubKind::vsd_resolve, 0x1000, 0x5000).unwind[0].exact);
   CHECK_FALSE(code.function);
   CHECK(code.start == 0x1000);
   CHECK(code.size == 0x4000);
