@@ -31,6 +31,11 @@ CodeBlock jitted_block(const JittedBody& body) {
   return block;
 }
 
+// The others push nothing, and data lie between them.
+bool pushes(StubKind kind) {
+  return kind != StubKind::jump_stub && kind != StubKind::dynamic_helper;
+}
+
 bool is_dynamic(const Method& method) {
   return method.kind == MethodKind::dynamic || method.kind == MethodKind::il_stub;
 }
@@ -149,7 +154,7 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
     for (const StubBlock& stub : stubs)
       if (!state_.stubs.contains(stub.start))
         add_stub(stub.kind, stub.start, std::min(stub.limit, stub.start + max_stub_block), section.begin,
-                 false); // jump stubs and dynamic helpers push nothing, and data lie between them
+                 pushes(stub.kind));
   // Where all that was known is still there nothing was freed.
   const bool freed = state_.bodies.size(section.begin) != seen_;
   if (freed && whole && code_.holes().size() == holes) walked_.insert(section.begin);

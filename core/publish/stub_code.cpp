@@ -93,8 +93,8 @@ DebugCode stub_code(const Platform& platform, StubKind kind, Address begin, Addr
   stub.unit = "stubs";
   stub.unwind.push_back(stub_unwinding(platform, code, static_cast<std::uint32_t>(stub.size)));
   // Else LLDB reads the code of all stubs in a row, and what lies between them, and follows what that would
-  // push. Resolve stubs do push, and where each begins is not known.
-  stub.unwind.back().exact = kind != StubKind::vsd_resolve;
+  // push. Resolve stubs do push: where each begins must be known.
+  stub.unwind.back().exact = kind != StubKind::vsd_resolve || !code.empty();
   return stub;
 }
 

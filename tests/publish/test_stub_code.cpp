@@ -58,6 +58,8 @@ TEST_CASE("stubs: names say the kind, and no breakpoint goes there by name") {
   REQUIRE(code.unwind.size() == 1);
   CHECK(code.unwind[0].exact); // LLDB takes the rows as they stand
   CHECK_FALSE(stub_code(stub_x64, StubKind::vsd_resolve, 0x1000, 0x5000).unwind[0].exact);
+  const std::vector<std::byte> push = stub_bytes({0x52});
+  CHECK(stub_code(stub_x64, StubKind::vsd_resolve, 0x1000, 0x5000, push).unwind[0].exact);
   CHECK_FALSE(code.function);
   CHECK(code.start == 0x1000);
   CHECK(code.size == 0x4000);
