@@ -36,7 +36,7 @@ public:
   // Before the process runs on.
   void disarm();
 
-  static constexpr std::uint32_t max_frames = 32;
+  static constexpr std::uint32_t max_frames = 128;
   static constexpr std::size_t max_places = 1'000; // that are remembered
 
 private:

@@ -109,8 +109,8 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
 
 std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings& settings, Address ip) {
   if (holds(ip) || session.runtime().absence() != nullptr) return {};
-  return apply(session, options_of(target_, settings),
-               [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
+  return apply_part(session, options_of(target_, settings),
+                    [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
 }
 
 void Publisher::add_unknown_stubs(Session& session, const PublishSettings& settings) {
@@ -118,8 +118,17 @@ void Publisher::add_unknown_stubs(Session& session, const PublishSettings& setti
   CatalogOptions options = options_of(target_, settings);
   if (!options.grows) return;
   options.executable = near_managed_code(target_, session);
-  apply(session, std::move(options),
-        [&](const CatalogOptions& with) { return catalog_.add_unknown(session.runtime(), with); });
+  apply_part(session, std::move(options),
+             [&](const CatalogOptions& with) { return catalog_.add_unknown(session.runtime(), with); });
+}
+
+std::vector<MemoryRange>
+Publisher::apply_part(Session& session, CatalogOptions options,
+                      const std::function<CatalogChange(const CatalogOptions&)>& step) {
+  std::vector<std::string> problems = status_.problems;
+  std::vector<MemoryRange> added = apply(session, std::move(options), step);
+  if (status_.problems.empty()) status_.problems = std::move(problems);
+  return added;
 }
 
 std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions options,

@@ -60,6 +60,9 @@ private:
   // Runs one call of the catalog with `options`, and gives LLDB what it finds.
   std::vector<MemoryRange> apply(Session& session, CatalogOptions options,
                                  const std::function<CatalogChange(const CatalogOptions&)>& step);
+  // The same of a part of the code: what is known of the rest stays.
+  std::vector<MemoryRange> apply_part(Session& session, CatalogOptions options,
+                                      const std::function<CatalogChange(const CatalogOptions&)>& step);
   void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
   void drop(std::uint64_t id);
 
