@@ -59,6 +59,13 @@ class Writer:
         self.lines.append("    " * indent + text)
         return number
 
+    def block(self, indent, *lines):
+        """Lines within braces; the number of the last brace."""
+        self.put("{", indent)
+        for line in lines:
+            self.put(line, indent + 1)
+        return self.put("}", indent)
+
 
 class Program:
     """`functions`: name -> (first line, last line) of its braces. `heads`: loop heads. `handler_lines`: of catch and finally blocks,
@@ -162,35 +169,24 @@ class Program:
             w.put("LOG switch (r & 3) { case 0: r++; break; case 1: r += b; break; default: r--; break; }", indent)
         elif kind == "branch":
             w.put(f"LOG if ((r & {w.random.choice([1, 2])}) == 0)", indent)
-            w.put("{", indent)
-            w.put("LOG r ^= b;", indent + 1)
-            w.put("}", indent)
+            w.block(indent, "LOG r ^= b;")
         elif kind == "loop":
             self.heads.add(w.put(f"LOG for (int i = 0; i < {w.random.randint(1, 3)}; i++)", indent))
-            w.put("{", indent)
-            w.put("LOG r += i;", indent + 1)
-            w.put("}", indent)
+            w.block(indent, "LOG r += i;")
         elif kind == "finally":
             w.put("try", indent)
             w.put("{", indent)
             self.call_line(i, indent + 1)
             w.put("}", indent)
             start = w.put("finally", indent)
-            w.put("{", indent)
-            w.put("LOG r ^= 5;", indent + 1)
-            w.put("LOG r += b;", indent + 1)
-            self.handler_lines.update(range(start, w.put("}", indent) + 1))
+            self.handler_lines.update(range(start, w.block(indent, "LOG r ^= 5;", "LOG r += b;") + 1))
         elif kind == "foreach":   # with a finally block that no line belongs to
             self.handler_lines.add(len(w.lines) + 1)
             self.heads.add(w.put(f"LOG foreach (int q in {w.random.choice(['Numbers', 'Few', '(IEnumerable<int>)Few'])})", indent))
-            w.put("{", indent)
-            w.put("LOG r += q;", indent + 1)
-            w.put("}", indent)
+            w.block(indent, "LOG r += q;")
         elif kind == "lock":
             w.put("LOG lock (Slots)", indent)
-            w.put("{", indent)
-            w.put(f"LOG r ^= {w.random.randint(1, 9)};", indent + 1)
-            self.handler_lines.add(w.put("}", indent))
+            self.handler_lines.add(w.block(indent, f"LOG r ^= {w.random.randint(1, 9)};"))
         elif kind == "format":
             w.put('LOG r += $"{b}:{r & 15:x}".Length + string.Join("-", Few).Length;', indent)
         elif kind == "catch":
@@ -203,14 +199,10 @@ class Program:
             if nested:
                 w.put("}", indent + 1)
                 start = w.put("finally", indent + 1)
-                w.put("{", indent + 1)
-                w.put("LOG r += 7;", indent + 2)
-                self.handler_lines.update(range(start, w.put("}", indent + 1) + 1))
+                self.handler_lines.update(range(start, w.block(indent + 1, "LOG r += 7;") + 1))
             w.put("}", indent)
             start = w.put("catch (InvalidOperationException)" + w.random.choice(["", f" when (r != {w.random.randint(100, 999)})"]), indent)
-            w.put("{", indent)
-            w.put("LOG r -= b;", indent + 1)
-            self.handler_lines.update(range(start, w.put("}", indent) + 1))
+            self.handler_lines.update(range(start, w.block(indent, "LOG r -= b;") + 1))
         elif kind == "lambda":
             name = f"l{len(w.lines)}"
             first = w.put(f"LOG Func<int, int> {name} = x =>", indent) + 1
