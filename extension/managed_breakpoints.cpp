@@ -1,11 +1,11 @@
 #include "extension/managed_breakpoints.h"
 
-#include "core/execution/jit_entry.h"
 #include "core/memory/error.h"
 #include "core/memory/path_map.h"
 #include "core/publish/break_targets.h"
 #include "core/runtime/source_lines.h"
 #include "extension/breakpoint_places.h"
+#include "extension/compile_method.h"
 #include "extension/core_file.h"
 #include "extension/hidden_breakpoints.h"
 #include "extension/managed_faults.h"
@@ -24,7 +24,6 @@ namespace clr::lldb_plugin {
 namespace {
 // Locations of one breakpoint that are looked at: a regular expression may have a hundred thousand.
 constexpr std::size_t max_locations = 10'000;
-constexpr const char* jit_library = "libclrjit.so";
 
 bool has_process(lldb::SBTarget& target) {
   lldb::SBProcess process = target.GetProcess();
@@ -55,37 +54,6 @@ std::vector<CodeSpan> code_heaps(Session& session) {
     if ((section.flags & RangeSection::code_heap) != 0 && section.r2r_module == 0)
       heaps.push_back({section.begin, section.end});
   return heaps;
-}
-
-// The address of the JIT's compileMethod: by what libclrjit exports, which is there before anything has been
-// compiled, else by the runtime's own pointer.
-lldb::addr_t find_compile_method(lldb::SBTarget target, Session& session) {
-  Runtime& runtime = session.runtime();
-  const LoadedModule* jit = nullptr;
-  for (const LoadedModule& module : runtime.modules())
-    if (file_name_of(module.path) == jit_library) jit = &module;
-  if (jit != nullptr) {
-    lldb::SBSymbolContextList found = target.FindSymbols("getJit", lldb::eSymbolTypeCode);
-    for (std::uint32_t i = 0; i < found.GetSize(); ++i) {
-      const lldb::addr_t at = found.GetContextAtIndex(i).GetSymbol().GetStartAddress().GetLoadAddress(target);
-      if (at < jit->base || at - jit->base >= jit->size) continue;
-      std::array<std::byte, max_get_jit> code{};
-      const std::size_t got = session.memory().read_some(at, code);
-      const auto entry = compile_method_of_export(session.memory(), runtime.platform(), at,
-                                                  std::span(code).first(got), *jit);
-      if (entry) return *entry;
-    }
-  }
-  if (runtime.absence() != nullptr) return 0;
-  if (jit == nullptr) jit = runtime.module_at(runtime.summary().descriptor);
-  if (jit == nullptr) return 0;
-  for (const RangeSection& section : runtime.code()->sections()) {
-    if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
-    if (const auto entry =
-            compile_method_of_manager(session.memory(), runtime.platform(), section.jit_manager, *jit))
-      return *entry;
-  }
-  return 0;
 }
 
 CompileHook::Code code_at(Session& session, Address address) {
