@@ -39,8 +39,7 @@ struct CatalogOptions {
   // their bytes, from files. Empty: it can.
   std::function<bool(Address)> readable = {};
   // Takes each module as soon as it is whole but for its names (spell_names); CatalogChange::added is empty
-  // then. What is gone must be
-  // withdrawn before the debugger is given them.
+  // then. What is gone must be withdrawn before the debugger is given them.
   std::function<void(CatalogModule)> made = {};
   // Described code of which modules are made before all is described: what takes them works meanwhile. Every
   // module costs a debugger something.
