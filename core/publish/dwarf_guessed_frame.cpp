@@ -1,14 +1,31 @@
 #include "core/publish/dwarf_guessed_frame.h"
 
-#include "core/stack/call_site.h"
 #include "core/stack/registers.h"
 
+#include <array>
 #include <dwarf.h>
 
 namespace clr {
 namespace {
 
 constexpr std::int64_t word = 8;
+
+// A form of the call instruction in the 8 bytes that end with it, as a little-endian integer: its opcode
+// stands at bit `shift`. NativeUnwinder::follows_call knows forms that a mask does not tell too.
+struct CallForm {
+  unsigned shift = 0;
+  std::uint16_t mask = 0xFFFF, opcode = 0;
+};
+constexpr std::array<CallForm, 7> call_forms{{
+    {24, 0x00FF, 0x00E8}, // call rel32
+    {16, 0xFFFF, 0x15FF}, // call [rip + disp32]
+    {48, 0xF8FF, 0xD0FF}, // call reg
+    {48, 0xF8FF, 0x10FF}, // call [reg]
+    {40, 0xF8FF, 0x50FF}, // call [reg + disp8]
+    {16, 0xF8FF, 0x90FF}, // call [reg + disp32]
+    {32, 0xFFFF, 0x54FF}, // call [r12 or rsp + disp8]
+}};
+constexpr unsigned call_bytes = 8; // that are looked at
 
 void breg(DwarfBytes& to, unsigned reg, std::int64_t offset) {
   to.u8(DW_OP_breg0 + reg);
@@ -19,11 +36,11 @@ void breg(DwarfBytes& to, unsigned reg, std::int64_t offset) {
 void write_guess(DwarfBytes& to) {
   breg(to, x64_register::rsp, 0);
   to.u8(DW_OP_deref);
-  to.u8(DW_OP_lit0 + x64_call_bytes);
+  to.u8(DW_OP_lit0 + call_bytes);
   to.u8(DW_OP_minus);
   to.u8(DW_OP_deref);
   to.u8(DW_OP_lit0); // no form so far
-  for (const CallForm& form : x64_call_forms) {
+  for (const CallForm& form : call_forms) {
     to.u8(DW_OP_over);
     to.u8(DW_OP_const1u);
     to.u8(form.shift);

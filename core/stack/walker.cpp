@@ -1,6 +1,6 @@
 #include "core/stack/walker.h"
 
-#include "core/stack/call_site.h"
+#include "core/stack/hijack.h"
 #include "core/stack/native_unwinder.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,6 @@ constexpr std::size_t max_notes = 100;
 // Words above the stack pointer in which a dispatch stub may have left the return address: resolve stubs push
 // one word.
 constexpr unsigned stub_slots = 2;
-// How much of a Thread is searched for its hijack pair; the pair lies within the first words.
-constexpr std::size_t thread_search_bytes = 1024;
 
 bool is_stub(const Miss& miss) {
   switch (miss.reason) {
@@ -210,30 +208,12 @@ bool StackWalker::Run::is_managed(Address pc) {
 
 void StackWalker::Run::undo_hijack(Unwound& unwound) {
   if (thread_ == nullptr || walker_.target_ == nullptr || !unwound.return_address_at) return;
-  if (!thread_->state || (*thread_->state & thread_state::return_address_hijacked) == 0) return;
+  if (!is_hijacked(*thread_)) return;
   const std::optional<Address> pc = unwound.caller.pc();
   if (!pc || is_managed(*pc)) return;
-  // The Thread keeps the original return address beside the address of the slot that it overwrote. The pair
-  // is found by the slot's address: stale pairs of earlier hijacks name another slot.
-  const Target& target = *walker_.target_;
-  const unsigned word = target.pointer_size();
-  std::vector<std::byte> raw(thread_search_bytes);
-  raw.resize(target.memory().read_some(thread_->address, raw));
-  const auto load_word = [&](std::size_t at) -> Address {
-    const auto bytes = std::span(raw).subspan(at, word);
-    return word == 8 ? load<std::uint64_t>(bytes, target.platform().byte_order)
-                     : load<std::uint32_t>(bytes, target.platform().byte_order);
-  };
-  for (std::size_t at = 0; at + word <= raw.size(); at += word) {
-    if (load_word(at) != *unwound.return_address_at) continue;
-    for (const std::size_t neighbour : {at - word, at + word}) {
-      if (neighbour + word > raw.size()) continue; // wraps below 0, too
-      const Address original = strip_return_address(target.platform().cpu, load_word(neighbour));
-      if (!is_managed(original)) continue;
-      unwound.caller.set_pc(original);
-      return;
-    }
-  }
+  const auto original = hijacked_return_address(*walker_.target_, *thread_, *unwound.return_address_at,
+                                                [this](Address address) { return is_managed(address); });
+  if (original) unwound.caller.set_pc(*original);
 }
 
 std::optional<Unwound> StackWalker::Run::step_managed(StackFrame& frame) {
@@ -297,14 +277,13 @@ std::optional<Unwound> StackWalker::Run::step_native() {
 }
 
 std::optional<Unwound> StackWalker::Run::step_unlisted() {
-  if (!leaf_ || walker_.target_ == nullptr || walker_.native_->module_at(*context_.pc()) != nullptr)
-    return std::nullopt;
+  if (!leaf_ || walker_.native_->module_at(*context_.pc()) != nullptr) return std::nullopt;
   try {
     Unwound unwound = walker_.native_->frameless(context_);
-    const std::optional<Address> to = unwound.caller.pc();
-    if (!to || !is_behind_call(walker_.target_->memory(), context_.cpu(), *to)) return std::nullopt;
-    if (!is_managed(*to) && walker_.native_->module_at(*to) == nullptr) return std::nullopt;
-    return unwound;
+    const Address to = unwound.caller.pc().value_or(0);
+    const bool returns = walker_.native_->follows_call(to).value_or(false) &&
+                         (is_managed(to) || walker_.native_->module_at(to) != nullptr);
+    return returns ? std::optional(unwound) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt; // what is not there tells nothing
   }

@@ -1,0 +1,36 @@
+#include "core/stack/hijack.h"
+
+#include "core/stack/registers.h"
+
+#include <vector>
+
+namespace clr {
+namespace {
+
+// How much of a Thread is searched for its hijack pair; the pair lies within the first words.
+constexpr std::size_t hijack_search_bytes = 1024;
+
+} // namespace
+
+std::optional<Address> hijacked_return_address(const Target& target, const RuntimeThread& thread,
+                                               Address slot, const std::function<bool(Address)>& is_managed) {
+  const unsigned word = target.pointer_size();
+  std::vector<std::byte> raw(hijack_search_bytes);
+  raw.resize(target.memory().read_some(thread.address, raw));
+  const auto load_word = [&](std::size_t at) -> Address {
+    const auto bytes = std::span(raw).subspan(at, word);
+    return word == 8 ? load<std::uint64_t>(bytes, target.platform().byte_order)
+                     : load<std::uint32_t>(bytes, target.platform().byte_order);
+  };
+  for (std::size_t at = 0; at + word <= raw.size(); at += word) {
+    if (load_word(at) != slot) continue;
+    for (const std::size_t neighbour : {at - word, at + word}) {
+      if (neighbour + word > raw.size()) continue; // wraps below 0, too
+      const Address original = strip_return_address(target.platform().cpu, load_word(neighbour));
+      if (is_managed(original)) return original;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace clr
