@@ -41,27 +41,29 @@ def cases(descriptor):
 
 # Where the runtime is one whose layouts are known, commands still answer, by g_dacTable; the tear is told all the same.
 def check(driver, report, tag, pid):
-    descriptor = descriptor_of(driver, pid)
-    for name, address, width, value, problem in cases(descriptor):
-        read = f"memory read -s {width} -f x -c 1 {address:#x}"
-        (_, before, whole, _) = driver.run([f"process attach --pid {pid}", read, "clrbt --managed all", "detach"])
-        texts = driver.run([f"process attach --pid {pid}",
-                            f"memory write -s {width} {address:#x} {value:#x}",
+    tears = list(cases(descriptor_of(driver, pid)))
+    reads = [f"memory read -s {width} -f x -c 1 {address:#x}" for _, address, width, _, _ in tears]
+    before = driver.run([f"process attach --pid {pid}", *reads, "detach"])[1:-1]
+    for (name, address, width, value, problem), intact in zip(tears, before):
+        # Both stacks in one stop: a server that waits wakes up now and then.
+        texts = driver.run([f"process attach --pid {pid}", "clrbt --managed all",
+                            f"memory write -s {width} {address:#x} {value:#x}", "clr settings --clear",
                             "clr info", "clrip2md $pc", "clrip2md --json 0x1000", "clr methods *Main*", "clr threads", "clrbt", "clrbt --managed all",
                             "clr analyze -n 3",
-                            f"memory write -s {width} {address:#x} {number(before):#x}", "clr settings --clear", "clr info", "detach"])
-        torn, pc, as_json, methods, threads, stack, managed, analysis = texts[2:10]
+                            f"memory write -s {width} {address:#x} {number(intact):#x}", "clr settings --clear", "clr info", "detach"])
+        whole = texts[1]
+        torn, pc, as_json, methods, threads, stack, managed, analysis = texts[4:12]
         report.check(f"{tag} {name}: clr info", torn, "^runtime: ", f"^problem: .*{problem}")
         report.check(f"{tag} {name}: clrip2md", pc, "^0x[0-9a-f]+: no managed method")
         report.check(f"{tag} {name}: --json", as_json, r'"result":"miss","reason":"outside"')
         report.check(f"{tag} {name}: clr methods", methods, r"^0x[0-9a-f]+ .*Main", "methods$")
         report.check(f"{tag} {name}: clr threads", threads, r"^index.*\n.*#?1 +\d+ ")
         report.check(f"{tag} {name}: clrbt", stack, r"^\* thread #1", r"frame #0: 0x")
-        report.check(f"{tag} {name}: same managed frames", named(managed), "^" + re.escape(named(whole)) + "$")
+        report.check(f"{tag} {name}: same managed frames", named(managed), "^" + re.escape(named(whole) or "some") + "$")
         report.check(f"{tag} {name}: clr analyze", analysis, "thread")
-        report.check(f"{tag} {name}: and back", texts[12], "^runtime: +CoreCLR", absent=[problem])
+        report.check(f"{tag} {name}: and back", texts[14], "^runtime: +CoreCLR", absent=[problem])
 
 
 def named(stacks):
-    """The managed frames of the first thread that has some: those of a process that stands still are the same at each stop."""
+    """The managed frames of the first thread that has some."""
     return " | ".join(re.findall(r"[\w.]+\.dll`[^\n]*", stacks.split("thread #2")[0]))
