@@ -2,6 +2,8 @@
 
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json3-dev libelf-dev libdw-dev zlib1g-dev libmd-dev libcli11-dev libbenchmark-dev
                 liblldb-19-dev lldb-19 python3 xz-utils)
+# For the build with sanitizers, which takes g++ twice as long.
+sanitize_packages=(clang-19 libclang-rt-19-dev)
 # The Python modules of LLDB 14 and 15 want six.
 python_packages=(python3-six mypy)
 # For the live tests: cores of processes, musl, and arm64 under user-mode emulation.

@@ -71,7 +71,7 @@ public:
       GElf_Sym symbol;
       REQUIRE(gelf_getsym(data, static_cast<int>(i), &symbol) != nullptr);
       all.push_back({elf_strptr(elf_.get(), table->header.sh_link, symbol.st_name), symbol.st_value,
-                     symbol.st_size, GELF_ST_TYPE(symbol.st_info), symbol.st_shndx});
+                     symbol.st_size, static_cast<unsigned>(GELF_ST_TYPE(symbol.st_info)), symbol.st_shndx});
     }
     return all;
   }

@@ -236,13 +236,13 @@ TEST_CASE("arm64 packed: every word either decodes or is refused", "[stack][pack
   unsigned refused = 0, decoded = 0;
   for (unsigned flag = 1; flag <= 2; ++flag)
     for (unsigned low = 0; low < 1024; ++low) // RegF, RegI, H, CR
-      for (const unsigned frame : {0u, 16u, 32u, 96u, 160u, 512u, 528u, 4080u, 4096u, 8176u})
+      for (const unsigned frame : {0u, 16u, 96u, 512u, 528u, 4080u, 8176u})
         for (unsigned length : {0u, 1u, 7u, 60u}) {
           const Packed packed{flag, length, low & 7, low >> 3 & 15, low >> 7 & 1, low >> 8, frame};
           try {
             const Arm64UnwindInfo info = expand_arm64_packed(packed.word(), function);
             ++decoded;
-            for (unsigned n = 0; n < length; n += length < 10 ? 1 : 7) at(packed, n);
+            for (unsigned n = 0; n < length; n += length < 10 ? 1 : 13) at(packed, n);
             if (length == 60 && at(packed, 30).find(fmt::format("+{}", frame)) == std::string::npos) FAIL();
             if (length == 60 && flag == 1) {
               CHECK(at(packed, 0) == "sp+0");
@@ -253,8 +253,8 @@ TEST_CASE("arm64 packed: every word either decodes or is refused", "[stack][pack
             ++refused;
           }
         }
-  CHECK(decoded > 30'000);
-  CHECK(decoded + refused == 2 * 1024 * 10 * 4);
+  CHECK(decoded > 20'000);
+  CHECK(decoded + refused == 2 * 1024 * 7 * 4);
 }
 
 TEST_CASE("arm64 packed: for people", "[stack][packed]") {

@@ -79,7 +79,7 @@ private:
 class PdbBuilder {
 public:
   PdbBuilder() {
-    metadata.pdb.emplace();
+    metadata.pdb = MetadataBuilder::Pdb();
     metadata.version = "PDB v1.0";
     for (std::size_t i = 0; i < 20; ++i) metadata.pdb->id[i] = static_cast<std::byte>(0xa0 + i);
     assembly_rows(Table::module) = 1;
