@@ -15,15 +15,21 @@ public:
         stretches_(map.stretches()), files_(files) {
     first_ = std::ranges::find_if(stretches_, [&](const IlStretch& stretch) { return visible(stretch); }) -
              stretches_.begin();
+    const bool any_mapped = std::ranges::any_of(
+        stretches_, [](const IlStretch& stretch) { return stretch.position.mark == IlMark::mapped; });
+    // All of it is prologue and epilogue, as of a method that reads one field: the runtime, too, then shows
+    // the line at which the method begins.
+    if (!any_mapped && !stretches_.empty()) only_ = point_at(points_, 0).visible;
   }
 
   // Nothing in the body belongs to a line.
-  bool empty() const { return first_ == std::ssize(stretches_); }
+  bool empty() const { return first_ == std::ssize(stretches_) && only_ == nullptr; }
 
   void add(DescribedPart& part) {
     DebugCode& code = part.code;
-    if (!part.instructions) {
-      DebugLineRow row = row_of(*point_of(stretches_[static_cast<std::size_t>(first_)]).visible);
+    if (!part.instructions || only_ != nullptr) {
+      DebugLineRow row =
+          row_of(only_ != nullptr ? *only_ : *point_of(stretches_[static_cast<std::size_t>(first_)]).visible);
       row.prologue_end = true;
       if (part.offset == 0) code.lines.push_back(row);
       return;
@@ -102,7 +108,8 @@ private:
   std::vector<SequencePoint> points_;
   std::vector<IlStretch> stretches_;
   SourceFiles& files_;
-  std::ptrdiff_t first_; // the first stretch of a line
+  std::ptrdiff_t first_;                // the first stretch of a line
+  const SequencePoint* only_ = nullptr; // of all of the body
 };
 
 } // namespace

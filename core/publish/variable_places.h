@@ -19,7 +19,8 @@ struct NativeRange {
 
 // The code of a method after its prologues, ascending: within a prologue no variable is where it belongs.
 // `entries` are the offsets of the method's functions (main body and funclets), `size` its bytes. Empty when
-// the method has no map.
+// the method has no map. All of a method whose map has nothing but prologue and epilogue: optimised code of a
+// few instructions, where variables stay in the registers that they came in.
 std::vector<NativeRange> code_after_prologues(const IlMap& map, const std::vector<std::uint32_t>& entries,
                                               std::uint32_t size);
 

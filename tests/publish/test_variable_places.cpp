@@ -34,9 +34,12 @@ TEST_CASE("prologues hold no variables", "[publish][variables]") {
   CHECK(code_after_prologues(sample_map(), {}, 80) == std::vector<NativeRange>{{4, 80}});
   // Without a map nobody knows where the prologue ends.
   CHECK(code_after_prologues(IlMap(), {0}, 80).empty());
-  // Entries beyond the code, and a map that knows nothing but a prologue.
+  // Entries beyond the code.
   CHECK(code_after_prologues(sample_map(), {0, 500}, 80) == std::vector<NativeRange>{{4, 80}});
-  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}), {0}, 80).empty());
+  // Of a method that has nothing else the parameters stay where they came in; of funclets that is not known.
+  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}), {0}, 80) ==
+        std::vector<NativeRange>{{0, 80}});
+  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}), {0, 40}, 80).empty());
   // A funclet whose map begins with a prologue.
   const IlMap marked({{0, il_prolog, stack_empty},
                       {4, 0, stack_empty},
