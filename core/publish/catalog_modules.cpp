@@ -2,6 +2,7 @@
 
 #include "core/publish/code_names.h"
 #include "core/publish/debug_variables.h"
+#include "core/publish/interruptions.h"
 
 #include <algorithm>
 #include <utility>
@@ -60,6 +61,9 @@ void CatalogModules::add_variables(DebugModule& module) {
     variables->add(code, source->second.block, source->second.method);
     sources_.erase(source);
   }
+  for (std::size_t i = 1; i < module.code.size(); ++i)
+    if (DebugCode& before = module.code[i - 1]; before.before_entry)
+      copy_entry_variables(module.code[i], before);
 }
 
 void CatalogModules::add_bytes(DebugModule& module) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/publish/known_bodies.h"
+#include "core/stack/interrupted_code.h"
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <vector>
 
 namespace clr {
 
@@ -24,11 +26,12 @@ struct CatalogState {
     bool unknown = false; // no code that is described
   };
 
-  KnownBodies bodies;                // jitted
-  std::map<Address, Heap> heaps;     // wholly described code heaps, by begin of their section
-  std::map<Address, Image> images;   // wholly described ReadyToRun sections, by begin
-  std::map<Address, ModuleId> stubs; // by begin
-  std::map<Address, Span> spans;     // sections of published modules, by begin; disjoint
+  KnownBodies bodies;                       // jitted
+  std::map<Address, Heap> heaps;            // wholly described code heaps, by begin of their section
+  std::map<Address, Image> images;          // wholly described ReadyToRun sections, by begin
+  std::map<Address, ModuleId> stubs;        // by begin
+  std::map<Address, Span> spans;            // sections of published modules, by begin; disjoint
+  std::vector<InterruptedCode> interrupted; // as the modules say
   ModuleId last_module = no_module_id;
   std::uint64_t updates = 0;
 

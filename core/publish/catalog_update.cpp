@@ -1,6 +1,7 @@
 #include "core/publish/catalog_update.h"
 
 #include "core/publish/image_bodies.h"
+#include "core/publish/interruptions.h"
 #include "core/publish/stub_code.h"
 #include "core/publish/unknown_code.h"
 
@@ -73,6 +74,7 @@ CatalogChange CatalogUpdate::all() {
   find_jitted();
   if (stopped_) return finish(); // what was not looked at is not gone
   find_freed();
+  find_interrupted();
   retire();
   std::vector<Address> starts;
   for (const CodeBlock& block : new_bodies_) starts.push_back(block.start);
@@ -195,6 +197,29 @@ void CatalogUpdate::find_freed() {
     state_.modules_in(image->first, image->second.end, retired_);
     image = state_.images.erase(image);
   }
+}
+
+void CatalogUpdate::find_interrupted() {
+  std::vector<InterruptedCode> now;
+  try {
+    now = interrupted_code(*runtime_.target());
+  } catch (const std::exception&) {
+    // What is wrong with the list of threads concerns stacks, which are shown without.
+  }
+  const auto changed = [&](const std::vector<InterruptedCode>& from, const std::vector<InterruptedCode>& to) {
+    for (const InterruptedCode& code : from) {
+      if (std::ranges::find(to, code) != to.end()) continue;
+      const Address pc = code.registers.pc().value_or(0);
+      std::set<ModuleId> met;
+      state_.modules_in(pc, pc + 1, met);
+      if (met.empty()) continue;
+      retired_.merge(met);
+      if (const RangeSection* const section = code_.section_at(pc)) state_.images.erase(section->begin);
+    }
+  };
+  changed(state_.interrupted, now);
+  changed(now, state_.interrupted);
+  state_.interrupted = std::move(now);
 }
 
 void CatalogUpdate::find_freed_bodies(const std::set<Address>& live) {
@@ -343,9 +368,13 @@ const CatalogUpdate::Owner& CatalogUpdate::owner_of(const FoundBody& body) {
 
 bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
   const MethodRegions& regions = body.regions;
-  return std::ranges::any_of(options_.exact, [&](Address ip) {
+  const auto in_body = [&](Address ip) {
     return ip - regions.hot_start < regions.hot_size || ip - regions.cold_start < regions.cold_size;
-  });
+  };
+  return std::ranges::any_of(options_.exact, in_body) ||
+         std::ranges::any_of(state_.interrupted, [&](const InterruptedCode& code) {
+           return in_body(code.registers.pc().value_or(0));
+         });
 }
 
 void CatalogUpdate::describe(FoundBody& body) {
@@ -366,8 +395,15 @@ void CatalogUpdate::describe(FoundBody& body) {
     body.method.spell();
     problem(fmt::format("{}: {}", body.method.shown_name(), fault));
   }
-  for (DescribedPart& part : parts_)
-    described_.push_back({owner.owner, std::move(part.code), body.block.section.begin, owner.files});
+  const auto add = [&](DebugCode&& code) {
+    described_.push_back({owner.owner, std::move(code), body.block.section.begin, owner.files});
+  };
+  for (DescribedPart& part : parts_) {
+    for (const InterruptedCode& code : state_.interrupted) add_interruption(part.code, code);
+    if (auto before = code_before_entry(part.code); before && !state_.describes(before->start))
+      add(std::move(*before));
+    add(std::move(part.code));
+  }
   ++change_.methods;
   if (body.block.kind == CodeKind::jitted) {
     state_.bodies.add(body.block.section.begin, {.start = body.block.start,

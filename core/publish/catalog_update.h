@@ -45,6 +45,8 @@ private:
   void describe(FoundBody& body);
   bool exact_wanted(const FoundBody& body) const;
 
+  // Code whose interruptions came or went is described anew.
+  void find_interrupted();
   void find_freed();
   void find_freed_bodies(const std::set<Address>& live);
   // Forgets modules; their bodies that are still there are described anew.

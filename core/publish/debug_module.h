@@ -6,6 +6,7 @@
 #include "core/debuginfo/variables.h"
 #include "core/memory/platform.h"
 #include "core/stack/frame_layout.h"
+#include "core/stack/registers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +20,27 @@ namespace clr {
 
 struct QualifiedMethodName;
 
+// Where a fault interrupted code, and its handler is still on the stack: a debugger comes to the instruction
+// at `offset` by a frame that the runtime made up, looks at the byte before it as if a call ended there, and
+// has registers of the handler. What holds at these two bytes is told by the registers that are known.
+struct DebugInterruption {
+  std::uint32_t offset = 0;  // bytes from the start of the code
+  RegisterContext registers; // pc and sp among them
+  // The frame is the one in question when the debugger's stack pointer is that of `registers`; when this is
+  // not 0 the handler runs on another stack: when it lies within other_stack_size bytes from here on.
+  Address other_stack = 0;
+  std::shared_ptr<const DebugInterruption> next =
+      {}; // of another thread, at the same instruction; null: none
+};
+constexpr std::size_t max_interruptions = 16; // at one instruction
+constexpr unsigned other_stack_shift = 17;
+constexpr Address other_stack_size = Address{1} << other_stack_shift;
+
 // The layout of the frame before the instruction at `offset`, until the next row.
 struct DebugUnwindRow {
   std::uint32_t offset = 0; // bytes from the start of the code
   FrameLayout layout;
+  const DebugInterruption* interruption = nullptr; // one of DebugCode::interruptions; null: none
 };
 
 // The rows of a range. Thousands of functions have the same prologue, and then share one list; a change
@@ -158,9 +176,12 @@ struct DebugCode {
   // Of what spell_names() makes the names above, when they are empty.
   std::shared_ptr<const QualifiedMethodName> unspelled;
   bool function = true; // false (stubs, cold parts): named and unwound, but no place for breakpoints by name
+  // The byte before the first instruction of the code that follows, which was interrupted: has its variables.
+  bool before_entry = false;
   std::vector<DebugUnwindRange> unwind; // ascending, disjoint; empty: not known
   std::vector<DebugLineRow> lines;      // ascending; empty: no symbols
   std::vector<DebugVariable> variables; // parameters in their order, then locals
+  std::vector<std::shared_ptr<const DebugInterruption>> interruptions;
   DebugTypeIndex return_type = no_debug_type;
   // Groups code whose lines are decoded together: the declaring type. "Ns.Type".
   std::string unit;

@@ -1,5 +1,6 @@
 #include "core/publish/dwarf_frames.h"
 
+#include "core/publish/dwarf_choice.h"
 #include "core/publish/dwarf_guessed_frame.h"
 
 #include <algorithm>
@@ -215,6 +216,7 @@ void DwarfFrames::write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieK
     advance(row.offset - at);
     at = row.offset;
     write_row(row.layout, kind);
+    if (row.interruption) write_interrupted_row(row);
   }
 }
 
@@ -269,6 +271,38 @@ void DwarfFrames::write_row(const FrameLayout& layout, CieKind kind) {
   state_.signed_return_address = layout.signed_return_address;
 }
 
+// Behind write_row(): what counts from registers that are not what they were, and registers that still hold
+// what they held when the function was called.
+void DwarfFrames::write_interrupted_row(const DebugUnwindRow& row) {
+  const DebugInterruption& interruption = *row.interruption;
+  const FrameLayout& layout = row.layout;
+  const auto needs = [&](unsigned reg) {
+    return interruption.registers.known(reg) && !is_restored(interruption, reg);
+  };
+  const auto value = [&](unsigned reg, std::int64_t offset) {
+    out_.block(interrupted_value(platform_, interruption, reg, offset).bytes());
+  };
+  if (needs(layout.cfa.reg)) {
+    out_.u8(DW_CFA_def_cfa_expression);
+    value(layout.cfa.reg, layout.cfa.offset);
+    state_.cfa.reg = register_count; // the next row says it anew
+  }
+  const auto expression = [&](unsigned operation, unsigned reg, RegisterOffset at) {
+    out_.u8(operation);
+    out_.uleb(reg);
+    value(at.reg, at.offset);
+    state_.ruled.set(reg);
+    state_.rules[reg] = {.kind = Rule::Kind::expression};
+  };
+  for (const SavedRegister& saved : layout.saved)
+    if (saved.at.reg != layout.cfa.reg && needs(saved.at.reg) && saved.reg < roles_.count)
+      expression(DW_CFA_expression, saved.reg, saved.at);
+  for (unsigned reg = 0; reg < roles_.count; ++reg) {
+    const bool kept = is_callee_saved(platform_.cpu, reg) || reg == roles_.return_address;
+    if (kept && needs(reg) && layout.find(reg) == nullptr) expression(DW_CFA_val_expression, reg, {reg, 0});
+  }
+}
+
 void DwarfFrames::write_cfa(RegisterOffset cfa) {
   if (cfa.offset >= 0) {
     out_.u8(DW_CFA_def_cfa);
@@ -307,18 +341,14 @@ void DwarfFrames::write_rule(unsigned reg, const Rule& rule) {
     return;
   case Rule::Kind::at_register: {
     DwarfBytes expression(platform_);
-    expression.u8(DW_OP_breg0 + rule.reg);
-    if (rule.reg > 31) { // arm64: pc
-      expression = DwarfBytes(platform_);
-      expression.u8(DW_OP_bregx);
-      expression.uleb(rule.reg);
-    }
-    expression.sleb(rule.offset);
+    write_register_value(expression, rule.reg, rule.offset);
     out_.u8(DW_CFA_expression);
     out_.uleb(reg);
     out_.block(expression.bytes());
     return;
   }
+  case Rule::Kind::expression:
+    return; // write_interrupted_row()
   }
 }
 

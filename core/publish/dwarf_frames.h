@@ -30,7 +30,7 @@ private:
   static constexpr unsigned register_count = 96;
 
   struct Rule {
-    enum class Kind : std::uint8_t { same, at_cfa, at_register, undefined };
+    enum class Kind : std::uint8_t { same, at_cfa, at_register, undefined, expression };
     Kind kind = Kind::same;
     unsigned reg = 0;        // at_register: the base
     std::int64_t offset = 0; // from the CFA or the base
@@ -73,6 +73,7 @@ private:
   void write_first_rows(const DebugUnwindRows& rows, CieKind kind);
   void write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieKind kind);
   void write_row(const FrameLayout& layout, CieKind kind);
+  void write_interrupted_row(const DebugUnwindRow& row);
   void write_cfa(RegisterOffset cfa);
   void write_rule(unsigned reg, const Rule& rule);
   void advance(std::uint64_t delta);

@@ -1,5 +1,6 @@
 #include "core/publish/dwarf_guessed_frame.h"
 
+#include "core/publish/dwarf_choice.h"
 #include "core/stack/registers.h"
 
 #include <array>
@@ -27,14 +28,10 @@ constexpr std::array<CallForm, 7> call_forms{{
 }};
 constexpr unsigned call_bytes = 8; // that are looked at
 
-void breg(DwarfBytes& to, unsigned reg, std::int64_t offset) {
-  to.u8(DW_OP_breg0 + reg);
-  to.sleb(offset);
-}
-
 // Leaves one value: not 0 when the top of the stack holds a return address.
-void write_guess(DwarfBytes& to) {
-  breg(to, x64_register::rsp, 0);
+DwarfBytes guess(const Platform& platform) {
+  DwarfBytes to(platform);
+  write_register_value(to, x64_register::rsp, 0);
   to.u8(DW_OP_deref);
   to.u8(DW_OP_lit0 + call_bytes);
   to.u8(DW_OP_minus);
@@ -55,19 +52,6 @@ void write_guess(DwarfBytes& to) {
   }
   to.u8(DW_OP_swap);
   to.u8(DW_OP_drop);
-}
-
-// The guess, and the value that goes with it.
-DwarfBytes choose(const Platform& platform, const DwarfBytes& return_on_top, const DwarfBytes& framed) {
-  constexpr std::size_t skip_size = 3;
-  DwarfBytes to(platform);
-  write_guess(to);
-  to.u8(DW_OP_bra);
-  to.u16(framed.size() + skip_size);
-  to.append(framed.bytes());
-  to.u8(DW_OP_skip);
-  to.u16(return_on_top.size());
-  to.append(return_on_top.bytes());
   return to;
 }
 
@@ -75,17 +59,17 @@ DwarfBytes choose(const Platform& platform, const DwarfBytes& return_on_top, con
 
 DwarfBytes guessed_cfa(const Platform& platform) {
   DwarfBytes return_on_top(platform), framed(platform);
-  breg(return_on_top, x64_register::rsp, word);
-  breg(framed, x64_register::rbp, 2 * word);
-  return choose(platform, return_on_top, framed);
+  write_register_value(return_on_top, x64_register::rsp, word);
+  write_register_value(framed, x64_register::rbp, 2 * word);
+  return choice(platform, guess(platform), return_on_top, framed);
 }
 
 DwarfBytes guessed_frame_pointer(const Platform& platform) {
   DwarfBytes return_on_top(platform), framed(platform);
-  breg(return_on_top, x64_register::rbp, 0);
-  breg(framed, x64_register::rbp, 0);
+  write_register_value(return_on_top, x64_register::rbp, 0);
+  write_register_value(framed, x64_register::rbp, 0);
   framed.u8(DW_OP_deref);
-  return choose(platform, return_on_top, framed);
+  return choice(platform, guess(platform), return_on_top, framed);
 }
 
 } // namespace clr

@@ -1,5 +1,8 @@
 #include "core/publish/dwarf_locations.h"
 
+#include "core/publish/dwarf_choice.h"
+
+#include <algorithm>
 #include <array>
 #include <dwarf.h>
 #include <limits>
@@ -33,7 +36,8 @@ std::optional<unsigned> dwarf_vector_register(Cpu cpu, std::uint32_t number) {
 
 class ExpressionWriter {
 public:
-  explicit ExpressionWriter(const Platform& platform) : platform_(platform), out_(platform) {}
+  ExpressionWriter(const Platform& platform, const DebugInterruption* interruption)
+      : platform_(platform), interruption_(interruption), out_(platform) {}
 
   bool write(const DebugVariableRange& range) {
     if (range.path.size() > max_path) return false;
@@ -93,7 +97,10 @@ private:
 
   bool in_register(std::optional<unsigned> number) {
     if (!number) return false;
-    if (*number < short_registers) {
+    if (is_known(*number)) {
+      out_.append(interrupted_value(platform_, *interruption_, *number, 0).bytes());
+      out_.u8(DW_OP_stack_value);
+    } else if (*number < short_registers) {
       out_.u8(DW_OP_reg0 + *number);
     } else {
       out_.u8(DW_OP_regx);
@@ -104,8 +111,10 @@ private:
   bool at(std::uint32_t base, std::int64_t offset) {
     const auto number = dwarf_register(platform_.cpu, base);
     if (!number) return false;
-    out_.u8(DW_OP_breg0 + *number);
-    out_.sleb(offset);
+    if (is_known(*number))
+      out_.append(interrupted_value(platform_, *interruption_, *number, offset).bytes());
+    else
+      write_register_value(out_, *number, offset);
     return true;
   }
   bool deref() {
@@ -123,14 +132,54 @@ private:
     return true;
   }
 
+  // The debugger's own value of the register may be another.
+  bool is_known(unsigned number) const {
+    return interruption_ != nullptr && interruption_->registers.known(number) &&
+           !is_restored(*interruption_, number);
+  }
+
   Platform platform_;
+  const DebugInterruption* interruption_;
   DwarfBytes out_;
 };
 
+struct Place {
+  std::uint32_t begin = 0, end = 0; // bytes from the start of the code
+  const DebugVariableRange* range = nullptr;
+  const DebugInterruption* interruption = nullptr;
+};
+
+// `places` with what holds at an interrupted instruction there and at the byte before it. That of a
+// function's entry has places of its own.
+void interrupt_places(std::vector<Place>& places, const DebugInterruption& interruption, bool before_entry) {
+  const std::uint32_t at = interruption.offset, first = at == 0 ? 0 : at - 1, end = at + 1;
+  const std::uint32_t told = before_entry ? first : at;
+  const auto holds = std::ranges::find_if(places, [&](const Place& place) {
+    return place.interruption == nullptr && place.begin <= told && told < place.end;
+  });
+  std::vector<Place> all;
+  const auto add = [&](Place place) {
+    if (place.begin < place.end) all.push_back(place);
+  };
+  for (const Place& place : places) {
+    Place part = place;
+    part.end = std::min(place.end, first);
+    add(part);
+  }
+  if (holds != places.end()) add({first, end, holds->range, &interruption});
+  for (const Place& place : places) {
+    Place part = place;
+    part.begin = std::max(place.begin, end);
+    add(part);
+  }
+  places = std::move(all);
+}
+
 } // namespace
 
-std::optional<DwarfBytes> location_expression(const DebugVariableRange& range, const Platform& platform) {
-  ExpressionWriter writer(platform);
+std::optional<DwarfBytes> location_expression(const DebugVariableRange& range, const Platform& platform,
+                                              const DebugInterruption* interruption) {
+  ExpressionWriter writer(platform, interruption);
   if (!writer.write(range)) return std::nullopt;
   return writer.bytes();
 }
@@ -147,23 +196,38 @@ DwarfBytes static_location(const DebugField& field, const Platform& platform) {
   return out;
 }
 
-VariablePlaces write_places(const DebugVariable& variable, Address code_start, std::uint32_t code_size,
-                            const Platform& platform, DwarfBytes& debug_loc) {
+VariablePlaces write_places(const DebugVariable& variable, const PlacedCode& placed, const Platform& platform,
+                            DwarfBytes& debug_loc) {
+  const DebugCode& code = *placed.code;
   VariablePlaces places;
-  std::uint32_t covered = 0;
-  for (const DebugVariableRange& range : variable.ranges) {
-    if (range.begin >= range.end || range.begin < covered || range.end > code_size) continue;
-    if (debug_loc.size() > max_debug_section) break;
-    const auto expression = location_expression(range, platform);
-    if (!expression || expression->size() > std::numeric_limits<std::uint16_t>::max()) continue;
-    if (range.begin == 0 && range.end == code_size) return {.everywhere = *expression};
-    covered = range.end;
+  const auto write = [&](std::uint32_t begin, std::uint32_t end,
+                         const std::optional<DwarfBytes>& expression) {
+    if (!expression || expression->size() > std::numeric_limits<std::uint16_t>::max()) return false;
+    if (debug_loc.size() > max_debug_section) return false;
     if (!places.list) places.list = debug_loc.size();
-    debug_loc.word(code_start + range.begin);
-    debug_loc.word(code_start + range.end);
+    debug_loc.word(code.start + begin);
+    debug_loc.word(code.start + end);
     debug_loc.u16(expression->size());
     debug_loc.append(expression->bytes());
+    return true;
+  };
+  std::vector<Place> interrupted;
+  std::uint32_t covered = 0;
+  for (const DebugVariableRange& range : variable.ranges) {
+    if (range.begin >= range.end || range.begin < covered || range.end > placed.size) continue;
+    if (!code.interruptions.empty()) {
+      interrupted.push_back({range.begin, range.end, &range, nullptr});
+      covered = range.end;
+      continue;
+    }
+    const auto expression = location_expression(range, platform);
+    if (expression && range.begin == 0 && range.end == placed.size) return {.everywhere = *expression};
+    if (write(range.begin, range.end, expression)) covered = range.end;
   }
+  for (const auto& interruption : code.interruptions)
+    interrupt_places(interrupted, *interruption, code.before_entry);
+  for (const Place& place : interrupted)
+    write(place.begin, place.end, location_expression(*place.range, platform, place.interruption));
   if (places.list) {
     debug_loc.word(0);
     debug_loc.word(0);

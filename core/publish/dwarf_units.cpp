@@ -126,8 +126,7 @@ private:
     // LLDB lists no artificial variables; its own exception for `this` needs a runtime of C++ in the process.
     // The declaration within the class has the mark.
     if (variable.artificial && !is_this(variable)) die.flag(DW_AT_artificial);
-    const VariablePlaces places =
-        write_places(variable, placed.code->start, placed.size, module_->platform, out_->locations);
+    const VariablePlaces places = write_places(variable, placed, module_->platform, out_->locations);
     if (places.everywhere) die.expression(DW_AT_location, places.everywhere->bytes());
     if (places.list) die.section(DW_AT_location, *places.list);
     out_->entries.write(die);

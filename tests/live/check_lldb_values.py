@@ -29,6 +29,32 @@ BOXED = {"integer", "bool", "char", "real", "enum", "struct"}
 NO_HOME = re.compile(r"not available|no location|optimized|unavailable", re.I)
 
 
+# Situations that end with a fault: the method in which it was, and what programs/situations/Crashes.cs put in its variables.
+FAULTS = {"null-in-leaf": ("Situations.Crashes.Length", {"s": "null"}),
+          "null-in-registers": ("Situations.Crashes.InRegisters", {"factor": "41", "extra": "77", "total": "451", "n": "0x0000000000000000"})}
+
+
+def check_fault(lldb, target, name):
+    """Variables of a frame that a fault interrupted: registers that the handler changed since must not be taken for theirs."""
+    method, expected = FAULTS[name]
+    (stack,) = lldb.run(target, ["bt"])
+    number = re.search(r"frame #(\d+): \S+ \S+`" + re.escape(method) + r"\(", stack)
+    assert number, f"no {method}: {stack}"
+    _, shown = lldb.run(target, [f"frame select {number[1]}", "frame variable"])
+    wrong, homes = Examples(), 0
+    for variable, value in expected.items():
+        found = re.search(rf"^\([^)]*\) {variable} = (.*)$", shown, re.M)
+        if found is None:
+            wrong.add("not shown", f"{variable}: {shown}")
+        elif not NO_HOME.search(found[1]):
+            homes += 1
+            if value not in found[1].split():
+                wrong.add("value", f"{variable}: {found[1]}, not {value}")
+    if homes == 0:
+        wrong.add("no home", shown)
+    return wrong.require_none(f"{homes} of {len(expected)} variables have a home")
+
+
 def read_said(path):
     return {row["where"]: row["variables"] for row in map(json.loads, path.read_text().splitlines())}
 

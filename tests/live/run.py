@@ -188,7 +188,8 @@ QUICK = ["recursion", "mutual", "generics-values", "generics-nested", "interface
 # Optimised code differs where frames, funclets and inlining meet.
 QUICK_OPTIMIZED = ["recursion", "generics-values", "generics-nested", "interface-default", "lambda", "dynamic-method", "static-constructors", "localloc", "large-frame",
                    "many-threads", "pinvoke-block", "callback-unmanaged", "callback-nested", "busy-loop", "async-resumed", "in-catch-deep", "in-filter", "in-finally",
-                   "nested-catch", "unhandled", "null-dereference", "stack-overflow", "native-segv", "crash-in-finally"]
+                   "nested-catch", "unhandled", "null-dereference", "null-in-leaf", "null-in-registers", "stack-overflow", "native-segv",
+                   "crash-in-finally"]
 
 BUILDS = [("debug", "Debug", {}), ("release", "Release", {}), ("release-optimized", "Release", {"TieredCompilation": 0}),
           ("release-jit", "Release", {"ReadyToRun": 0}), ("debug-osr", "Debug", {"OSR_HitLimit": 1, "TC_OnStackReplacement_InitialCounter": 1})]
@@ -225,6 +226,8 @@ def situation(c, label, program, name, end, knobs):
                 c.check(f"{label}/core", check_stacks.check, stop, None, report)
                 c.check(f"{label}/native/core", check_native.check, stop)
                 c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
+                if name in check_lldb_values.FAULTS:
+                    c.check(f"{label}/values/core", check_lldb_values.check_fault, c.lldb, Target(core=core, executable=program), name)
                 return
             running.wait_still([r["thread"] for r in check_stacks.read_report(report)])
             live = check_native.Stop(c.lldb, lambda: Target(pid=running.pid))

@@ -1,5 +1,6 @@
 #include "core/publish/dwarf_guessed_frame.h"
 #include "core/stack/registers.h"
+#include "tests/publish/expression_machine.h"
 #include "tests/publish/written_module.h"
 
 using namespace clr;
@@ -10,84 +11,11 @@ constexpr Platform guess_platform{8, ByteOrder::little, Cpu::x64, Os::unix_like}
 constexpr Address stack = 0x7fff'0000, frame = 0x7fff'0100, callers_frame = 0x7fff'0200;
 constexpr Address returns_to = 0x40'1000;
 
-// Runs the operations that the guess is made of. Operands that LLDB would take from a register or memory come
-// from here.
-struct Machine {
-  std::map<Address, std::uint64_t> words{{stack, returns_to}, {frame, callers_frame}};
-  std::size_t reads = 0;
-
-  // The 8 bytes before the address that the top of the stack holds.
-  explicit Machine(std::uint64_t before_return) { words[returns_to - 8] = before_return; }
-
-  std::uint64_t run(const std::vector<std::byte>& code) {
-    std::vector<std::uint64_t> values;
-    std::size_t at = 0;
-    const auto byte = [&] { return std::to_integer<std::uint64_t>(code.at(at++)); };
-    const auto half = [&] {
-      const std::uint64_t low = byte();
-      return low | byte() << 8;
-    };
-    const auto pop = [&] {
-      const std::uint64_t value = values.back();
-      values.pop_back();
-      return value;
-    };
-    while (at < code.size()) {
-      const std::uint64_t op = byte();
-      if (op == DW_OP_breg7 || op == DW_OP_breg6) {
-        const std::uint64_t offset = byte();
-        REQUIRE(offset < 0x40); // one byte, not negative
-        values.push_back((op == DW_OP_breg7 ? stack : frame) + offset);
-      } else if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
-        values.push_back(op - DW_OP_lit0);
-      } else if (op == DW_OP_const1u) {
-        values.push_back(byte());
-      } else if (op == DW_OP_const2u) {
-        values.push_back(half());
-      } else if (op == DW_OP_deref) {
-        ++reads;
-        const auto found = words.find(pop());
-        REQUIRE(found != words.end());
-        values.push_back(found->second);
-      } else if (op == DW_OP_over) {
-        values.push_back(values.at(values.size() - 2));
-      } else if (op == DW_OP_swap) {
-        std::swap(values.at(values.size() - 1), values.at(values.size() - 2));
-      } else if (op == DW_OP_drop) {
-        pop();
-      } else if (op == DW_OP_skip) {
-        const std::uint64_t distance = half();
-        at += distance;
-      } else if (op == DW_OP_bra) {
-        const std::uint64_t distance = half();
-        if (pop() != 0) at += distance;
-      } else {
-        const std::uint64_t right = pop(), left = pop();
-        switch (op) {
-        case DW_OP_minus:
-          values.push_back(left - right);
-          break;
-        case DW_OP_shr:
-          values.push_back(left >> right);
-          break;
-        case DW_OP_and:
-          values.push_back(left & right);
-          break;
-        case DW_OP_or:
-          values.push_back(left | right);
-          break;
-        case DW_OP_eq:
-          values.push_back(left == right ? 1 : 0);
-          break;
-        default:
-          FAIL("operation " << op);
-        }
-      }
-    }
-    REQUIRE(values.size() == 1);
-    return values[0];
-  }
-};
+// The 8 bytes before the address that the top of the stack holds, and two frames.
+ExpressionMachine machine_with(std::uint64_t before_return) {
+  return {.registers = {{x64_register::rsp, stack}, {x64_register::rbp, frame}},
+          .words = {{stack, returns_to}, {frame, callers_frame}, {returns_to - 8, before_return}}};
+}
 
 // As they stand in memory, the last one before the return address.
 std::uint64_t instruction_bytes(std::initializer_list<unsigned> bytes) {
@@ -98,7 +26,7 @@ std::uint64_t instruction_bytes(std::initializer_list<unsigned> bytes) {
 
 void check_guess(std::uint64_t before_return, bool on_top) {
   INFO(std::hex << before_return);
-  Machine machine(before_return);
+  ExpressionMachine machine = machine_with(before_return);
   CHECK(machine.run(guessed_cfa(guess_platform).bytes()) == (on_top ? stack + 8 : frame + 16));
   CHECK(machine.reads == 2);
   CHECK(machine.run(guessed_frame_pointer(guess_platform).bytes()) == (on_top ? frame : callers_frame));

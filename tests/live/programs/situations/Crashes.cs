@@ -13,7 +13,7 @@ public static unsafe class Crashes
     public static readonly Dictionary<string, string> Expected = new()
     {
         ["unhandled"] = "SIGABRT", ["unhandled-inner"] = "SIGABRT", ["unhandled-in-thread"] = "SIGABRT", ["unhandled-in-catch"] = "SIGABRT", ["unhandled-in-finally"] = "SIGABRT",
-        ["unhandled-in-filter"] = "SIGABRT", ["null-dereference"] = "SIGABRT", ["null-field"] = "SIGABRT", ["divide-by-zero"] = "SIGABRT", ["stack-overflow"] = "SIGABRT",
+        ["unhandled-in-filter"] = "SIGABRT", ["null-dereference"] = "SIGABRT", ["null-field"] = "SIGABRT", ["null-in-leaf"] = "SIGABRT", ["null-in-registers"] = "SIGABRT", ["divide-by-zero"] = "SIGABRT", ["stack-overflow"] = "SIGABRT",
         ["stack-overflow-mutual"] = "SIGABRT", ["fail-fast"] = "SIGABRT", ["fail-fast-exception"] = "SIGABRT", ["native-segv"] = "SIGSEGV", ["native-abort"] = "SIGABRT",
         ["native-abort-in-callback"] = "SIGABRT", ["access-violation"] = "SIGABRT", ["crash-in-try"] = "SIGABRT", ["crash-in-catch"] = "SIGABRT",
         ["crash-in-finally"] = "SIGABRT", ["crash-in-filter"] = "SIGABRT",
@@ -30,6 +30,8 @@ public static unsafe class Crashes
         ["unhandled-in-filter"] = () => { try { Quiet("first"); } catch (InvalidOperationException) when (Abort()) { } },
         ["null-dereference"] = () => Null(null),
         ["null-field"] = () => Field(null),
+        ["null-in-leaf"] = () => InLeaf(null),
+        ["null-in-registers"] = () => InRegisters(new Node { Value = 5, Next = new Node { Value = 6 } }, 41, 77),
         ["divide-by-zero"] = () => Divide(7, 0),
         ["stack-overflow"] = () => { Report.Before(); Overflow(1); },
         ["stack-overflow-mutual"] = () => { Report.Before(); Ping(1); },
@@ -50,6 +52,24 @@ public static unsafe class Crashes
     [MethodImpl(MethodImplOptions.NoInlining)] private static void Quiet(string text) { throw new InvalidOperationException(text); }
     [MethodImpl(MethodImplOptions.NoInlining)] private static int Null(string s) { Report.Before(); return s.Length; }
     private sealed class Node { public int Value; public Node Next; }
+    // The first instruction is the one that fails.
+    [MethodImpl(MethodImplOptions.NoInlining)] private static int Length(string s) { return s.Length; }
+    [MethodImpl(MethodImplOptions.NoInlining)] private static int InLeaf(string s) { Report.Before(); return Length(s) + 1; }
+    // Optimised code keeps the variables in registers, and the third node is the one that is not there.
+    [MethodImpl(MethodImplOptions.NoInlining)] private static void Pass(int value) { GC.KeepAlive(value); }
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int InRegisters(Node first, int factor, long extra)
+    {
+        Report.Before();
+        int total = 0;
+        for (Node n = first; ; n = n.Next)
+        {
+            Pass(total);
+            total += n.Value * factor;
+            Pass(factor);
+            if (total == 12345) return (int)extra;
+        }
+    }
     [MethodImpl(MethodImplOptions.NoInlining)] private static int Field(Node n) { Report.Before(); return n.Next.Value; }
     [MethodImpl(MethodImplOptions.NoInlining)] private static int Divide(int a, int b) { Report.Before(); return a / b; }
     [MethodImpl(MethodImplOptions.NoInlining)] private static int Overflow(int n) { return Overflow(n + 1) + 1; }
