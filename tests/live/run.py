@@ -188,7 +188,7 @@ QUICK = ["recursion", "mutual", "generics-values", "generics-nested", "interface
 # Optimised code differs where frames, funclets and inlining meet.
 QUICK_OPTIMIZED = ["recursion", "generics-values", "generics-nested", "interface-default", "lambda", "dynamic-method", "static-constructors", "localloc", "large-frame",
                    "many-threads", "pinvoke-block", "callback-unmanaged", "callback-nested", "busy-loop", "async-resumed", "in-catch-deep", "in-filter", "in-finally",
-                   "nested-catch", "unhandled", "null-dereference", "null-in-leaf", "null-in-registers", "stack-overflow", "native-segv",
+                   "nested-catch", "unhandled", "null-dereference", "null-in-leaf", "null-in-registers", "hardware-in-leaf", "stack-overflow", "native-segv",
                    "crash-in-finally"]
 
 BUILDS = [("debug", "Debug", {}), ("release", "Release", {}), ("release-optimized", "Release", {"TieredCompilation": 0}),

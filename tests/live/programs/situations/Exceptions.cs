@@ -26,6 +26,8 @@ public static class Exceptions
         ["exception-inner"] = Inner,
         ["first-chance-handler"] = FirstChance,
         ["hardware-caught"] = HardwareCaught,
+        ["hardware-in-leaf"] = () => InLeaf(41, 77),
+        ["hardware-in-filter"] = () => { try { Through(null, 41); } catch (NullReferenceException e) when (Filter(e)) { } },
     };
 
     [MethodImpl(MethodImplOptions.NoInlining)] private static void Throw(string text) { throw new InvalidOperationException(text); }
@@ -94,4 +96,14 @@ public static class Exceptions
     }
 
     private static unsafe void HardwareCaught() { int* p = null; try { *p = 1; } catch (NullReferenceException) { Report.Here(); } }
+    // The first instruction of a method without a frame pointer fails.
+    [MethodImpl(MethodImplOptions.NoInlining)] private static int Length(string s) { return s.Length; }
+    [MethodImpl(MethodImplOptions.NoInlining)] private static int Through(string s, int n) { return Length(s) + n; }
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static long InLeaf(int factor, long extra)
+    {
+        try { return Through(null, factor) + extra; }
+        catch (NullReferenceException) { ParkIn(2); }
+        return factor;
+    }
 }
