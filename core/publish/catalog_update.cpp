@@ -75,6 +75,7 @@ CatalogChange CatalogUpdate::all() {
   if (stopped_) return finish(); // what was not looked at is not gone
   find_freed();
   find_interrupted();
+  find_epilogues();
   retire();
   std::vector<Address> starts;
   for (const CodeBlock& block : new_bodies_) starts.push_back(block.start);
@@ -179,74 +180,6 @@ bool CatalogUpdate::is_known(const JittedBody& body) {
   retired_.insert(known->module);
   state_.bodies.remove(body.section.begin, body.start);
   return false;
-}
-
-void CatalogUpdate::find_freed() {
-  std::set<Address> live;
-  for (const RangeSection& section : code_.sections())
-    if ((section.flags & RangeSection::code_heap) != 0) live.insert(section.begin);
-  std::erase_if(state_.heaps, [&](const auto& heap) { return !live.contains(heap.first); });
-  const bool lost = state_.bodies.any_heap([&](Address heap) { return !live.contains(heap); });
-  if (lost || !walked_.empty()) find_freed_bodies(live);
-  for (auto image = state_.images.begin(); image != state_.images.end();) {
-    const RangeSection* const now = code_.section_at(image->first);
-    if (now != nullptr && now->begin == image->first && now->r2r_module == image->second.module) {
-      ++image;
-      continue;
-    }
-    state_.modules_in(image->first, image->second.end, retired_);
-    image = state_.images.erase(image);
-  }
-}
-
-void CatalogUpdate::find_interrupted() {
-  std::vector<InterruptedCode> now;
-  try {
-    now = interrupted_code(*runtime_.target());
-  } catch (const std::exception&) {
-    // What is wrong with the list of threads concerns stacks, which are shown without.
-  }
-  const auto changed = [&](const std::vector<InterruptedCode>& from, const std::vector<InterruptedCode>& to) {
-    for (const InterruptedCode& code : from) {
-      if (std::ranges::find(to, code) != to.end()) continue;
-      const Address pc = code.registers.pc().value_or(0);
-      std::set<ModuleId> met;
-      state_.modules_in(pc, pc + 1, met);
-      if (met.empty()) continue;
-      retired_.merge(met);
-      if (const RangeSection* const section = code_.section_at(pc)) state_.images.erase(section->begin);
-    }
-  };
-  changed(state_.interrupted, now);
-  changed(now, state_.interrupted);
-  state_.interrupted = std::move(now);
-}
-
-void CatalogUpdate::find_freed_bodies(const std::set<Address>& live) {
-  state_.bodies.remove_if([&](Address heap, const KnownBodies::Body& body) {
-    const bool gone = !live.contains(heap) || (walked_.contains(heap) && body.seen != state_.updates);
-    if (gone) retired_.insert(body.module);
-    return gone;
-  });
-}
-
-void CatalogUpdate::retire() {
-  retired_.erase(no_module_id);
-  if (retired_.empty()) return;
-  change_.gone.insert(change_.gone.end(), retired_.begin(), retired_.end());
-  std::erase_if(state_.spans, [&](const auto& span) { return retired_.contains(span.second.module); });
-  std::erase_if(state_.stubs, [&](const auto& stub) { return retired_.contains(stub.second); });
-  state_.bodies.for_each([&](Address, KnownBodies::Body& body) {
-    if (!retired_.contains(body.module)) return;
-    body.module = no_module_id;
-    CodeBlock block{.ip = body.start, .start = body.start, .method_desc = body.method_desc};
-    block.code_header = body.code_header;
-    const RangeSection* const section = code_.section_at(body.start);
-    if (section == nullptr) return;
-    block.section = *section;
-    new_bodies_.push_back(block);
-  });
-  retired_.clear();
 }
 
 void CatalogUpdate::describe_new() {
@@ -371,7 +304,7 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
   const auto in_body = [&](Address ip) {
     return ip - regions.hot_start < regions.hot_size || ip - regions.cold_start < regions.cold_size;
   };
-  return std::ranges::any_of(options_.exact, in_body) ||
+  return state_.epilogues.contains(body.block.start) || std::ranges::any_of(options_.exact, in_body) ||
          std::ranges::any_of(state_.interrupted, [&](const InterruptedCode& code) {
            return in_body(code.registers.pc().value_or(0));
          });

@@ -47,8 +47,12 @@ private:
 
   // Code whose interruptions came or went is described anew.
   void find_interrupted();
+  // Code without lines where a thread stands in an epilogue that a debugger does not work out.
+  void find_epilogues();
   void find_freed();
   void find_freed_bodies(const std::set<Address>& live);
+  // What holds the code at `ip` is described anew.
+  void retire_at(Address ip);
   // Forgets modules; their bodies that are still there are described anew.
   void retire();
   void resolve_overlaps();

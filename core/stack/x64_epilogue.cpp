@@ -7,6 +7,7 @@ namespace {
 
 // An adjustment, 15 pops with prefixes and a jump.
 constexpr std::size_t max_epilogue = 7 + 15 * 2 + 8;
+constexpr unsigned x64_machine_rbp = 5; // as instructions encode it; the JIT's only frame register on x64
 
 // The instruction bytes at ip; asking for one that is missing is a fault.
 class EpilogueBytes {
@@ -61,6 +62,12 @@ void adjustment(EpilogueBytes& code, unsigned frame_register, RegisterOffset& sp
   }
 }
 
+// jmp [rip + disp32], and REX.W jmp: the JIT marks jumps out of a function with the redundant prefix.
+bool jumps_indirectly(const EpilogueBytes& code) {
+  if (code.is({0xFF, 0x25})) return true;
+  return (code[0] & 0xF8) == 0x48 && code[1] == 0xFF && (code[2] & 0x38) == 0x20;
+}
+
 bool leaves_function(const EpilogueBytes& code, const X64FunctionRange& range,
                      const std::function<bool(Address)>& same_method) {
   if (code[0] == 0xC3 || code[0] == 0xC2 || code.is({0xF3, 0xC3})) return true;
@@ -73,9 +80,22 @@ bool leaves_function(const EpilogueBytes& code, const X64FunctionRange& range,
     if (target >= range.begin && target < range.end) return false;
     return !(same_method && same_method(target));
   }
-  // jmp [rip + disp32], and REX.W jmp: the JIT marks jumps out of a function with the redundant prefix.
-  if (code.is({0xFF, 0x25})) return true;
-  return (code[0] & 0xF8) == 0x48 && code[1] == 0xFF && (code[2] & 0x38) == 0x20;
+  return jumps_indirectly(code);
+}
+
+// Moves behind the pop at the front; its register.
+std::optional<unsigned> pop(EpilogueBytes& code) {
+  if ((code[0] & 0xF8) == 0x58) {
+    const unsigned reg = code[0] & 7;
+    code.advance(1);
+    return reg;
+  }
+  if ((code[0] & 0xF0) == 0x40 && (code[1] & 0xF8) == 0x58) {
+    const unsigned reg = (code[0] & 1) << 3 | (code[1] & 7);
+    code.advance(2);
+    return reg;
+  }
+  return std::nullopt;
 }
 
 } // namespace
@@ -88,17 +108,9 @@ std::optional<FrameLayout> x64_epilogue_layout(MemoryReader& memory, Address ip,
   RegisterOffset sp{x64_register::rsp, 0};
   adjustment(code, frame_register, sp);
   for (; code.plausible(); sp.offset += 8) {
-    unsigned reg = 0;
-    if ((code[0] & 0xF8) == 0x58) {
-      reg = code[0] & 7;
-      code.advance(1);
-    } else if ((code[0] & 0xF0) == 0x40 && (code[1] & 0xF8) == 0x58) {
-      reg = (code[0] & 1) << 3 | (code[1] & 7);
-      code.advance(2);
-    } else {
-      break;
-    }
-    layout.save(x64_dwarf_register(reg), sp);
+    const std::optional<unsigned> reg = pop(code);
+    if (!reg) break;
+    layout.save(x64_dwarf_register(*reg), sp);
   }
   if (!code.plausible()) return std::nullopt;
   if (code[0] == 0xF2) code.advance(1);
@@ -106,6 +118,21 @@ std::optional<FrameLayout> x64_epilogue_layout(MemoryReader& memory, Address ip,
   layout.save(x64_register::rip, sp);
   layout.cfa = {sp.reg, sp.offset + 8};
   return layout;
+}
+
+bool x64_leaves_by_indirect_jump(MemoryReader& memory, Address ip) {
+  try {
+    EpilogueBytes code(memory, ip);
+    RegisterOffset sp{x64_register::rsp, 0};
+    adjustment(code, x64_machine_rbp, sp);
+    while (code.plausible() && pop(code)) {
+    }
+    if (!code.plausible()) return false;
+    if (code[0] == 0xF2) code.advance(1);
+    return jumps_indirectly(code);
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 } // namespace clr

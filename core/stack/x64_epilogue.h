@@ -24,4 +24,9 @@ std::optional<FrameLayout> x64_epilogue_layout(MemoryReader& memory, Address ip,
                                                const X64FunctionRange& range,
                                                const std::function<bool(Address)>& same_method);
 
+// The instructions from `ip` on are the rest of an epilogue that ends with a jump through a register or
+// memory: LLDB, which works out other epilogues itself, takes the code before it for what holds there. False
+// when they cannot be read. Cost: 1 read.
+bool x64_leaves_by_indirect_jump(MemoryReader& memory, Address ip);
+
 } // namespace clr

@@ -156,6 +156,31 @@ TEST_CASE("catalog: a call that gives up is continued by the next") {
   CHECK(all == starts);
 }
 
+TEST_CASE("catalog: code is described anew when a thread stands in an epilogue that LLDB does not work out") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  process.builder.memory().at(0x2'1020).u8(0x5D).u8(0xFF).u8(0x25).u32(0); // pop rbp; jmp [rip]
+  process.builder.memory().at(0x2'10A0).u8(0x5D).u8(0xC3);                 // pop rbp; ret
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  const CatalogChange first = catalog.update(runtime, catalog_options);
+  REQUIRE(first.added.size() == 1);
+  CHECK_FALSE(first.added[0].module.code.at(0).unwind.at(0).exact);
+  CatalogOptions options = catalog_options;
+  options.exact = {0x2'1010, 0x2'10A0, 0x2'10A1, 0x10};
+  CHECK(catalog.update(runtime, options).gone.empty());
+  options.exact.push_back(0x2'1021);
+  const CatalogChange change = catalog.update(runtime, options);
+  CHECK(change.gone == std::vector<std::uint64_t>{first.added[0].id});
+  REQUIRE(change.added.size() == 1);
+  CHECK(change.added[0].module.code.at(0).unwind.at(0).exact);
+  // Once: the thread may stay there.
+  CHECK(catalog.update(runtime, options).gone.empty());
+  // Nothing of it is kept behind clear().
+  catalog.clear();
+  const CatalogChange again = catalog.update(runtime, catalog_options);
+  CHECK_FALSE(again.added.at(0).module.code.at(0).unwind.at(0).exact);
+}
+
 TEST_CASE("catalog: stubs between methods have names and a rule") {
   CatalogProcess process({0x2'1000});
   process.builder.stub(process.heap, 0x2'1080, 0x40, 1);
