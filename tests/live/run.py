@@ -103,6 +103,9 @@ def core_kinds(pid, folder):
 
 
 IL_MAP_MODES = ("jit", "default")
+# Every kind of core with the most jitted code; with ReadyToRun code those that hold it, and one where it comes from files.
+CORES_OF_MODES = {"jit": ("gcore", "gcore-files", "createdump-full", "createdump-heap", "createdump-normal", "createdump-triage"),
+                  "default": ("gcore", "gcore-files", "createdump-heap", "createdump-normal")}
 
 
 def perf_maps(c):
@@ -128,9 +131,9 @@ def perf_maps_of(c, program, mode, knobs):
             c.check(f"{name}/written/live", check_perfmap.check_written, c.lldb, live, maps, truth, folder / "written-live.map")
             if mode in ("jit", "default"):
                 c.check(f"{name}/stacks/live", check_answers.check_stacks_named, c.lldb, live)
-            kinds = core_kinds(running.pid, folder)
-            for kind, make in kinds if mode in ("jit", "default") else kinds[:1]:
-                c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
+            for kind, make in core_kinds(running.pid, folder):
+                if kind in CORES_OF_MODES.get(mode, ("gcore",)) or c.full:
+                    c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
             # ClrMD takes minutes for it.
             if mode in IL_MAP_MODES and (c.full or c.only):
                 c.check(f"ilmap/{mode}", il_maps, c, running.pid, folder)
@@ -182,7 +185,7 @@ def attempt(function, oracle, *arguments):
 QUICK = ["recursion", "mutual", "generics-values", "generics-nested", "interface-default", "lambda", "dynamic-method", "reflection", "static-constructors",
          "osr-loop", "hot-tier1", "localloc", "large-frame", "many-threads", "pinvoke-block", "pinvoke-setlasterror", "callback-delegate", "callback-unmanaged",
          "callback-nested", "monitor-wait", "busy-loop", "finalizer", "async-resumed", "timer", "in-catch-deep", "in-filter", "in-finally", "nested-catch",
-         "catch-in-catch", "unhandled", "unhandled-in-thread", "unhandled-in-catch", "null-dereference", "divide-by-zero", "stack-overflow", "fail-fast",
+         "catch-in-catch", "unhandled", "unhandled-in-thread", "unhandled-in-catch", "null-dereference", "divide-by-zero", "fail-fast",
          "native-segv", "native-abort-in-callback", "crash-in-catch", "crash-in-finally", "crash-in-filter"]
 
 # Optimised code differs where frames, funclets and inlining meet.
