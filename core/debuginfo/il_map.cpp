@@ -66,6 +66,11 @@ std::vector<IlStretch> IlMap::stretches() const {
   return all;
 }
 
+bool IlMap::maps_any() const {
+  return std::ranges::any_of(
+      groups_, [this](const Group& group) { return position(group.il).mark == IlMark::mapped; });
+}
+
 std::vector<IlStretch> IlMap::stretches_of(std::uint32_t il) const {
   std::vector<IlStretch> found = stretches();
   std::erase_if(found, [&](const IlStretch& stretch) {

@@ -80,6 +80,9 @@ public:
   // The stretches of code between boundaries, ascending and without gaps from the first boundary on. Equal
   // neighbours are not joined.
   std::vector<IlStretch> stretches() const;
+  // Some code has IL. What has not is all prologue and epilogue: optimised code of a few instructions. False
+  // for a method without a map, too.
+  bool maps_any() const;
   // The stretches that the runtime counts to this IL offset: code of one statement may be in several places.
   std::vector<IlStretch> stretches_of(std::uint32_t il) const;
 

@@ -62,7 +62,8 @@ void CatalogModules::add_variables(DebugModule& module) {
     sources_.erase(source);
   }
   for (std::size_t i = 1; i < module.code.size(); ++i)
-    if (DebugCode& before = module.code[i - 1]; before.before_entry)
+    if (DebugCode& before = module.code[i - 1];
+        before.before_entry && before.start + before.size == module.code[i].start)
       copy_entry_variables(module.code[i], before);
 }
 

@@ -3,12 +3,13 @@
 #include "core/stack/x64_epilogue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace clr {
 namespace {
 
-// Bodies whose epilogues are described because a thread stood in one.
-constexpr std::size_t max_epilogues = 10'000;
+// Each is described anew once.
+constexpr std::size_t max_exact = 10'000;
 
 } // namespace
 
@@ -39,12 +40,9 @@ void CatalogUpdate::find_freed_bodies(const std::set<Address>& live) {
 }
 
 void CatalogUpdate::find_interrupted() {
-  std::vector<InterruptedCode> now;
-  try {
-    now = interrupted_code(*runtime_.target());
-  } catch (const std::exception&) {
-    // What is wrong with the list of threads concerns stacks, which are shown without.
-  }
+  InterruptedCodes found = interrupted_codes(*runtime_.target());
+  for (std::string& text : found.problems) problem(std::move(text));
+  std::vector<InterruptedCode>& now = found.codes;
   const auto changed = [&](const std::vector<InterruptedCode>& from, const std::vector<InterruptedCode>& to) {
     for (const InterruptedCode& code : from) {
       if (std::ranges::find(to, code) != to.end()) continue;
@@ -60,14 +58,14 @@ void CatalogUpdate::find_epilogues() {
   if (runtime_.target()->platform().cpu != Cpu::x64) return;
   for (const Address ip : options_.exact) {
     if (!state_.describes(ip) || !x64_leaves_by_indirect_jump(runtime_.target()->memory(), ip)) continue;
-    if (state_.epilogues.size() >= max_epilogues) return;
+    if (state_.exact.size() >= max_exact) return;
     try {
       const CodeLookup found = code_.find(ip);
       const auto* const block = std::get_if<CodeBlock>(&found);
       if (block == nullptr) continue;
       // Code with lines has rows for its epilogues from the start.
       if (options_.lines && lines_.has_symbols(runtime_.describe(*block).method)) continue;
-      if (state_.epilogues.insert(block->start).second) retire_at(ip);
+      if (state_.exact.insert(block->start).second) retire_at(ip);
     } catch (const std::exception&) {
       // What cannot be read stays as it is.
     }

@@ -32,7 +32,7 @@ struct CatalogState {
   std::map<Address, ModuleId> stubs;        // by begin
   std::map<Address, Span> spans;            // sections of published modules, by begin; disjoint
   std::vector<InterruptedCode> interrupted; // as the modules say
-  std::set<Address> epilogues; // starts of bodies whose epilogues are described since a thread stood in one
+  std::set<Address> exact; // starts of bodies whose epilogues are described because a thread stood there
   ModuleId last_module = no_module_id;
   std::uint64_t updates = 0;
 

@@ -304,7 +304,7 @@ bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
   const auto in_body = [&](Address ip) {
     return ip - regions.hot_start < regions.hot_size || ip - regions.cold_start < regions.cold_size;
   };
-  return state_.epilogues.contains(body.block.start) || std::ranges::any_of(options_.exact, in_body) ||
+  return state_.exact.contains(body.block.start) || std::ranges::any_of(options_.exact, in_body) ||
          std::ranges::any_of(state_.interrupted, [&](const InterruptedCode& code) {
            return in_body(code.registers.pc().value_or(0));
          });
@@ -314,8 +314,10 @@ void CatalogUpdate::describe(FoundBody& body) {
   const bool symbols = (options_.lines || options_.variables) && lines_.has_symbols(body.method);
   if (symbols) body.method.spell();
   std::string fault;
-  describer_.describe(body, (symbols && options_.lines) || exact_wanted(body),
-                      symbols ? NameForms::all : NameForms::few, parts_, fault);
+  const bool exact = exact_wanted(body);
+  if (exact) state_.exact.insert(body.block.start);
+  describer_.describe(body, (symbols && options_.lines) || exact, symbols ? NameForms::all : NameForms::few,
+                      parts_, fault);
   const Owner& owner = owner_of(body);
   if (symbols && options_.lines) {
     try {

@@ -5,8 +5,6 @@
 namespace clr {
 namespace {
 
-constexpr unsigned short_registers = 32; // that have an operation each
-
 // Leaves a value that is not 0 in the frame of `interruption`.
 DwarfBytes is_interrupted_frame(const Platform& platform, const DebugInterruption& interruption) {
   DwarfBytes to(platform);

@@ -7,6 +7,8 @@
 
 namespace clr {
 
+constexpr unsigned short_registers = 32; // that have an operation each
+
 // The value of register `reg` + `offset`. Debuggers take it for an address in memory where they want a place.
 void write_register_value(DwarfBytes& to, unsigned reg, std::int64_t offset);
 

@@ -18,7 +18,6 @@ constexpr unsigned x64_first_vector = 17, arm64_first_vector = 64; // of DWARF
 // (with those of APX) and were 16 before. Its 16 further vector registers have no numbers here.
 constexpr unsigned jit_vectors = 32, jit_x64_vectors_before_apx = 16, x64_vectors = 16, arm64_vectors = 32;
 constexpr std::size_t max_path = 64;
-constexpr unsigned short_registers = 32; // that have an operation each
 
 std::optional<unsigned> dwarf_register(Cpu cpu, std::uint32_t number) {
   if (cpu == Cpu::x64) return number < x64_numbers.size() ? std::optional(x64_numbers[number]) : std::nullopt;

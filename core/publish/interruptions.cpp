@@ -1,5 +1,7 @@
 #include "core/publish/interruptions.h"
 
+#include "core/publish/unwind_rows.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -53,7 +55,7 @@ void interrupt_rows(std::vector<DebugUnwindRange>& ranges, const DebugInterrupti
     found->begin = first;
     if (found != ranges.begin()) {
       DebugUnwindRange& before = *std::prev(found);
-      before.end = std::min(before.end, first);
+      if (before.end > first) UnwindRows::cut_end(before, first);
     }
   }
   Rows rows;

@@ -15,11 +15,8 @@ public:
         stretches_(map.stretches()), files_(files) {
     first_ = std::ranges::find_if(stretches_, [&](const IlStretch& stretch) { return visible(stretch); }) -
              stretches_.begin();
-    const bool any_mapped = std::ranges::any_of(
-        stretches_, [](const IlStretch& stretch) { return stretch.position.mark == IlMark::mapped; });
-    // All of it is prologue and epilogue, as of a method that reads one field: the runtime, too, then shows
-    // the line at which the method begins.
-    if (!any_mapped && !stretches_.empty()) only_ = point_at(points_, 0).visible;
+    // Of a method that only reads a field, say: the runtime, too, then shows the line at which it begins.
+    if (!map.maps_any() && !stretches_.empty()) only_ = point_at(points_, 0).visible;
   }
 
   // Nothing in the body belongs to a line.

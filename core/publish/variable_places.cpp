@@ -11,10 +11,7 @@ std::vector<NativeRange> code_after_prologues(const IlMap& map, const std::vecto
   if (std::find(begins.begin(), begins.end(), 0u) == begins.end()) begins.push_back(0);
   std::sort(begins.begin(), begins.end());
   const std::vector<IlStretch> stretches = map.stretches();
-  const bool any_mapped = std::any_of(stretches.begin(), stretches.end(), [](const IlStretch& stretch) {
-    return stretch.position.mark == IlMark::mapped;
-  });
-  if (!any_mapped && !stretches.empty() && begins.size() == 1 && size != 0) return {{0, size}};
+  if (!map.maps_any() && !stretches.empty() && begins.size() == 1 && size != 0) return {{0, size}};
   for (std::size_t i = 0; i < begins.size(); ++i) {
     const std::uint32_t end = std::min(i + 1 < begins.size() ? begins[i + 1] : size, size);
     // The prologue ends where IL begins. A funclet's has no mark of its own: its first stretch that begins

@@ -3,6 +3,8 @@
 #include "core/stack/frame_chain.h"
 #include "core/stack/threads.h"
 
+#include <fmt/format.h>
+
 namespace clr {
 namespace {
 
@@ -25,23 +27,38 @@ bool InterruptedCode::on_same_stack() const {
   return sp && *sp > frame && *sp - frame < max_handler;
 }
 
-std::vector<InterruptedCode> interrupted_code(const Target& target) {
-  std::vector<InterruptedCode> found;
-  const FrameChain chain(target);
-  std::size_t looked_at = 0;
-  for (const RuntimeThread& thread : read_threads(target).threads) {
-    if (!may_be_interrupted(target, thread)) continue;
-    for (const ExplicitFrame& frame : chain.read(thread.frame, std::nullopt, std::nullopt).frames) {
-      if (++looked_at > max_interrupted_frames) return found;
-      if (frame.kind != FrameKind::faulting_exception) continue;
-      if (found.size() >= max_interrupted_codes) return found;
-      try {
-        if (const auto context = chain.context(frame); context && context->registers.sp())
-          found.push_back({.registers = context->registers, .frame = frame.address});
-      } catch (const Error&) {
-        // A torn record interrupts nothing.
+InterruptedCodes interrupted_codes(const Target& target) {
+  InterruptedCodes found;
+  const auto problem = [&](std::string_view what, std::string_view why) {
+    found.problems.push_back(fmt::format("faults of {}: {}", what, why));
+  };
+  try {
+    const FrameChain chain(target);
+    const ThreadList list = read_threads(target);
+    if (!list.problem.empty()) problem("some threads", list.problem);
+    std::size_t looked_at = 0;
+    for (const RuntimeThread& thread : list.threads) {
+      const std::string name = fmt::format("the Thread at {:#x}", thread.address);
+      if (thread.frame == 0 && !thread.fault.empty()) problem(name, thread.fault);
+      if (!may_be_interrupted(target, thread)) continue;
+      const FrameChain::Result frames = chain.read(thread.frame, std::nullopt, std::nullopt);
+      if (!frames.problem.empty()) problem(name, frames.problem);
+      for (const ExplicitFrame& frame : frames.frames) {
+        if (++looked_at > max_interrupted_frames || found.codes.size() >= max_interrupted_codes) {
+          problem("further threads", "there are too many Frames");
+          return found;
+        }
+        if (frame.kind != FrameKind::faulting_exception) continue;
+        try {
+          if (const auto context = chain.context(frame); context && context->registers.sp())
+            found.codes.push_back({.registers = context->registers, .frame = frame.address});
+        } catch (const Error& error) {
+          problem(name, error.what());
+        }
       }
     }
+  } catch (const Error& error) {
+    problem("threads", error.what());
   }
   return found;
 }

@@ -9,6 +9,7 @@
 #include "core/stack/registers.h"
 #include "core/target/target.h"
 
+#include <string>
 #include <vector>
 
 namespace clr {
@@ -22,10 +23,14 @@ struct InterruptedCode {
   bool on_same_stack() const;
 };
 
-// Those of all threads, in no particular order; of threads without an exception in flight, or with a torn
-// chain of Frames, none. Throws what read_threads throws. Cost: that of read_threads, and for a thread with
-// an exception in flight that of its chain.
-std::vector<InterruptedCode> interrupted_code(const Target& target);
+// Those of all threads with an exception in flight, in no particular order. Never throws: `problems` says
+// what could not be read, or is beyond the limits; what it leaves out is not described. Cost: that of
+// read_threads, and for a thread with an exception in flight that of its chain.
+struct InterruptedCodes {
+  std::vector<InterruptedCode> codes;
+  std::vector<std::string> problems;
+};
+InterruptedCodes interrupted_codes(const Target& target);
 
 constexpr std::size_t max_interrupted_codes = 100, max_interrupted_frames = 200'000; // of all threads
 

@@ -44,7 +44,7 @@ def check(driver, report, tag, pid):
     tears = list(cases(descriptor_of(driver, pid)))
     reads = [f"memory read -s {width} -f x -c 1 {address:#x}" for _, address, width, _, _ in tears]
     before = driver.run([f"process attach --pid {pid}", *reads, "detach"])[1:-1]
-    for (name, address, width, value, problem), intact in zip(tears, before):
+    for (name, address, width, value, problem), intact in zip(tears, before, strict=True):
         # Both stacks in one stop: a server that waits wakes up now and then.
         texts = driver.run([f"process attach --pid {pid}", "clrbt --managed all",
                             f"memory write -s {width} {address:#x} {value:#x}", "clr settings --clear",

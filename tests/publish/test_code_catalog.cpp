@@ -22,6 +22,7 @@ struct CatalogProcess {
   explicit CatalogProcess(const std::vector<Address>& methods, Address desc_of_first = 0x7777'0000) {
     for (const Address start : methods) add(start, start == methods.front() ? desc_of_first : 0x7777'0000);
     builder.types().variable("AppDomain", 0x1234);
+    builder.types().variable("ThreadStore", 0); // no threads
     descriptor = builder.types().write_descriptor();
   }
   void add(Address start, Address method_desc = 0x7777'0000) {

@@ -79,6 +79,13 @@ TEST_CASE("interruptions: rows at the instruction that failed hold for the byte 
   CHECK(rows(0x21) == "[0, 20) 0:8 1:16 2:24 [20, 40) 20:48! 22:48");
 }
 
+TEST_CASE("interruptions: a row at the last byte of the function before goes with that byte") {
+  DebugCode code = interruptible_code();
+  code.unwind[0].rows.push_back({0x1F, frame_of(8)}); // ret
+  add_interruption(code, interrupted(0x20));
+  CHECK(rows_of(code.unwind[0]) == "[0, 1f) 0:8 1:16 2:24");
+}
+
 TEST_CASE("interruptions: code that was not interrupted is as it was") {
   DebugCode code = interruptible_code();
   add_interruption(code, interrupted(0x40));

@@ -40,8 +40,14 @@ void add_fault(StackMemory& memory, Address at, Address pc, Address sp, Address 
   add_context(memory, at + 32, pc, sp);
 }
 
+InterruptedCodes all_in(StackMemory& memory) {
+  return interrupted_codes(Target(memory, runtime_descriptor(Cpu::x64), {}));
+}
+// Where nothing is wrong.
 std::vector<InterruptedCode> found_in(StackMemory& memory) {
-  return interrupted_code(Target(memory, runtime_descriptor(Cpu::x64), {}));
+  const InterruptedCodes all = all_in(memory);
+  CHECK(all.problems.empty());
+  return all.codes;
 }
 
 } // namespace
@@ -89,24 +95,49 @@ TEST_CASE("only threads with an exception in flight, or that handle a stack over
   }
 }
 
-TEST_CASE("torn records interrupt nothing", "[stack]") {
+TEST_CASE("what is torn interrupts nothing, and is told", "[stack]") {
   StackMemory memory;
   constexpr Address frame = stack_high - 0x4000;
   add_thread(memory, frame, 0x600);
   add_fault(memory, frame, 0x40'2000, frame + 0x1000, frame + 0x2000);
   add_fault(memory, frame + 0x2000, 0x40'3000, frame + 0x3000);
-  SECTION("a context without registers") {
-    memory.u32(frame + 32 + 0x30, 0);
-    const auto found = found_in(memory);
-    REQUIRE(found.size() == 1);
-    CHECK(found[0].registers.pc() == 0x40'3000u);
-  }
+  const auto problems = [&](std::size_t codes) {
+    const InterruptedCodes all = all_in(memory);
+    CHECK(all.codes.size() == codes);
+    return all.problems;
+  };
+  using Texts = std::vector<std::string>;
   SECTION("a context that is missing") {
     memory.erase(frame + 32, 0x100);
-    CHECK(found_in(memory).size() == 1);
+    CHECK(problems(1) == Texts{"faults of the Thread at 0x10000: memory at 0x8fffc020 is not available"});
   }
   SECTION("a chain that is torn") {
     memory.erase(frame + 0x2000, 512);
-    CHECK(found_in(memory).size() == 1);
+    CHECK(problems(1) == Texts{"faults of the Thread at 0x10000: the Frame chain is torn: memory at "
+                               "0x8fffe000 is not available"});
   }
+  SECTION("a head that is missing") {
+    memory.erase(only_thread + 8, 8);
+    CHECK(problems(0) == Texts{"faults of the Thread at 0x10000: memory at 0x10008 is not available"});
+  }
+  SECTION("a list that loops") {
+    memory.u64(only_thread + 112, only_thread + 112);
+    CHECK(problems(2) == Texts{"faults of some threads: the list of threads comes back to 0x10070"});
+  }
+  SECTION("no list") {
+    memory.erase(0x1000, 8);
+    CHECK(problems(0) == Texts{"faults of threads: memory at 0x1000 is not available"});
+  }
+}
+
+TEST_CASE("more faults than anyone has are told, and not described", "[stack]") {
+  StackMemory memory;
+  constexpr Address frame = 0x8000'1000;
+  add_thread(memory, frame, 0x600);
+  for (Address i = 0; i < max_interrupted_codes + 5; ++i)
+    add_fault(memory, frame + i * 0x400, 0x40'2000, frame + i * 0x400 + 0x100,
+              i == max_interrupted_codes + 4 ? chain_end : frame + (i + 1) * 0x400);
+  const InterruptedCodes all = all_in(memory);
+  CHECK(all.codes.size() == max_interrupted_codes);
+  CHECK(all.problems == std::vector<std::string>{"faults of further threads: there are too many Frames"});
 }
