@@ -18,13 +18,6 @@ TypeNamePtr canonical_type() {
   return canon;
 }
 
-TypeNamePtr wrap(TypeShape shape, TypeNamePtr element) {
-  TypeName type;
-  type.shape = shape;
-  type.element = std::move(element);
-  return make_type(std::move(type));
-}
-
 } // namespace
 
 // Makes TypeNames of what the decoder finds.
@@ -39,9 +32,15 @@ struct MetadataNames::Provider {
     return names != nullptr ? names->reference(token, value_type, context) : unknown_type();
   }
   Type instance(Type definition, std::vector<Type> arguments) {
-    return instantiate(std::move(definition), std::move(arguments));
+    if (arguments.empty()) return definition;
+    return made(
+        {.shape = TypeShape::instance, .element = std::move(definition), .arguments = std::move(arguments)});
   }
-  Type szarray(Type element) { return szarray_of(std::move(element)); }
+  Type made(TypeParts parts) {
+    return names != nullptr ? names->made_.make(std::move(parts)) : TypePool().make(std::move(parts));
+  }
+  Type wrap(TypeShape shape, Type element) { return made({.shape = shape, .element = std::move(element)}); }
+  Type szarray(Type element) { return wrap(TypeShape::szarray, std::move(element)); }
   Type pointer(Type element) { return wrap(TypeShape::pointer, std::move(element)); }
   Type byref(Type element) { return wrap(TypeShape::byref, std::move(element)); }
   Type pinned(Type element) { return wrap(TypeShape::pinned, std::move(element)); }
@@ -68,12 +67,10 @@ struct MetadataNames::Provider {
   }
 
   Type modified_as(Type element, Type modifier, bool required) {
-    TypeName type;
-    type.shape = TypeShape::modified;
-    type.element = std::move(element);
-    type.arguments.push_back(std::move(modifier));
-    type.required = required;
-    return make_type(std::move(type));
+    return made({.shape = TypeShape::modified,
+                 .element = std::move(element),
+                 .arguments = {std::move(modifier)},
+                 .required = required});
   }
   Type modified(Type element, std::uint32_t modifier_token, bool required) {
     return modified_as(std::move(element), from_token(modifier_token, false), required);
@@ -83,10 +80,7 @@ struct MetadataNames::Provider {
   }
 
   Type variable(std::uint32_t index, bool of_method) {
-    TypeName type;
-    type.shape = TypeShape::variable;
-    type.index = index;
-    type.method_variable = of_method;
+    TypeParts type{.shape = TypeShape::variable, .element = {}, .index = index, .method_variable = of_method};
     const auto& arguments = of_method ? context.method_arguments : context.class_arguments;
     const std::uint32_t owner = of_method ? context.method_token : context.class_token;
     if (index < arguments.size()) {
@@ -95,7 +89,7 @@ struct MetadataNames::Provider {
       const std::vector<std::string>& parameters = names->generic_parameter_names(owner);
       if (index < parameters.size()) type.name = parameters[index];
     }
-    return make_type(std::move(type));
+    return made(std::move(type));
   }
 
   Type generic_parameter(std::uint32_t generic_param_rid) {
@@ -185,6 +179,12 @@ TypeName MetadataNames::read_type_ref(std::uint32_t rid) {
   }
   std::reverse(type.chain.begin(), type.chain.end());
   return type;
+}
+
+TypeNamePtr MetadataNames::instance_of(TypeNamePtr definition, std::vector<TypeNamePtr> arguments) {
+  if (arguments.empty()) return definition;
+  return made_.make(
+      {.shape = TypeShape::instance, .element = std::move(definition), .arguments = std::move(arguments)});
 }
 
 void MetadataNames::begin_signature() {
@@ -303,7 +303,7 @@ QualifiedMethodName MetadataNames::method(std::uint32_t method_rid, const Signat
       own.class_token = token_of(Table::type_def, owner);
       declaring_type = context.class_arguments.empty()
                            ? open_type_def(owner)
-                           : instantiate(type_def(owner),
+                           : instance_of(type_def(owner),
                                          {context.class_arguments.begin(), context.class_arguments.end()});
     }
   }

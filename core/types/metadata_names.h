@@ -6,6 +6,7 @@
 #include "core/metadata/metadata.h"
 #include "core/metadata/signature.h"
 #include "core/types/name_format.h"
+#include "core/types/type_pool.h"
 
 #include <functional>
 #include <unordered_map>
@@ -96,6 +97,8 @@ private:
   struct Provider;
 
   TypeNamePtr reference(std::uint32_t token, std::optional<bool> value_type, const SignatureContext& context);
+  // As instantiate(); kept.
+  TypeNamePtr instance_of(TypeNamePtr definition, std::vector<TypeNamePtr> arguments);
   void begin_signature();
   // Fills the signature, or says in the name why it cannot be read.
   void try_signature(std::uint32_t blob, const SignatureContext& context, QualifiedMethodName& name);
@@ -108,6 +111,7 @@ private:
   std::unordered_map<std::uint64_t, TypeNamePtr> types_;      // by token and what is known of value_type
   std::unordered_map<std::uint32_t, TypeNamePtr> open_types_; // by rid
   std::unordered_map<std::uint32_t, std::vector<std::string>> parameter_names_; // by owner token
+  TypePool made_;
   unsigned type_spec_depth_ = 0;
   std::size_t expanded_ = 0; // bytes of TypeSpecs decoded for the signature at hand
 };

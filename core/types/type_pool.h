@@ -1,0 +1,48 @@
+// TypeNames that are made of others (arrays, instances, pointers), each once: the signatures of tens of
+// thousands of methods consist of few types, and memory that is touched for the first time is what costs.
+#pragma once
+
+#include "core/types/name_format.h"
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace clr {
+
+// What such a type consists of; the members are those of TypeName.
+struct TypeParts {
+  TypeShape shape = TypeShape::unknown;
+  TypeNamePtr element;
+  std::vector<TypeNamePtr> arguments = {};
+  std::uint32_t index = 0;
+  bool method_variable = false;
+  std::string name = {};
+  bool required = false;
+};
+
+class TypePool {
+public:
+  // The type that was made before of the same parts (the very nodes, not equal ones), else a new one. Once
+  // max_types are kept: a new one. No reads.
+  TypeNamePtr make(TypeParts parts);
+
+  static constexpr std::size_t max_types = 100'000;
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const TypeParts& parts) const;
+    std::size_t operator()(const TypeNamePtr& type) const;
+  };
+  struct Same {
+    using is_transparent = void;
+    bool operator()(const TypeNamePtr& a, const TypeNamePtr& b) const;
+    bool operator()(const TypeParts& a, const TypeNamePtr& b) const;
+    bool operator()(const TypeNamePtr& a, const TypeParts& b) const { return (*this)(b, a); }
+  };
+
+  std::unordered_set<TypeNamePtr, Hash, Same> types_;
+};
+
+} // namespace clr
