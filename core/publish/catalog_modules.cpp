@@ -21,7 +21,7 @@ void CatalogModules::add_source(Address start, const CodeBlock& block, Method me
   sources_.insert_or_assign(start, Source{block, std::move(method)});
 }
 
-void CatalogModules::make(std::vector<OwnedCode> described) {
+void CatalogModules::make(std::vector<OwnedCode*> described) {
   const auto between = [&](Address begin, Address end) {
     const auto next = std::ranges::lower_bound(starts_, begin);
     if (next != starts_.end() && *next < end) return true;

@@ -24,8 +24,8 @@ public:
   void set_starts(std::vector<Address> starts);
   // A body whose variables are to be in its module.
   void add_source(Address start, const CodeBlock& block, Method method);
-  // Makes modules of `described`, which overlaps no other module, and hands them on.
-  void make(std::vector<OwnedCode> described);
+  // Makes modules of `described`, which overlaps no other module and is moved from, and hands them on.
+  void make(std::vector<OwnedCode*> described);
 
   // Without CatalogOptions::made: what was made.
   std::vector<CatalogModule> take() { return std::exchange(added_, {}); }

@@ -52,6 +52,8 @@ void CatalogUpdate::find_interrupted() {
   changed(state_.interrupted, now);
   changed(now, state_.interrupted);
   state_.interrupted = std::move(now);
+  for (const InterruptedCode& code : state_.interrupted) exact_.push_back(code.registers.pc().value_or(0));
+  std::ranges::sort(exact_);
 }
 
 void CatalogUpdate::find_epilogues() {
@@ -89,12 +91,8 @@ void CatalogUpdate::retire() {
   state_.bodies.for_each([&](Address, KnownBodies::Body& body) {
     if (!retired_.contains(body.module)) return;
     body.module = no_module_id;
-    CodeBlock block{.ip = body.start, .start = body.start, .method_desc = body.method_desc};
-    block.code_header = body.code_header;
-    const RangeSection* const section = code_.section_at(body.start);
-    if (section == nullptr) return;
-    block.section = *section;
-    new_bodies_.push_back(block);
+    if (const RangeSection* const section = code_.section_at(body.start))
+      new_bodies_.push_back({body.start, body.method_desc, body.code_header, section});
   });
   retired_.clear();
 }

@@ -22,16 +22,6 @@ constexpr std::size_t bodies_at_first = 65'536;
 constexpr std::size_t least_part = 4;
 constexpr std::string_view stub_module = "clr-stubs", unnamed_module = "managed code";
 
-CodeBlock jitted_block(const JittedBody& body) {
-  CodeBlock block;
-  block.ip = block.start = body.start;
-  block.method_desc = body.method_desc;
-  block.kind = CodeKind::jitted;
-  block.section = body.section;
-  block.code_header = body.code_header;
-  return block;
-}
-
 // The others push nothing, and data lie between them.
 bool pushes(StubKind kind) {
   return kind != StubKind::jump_stub && kind != StubKind::dynamic_helper;
@@ -46,7 +36,11 @@ bool is_dynamic(const Method& method) {
 CatalogUpdate::CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options)
     : state_(state), runtime_(runtime), options_(options), code_(*runtime.code()),
       describer_(runtime.target()->memory(), runtime.target()->platform().cpu), lines_(runtime),
-      modules_(state, runtime, options, [this] { return stop(); }), last_before_(state.last_module) {}
+      modules_(state, runtime, options, [this] { return stop(); }), last_before_(state.last_module),
+      exact_(options.exact) {
+  for (const InterruptedCode& code : state_.interrupted) exact_.push_back(code.registers.pc().value_or(0));
+  std::ranges::sort(exact_);
+}
 
 void CatalogUpdate::problem(std::string text) {
   if (change_.problems.size() < max_problems)
@@ -78,7 +72,8 @@ CatalogChange CatalogUpdate::all() {
   find_epilogues();
   retire();
   std::vector<Address> starts;
-  for (const CodeBlock& block : new_bodies_) starts.push_back(block.start);
+  starts.reserve(new_bodies_.size() + described_.size());
+  for (const NewBody& body : new_bodies_) starts.push_back(body.start);
   for (const OwnedCode& stub : described_) starts.push_back(stub.code.start);
   modules_.set_starts(std::move(starts));
   describe_new();
@@ -102,7 +97,9 @@ CatalogChange CatalogUpdate::one(Address ip) {
               describe(body);
               return;
             }
-            if (!is_known({at.start, at.method_desc, at.code_header, at.section})) new_bodies_.push_back(at);
+            if (const RangeSection* const section = code_.section_at(at.start);
+                section != nullptr && !is_known({at.start, at.method_desc, at.code_header, *section}))
+              new_bodies_.push_back({at.start, at.method_desc, at.code_header, section});
           });
   retire();
   describe_new();
@@ -147,7 +144,8 @@ void CatalogUpdate::find_heap(const RangeSection& section) {
   const bool whole = code_.for_each_jitted_in(
       section,
       [&](const JittedBody& body) {
-        if (!is_known(body)) new_bodies_.push_back(jitted_block(body));
+        if (!is_known(body))
+          new_bodies_.push_back({body.start, body.method_desc, body.code_header, &section});
         return state_.bodies.size() + new_bodies_.size() < CodeCatalog::max_bodies && !stop();
       },
       [&](const StubBlock& stub) { stubs.push_back(stub); });
@@ -183,29 +181,34 @@ bool CatalogUpdate::is_known(const JittedBody& body) {
 }
 
 void CatalogUpdate::describe_new() {
-  std::vector<CodeBlock> blocks = std::move(new_bodies_);
-  new_bodies_.clear();
+  const std::vector<NewBody> bodies = std::exchange(new_bodies_, {});
   // Moving code is what would cost most.
-  described_.reserve(described_.size() + std::min(blocks.size(), options_.codes_at_once));
+  described_.reserve(described_.size() + std::min(bodies.size(), options_.codes_at_once));
   std::size_t enough = options_.codes_at_once;
-  Address section = 0;
-  for (const CodeBlock& block : blocks) {
+  CodeBlock block{.kind = CodeKind::jitted};
+  const RangeSection* section = nullptr;
+  for (const NewBody& body : bodies) {
+    const bool other_section = std::exchange(section, body.section) != body.section;
+    if (other_section) block.section = *section;
     // Sections of modules do not reach from one code heap into another.
-    if (std::exchange(section, block.section.begin) != block.section.begin && described_.size() > enough) {
+    if (other_section && described_.size() > enough) {
       make_large_modules();
       enough = described_.size() + options_.codes_at_once;
       described_.reserve(enough);
     }
     if (stop()) {
       // The next call finds them again.
-      state_.heaps.erase(block.section.begin);
+      state_.heaps.erase(section->begin);
       continue;
     }
+    block.ip = block.start = body.start;
+    block.method_desc = body.method_desc;
+    block.code_header = body.code_header;
     guarded([&] { return fmt::format("the body at {:#x}", block.start); },
             [&] {
-              FoundBody body =
+              FoundBody found =
                   find_body(code_, block, runtime_.describe_once(block.method_desc, Spelling::later));
-              describe(body);
+              describe(found);
             });
   }
 }
@@ -301,13 +304,12 @@ const CatalogUpdate::Owner& CatalogUpdate::owner_of(const FoundBody& body) {
 
 bool CatalogUpdate::exact_wanted(const FoundBody& body) const {
   const MethodRegions& regions = body.regions;
-  const auto in_body = [&](Address ip) {
-    return ip - regions.hot_start < regions.hot_size || ip - regions.cold_start < regions.cold_size;
+  const auto holds_wanted = [&](Address start, std::uint64_t size) {
+    const auto first = std::ranges::lower_bound(exact_, start);
+    return first != exact_.end() && *first - start < size;
   };
-  return state_.exact.contains(body.block.start) || std::ranges::any_of(options_.exact, in_body) ||
-         std::ranges::any_of(state_.interrupted, [&](const InterruptedCode& code) {
-           return in_body(code.registers.pc().value_or(0));
-         });
+  return state_.exact.contains(body.block.start) || holds_wanted(regions.hot_start, regions.hot_size) ||
+         (regions.cold_size != 0 && holds_wanted(regions.cold_start, regions.cold_size));
 }
 
 void CatalogUpdate::describe(FoundBody& body) {
@@ -376,7 +378,8 @@ void CatalogUpdate::resolve_overlaps() {
 
 void CatalogUpdate::make_modules() {
   resolve_overlaps();
-  modules_.make(std::exchange(described_, {}));
+  modules_.make(pointers_to(described_));
+  described_.clear(); // it keeps its memory: to touch other memory costs more than to describe code
 }
 
 void CatalogUpdate::make_large_modules() {
@@ -386,20 +389,18 @@ void CatalogUpdate::make_large_modules() {
   const auto is_large = [&](const OwnedCode& owned) {
     return codes.at(owned.owner.get()) >= options_.codes_at_once / least_part;
   };
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(described_, is_large));
-  std::vector<OwnedCode> large, rest;
-  large.reserve(count);
-  rest.reserve(described_.size() - count);
-  for (OwnedCode& owned : described_) (is_large(owned) ? large : rest).push_back(std::move(owned));
-  described_ = std::move(rest);
+  std::vector<OwnedCode*> large = pointers_to(described_);
+  std::erase_if(large, [&](const OwnedCode* owned) { return !is_large(*owned); });
   modules_.make(std::move(large));
+  std::erase_if(described_, is_large);
 }
 
 // Behind everything else: what is described takes its place.
 void CatalogUpdate::make_unknown() {
   UnknownCode unknown(state_, runtime_);
-  if (options_.grows) modules_.make(unknown.rests_of_heaps());
-  if (!options_.executable.empty()) modules_.make(unknown.outside_of_sections(options_.executable));
+  const auto make = [&](std::vector<OwnedCode> code) { modules_.make(pointers_to(code)); };
+  if (options_.grows) make(unknown.rests_of_heaps());
+  if (!options_.executable.empty()) make(unknown.outside_of_sections(options_.executable));
 }
 
 CatalogChange CatalogUpdate::finish() {

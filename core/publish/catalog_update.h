@@ -71,8 +71,14 @@ private:
   CatalogModules modules_;
 
   const ModuleId last_before_; // modules after it were made by this update
+  std::vector<Address> exact_; // ascending: where the description is to be exact
   CatalogChange change_;
-  std::vector<CodeBlock> new_bodies_; // jitted
+  // Jitted code.
+  struct NewBody {
+    Address start = 0, method_desc = 0, code_header = 0;
+    const RangeSection* section = nullptr; // of ExecutionManager::sections()
+  };
+  std::vector<NewBody> new_bodies_;
   std::vector<OwnedCode> described_;
   std::vector<DescribedPart> parts_; // of the body that is being described
   struct Owner {

@@ -33,17 +33,21 @@ bool same_owner(const OwnedCode& a, const OwnedCode& b) {
 
 } // namespace
 
-std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
+std::vector<OwnedCode*> pointers_to(std::vector<OwnedCode>& code) {
+  std::vector<OwnedCode*> pointers;
+  pointers.reserve(code.size());
+  for (OwnedCode& owned : code) pointers.push_back(&owned);
+  return pointers;
+}
+
+std::vector<OwnedModule> group_code(std::vector<OwnedCode*> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped) {
-  // What images hold is in order as it comes.
-  std::vector<OwnedCode*> order;
-  order.reserve(code.size());
-  for (OwnedCode& owned : code) order.push_back(&owned);
   const auto start_of = [](const OwnedCode* owned) { return owned->code.start; };
-  if (!std::ranges::is_sorted(order, {}, start_of)) std::ranges::stable_sort(order, {}, start_of);
+  // What images hold is in order as it comes.
+  if (!std::ranges::is_sorted(code, {}, start_of)) std::ranges::stable_sort(code, {}, start_of);
   std::map<CodeOwner, std::size_t> left; // code of each owner that has no module yet
-  for (const OwnedCode& owned : code) ++left[*owned.owner];
+  for (const OwnedCode* const owned : code) ++left[*owned->owner];
   std::vector<OwnedModule> modules;
   std::map<CodeOwner, std::size_t> open; // position in `modules` of the one that is being filled
   std::vector<std::map<std::uint32_t, std::uint32_t>> files; // of each module
@@ -65,8 +69,8 @@ std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform&
     }
     return at->second;
   };
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    OwnedCode& owned = *order[i];
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    OwnedCode& owned = *code[i];
     const Address start = owned.code.start;
     const bool twice = before != nullptr && start < before_end;
     if (owned.code.size == 0 || start + owned.code.size <= start || twice) {
@@ -74,9 +78,9 @@ std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform&
       continue;
     }
     // A size that reaches into other code is a lie; where the other begins is certain.
-    const auto next = std::find_if(order.begin() + static_cast<std::ptrdiff_t>(i) + 1, order.end(),
+    const auto next = std::find_if(code.begin() + static_cast<std::ptrdiff_t>(i) + 1, code.end(),
                                    [&](const OwnedCode* other) { return other->code.start != start; });
-    if (next != order.end() && (*next)->code.size != 0 && (*next)->code.start - start < owned.code.size) {
+    if (next != code.end() && (*next)->code.size != 0 && (*next)->code.start - start < owned.code.size) {
       cut_code(owned.code, (*next)->code.start - start);
       ++dropped;
     }

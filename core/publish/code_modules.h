@@ -34,13 +34,15 @@ struct OwnedModule {
   DebugModule module;
 };
 
-// Groups `code`; each module gets the source files that its lines refer to. Code that reaches into other code
-// ends there; `dropped` counts it, and what is left out: code without a size or at a place that is taken.
-// Neighbours share a section when there are no more than max_section_gap bytes between them and `between`
-// (may be empty) does not tell that other code lies there.
-std::vector<OwnedModule> group_code(std::vector<OwnedCode> code, const Platform& platform,
+// Groups `code`, which is moved from; each module gets the source files that its lines refer to. Code that
+// reaches into other code ends there; `dropped` counts it, and what is left out: code without a size or at a
+// place that is taken. Neighbours share a section when there are no more than max_section_gap bytes between
+// them and `between` (may be empty) does not tell that other code lies there.
+std::vector<OwnedModule> group_code(std::vector<OwnedCode*> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped);
+
+std::vector<OwnedCode*> pointers_to(std::vector<OwnedCode>& code);
 
 // LLDB's cost grows with the square of the sections of a module.
 constexpr std::size_t max_sections_of_module = 2'000;

@@ -19,7 +19,7 @@ OwnedCode owned_code(std::string owner, Address start, std::uint64_t size, Addre
 std::vector<OwnedModule> grouped(std::vector<OwnedCode> code, std::size_t* dropped = nullptr,
                                  const std::function<bool(Address, Address)>& between = {}) {
   std::size_t count = 0;
-  auto modules = group_code(std::move(code), {.cpu = Cpu::x64}, between, count);
+  auto modules = group_code(pointers_to(code), {.cpu = Cpu::x64}, between, count);
   if (dropped != nullptr) *dropped = count;
   return modules;
 }
