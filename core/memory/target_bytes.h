@@ -49,7 +49,9 @@ public:
 
 private:
   void integer(std::uint64_t value, unsigned size) {
-    for (unsigned i = 0; i < size; ++i) bytes_.push_back(byte_of(value, i, size));
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + size);
+    for (unsigned i = 0; i < size; ++i) bytes_[at + i] = byte_of(value, i, size);
   }
   // Byte `i` in memory of an integer of `size` bytes.
   std::byte byte_of(std::uint64_t value, unsigned i, unsigned size) const {

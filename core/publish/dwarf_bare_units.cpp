@@ -9,6 +9,8 @@ namespace {
 
 // LLDB reads a unit as a whole, to name a frame: few functions. To find a name it reads all.
 constexpr std::size_t codes_of_unit = 256, codes_of_name_unit = 8192;
+// Entries that a function has in both kinds, as a rule.
+constexpr std::size_t entries_of_code = 3;
 // A unit that says nothing of its code is searched for it. No code is here.
 constexpr Address nowhere = 1;
 
@@ -19,6 +21,13 @@ std::string_view shown_name(const DebugCode& code) {
   for (const std::string& alias : code.aliases)
     if (is_usable_name(alias)) return alias;
   return is_usable_name(code.name) ? std::string_view(code.name) : std::string_view();
+}
+
+// At most, while they share none.
+std::size_t bytes_of_names(const DebugCode& code) {
+  std::size_t size = code.full_name.size() + code.name.size() + 2;
+  for (const std::string& alias : code.aliases) size += alias.size() + 1;
+  return size;
 }
 
 class BareUnits {
@@ -84,8 +93,15 @@ bool is_bare(const DebugCode& code) {
 
 void write_bare_units(const DebugModule& module, const PlacedModule& placed, DwarfUnits& out) {
   std::vector<const PlacedCode*> bare;
-  for (const PlacedCode& code : placed.code)
-    if (is_bare(*code.code)) bare.push_back(&code);
+  bare.reserve(placed.code.size());
+  std::size_t names = 0;
+  for (const PlacedCode& code : placed.code) {
+    if (!is_bare(*code.code)) continue;
+    bare.push_back(&code);
+    names += bytes_of_names(*code.code);
+  }
+  out.entries.reserve_functions(bare.size() * entries_of_code);
+  out.entries.reserve_strings(names);
   BareUnits units(module, out);
   const auto each = [&](std::size_t codes, auto write) {
     for (std::size_t at = 0; at < bare.size() && !out.entries.full(); at += codes)

@@ -61,6 +61,9 @@ public:
   void write_function(std::uint32_t name, Address start, std::uint32_t size);
   // Where `text`, which must outlive this and is hardly ever equal to another, is in .debug_str; 0: no room.
   std::uint32_t append_string(std::string_view text) { return strings_.append_or_share(text); }
+  // Room for calls of write_function(), and for strings that will be appended, in bytes.
+  void reserve_functions(std::size_t count) { info_.reserve(info_.size() + count * bytes_of_function); }
+  void reserve_strings(std::size_t size) { strings_.reserve(strings_.bytes().size() + size); }
   // The place of the value that was written last, a reference, and what makes it refer to `offset`.
   std::size_t last_reference() const { return info_.size() - 4; }
   void patch_reference(std::size_t place, std::uint64_t offset) { info_.patch_u32(place, offset); }
@@ -72,6 +75,9 @@ public:
   DwarfBytes abbreviations() const;
 
 private:
+  // Abbreviation, name, start, size: a little more than most have.
+  static constexpr std::size_t bytes_of_function = 1 + 4 + 8 + 2;
+
   std::uint32_t abbreviation(const std::u16string& key);
 
   DwarfBytes info_, abbreviations_;

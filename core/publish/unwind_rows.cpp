@@ -71,7 +71,8 @@ Rows with_epilogues(const Rows& plain, const UnwindedBody& body, const X64Unwind
   const X64FunctionRange function{chain.begin(), chain.end(), chain.chained()};
   Rows rows;
   std::size_t next_plain = 0;
-  const FrameLayout* current = nullptr; // what holds outside of epilogues
+  const FrameLayout* current = nullptr;    // what holds outside of epilogues
+  const FrameLayout* last_added = nullptr; // of the row that was added last; null: an epilogue's
   std::optional<FrameLayout> by_frame_pointer;
   std::optional<std::int64_t> frame_pointer; // rbp - rsp, once the instruction before set it
   std::size_t left = max_before_frame_pointer;
@@ -91,7 +92,9 @@ Rows with_epilogues(const Rows& plain, const UnwindedBody& body, const X64Unwind
                            code.size() > 1 ? std::to_integer<unsigned>(code[1]) : 0))
       epilogue = x64_epilogue_layout(body.instructions->memory(), body.start + at, chain.frame_register(),
                                      function, body.same_method);
+    if (!epilogue && last_added == current) continue;
     add_row(rows, at, epilogue ? *epilogue : *current);
+    last_added = epilogue ? nullptr : current;
   }
   return rows;
 }
