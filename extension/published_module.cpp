@@ -26,18 +26,14 @@ constexpr std::size_t max_name = 200;
 
 class MemoryFile {
 public:
-  explicit MemoryFile(std::span<const std::byte> bytes) : file_(memfd_create("lldb-clr", MFD_CLOEXEC)) {
+  explicit MemoryFile(FileParts parts) : file_(memfd_create("lldb-clr", MFD_CLOEXEC)) {
     if (file_ < 0) fail("no memory file for debug information");
-    while (!bytes.empty()) {
-      const ssize_t written = write(file_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        const int error = errno;
-        close(file_);
-        errno = error;
-        fail("debug information cannot be kept");
-      }
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    for (const std::span<const std::byte> part : parts) {
+      if (append(part)) continue;
+      const int error = errno;
+      close(file_);
+      errno = error;
+      fail("debug information cannot be kept");
     }
   }
   ~MemoryFile() { close(file_); }
@@ -47,6 +43,16 @@ public:
   std::string path() const { return fmt::format("/proc/self/fd/{}", file_); }
 
 private:
+  bool append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
   int file_;
 };
 
@@ -86,8 +92,7 @@ std::string file_name(std::string name) {
 }
 } // namespace
 
-lldb::SBModule load_module(const std::string& triple, const std::string& name,
-                           std::span<const std::byte> elf) {
+lldb::SBModule load_module(const std::string& triple, const std::string& name, FileParts elf) {
   const MemoryFile file(elf);
   const LinkFolder folder;
   const std::string path = folder.link(file_name(name), file.path());

@@ -1,11 +1,10 @@
 // One module of debug information that LLDB loaded from memory of this process: no file stays behind.
 #pragma once
 
-#include "core/publish/debug_module.h"
+#include "core/publish/elf_container.h"
 
 #include <lldb/API/LLDB.h>
 
-#include <span>
 #include <string>
 
 namespace clr::lldb_plugin {
@@ -13,8 +12,7 @@ namespace clr::lldb_plugin {
 // `elf`, absolute addresses, as a module of LLDB's named `file_name`, with its names indexed; `triple` is the
 // target's. May run on any thread: no target knows of it yet. Throws Error{io} when this host gives no place
 // for it, Error{corrupt} when LLDB refuses it.
-lldb::SBModule load_module(const std::string& triple, const std::string& file_name,
-                           std::span<const std::byte> elf);
+lldb::SBModule load_module(const std::string& triple, const std::string& file_name, FileParts elf);
 
 // Gives `target` a module that load_module made, at slide 0. Breakpoints that wait for its names are set at
 // once. Throws Error{corrupt} when LLDB refuses it.

@@ -139,8 +139,8 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
   const std::string triple = triple_text != nullptr ? triple_text : "";
   std::map<std::uint64_t, lldb::SBModule> loaded;
   std::mutex mutex; // of `loaded`
-  auto writer = std::make_unique<ModuleWriter>([&](const WrittenModule& written) {
-    lldb::SBModule module = load_module(triple, written.file_name, written.elf);
+  auto writer = std::make_unique<ModuleWriter>([&](const WrittenModule& written, FileParts elf) {
+    lldb::SBModule module = load_module(triple, written.file_name, elf);
     const std::scoped_lock lock(mutex);
     loaded[written.id] = std::move(module);
   });

@@ -3,6 +3,7 @@
 #include "core/memory/error.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -95,7 +96,7 @@ std::vector<std::byte> ElfContainer::encode(std::span<const Elf64_Sym> symbols) 
   return out;
 }
 
-std::vector<std::byte> ElfContainer::write() const {
+void ElfContainer::write(const std::function<void(FileParts)>& use) const {
   std::vector<ElfOutputSection> sections(1); // number 0 is none
   sections.insert(sections.end(), sections_.begin(), sections_.end());
   sections.push_back({.name = ".shstrtab", .type = SHT_STRTAB});
@@ -129,28 +130,32 @@ std::vector<std::byte> ElfContainer::write() const {
   const std::size_t size = table + sections.size() * format_.section_size();
   if (size > beyond) throw Error(ErrorKind::invalid_argument, "too much debug information for one module");
 
-  // What is appended is touched once; setting it to zero before would take as long again.
-  std::vector<std::byte> file;
-  file.reserve(size);
-  file.resize(format_.header_size());
-  for (std::size_t i = 1; i < sections.size(); ++i) {
-    if (sections[i].bytes.empty()) continue;
-    file.resize(offsets[i]);
-    file.insert(file.end(), sections[i].bytes.begin(), sections[i].bytes.end());
-  }
-  file.resize(size);
-  const auto put = [&]<typename Header, typename Record>(const Header& header, Record) {
-    translate(file.data(), &header, sizeof header, ELF_T_EHDR, format_);
-    std::vector<Record> records(1);
+  // No part is copied: memory that is touched for the first time costs more than what is done with it.
+  static constexpr std::array<std::byte, file_alignment> padding{};
+  std::vector<std::byte> header(format_.header_size()), records(sections.size() * format_.section_size());
+  std::vector<std::span<const std::byte>> parts;
+  std::size_t at = 0;
+  const auto add = [&](std::span<const std::byte> bytes, std::size_t offset) {
+    if (offset > at) parts.push_back(std::span(padding).first(offset - at));
+    parts.push_back(bytes);
+    at = offset + bytes.size();
+  };
+  add(header, 0);
+  for (std::size_t i = 1; i < sections.size(); ++i)
+    if (!sections[i].bytes.empty()) add(sections[i].bytes, offsets[i]);
+  add(records, table);
+  const auto put = [&]<typename Header, typename Record>(const Header& head, Record) {
+    translate(header.data(), &head, sizeof head, ELF_T_EHDR, format_);
+    std::vector<Record> native(1);
     for (std::size_t i = 1; i < sections.size(); ++i)
-      records.push_back(section_header<Record>(sections[i], name_at[i], offsets[i]));
-    translate(file.data() + table, records.data(), records.size() * sizeof(Record), ELF_T_SHDR, format_);
+      native.push_back(section_header<Record>(sections[i], name_at[i], offsets[i]));
+    translate(records.data(), native.data(), native.size() * sizeof(Record), ELF_T_SHDR, format_);
   };
   if (format_.wide)
     put(file_header<Elf64_Ehdr>(platform_, format_, sections.size(), table), Elf64_Shdr{});
   else
     put(file_header<Elf32_Ehdr>(platform_, format_, sections.size(), table), Elf32_Shdr{});
-  return file;
+  use(parts);
 }
 
 } // namespace clr

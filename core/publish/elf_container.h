@@ -4,11 +4,15 @@
 
 #include "core/memory/elf_records.h"
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace clr {
+
+// The bytes of a file: these, one behind the other.
+using FileParts = std::span<const std::span<const std::byte>>;
 
 struct ElfOutputSection {
   std::string_view name; // must outlive the container
@@ -36,9 +40,9 @@ public:
   // The symbols as bytes of .symtab.
   std::vector<std::byte> encode(std::span<const Elf64_Sym> symbols) const;
   std::size_t symbol_size() const { return format_.symbol_size(); }
-  // The file, ET_DYN. Throws Error{invalid_argument} when it would have more bytes than its class can
-  // address.
-  std::vector<std::byte> write() const;
+  // Calls `use` with the file, ET_DYN; the parts are valid until it returns. Throws Error{invalid_argument}
+  // when the file would have more bytes than its class can address.
+  void write(const std::function<void(FileParts)>& use) const;
 
 private:
   Platform platform_;

@@ -31,7 +31,7 @@ std::vector<std::string> section_names(std::size_t count) {
 
 } // namespace
 
-std::vector<std::byte> write_elf_module(const DebugModule& module) {
+void write_elf_module(const DebugModule& module, const std::function<void(FileParts)>& use) {
   check_platform(module.platform);
   const PlacedModule placed = place_code(module);
 
@@ -79,7 +79,15 @@ std::vector<std::byte> write_elf_module(const DebugModule& module) {
     add(".debug_ranges", units.ranges.bytes());
     add(".debug_loc", units.locations.bytes());
   }
-  return file.write();
+  file.write(use);
+}
+
+std::vector<std::byte> write_elf_module(const DebugModule& module) {
+  std::vector<std::byte> file;
+  write_elf_module(module, [&](FileParts parts) {
+    for (const std::span<const std::byte> part : parts) file.insert(file.end(), part.begin(), part.end());
+  });
+  return file;
 }
 
 } // namespace clr

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "core/publish/debug_module.h"
+#include "core/publish/elf_container.h"
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace clr {
@@ -20,6 +22,8 @@ namespace clr {
 // order, types that refer to nothing, homes that have no DWARF) is left out, the rest is written. No reads;
 // cost: about a microsecond for each code. Throws Error{unsupported_contract} for a CPU other than x64 and
 // arm64, Error{invalid_argument} when sections overlap.
+// `use` gets the file; the parts are valid until it returns.
+void write_elf_module(const DebugModule& module, const std::function<void(FileParts)>& use);
 std::vector<std::byte> write_elf_module(const DebugModule& module);
 
 } // namespace clr

@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-WrittenModule write(CatalogModule& made, const std::function<void(const WrittenModule&)>& use) {
+WrittenModule write(CatalogModule& made, const ModuleWriter::Use& use) {
   WrittenModule written{.id = made.id,
                         .file_name = made.module.file_name,
                         .unknown = made.unknown,
@@ -18,11 +18,10 @@ WrittenModule write(CatalogModule& made, const std::function<void(const WrittenM
     for (const DebugSection& section : made.module.sections)
       written.sections.push_back({section.begin, section.end - section.begin});
     spell_names(made.module);
-    written.elf = write_elf_module(made.module);
-    if (use) {
-      use(written);
-      written.elf = {};
-    }
+    if (use)
+      write_elf_module(made.module, [&](FileParts elf) { use(written, elf); });
+    else
+      written.elf = write_elf_module(made.module);
   } catch (const std::exception& error) {
     written.fault = error.what();
   }

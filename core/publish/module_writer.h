@@ -3,6 +3,7 @@
 
 #include "core/memory/memory_range.h"
 #include "core/publish/code_catalog.h"
+#include "core/publish/elf_container.h"
 
 #include <condition_variable>
 #include <cstddef>
@@ -23,15 +24,17 @@ struct WrittenModule {
   bool unknown = false; // CatalogModule::unknown
   std::size_t codes = 0;
   std::vector<MemoryRange> sections;
-  std::vector<std::byte> elf;
-  std::string fault; // why it could not be written or used; empty: it could
+  std::vector<std::byte> elf; // when nothing used it
+  std::string fault;          // why it could not be written or used; empty: it could
 };
 
 class ModuleWriter {
 public:
-  // `use` is called for each module that could be written, on the thread that wrote it, for several at once;
-  // the bytes are dropped afterwards. What it throws becomes the module's fault. Empty: the bytes are kept.
-  explicit ModuleWriter(std::function<void(const WrittenModule&)> use = {}) : use_(std::move(use)) {}
+  // Called for each module that could be written, on the thread that wrote it, for several at once; the bytes
+  // are dropped afterwards. What it throws becomes the module's fault.
+  using Use = std::function<void(const WrittenModule&, FileParts elf)>;
+  // Without `use` the bytes are kept.
+  explicit ModuleWriter(Use use = {}) : use_(std::move(use)) {}
   // What is not yet written is dropped. Waits for the threads.
   ~ModuleWriter();
   ModuleWriter(const ModuleWriter&) = delete;
@@ -57,7 +60,7 @@ private:
   void write_next(std::unique_lock<std::mutex>& lock);
   void join();
 
-  std::function<void(const WrittenModule&)> use_;
+  Use use_;
   std::mutex mutex_;
   std::condition_variable changed_, idle_;
   struct Waiting {
