@@ -6,6 +6,7 @@
 #include "extension/published_module.h"
 
 #include <algorithm>
+#include <atomic>
 #include <malloc.h>
 #include <memory>
 #include <mutex>
@@ -144,7 +145,11 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
     const std::scoped_lock lock(mutex);
     loaded[written.id] = std::move(module);
   });
-  options.made = [&](CatalogModule made) { writer->add(std::move(made)); };
+  options.made = [&](CatalogModule made) {
+    static std::atomic<std::uint64_t> last_identity; // of all targets
+    made.module.identity = ++last_identity;
+    writer->add(std::move(made));
+  };
   CatalogChange change = step(options);
 
   std::vector<MemoryRange> added;

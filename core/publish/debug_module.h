@@ -201,6 +201,9 @@ struct DebugModule {
   std::vector<DebugCode> code;        // ascending, disjoint
   std::vector<std::string> files;     // source files, full paths as the PDB has them
   std::vector<DebugType> types;
+  // Part of its build id: of no other module that the debugger has. 0: it gets none, and LLDB makes a
+  // checksum of the whole file to tell it from others.
+  std::uint64_t identity = 0;
 };
 
 } // namespace clr

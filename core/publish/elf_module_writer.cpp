@@ -6,7 +6,9 @@
 #include "core/publish/elf_container.h"
 #include "core/publish/elf_symbols_writer.h"
 
+#include <elf.h>
 #include <string>
+#include <string_view>
 
 namespace clr {
 namespace {
@@ -27,6 +29,19 @@ std::vector<std::string> section_names(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     names.push_back(i == 0 ? std::string(".text") : ".text." + std::to_string(i));
   return names;
+}
+
+// Source: Linux Standard Base, NT_GNU_BUILD_ID; LLDB takes 16 bytes as they are.
+DwarfBytes build_id_note(const DebugModule& module) {
+  constexpr std::string_view maker = "lldb-clr", owner = "GNU";
+  DwarfBytes note(module.platform);
+  note.u32(owner.size() + 1);
+  note.u32(maker.size() + sizeof module.identity);
+  note.u32(NT_GNU_BUILD_ID);
+  note.string(owner);
+  note.text(maker, maker.size());
+  note.u64(module.identity);
+  return note;
 }
 
 } // namespace
@@ -54,6 +69,14 @@ void write_elf_module(const DebugModule& module, const std::function<void(FilePa
   const std::vector<std::byte> symbol_bytes = file.encode(symbols.symbols);
   const DwarfUnits units = write_units(module, placed);
   const DwarfBytes abbreviations = units.entries.abbreviations();
+
+  const DwarfBytes note = build_id_note(module);
+  if (module.identity != 0)
+    file.add({.name = ".note.gnu.build-id",
+              .type = SHT_NOTE,
+              .size = note.size(),
+              .bytes = note.bytes(),
+              .alignment = sizeof(std::uint32_t)});
 
   const auto add = [&](std::string_view name, std::span<const std::byte> bytes) {
     if (!bytes.empty()) file.add({.name = name, .type = SHT_PROGBITS, .size = bytes.size(), .bytes = bytes});

@@ -1,3 +1,4 @@
+#include "core/memory/elf_records.h"
 #include "core/memory/error.h"
 #include "core/publish/string_section.h"
 #include "tests/publish/written_module.h"
@@ -256,6 +257,24 @@ TEST_CASE("every length of an ASCII name is usable, and none with a NUL anywhere
       }
       name[i] = 'n';
     }
+  }
+}
+
+TEST_CASE("a module with an identity has a build id of its own, another has none") {
+  for (const Platform& platform : written_platforms()) {
+    const auto build_id = [&](std::uint64_t identity) {
+      DebugModule module = module_at(base, platform);
+      module.identity = identity;
+      const ModuleReadBack written(module);
+      const auto note = written.section(".note.gnu.build-id");
+      if (!note) return std::vector<std::uint8_t>();
+      CHECK(note->header.sh_type == SHT_NOTE);
+      return find_build_id(written.contents(*note), platform.byte_order, note->header.sh_addralign);
+    };
+    CHECK(build_id(0).empty());
+    CHECK(build_id(1).size() == 16);
+    CHECK(build_id(1) == build_id(1));
+    CHECK(build_id(1) != build_id(2));
   }
 }
 
