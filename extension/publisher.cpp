@@ -155,17 +155,22 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
   std::vector<MemoryRange> added;
   status_.problems = std::move(change.problems);
   for (const std::uint64_t id : change.gone) drop(id);
-  for (const WrittenModule& written : writer->finish()) {
+  writer->finish([&](const WrittenModule& written) {
     if (!written.fault.empty()) {
       status_.problems.push_back(written.file_name + ": " + written.fault);
-      continue;
+      return;
     }
     try {
-      add_module(written, loaded.at(written.id), added);
+      lldb::SBModule module;
+      {
+        const std::scoped_lock lock(mutex);
+        module = loaded.at(written.id);
+      }
+      add_module(written, std::move(module), added);
     } catch (const std::exception& error) {
       status_.problems.emplace_back(error.what());
     }
-  }
+  });
   if (status_.problems.size() > max_problems) status_.problems.resize(max_problems);
   if (change.methods >= many_methods) {
     session.drop_pages();

@@ -58,14 +58,12 @@ void ModuleWriter::add(CatalogModule module) {
 void ModuleWriter::write_next(std::unique_lock<std::mutex>& lock) {
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
-  ++writing_;
   lock.unlock();
   WrittenModule written = write(next.module, use_);
   lock.lock();
-  --writing_;
   written_[next.position] = std::move(written);
   done_.push_back(std::move(next.module));
-  if (writing_ == 0) idle_.notify_all();
+  wrote_.notify_all();
 }
 
 void ModuleWriter::run() {
@@ -87,13 +85,24 @@ void ModuleWriter::join() {
   threads_.clear();
 }
 
-std::vector<WrittenModule> ModuleWriter::finish() {
+void ModuleWriter::finish(const std::function<void(WrittenModule)>& take) {
   std::unique_lock lock(mutex_);
   last_ = true;
   changed_.notify_all();
-  while (!waiting_.empty()) write_next(lock);
-  idle_.wait(lock, [&] { return writing_ == 0; });
-  return std::exchange(written_, {});
+  for (std::optional<WrittenModule>& next : written_) {
+    while (!next && !waiting_.empty()) write_next(lock);
+    wrote_.wait(lock, [&] { return next.has_value(); });
+    lock.unlock();
+    take(std::move(*next));
+    lock.lock();
+  }
+  written_.clear();
+}
+
+std::vector<WrittenModule> ModuleWriter::finish() {
+  std::vector<WrittenModule> all;
+  finish([&](WrittenModule written) { all.push_back(std::move(written)); });
+  return all;
 }
 
 void ModuleWriter::free_values(std::function<void()> then) {

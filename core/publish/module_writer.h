@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,9 +42,11 @@ public:
   ModuleWriter& operator=(const ModuleWriter&) = delete;
 
   // Takes a module. It is written at once when it is worth a thread and one can be had, else by finish().
-  // Does not wait. No reads.
+  // Does not wait; not while finish() runs. No reads.
   void add(CatalogModule module);
-  // All modules, in the order in which they were added. Waits until they are written and used.
+  // Calls `take` with all modules in the order in which they were added, each as soon as it and those before
+  // it are written and used, while later ones still are. Returns behind the last.
+  void finish(const std::function<void(WrittenModule)>& take);
   std::vector<WrittenModule> finish();
   // Frees what was written of what, in a thread, and calls `then` there (may be empty). Not sooner: that
   // would hold up who is still describing code, by the locks of the memory that it allocates. Does not wait.
@@ -62,16 +65,15 @@ private:
 
   Use use_;
   std::mutex mutex_;
-  std::condition_variable changed_, idle_;
+  std::condition_variable changed_, wrote_;
   struct Waiting {
     std::size_t position = 0; // in written_
     CatalogModule module;
   };
   std::deque<Waiting> waiting_;
-  std::vector<WrittenModule> written_; // or to be written
-  std::vector<CatalogModule> done_;    // what they were written of
-  std::size_t writing_ = 0;
-  bool last_ = false; // nothing more comes
+  std::vector<std::optional<WrittenModule>> written_; // empty: not yet
+  std::vector<CatalogModule> done_;                   // what they were written of
+  bool last_ = false;                                 // nothing more comes
   std::vector<std::thread> threads_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -50,6 +52,29 @@ TEST_CASE("module writer: in order, the same bytes as without a thread") {
     CHECK(written[i].elf == write_elf_module(made.module));
   }
   CHECK(writer.finish().empty());
+}
+
+TEST_CASE("module writer: a module is handed on while later ones are still written") {
+  constexpr std::size_t large = ModuleWriter::least_codes;
+  constexpr std::chrono::seconds limit(10);
+  std::promise<void> second_begun, first_taken;
+  std::future<void> begun = second_begun.get_future(), taken = first_taken.get_future();
+  bool was_taken = false;
+  ModuleWriter writer([&](const WrittenModule& module, FileParts) {
+    if (module.id != 2) return;
+    second_begun.set_value();
+    was_taken = taken.wait_for(limit) == std::future_status::ready;
+  });
+  writer.add(module_of(1, large));
+  writer.add(module_of(2, large));
+  CHECK(begun.wait_for(limit) == std::future_status::ready);
+  std::vector<std::uint64_t> order;
+  writer.finish([&](const WrittenModule& module) {
+    order.push_back(module.id);
+    if (module.id == 1) first_taken.set_value();
+  });
+  CHECK(order == std::vector<std::uint64_t>{1, 2});
+  CHECK(was_taken);
 }
 
 TEST_CASE("module writer: goes on after finish") {
