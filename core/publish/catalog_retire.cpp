@@ -2,6 +2,8 @@
 #include "core/publish/catalog_update.h"
 #include "core/stack/x64_epilogue.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -52,6 +54,11 @@ void CatalogUpdate::find_interrupted() {
   changed(state_.interrupted, now);
   changed(now, state_.interrupted);
   state_.interrupted = std::move(now);
+  set_exact();
+}
+
+void CatalogUpdate::set_exact() {
+  exact_ = options_.exact;
   for (const InterruptedCode& code : state_.interrupted) exact_.push_back(code.registers.pc().value_or(0));
   std::ranges::sort(exact_);
 }
@@ -60,7 +67,8 @@ void CatalogUpdate::find_epilogues() {
   if (runtime_.target()->platform().cpu != Cpu::x64) return;
   for (const Address ip : options_.exact) {
     if (!state_.describes(ip) || !x64_leaves_by_indirect_jump(runtime_.target()->memory(), ip)) continue;
-    if (state_.exact.size() >= max_exact) return;
+    if (state_.exact.size() >= max_exact)
+      return problem(fmt::format("no epilogues beyond those of {} methods are described", max_exact));
     try {
       const CodeLookup found = code_.find(ip);
       const auto* const block = std::get_if<CodeBlock>(&found);
@@ -68,8 +76,8 @@ void CatalogUpdate::find_epilogues() {
       // Code with lines has rows for its epilogues from the start.
       if (options_.lines && lines_.has_symbols(runtime_.describe(*block).method)) continue;
       if (state_.exact.insert(block->start).second) retire_at(ip);
-    } catch (const std::exception&) {
-      // What cannot be read stays as it is.
+    } catch (const std::exception& error) {
+      problem(fmt::format("the epilogue at {:#x}: {}", ip, error.what())); // its code stays as it is
     }
   }
 }

@@ -36,10 +36,8 @@ bool is_dynamic(const Method& method) {
 CatalogUpdate::CatalogUpdate(CatalogState& state, Runtime& runtime, const CatalogOptions& options)
     : state_(state), runtime_(runtime), options_(options), code_(*runtime.code()),
       describer_(runtime.target()->memory(), runtime.target()->platform().cpu), lines_(runtime),
-      modules_(state, runtime, options, [this] { return stop(); }), last_before_(state.last_module),
-      exact_(options.exact) {
-  for (const InterruptedCode& code : state_.interrupted) exact_.push_back(code.registers.pc().value_or(0));
-  std::ranges::sort(exact_);
+      modules_(state, runtime, options, [this] { return stop(); }), last_before_(state.last_module) {
+  set_exact();
 }
 
 void CatalogUpdate::problem(std::string text) {

@@ -45,6 +45,8 @@ private:
   void describe(FoundBody& body);
   bool exact_wanted(const FoundBody& body) const;
 
+  // Of the positions asked for and the code that is interrupted.
+  void set_exact();
   // Code whose interruptions came or went is described anew.
   void find_interrupted();
   // Code without lines where a thread stands in an epilogue that a debugger does not work out.

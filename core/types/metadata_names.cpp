@@ -32,10 +32,10 @@ struct MetadataNames::Provider {
     return names != nullptr ? names->reference(token, value_type, context) : unknown_type();
   }
   Type instance(Type definition, std::vector<Type> arguments) {
-    if (arguments.empty()) return definition;
-    return made(
-        {.shape = TypeShape::instance, .element = std::move(definition), .arguments = std::move(arguments)});
+    return names != nullptr ? names->instance_of(std::move(definition), std::move(arguments))
+                            : instantiate(std::move(definition), std::move(arguments));
   }
+  // Without names nothing keeps it.
   Type made(TypeParts parts) {
     return names != nullptr ? names->made_.make(std::move(parts)) : TypePool().make(std::move(parts));
   }

@@ -143,6 +143,29 @@ TEST_CASE("raw type handles are named by the caller") {
   CHECK(format_perf_map_name(name) == "void [lib] dynamicClass::Made(Ns.S /* MT: 0x7f0000001000 */)");
 }
 
+TEST_CASE("signatures share the types that they are made of") {
+  MetadataBuilder builder;
+  Built built(builder);
+  const auto parameters = [&](std::initializer_list<int> types, const SignatureContext& context = {}) {
+    std::vector<std::byte> bytes = bytes_of({0, 2, 1}); // two parameters, void
+    for (const int type : types) bytes.push_back(static_cast<std::byte>(type));
+    QualifiedMethodName name;
+    built.names.read_signature(bytes, context, name);
+    return name.parameters;
+  };
+  const auto first = parameters({0x1d, 0x0e, 0x10, 0x1d, 0x0e}); // string[], ref string[]
+  CHECK(first[1]->element == first[0]);
+  CHECK(parameters({0x1d, 0x0e, 0x10, 0x1d, 0x0e}) == first);
+  CHECK(parameters({0x1d, 0x08, 0x10, 0x1d, 0x08})[0] != first[0]); // int[]
+  // !0 of two types are two.
+  const std::vector<TypeNamePtr> text{primitive_type(ElementType::string)};
+  const std::vector<TypeNamePtr> number{primitive_type(ElementType::i4)};
+  const auto of_text = parameters({0x13, 0, 0x13, 0}, {.class_arguments = text, .method_arguments = {}});
+  const auto of_number = parameters({0x13, 0, 0x13, 0}, {.class_arguments = number, .method_arguments = {}});
+  CHECK(of_text[0] == of_text[1]);
+  CHECK(of_text[0] != of_number[0]);
+}
+
 TEST_CASE("a signature that cannot be read leaves the name and says why") {
   MetadataBuilder builder;
   builder.assembly("lib");
