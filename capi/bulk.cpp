@@ -1,7 +1,7 @@
 #include "capi/bulk.h"
 
 #include "capi/queries.h"
-#include "core/runtime/json.h"
+#include "core/report/json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,9 @@
 // One process or core at one stop, wherever it comes from: what the C functions work with.
 #pragma once
 
-#include "core/runtime/memory_report.h"
+#include "core/report/memory_report.h"
+#include "core/report/save_core.h"
 #include "core/runtime/runtime.h"
-#include "core/runtime/save_core.h"
 #include "core/runtime/stack_reporter.h"
 
 #include <cstdint>

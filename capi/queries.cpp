@@ -1,10 +1,10 @@
 #include "capi/queries.h"
 
+#include "core/report/exception_report.h"
+#include "core/report/json.h"
+#include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
-#include "core/runtime/exception_report.h"
-#include "core/runtime/json.h"
 #include "core/runtime/presence.h"
-#include "core/runtime/thread_report.h"
 #include "core/types/code_versions.h"
 
 #include <fmt/format.h>

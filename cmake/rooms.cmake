@@ -21,10 +21,10 @@ if(CLR_FUZZ)
   target_compile_options(clr_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# clr_room(NAME DEPENDS LIB...): the static library clr_NAME of all sources in core/NAME.
+# clr_room(NAME DEPENDS LIB...): the static library clr_NAME of all sources in core/NAME and its folders.
 function(clr_room name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/${name}/*.cpp)
   if(sources)
     add_library(clr_${name} STATIC ${sources})
     target_link_libraries(clr_${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:clr_flags>)

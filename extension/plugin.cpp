@@ -1,5 +1,5 @@
 // What LLDB calls when it loads the plugin.
-#include "extension/register.h"
+#include "extension/commands/register.h"
 
 #include <lldb/API/LLDB.h>
 

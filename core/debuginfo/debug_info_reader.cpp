@@ -137,8 +137,7 @@ std::optional<PatchpointInfo> DebugInfoReader::patchpoint_info(const CodeBlock& 
   const DebugInfoFormat format = format_of(block);
   const Part part = parts_of(format, manager_->debug_info(block)).patchpoints;
   if (part.size == 0) return std::nullopt;
-  return read_patchpoint_info(manager_->target(), part.address, part.size,
-                              format.patchpoints);
+  return read_patchpoint_info(manager_->target(), part.address, part.size, format.patchpoints);
 }
 
 } // namespace clr

@@ -12,8 +12,8 @@ namespace clr {
 // Error{unsupported_contract} for a CPU whose format is not known.
 std::uint64_t read_code_length(const Target& target, Address gc_info, unsigned version);
 
-// The version of the GC info in ReadyToRun images of a major version. Version 2 of still older ones equals 3 as
-// far as it is read here.
+// The version of the GC info in ReadyToRun images of a major version. Version 2 of still older ones equals 3
+// as far as it is read here.
 constexpr unsigned gc_info_version_of(unsigned r2r_major_version) {
   constexpr unsigned first_major_with_gc_info_4 = 11;
   return r2r_major_version < first_major_with_gc_info_4 ? 3 : 4;

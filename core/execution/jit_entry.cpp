@@ -1,6 +1,6 @@
 #include "core/execution/jit_entry.h"
 
-#include "core/execution/code_reference.h"
+#include "core/isa/code_reference.h"
 #include "core/memory/error.h"
 
 #include <array>

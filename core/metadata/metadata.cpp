@@ -6,7 +6,6 @@
 namespace clr {
 namespace {
 
-constexpr std::uint32_t root_magic = 0x424a'5342; // "BSJB"
 constexpr unsigned string_heap_wide = 0x01, guid_heap_wide = 0x02, blob_heap_wide = 0x04, extra_data = 0x40;
 constexpr std::uint64_t table_header_size = 24;
 
@@ -49,7 +48,7 @@ struct Metadata::Row {
 };
 
 Metadata::Metadata(ByteRange bytes) : bytes_(bytes) {
-  if (bytes_.u32(0) != root_magic) throw_corrupt(bytes_.begin(), "no metadata root");
+  if (bytes_.u32(0) != metadata_root_magic) throw_corrupt(bytes_.begin(), "no metadata root");
   const std::uint32_t version_size = bytes_.u32(12);
   if (version_size > max_version) throw_corrupt(bytes_.begin(), "metadata version string too long");
   const std::vector<std::byte> version = bytes_.bytes(16, version_size);

@@ -2,13 +2,16 @@
 // ahead. Source: ECMA-335 II.22 and II.24.
 #pragma once
 
-#include "core/metadata/byte_range.h"
+#include "core/memory/byte_range.h"
 #include "core/metadata/tables.h"
 
 #include <optional>
 #include <string>
 
 namespace clr {
+
+// What a metadata root begins with, also that of a portable PDB: "BSJB".
+constexpr std::uint32_t metadata_root_magic = 0x424a'5342;
 
 using Guid = std::array<std::byte, 16>;
 // "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".

@@ -3,7 +3,7 @@
 // src/coreclr/vm/nativeformatreader.h. Little-endian on every target.
 #pragma once
 
-#include "core/metadata/byte_range.h"
+#include "core/memory/byte_range.h"
 
 #include <functional>
 #include <optional>

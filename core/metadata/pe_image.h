@@ -4,7 +4,7 @@
 // every target.
 #pragma once
 
-#include "core/metadata/byte_range.h"
+#include "core/memory/byte_range.h"
 
 #include <array>
 

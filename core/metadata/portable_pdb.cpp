@@ -10,7 +10,6 @@ namespace clr {
 namespace {
 
 constexpr std::string_view windows_magic = "Microsoft C/C++ MSF";
-constexpr std::uint32_t root_magic = 0x424a'5342; // "BSJB"
 constexpr std::uint64_t id_size = 20, fixed_header = 32;
 
 // Columns by position in their rows.
@@ -122,7 +121,7 @@ void PortablePdb::read_header() {
     throw Error(
         ErrorKind::unsupported_contract,
         fmt::format("{}: a Windows PDB ({}); only portable PDBs are supported", name_, windows_magic));
-  if (first_u32(content) != root_magic) fail("not a PDB");
+  if (first_u32(content) != metadata_root_magic) fail("not a PDB");
 
   memory_ = std::make_unique<HostMemory>(content);
   guarded([&] {

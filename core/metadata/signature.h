@@ -3,7 +3,7 @@
 // src/coreclr/inc/corhdr.h and docs/design/coreclr/botr/readytorun-format.md.
 #pragma once
 
-#include "core/metadata/byte_range.h"
+#include "core/memory/byte_range.h"
 
 #include <concepts>
 #include <cstdint>

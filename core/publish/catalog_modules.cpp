@@ -1,8 +1,8 @@
 #include "core/publish/catalog_modules.h"
 
-#include "core/publish/code_names.h"
-#include "core/publish/debug_variables.h"
-#include "core/publish/interruptions.h"
+#include "core/describe/code_names.h"
+#include "core/describe/debug_variables.h"
+#include "core/describe/interruptions.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // What CatalogUpdate finds to be gone, or to need another description than it has.
+#include "core/isa/x64/epilogue.h"
 #include "core/publish/catalog_update.h"
-#include "core/stack/x64_epilogue.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "core/publish/catalog_update.h"
 
-#include "core/publish/image_bodies.h"
-#include "core/publish/interruptions.h"
-#include "core/publish/stub_code.h"
+#include "core/describe/image_bodies.h"
+#include "core/describe/interruptions.h"
+#include "core/describe/stub_code.h"
 #include "core/publish/unknown_code.h"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // One call of a catalog: finds what is new and what is gone, and makes modules of it. For code_catalog only.
 #pragma once
 
-#include "core/publish/body_description.h"
+#include "core/describe/body_description.h"
+#include "core/describe/line_rows.h"
 #include "core/publish/catalog_modules.h"
 #include "core/publish/catalog_state.h"
 #include "core/publish/code_catalog.h"
-#include "core/publish/line_rows.h"
 
 #include <map>
 #include <memory>

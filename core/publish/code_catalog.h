@@ -2,8 +2,8 @@
 // and went since the stop before.
 #pragma once
 
+#include "core/dwarf/debug_module.h"
 #include "core/memory/memory_range.h"
-#include "core/publish/debug_module.h"
 #include "core/runtime/runtime.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "core/publish/code_modules.h"
 
-#include "core/publish/unwind_rows.h"
+#include "core/describe/unwind_rows.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 // Puts described code into modules: one or more for each assembly, with sections that overlap nothing.
 #pragma once
 
-#include "core/publish/debug_module.h"
-#include "core/publish/source_files.h"
+#include "core/describe/source_files.h"
+#include "core/dwarf/debug_module.h"
 
 #include <functional>
 #include <memory>

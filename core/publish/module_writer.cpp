@@ -1,7 +1,7 @@
 #include "core/publish/module_writer.h"
 
-#include "core/publish/code_names.h"
-#include "core/publish/elf_module_writer.h"
+#include "core/describe/code_names.h"
+#include "core/dwarf/elf_module_writer.h"
 
 #include <system_error>
 #include <utility>

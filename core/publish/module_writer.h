@@ -1,9 +1,9 @@
 // Writes modules on threads of its own, while the catalog goes on to find code.
 #pragma once
 
+#include "core/dwarf/elf_container.h"
 #include "core/memory/memory_range.h"
 #include "core/publish/code_catalog.h"
-#include "core/publish/elf_container.h"
 
 #include <condition_variable>
 #include <cstddef>

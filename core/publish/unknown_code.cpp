@@ -1,7 +1,7 @@
 #include "core/publish/unknown_code.h"
 
+#include "core/describe/stub_code.h"
 #include "core/execution/call_counting_stub.h"
-#include "core/publish/stub_code.h"
 
 #include <algorithm>
 #include <iterator>

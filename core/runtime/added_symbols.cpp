@@ -1,10 +1,10 @@
 #include "core/runtime/added_symbols.h"
 
+#include "core/images/r2r_map.h"
 #include "core/memory/path_map.h"
 #include "core/memory/text_encoding.h"
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/signature.h"
-#include "core/runtime/r2r_map.h"
 
 #include <fmt/format.h>
 

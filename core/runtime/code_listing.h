@@ -2,7 +2,7 @@
 // of what is called.
 #pragma once
 
-#include "core/execution/code_reference.h"
+#include "core/isa/code_reference.h"
 #include "core/runtime/address_queries.h"
 #include "core/runtime/runtime.h"
 

@@ -1,8 +1,8 @@
 // Rows of a stack as commands print them, whoever walked it: the core's walker or LLDB's unwinder.
 #pragma once
 
+#include "core/isa/registers.h"
 #include "core/runtime/answer.h"
-#include "core/stack/registers.h"
 
 #include <cstdint>
 #include <memory>

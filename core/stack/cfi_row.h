@@ -2,7 +2,7 @@
 // Source: DWARF 5 section 6.4.1.
 #pragma once
 
-#include "core/stack/frame_layout.h"
+#include "core/isa/frame_layout.h"
 
 #include <elfutils/libdw.h>
 

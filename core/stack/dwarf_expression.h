@@ -2,7 +2,7 @@
 // Source: DWARF 5 section 2.5.
 #pragma once
 
-#include "core/stack/registers.h"
+#include "core/isa/registers.h"
 
 #include <elfutils/libdw.h>
 

@@ -2,7 +2,7 @@
 // native code. Source: dotnet/runtime docs/design/datacontracts/StackWalk.md; src/coreclr/vm/frames.h.
 #pragma once
 
-#include "core/stack/registers.h"
+#include "core/isa/registers.h"
 #include "core/target/target.h"
 
 #include <memory>

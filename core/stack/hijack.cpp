@@ -1,6 +1,6 @@
 #include "core/stack/hijack.h"
 
-#include "core/stack/registers.h"
+#include "core/isa/registers.h"
 
 #include <vector>
 

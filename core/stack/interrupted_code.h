@@ -6,7 +6,7 @@
 // src/coreclr/pal/src/arch/amd64/callsignalhandlerwrapper.S; src/coreclr/vm/frames.h.
 #pragma once
 
-#include "core/stack/registers.h"
+#include "core/isa/registers.h"
 #include "core/target/target.h"
 
 #include <string>

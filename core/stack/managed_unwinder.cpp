@@ -1,7 +1,7 @@
 #include "core/stack/managed_unwinder.h"
 
-#include "core/stack/unwind_arm64.h"
-#include "core/stack/unwind_x64.h"
+#include "core/isa/arm64/unwind.h"
+#include "core/isa/x64/unwind.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/execution/execution_manager.h"
-#include "core/stack/frame_layout.h"
+#include "core/isa/frame_layout.h"
 
 #include <unordered_map>
 

@@ -9,8 +9,8 @@
 // instruction. Source: DWARF 5 section 6.4; Linux Standard Base, .eh_frame and .eh_frame_hdr.
 #pragma once
 
+#include "core/isa/frame_layout.h"
 #include "core/memory/loaded_module.h"
-#include "core/stack/frame_layout.h"
 
 #include <memory>
 #include <vector>

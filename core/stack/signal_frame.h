@@ -2,7 +2,7 @@
 // Source: Linux arch/{x86,arm64} signal.c (struct rt_sigframe), uapi asm/sigcontext.h.
 #pragma once
 
-#include "core/stack/frame_layout.h"
+#include "core/isa/frame_layout.h"
 
 namespace clr {
 

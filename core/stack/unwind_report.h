@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/execution/execution_manager.h"
-#include "core/stack/frame_layout.h"
+#include "core/isa/frame_layout.h"
 #include "core/stack/native_unwinder.h"
 
 #include <optional>

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "core/execution/execution_manager.h"
+#include "core/isa/frame_layout.h"
+#include "core/isa/registers.h"
 #include "core/stack/frame_chain.h"
-#include "core/stack/frame_layout.h"
 #include "core/stack/managed_unwinder.h"
-#include "core/stack/registers.h"
 #include "core/stack/threads.h"
 
 #include <functional>

@@ -1,8 +1,8 @@
 #include "core/target/descriptor_locator.h"
 
 #include "core/memory/elf_image.h"
-#include "core/target/known_layouts.h"
 #include "core/memory/path_map.h"
+#include "core/target/known_layouts.h"
 
 #include <fmt/format.h>
 

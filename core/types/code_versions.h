@@ -2,9 +2,9 @@
 // Source: dotnet/runtime docs/design/datacontracts/CodeVersions.md; src/coreclr/vm/codeversion.h.
 #pragma once
 
+#include "core/target/record.h"
 #include "core/target/target.h"
 #include "core/types/method.h"
-#include "core/target/record.h"
 
 #include <functional>
 #include <optional>

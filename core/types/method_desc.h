@@ -2,8 +2,8 @@
 // Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/method.hpp.
 #pragma once
 
-#include "core/target/target.h"
 #include "core/target/record.h"
+#include "core/target/target.h"
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 // Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md.
 #pragma once
 
-#include "core/metadata/byte_range.h"
+#include "core/memory/byte_range.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,9 +2,9 @@
 //   bench_publish CORE [--lines] [--exact]
 // Prints methods, modules, bytes, milliseconds of processor time in each phase, reads of the target's memory
 // and the growth of the resident memory.
+#include "core/dwarf/elf_module_writer.h"
 #include "core/memory/counting_reader.h"
 #include "core/publish/code_catalog.h"
-#include "core/publish/elf_module_writer.h"
 #include "core/runtime/core_session.h"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // instruction with the layouts of the stack walk, the lines of calls with those of clrbt.
 //   check_rows CORE [CODE]     CODE: writes the code of all bodies there, and where its instructions begin,
 //                              one a line, to CODE.starts (offsets in that file), for a disassembler to check
-#include "core/publish/image_bodies.h"
-#include "core/publish/line_rows.h"
-#include "core/publish/x64_frame_pointer.h"
+#include "core/describe/image_bodies.h"
+#include "core/describe/line_rows.h"
+#include "core/isa/x64/frame_pointer.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/source_lines.h"
 #include "core/stack/managed_unwinder.h"

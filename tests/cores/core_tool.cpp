@@ -6,8 +6,8 @@
 //   core_tool pdb FILE                     all of a PDB as lines; FILE may be an assembly whose PDB is
 //   searched
 #include "core/debuginfo/debug_info_reader.h"
+#include "core/report/json.h"
 #include "core/runtime/core_session.h"
-#include "core/runtime/json.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
 #include "tests/cores/pdb_dump.h"

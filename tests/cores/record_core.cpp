@@ -1,6 +1,6 @@
 // Records a minimal core of a core, as `clr savecore` does, without a debugger.
 //   record_core [--all-methods] CORE OUT [SYSROOT]     SYSROOT: a copy of the target's root directory
-#include "core/runtime/save_core.h"
+#include "core/report/save_core.h"
 
 #include <fmt/format.h>
 

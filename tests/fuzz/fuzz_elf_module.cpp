@@ -1,8 +1,8 @@
 // Modules of debug information from values that make no sense: whatever they are, a file comes out that libdw
 // reads to its end.
+#include "core/dwarf/elf_module_writer.h"
 #include "core/memory/elf_handle.h"
 #include "core/memory/error.h"
-#include "core/publish/elf_module_writer.h"
 
 #include <cstdlib>
 #include <dwarf.h>

@@ -1,8 +1,8 @@
 // Unwind data from arbitrary bytes: x64 and arm64 records of managed code, and the call frame information of
 // a native module, which libdw parses. The first byte chooses; the rest lies at address 0.
+#include "core/isa/arm64/unwind.h"
+#include "core/isa/x64/unwind.h"
 #include "core/stack/native_unwinder.h"
-#include "core/stack/unwind_arm64.h"
-#include "core/stack/unwind_x64.h"
 
 #include <elf.h>
 

@@ -3,8 +3,8 @@
 //   mutation_tool CORE COUNT [SEED]
 // Of each copy some bytes are changed, half of them where code headers, unwind data and debug info lie. All
 // its managed code becomes modules, which libdw reads to the last entry. Prints what that came to.
+#include "core/dwarf/elf_module_writer.h"
 #include "core/publish/code_catalog.h"
-#include "core/publish/elf_module_writer.h"
 #include "core/runtime/core_session.h"
 
 #include <dwarf.h>

@@ -1,4 +1,4 @@
-#include "core/publish/elf_module_writer.h"
+#include "core/dwarf/elf_module_writer.h"
 #include "core/publish/module_writer.h"
 #include "core/types/name_format.h"
 

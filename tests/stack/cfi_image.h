@@ -1,7 +1,7 @@
 // Builds a native module in test memory: ELF header, program headers, .eh_frame_hdr and .eh_frame.
 #pragma once
 
-#include "tests/stack/stack_memory.h"
+#include "tests/support/stack_memory.h"
 
 #include <elf.h>
 

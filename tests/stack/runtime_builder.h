@@ -2,7 +2,7 @@
 // publishes for the CPU, over StackMemory.
 #pragma once
 
-#include "stack_memory.h"
+#include "tests/support/stack_memory.h"
 
 #include "core/target/target.h"
 

@@ -1,4 +1,4 @@
-#include "runtime_builder.h"
+#include "tests/stack/runtime_builder.h"
 
 #include "core/stack/frame_chain.h"
 

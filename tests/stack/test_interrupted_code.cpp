@@ -1,6 +1,6 @@
 #include "core/stack/interrupted_code.h"
 
-#include "runtime_builder.h"
+#include "tests/stack/runtime_builder.h"
 
 using namespace clr;
 using namespace clr::test;

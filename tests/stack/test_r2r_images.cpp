@@ -1,7 +1,7 @@
 // Unwind data of real ReadyToRun images, of every method. CLR_R2R_IMAGES names a folder that holds images
 // made with crossgen2 --targetarch arm64 or x64, at any depth; without it these tests are skipped.
-#include "core/stack/unwind_arm64.h"
-#include "core/stack/unwind_x64.h"
+#include "core/isa/arm64/unwind.h"
+#include "core/isa/x64/unwind.h"
 
 #include <catch2/catch.hpp>
 

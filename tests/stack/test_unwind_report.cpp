@@ -1,6 +1,6 @@
 // Unwind data as values for people.
 #include "core/stack/unwind_report.h"
-#include "tests/stack/stack_memory.h"
+#include "tests/support/stack_memory.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // Walks of synthetic threads, frame by frame. What a real thread's stack looks like is taken from
 // dotnet/runtime docs/design/datacontracts/StackWalk.md.
-#include "walker_runtime.h"
+#include "tests/stack/walker_runtime.h"
 
 using namespace clr;
 using namespace clr::test;

@@ -2,7 +2,7 @@
 // ends, says why, and never goes back.
 #include "core/stack/native_unwinder.h"
 #include "core/stack/walker.h"
-#include "tests/stack/stack_memory.h"
+#include "tests/support/stack_memory.h"
 
 #include <catch2/catch.hpp>
 

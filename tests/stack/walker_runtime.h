@@ -2,7 +2,7 @@
 // explicit Frames, and the walk of a thread as lines of text.
 #pragma once
 
-#include "runtime_builder.h"
+#include "tests/stack/runtime_builder.h"
 
 #include "core/stack/native_unwinder.h"
 #include "core/stack/walker.h"

@@ -1,0 +1,162 @@
+#include "core/describe/break_targets.h"
+
+#include "core/memory/path_map.h"
+#include "core/runtime/source_lines.h"
+#include "core/types/last_name.h"
+#include "core/types/type_names.h"
+
+#include <algorithm>
+#include <set>
+
+namespace clr {
+
+namespace {
+constexpr std::uint32_t method_def_tag = 0x0600'0000;
+constexpr std::size_t rows_between_questions = 4096;
+
+// "Ns.Outer.Inner" for comparing: without type arguments and arity, enclosers as namespaces.
+std::string plain_type(std::string_view name) {
+  std::string plain;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool compiler_made = c == '<' && depth == 0 && (plain.empty() || plain.back() == '.');
+    if (c == '`' && depth == 0) {
+      while (i + 1 < name.size() && name[i + 1] >= '0' && name[i + 1] <= '9') ++i;
+    } else if (c == '<' && !compiler_made) {
+      ++depth;
+    } else if (c == '>' && depth > 0) {
+      --depth;
+    } else if (depth == 0) {
+      plain += c == '+' || c == '/' ? '.' : c;
+    }
+  }
+  return plain;
+}
+
+// What stands before the last name: "Ns.Type" of "Ns.Type.Run(int)".
+std::string_view qualifier(std::string_view name) {
+  const std::string_view last = last_name(name);
+  const auto before = static_cast<std::size_t>(last.data() - name.data());
+  return before == 0 ? std::string_view{} : name.substr(0, before - 1);
+}
+
+bool ends_in(std::string_view type, std::string_view wanted) {
+  if (!type.ends_with(wanted)) return false;
+  const std::size_t before = type.size() - wanted.size();
+  return before == 0 || type[before - 1] == '.';
+}
+
+// The end of a path, by whole parts.
+bool is_file(std::string_view path, std::string_view wanted) {
+  if (!path.ends_with(wanted)) return false;
+  const std::size_t before = path.size() - wanted.size();
+  return before == 0 || path[before - 1] == '/' || path[before - 1] == '\\' || wanted.starts_with('/');
+}
+
+BreakTarget target_of(Runtime& runtime, NamedModule& module, Address address, std::uint32_t token) {
+  BreakTarget target{
+      .module = module.name, .module_address = address, .token = token, .name = {}, .user_name = {}};
+  const auto name_of = [&](std::uint32_t method) {
+    return module.metadata.with(
+        [&](MetadataNames& names) { return format_full_name(names.method(method & 0x00FF'FFFF)); });
+  };
+  target.name = name_of(token);
+  if (const PortablePdb* pdb = runtime.lines()->pdb_of(address))
+    if (const auto kickoff = pdb->kickoff_method(token)) target.user_name = name_of(*kickoff);
+  return target;
+}
+
+// Calls `ask` for every module; what one cannot answer makes it silent.
+template<typename Ask>
+void each_module(Runtime& runtime, BreakTargets& found, const std::function<bool()>& stop, Ask&& ask) {
+  if (runtime.names() == nullptr) return;
+  for (const Address address : runtime.names()->module_addresses()) {
+    if (stop && stop()) return;
+    std::string name;
+    try {
+      NamedModule& module = runtime.names()->named_modules().at(address);
+      name = module.name;
+      ++found.modules;
+      ask(module, address);
+    } catch (const std::exception&) {
+      found.silent.push_back(std::move(name));
+    }
+  }
+}
+} // namespace
+
+BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop) {
+  BreakTargets found;
+  const std::string method(last_name(name));
+  const std::string type = plain_type(qualifier(name));
+  each_module(runtime, found, stop, [&](NamedModule& module, Address address) {
+    const std::vector<std::uint32_t> rids = module.metadata.with([&](MetadataNames& names) {
+      std::vector<std::uint32_t> matching;
+      const Metadata& metadata = names.metadata();
+      const std::uint32_t rows = metadata.rows(Table::method_def);
+      for (std::uint32_t rid = 1; rid <= rows && matching.size() < BreakTargets::max_methods; ++rid) {
+        if (rid % rows_between_questions == 0 && stop && stop()) break;
+        if (metadata.string(metadata.method_def(rid).name) != method) continue;
+        const QualifiedMethodName whole = names.method(rid);
+        if (!type.empty() && (whole.declaring_type == nullptr ||
+                              !ends_in(plain_type(format_type(*whole.declaring_type)), type)))
+          continue;
+        matching.push_back(rid);
+      }
+      return matching;
+    });
+    for (const std::uint32_t rid : rids)
+      if (found.methods.size() < BreakTargets::max_methods)
+        found.methods.push_back(target_of(runtime, module, address, method_def_tag | rid));
+  });
+  return found;
+}
+
+BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint32_t line,
+                             const std::function<bool()>& stop) {
+  struct Place {
+    NamedModule* module;
+    Address address;
+    std::uint32_t token, line;
+  };
+  BreakTargets found;
+  std::vector<Place> places;
+  std::uint32_t nearest = UINT32_MAX;
+  each_module(runtime, found, stop, [&](NamedModule& module, Address address) {
+    const PortablePdb* pdb = runtime.lines()->pdb_of(address);
+    if (pdb == nullptr) {
+      found.silent.push_back(module.name);
+      return;
+    }
+    std::set<std::uint32_t> documents;
+    for (std::uint32_t row = 1; row <= pdb->documents(); ++row)
+      if (is_file(pdb->document_name(row), file)) documents.insert(row);
+    if (documents.empty()) return;
+    found.file_known = true;
+    const std::uint32_t methods = pdb->metadata().rows(Table::method_debug_information);
+    for (std::uint32_t rid = 1; rid <= methods; ++rid) {
+      if (rid % rows_between_questions == 0 && stop && stop()) break;
+      std::uint32_t best = UINT32_MAX;
+      for (const SequencePoint& point : pdb->sequence_points(method_def_tag | rid))
+        if (!point.hidden && documents.contains(point.document) && point.start_line >= line)
+          best = std::min(best, point.start_line);
+      if (best > nearest) continue;
+      nearest = best;
+      if (best != UINT32_MAX) places.push_back({&module, address, method_def_tag | rid, best});
+    }
+  });
+  if (nearest == UINT32_MAX) return found;
+  found.line = nearest;
+  for (const Place& place : places) {
+    if (place.line != nearest || found.methods.size() >= BreakTargets::max_methods) continue;
+    try {
+      found.methods.push_back(target_of(runtime, *place.module, place.address, place.token));
+    } catch (const std::exception&) {
+      found.methods.push_back({place.module->name, place.address, place.token, {}, {}});
+    }
+  }
+  return found;
+}
+
+} // namespace clr

@@ -1,0 +1,303 @@
+#include "core/describe/debug_types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace clr {
+namespace {
+
+DebugType::Kind kind_of(ElementType number) {
+  switch (number) {
+  case ElementType::boolean:
+    return DebugType::Kind::boolean;
+  case ElementType::char_:
+    return DebugType::Kind::character;
+  case ElementType::r4:
+  case ElementType::r8:
+    return DebugType::Kind::floating;
+  default:
+    return is_signed_number(number) ? DebugType::Kind::signed_integer : DebugType::Kind::unsigned_integer;
+  }
+}
+
+// LLDB shows a value that has no name as a union of those that have, unless one of them cannot be part of a
+// union. For an enumeration that is no set of flags that would be wrong: it gets one such value, named after
+// itself, before all others.
+std::optional<DebugEnumerator> plain_number(const TypeLayout& layout) {
+  constexpr std::int64_t most = 127; // fits in every integer
+  for (std::int64_t value = 3; value <= most; ++value) {
+    if (std::popcount(static_cast<std::uint64_t>(value)) < 2) continue;
+    const bool named =
+        std::any_of(layout.enumerators.begin(), layout.enumerators.end(), [&](const Enumerator& known) {
+          return known.value == static_cast<std::uint64_t>(value);
+        });
+    if (!named) return DebugEnumerator{.name = std::to_string(value), .value = value};
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string source_name_of_field(const std::string& name) {
+  constexpr std::string_view backing = ">k__BackingField";
+  if (name.size() <= backing.size() + 1 || name.front() != '<' || !name.ends_with(backing)) return name;
+  return name.substr(1, name.size() - backing.size() - 1);
+}
+
+DebugTypes::DebugTypes(TypeLayouts& layouts, DebugModule& module, std::function<bool(Address)> is_users)
+    : layouts_(&layouts), module_(&module), is_users_(std::move(is_users)) {}
+
+std::string DebugTypes::name_of(const TypeName& name) const {
+  std::string text = format_type(name);
+  // Classes by their whole names: a C++ program may have types of its own that are called as C#'s keywords
+  // are.
+  if (text == "string") text = "System.String";
+  if (text == "object") text = "System.Object";
+  if (text.size() > max_name) text = text.substr(0, max_name) + "...";
+  return text;
+}
+
+DebugTypeIndex DebugTypes::add(DebugType type) {
+  module_->types.push_back(std::move(type));
+  return static_cast<DebugTypeIndex>(module_->types.size() - 1);
+}
+
+DebugTypeIndex DebugTypes::to(DebugType::Kind kind, DebugTypeIndex element) {
+  const std::uint64_t key = static_cast<std::uint64_t>(kind) << 32 | element;
+  const auto [slot, is_new] = indirect_.try_emplace(key, no_debug_type);
+  if (is_new)
+    slot->second =
+        add({.kind = kind, .size = layouts_->finder().target().pointer_size(), .element = element});
+  return slot->second;
+}
+
+DebugTypeIndex DebugTypes::of(const TypeUse& type, unsigned distance) {
+  switch (type.kind) {
+  case TypeUse::Kind::nothing:
+    return no_debug_type;
+  case TypeUse::Kind::number:
+    return number(type.number);
+  case TypeUse::Kind::value:
+    return value(type, distance);
+  case TypeUse::Kind::reference:
+    if (type.method_table != 0) return to(DebugType::Kind::reference, object(type.method_table, distance));
+    return to(DebugType::Kind::reference, named_object(name_of(*type.name), distance));
+  case TypeUse::Kind::array:
+    return to(DebugType::Kind::reference, array_object(type, distance));
+  case TypeUse::Kind::pointer:
+  case TypeUse::Kind::byref:
+    return to(DebugType::Kind::pointer, type.element ? of(*type.element, distance) : no_debug_type);
+  case TypeUse::Kind::unknown:
+    break;
+  }
+  const std::string name = name_of(*type.name);
+  const auto [slot, is_new] = by_name_.try_emplace("?" + name, no_debug_type);
+  if (is_new && module_->types.size() < max_embedded)
+    slot->second = add({.kind = DebugType::Kind::opaque, .name = name});
+  return slot->second;
+}
+
+DebugTypeIndex DebugTypes::number(ElementType number) {
+  const std::string name = name_of(*primitive_type(number));
+  const auto [slot, is_new] = by_name_.try_emplace(name, no_debug_type);
+  if (is_new)
+    slot->second = add({.kind = kind_of(number),
+                        .name = name,
+                        .size = size_of_number(number, layouts_->finder().target().pointer_size())});
+  return slot->second;
+}
+
+// A value type is part of what holds it, so it is complete at once.
+DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
+  if (const auto known = by_table_.find(type.method_table); known != by_table_.end())
+    return known->second.index;
+  DebugType made{.kind = DebugType::Kind::opaque, .name = name_of(*type.name)};
+  const TypeLayout* layout = nullptr;
+  try {
+    layout = &layouts_->of(type.method_table);
+    made.size = layout->size;
+  } catch (const std::exception&) {
+    // Its name is left.
+  }
+  if (module_->types.size() >= max_embedded) return no_debug_type;
+  const DebugTypeIndex index = add(made);
+  by_table_[type.method_table] = {.index = index, .expanded = true};
+  if (layout == nullptr || nesting_ >= max_nesting) return index;
+  if (layout->kind == TypeLayout::Kind::enumeration) {
+    const DebugTypeIndex under = number(layout->number);
+    DebugType& enumeration = module_->types[index];
+    enumeration.kind = DebugType::Kind::enumeration;
+    enumeration.element = under;
+    if (!layout->flags)
+      if (const auto number = plain_number(*layout)) enumeration.enumerators.push_back(*number);
+    for (const Enumerator& enumerator : layout->enumerators)
+      enumeration.enumerators.push_back(
+          {.name = enumerator.name, .value = static_cast<std::int64_t>(enumerator.value)});
+    return index;
+  }
+  made.kind = DebugType::Kind::structure;
+  ++nesting_;
+  add_fields(made, *layout, distance);
+  --nesting_;
+  module_->types[index] = std::move(made);
+  return index;
+}
+
+DebugTypeIndex DebugTypes::plain_object() {
+  if (plain_object_ != no_debug_type) return plain_object_;
+  const unsigned pointer = layouts_->finder().target().pointer_size();
+  const DebugTypeIndex table = to(DebugType::Kind::pointer, no_debug_type);
+  DebugType type{.kind = DebugType::Kind::object, .name = "System.Object", .size = pointer};
+  type.fields.push_back({.name = "m_pMethTab", .type = table, .artificial = true});
+  return plain_object_ = add(std::move(type));
+}
+
+// Objects of a type of which only the name is known.
+DebugTypeIndex DebugTypes::named_object(const std::string& name, unsigned) {
+  const DebugTypeIndex base = plain_object();
+  if (name == "System.Object") return base;
+  const auto [slot, is_new] = by_name_.try_emplace("class " + name, no_debug_type);
+  if (!is_new) return slot->second;
+  if (module_->types.size() >= max_types) return slot->second = base;
+  DebugType type{.kind = DebugType::Kind::object, .name = name, .size = module_->types[base].size};
+  type.fields.push_back({.type = base, .base = true});
+  return slot->second = add(std::move(type));
+}
+
+DebugTypeIndex DebugTypes::object(Address method_table, unsigned distance) {
+  const auto known = by_table_.find(method_table);
+  if (known != by_table_.end()) {
+    if (!known->second.expanded && distance < known->second.distance) {
+      known->second.distance = distance;
+      pending_.push_back({known->second.index, method_table, distance});
+    }
+    return known->second.index;
+  }
+  const DebugTypeIndex base = plain_object();
+  DebugTypeIndex index = base;
+  try {
+    const RuntimeType& type = layouts_->finder().names().types().type(method_table);
+    const std::string name = type.name ? name_of(*type.name) : std::string("?");
+    if (type.table.parent != 0 || name != "System.Object") {
+      if (module_->types.size() >= max_types) return base;
+      DebugType made{.kind = DebugType::Kind::object, .name = name, .size = module_->types[base].size};
+      made.fields.push_back({.type = base, .base = true});
+      index = add(std::move(made));
+      pending_.push_back({index, method_table, distance});
+    }
+  } catch (const std::exception&) {
+    // What cannot be read is an object all the same.
+  }
+  by_table_[method_table] = {.index = index, .distance = distance, .expanded = index == base};
+  return index;
+}
+
+DebugTypeIndex DebugTypes::array_object(const TypeUse& type, unsigned distance) {
+  const std::string name = name_of(*type.name);
+  // Two element types may have one name: of several versions of an assembly, or not loaded.
+  const std::string key = fmt::format(
+      "{} {:#x}", name, type.element && type.element->method_table != 0 ? type.element->method_table : 0);
+  if (const auto known = by_name_.find(key); known != by_name_.end()) return known->second;
+  const DebugTypeIndex base = plain_object();
+  if (module_->types.size() >= max_types) return base;
+  const Target& target = layouts_->finder().target();
+  const DebugTypeIndex index = add({.kind = DebugType::Kind::object, .name = name});
+  by_name_.emplace(key, index); // the element may lead back to the array
+  DebugType made{.kind = DebugType::Kind::object, .name = name};
+  made.fields.push_back({.type = base, .base = true});
+  try {
+    const auto data = static_cast<std::uint32_t>(target.size_of("Array"));
+    const auto length = static_cast<std::uint32_t>(target.offset("Array", "m_NumComponents"));
+    const DebugTypeIndex count = number(ElementType::i4);
+    made.fields.push_back({.name = "Length", .type = count, .offset = length});
+    made.size = data;
+    if (!type.vector) {
+      constexpr std::uint32_t bound = sizeof(std::int32_t);
+      const DebugTypeIndex bounds = add(
+          {.kind = DebugType::Kind::array, .size = bound * type.rank, .element = count, .count = type.rank});
+      made.fields.push_back({.name = "Lengths", .type = bounds, .offset = data});
+      made.fields.push_back({.name = "LowerBounds", .type = bounds, .offset = data + bound * type.rank});
+      made.size = data + 2 * bound * type.rank;
+    }
+    const DebugTypeIndex element = type.element ? of(*type.element, distance) : no_debug_type;
+    if (element != no_debug_type && module_->types[element].size != 0) {
+      const DebugTypeIndex items = add({.kind = DebugType::Kind::array, .element = element});
+      made.fields.push_back({.name = "Items", .type = items, .offset = made.size});
+    }
+  } catch (const std::exception&) {
+    made.size = std::max(made.size, module_->types[base].size);
+  }
+  module_->types[index] = std::move(made);
+  return index;
+}
+
+void DebugTypes::complete() {
+  while (!pending_.empty()) {
+    const Pending next = pending_.front();
+    pending_.pop_front();
+    try {
+      expand(next);
+    } catch (const std::exception&) {
+      // The type stays an object with a name.
+    }
+  }
+}
+
+void DebugTypes::expand(const Pending& pending) {
+  Known& known = by_table_[pending.method_table];
+  if (known.expanded || pending.distance > known.distance) return;
+  const TypeLayout& layout = layouts_->of(pending.method_table);
+  const bool users = layout.module != 0 && is_users_(layout.module);
+  if (!users && pending.distance > max_distance) return;
+  known.expanded = true;
+  DebugType made{
+      .kind = DebugType::Kind::object, .name = module_->types[pending.index].name, .size = layout.size};
+  const unsigned distance = users ? 0 : pending.distance;
+  if (layout.kind == TypeLayout::Kind::array) {
+    // As the base of nothing, an array reached by its MethodTable is like one reached by its signature.
+    const TypeUsePtr use = layouts_->finder().of_handle(pending.method_table);
+    if (use->kind == TypeUse::Kind::array)
+      module_->types[pending.index].fields = module_->types[array_object(*use, distance)].fields;
+    return;
+  }
+  DebugTypeIndex base = plain_object();
+  if (layout.table.parent != 0) base = object(layout.table.parent, distance);
+  if (base != pending.index) made.fields.push_back({.type = base, .base = true});
+  add_fields(made, layout, distance);
+  module_->types[pending.index] = std::move(made);
+}
+
+void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned distance) {
+  const bool is_value = layout.table.is_value_type();
+  const std::uint32_t header = is_value ? 0 : layouts_->finder().target().pointer_size();
+  std::set<std::string> names;
+  for (const FieldLayout& field : layout.fields) names.insert(field.name);
+  std::uint64_t end = 0; // of the fields so far: those that overlap have no place in a structure
+  for (const FieldLayout& field : layout.fields) {
+    if (type.fields.size() >= max_fields) return;
+    if (field.name.empty() || (field.is_static && !field.address)) continue;
+    const DebugTypeIndex index =
+        of(*field.type, distance + (field.type->kind == TypeUse::Kind::value ? 0 : 1));
+    if (index == no_debug_type) continue;
+    const std::uint32_t size = module_->types[index].size;
+    DebugField made{.name = source_name_of_field(field.name), .type = index};
+    if (made.name != field.name && names.contains(made.name)) made.name = field.name;
+    if (field.is_static) {
+      made.static_address = field.address;
+      made.static_boxed = field.boxed;
+    } else {
+      if (size == 0 || field.offset < end || std::uint64_t{field.offset} + size > type.size - header)
+        continue;
+      end = std::uint64_t{field.offset} + size;
+      made.offset = header + field.offset;
+    }
+    type.fields.push_back(std::move(made));
+  }
+}
+
+} // namespace clr

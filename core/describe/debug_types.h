@@ -1,0 +1,73 @@
+// Types of managed code as a debugger is told them, each once per module, as far as they are needed.
+#pragma once
+
+#include "core/dwarf/debug_module.h"
+#include "core/objects/type_layout.h"
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+namespace clr {
+
+class DebugTypes {
+public:
+  // Both must outlive this. `is_users(Module)`: code that somebody debugs, whose types are shown however far
+  // away they are; those of other modules only near a variable. No reads.
+  DebugTypes(TypeLayouts& layouts, DebugModule& module, std::function<bool(Address)> is_users);
+
+  // What a variable of this type holds. Fields follow with complete(). no_debug_type: nothing (void), or the
+  // limit of types is reached. Never throws.
+  DebugTypeIndex of(const TypeUse& type) { return of(type, 0); }
+  // Fills in the types that of() promised and those that they need. Never throws. Cost: that of
+  // TypeLayouts::of for each type that is new.
+  void complete();
+
+  static constexpr std::size_t max_types =
+      4'000; // of one module; what lies behind a reference is an object then
+  static constexpr std::size_t max_embedded = 8'000; // with the value types that complete ones need
+  static constexpr unsigned max_distance = 2;        // references from a variable to another module's type
+  static constexpr std::size_t max_fields = 4'096;   // shown of one type
+  static constexpr std::size_t max_name = 1'024;     // bytes of a type's name
+  static constexpr unsigned max_nesting = 64;        // values in values
+
+private:
+  struct Pending {
+    DebugTypeIndex index;
+    Address method_table;
+    unsigned distance; // references between a variable and this type
+  };
+  struct Known {
+    DebugTypeIndex index = no_debug_type;
+    unsigned distance = 0;
+    bool expanded = false;
+  };
+  DebugTypeIndex of(const TypeUse& type, unsigned distance);
+  DebugTypeIndex number(ElementType number);
+  DebugTypeIndex value(const TypeUse& type, unsigned distance);
+  DebugTypeIndex object(Address method_table, unsigned distance);
+  DebugTypeIndex array_object(const TypeUse& type, unsigned distance);
+  DebugTypeIndex named_object(const std::string& name, unsigned distance);
+  DebugTypeIndex plain_object();
+  DebugTypeIndex to(DebugType::Kind kind, DebugTypeIndex element);
+  DebugTypeIndex add(DebugType type);
+  void expand(const Pending& pending);
+  void add_fields(DebugType& type, const TypeLayout& layout, unsigned distance);
+  std::string name_of(const TypeName& name) const;
+
+  TypeLayouts* layouts_;
+  DebugModule* module_;
+  std::function<bool(Address)> is_users_;
+  std::unordered_map<Address, Known> by_table_;
+  std::unordered_map<std::string, DebugTypeIndex> by_name_;
+  std::unordered_map<std::uint64_t, DebugTypeIndex> indirect_; // by kind and element
+  std::deque<Pending> pending_;
+  DebugTypeIndex plain_object_ = no_debug_type;
+  unsigned nesting_ = 0;
+};
+
+// "Count" of the field "<Count>k__BackingField" that the compiler made for a property; else the name itself.
+std::string source_name_of_field(const std::string& name);
+
+} // namespace clr

@@ -1,0 +1,341 @@
+#include "core/describe/debug_variables.h"
+
+#include "core/describe/captured_variables.h"
+#include "core/describe/debug_types.h"
+#include "core/describe/variable_places.h"
+#include "core/objects/object_reader.h"
+#include "core/runtime/source_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace clr {
+namespace {
+
+// What the user did not write but may want to look into: the object that holds captured variables.
+constexpr std::string_view closure_name = "$closure";
+
+struct Local {
+  std::string name;
+  std::uint16_t slot = 0;
+  IlRange scope;
+  bool everywhere = false;
+};
+
+// A home within a value that lies at `location`.
+bool move_by(VariableLocation& location, std::uint32_t offset) {
+  if (location.home != VariableHome::stack) return false;
+  location.offset += static_cast<std::int32_t>(offset);
+  return true;
+}
+
+} // namespace
+
+struct DebugVariables::Impl {
+  Impl(Runtime& of, DebugModule& into)
+      : runtime(of), module(into), types(of.objects()->layouts(), into, [this](Address owner) {
+          return runtime.lines()->pdb_of(owner) != nullptr;
+        }) {}
+
+  // One body at work.
+  struct Body {
+    const CodeBlock& block;
+    const Method& method;
+    TypeScope scope;
+    std::vector<Address> class_arguments, method_arguments;
+    std::vector<Variable> variables;
+    std::shared_ptr<const IlMap> map;
+    const PortablePdb* pdb = nullptr;
+    std::uint32_t size = 0; // of the whole method
+    std::vector<NativeRange> code;
+    std::int32_t arguments = 0; // `this` included
+    TypeUsePtr this_type;
+    std::vector<std::string> parameter_names;
+    TypeFinder::Signature signature;
+    std::vector<TypeUsePtr> locals;
+    std::vector<DebugVariable> found; // offsets from the method's start
+  };
+
+  void describe(Body& body);
+  void read_signature(Body& body);
+  void read_code(Body& body);
+  void add_parameters(Body& body);
+  void add_locals(Body& body);
+  void add_captured(Body& body, const TypeUse& type, std::int32_t number,
+                    const std::vector<NativeRange>& where, bool of_this);
+  void emit(Body& body, std::string name, const TypeUse& type, std::vector<DebugVariableRange> ranges,
+            bool parameter, bool artificial, const std::vector<NativeRange>* scope);
+  std::vector<Local> named_locals(const Body& body) const;
+
+  Runtime& runtime;
+  DebugModule& module;
+  DebugTypes types;
+};
+
+void DebugVariables::Impl::read_signature(Body& body) {
+  MethodNames& names = *runtime.names();
+  TypeFinder& finder = runtime.objects()->finder();
+  const Method& method = body.method;
+  if (method.method_table != 0) {
+    const RuntimeType& owner = names.types().type(method.method_table);
+    body.class_arguments = names.types().tables().generic_arguments(owner.table);
+    body.this_type = finder.of_handle(method.method_table);
+  }
+  if (method.method_desc != 0) body.method_arguments = names.method_arguments(method.method_desc);
+  body.scope = {.module = method.runtime_module,
+                .class_arguments = body.class_arguments,
+                .method_arguments = body.method_arguments};
+  body.signature = finder.method(rid_of(method.token), body.scope);
+  const std::size_t count = body.signature.parameters.size();
+  body.arguments = static_cast<std::int32_t>(count) + (body.signature.has_this ? 1 : 0);
+  body.parameter_names.assign(count, {});
+  names.named_modules().at(method.runtime_module).metadata.with([&](MetadataNames& metadata_names) {
+    const Metadata& metadata = metadata_names.metadata();
+    const auto [first, last] = metadata.param_range(rid_of(method.token));
+    for (std::uint32_t i = first; i < last; ++i) {
+      const ParamRow row = metadata.param(metadata.param_at(i));
+      if (row.sequence >= 1 && row.sequence <= count)
+        body.parameter_names[row.sequence - 1u] = metadata.string(row.name);
+    }
+  });
+}
+
+void DebugVariables::Impl::read_code(Body& body) {
+  DebugInfoReader& reader = runtime.lines()->debug_info();
+  body.variables = reader.variables(body.block);
+  if (body.variables.size() > max_homes) body.variables.resize(max_homes);
+  body.map = reader.il_map(body.block);
+  const MethodRegions regions = runtime.code()->regions(body.block);
+  body.size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(regions.hot_size + regions.cold_size, 0x7FFF'FFFF));
+  std::vector<std::uint32_t> entries;
+  for (const ExecutionManager::Function& function : runtime.code()->functions(body.block)) {
+    if (function.begin - regions.hot_start < regions.hot_size)
+      entries.push_back(static_cast<std::uint32_t>(function.begin - regions.hot_start));
+    else if (function.begin - regions.cold_start < regions.cold_size)
+      entries.push_back(static_cast<std::uint32_t>(regions.hot_size + (function.begin - regions.cold_start)));
+  }
+  body.code = code_after_prologues(*body.map, entries, body.size);
+}
+
+void DebugVariables::Impl::describe(Body& body) {
+  body.pdb = runtime.lines()->pdb_of(body.method.runtime_module);
+  read_signature(body);
+  try {
+    read_code(body);
+  } catch (const std::exception&) {
+    body.variables.clear(); // nothing has a home; what the method returns is known
+  }
+  if (body.code.empty()) return;
+  // Locals first: a parameter that was captured is where its copy in the closure is.
+  std::vector<DebugVariable> locals;
+  try {
+    add_locals(body);
+  } catch (const std::exception&) {
+    // Those that were found stay.
+  }
+  locals.swap(body.found);
+  add_parameters(body);
+  for (DebugVariable& local : locals) body.found.push_back(std::move(local));
+  std::set<std::string> captured;
+  for (const DebugVariable& variable : body.found)
+    if (!variable.parameter && !variable.ranges.empty() && !variable.ranges.front().path.empty())
+      captured.insert(variable.name);
+  std::erase_if(body.found, [&](const DebugVariable& variable) {
+    return variable.parameter && variable.name != "this" && captured.contains(variable.name);
+  });
+}
+
+// One variable for each stretch of its scope, so that those of one name do not overlap.
+void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& type,
+                                std::vector<DebugVariableRange> ranges, bool parameter, bool artificial,
+                                const std::vector<NativeRange>* scope) {
+  if (body.found.size() >= max_variables) return;
+  DebugVariable variable{.name = std::move(name), .parameter = parameter, .artificial = artificial};
+  variable.type = types.of(type);
+  if (variable.type == no_debug_type) return;
+  if (scope == nullptr) {
+    variable.ranges = std::move(ranges);
+    body.found.push_back(std::move(variable));
+    return;
+  }
+  for (const NativeRange& part : *scope) {
+    if (body.found.size() >= max_variables) return;
+    DebugVariable& made = body.found.emplace_back(variable);
+    made.scope_begin = part.begin;
+    made.scope_end = part.end;
+    for (const DebugVariableRange& range : ranges) {
+      DebugVariableRange cut = range;
+      cut.begin = std::max(cut.begin, part.begin);
+      cut.end = std::min(cut.end, part.end);
+      if (cut.begin < cut.end) made.ranges.push_back(std::move(cut));
+    }
+  }
+}
+
+void DebugVariables::Impl::add_parameters(Body& body) {
+  std::int32_t number = 0;
+  if (body.signature.has_this) {
+    TypeUsePtr type = body.this_type ? body.this_type : unknown_use();
+    const bool compilers = is_closure(*type->name) || is_state_machine(*type->name);
+    TypeUse pointer{.kind = TypeUse::Kind::byref, .element = type, .name = type->name};
+    const bool by_reference = type->kind == TypeUse::Kind::value || type->kind == TypeUse::Kind::number;
+    emit(body, std::string(compilers ? closure_name : "this"), by_reference ? pointer : *type,
+         homes_of(body.variables, number, body.code), true, !compilers, nullptr);
+    if (compilers) add_captured(body, *type, number, body.code, true);
+    ++number;
+  }
+  for (std::size_t i = 0; i < body.signature.parameters.size(); ++i, ++number) {
+    const TypeUse& type = *body.signature.parameters[i];
+    const TypeUse& target = type.kind == TypeUse::Kind::byref && type.element ? *type.element : type;
+    // A local function takes its closure by reference and without a name.
+    if (is_closure(*target.name) && target.method_table != 0 && (&target != &type || target.is_reference())) {
+      add_captured(body, target, number, body.code, true);
+      continue;
+    }
+    std::string name = body.parameter_names[i];
+    if (name.empty()) name = fmt::format("arg{}", i + 1);
+    emit(body, std::move(name), type, homes_of(body.variables, number, body.code), true, false, nullptr);
+  }
+}
+
+std::vector<Local> DebugVariables::Impl::named_locals(const Body& body) const {
+  std::vector<Local> locals;
+  const std::vector<LocalScope> scopes = body.pdb->local_scopes(body.method.token);
+  for (const LocalScope& scope : scopes) {
+    // The method's own scope: every other one is in it.
+    const bool everywhere = &scope == &scopes.front() && scope.range.start == 0 &&
+                            std::all_of(scopes.begin(), scopes.end(), [&](const LocalScope& other) {
+                              return other.range.end <= scope.range.end;
+                            });
+    for (LocalVariable& variable : body.pdb->variables(scope)) {
+      if (locals.size() >= max_variables) return locals;
+      if (variable.name.empty() || (variable.debugger_hidden && !is_closure_local(variable.name))) continue;
+      locals.push_back({.name = std::move(variable.name),
+                        .slot = variable.slot,
+                        .scope = scope.range,
+                        .everywhere = everywhere});
+    }
+  }
+  return locals;
+}
+
+void DebugVariables::Impl::add_locals(Body& body) {
+  if (body.pdb == nullptr) return;
+  const std::uint32_t signature = body.pdb->local_signature(body.method.token);
+  if (signature == 0) return;
+  body.locals = runtime.objects()->finder().locals(signature, body.scope);
+  const std::vector<Local> locals = named_locals(body);
+  // Compilers that optimise do not name the local that holds a closure.
+  for (std::size_t slot = 0; slot < body.locals.size(); ++slot) {
+    const TypeUse& type = *body.locals[slot];
+    const bool named =
+        std::any_of(locals.begin(), locals.end(), [&](const Local& local) { return local.slot == slot; });
+    if (!named && is_closure(*type.name))
+      add_captured(body, type, body.arguments + static_cast<std::int32_t>(slot), body.code, false);
+  }
+  // Optimising compilers let variables share a slot. Code that the JIT moved could then show the one's value
+  // under the other's name.
+  std::map<std::uint16_t, std::set<std::string>> names;
+  for (const Local& local : locals) names[local.slot].insert(local.name);
+  for (const Local& local : locals) {
+    if (local.slot >= body.locals.size() || names[local.slot].size() > 1) continue;
+    const TypeUse& type = *body.locals[local.slot];
+    const std::int32_t number = body.arguments + local.slot;
+    std::vector<NativeRange> scope = body.code;
+    if (!local.everywhere) scope = intersect(body.code, code_of_scope(*body.map, local.scope, body.size));
+    if (is_closure_local(local.name) || is_closure(*type.name)) {
+      add_captured(body, type, number, scope, false);
+      continue;
+    }
+    if (local.name.front() == '<' || local.name.find('$') != std::string::npos) continue;
+    emit(body, local.name, type, homes_of(body.variables, number, scope), false, false,
+         local.everywhere ? nullptr : &scope);
+  }
+}
+
+void DebugVariables::Impl::add_captured(Body& body, const TypeUse& type, std::int32_t number,
+                                        const std::vector<NativeRange>& where, bool of_this) {
+  const std::vector<DebugVariableRange> homes = homes_of(body.variables, number, where);
+  std::vector<IlRange> hoisted;
+  if (of_this && body.pdb != nullptr && is_state_machine(*type.name))
+    hoisted = body.pdb->hoisted_scopes(body.method.token);
+  // A closure that is a value is its own home; one behind a reference, and what `this` or a byref points to,
+  // is reached through a pointer.
+  const bool by_pointer = of_this || type.is_reference();
+  for (const CapturedVariable& captured : captured_variables(runtime.objects()->layouts(), type)) {
+    if (!of_this && captured.name == "this") continue; // the method has its own
+    std::vector<DebugVariableRange> ranges;
+    for (const DebugVariableRange& home : homes) {
+      DebugVariableRange range = home;
+      range.path = captured.path;
+      if (!by_pointer) {
+        if (!move_by(range.location, captured.path.front())) continue;
+        range.path.erase(range.path.begin());
+      }
+      ranges.push_back(std::move(range));
+    }
+    std::vector<NativeRange> scope = where;
+    bool everywhere = of_this;
+    if (captured.hoisted_scope && *captured.hoisted_scope < hoisted.size()) {
+      const IlRange il = hoisted[*captured.hoisted_scope];
+      if (il.end > il.start) {
+        scope = intersect(body.code, code_of_scope(*body.map, il, body.size));
+        everywhere = false;
+      }
+    }
+    const bool is_this = captured.name == "this";
+    emit(body, captured.name, *captured.type, std::move(ranges), is_this, is_this,
+         everywhere ? nullptr : &scope);
+  }
+}
+
+DebugVariables::DebugVariables(Runtime& runtime, DebugModule& module) {
+  if (runtime.objects() != nullptr) impl_ = std::make_unique<Impl>(runtime, module);
+}
+DebugVariables::~DebugVariables() = default;
+
+void DebugVariables::add(DebugCode& code, const CodeBlock& block, const Method& method) {
+  if (!impl_ || table_of(method.token) != Table::method_def || rid_of(method.token) == 0 ||
+      method.runtime_module == 0)
+    return;
+  try {
+    Impl::Body body{.block = block, .method = method};
+    impl_->describe(body);
+    if (body.signature.return_type) code.return_type = impl_->types.of(*body.signature.return_type);
+    const MethodRegions regions = impl_->runtime.code()->regions(block);
+    // The part of the method that `code` is.
+    const std::uint32_t before =
+        code.start == regions.hot_start ? 0 : static_cast<std::uint32_t>(regions.hot_size);
+    const NativeRange part{before, before + static_cast<std::uint32_t>(code.size)};
+    for (DebugVariable& variable : body.found) {
+      const bool scoped = variable.scope_end != 0;
+      if (scoped) {
+        variable.scope_begin = std::max(variable.scope_begin, part.begin);
+        variable.scope_end = std::min(variable.scope_end, part.end);
+        if (variable.scope_begin >= variable.scope_end) continue;
+        variable.scope_begin -= before;
+        variable.scope_end -= before;
+      }
+      std::vector<DebugVariableRange> ranges;
+      for (DebugVariableRange& range : variable.ranges) {
+        range.begin = std::max(range.begin, part.begin);
+        range.end = std::min(range.end, part.end);
+        if (range.begin >= range.end) continue;
+        range.begin -= before;
+        range.end -= before;
+        ranges.push_back(std::move(range));
+      }
+      variable.ranges = std::move(ranges);
+      code.variables.push_back(std::move(variable));
+    }
+    impl_->types.complete();
+  } catch (const std::exception&) {
+    // What cannot be read is left out.
+  }
+}
+
+} // namespace clr

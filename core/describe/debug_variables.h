@@ -1,0 +1,33 @@
+// Parameters and locals of managed methods for a debugger: the JIT's variable block joined with the names of
+// the symbols and the types of the signatures. Variables that a compiler moved into a closure or state
+// machine appear under the name that the user gave them; that object itself is called "$closure".
+#pragma once
+
+#include "core/dwarf/debug_module.h"
+#include "core/runtime/runtime.h"
+
+#include <memory>
+
+namespace clr {
+
+// Adds to one module; its types are made once each.
+class DebugVariables {
+public:
+  // Both must outlive this. No reads.
+  DebugVariables(Runtime& runtime, DebugModule& module);
+  ~DebugVariables();
+
+  // Fills variables and return_type of `code`, a body of `method` found as `block`. What cannot be read is
+  // left out: a variable without a home at an instruction has no range there, never a wrong one. Never
+  // throws. Cost: that of DebugInfoReader::variables, and some 10 reads for each type that is new.
+  void add(DebugCode& code, const CodeBlock& block, const Method& method);
+
+  static constexpr std::size_t max_variables = 10'000; // of one body, each stretch of a scope counted
+  static constexpr std::size_t max_homes = 100'000;    // entries of one body's variable block
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace clr

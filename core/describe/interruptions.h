@@ -1,0 +1,21 @@
+// Code that a fault interrupted, described so that a debugger names, unwinds and inspects its frame right.
+#pragma once
+
+#include "core/dwarf/debug_module.h"
+#include "core/stack/interrupted_code.h"
+
+#include <optional>
+
+namespace clr {
+
+// Enters in `code` that it was interrupted: its rows and lines at the instruction that failed hold for the
+// byte before it too. Nothing when `interrupted` lies elsewhere. No reads.
+void add_interruption(DebugCode& code, const InterruptedCode& interrupted);
+
+// The byte before `code`, where a debugger looks for the frame when the first instruction failed; nothing
+// when that was another. Its names, line and rows are those of `code`; the variables must be copied once
+// they are there: copy_entry_variables. Behind add_interruption. No reads.
+std::optional<DebugCode> code_before_entry(const DebugCode& code);
+void copy_entry_variables(const DebugCode& code, DebugCode& before);
+
+} // namespace clr

@@ -1,0 +1,139 @@
+#include "core/describe/line_rows.h"
+
+#include "core/runtime/source_lines.h"
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+// Makes the rows of one body.
+class RowMaker {
+public:
+  RowMaker(const PortablePdb& pdb, const FoundBody& body, const IlMap& map, SourceFiles& files)
+      : pdb_(pdb), module_(body.method.runtime_module), points_(pdb.sequence_points(body.method.token)),
+        stretches_(map.stretches()), files_(files) {
+    first_ = std::ranges::find_if(stretches_, [&](const IlStretch& stretch) { return visible(stretch); }) -
+             stretches_.begin();
+    // Of a method that only reads a field, say: the runtime, too, then shows the line at which it begins.
+    if (!map.maps_any() && !stretches_.empty()) only_ = point_at(points_, 0).visible;
+  }
+
+  // Nothing in the body belongs to a line.
+  bool empty() const { return first_ == std::ssize(stretches_) && only_ == nullptr; }
+
+  void add(DescribedPart& part) {
+    DebugCode& code = part.code;
+    if (!part.instructions || only_ != nullptr) {
+      DebugLineRow row =
+          row_of(only_ != nullptr ? *only_ : *point_of(stretches_[static_cast<std::size_t>(first_)]).visible);
+      row.prologue_end = true;
+      if (part.offset == 0) code.lines.push_back(row);
+      return;
+    }
+    const auto end = part.offset + code.size;
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      const IlStretch& stretch = stretches_[i];
+      // Stretches begin in any part; what a cold part begins in the middle of is its first row.
+      const std::uint64_t begin = std::max<std::uint64_t>(stretch.begin, part.offset);
+      const std::uint64_t stretch_end = std::min<std::uint64_t>(stretch.end, end);
+      if (begin >= stretch_end) continue;
+      const auto from = static_cast<std::uint32_t>(begin - part.offset);
+      const auto to = static_cast<std::uint32_t>(stretch_end - part.offset);
+      if (!part.instructions->begins_at(from)) continue;
+      std::optional<DebugLineRow> row = row_for(i, part.instructions->calls(from, to));
+      if (!row) continue;
+      row->offset = from;
+      row->prologue_end = static_cast<std::ptrdiff_t>(i) == first_;
+      if (code.lines.empty() || row->prologue_end || !same_place(code.lines.back(), *row))
+        code.lines.push_back(*row);
+    }
+  }
+
+private:
+  LinePoint point_of(const IlStretch& stretch) const {
+    return stretch.position.mark == IlMark::mapped ? point_at(points_, stretch.position.il) : LinePoint();
+  }
+  // Belongs to a line of its own.
+  bool visible(const IlStretch& stretch) const {
+    const LinePoint point = point_of(stretch);
+    return point.own != nullptr && !point.own->hidden;
+  }
+
+  DebugLineRow row_of(const SequencePoint& point) {
+    const auto [file, is_new] = files_.indexes.try_emplace({module_, point.document},
+                                                           static_cast<std::uint32_t>(files_.names.size()));
+    if (is_new) files_.names.push_back(pdb_.document_name(point.document));
+    return {.file = file->second, .line = point.start_line, .column = point.start_column};
+  }
+
+  // Nothing: the row before goes on.
+  std::optional<DebugLineRow> row_for(std::size_t index, bool calls) {
+    const IlStretch& stretch = stretches_[index];
+    // Before the first line of the method there is only the prologue, and what the JIT puts behind it.
+    if (static_cast<std::ptrdiff_t>(index) < first_ && stretch.position.mark != IlMark::mapped)
+      return row_of(*point_of(stretches_[static_cast<std::size_t>(first_)]).visible);
+    switch (stretch.position.mark) {
+    case IlMark::mapped: {
+      const LinePoint point = point_of(stretch);
+      if (point.own == nullptr) return DebugLineRow{};
+      if (!point.own->hidden) return row_of(*point.own);
+      return calls && point.visible != nullptr ? row_of(*point.visible) : DebugLineRow{};
+    }
+    case IlMark::prolog: // of a funclet
+      for (std::size_t next = index + 1; next < stretches_.size(); ++next) {
+        if (stretches_[next].position.mark == IlMark::prolog) break;
+        if (visible(stretches_[next])) return row_of(*point_of(stretches_[next]).visible);
+      }
+      return DebugLineRow{};
+    case IlMark::epilog:
+      return std::nullopt;
+    case IlMark::none:
+    case IlMark::before_first:
+    case IlMark::no_mapping:
+      break;
+    }
+    return DebugLineRow{};
+  }
+
+  static bool same_place(const DebugLineRow& a, const DebugLineRow& b) {
+    return a.line == b.line && a.column == b.column && (a.file == b.file || a.line == 0);
+  }
+
+  const PortablePdb& pdb_;
+  Address module_;
+  std::vector<SequencePoint> points_;
+  std::vector<IlStretch> stretches_;
+  SourceFiles& files_;
+  std::ptrdiff_t first_;                // the first stretch of a line
+  const SequencePoint* only_ = nullptr; // of all of the body
+};
+
+} // namespace
+
+LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset) {
+  auto after = std::ranges::upper_bound(points, il_offset, {}, &SequencePoint::il_offset);
+  LinePoint result;
+  while (after != points.begin() && result.visible == nullptr) {
+    --after;
+    if (result.own == nullptr) result.own = &*after;
+    if (!after->hidden) result.visible = &*after;
+  }
+  return result;
+}
+
+bool LineRows::has_symbols(const Method& method) {
+  return method.token != 0 && method.runtime_module != 0 &&
+         runtime_->lines()->pdb_of(method.runtime_module) != nullptr;
+}
+
+void LineRows::add(std::vector<DescribedPart>& parts, const FoundBody& body, SourceFiles& files) {
+  if (!has_symbols(body.method)) return;
+  const PortablePdb& pdb = *runtime_->lines()->pdb_of(body.method.runtime_module);
+  const std::shared_ptr<const IlMap> map = runtime_->lines()->debug_info().il_map(body.block);
+  RowMaker maker(pdb, body, *map, files);
+  if (maker.empty()) return;
+  for (DescribedPart& part : parts) maker.add(part);
+}
+
+} // namespace clr

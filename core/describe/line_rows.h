@@ -1,0 +1,40 @@
+// The line table of a body: its IL map joined with the sequence points of its symbols, in the form in which a
+// debugger steps through exactly the lines of the source.
+#pragma once
+
+#include "core/describe/body_description.h"
+#include "core/describe/source_files.h"
+#include "core/metadata/portable_pdb.h"
+#include "core/runtime/runtime.h"
+
+#include <vector>
+
+namespace clr {
+
+// Which sequence point stands for the code at an IL offset.
+struct LinePoint {
+  const SequencePoint* own = nullptr;     // the last that begins at or before it; null: none
+  const SequencePoint* visible = nullptr; // the same without the hidden ones: what stack traces print
+};
+LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset);
+
+class LineRows {
+public:
+  // `runtime` must outlive this. No reads.
+  explicit LineRows(Runtime& runtime) : runtime_(&runtime) {}
+
+  // Symbols of the method's module were found. Cost: once per module that of SourceLines::pdb_of.
+  bool has_symbols(const Method& method);
+
+  // Fills the lines of the parts of a body. The prologue has the first line of the method, and the first row
+  // of that line behind it is marked. Hidden code and code without IL have line 0, through which a debugger
+  // steps; but hidden code that calls has the line before it in the source, which stack traces print. Rows
+  // lie at instructions only: a part whose instructions are not known has one row, at its start. Throws
+  // Error as DebugInfoReader::il_map and PortablePdb do. Cost: theirs.
+  void add(std::vector<DescribedPart>& parts, const FoundBody& body, SourceFiles& files);
+
+private:
+  Runtime* runtime_;
+};
+
+} // namespace clr

@@ -1,0 +1,39 @@
+// Where in native code a variable's name means something, and where its value is then.
+#pragma once
+
+#include "core/debuginfo/il_map.h"
+#include "core/debuginfo/variables.h"
+#include "core/dwarf/debug_module.h"
+#include "core/metadata/portable_pdb.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace clr {
+
+// Native offsets [begin, end) from the start of a method, its hot and cold parts linearised.
+struct NativeRange {
+  std::uint32_t begin = 0, end = 0;
+  friend bool operator==(const NativeRange&, const NativeRange&) = default;
+};
+
+// The code of a method after its prologues, ascending: within a prologue no variable is where it belongs.
+// `entries` are the offsets of the method's functions (main body and funclets), `size` its bytes. Empty when
+// the method has no map. All of a method whose map has nothing but prologue and epilogue: optimised code of a
+// few instructions, where variables stay in the registers that they came in.
+std::vector<NativeRange> code_after_prologues(const IlMap& map, const std::vector<std::uint32_t>& entries,
+                                              std::uint32_t size);
+
+// The code whose IL lies in `scope`, neighbours joined. Code without IL between two such stretches belongs to
+// them. Ascending.
+std::vector<NativeRange> code_of_scope(const IlMap& map, const IlRange& scope, std::uint32_t size);
+
+// What both have; both ascend and are disjoint, and so does the result.
+std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std::vector<NativeRange>& b);
+
+// The homes of variable `number` within `where`, ascending and disjoint: of two that overlap the later one
+// begins where the earlier one ends.
+std::vector<DebugVariableRange> homes_of(const std::vector<Variable>& variables, std::int32_t number,
+                                         const std::vector<NativeRange>& where);
+
+} // namespace clr

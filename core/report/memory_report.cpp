@@ -1,0 +1,34 @@
+#include "core/report/memory_report.h"
+
+#include "core/runtime/core_session.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr {
+
+MemoryReport memory_report(const CoreSession& session) {
+  MemoryReport report{.source = fmt::format("core {}", session.core().path()),
+                      .pages_filled = session.pages_used(),
+                      .files = {},
+                      .refusals = {},
+                      .notes = session.problems()};
+  for (const FileOverlay::FileUse& use : session.overlay().files())
+    if (use.refusal.empty())
+      report.files.push_back(fmt::format("{}: {} pages; {}", use.host_path, use.pages, use.proof));
+    else if (use.missed_reads != 0)
+      report.refusals.push_back(fmt::format("{}: {}", use.target_path, use.refusal));
+  return report;
+}
+
+Json to_json(const MemoryReport& report) {
+  Json json;
+  json["source"] = report.source;
+  json["pages_filled"] = report.pages_filled;
+  json["files"] = report.files;
+  json["refusals"] = report.refusals;
+  json["notes"] = report.notes;
+  return json;
+}
+
+} // namespace clr

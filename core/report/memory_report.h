@@ -1,0 +1,27 @@
+// Where the memory of a process or core came from, for `clr info`.
+#pragma once
+
+#include "core/report/json.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+class CoreSession;
+
+struct MemoryReport {
+  std::string source;                // "process, by LLDB", "process, by LLDB and the kernel" or "core FILE"
+  std::uint64_t pages_filled = 0;    // pages fetched from the source
+  std::vector<std::string> files;    // files on disk that stood in for pages that the core lacks
+  std::vector<std::string> refusals; // files that were not taken, and why
+  std::vector<std::string> notes;    // what is not whole, doubts about the source
+};
+
+// That of a core up to now. No reads.
+MemoryReport memory_report(const CoreSession& session);
+
+Json to_json(const MemoryReport& report);
+
+} // namespace clr

@@ -1,0 +1,92 @@
+#include "core/report/save_core.h"
+
+#include "core/memory/recording_reader.h"
+#include "core/report/exception_report.h"
+#include "core/runtime/native_names.h"
+#include "core/runtime/stack_reporter.h"
+#include "core/target/descriptor_locator.h"
+
+#include <memory>
+
+namespace clr {
+
+namespace {
+// Above and below the stack pointer: what a debugger's own unwinder looks at when ours needs no more than a
+// word.
+constexpr std::uint64_t stack_around = 16 * RecordingReader::page_size;
+
+void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
+  ExceptionReporter reporter(runtime);
+  const ExceptionReporter::OfThread found = reporter.of_thread(thread);
+  std::vector<Address> objects = found.in_flight;
+  if (found.last_thrown != 0) objects.push_back(found.last_thrown);
+  for (const Address object : objects) {
+    try {
+      reporter.chain(object);
+    } catch (const Error&) {
+      // What cannot be read cannot be recorded; the copy will say the same.
+    }
+  }
+}
+
+// A debugger knows where a module's descriptor is by its symbols. Who opens the copy may have to look for it
+// in the module's pages.
+void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, Cpu cpu) {
+  for (LoadedModule& module : modules) module.contract_descriptor.reset();
+  locate_runtimes(memory, modules, cpu);
+}
+} // namespace
+
+SaveSource source_of(CoreSession& session, const PathMap& paths) {
+  const auto names = std::make_shared<NativeNames>(session.memory(), session.modules(), paths);
+  const auto recorded = std::make_shared<const RecordedNames>(session.core());
+  return {.memory = &session.memory(),
+          .platform = session.core().platform(),
+          .modules = session.modules(),
+          .threads = session.core().threads(),
+          .notes = copy_notes(session.core()),
+          .segments = session.core().segments(),
+          .name_native = [names, recorded](FrameRow& row, Address lookup) {
+            if (!recorded->name(row)) names->name(row, lookup);
+          }};
+}
+
+WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
+  RecordingReader recording(*source.memory);
+  touch_for_debugger(recording, source.modules);
+  touch_descriptors(recording, source.modules, source.platform.cpu);
+
+  // A second look with nothing remembered, so that everything that is needed is read again.
+  Runtime runtime(recording, source.modules, source.platform, nullptr);
+  StackReporter stacks(runtime, recording, source.name_native);
+  RecordedNames names;
+  for (const ThreadRegisters& thread : source.threads) {
+    if (options.stop && options.stop()) break;
+    const RegisterContext context = context_of_thread(source.platform.cpu, thread);
+    if (const auto sp = context.sp()) recording.record(*sp - *sp % RecordingReader::page_size, stack_around);
+    stacks.walk(context, thread.os_id, {}, [&](const FrameRow& row) {
+      if (row.answer)
+        runtime.resolve(row.ip);
+      else
+        names.add(row);
+      return true;
+    });
+  }
+  runtime.summary();
+  if (runtime.absence() == nullptr) {
+    for (const RuntimeThread& thread : stacks.threads().threads) touch_exceptions(runtime, thread);
+    runtime.names()->modules();
+    if (options.all_methods) {
+      runtime.info();
+      runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
+    }
+  }
+  std::vector<CoreNote> notes = source.notes;
+  // A core that was made of a minimal one has the same names, and not twice.
+  std::erase_if(notes, [](const CoreNote& note) { return note.owner == RecordedNames::note_owner; });
+  if (!names.empty()) notes.push_back(names.note());
+  return write_core(path, source.platform, notes, with_access_of(source.segments, recording.ranges()),
+                    *source.memory, options.stop);
+}
+
+} // namespace clr

@@ -1,0 +1,52 @@
+#include "core/report/thread_report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace clr {
+
+namespace {
+template<typename Value>
+Json value_or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+} // namespace
+
+ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions) {
+  ThreadReport report{.thread = &thread, .index = index, .exception = std::nullopt};
+  const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
+  report.in_flight = !found.in_flight.empty();
+  if (found.current() == 0) return report;
+  try {
+    report.exception = exceptions.read(found.current());
+  } catch (const std::exception& error) {
+    report.exception.emplace().exception.object = found.current();
+    report.exception->exception.fault = error.what();
+  }
+  return report;
+}
+
+Json to_json(const ThreadReport& report) {
+  const RuntimeThread& thread = *report.thread;
+  Json json;
+  if (report.index != 0) json["index"] = report.index;
+  json["os_id"] = value_or_null(thread.os_id);
+  json["managed_id"] = value_or_null(thread.managed_id);
+  json["name"] = value_or_null(thread.name);
+  json["address"] = hex(thread.address);
+  json["state"] = thread.state ? Json(state_words(*thread.state)) : Json(nullptr);
+  json["gc_mode"] =
+      thread.cooperative ? Json(*thread.cooperative ? "cooperative" : "preemptive") : Json(nullptr);
+  if (report.exception) {
+    const ManagedException& exception = report.exception->exception;
+    Json value;
+    value["type"] = value_or_null(exception.type);
+    value["message"] = value_or_null(exception.message);
+    value["address"] = hex(exception.object);
+    if (!exception.fault.empty()) value["fault"] = exception.fault;
+    json[report.in_flight ? "exception" : "last_thrown"] = std::move(value);
+  }
+  if (!thread.fault.empty()) json["fault"] = thread.fault;
+  return json;
+}
+
+} // namespace clr

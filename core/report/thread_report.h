@@ -1,0 +1,25 @@
+// The runtime's threads with the exception of each.
+#pragma once
+
+#include "core/report/exception_report.h"
+#include "core/report/json.h"
+#include "core/stack/threads.h"
+
+#include <optional>
+
+namespace clr {
+
+struct ThreadReport {
+  const RuntimeThread* thread = nullptr;
+  unsigned index = 0;                       // as a debugger numbers it; 0: it has no such thread
+  std::optional<ExceptionReport> exception; // in flight, else the last that was thrown
+  bool in_flight = false;
+};
+
+// `thread` must outlive the result. An exception that cannot be read has its address and a fault. Never
+// throws. Cost: that of ExceptionReporter::of_thread and read.
+ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions);
+
+Json to_json(const ThreadReport& report);
+
+} // namespace clr

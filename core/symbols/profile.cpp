@@ -1,0 +1,86 @@
+#include "core/symbols/profile.h"
+
+#include "core/symbols/map_lines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace clr {
+namespace {
+
+std::string_view take_word(std::string_view& rest) {
+  constexpr std::string_view blanks = " \t\r";
+  rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
+  const std::string_view word = rest.substr(0, rest.find_first_of(blanks));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+template<typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+} // namespace
+
+std::optional<Sample> Profile::parse(std::string_view line, std::size_t number) {
+  const auto refuse = [&](std::string_view why) -> std::optional<Sample> {
+    malformed_.count(why, number);
+    return std::nullopt;
+  };
+  if (line.size() > max_line) return refuse(long_line);
+  std::string_view rest = line.substr(0, line.find('#'));
+  const std::string_view address = take_word(rest), count = take_word(rest), time = take_word(rest);
+  if (address.empty()) return std::nullopt;
+  const HexNumber parsed = parse_hex(address, 64);
+  if (parsed.fault != HexFault::none) return refuse(no_address);
+  Sample sample{.address = parsed.value, .seconds = std::nullopt};
+  if (!count.empty()) {
+    const auto value = parse_number<std::uint64_t>(count);
+    if (!value || *value == 0) return refuse(bad_count);
+    sample.count = *value;
+  }
+  if (!time.empty()) {
+    sample.seconds = parse_number<double>(time);
+    if (!sample.seconds || !std::isfinite(*sample.seconds) || *sample.seconds < 0) return refuse(bad_time);
+  }
+  if (!take_word(rest).empty()) return refuse(too_much);
+  return sample;
+}
+
+bool Profile::add(const Sample& sample) {
+  const auto count_in = [&](auto& counts, const auto& key) {
+    const auto known = counts.find(key);
+    if (known == counts.end() && distinct() >= max_samples) return false;
+    counts[key] += sample.count;
+    total_ += sample.count;
+    return true;
+  };
+  return sample.seconds ? count_in(timed_, std::pair(sample.address, *sample.seconds))
+                        : count_in(counts_, sample.address);
+}
+
+std::vector<ProfileRow> Profile::rows(const OwnerOf& owner_of,
+                                      const std::function<bool(std::size_t)>& progress) const {
+  std::map<SampleOwner, std::uint64_t> owners;
+  std::size_t done = 0;
+  bool going = true;
+  const auto take = [&](Address address, std::optional<double> seconds, std::uint64_t count) {
+    going = progress(done++);
+    if (going) owners[owner_of(address, seconds)] += count;
+  };
+  for (auto at = counts_.begin(); going && at != counts_.end(); ++at)
+    take(at->first, std::nullopt, at->second);
+  for (auto at = timed_.begin(); going && at != timed_.end(); ++at)
+    take(at->first.first, at->first.second, at->second);
+  std::vector<ProfileRow> rows;
+  for (auto& [owner, count] : owners) rows.push_back({count, owner});
+  std::ranges::stable_sort(rows, std::greater(), &ProfileRow::count);
+  return rows;
+}
+
+} // namespace clr

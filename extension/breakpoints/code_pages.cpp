@@ -1,0 +1,160 @@
+#include "extension/breakpoints/code_pages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+namespace {
+constexpr Address page_size = 4096; // what mprotect takes may be coarser: then the mapping's own bounds are
+// Mappings in one call; more are made in further calls.
+constexpr std::size_t max_in_call = 64;
+constexpr std::size_t max_mappings = 16384;
+constexpr std::uint32_t time_limit = 1'000'000; // microseconds
+// Below this a thread's stack counts as used up.
+constexpr Address wanted_stack = 16 * 1024;
+constexpr int read_write_execute = 7;
+
+// A signal that the thread itself caused, and that will be delivered to it. SIGSTOP and SIGINT are how LLDB
+// and its user stop a process.
+bool is_at_fault(lldb::SBThread& thread) {
+  if (thread.GetStopReason() != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
+  const auto number = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
+  return number != SIGSTOP && number != SIGINT;
+}
+
+// While a signal waits to be delivered, no thread may run: what is said of it (the address of a fault) would
+// be lost, and the runtime would take a null reference for something worse.
+bool stands_at_fault(lldb::SBProcess& process) {
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (is_at_fault(thread)) return true;
+  }
+  return false;
+}
+
+// A thread that stands in the kernel or in code like any other can make a call; one that has no stack left
+// cannot.
+bool is_fit(lldb::SBProcess& process, lldb::SBThread& thread) {
+  if (!thread.IsValid() || thread.IsSuspended()) return false;
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  if (!frame.IsValid()) return false;
+  const Address stack = frame.GetSP();
+  lldb::SBMemoryRegionInfo region;
+  if (stack < wanted_stack || process.GetMemoryRegionInfo(stack - wanted_stack, region).Fail()) return false;
+  return region.IsWritable();
+}
+
+lldb::SBThread fit_thread(lldb::SBProcess& process, lldb::SBThread& wished) {
+  if (is_fit(process, wished)) return wished;
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (is_fit(process, thread)) return thread;
+  }
+  return {};
+}
+
+// A private mapping of a file, as of ReadyToRun code, takes breakpoints as it is. The runtime maps its heaps
+// from a file without a place, which it calls doublemapper.
+bool is_shared_heap(lldb::SBMemoryRegionInfo& region) {
+  const char* name = region.GetName();
+  if (name == nullptr || *name == '\0') return true;
+  return std::string_view(name).find("doublemapper") != std::string_view::npos;
+}
+
+lldb::SBExpressionOptions call_options() {
+  lldb::SBExpressionOptions options;
+  options.SetLanguage(lldb::eLanguageTypeC99);
+  options.SetTimeoutInMicroSeconds(time_limit);
+  options.SetStopOthers(true);
+  options.SetTryAllThreads(false);
+  options.SetUnwindOnError(true);
+  options.SetIgnoreBreakpoints(true);
+  options.SetTrapExceptions(false);
+  options.SetAutoApplyFixIts(false);
+  options.SetSuppressPersistentResult(true);
+  options.SetFetchDynamicValue(lldb::eNoDynamicValues);
+  return options;
+}
+} // namespace
+
+lldb::addr_t CodePages::mprotect_address() {
+  if (mprotect_ != 0) return mprotect_;
+  lldb::SBSymbolContextList found = target_.FindSymbols("mprotect", lldb::eSymbolTypeCode);
+  for (std::uint32_t i = 0; i < found.GetSize() && mprotect_ == 0; ++i) {
+    const lldb::addr_t at = found.GetContextAtIndex(i).GetSymbol().GetStartAddress().GetLoadAddress(target_);
+    if (at != LLDB_INVALID_ADDRESS) mprotect_ = at;
+  }
+  return mprotect_;
+}
+
+std::vector<CodeSpan> CodePages::not_writable(const std::vector<CodeSpan>& wanted) {
+  lldb::SBProcess process = target_.GetProcess();
+  std::vector<CodeSpan> spans;
+  for (const CodeSpan& want : wanted) {
+    Address at = want.begin & ~(page_size - 1);
+    while (at < want.end && spans.size() < max_mappings) {
+      lldb::SBMemoryRegionInfo region;
+      if (process.GetMemoryRegionInfo(at, region).Fail() || region.GetRegionEnd() <= at) break;
+      const Address whole_end = (want.end + page_size - 1) & ~(page_size - 1);
+      const Address end = std::min<Address>(region.GetRegionEnd(), std::max(whole_end, at + page_size));
+      if (region.IsMapped() && region.IsExecutable() && !region.IsWritable() && is_shared_heap(region)) {
+        if (!spans.empty() && spans.back().end >= at)
+          spans.back().end = std::max(spans.back().end, end);
+        else
+          spans.push_back({at, end});
+      }
+      at = region.GetRegionEnd();
+    }
+  }
+  return spans;
+}
+
+CodePages::Outcome CodePages::make_writable(const std::vector<CodeSpan>& wanted, lldb::SBThread wished) {
+  Outcome outcome;
+  std::vector<CodeSpan> spans = not_writable(wanted);
+  if (spans.empty()) return outcome;
+  lldb::SBProcess process = target_.GetProcess();
+  if (stands_at_fault(process)) {
+    outcome.problem = "a thread stands at a signal";
+    outcome.passing = true;
+    return outcome;
+  }
+  lldb::SBThread thread = fit_thread(process, wished);
+  if (!thread.IsValid()) {
+    outcome.problem = "no thread can call mprotect now";
+    return outcome;
+  }
+  const lldb::addr_t function = mprotect_address();
+  if (function == 0) {
+    outcome.problem = "no mprotect was found in the process";
+    return outcome;
+  }
+  for (std::size_t first = 0; first < spans.size(); first += max_in_call) {
+    const std::size_t last = std::min(spans.size(), first + max_in_call);
+    std::string text;
+    for (std::size_t i = first; i < last; ++i)
+      text += fmt::format("{}((int (*)(unsigned long, unsigned long, int)){:#x}ul)({:#x}ul, {:#x}ul, {})",
+                          i == first ? "" : " | ", function, spans[i].begin, spans[i].end - spans[i].begin,
+                          read_write_execute);
+    lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+    lldb::SBValue value = frame.EvaluateExpression(text.c_str(), call_options());
+    if (value.GetError().Fail()) {
+      const char* why = value.GetError().GetCString();
+      outcome.problem =
+          fmt::format("mprotect could not be called: {}", why != nullptr ? why : "no reason given");
+      return outcome;
+    }
+    if (value.GetValueAsSigned(-1) != 0) {
+      outcome.problem = "mprotect refuses";
+      return outcome;
+    }
+    outcome.spans += last - first;
+  }
+  return outcome;
+}
+
+} // namespace clr::lldb_plugin

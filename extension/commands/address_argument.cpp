@@ -1,0 +1,126 @@
+#include "extension/commands/address_argument.h"
+
+#include "core/memory/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace clr::lldb_plugin {
+
+namespace {
+constexpr std::uint32_t evaluation_timeout_us = 2'000'000;
+
+std::optional<Address> parse_digits(std::string_view digits, int base) {
+  Address value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void refuse(const std::string& text, std::string_view why) {
+  throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not an address: {}", text, why));
+}
+
+// What LLDB said, on one line.
+std::string message_of(const lldb::SBError& error) {
+  const char* text = error.GetCString();
+  std::string message = text == nullptr ? "it has no value" : text;
+  if (message.starts_with("error: ")) message.erase(0, 7);
+  message = message.substr(0, message.find('\n'));
+  return message.empty() ? "it has no value" : message;
+}
+
+bool is_address_type(lldb::SBType type) {
+  const std::uint32_t flags = type.GetTypeFlags();
+  return (flags & (lldb::eTypeIsPointer | lldb::eTypeIsInteger | lldb::eTypeIsEnumeration)) != 0;
+}
+
+Address value_of(lldb::SBValue value, const std::string& text) {
+  if (!value.IsValid()) refuse(text, "it has no value");
+  if (value.GetError().Fail()) refuse(text, message_of(value.GetError()));
+  lldb::SBType type = value.GetType();
+  if ((type.GetTypeFlags() & lldb::eTypeIsFuncPrototype) != 0) {
+    const Address at = value.GetLoadAddress();
+    if (at != LLDB_INVALID_ADDRESS) return at;
+  }
+  if (!is_address_type(type)) {
+    const char* name = type.GetDisplayTypeName();
+    refuse(text, fmt::format("it is a value of type {}", name == nullptr ? "?" : name));
+  }
+  lldb::SBError error;
+  const Address result = value.GetValueAsUnsigned(error, 0);
+  if (error.Fail()) refuse(text, message_of(error));
+  return result;
+}
+
+// "read" and "read+18" without debug information are no expression for LLDB, but its symbols know them.
+std::optional<Address> symbol_address(lldb::SBTarget& target, std::string_view text) {
+  const auto sign = text.find_first_of("+-");
+  std::string name(text.substr(0, sign));
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  const bool plain = !name.empty() && (std::isdigit(static_cast<unsigned char>(name[0])) == 0) &&
+                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                       return std::isalnum(c) != 0 || c == '_' || c == ':' || c == '.' || c == '@';
+                     });
+  if (!plain) return std::nullopt;
+  Address offset = 0;
+  if (sign != std::string_view::npos) {
+    std::string_view number = text.substr(sign + 1);
+    number.remove_prefix(std::min(number.find_first_not_of(' '), number.size()));
+    const auto parsed = parse_number(number);
+    if (!parsed) return std::nullopt;
+    offset = text[sign] == '-' ? 0 - *parsed : *parsed;
+  }
+  const auto first_of = [&](lldb::SBSymbolContextList found) -> std::optional<Address> {
+    for (std::uint32_t i = 0; i < found.GetSize(); ++i) {
+      lldb::SBSymbolContext context = found.GetContextAtIndex(i);
+      lldb::SBAddress start = context.GetSymbol().IsValid() ? context.GetSymbol().GetStartAddress()
+                                                            : context.GetFunction().GetStartAddress();
+      const Address at = start.GetLoadAddress(target);
+      if (at != LLDB_INVALID_ADDRESS) return at + offset;
+    }
+    return std::nullopt;
+  };
+  if (const auto at = first_of(target.FindSymbols(name.c_str()))) return at;
+  // Published methods without lines have no symbols.
+  return first_of(target.FindFunctions(name.c_str(), lldb::eFunctionNameTypeFull));
+}
+
+} // namespace
+
+std::optional<Address> parse_number(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) return parse_digits(text.substr(2), 16);
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](unsigned char c) { return std::isxdigit(c) != 0; });
+  if (!digits || std::isdigit(static_cast<unsigned char>(text[0])) == 0) return std::nullopt;
+  const bool decimal =
+      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool padded = text.size() >= 12 && text[0] == '0';
+  return parse_digits(text, decimal && !padded ? 10 : 16);
+}
+
+Address evaluate_address(lldb::SBTarget& target, const std::string& text) {
+  if (const auto number = parse_number(text)) return *number;
+  lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
+  if (text.starts_with("$") && frame.IsValid()) {
+    lldb::SBValue found = frame.FindRegister(text.c_str() + 1);
+    if (found.IsValid()) return value_of(found, text);
+  }
+  lldb::SBExpressionOptions options;
+  options.SetAllowJIT(false);
+  options.SetIgnoreBreakpoints(true);
+  options.SetTryAllThreads(false);
+  options.SetUnwindOnError(true);
+  options.SetSuppressPersistentResult(true);
+  options.SetTimeoutInMicroSeconds(evaluation_timeout_us);
+  lldb::SBValue value = frame.IsValid() ? frame.EvaluateExpression(text.c_str(), options)
+                                        : target.EvaluateExpression(text.c_str(), options);
+  if (value.IsValid() && value.GetError().Success()) return value_of(value, text);
+  if (const auto address = symbol_address(target, text)) return *address;
+  return value_of(value, text);
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,149 @@
+// clr analyze: what happened to this process, on one page.
+#include "core/runtime/presence.h"
+#include "extension/commands/command.h"
+#include "extension/commands/exception_text.h"
+#include "extension/commands/stack_text.h"
+#include "extension/commands/threads.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <set>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Signals that stop a process because somebody asked for it, not because it failed.
+const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
+
+class Analyze final : public CommandRun {
+public:
+  explicit Analyze(CLI::App& app) {
+    app.add_option("-n,--count", limit_, "at most N frames of the stack")->type_name("N");
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    lldb::SBProcess process = session.target().GetProcess();
+    print_process(out, session, process);
+
+    const Found found = find_thread(session, process);
+    lldb::SBThread thread = found.thread;
+    if (!thread.IsValid()) {
+      out.line("thread:    none is known");
+    } else {
+      out.line("thread:    {} ({})", printable(thread_header(thread)), found.why);
+      print_exception(out, session, thread);
+      print_stack(out, session, thread);
+    }
+    print_missing(out, session);
+  }
+
+private:
+  struct Found {
+    lldb::SBThread thread;
+    const char* why = "";
+  };
+
+  static bool failed(lldb::SBThread& thread) {
+    const lldb::StopReason reason = thread.GetStopReason();
+    if (reason == lldb::eStopReasonException) return true;
+    if (reason != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
+    return !harmless_signals.contains(thread.GetStopReasonDataAtIndex(0));
+  }
+
+  static Found find_thread(Session& session, lldb::SBProcess& process) {
+    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+      lldb::SBThread thread = process.GetThreadAtIndex(i);
+      if (failed(thread)) return {thread, "it had the signal"};
+    }
+    if (session.runtime().absence() == nullptr) {
+      ExceptionReporter reporter(session.runtime());
+      for (const RuntimeThread& known : session.stacks().threads().threads) {
+        if (known.os_id.value_or(0) == 0 || reporter.of_thread(known).in_flight.empty()) continue;
+        lldb::SBThread thread = process.GetThreadByID(*known.os_id);
+        if (thread.IsValid()) return {thread, "an exception is in flight on it"};
+      }
+    }
+    return {process.GetSelectedThread(), "the selected one: no thread failed"};
+  }
+
+  static void print_process(Output& out, Session& session, lldb::SBProcess& process) {
+    const MemoryReport memory = session.memory_report();
+    out.line("process:   {}, {} threads, {}", process.GetProcessID(), process.GetNumThreads(),
+             printable(memory.source));
+    if (session.runtime().absence() != nullptr) {
+      out.line("runtime:   {}", printable(absence_text(session.runtime())));
+      return;
+    }
+    const RuntimeInfo info = session.runtime().summary();
+    out.line("runtime:   {} {} ({} {}) in {}", printable(info.name),
+             info.version.empty() ? "of unknown version" : printable(info.version), info.os, info.cpu,
+             printable(info.found_in));
+  }
+
+  static void print_exception(Output& out, Session& session, lldb::SBThread& thread) {
+    if (session.runtime().absence() != nullptr) return;
+    const RuntimeThread* known = session.stacks().thread_of(thread.GetThreadID());
+    if (known == nullptr) {
+      out.line("exception: the runtime does not know this thread");
+      return;
+    }
+    ExceptionReporter reporter(session.runtime());
+    const ExceptionReporter::OfThread found = reporter.of_thread(*known);
+    if (!found.problem.empty()) out.line("exception: {}", printable(found.problem));
+    if (found.current() == 0) {
+      out.line("exception: none");
+      return;
+    }
+    out.line("exception: {}",
+             found.in_flight.empty() ? "none in flight; the last one that was thrown:" : "in flight:");
+    for (const Address object : found.in_flight.empty() ? std::vector{found.last_thrown} : found.in_flight)
+      try {
+        out.write(describe(reporter.chain(object)));
+      } catch (const std::exception& error) {
+        out.line("  {:#x}: {}", object, printable(error.what()));
+      }
+  }
+
+  void print_stack(Output& out, Session& session, lldb::SBThread& thread) const {
+    out.line("stack:");
+    std::vector<FrameRow> rows;
+    const StackReporter::End end = walk_stack(
+        session, thread, {.max_frames = limit_, .runtime_frames = false}, [&](const FrameRow& row) {
+          rows.push_back(row);
+          return !out.interrupted();
+        });
+    print_frames(out, rows, std::nullopt);
+    print_end(out, end, limit_);
+  }
+
+  static void print_missing(Output& out, Session& session) {
+    const MemoryReport memory = session.memory_report();
+    bool whole = true;
+    const auto tell = [&](const std::string& text) {
+      if (whole) out.line("missing or doubtful:");
+      whole = false;
+      out.line("  {}", printable(text));
+    };
+    for (const std::string& note : memory.notes) tell(note);
+    for (const std::string& file : memory.refusals) tell(file);
+    const std::string& threads = session.stacks().threads().problem;
+    if (!threads.empty()) tell(fmt::format("the list of threads: {}", threads));
+    if (whole) out.line("missing:   nothing that was asked for");
+  }
+
+  std::size_t limit_ = 1'000'000;
+};
+
+} // namespace
+
+CommandSpec analyze_command() {
+  return {"analyze", nullptr,
+          "Tell what happened: signal, failing thread, exception, stack, what is missing.", "[-n N]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Analyze>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,327 @@
+// clr break: breakpoints on managed names and lines, compiled or not.
+#include "core/describe/break_targets.h"
+#include "core/report/json.h"
+#include "core/runtime/presence.h"
+#include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/commands/command.h"
+#include "extension/commands/text.h"
+#include "extension/lldb/hidden_breakpoints.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Rows of one answer; a regular expression may cover everything.
+constexpr std::size_t max_rows = 200;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+struct FileLine {
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+std::optional<FileLine> file_and_line(const std::string& where) {
+  const std::size_t colon = where.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == where.size()) return std::nullopt;
+  FileLine place{where.substr(0, colon), 0};
+  const char* const end = where.data() + where.size();
+  const auto read = std::from_chars(where.data() + colon + 1, end, place.line);
+  if (read.ec != std::errc{} || read.ptr != end || place.line == 0) return std::nullopt;
+  return place;
+}
+
+// A pattern of LLDB's for exactly this text, wherever a name begins.
+std::string pattern_of(std::string_view name) {
+  std::string pattern = "(^|[.])";
+  for (const char c : name) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "($|[( ])";
+}
+
+struct CoveredBody {
+  Address address = 0; // where the breakpoint is
+  std::optional<MethodAnswer> answer;
+  bool resolved = false;
+  bool enabled = true;
+};
+
+std::vector<CoveredBody> bodies_of_breakpoint(Runtime& runtime, lldb::SBBreakpoint& breakpoint) {
+  std::vector<CoveredBody> bodies;
+  for (std::uint32_t i = 0; i < breakpoint.GetNumLocations() && i < max_rows; ++i) {
+    lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(i);
+    CoveredBody body{.address = location.GetLoadAddress(),
+                     .answer = {},
+                     .resolved = location.IsResolved(),
+                     .enabled = location.IsEnabled()};
+    Answer answer = runtime.resolve(body.address);
+    if (auto* method = std::get_if<MethodAnswer>(&answer.result)) body.answer = std::move(*method);
+    bodies.push_back(std::move(body));
+  }
+  return bodies;
+}
+
+bool is_compiled(const BreakTarget& target, const std::vector<CoveredBody>& bodies) {
+  return std::ranges::any_of(bodies, [&](const CoveredBody& body) {
+    return body.answer && body.answer->method.token == target.token &&
+           body.answer->method.runtime_module == target.module_address;
+  });
+}
+
+class Break final : public CommandRun {
+public:
+  explicit Break(CLI::App& app) {
+    app.add_option("WHERE", words_,
+                   "a method (Run, Type.Run, Ns.Type.Run, with (int, string) for one overload), FILE:LINE, "
+                   "list, or delete with numbers");
+    app.add_flag("-o,--one-shot", one_shot_, "delete the breakpoint when it is hit");
+    app.add_option("-c,--condition", condition_, "stop only when this expression of LLDB's is true")
+        ->type_name("EXPR");
+    app.add_flag("-j,--json", json_, "print JSON");
+    app.footer("As long as there is a breakpoint on managed code (of b as well), the process stops for a "
+               "moment behind\n"
+               "each compilation, so that code which it concerns is known before it runs. Jitted code that "
+               "W^X keeps\n"
+               "from breakpoints is made writable by a call of mprotect in the process; where that is not "
+               "possible,\n"
+               "start the program with DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime "
+               "turns into\n"
+               "an exception (a null reference in managed code) is no stop; every other one is: process "
+               "handle decides.");
+  }
+
+  void run(Invocation& invocation) override {
+    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
+    if (!target.IsValid())
+      throw Error(ErrorKind::invalid_argument, "there is no target; attach to a process or create one");
+    if (words_.empty() || words_.front() == "list") return list(invocation, target);
+    if (words_.front() == "delete") return remove(invocation, target);
+    if (!invocation.publishing.settings().on)
+      throw Error(ErrorKind::invalid_argument,
+                  "publishing is off: LLDB does not know managed code (clr publish on)");
+    set(invocation, target, joined(words_));
+  }
+
+private:
+  void set(Invocation& invocation, lldb::SBTarget& target, const std::string& where) {
+    const auto place = file_and_line(where);
+    lldb::SBProcess process = target.GetProcess();
+    std::optional<BreakTargets> found;
+    if (process.IsValid() && process.GetState() == lldb::eStateStopped) {
+      Runtime& runtime = invocation.session().runtime();
+      if (runtime.absence() == nullptr) {
+        invocation.publishing.update(target);
+        found = look(invocation.out, runtime, where, place);
+        refuse_unknown(*found, where, place);
+      }
+    }
+    BreakpointWish wish;
+    if (place)
+      wish = {BreakpointWish::Kind::line, {}, place->file, place->line};
+    else
+      wish = {BreakpointWish::Kind::name, {where}, {}, 0};
+    invocation.breakpoints.prepare_set(target, wish);
+    lldb::SBBreakpoint breakpoint = create(target, where, place);
+    if (!breakpoint.IsValid()) throw Error(ErrorKind::invalid_argument, "LLDB makes no such breakpoint");
+    if (one_shot_) breakpoint.SetOneShot(true);
+    if (!condition_.empty()) breakpoint.SetCondition(condition_.c_str());
+    invocation.breakpoints.add(target, breakpoint);
+    if (found)
+      report(invocation, breakpoint, *found, where);
+    else
+      report_waiting(invocation.out, breakpoint, where);
+  }
+
+  static BreakTargets look(Output& out, Runtime& runtime, const std::string& where,
+                           const std::optional<FileLine>& place) {
+    const auto stop = [&out] { return out.interrupted(); };
+    return place ? methods_at_line(runtime, place->file, place->line, stop)
+                 : methods_called(runtime, where, stop);
+  }
+
+  static void refuse_unknown(const BreakTargets& found, const std::string& where,
+                             const std::optional<FileLine>& place) {
+    if (!found.methods.empty()) return;
+    std::string why;
+    if (!place)
+      why = fmt::format("no method called {} in the {} modules that are loaded", where, found.modules);
+    else if (!found.file_known)
+      why = fmt::format("no symbols of the {} modules that are loaded name {}", found.modules, place->file);
+    else
+      why = fmt::format("{} has no code at line {} or behind it", place->file, place->line);
+    if (place && !found.silent.empty()) why += fmt::format("; {} have no PDB here", found.silent.size());
+    throw Error(ErrorKind::invalid_argument,
+                why + "; breakpoint set -n NAME or -f FILE -l LINE waits for what is loaded later");
+  }
+
+  static lldb::SBBreakpoint create(lldb::SBTarget& target, const std::string& where,
+                                   const std::optional<FileLine>& place) {
+    if (place) return target.BreakpointCreateByLocation(place->file.c_str(), place->line);
+    if (where.find('(') != std::string::npos)
+      return target.BreakpointCreateByRegex(pattern_of(where).c_str());
+    return target.BreakpointCreateByName(where.c_str());
+  }
+
+  void report(Invocation& invocation, lldb::SBBreakpoint& breakpoint, const BreakTargets& found,
+              const std::string& where) const {
+    Output& out = invocation.out;
+    const std::vector<CoveredBody> bodies = bodies_of_breakpoint(invocation.session().runtime(), breakpoint);
+    if (json_) {
+      Json json{{"schema", json_schema}, {"breakpoint", breakpoint.GetID()}, {"where", where}};
+      if (found.line != 0) json["line"] = found.line;
+      json["methods"] = Json::array();
+      for (const BreakTarget& target : found.methods)
+        json["methods"].push_back(to_json(target, is_compiled(target, bodies)));
+      json["locations"] = locations(bodies);
+      out.line("{}", dump(json));
+      return;
+    }
+    out.line("Breakpoint {}: {}", breakpoint.GetID(), printable(where));
+    for (const CoveredBody& body : bodies) out.line("  {}", printable(text_of(body)));
+    std::size_t rows = 0;
+    for (const BreakTarget& target : found.methods) {
+      if (is_compiled(target, bodies)) continue;
+      if (++rows > max_rows) break;
+      out.line("  {}`{}: not compiled yet: will be set when it is", printable(target.module),
+               printable(target.name));
+    }
+  }
+
+  void report_waiting(Output& out, lldb::SBBreakpoint& breakpoint, const std::string& where) const {
+    if (json_) {
+      out.line("{}", dump(Json{{"schema", json_schema},
+                               {"breakpoint", breakpoint.GetID()},
+                               {"where", where},
+                               {"methods", Json::array()},
+                               {"locations", Json::array()}}));
+      return;
+    }
+    out.line("Breakpoint {}: {}: there is no runtime yet; will be set when its code is compiled",
+             breakpoint.GetID(), printable(where));
+  }
+
+  static Json to_json(const BreakTarget& target, bool compiled) {
+    Json json{{"module", target.module}, {"token", hex(target.token)}, {"name", target.name}};
+    if (!target.user_name.empty()) json["user_method"] = target.user_name;
+    json["compiled"] = compiled;
+    return json;
+  }
+
+  static Json locations(const std::vector<CoveredBody>& bodies) {
+    Json list = Json::array();
+    for (const CoveredBody& body : bodies) {
+      Json row{{"address", hex(body.address)}, {"set", body.resolved && body.enabled}};
+      if (body.answer) {
+        row["method"] = clr::to_json(body.answer->method);
+        row["code"] = clr::to_json(body.answer->code);
+      }
+      list.push_back(std::move(row));
+    }
+    return list;
+  }
+
+  static std::string text_of(const CoveredBody& body) {
+    std::string text = fmt::format("{:#018x} ", body.address);
+    text += body.answer ? fmt::format("{} [{}]", method_and_offset(body.answer->method, body.answer->code),
+                                      describe_kind(body.answer->code))
+                        : "no managed code";
+    if (!body.enabled)
+      text += ": not used, it is disabled or another line's";
+    else if (!body.resolved)
+      text += ": not set, LLDB cannot write there";
+    return text;
+  }
+
+  void list(Invocation& invocation, lldb::SBTarget& target) const {
+    Output& out = invocation.out;
+    lldb::SBProcess process = target.GetProcess();
+    const bool stopped = process.IsValid() && process.GetState() == lldb::eStateStopped;
+    Json all = Json::array();
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < target.GetNumBreakpoints(); ++i) {
+      lldb::SBBreakpoint breakpoint = target.GetBreakpointAtIndex(i);
+      if (is_hidden(breakpoint) || !invocation.breakpoints.is_managed(target, breakpoint)) continue;
+      ++count;
+      std::vector<CoveredBody> bodies;
+      if (stopped) bodies = bodies_of_breakpoint(invocation.session().runtime(), breakpoint);
+      if (json_) {
+        all.push_back({{"breakpoint", breakpoint.GetID()},
+                       {"enabled", breakpoint.IsEnabled()},
+                       {"hits", breakpoint.GetHitCount()},
+                       {"locations", locations(bodies)}});
+        continue;
+      }
+      lldb::SBStream description;
+      breakpoint.GetDescription(description, false);
+      out.line("{}: {}{}, hit {} times", breakpoint.GetID(), printable(wish_text(description.GetData())),
+               breakpoint.IsEnabled() ? "" : ", disabled", breakpoint.GetHitCount());
+      for (const CoveredBody& body : bodies) out.line("  {}", printable(text_of(body)));
+      if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");
+    }
+    const ManagedBreakpoints::HookState hook = invocation.breakpoints.hook_state(target);
+    if (json_) {
+      out.line("{}", dump(Json{{"schema", json_schema},
+                               {"breakpoints", std::move(all)},
+                               {"watching_compilations", hook.armed},
+                               {"compilations", hook.compilations}}));
+      return;
+    }
+    if (count == 0) out.line("no breakpoints on managed code");
+    if (hook.armed)
+      out.line("the process is watched for new code: {} methods so far, {:.1f} ms for each",
+               hook.compilations,
+               hook.compilations == 0 ? 0 : hook.milliseconds / static_cast<double>(hook.compilations));
+  }
+
+  // What LLDB says of a breakpoint, without its frame.
+  static std::string wish_text(const char* description) {
+    const BreakpointWish wish = wish_of_description(description != nullptr ? description : "");
+    if (wish.kind == BreakpointWish::Kind::line) return fmt::format("{}:{}", wish.file, wish.line);
+    if (wish.kind == BreakpointWish::Kind::name) return joined(wish.names);
+    return description != nullptr ? description : "";
+  }
+
+  void remove(Invocation& invocation, lldb::SBTarget& target) const {
+    if (words_.size() < 2) throw Error(ErrorKind::invalid_argument, "delete which? give the numbers");
+    for (std::size_t i = 1; i < words_.size(); ++i) {
+      lldb::break_id_t id = 0;
+      const std::string& word = words_[i];
+      const auto read = std::from_chars(word.data(), word.data() + word.size(), id);
+      lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
+      if (read.ec != std::errc{} || read.ptr != word.data() + word.size() || !breakpoint.IsValid() ||
+          is_hidden(breakpoint))
+        throw Error(ErrorKind::invalid_argument, fmt::format("there is no breakpoint {}", word));
+      target.BreakpointDelete(id);
+    }
+    invocation.breakpoints.refresh(target);
+  }
+
+  std::vector<std::string> words_;
+  std::string condition_;
+  bool one_shot_ = false, json_ = false;
+};
+
+} // namespace
+
+CommandSpec break_command() {
+  return {"break", nullptr,
+          "Set a breakpoint on a managed method or line, compiled or not, or list such breakpoints.",
+          "[-o] [-c EXPR] [-j] (METHOD | FILE:LINE | list | delete N...)",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Break>(app); }};
+}
+
+} // namespace clr::lldb_plugin

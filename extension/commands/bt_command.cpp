@@ -1,0 +1,166 @@
+// clr bt: stacks of managed, native and runtime frames.
+#include "core/memory/error.h"
+#include "core/report/json.h"
+#include "extension/commands/command.h"
+#include "extension/commands/stack_text.h"
+#include "extension/commands/threads.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Backtrace final : public CommandRun {
+public:
+  explicit Backtrace(CLI::App& app) {
+    app.add_option("THREAD", threads_, "thread number as LLDB counts, or `all`");
+    app.add_option("-n,--count", limit_, "at most N frames of each thread")->type_name("N");
+    auto* const managed = app.add_flag("-m,--managed", managed_only_, "managed frames only");
+    app.add_flag("--native", native_only_, "native frames only")->excludes(managed);
+    app.add_flag("-r,--runtime-frames", runtime_frames_, "show the runtime's explicit Frames too");
+    auto* const registers =
+        app.add_flag("--registers", registers_, "show what is known of each frame's registers");
+    app.add_flag("-u,--unique", unique_, "merge the equal stacks of all threads")->excludes(registers);
+    app.add_flag("-j,--json", json_, "print JSON");
+  }
+
+  void run(Invocation& invocation) override {
+    session_ = &invocation.session();
+    out_ = &invocation.out;
+    lldb::SBProcess process = session_->target().GetProcess();
+    selected_ = process.GetSelectedThread().GetThreadID();
+    if (unique_ && threads_.empty()) threads_ = {"all"};
+    std::vector<lldb::SBThread> threads = choose_threads(process, threads_);
+    if (unique_)
+      print_unique(threads);
+    else if (json_)
+      print_json(threads);
+    else
+      for (lldb::SBThread& thread : threads) {
+        if (out_->interrupted()) return;
+        print(thread);
+      }
+  }
+
+private:
+  StackReporter::End walk(lldb::SBThread& thread, bool runtime_frames,
+                          const std::function<bool(const FrameRow&)>& visit) const {
+    return walk_stack(*session_, thread,
+                      {.max_frames = limit_,
+                       .runtime_frames = runtime_frames,
+                       .registers = registers_,
+                       .lines = !no_lines_},
+                      [&](const FrameRow& row) { return !out_->interrupted() && visit(row); });
+  }
+
+  bool shown(const FrameRow& row) const {
+    if (managed_only_) return row.kind == "managed";
+    return !native_only_ || row.kind == "native";
+  }
+
+  void print(lldb::SBThread& thread) const {
+    const bool current = thread.GetThreadID() == selected_;
+    const std::uint32_t frame = thread.GetSelectedFrame().GetFrameID();
+    out_->line("{} {}", current ? "*" : " ", printable(thread_header(thread)));
+    std::vector<FrameRow> rows;
+    const StackReporter::End end = walk(thread, runtime_frames_, [&](const FrameRow& row) {
+      if (shown(row)) rows.push_back(row);
+      return true;
+    });
+    print_frames(*out_, rows, current ? std::optional(frame) : std::nullopt);
+    print_end(*out_, end, limit_);
+  }
+
+  void print_json(std::vector<lldb::SBThread>& threads) const {
+    JsonList list([&](std::string_view text) { out_->write(text); });
+    out_->write("{\"threads\": ");
+    for (lldb::SBThread& thread : threads) {
+      if (out_->interrupted()) break;
+      Json json = to_json(describe_thread(*session_, thread, selected_));
+      Json frames = Json::array();
+      const StackReporter::End end = walk(thread, true, [&](const FrameRow& row) {
+        if (shown(row)) frames.push_back(to_json(row));
+        return true;
+      });
+      add_end(json, std::move(frames), end);
+      list.add(json);
+    }
+    list.end();
+    out_->write("}\n");
+  }
+
+  static void add_end(Json& json, Json frames, const StackReporter::End& end) {
+    json["frames"] = std::move(frames);
+    json["end"] = end.end;
+    if (!end.notes.empty()) json["notes"] = end.notes;
+  }
+
+  void print_unique(std::vector<lldb::SBThread>& threads) const {
+    struct Stack {
+      std::vector<FrameRow> rows;
+      StackReporter::End end;
+      std::vector<std::uint32_t> threads;
+    };
+    std::vector<Stack> stacks; // in the order of their first threads
+    std::map<std::vector<Address>, std::size_t> known;
+    for (lldb::SBThread& thread : threads) {
+      if (out_->interrupted()) break;
+      Stack stack;
+      std::vector<Address> key;
+      stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
+        if (!shown(row)) return true;
+        key.push_back(row.ip);
+        stack.rows.push_back(row);
+        return true;
+      });
+      const auto [place, added] = known.try_emplace(std::move(key), stacks.size());
+      if (added) stacks.push_back(std::move(stack));
+      stacks[place->second].threads.push_back(thread.GetIndexID());
+    }
+    if (json_) {
+      JsonList list([&](std::string_view text) { out_->write(text); });
+      out_->write("{\"stacks\": ");
+      for (const Stack& stack : stacks) {
+        Json json{{"threads", stack.threads}};
+        Json frames = Json::array();
+        for (const FrameRow& row : stack.rows) frames.push_back(to_json(row));
+        add_end(json, std::move(frames), stack.end);
+        list.add(json);
+      }
+      list.end();
+      out_->write("}\n");
+      return;
+    }
+    for (const Stack& stack : stacks) {
+      out_->line("{} thread{}: #{}", stack.threads.size(), stack.threads.size() == 1 ? "" : "s",
+                 fmt::join(stack.threads, ", #"));
+      print_frames(*out_, stack.rows, std::nullopt);
+      print_end(*out_, stack.end, limit_);
+    }
+  }
+
+  std::vector<std::string> threads_;
+  std::size_t limit_ = 1'000'000; // a stack overflow holds a few hundred thousand frames
+  bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
+       no_lines_ = false, unique_ = false, json_ = false;
+
+  Session* session_ = nullptr;
+  Output* out_ = nullptr;
+  lldb::tid_t selected_ = 0;
+};
+
+} // namespace
+
+CommandSpec bt_command() {
+  return {"bt", "clrbt", "Show stacks of managed, native and runtime frames.",
+          "[-j] [-n N] [-m | --native] [-r] [--registers] [--no-lines] [-u] [all | THREAD...]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Backtrace>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,69 @@
+#include "extension/commands/command.h"
+
+#include "core/memory/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+namespace {
+constexpr std::size_t option_column = 22;
+
+// The parser of one run.
+class Parser {
+public:
+  explicit Parser(const CommandSpec& spec) : app_(spec.help) {
+    app_.name(fmt::format("clr {}", spec.name));
+    app_.allow_windows_style_options(false);
+    app_.get_formatter()->column_width(option_column);
+    run_ = spec.make(app_);
+  }
+  CLI::App& app() { return app_; }
+  CommandRun& run() { return *run_; }
+
+private:
+  CLI::App app_;
+  std::unique_ptr<CommandRun> run_;
+};
+} // namespace
+
+std::string help_text(const CommandSpec& spec) {
+  const std::string text = Parser(spec).app().help();
+  return text.substr(std::min({text.find("Positionals:"), text.find("Options:"), text.size()}));
+}
+
+bool Command::DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) {
+  Output out(debugger, result);
+  // Nothing may leave this function as an exception: LLDB is built without them.
+  try {
+    result.SetStatus(lldb::eReturnStatusSuccessFinishResult);
+    Parser parser(spec_);
+    std::vector<std::string> words;
+    for (char** word = arguments; word != nullptr && *word != nullptr; ++word) words.emplace_back(*word);
+    std::reverse(words.begin(), words.end()); // as CLI11 takes them
+    try {
+      parser.app().parse(std::move(words));
+      const SessionStore::Turn turn = sessions_->try_turn();
+      if (!turn.owns_lock())
+        throw Error(ErrorKind::invalid_argument, "another command of lldb-clr is running");
+      Invocation invocation{debugger, *sessions_, *publishing_, *breakpoints_, out};
+      parser.run().run(invocation);
+    } catch (const CLI::CallForHelp&) {
+      out.write(parser.app().help());
+    }
+  } catch (const std::bad_alloc&) {
+    out.error("out of memory");
+  } catch (const std::exception& error) {
+    out.error(error.what());
+  } catch (...) {
+    out.error("unknown failure");
+  }
+  out.flush();
+  return result.Succeeded();
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,288 @@
+// clr u: the code of a managed method, with IL offsets, source lines and the names of what it calls.
+#include "core/report/json.h"
+#include "core/runtime/code_listing.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/address_argument.h"
+#include "extension/commands/command.h"
+#include "extension/commands/source_text.h"
+#include "extension/commands/text.h"
+#include "extension/lldb/modules.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+constexpr std::size_t max_choices = 20;                // methods listed when a name fits several
+constexpr std::uint64_t max_region = 16 * 1024 * 1024; // bytes of one part that are disassembled
+
+class Disassemble final : public CommandRun {
+public:
+  explicit Disassemble(CLI::App& app) {
+    app.add_option("METHOD", words_,
+                   "address of code, MethodDesc or name; the selected frame's pc by default");
+    app.add_flag("--no-lines", no_lines_, "without IL offsets and source lines");
+    app.add_flag("-j,--json", json_, "print JSON");
+  }
+
+  void run(Invocation& invocation) override {
+    session_ = &invocation.session();
+    out_ = &invocation.out;
+    method_ = fmt::format("{}", fmt::join(words_, " ")); // names have spaces between parameters
+    Runtime& runtime = session_->runtime();
+    require_runtime(runtime);
+    const CodeBlock block = find(runtime);
+    const MethodAnswer answer = runtime.describe(block);
+    if (answer.code.regions.empty())
+      throw Error(ErrorKind::memory_missing, fmt::format("where the code of {} ends is not known: {}",
+                                                         answer.method.full_name, answer.code.fault));
+    std::string why;
+    if (!no_lines_) marks_ = listing_marks(runtime, block, answer.method, why);
+    if (json_) {
+      Json json;
+      json["method"] = to_json(answer.method);
+      json["code"] = to_json(answer.code);
+      json["instructions"] = Json::array();
+      json_list_ = &json["instructions"];
+      list(answer);
+      out_->line("{}", dump(json));
+      return;
+    }
+    out_->line("{}`{} [{}]", printable(answer.method.module), printable(answer.method.shown_name()),
+               describe_kind(answer.code));
+    if (!why.empty()) out_->line("(no IL offsets: {})", printable(why));
+    list(answer);
+  }
+
+private:
+  CodeBlock find(Runtime& runtime) {
+    // A name is tried first where it cannot be a number: LLDB's expressions would take it for C++.
+    if (method_.empty()) method_ = "$pc";
+    if (!parse_number(method_) && method_.front() != '$') {
+      const auto bodies = by_name(runtime);
+      if (!bodies.empty()) return chosen(runtime, bodies);
+    }
+    const Address ip = evaluate_address(session_->target(), method_);
+    const CodeLookup found = runtime.code()->find(ip);
+    if (const auto* block = std::get_if<CodeBlock>(&found)) {
+      if (ip != block->start) asked_ = ip;
+      return *block;
+    }
+    return of_method(runtime, ip, std::get<Miss>(found));
+  }
+
+  // `ip` is no code of a method: a precode, or a MethodDesc.
+  CodeBlock of_method(Runtime& runtime, Address ip, const Miss& miss) {
+    const Answer answer = runtime.resolve(ip);
+    Method method;
+    if (const auto* known = std::get_if<MissAnswer>(&answer.result); known != nullptr && known->method)
+      method = *known->method;
+    else
+      method = runtime.describe(ip);
+    if (method.method_desc == 0 || !method.degraded.empty() || method.full_name.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{:#x} is neither managed code nor a MethodDesc: {}", ip, miss.text));
+    const auto bodies = bodies_of(runtime, method);
+    if (bodies.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{} has no code: it has not been compiled", method.full_name));
+    return chosen(runtime, bodies);
+  }
+
+  std::vector<MethodRow> by_name(Runtime& runtime) {
+    std::vector<MethodRow> rows;
+    runtime.for_each_method({.glob = method_}, [&](const MethodRow& row) {
+      rows.push_back(row);
+      return rows.size() <= max_choices && !out_->interrupted();
+    });
+    if (rows.empty()) return rows;
+    // Generic instances of one name are several methods; so are those of two modules.
+    const auto same = [&](const MethodRow& row) {
+      const Method &a = row.method, &b = rows.front().method;
+      return a.full_name == b.full_name && a.module == b.module && a.token == b.token;
+    };
+    const auto known =
+        std::ranges::find_if(rows, [](const MethodRow& row) { return row.method.method_desc != 0; });
+    const bool one =
+        std::ranges::all_of(rows, same) && std::ranges::all_of(rows, [&](const MethodRow& row) {
+          return row.method.method_desc == 0 || row.method.method_desc == known->method.method_desc;
+        });
+    if (one) return known == rows.end() ? rows : bodies_of(runtime, known->method);
+    for (std::size_t n = 0; n < std::min(rows.size(), max_choices); ++n)
+      out_->line("{:#x} {}`{}", rows[n].code.start, printable(rows[n].method.module),
+                 printable(rows[n].method.full_name));
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} methods are called '{}'; give the address of one",
+                            rows.size() > max_choices ? "many" : std::to_string(rows.size()), method_));
+  }
+
+  CodeBlock chosen(Runtime& runtime, const std::vector<MethodRow>& bodies) {
+    if (!json_)
+      for (std::size_t i = 1; i < bodies.size(); ++i)
+        out_->line("another body of the method: {:#x} [{}]", bodies[i].code.start,
+                   describe_kind(bodies[i].code));
+    const CodeLookup found = runtime.code()->find(bodies.front().code.start);
+    if (const auto* block = std::get_if<CodeBlock>(&found)) return *block;
+    throw Error(ErrorKind::corrupt,
+                fmt::format("{:#x}: {}", bodies.front().code.start, std::get<Miss>(found).text));
+  }
+
+  void list(const MethodAnswer& answer) {
+    std::uint64_t linear = 0; // offset of the region
+    mark_ = marks_.begin();
+    for (const CodeRegion& region : answer.code.regions) {
+      if (!json_ && answer.code.regions.size() > 1) out_->line("{} part", to_string(region.part));
+      list(region, linear, answer);
+      linear += region.size;
+    }
+  }
+
+  void list(const CodeRegion& region, std::uint64_t linear, const MethodAnswer& answer) {
+    lldb::SBTarget& target = session_->target();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(region.size, max_region)));
+    bytes.resize(session_->memory().read_some(region.start, bytes));
+    lldb::SBInstructionList instructions =
+        target.GetInstructions(lldb::SBAddress(region.start, target), bytes.data(), bytes.size());
+    CodeReferences references(session_->runtime().platform().cpu);
+    std::uint64_t done = 0;
+    for (std::uint32_t i = 0; i < instructions.GetSize() && done < bytes.size(); ++i) {
+      if (out_->interrupted()) return;
+      lldb::SBInstruction instruction = instructions.GetInstructionAtIndex(i);
+      const std::uint64_t size = std::min<std::uint64_t>(instruction.GetByteSize(), bytes.size() - done);
+      if (size == 0) break;
+      print_marks(linear + done);
+      const auto code = std::span<const std::byte>(bytes).subspan(static_cast<std::size_t>(done),
+                                                                  static_cast<std::size_t>(size));
+      print(instruction, region.start + done, linear + done, code, references, answer);
+      done += size;
+    }
+    if (done < region.size) {
+      const std::string text =
+          fmt::format("{} of {} bytes at {:#x} cannot be {}", region.size - done, region.size,
+                      region.start + done, done == bytes.size() ? "read" : "disassembled");
+      if (json_)
+        out_->warning(text);
+      else
+        out_->line("({})", text);
+    }
+  }
+
+  // What begins at or before a native offset and has not been told yet.
+  void print_marks(std::uint64_t offset) {
+    for (; mark_ != marks_.end() && mark_->offset <= offset; ++mark_) {
+      current_ = &*mark_;
+      if (json_ || (std::next(mark_) != marks_.end() && std::next(mark_)->offset <= offset)) continue;
+      if (!mark_->source) {
+        out_->line("{}", mark_->mark == IlMark::no_mapping ? "(no IL)"
+                                                           : fmt::format("({})", to_string(mark_->mark)));
+        continue;
+      }
+      const SourceLine& source = *mark_->source;
+      out_->line("IL_{:04x}{}", source.il_offset, printable(source_position(source)));
+      if (source.file.empty()) continue;
+      if (const auto text = texts_.line(*session_, source))
+        out_->line("{:>6}  {}", source.line, printable(*text));
+    }
+  }
+
+  void print(lldb::SBInstruction& instruction, Address at, std::uint64_t offset,
+             std::span<const std::byte> code, CodeReferences& references, const MethodAnswer& answer) {
+    lldb::SBTarget& target = session_->target();
+    const auto text_or_empty = [](const char* text) { return std::string(text == nullptr ? "" : text); };
+    std::string mnemonic = text_or_empty(instruction.GetMnemonic(target));
+    const std::string operands = text_or_empty(instruction.GetOperands(target));
+    const bool decoded = !mnemonic.empty();
+    if (!decoded) mnemonic = "(not an instruction)";
+    const auto reference = references.next(at, code);
+    std::optional<ReferenceName> name;
+    if (reference && !within(answer.code, *reference))
+      name = name_reference(session_->runtime(), session_->memory(), *reference,
+                            [&](Address address) { return symbol_at(target, address); });
+    if (json_) {
+      json_list_->push_back(json_of(at, offset, code, decoded ? fmt::format("{} {}", mnemonic, operands) : "",
+                                    reference, name));
+      return;
+    }
+    std::string comment;
+    if (name)
+      comment = name->named ? name->text : fmt::format("({})", name->text);
+    else if (reference && reference->kind == CodeReference::Kind::branch)
+      comment = fmt::format("<+{}>", offset_of(answer.code, reference->address));
+    const char* const arrow = asked_ && *asked_ >= at && *asked_ < at + code.size() ? "->" : "  ";
+    const std::string left = fmt::format("{}  {:#014x} <+{}>:", arrow, at, offset);
+    const std::string line = fmt::format("{:<28} {:<7} {}", left, mnemonic, operands);
+    if (comment.empty())
+      out_->line("{}", line);
+    else
+      out_->line("{:<60} ; {}", line, printable(comment));
+  }
+
+  Json json_of(Address at, std::uint64_t offset, std::span<const std::byte> code, const std::string& text,
+               const std::optional<CodeReference>& reference,
+               const std::optional<ReferenceName>& name) const {
+    Json json;
+    json["address"] = hex(at);
+    json["offset"] = offset;
+    json["size"] = code.size();
+    json["text"] = text.empty() ? Json(nullptr) : Json(text);
+    if (current_ != nullptr) {
+      if (current_->source)
+        json["source"] = to_json(*current_->source);
+      else
+        json["mark"] = to_string(current_->mark);
+    }
+    if (asked_ && *asked_ >= at && *asked_ < at + code.size()) json["asked"] = true;
+    if (reference && (name || reference->transfers)) {
+      Json& to = json["target"];
+      to["address"] = hex(name && name->address ? *name->address : reference->address);
+      if (reference->kind == CodeReference::Kind::cell) to["cell"] = hex(reference->address);
+      if (name) to[name->named ? "name" : "unnamed"] = name->text;
+    }
+    return json;
+  }
+
+  // A branch to another place of the same body, of which a name says nothing.
+  static bool within(const Code& code, const CodeReference& reference) {
+    return reference.kind == CodeReference::Kind::branch && reference.address != code.start &&
+           std::ranges::any_of(code.regions, [&](const CodeRegion& region) {
+             return reference.address - region.start < region.size;
+           });
+  }
+
+  static std::uint64_t offset_of(const Code& code, Address address) {
+    std::uint64_t linear = 0;
+    for (const CodeRegion& region : code.regions) {
+      if (address - region.start < region.size) return linear + (address - region.start);
+      linear += region.size;
+    }
+    return linear;
+  }
+
+  std::vector<std::string> words_;
+  std::string method_;
+  bool no_lines_ = false, json_ = false;
+  Session* session_ = nullptr;
+  Output* out_ = nullptr;
+  Json* json_list_ = nullptr;
+  SourceTexts texts_;
+  std::optional<Address> asked_;
+  std::vector<ListingMark> marks_;
+  std::vector<ListingMark>::const_iterator mark_;
+  const ListingMark* current_ = nullptr;
+};
+
+} // namespace
+
+CommandSpec disassemble_command() {
+  return {"u", nullptr,
+          "Disassemble a managed method, with IL offsets, source lines and names of what it calls.",
+          "[-j] [--no-lines] [ADDRESS | METHODDESC | NAME]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Disassemble>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,43 @@
+#include "extension/commands/exception_text.h"
+
+#include "extension/lldb/output.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+// A message of more is cut: it is told, not archived.
+constexpr std::size_t max_message = 2000;
+
+std::string exception_lines(const ExceptionReport& report) {
+  const ManagedException& exception = report.exception;
+  std::string out = fmt::format(
+      "{} at {:#x}\n", printable(exception.type.value_or("exception of unknown type")), exception.object);
+  if (exception.message)
+    out += fmt::format("  message: {}\n",
+                       printable(std::string_view(*exception.message).substr(0, max_message)));
+  if (exception.hresult)
+    out += fmt::format("  HResult: {:#010x}\n", static_cast<std::uint32_t>(*exception.hresult));
+  if (!report.trace.empty()) out += "  stack trace:\n";
+  for (std::size_t i = 0; i < report.trace.size(); ++i) {
+    out += fmt::format("    #{}: {}\n", i, printable(report.trace[i].text));
+    if (report.trace[i].element.ends_foreign()) out += "    --- thrown again from here ---\n";
+  }
+  if (!exception.remote_trace.empty())
+    out += fmt::format("  trace from elsewhere: {}\n", printable(exception.remote_trace));
+  if (!exception.fault.empty()) out += fmt::format("  not known: {}\n", printable(exception.fault));
+  return out;
+}
+} // namespace
+
+std::string describe(const std::vector<ExceptionReport>& chain) {
+  std::string out;
+  for (const ExceptionReport& report : chain) {
+    if (!out.empty()) out += "inner exception: ";
+    out += exception_lines(report);
+  }
+  return out;
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,102 @@
+// clr ip2md: which method owns an address, or exactly why none does.
+#include "core/memory/error.h"
+#include "core/report/json.h"
+#include "core/runtime/address_queries.h"
+#include "extension/commands/address_argument.h"
+#include "extension/commands/command.h"
+#include "extension/commands/text.h"
+#include "extension/lldb/modules.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// A file of addresses may come from anywhere.
+constexpr std::size_t max_line = 4096;
+
+class Ip2md final : public CommandRun {
+public:
+  explicit Ip2md(CLI::App& app) {
+    app.add_option("ADDRESS", addresses_, "number, $register, symbol or expression");
+    app.add_option("-f,--from", file_, "read addresses from FILE, one a line (# comments)")
+        ->type_name("FILE");
+    app.add_flag("-j,--json", json_, "print JSON");
+  }
+
+  void run(Invocation& invocation) override {
+    if (addresses_.empty() && file_.empty())
+      throw Error(ErrorKind::invalid_argument, "no address given; try `clrip2md $pc`");
+    session_ = &invocation.session();
+    out_ = &invocation.out;
+    JsonList list([&](std::string_view text) { out_->write(text); });
+    list_ = &list;
+    for (const std::string& text : addresses_)
+      if (!answer(text)) break;
+    if (!file_.empty()) answer_file();
+    if (!json_) return;
+    list.end();
+    out_->write("\n");
+  }
+
+private:
+  // False when the user asked to stop.
+  bool answer(const std::string& text) {
+    if (out_->interrupted()) return false;
+    Address address = 0;
+    try {
+      address = evaluate_address(session_->target(), text);
+    } catch (const Error& error) {
+      out_->error(error.what());
+      return true;
+    }
+    Answer found = answer_at(session_->runtime(), address,
+                             [this](Address at) { return symbol_at(session_->target(), at); });
+    session_->runtime().add_source(found);
+    if (json_)
+      list_->add(to_json(found));
+    else
+      out_->write(describe(found));
+    return true;
+  }
+
+  void answer_file() {
+    std::ifstream in(file_);
+    if (!in) throw Error(ErrorKind::io, fmt::format("cannot read '{}'", file_));
+    std::string line;
+    while (std::getline(in, line)) {
+      if (line.size() > max_line) {
+        out_->error(fmt::format("a line of '{}' is longer than {} characters", file_, max_line));
+        continue;
+      }
+      line.erase(std::min(line.find('#'), line.size()));
+      const auto first = line.find_first_not_of(" \t\r");
+      if (first == std::string::npos) continue;
+      const auto last = line.find_last_not_of(" \t\r");
+      if (!answer(line.substr(first, last - first + 1))) return;
+    }
+  }
+
+  std::vector<std::string> addresses_;
+  std::string file_;
+  bool json_ = false;
+
+  Session* session_ = nullptr;
+  Output* out_ = nullptr;
+  JsonList* list_ = nullptr;
+};
+
+} // namespace
+
+CommandSpec ip2md_command() {
+  return {"ip2md", "clrip2md", "Show which managed method owns an address, or why none does.",
+          "[-j] [-f FILE] [ADDRESS...]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Ip2md>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,73 @@
+// clr methods: the methods that the runtime knows, body by body.
+#include "core/report/json.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/command.h"
+#include "extension/commands/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Methods final : public CommandRun {
+public:
+  explicit Methods(CLI::App& app) {
+    app.add_option("GLOB", query_.glob, "methods whose full name matches (with * and ?)");
+    auto* const jitted = app.add_flag("--jitted", jitted_only_, "methods in code heaps only");
+    app.add_flag("--r2r", r2r_only_, "ReadyToRun methods only, those that never ran too")->excludes(jitted);
+    app.add_flag("-c,--count", count_only_, "print how many there are and nothing else");
+    app.add_flag("-j,--json", json_, "print JSON");
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    query_.jitted = !r2r_only_;
+    query_.r2r = !jitted_only_;
+    require_runtime(session.runtime());
+    JsonList list([&](std::string_view text) { out.write(text); });
+    std::size_t count = 0;
+    const auto holes = session.runtime().for_each_method(query_, [&](const MethodRow& row) {
+      if (out.interrupted()) return false;
+      ++count;
+      if (count_only_) return true;
+      if (json_)
+        list.add(to_json(row));
+      else
+        out.write(line(row));
+      return true;
+    });
+    if (json_ && !count_only_) {
+      list.end();
+      out.write("\n");
+    } else {
+      out.line("{} {}", count, count == 1 ? "method" : "methods");
+    }
+    warn_of(out, holes);
+  }
+
+private:
+  static std::string line(const MethodRow& row) {
+    std::uint64_t size = 0;
+    for (const CodeRegion& region : row.code.regions) size += region.size;
+    const std::string size_text = row.code.regions.empty() ? "?" : fmt::format("{}", size);
+    const std::string& name = row.method.full_name.empty() ? row.method.name : row.method.full_name;
+    return fmt::format("{:#018x} {:>7} {:<22} {}`{}\n", row.code.start, size_text, describe_kind(row.code),
+                       printable(row.method.module), printable(name));
+  }
+
+  MethodQuery query_;
+  bool jitted_only_ = false, r2r_only_ = false, count_only_ = false, json_ = false;
+};
+
+} // namespace
+
+CommandSpec methods_command() {
+  return {"methods", nullptr, "List the methods that the runtime has code for: address, size, kind, name.",
+          "[-j] [-c] [--jitted | --r2r] [GLOB]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Methods>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,76 @@
+// clr pe: print a managed exception.
+#include "core/report/json.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/address_argument.h"
+#include "extension/commands/command.h"
+#include "extension/commands/exception_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class PrintException final : public CommandRun {
+public:
+  explicit PrintException(CLI::App& app) {
+    app.add_option("ADDRESS", address_, "exception object; the selected thread's by default");
+    app.add_flag("-n,--nested", nested_, "every exception in flight on the thread");
+    app.add_flag("-j,--json", json_, "print JSON");
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    ExceptionReporter reporter(session.runtime());
+    JsonList list([&](std::string_view text) { out.write(text); });
+    for (const Address object : objects(session, reporter, out)) {
+      if (out.interrupted()) break;
+      const std::vector<ExceptionReport> chain = reporter.chain(object);
+      if (!json_) {
+        out.write(describe(chain));
+        continue;
+      }
+      Json exceptions = Json::array();
+      for (const ExceptionReport& report : chain) exceptions.push_back(to_json(report));
+      list.add(Json{{"exceptions", std::move(exceptions)}});
+    }
+    if (!json_) return;
+    list.end();
+    out.write("\n");
+  }
+
+private:
+  std::vector<Address> objects(Session& session, ExceptionReporter& reporter, Output& out) const {
+    if (!address_.empty()) return {evaluate_address(session.target(), address_)};
+    lldb::SBThread thread = session.target().GetProcess().GetSelectedThread();
+    const RuntimeThread* known = session.stacks().thread_of(thread.GetThreadID());
+    if (known == nullptr)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("the runtime does not know thread #{}", thread.GetIndexID()));
+    const ExceptionReporter::OfThread found = reporter.of_thread(*known);
+    if (!found.problem.empty()) out.warning(found.problem);
+    if (nested_ && !found.in_flight.empty()) return found.in_flight;
+    if (found.current() == 0)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("thread #{} has no exception", thread.GetIndexID()));
+    if (found.in_flight.empty() && !json_)
+      out.line("(no exception is in flight; the last one that was thrown:)");
+    return {found.current()};
+  }
+
+  std::string address_;
+  bool nested_ = false, json_ = false;
+};
+
+} // namespace
+
+CommandSpec pe_command() {
+  return {"pe", nullptr, "Print a managed exception: type, message, stack trace, inner exceptions.",
+          "[-j] [-n] [ADDRESS]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<PrintException>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,92 @@
+// clr publish: whether LLDB's own commands know managed code.
+#include "core/report/json.h"
+#include "extension/commands/command.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Publish final : public CommandRun {
+public:
+  explicit Publish(CLI::App& app) {
+    app.add_option("WHAT", what_, "on, off, status (the default), or update: bring LLDB up to date now")
+        ->check(CLI::IsMember({"on", "off", "status", "update"}));
+    app.add_flag("--json", json_, "print JSON");
+  }
+
+  void run(Invocation& invocation) override {
+    Publishing& publishing = invocation.publishing;
+    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
+    if (what_ == "update") {
+      // Of the stop hook: nothing to say, and no reason to fail where there is no runtime.
+      publishing.update_all(invocation.debugger);
+      go_on(invocation);
+      return;
+    }
+    if (what_ == "on" || what_ == "off") {
+      PublishSettings settings = publishing.settings();
+      settings.on = what_ == "on";
+      publishing.set(settings);
+    }
+    publishing.update_all(invocation.debugger);
+    print(invocation.out, publishing, target);
+  }
+
+private:
+  // A stop that is none to the user.
+  static void go_on(Invocation& invocation) {
+    PublishListener* listener = invocation.publishing.listener();
+    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
+    if (listener == nullptr || !target.IsValid() || !listener->at_stop(target)) return;
+    target.GetProcess().Continue();
+    invocation.out.continued();
+  }
+
+  void print(Output& out, const Publishing& publishing, lldb::SBTarget& target) const {
+    const Publisher* publisher = target.IsValid() ? publishing.of(target) : nullptr;
+    const PublishStatus status = publisher != nullptr ? publisher->status() : PublishStatus{};
+    const PublishSettings& settings = publishing.settings();
+    if (json_) {
+      Json json{{"schema", json_schema},
+                {"on", settings.on},
+                {"modules", status.modules},
+                {"methods", status.methods},
+                {"first_ms", status.first_milliseconds},
+                {"last_ms", status.last_milliseconds},
+                {"problems", Json::array()}};
+      for (const std::string& problem : status.problems) json["problems"].push_back(problem);
+      out.line("{}", dump(json));
+      return;
+    }
+    if (!settings.on) {
+      out.line("publishing is off");
+      return;
+    }
+    out.line("publishing is on: names and unwinding{}{}{}", settings.lines ? ", lines" : "",
+             settings.variables ? ", variables" : "", settings.r2r ? ", ReadyToRun code" : "");
+    if (publisher == nullptr) {
+      out.line("nothing is published: no stopped process with a runtime is selected");
+      return;
+    }
+    out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",
+             status.modules, status.methods, status.first_milliseconds, status.last_milliseconds);
+    for (const std::string& problem : status.problems) out.warning(printable(problem));
+  }
+
+  std::string what_ = "status";
+  bool json_ = false;
+};
+
+} // namespace
+
+CommandSpec publish_command() {
+  return {"publish", nullptr,
+          "Let LLDB's own commands (bt, b, step, frame variable) know managed code, or not.",
+          "[on|off|status|update] [--json]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Publish>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,44 @@
+// clr savecore: a minimal core of a process or of a larger core.
+#include "core/report/save_core.h"
+#include "extension/commands/command.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class SaveCore final : public CommandRun {
+public:
+  explicit SaveCore(CLI::App& app) {
+    app.add_option("FILE", path_, "the core to write")->required();
+    app.add_flag("-a,--all-methods", all_methods_, "with what a list of all jitted methods needs");
+  }
+
+  void run(Invocation& invocation) override {
+    Output& out = invocation.out;
+    const WrittenCore written =
+        save_core(invocation.session().save_source(), path_,
+                  {.all_methods = all_methods_, .stop = [&out] { return out.interrupted(); }});
+    out.line("{}: {} bytes, {} of memory in {} segments", printable(path_), written.file_size,
+             written.memory_size, written.segments);
+    if (!written.missing.empty())
+      out.warning(
+          fmt::format("{} runs of memory cannot be read and are missing in it", written.missing.size()));
+  }
+
+private:
+  std::string path_;
+  bool all_methods_ = false;
+};
+
+} // namespace
+
+CommandSpec savecore_command() {
+  return {"savecore", nullptr,
+          "Write a minimal core of this process or core: what stacks, threads, exceptions and methods need.",
+          "[-a] FILE",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<SaveCore>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,65 @@
+#include "extension/commands/stack_text.h"
+
+#include "core/stack/repeats.h"
+#include "extension/lldb/stack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace clr::lldb_plugin {
+
+namespace {
+constexpr std::size_t registers_per_line = 4;
+
+void print_frame(Output& out, const FrameRow& row, bool selected) {
+  std::string line =
+      fmt::format("  {} frame #{}: {} [{}]", selected ? "*" : " ", row.index, text_of(row), row.found_by);
+  if (!row.fault.empty()) line += fmt::format(" (fault: {})", row.fault);
+  out.line("{}", printable(line));
+  const std::vector<std::string> registers = registers_of(row);
+  for (std::size_t i = 0; i < registers.size(); i += registers_per_line)
+    out.line("        {}", fmt::join(registers.begin() + static_cast<std::ptrdiff_t>(i),
+                                     registers.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                             i + registers_per_line, registers.size())),
+                                     "  "));
+}
+
+std::uint64_t key_of(const FrameRow& row) {
+  return row.frame_type.empty() ? row.ip : std::hash<std::string>{}(row.frame_type);
+}
+} // namespace
+
+StackReporter::End walk_stack(Session& session, lldb::SBThread& thread, const StackReporter::Options& options,
+                              const std::function<bool(const FrameRow&)>& visit) {
+  const RegisterContext registers = session.registers(thread);
+  if (registers.pc() && registers.sp())
+    return session.stacks().walk(registers, thread.GetThreadID(), options, visit);
+  return {walk_with_lldb(session, thread, options.max_frames, visit), {}};
+}
+
+void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected) {
+  std::vector<std::uint64_t> keys;
+  keys.reserve(rows.size());
+  for (const FrameRow& row : rows) keys.push_back(key_of(row));
+  for (const RepeatRun& run : find_repeats(keys)) {
+    for (std::size_t i = run.first; i < run.first + run.period; ++i)
+      print_frame(out, rows[i], selected == rows[i].index);
+    if (run.count < 2) continue;
+    const FrameRow& last = rows[run.first + run.period * run.count - 1];
+    out.line("    ... {} {} more, up to frame #{}",
+             run.period == 1 ? "this frame" : fmt::format("these {} frames", run.period),
+             run.count == 2 ? "once" : fmt::format("{} times", run.count - 1), last.index);
+  }
+}
+
+void print_end(Output& out, const StackReporter::End& end, std::size_t limit) {
+  if (end.end == "limit")
+    out.line("    ... (stopped at {} frames)", limit);
+  else if (end.end != "bottom")
+    out.line("    (the walk ends here: {})", printable(end.end));
+  for (const std::string& note : end.notes) out.line("    (note: {})", printable(note));
+}
+
+} // namespace clr::lldb_plugin

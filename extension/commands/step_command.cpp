@@ -1,0 +1,231 @@
+// clr step: into the method that a call enters, through the runtime's stubs.
+#include "core/runtime/presence.h"
+#include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/commands/command.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Single steps of one command: a line in a loop, a stub, the way through the runtime and back.
+constexpr unsigned max_steps = 20'000;
+// Of a call into the runtime that comes straight from managed code: a helper is stepped out of beyond these.
+constexpr unsigned max_helper_steps = 400;
+
+// LLDB waits for each step while this lives.
+class Synchronous {
+public:
+  explicit Synchronous(lldb::SBDebugger& debugger) : debugger_(debugger), was_async_(debugger.GetAsync()) {
+    debugger_.SetAsync(false);
+  }
+  ~Synchronous() { debugger_.SetAsync(was_async_); }
+  Synchronous(const Synchronous&) = delete;
+  Synchronous& operator=(const Synchronous&) = delete;
+
+private:
+  lldb::SBDebugger& debugger_;
+  bool was_async_;
+};
+
+// What is stepped over may never return.
+class Following {
+public:
+  Following(ManagedBreakpoints& breakpoints, lldb::SBTarget& target)
+      : breakpoints_(breakpoints), target_(target) {
+    breakpoints_.follow_exceptions(target_);
+  }
+  ~Following() { breakpoints_.end_following(target_); }
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+private:
+  ManagedBreakpoints& breakpoints_;
+  lldb::SBTarget& target_;
+};
+
+struct Position {
+  Address pc = 0, sp = 0;
+  bool managed = false;   // a method's body
+  bool own_lines = false; // with lines
+  bool stub = false;      // the runtime's, or code that it made beside methods
+  Address method = 0;     // start of the body
+  std::uint32_t line = 0;
+};
+
+class Stepper {
+public:
+  Stepper(Invocation& invocation, lldb::SBTarget target, lldb::SBThread thread)
+      : invocation_(invocation), target_(target), thread_(thread), begin_(position()) {}
+
+  // Steps until another line of the method, a line of a method that it calls, or its caller.
+  void run() {
+    if (!begin_.managed)
+      throw Error(ErrorKind::invalid_argument,
+                  "the thread is not in managed code; step-in is what is wanted");
+    Position at = begin_;
+    for (unsigned steps = 0; steps < max_steps; ++steps) {
+      if (invocation_.out.interrupted()) return;
+      const Position before = at;
+      step(before);
+      if (!stands()) return; // a breakpoint, a signal, an exit
+      at = position();
+      if (at.managed && at.method == begin_.method && at.sp >= begin_.sp) {
+        if (at.line != 0 && at.line != begin_.line && is_statement(at)) return;
+        continue;
+      }
+      if (at.sp > begin_.sp) { // returned
+        if (at.managed) return;
+        continue;
+      }
+      if (at.managed && enter(at)) return;
+      if (!at.managed && !at.stub && before.managed) leave_helper(at);
+      if (!stands()) return;
+      at = position();
+    }
+    invocation_.out.warning(fmt::format("no other line after {} instructions", max_steps));
+  }
+
+private:
+  // In the runtime's own code calls are stepped over: what they do is to find the method. Nothing else is:
+  // LLDB takes the jump at the end, into the method that was found, for a call as well.
+  void step(const Position& at) { thread_.StepInstruction(!at.managed && !at.stub && stands_at_call()); }
+
+  bool stands_at_call() {
+    lldb::SBInstructionList read = target_.ReadInstructions(thread_.GetFrameAtIndex(0).GetPCAddress(), 1);
+    if (read.GetSize() == 0) return false;
+    const char* name = read.GetInstructionAtIndex(0).GetMnemonic(target_);
+    const std::string_view mnemonic = name != nullptr ? name : "";
+    return mnemonic.starts_with("call") || mnemonic == "bl" || mnemonic.starts_with("blr");
+  }
+
+  bool stands() {
+    lldb::SBProcess process = target_.GetProcess();
+    if (process.GetState() != lldb::eStateStopped) return false;
+    const lldb::StopReason reason = thread_.GetStopReason();
+    return reason == lldb::eStopReasonTrace || reason == lldb::eStopReasonPlanComplete ||
+           reason == lldb::eStopReasonNone;
+  }
+
+  Position position() {
+    Position at;
+    lldb::SBFrame frame = thread_.GetFrameAtIndex(0);
+    at.pc = frame.GetPC();
+    at.sp = frame.GetSP();
+    lldb::SBDebugger debugger = invocation_.debugger;
+    const std::shared_ptr<Session> session = invocation_.sessions.after_short_run(debugger, target_);
+    Runtime& runtime = session->runtime();
+    if (runtime.absence() != nullptr || runtime.module_at(at.pc) != nullptr) return at;
+    const CodeLookup found = runtime.code()->find(at.pc);
+    if (const auto* block = std::get_if<CodeBlock>(&found)) {
+      at.managed = true;
+      at.method = block->start;
+      invocation_.publishing.add(target_, *session, block->start);
+      // Anew: what LLDB knew of the frame before the code was published is out of date.
+      lldb::SBFrame known = thread_.GetFrameAtIndex(0);
+      lldb::SBLineEntry line = known.GetLineEntry();
+      at.line = line.IsValid() ? line.GetLine() : 0;
+      at.own_lines = known.GetFunction().IsValid() && at.line != 0;
+    } else {
+      at.stub = true;
+    }
+    return at;
+  }
+
+  bool is_statement(const Position& at) {
+    lldb::SBLineEntry line = thread_.GetFrameAtIndex(0).GetLineEntry();
+    return line.GetStartAddress().GetLoadAddress(target_) == at.pc;
+  }
+
+  // In a method that was called. True when the user can stand here; else it is left again: no source. Stubs
+  // that are methods (of delegates, of generics) are gone through.
+  bool enter(const Position& at) {
+    lldb::SBDebugger debugger = invocation_.debugger;
+    const std::shared_ptr<Session> session = invocation_.sessions.after_short_run(debugger, target_);
+    const Answer answer = session->runtime().resolve(at.pc);
+    const auto* method = std::get_if<MethodAnswer>(&answer.result);
+    if (method != nullptr && method->method.kind == MethodKind::il_stub) return false;
+    lldb::SBFunction function = thread_.GetFrameAtIndex(0).GetFunction();
+    if (!at.own_lines || !function.IsValid()) {
+      if (at.pc == at.method) leave(at.sp);
+      return false;
+    }
+    const Address start = function.GetStartAddress().GetLoadAddress(target_);
+    run_to(start + function.GetPrologueByteSize(), at);
+    return true;
+  }
+
+  void leave_helper(const Position& at) {
+    Position now = at;
+    for (unsigned steps = 0; steps < max_helper_steps; ++steps) {
+      step(now);
+      if (!stands()) return;
+      now = position();
+      if (now.managed || now.stub) return; // back, or on to the method
+    }
+    leave(at.sp);
+  }
+
+  // Runs until the function that was just entered, whose return address is at the top of the stack, returns.
+  void leave(Address) {
+    invocation_.breakpoints.prepare_step(target_);
+    thread_.StepOut();
+  }
+
+  void run_to(Address end, const Position& at) {
+    constexpr unsigned max_prologue_steps = 2'000; // one that clears a large frame in a loop
+    for (unsigned steps = 0; steps < max_prologue_steps; ++steps) {
+      lldb::SBFrame frame = thread_.GetFrameAtIndex(0);
+      if (frame.GetPC() >= end || frame.GetPC() < at.method) return;
+      thread_.StepInstruction(true);
+      if (!stands()) return;
+    }
+  }
+
+  Invocation& invocation_;
+  lldb::SBTarget target_;
+  lldb::SBThread thread_;
+  Position begin_;
+};
+
+class Step final : public CommandRun {
+public:
+  explicit Step(CLI::App&) {}
+
+  void run(Invocation& invocation) override {
+    require_runtime(invocation.session().runtime());
+    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
+    lldb::SBThread thread = target.GetProcess().GetSelectedThread();
+    if (!thread.IsValid()) throw Error(ErrorKind::invalid_argument, "no thread is selected");
+    invocation.publishing.update(target);
+    invocation.breakpoints.prepare_step(target);
+    {
+      const Following following(invocation.breakpoints, target);
+      const Synchronous synchronous(invocation.debugger);
+      Stepper(invocation, target, thread).run();
+    }
+    show(invocation);
+  }
+
+private:
+  static void show(Invocation& invocation) {
+    invocation.publishing.update_all(invocation.debugger);
+    lldb::SBCommandReturnObject result;
+    invocation.debugger.GetCommandInterpreter().HandleCommand("process status", result);
+    if (result.GetOutput() != nullptr) invocation.out.write(result.GetOutput());
+  }
+};
+
+} // namespace
+
+CommandSpec step_command() {
+  return {"step", nullptr,
+          "Step to the next line, into the method that is called: through stubs, delegates and first calls.",
+          "", [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Step>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,173 @@
+// clr symbols: files of names for what runtime memory does not name.
+#include "core/memory/error.h"
+#include "core/report/json.h"
+#include "core/runtime/code_rows.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/address_argument.h"
+#include "extension/commands/command.h"
+#include "extension/commands/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Symbols final : public CommandRun {
+public:
+  explicit Symbols(CLI::App& app) {
+    app.require_subcommand(1);
+    add_ = app.add_subcommand(
+        "add", "use a file: R2R perf map, perf-PID.map, jitdump, .nettrace, .sym table, ELF file");
+    add_->add_option("FILE", files_, "the file; its content tells its kind")->required();
+    add_->add_option("--base", base_, "the image that a table of RVAs is of lies at ADDRESS")
+        ->type_name("ADDRESS");
+    add_->add_option("--process", process_, "the process of a trace of several")->type_name("ID");
+    list_ = app.add_subcommand("list", "list the files in use and what they apply to");
+    list_->add_flag("-j,--json", json_, "print JSON");
+    remove_ = app.add_subcommand("remove", "use files no more");
+    remove_->add_option("FILE", files_, "files as `clr symbols list` shows them; all by default");
+    save_ = app.add_subcommand("save",
+                               "write the managed code of the process, or a file in use, as a .sym table");
+    save_->add_option("FILE", files_, "the table to write")->required()->expected(1);
+    save_->add_option("--from", from_, "write what this file in use holds")->type_name("FILE");
+  }
+
+  void run(Invocation& invocation) override {
+    if (add_->parsed())
+      add(invocation);
+    else if (list_->parsed())
+      list(invocation);
+    else if (remove_->parsed())
+      remove(invocation);
+    else
+      save(invocation);
+  }
+
+private:
+  void add(Invocation& invocation) {
+    std::vector<AddedSymbolFile> all = invocation.sessions.symbol_files();
+    std::optional<Address> base;
+    if (!base_.empty()) {
+      base = parse_number(base_);
+      if (!base) throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is no address", base_));
+    }
+    for (const std::string& path : files_) {
+      std::vector<std::string> warnings;
+      AddedSymbolFile file = open_symbol_file(path, process_, warnings, [&](std::uint64_t, std::uint64_t) {
+        return !invocation.out.interrupted();
+      });
+      file.base = base;
+      std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; });
+      invocation.out.line("{}: {}, {} entries", printable(path), to_string(file.kind), file.symbols->size());
+      for (const std::string& warning : warnings) invocation.out.warning(printable(warning));
+      all.push_back(std::move(file));
+    }
+    invocation.sessions.set_symbol_files(std::move(all));
+  }
+
+  // How the files apply to the selected process; null, with the reason, when it cannot be read.
+  static const AddedSymbols* in_process(Invocation& invocation, std::string& why) {
+    try {
+      return invocation.session().runtime().symbols();
+    } catch (const Error& error) {
+      why = error.what();
+      return nullptr;
+    }
+  }
+
+  void list(Invocation& invocation) const {
+    const std::vector<AddedSymbolFile>& files = invocation.sessions.symbol_files();
+    std::string no_process;
+    const AddedSymbols* const used = in_process(invocation, no_process);
+    Json rows = Json::array();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const AddedSymbolFile& file = files[i];
+      const AddedSymbols::Source* const source = used == nullptr ? nullptr : &used->sources()[i];
+      const std::string where = source == nullptr          ? "not used: " + no_process
+                                : !source->problem.empty() ? "not used: " + source->problem
+                                : source->base != 0 ? fmt::format("{} at {:#x}", source->image, source->base)
+                                                    : std::string("addresses of the process");
+      if (!json_) {
+        invocation.out.line("{}: {}, {} entries, {}", printable(file.path), to_string(file.kind),
+                            file.symbols->size(), printable(where));
+        continue;
+      }
+      Json row;
+      row["path"] = file.path;
+      row["kind"] = to_string(file.kind);
+      row["entries"] = file.symbols->size();
+      row["made_from"] = file.symbols->made_from();
+      row["used"] = source != nullptr && source->problem.empty();
+      if (source != nullptr && source->problem.empty()) row["base"] = fmt::format("{:#x}", source->base);
+      if (source != nullptr && !source->image.empty()) row["image"] = source->image;
+      const std::string& problem = source != nullptr ? source->problem : no_process;
+      if (!problem.empty()) row["problem"] = problem;
+      rows.push_back(std::move(row));
+    }
+    if (json_)
+      invocation.out.line("{}", dump(rows));
+    else if (files.empty())
+      invocation.out.line("no symbol files");
+  }
+
+  void remove(Invocation& invocation) {
+    std::vector<AddedSymbolFile> all = invocation.sessions.symbol_files();
+    for (const std::string& path : files_)
+      if (std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; }) == 0)
+        throw Error(ErrorKind::invalid_argument, fmt::format("{} is not in use", path));
+    if (files_.empty()) all.clear();
+    invocation.sessions.set_symbol_files(std::move(all));
+    invocation.out.line("{} symbol files in use", invocation.sessions.symbol_files().size());
+  }
+
+  void save(Invocation& invocation) {
+    const std::string& path = files_.front();
+    const std::shared_ptr<const SymbolTable> table =
+        from_.empty() ? of_process(invocation) : of_file(invocation);
+    table->save(path);
+    invocation.out.line("{}: {} entries", printable(path), table->size());
+  }
+
+  std::shared_ptr<const SymbolTable> of_file(Invocation& invocation) const {
+    for (const AddedSymbolFile& known : invocation.sessions.symbol_files())
+      if (known.path == from_) return known.symbols;
+    throw Error(ErrorKind::invalid_argument, fmt::format("{} is not in use", from_));
+  }
+
+  static std::shared_ptr<const SymbolTable> of_process(Invocation& invocation) {
+    Session& session = invocation.session();
+    require_runtime(session.runtime());
+    const std::uint64_t process = session.target().GetProcess().GetProcessID();
+    SymbolTableBuilder builder(SymbolSpace::process, fmt::format("process {}", process),
+                               fmt::format("{}", process));
+    const auto holes = for_each_code_row(session.runtime(), [&](const MapRow& row) {
+      builder.add(row.start, row.size, row.name);
+      return !invocation.out.interrupted();
+    });
+    if (invocation.out.interrupted())
+      throw Error(ErrorKind::invalid_argument, "interrupted; nothing is written");
+    warn_of(invocation.out, holes);
+    return builder.build();
+  }
+
+  CLI::App *add_, *list_, *remove_, *save_;
+  std::vector<std::string> files_;
+  std::string base_, from_;
+  std::optional<std::uint64_t> process_;
+  bool json_ = false;
+};
+
+} // namespace
+
+CommandSpec symbols_command() {
+  return {
+      "symbols", nullptr, "Use, list or write files of symbols: names for what runtime memory does not name.",
+      "add FILE... [--base ADDRESS] [--process ID] | list [-j] | remove [FILE...] | save FILE [--from FILE]",
+      [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Symbols>(app); }};
+}
+
+} // namespace clr::lldb_plugin

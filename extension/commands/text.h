@@ -1,0 +1,21 @@
+// Values as people read them.
+#pragma once
+
+#include "core/runtime/runtime.h"
+#include "extension/lldb/output.h"
+
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// "jitted, tier1", "r2r", "interpreted".
+std::string describe_kind(const Code& code);
+
+// The block of `clrip2md`: a first line with the answer, then one line per fact.
+std::string describe(const Answer& answer);
+
+// Warns of what a list lacks: the first few places, and how many more there are.
+void warn_of(Output& out, const std::vector<EnumerationHole>& holes);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,53 @@
+#include "extension/commands/threads.h"
+
+#include "core/memory/error.h"
+#include "extension/commands/address_argument.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::vector<std::string>& words) {
+  std::vector<lldb::SBThread> found;
+  if (words.empty()) found.push_back(process.GetSelectedThread());
+  for (const std::string& word : words) {
+    if (word == "all") {
+      for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i)
+        found.push_back(process.GetThreadAtIndex(i));
+      continue;
+    }
+    const auto index = parse_number(word);
+    if (!index || *index > UINT32_MAX)
+      throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not a thread number", word));
+    lldb::SBThread thread = process.GetThreadByIndexID(static_cast<std::uint32_t>(*index));
+    if (!thread.IsValid())
+      throw Error(ErrorKind::invalid_argument, fmt::format("there is no thread #{}", *index));
+    found.push_back(thread);
+  }
+  std::erase_if(found, [](lldb::SBThread& thread) { return !thread.IsValid(); });
+  if (found.empty()) throw Error(ErrorKind::invalid_argument, "the process has no thread");
+  return found;
+}
+
+std::string thread_header(lldb::SBThread& thread) {
+  lldb::SBStream stream;
+  thread.GetDescription(stream, true);
+  std::string text = stream.GetData() == nullptr ? "" : stream.GetData();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() ? fmt::format("thread #{}, tid = {}", thread.GetIndexID(), thread.GetThreadID()) : text;
+}
+
+ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t selected) {
+  ThreadRow row;
+  row.index = thread.GetIndexID();
+  row.os_id = thread.GetThreadID();
+  row.name = thread.GetName() == nullptr ? "" : thread.GetName();
+  row.selected = row.os_id == selected;
+  if (const RuntimeThread* known = session.stacks().thread_of(row.os_id)) {
+    row.managed_id = known->managed_id;
+    if (known->name) row.name = *known->name;
+  }
+  return row;
+}
+
+} // namespace clr::lldb_plugin

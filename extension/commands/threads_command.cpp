@@ -1,0 +1,84 @@
+// clr threads: the runtime's threads.
+#include "core/report/json.h"
+#include "core/report/thread_report.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/command.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Threads final : public CommandRun {
+public:
+  explicit Threads(CLI::App& app) { app.add_flag("-j,--json", json_, "print JSON"); }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    const ThreadList& threads = session.stacks().threads();
+    ExceptionReporter exceptions(session.runtime());
+    lldb::SBProcess process = session.target().GetProcess();
+    JsonList list([&](std::string_view text) { out.write(text); });
+    if (!json_)
+      out.line("{:>5} {:>8} {:>7} {:<11} {:<18} {}", "index", "os id", "managed", "GC mode", "Thread",
+               "name, state, exception");
+    for (const RuntimeThread& thread : threads.threads) {
+      if (out.interrupted()) break;
+      const ThreadReport row = report_thread(thread, index_of(thread, process), exceptions);
+      if (json_)
+        list.add(to_json(row));
+      else
+        print(out, row);
+    }
+    if (json_) {
+      list.end();
+      out.write("\n");
+    }
+    if (!threads.problem.empty())
+      out.warning(fmt::format("the list of threads is not whole: {}", threads.problem));
+  }
+
+private:
+  static unsigned index_of(const RuntimeThread& thread, lldb::SBProcess& process) {
+    if (thread.os_id.value_or(0) == 0) return 0;
+    lldb::SBThread known = process.GetThreadByID(*thread.os_id);
+    return known.IsValid() ? known.GetIndexID() : 0;
+  }
+
+  static void print(Output& out, const ThreadReport& row) {
+    const RuntimeThread& thread = *row.thread;
+    const auto number = [](const auto& value) {
+      return value ? fmt::format("{}", *value) : std::string("?");
+    };
+    std::string text = thread.name.value_or("");
+    if (thread.state && *thread.state != 0) {
+      const std::vector<std::string> words = state_words(*thread.state);
+      if (!words.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(words, ", "));
+    }
+    if (row.exception) {
+      const ManagedException& exception = row.exception->exception;
+      text += fmt::format("{}{} {:#x}", row.in_flight ? " exception " : " last thrown ",
+                          exception.type.value_or("of unknown type"), exception.object);
+    }
+    if (!thread.fault.empty()) text += fmt::format(" (fault: {})", thread.fault);
+    out.line("{:>5} {:>8} {:>7} {:<11} {:<#18x} {}", row.index == 0 ? "-" : fmt::format("#{}", row.index),
+             number(thread.os_id), number(thread.managed_id),
+             thread.cooperative ? (*thread.cooperative ? "cooperative" : "preemptive") : "?", thread.address,
+             printable(text));
+  }
+
+  bool json_ = false;
+};
+
+} // namespace
+
+CommandSpec threads_command() {
+  return {"threads", nullptr, "List the runtime's threads: ids, name, state, GC mode, exception.", "[-j]",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Threads>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,38 @@
+#include "extension/lldb/newer_api.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+namespace clr::lldb_plugin {
+
+namespace {
+// A member function, called as the free function that the Itanium C++ ABI makes of it: `this` is the first
+// argument, behind the hidden one for a class result.
+template<typename Function>
+Function find_function(const char* mangled) {
+  void* symbol = dlsym(RTLD_DEFAULT, mangled);
+  Function function = nullptr;
+  static_assert(sizeof function == sizeof symbol);
+  std::memcpy(&function, &symbol, sizeof symbol);
+  return function;
+}
+} // namespace
+
+std::optional<std::string> core_file_of(lldb::SBProcess& process) {
+  using GetCoreFile = lldb::SBFileSpec (*)(lldb::SBProcess*);
+  const auto get = find_function<GetCoreFile>("_ZN4lldb9SBProcess11GetCoreFileEv");
+  if (get == nullptr) return std::nullopt;
+  const lldb::SBFileSpec file = get(&process);
+  char path[4096];
+  if (!file.IsValid() || file.GetPath(path, sizeof path) == 0) return std::nullopt;
+  return path;
+}
+
+bool interrupt_requested(lldb::SBDebugger& debugger) {
+  using InterruptRequested = bool (*)(lldb::SBDebugger*);
+  const auto requested = find_function<InterruptRequested>("_ZN4lldb10SBDebugger18InterruptRequestedEv");
+  return requested != nullptr && requested(&debugger);
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,136 @@
+#include "extension/publish/published_module.h"
+
+#include "core/memory/error.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+namespace {
+// Folders of this name hold nothing but what is published: it tells those modules from the process's own.
+constexpr std::string_view folder_prefix = "lldb-clr-published-";
+// What file systems allow a name to have.
+constexpr std::size_t max_name = 200;
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(ErrorKind::io, fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+class MemoryFile {
+public:
+  explicit MemoryFile(FileParts parts) : file_(memfd_create("lldb-clr", MFD_CLOEXEC)) {
+    if (file_ < 0) fail("no memory file for debug information");
+    for (const std::span<const std::byte> part : parts) {
+      if (append(part)) continue;
+      const int error = errno;
+      close(file_);
+      errno = error;
+      fail("debug information cannot be kept");
+    }
+  }
+  ~MemoryFile() { close(file_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return fmt::format("/proc/self/fd/{}", file_); }
+
+private:
+  bool append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
+  int file_;
+};
+
+// A folder that is gone with this object. LLDB names a module by its path, and reads what a link leads to.
+class LinkFolder {
+public:
+  LinkFolder() {
+    const char* temporary = std::getenv("TMPDIR");
+    path_ = fmt::format("{}/{}XXXXXX", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp",
+                        folder_prefix);
+    if (mkdtemp(path_.data()) == nullptr) fail("no folder for links to debug information");
+  }
+  ~LinkFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  LinkFolder(const LinkFolder&) = delete;
+  LinkFolder& operator=(const LinkFolder&) = delete;
+
+  std::string link(const std::string& name, const std::string& to) const {
+    const std::string path = fmt::format("{}/{}", path_, name);
+    if (symlink(to.c_str(), path.c_str()) != 0) fail("no link to debug information");
+    return path;
+  }
+
+private:
+  std::string path_;
+};
+
+// Names come from the target: one that is no file name becomes one.
+std::string file_name(std::string name) {
+  for (char& c : name)
+    if (c == '/' || c == '\0') c = '_';
+  if (name.size() > max_name) name.resize(max_name);
+  if (name.empty() || name == "." || name == "..") name = "managed";
+  return name;
+}
+} // namespace
+
+lldb::SBModule load_module(const std::string& triple, const std::string& name, FileParts elf) {
+  const MemoryFile file(elf);
+  const LinkFolder folder;
+  const std::string path = folder.link(file_name(name), file.path());
+  lldb::SBModuleSpec spec;
+  spec.SetFileSpec(lldb::SBFileSpec(path.c_str(), false));
+  spec.SetTriple(triple.c_str());
+  lldb::SBModule module(spec);
+  if (!module.IsValid() || module.GetNumSections() == 0)
+    throw Error(ErrorKind::corrupt, "LLDB refuses the debug information");
+  // Every new module of a process is asked for this, which makes an index of all symbols: here in a thread.
+  module.FindSymbol("__jit_debug_register_code", lldb::eSymbolTypeCode);
+  return module;
+}
+
+void publish_module(lldb::SBTarget& target, lldb::SBModule& module) {
+  const auto fail = [&](const char* why) {
+    const char* const name = module.GetFileSpec().GetFilename();
+    throw Error(ErrorKind::corrupt, fmt::format("LLDB does not load the debug information of {}: {}",
+                                                name != nullptr ? name : "a module", why));
+  };
+  if (!target.AddModule(module)) fail("it takes no such module");
+  // LLDB 14 has the signed overload only.
+  const lldb::SBError error = target.SetModuleLoadAddress(module, std::int64_t{0});
+  if (!error.Fail()) return;
+  target.RemoveModule(module);
+  const char* const why = error.GetCString();
+  fail(why != nullptr ? why : "no reason given");
+}
+
+void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module) {
+  if (!module.IsValid()) return;
+  target.ClearModuleLoadAddress(module);
+  target.RemoveModule(module);
+}
+
+bool is_published(lldb::SBModule& module) {
+  const char* folder = module.GetFileSpec().GetDirectory();
+  return folder != nullptr && std::string_view(folder).find(folder_prefix) != std::string_view::npos;
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,28 @@
+// One module of debug information that LLDB loaded from memory of this process: no file stays behind.
+#pragma once
+
+#include "core/dwarf/elf_container.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <string>
+
+namespace clr::lldb_plugin {
+
+// `elf`, absolute addresses, as a module of LLDB's named `file_name`, with its names indexed; `triple` is the
+// target's. May run on any thread: no target knows of it yet. Throws Error{io} when this host gives no place
+// for it, Error{corrupt} when LLDB refuses it.
+lldb::SBModule load_module(const std::string& triple, const std::string& file_name, FileParts elf);
+
+// Gives `target` a module that load_module made, at slide 0. Breakpoints that wait for its names are set at
+// once. Throws Error{corrupt} when LLDB refuses it.
+void publish_module(lldb::SBTarget& target, lldb::SBModule& module);
+
+// Takes a module away that publish_module added. Frames that LLDB keeps are dropped first: by removing alone
+// they would keep their names.
+void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module);
+
+// True for a module that load_module made. Such a module is no part of the process.
+bool is_published(lldb::SBModule& module);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,222 @@
+#include "extension/publish/publisher.h"
+
+#include "extension/lldb/core_file.h"
+#include "extension/lldb/executable_memory.h"
+#include "extension/lldb/newer_api.h"
+#include "extension/publish/published_module.h"
+
+#include <algorithm>
+#include <atomic>
+#include <malloc.h>
+#include <memory>
+#include <mutex>
+
+namespace clr::lldb_plugin {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Methods whose description takes memory that is worth being given back.
+constexpr std::size_t many_methods = 5'000;
+// Sentences kept for `clr publish status`.
+constexpr std::size_t max_problems = 100;
+
+CatalogOptions options_of(lldb::SBTarget& target, const PublishSettings& settings) {
+  CatalogOptions options;
+  options.lines = settings.lines;
+  options.variables = settings.variables;
+  options.r2r = settings.r2r;
+  options.stop = [debugger = target.GetDebugger()]() mutable { return interrupt_requested(debugger); };
+  // A core may lack code that lies in files.
+  if (lldb::SBProcess process = target.GetProcess(); is_core(process))
+    options.readable = [process](Address address) mutable {
+      std::byte first{};
+      lldb::SBError error;
+      return process.ReadMemory(address, &first, sizeof first, error) == sizeof first && error.Success();
+    };
+  else
+    options.grows = true;
+  return options;
+}
+
+// The thread must have ended before this plugin is unloaded: the static object waits for it.
+void free_later(std::unique_ptr<ModuleWriter> writer) {
+  static std::mutex mutex;
+  static std::unique_ptr<ModuleWriter> last;
+  writer->free_values([] {
+#ifdef __GLIBC__
+    // Small pieces, of which the C library would keep tens of megabytes.
+    malloc_trim(0);
+#endif
+  });
+  const std::scoped_lock lock(mutex);
+  last = std::move(writer);
+}
+
+std::vector<Address> positions_of(lldb::SBTarget& target) {
+  std::vector<Address> positions;
+  lldb::SBProcess process = target.GetProcess();
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBFrame frame = process.GetThreadAtIndex(i).GetFrameAtIndex(0);
+    if (frame.IsValid()) positions.push_back(frame.GetPC());
+  }
+  return positions;
+}
+
+// Where threads stand in code of no module.
+std::vector<MemoryRange> unknown_at(lldb::SBTarget& target, const std::vector<Address>& positions) {
+  std::vector<Address> unknown;
+  for (const Address pc : positions)
+    if (!target.ResolveLoadAddress(pc).GetModule().IsValid()) unknown.push_back(pc);
+  lldb::SBProcess process = target.GetProcess();
+  return executable_memory_at(process, unknown);
+}
+
+// The runtime takes memory for code and stubs from one reservation.
+std::vector<MemoryRange> near_managed_code(lldb::SBTarget& target, Session& session) {
+  constexpr Address margin = Address{16} << 20;
+  Address begin = ~Address{0}, end = 0;
+  for (const RangeSection& section : session.runtime().code()->sections()) {
+    if (section.r2r_module != 0) continue;
+    begin = std::min(begin, section.begin);
+    end = std::max(end, section.end);
+  }
+  lldb::SBProcess process = target.GetProcess();
+  return executable_memory_in(process, begin > margin ? begin - margin : 0, end + margin);
+}
+} // namespace
+
+std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
+                                           Clock::time_point began) {
+  if (session.runtime().absence() != nullptr) {
+    if (!modules_.empty()) withdraw();
+    return {};
+  }
+  CatalogOptions options = options_of(target_, settings);
+  options.exact = positions_of(target_);
+  if (options.grows) options.executable = unknown_at(target_, options.exact);
+  const bool first = modules_.empty();
+  std::vector<MemoryRange> added = apply(session, std::move(options), [&](const CatalogOptions& with) {
+    return catalog_.update(session.runtime(), with);
+  });
+  if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
+  if (first) status_.first_milliseconds = status_.last_milliseconds;
+  return added;
+}
+
+std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings& settings, Address ip) {
+  if (holds(ip) || session.runtime().absence() != nullptr) return {};
+  return apply_part(session, options_of(target_, settings),
+                    [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
+}
+
+void Publisher::add_unknown_stubs(Session& session, const PublishSettings& settings) {
+  if (modules_.empty() || session.runtime().absence() != nullptr) return;
+  CatalogOptions options = options_of(target_, settings);
+  if (!options.grows) return;
+  options.executable = near_managed_code(target_, session);
+  apply_part(session, std::move(options),
+             [&](const CatalogOptions& with) { return catalog_.add_unknown(session.runtime(), with); });
+}
+
+std::vector<MemoryRange>
+Publisher::apply_part(Session& session, CatalogOptions options,
+                      const std::function<CatalogChange(const CatalogOptions&)>& step) {
+  std::vector<std::string> problems = status_.problems;
+  std::vector<MemoryRange> added = apply(session, std::move(options), step);
+  if (status_.problems.empty()) status_.problems = std::move(problems);
+  return added;
+}
+
+std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions options,
+                                          const std::function<CatalogChange(const CatalogOptions&)>& step) {
+  // LLDB reads the modules on the writer's threads too. These must not touch the target, whose lock this
+  // thread may hold.
+  const char* const triple_text = target_.GetTriple();
+  const std::string triple = triple_text != nullptr ? triple_text : "";
+  std::map<std::uint64_t, lldb::SBModule> loaded;
+  std::mutex mutex; // of `loaded`
+  auto writer = std::make_unique<ModuleWriter>([&](const WrittenModule& written, FileParts elf) {
+    lldb::SBModule module = load_module(triple, written.file_name, elf);
+    const std::scoped_lock lock(mutex);
+    loaded[written.id] = std::move(module);
+  });
+  options.made = [&](CatalogModule made) {
+    static std::atomic<std::uint64_t> last_identity; // of all targets
+    made.module.identity = ++last_identity;
+    writer->add(std::move(made));
+  };
+  CatalogChange change = step(options);
+
+  std::vector<MemoryRange> added;
+  status_.problems = std::move(change.problems);
+  for (const std::uint64_t id : change.gone) drop(id);
+  writer->finish([&](const WrittenModule& written) {
+    if (!written.fault.empty()) {
+      status_.problems.push_back(written.file_name + ": " + written.fault);
+      return;
+    }
+    try {
+      lldb::SBModule module;
+      {
+        const std::scoped_lock lock(mutex);
+        module = loaded.at(written.id);
+      }
+      add_module(written, std::move(module), added);
+    } catch (const std::exception& error) {
+      status_.problems.emplace_back(error.what());
+    }
+  });
+  if (status_.problems.size() > max_problems) status_.problems.resize(max_problems);
+  if (change.methods >= many_methods) {
+    session.drop_pages();
+    free_later(std::move(writer));
+  }
+  // LLDB keeps modules that nobody uses, with all that they hold.
+  if (!change.gone.empty()) lldb::SBModule::GarbageCollectAllocatedModules();
+  return added;
+}
+
+void Publisher::add_module(const WrittenModule& written, lldb::SBModule module,
+                           std::vector<MemoryRange>& added) {
+  publish_module(target_, module);
+  Module entry;
+  entry.module = std::move(module);
+  if (!written.unknown) {
+    entry.methods = written.codes;
+    entry.ranges = written.sections;
+  }
+  for (const MemoryRange& range : entry.ranges) ranges_[range.begin] = range.end();
+  added.insert(added.end(), entry.ranges.begin(), entry.ranges.end());
+  ++status_.modules;
+  status_.methods += entry.methods;
+  modules_[written.id] = std::move(entry);
+}
+
+void Publisher::drop(std::uint64_t id) {
+  const auto found = modules_.find(id);
+  if (found == modules_.end()) return;
+  withdraw_module(target_, found->second.module);
+  for (const MemoryRange& range : found->second.ranges) ranges_.erase(range.begin);
+  --status_.modules;
+  status_.methods -= found->second.methods;
+  modules_.erase(found);
+}
+
+void Publisher::withdraw() {
+  while (!modules_.empty()) drop(modules_.begin()->first);
+  catalog_.clear();
+  status_ = {};
+  lldb::SBModule::GarbageCollectAllocatedModules();
+}
+
+bool Publisher::holds(Address address) const {
+  auto next = ranges_.upper_bound(address);
+  return next != ranges_.begin() && address < std::prev(next)->second;
+}
+
+} // namespace clr::lldb_plugin

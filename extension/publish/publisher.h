@@ -1,0 +1,76 @@
+// Gives LLDB the managed code of one process as modules of its own, so that LLDB's own commands (bt, b, step,
+// source list, frame variable) know it.
+#pragma once
+
+#include "core/publish/code_catalog.h"
+#include "core/publish/module_writer.h"
+#include "extension/session/session.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// What is published: `clr settings`.
+struct PublishSettings {
+  bool on = true;
+  bool lines = true, variables = true, r2r = true;
+  friend bool operator==(const PublishSettings&, const PublishSettings&) = default;
+};
+
+struct PublishStatus {
+  std::size_t modules = 0, methods = 0;
+  double first_milliseconds = 0,
+         last_milliseconds = 0; // of the first update, of the last that changed something
+  std::vector<std::string> problems;
+};
+
+class Publisher {
+public:
+  explicit Publisher(lldb::SBTarget target) : target_(std::move(target)) {}
+
+  // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Returns the
+  // ranges of the modules that are new. `began` is when the work for this stop did. Never throws.
+  std::vector<MemoryRange> update(Session& session, const PublishSettings& settings,
+                                  std::chrono::steady_clock::time_point began);
+  // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.
+  std::vector<MemoryRange> add(Session& session, const PublishSettings& settings, Address ip);
+  // Before the process runs on by a step: memory near the managed code that may hold stubs which the runtime
+  // lists nowhere, since a step that gets there must find out of it. Never throws. Cost: a look at the memory
+  // map for each mapping there.
+  void add_unknown_stubs(Session& session, const PublishSettings& settings);
+  // Takes every module away; the next update brings all back.
+  void withdraw();
+
+  const PublishStatus& status() const { return status_; }
+  // True when a module of this publisher describes the code at `address`.
+  bool holds(Address address) const;
+
+private:
+  struct Module {
+    lldb::SBModule module;
+    std::size_t methods = 0;
+    std::vector<MemoryRange> ranges; // without those of unknown code
+  };
+  // Runs one call of the catalog with `options`, and gives LLDB what it finds.
+  std::vector<MemoryRange> apply(Session& session, CatalogOptions options,
+                                 const std::function<CatalogChange(const CatalogOptions&)>& step);
+  // The same of a part of the code: what is known of the rest stays.
+  std::vector<MemoryRange> apply_part(Session& session, CatalogOptions options,
+                                      const std::function<CatalogChange(const CatalogOptions&)>& step);
+  void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
+  void drop(std::uint64_t id);
+
+  lldb::SBTarget target_;
+  CodeCatalog catalog_;
+  std::map<std::uint64_t, Module> modules_;
+  std::map<Address, Address> ranges_; // begin to end, of all modules
+  PublishStatus status_;
+};
+
+} // namespace clr::lldb_plugin

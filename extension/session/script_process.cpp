@@ -1,0 +1,133 @@
+#include "extension/session/script_process.h"
+
+#include "capi/inspection.h"
+#include "core/memory/error.h"
+#include "extension/commands/stack_text.h"
+#include "extension/commands/threads.h"
+#include "extension/lldb/modules.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class ScriptStores {
+public:
+  void add(std::uint64_t debugger, const std::shared_ptr<SessionStore>& store) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
+    stores_[debugger] = store;
+  }
+  std::shared_ptr<SessionStore> find(std::uint64_t debugger) {
+    const std::lock_guard lock(mutex_);
+    const auto found = stores_.find(debugger);
+    return found == stores_.end() ? nullptr : found->second.lock();
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::weak_ptr<SessionStore>> stores_;
+};
+
+ScriptStores& stores() {
+  static ScriptStores all;
+  return all;
+}
+
+// A process of LLDB's at the stop at which it was opened.
+class ScriptProcess final : public capi::Inspection {
+public:
+  ScriptProcess(lldb::SBTarget target, std::shared_ptr<Session> session)
+      : target_(std::move(target)), process_(target_.GetProcess()), id_(process_.GetUniqueID()),
+        stop_(process_.GetStopID(true)), session_(std::move(session)) {}
+
+  void require_current() override {
+    lldb::SBProcess now = target_.GetProcess();
+    if (!now.IsValid() || now.GetUniqueID() != id_)
+      throw capi::Stale("the process that this was read from is gone");
+    const lldb::StateType state = latest_state(now);
+    if (state == lldb::eStateExited || state == lldb::eStateDetached)
+      throw capi::Stale("the process that this was read from has ended or was let go");
+    if (state == lldb::eStateRunning || state == lldb::eStateStepping || now.GetStopID(true) != stop_)
+      throw capi::Stale("the process has run since this was read; make a new Runtime at each stop");
+  }
+
+  Runtime& runtime() override { return session_->runtime(); }
+  MemoryReader& memory() override { return session_->memory(); }
+  StackReporter& stacks() override { return session_->stacks(); }
+
+  std::vector<ThreadRow> threads() override {
+    std::vector<ThreadRow> rows;
+    const lldb::tid_t selected = process_.GetSelectedThread().GetThreadID();
+    for (std::uint32_t i = 0; i < process_.GetNumThreads(); ++i) {
+      lldb::SBThread thread = process_.GetThreadAtIndex(i);
+      if (thread.IsValid()) rows.push_back(describe_thread(*session_, thread, selected));
+    }
+    return rows;
+  }
+
+  StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
+                          const std::function<bool(const FrameRow&)>& visit) override {
+    lldb::SBThread thread = process_.GetThreadByID(os_id);
+    if (!thread.IsValid())
+      throw Error(ErrorKind::invalid_argument, fmt::format("the process has no thread with id {}", os_id));
+    return walk_stack(*session_, thread, options, visit);
+  }
+
+  std::string symbol_at(Address address) override { return lldb_plugin::symbol_at(target_, address); }
+  MemoryReport memory_report() override { return session_->memory_report(); }
+  SaveSource save_source() override { return session_->save_source(); }
+
+private:
+  // What LLDB says of the state follows only when somebody takes its events, which a script seldom does: an
+  // event that waits tells more.
+  lldb::StateType latest_state(lldb::SBProcess& process) {
+    lldb::SBEvent event;
+    lldb::SBListener listener = target_.GetDebugger().GetListener();
+    if (listener.PeekAtNextEventForBroadcasterWithType(process.GetBroadcaster(),
+                                                       lldb::SBProcess::eBroadcastBitStateChanged, event))
+      return lldb::SBProcess::GetStateFromEvent(event);
+    return process.GetState();
+  }
+
+  lldb::SBTarget target_;
+  lldb::SBProcess process_;
+  std::uint32_t id_, stop_;
+  std::shared_ptr<Session> session_;
+};
+
+} // namespace
+
+void remember_store(std::uint64_t debugger, const std::shared_ptr<SessionStore>& store) {
+  stores().add(debugger, store);
+}
+
+} // namespace clr::lldb_plugin
+
+namespace clr::capi {
+
+std::shared_ptr<Inspection> open_process(std::uint64_t debugger, std::uint32_t target,
+                                         std::uint32_t process) {
+  const auto store = lldb_plugin::stores().find(debugger);
+  // LLDB hands ids out as 64 bits and takes them back as an int.
+  lldb::SBDebugger found =
+      store ? lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger)) : lldb::SBDebugger();
+  if (!found.IsValid())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("the plugin is not loaded in the debugger with id {} (plugin load)", debugger));
+  lldb::SBTarget chosen = found.GetTargetAtIndex(target);
+  if (!chosen.IsValid() || !chosen.GetProcess().IsValid() || chosen.GetProcess().GetUniqueID() != process)
+    throw Stale("the process is gone");
+  std::shared_ptr<lldb_plugin::Session> session = store->of(found, chosen);
+  return std::make_shared<lldb_plugin::ScriptProcess>(chosen, std::move(session));
+}
+
+bool debugger_known(std::uint64_t debugger) {
+  return lldb_plugin::stores().find(debugger) != nullptr;
+}
+
+} // namespace clr::capi

@@ -1,0 +1,148 @@
+#include "extension/session/session.h"
+
+#include "core/memory/page_cache.h"
+#include "core/objects/object_reader.h"
+#include "core/runtime/core_session.h"
+#include "core/runtime/symbol_answer.h"
+#include "extension/lldb/core_file.h"
+#include "extension/lldb/memory.h"
+#include "extension/lldb/modules.h"
+#include "extension/lldb/registers.h"
+#include "extension/lldb/stack.h"
+#include "extension/session/process_source.h"
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Everything through LLDB: a live process.
+class LldbSession final : public Session {
+public:
+  LldbSession(lldb::SBTarget& target, const PathMap& paths, std::string source,
+              std::vector<std::string> notes)
+      : Session(target, paths, {}), process_memory_(target.GetProcess()),
+        local_(local_memory(target, process_memory_)), memory_(local_.get(), process_memory_),
+        pages_(memory_, local_.get()), runtime_(pages_, modules_of(target), platform_of(target), nullptr),
+        source_(std::move(source)), notes_(std::move(notes)) {}
+
+  Runtime& runtime() override { return runtime_; }
+  MemoryReader& memory() override { return pages_; }
+  RegisterContext registers(lldb::SBThread& thread) override {
+    return registers_of(thread, runtime_.platform().cpu);
+  }
+  void ran() override {
+    Session::ran();
+    pages_.clear();
+    if (local_) local_->ran();
+    if (ExecutionManager* code = runtime_.code()) code->forget();
+    if (ObjectReader* objects = runtime_.objects()) objects->forget();
+  }
+  void drop_pages() override {
+    if (local_) pages_.clear();
+  }
+  MemoryReport memory_report() override {
+    return {.source = local_ ? source_ + " and the kernel" : source_,
+            .pages_filled = pages_.pages(),
+            .files = {},
+            .refusals = {},
+            .notes = notes_};
+  }
+
+private:
+  SaveSource source() override { return process_source(target(), runtime_, pages_); }
+
+  LldbMemory process_memory_;
+  std::unique_ptr<ProcessMemory> local_; // null: all by LLDB
+  DebuggedMemory memory_;
+  PageCache pages_;
+  Runtime runtime_;
+  std::string source_;
+  std::vector<std::string> notes_;
+};
+
+// A core file that we read ourselves.
+class CoreFileSession final : public Session {
+public:
+  CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths)
+      : Session(target, paths, RecordedNames(*core)), session_(std::move(core), paths) {}
+
+  Runtime& runtime() override { return session_.runtime(); }
+  MemoryReader& memory() override { return session_.memory(); }
+  RegisterContext registers(lldb::SBThread& thread) override {
+    const Cpu cpu = session_.core().platform().cpu;
+    for (const ThreadRegisters& known : session_.core().threads())
+      if (known.os_id == thread.GetThreadID() && !known.values.empty()) return context_of_thread(cpu, known);
+    return registers_of(thread, cpu);
+  }
+  MemoryReport memory_report() override { return clr::memory_report(session_); }
+
+private:
+  SaveSource source() override { return source_of(session_, paths()); }
+
+  CoreSession session_;
+};
+
+// What LLDB itself was told about where files lie.
+PathMap with_search_paths(lldb::SBTarget& target, PathMap paths) {
+  lldb::SBDebugger debugger = target.GetDebugger();
+  lldb::SBStringList folders =
+      lldb::SBDebugger::GetInternalVariableValue("target.exec-search-paths", debugger.GetInstanceName());
+  for (std::uint32_t i = 0; i < folders.GetSize(); ++i) {
+    const std::string folder = folders.GetStringAtIndex(i);
+    if (folder.starts_with('/')) paths.directories.push_back(folder);
+  }
+  return paths;
+}
+
+} // namespace
+
+StackReporter& Session::stacks() {
+  if (!stacks_)
+    stacks_ = std::make_unique<StackReporter>(
+        runtime(), memory(), [this](FrameRow& row, Address lookup) { name_native(row, lookup); });
+  return *stacks_;
+}
+
+void Session::name_native(FrameRow& row, Address lookup) {
+  if (recorded_.name(row)) return;
+  name_native_frame(target_, row, lookup);
+  if (!row.symbol.empty()) return;
+  if (!symbols_) symbols_ = std::make_unique<NativeNames>(memory(), runtime().modules(), paths_);
+  symbols_->name(row, lookup);
+  if (row.symbol.empty() && runtime().symbols() != nullptr)
+    row.symbol = symbol_text(*runtime().symbols(), lookup);
+}
+
+void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
+  std::shared_ptr<const AddedSymbols> symbols;
+  if (!files.empty())
+    symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
+  runtime().set_symbols(std::move(symbols));
+  stacks_.reset(); // it keeps names
+}
+
+SaveSource Session::save_source() {
+  SaveSource made = source();
+  made.name_native = [this](FrameRow& row, Address lookup) { name_native(row, lookup); };
+  return made;
+}
+
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search) {
+  lldb::SBProcess process = target.GetProcess();
+  PdbSearch symbols = search;
+  symbols.paths = with_search_paths(target, std::move(symbols.paths));
+  std::unique_ptr<Session> session;
+  if (!is_core(process)) {
+    session =
+        std::make_unique<LldbSession>(target, symbols.paths, "process, by LLDB", std::vector<std::string>{});
+  } else if (CoreFile file = find_core_file(process); file.core) {
+    session = std::make_unique<CoreFileSession>(target, std::move(file.core), symbols.paths);
+  } else {
+    session = std::make_unique<LldbSession>(target, symbols.paths, "core, by LLDB",
+                                            std::vector{std::move(file.note)});
+  }
+  if (SourceLines* lines = session->runtime().lines()) lines->set_search(std::move(symbols));
+  return session;
+}
+
+} // namespace clr::lldb_plugin

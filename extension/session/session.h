@@ -1,0 +1,74 @@
+// One target at one stop: its memory, its modules, its runtime.
+#pragma once
+
+#include "core/memory/path_map.h"
+#include "core/report/memory_report.h"
+#include "core/report/save_core.h"
+#include "core/runtime/added_symbols.h"
+#include "core/runtime/core_session.h"
+#include "core/runtime/native_names.h"
+#include "core/runtime/runtime.h"
+#include "core/runtime/source_lines.h"
+#include "core/runtime/stack_reporter.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+class Session {
+public:
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  virtual ~Session() = default;
+
+  virtual Runtime& runtime() = 0;
+  virtual MemoryReader& memory() = 0;
+  virtual MemoryReport memory_report() = 0;
+  // Registers of a thread; unknown ones are those that neither the core file nor LLDB has.
+  virtual RegisterContext registers(lldb::SBThread& thread) = 0;
+  // Stacks of this stop, made on first use.
+  StackReporter& stacks();
+  // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
+  void name_native(FrameRow& row, Address lookup);
+  // What `clr savecore` writes; valid while the session is. Throws Error when it cannot be had.
+  SaveSource save_source();
+  lldb::SBTarget& target() { return target_; }
+
+  // The process ran a little and stands again: what was read of its memory and of the whereabouts of code is
+  // forgotten, names are kept. Wrong for methods whose MethodDesc was used again, as those of dynamic methods
+  // are.
+  virtual void ran() { stacks_.reset(); }
+
+  // Gives back the pages that a walk over all code has read, where reading them again costs next to nothing.
+  virtual void drop_pages() {}
+
+  // Symbol files to ask where runtime memory names nothing.
+  void set_symbol_files(const std::vector<AddedSymbolFile>& files);
+
+  // Where on this host the target's files may be.
+  const PathMap& paths() const { return paths_; }
+
+protected:
+  Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded)
+      : target_(std::move(target)), paths_(std::move(paths)), recorded_(std::move(recorded)) {}
+
+private:
+  virtual SaveSource source() = 0;
+
+  lldb::SBTarget target_;
+  PathMap paths_;
+  RecordedNames recorded_;
+  std::unique_ptr<NativeNames> symbols_;
+  std::unique_ptr<StackReporter> stacks_;
+};
+
+// A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
+// end the file lacks with zeroes; when the file cannot be determined, LLDB's reading is taken and the report
+// says so. The process must be stopped. Throws Error when the core cannot be read at all.
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,79 @@
+// Breakpoints as LLDB 14 to 19 describe them and as their command is written.
+#include "core/types/user_method.h"
+#include "extension/breakpoints/breakpoint_wish.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using Kind = BreakpointWish::Kind;
+
+namespace {
+
+BreakpointWish arguments(std::vector<std::string_view> words) {
+  return wish_of_arguments(words);
+}
+
+Method method(std::string name, std::string full_name) {
+  Method made;
+  made.name = std::move(name);
+  made.full_name = std::move(full_name);
+  return made;
+}
+
+} // namespace
+
+TEST_CASE("a description tells what a breakpoint is for", "[breakpoint_wish]") {
+  CHECK(wish_of_description("SBBreakpoint: id = 2, name = 'Worker.Tick', locations = 0") ==
+        BreakpointWish{Kind::name, {"Worker.Tick"}, {}, 0});
+  CHECK(wish_of_description("SBBreakpoint: id = 3, names = {'a', 'Ns.b'}, module = x.dll") ==
+        BreakpointWish{Kind::name, {"a", "Ns.b"}, {}, 0});
+  CHECK(wish_of_description("SBBreakpoint: id = 3, file = 'Program.cs', line = 41, exact_match = 0") ==
+        BreakpointWish{Kind::line, {}, "Program.cs", 41});
+  CHECK(wish_of_description("SBBreakpoint: id = 4, regex = 'Foo.*', locations = 0").kind == Kind::pattern);
+  CHECK(wish_of_description("SBBreakpoint: id = 4, source regex = \"x\", exact_match = 0").kind ==
+        Kind::pattern);
+  CHECK(wish_of_description("SBBreakpoint: id = 5, address = app[0x10]").kind == Kind::address);
+  for (const char* odd :
+       {"", "SBBreakpoint: id = 2", "name = 'cut", "file = 'x', no line", "names = {", "No value"}) {
+    CAPTURE(odd);
+    CHECK(wish_of_description(odd).kind == Kind::unknown);
+  }
+}
+
+TEST_CASE("the words of breakpoint set tell the same", "[breakpoint_wish]") {
+  CHECK(arguments({"--name", "Tick"}) == BreakpointWish{Kind::name, {"Tick"}, {}, 0});
+  CHECK(arguments({"-nTick", "-n", "Tock"}) == BreakpointWish{Kind::name, {"Tick", "Tock"}, {}, 0});
+  CHECK(arguments({"--name=Tick"}) == BreakpointWish{Kind::name, {"Tick"}, {}, 0});
+  CHECK(arguments({"-F", "Ns.T.Tick", "--one-shot", "true"}) ==
+        BreakpointWish{Kind::name, {"Ns.T.Tick"}, {}, 0});
+  CHECK(arguments({"--file", "/src/Program.cs", "--line", "41"}) ==
+        BreakpointWish{Kind::line, {}, "/src/Program.cs", 41});
+  CHECK(arguments({"-l", "7"}) == BreakpointWish{Kind::line, {}, {}, 7});
+  CHECK(arguments({"-y", "Program.cs:41:3"}) == BreakpointWish{Kind::line, {}, "Program.cs", 41});
+  CHECK(arguments({"-r", "Wor.*"}) == BreakpointWish{Kind::pattern, {"Wor.*"}, {}, 0});
+  CHECK(arguments({"-a", "0x1000"}).kind == Kind::address);
+  CHECK(arguments({}).kind == Kind::unknown);
+  CHECK(arguments({"--name"}) == BreakpointWish{Kind::name, {""}, {}, 0});
+  CHECK(arguments({"--line", "many"}) == BreakpointWish{Kind::line, {}, {}, 0});
+}
+
+TEST_CASE("methods that a breakpoint may mean", "[breakpoint_wish]") {
+  const Method swap = method("Demo.Pair`1.Swap", "Demo.Pair<int>.Swap(int)");
+  const std::vector<std::string> files{"/home/me/src/Program.cs"};
+  CHECK(may_concern({Kind::name, {"Swap"}, {}, 0}, swap, {}));
+  CHECK(may_concern({Kind::name, {"nothing", "Pair.Swap"}, {}, 0}, swap, {}));
+  CHECK_FALSE(may_concern({Kind::name, {"Pair.Swop"}, {}, 0}, swap, {}));
+  CHECK(may_concern({Kind::line, {}, "Program.cs", 1}, swap, files));
+  CHECK(may_concern({Kind::line, {}, "C:\\src\\Program.cs", 1}, swap, files));
+  CHECK_FALSE(may_concern({Kind::line, {}, "Other.cs", 1}, swap, files));
+  CHECK_FALSE(may_concern({Kind::line, {}, "Program.cs", 1}, swap, {}));
+  CHECK(may_concern({Kind::pattern, {"x"}, {}, 0}, swap, {}));
+  CHECK(may_concern({Kind::unknown, {}, {}, 0}, swap, {}));
+  CHECK_FALSE(may_concern({Kind::address, {}, {}, 0}, swap, {}));
+
+  // The body of a state machine by the name of the method that the user wrote.
+  Method body = method("Demo.Worker.<>c.MoveNext", "Demo.Worker.<>c.MoveNext()");
+  CHECK_FALSE(may_concern({Kind::name, {"Worker.RunAsync"}, {}, 0}, body, {}));
+  body.user = std::make_shared<UserMethod>(UserMethod{"Demo.Worker.RunAsync(int)", "async", 0});
+  CHECK(may_concern({Kind::name, {"Worker.RunAsync"}, {}, 0}, body, {}));
+}

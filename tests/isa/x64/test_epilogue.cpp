@@ -1,0 +1,49 @@
+#include "core/isa/x64/epilogue.h"
+
+#include "tests/support/stack_memory.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+bool leaves(std::initializer_list<unsigned> bytes) {
+  StackMemory memory;
+  Address at = 0x4000;
+  for (const unsigned byte : bytes) memory.bytes(at++, {byte});
+  for (unsigned i = 0; i < 64; ++i) memory.bytes(at++, {0x90});
+  return x64_leaves_by_indirect_jump(memory, 0x4000);
+}
+
+} // namespace
+
+TEST_CASE("epilogues that end with a jump through memory or a register", "[stack]") {
+  CHECK(leaves({0xFF, 0x25, 1, 2, 3, 4}));                               // jmp [rip + n]
+  CHECK(leaves({0x48, 0xFF, 0xE0}));                                     // rex.w jmp rax
+  CHECK(leaves({0x48, 0xFF, 0x60, 0x10}));                               // rex.w jmp [rax + 0x10]
+  CHECK(leaves({0x5D, 0xFF, 0x25, 1, 2, 3, 4}));                         // pop rbp
+  CHECK(leaves({0x5B, 0x41, 0x5E, 0x41, 0x5F, 0x5D, 0x48, 0xFF, 0xE0})); // pop rbx, r14, r15, rbp
+  CHECK(leaves({0x48, 0x83, 0xC4, 0x18, 0x5D, 0x48, 0xFF, 0xE1}));       // add rsp, 0x18
+  CHECK(leaves({0x48, 0x81, 0xC4, 0, 1, 0, 0, 0x5D, 0xFF, 0x25, 0, 0, 0, 0}));
+  CHECK(leaves({0x48, 0x8D, 0x65, 0xF0, 0x5B, 0x5D, 0xFF, 0x25, 0, 0, 0, 0})); // lea rsp, [rbp - 16]
+}
+
+TEST_CASE("epilogues that LLDB works out, and other code", "[stack]") {
+  CHECK_FALSE(leaves({0xC3}));
+  CHECK_FALSE(leaves({0x5D, 0xC3}));
+  CHECK_FALSE(leaves({0x5D, 0xE9, 1, 2, 3, 4}));       // jmp rel32
+  CHECK_FALSE(leaves({0xFF, 0xE0}));                   // jmp rax: of a switch
+  CHECK_FALSE(leaves({0xFF, 0x15, 1, 2, 3, 4}));       // call [rip + n]
+  CHECK_FALSE(leaves({0x90, 0xFF, 0x25, 1, 2, 3, 4})); // not yet
+  CHECK_FALSE(leaves({0x5D, 0x5D, 0x90}));
+  CHECK_FALSE(leaves({0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58,
+                      0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58,
+                      0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58,
+                      0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xFF, 0x25, 0,    0,    0,    0}));
+  StackMemory nothing;
+  CHECK_FALSE(x64_leaves_by_indirect_jump(nothing, 0x4000));
+  nothing.bytes(0x4000, {0x5D, 0xFF});
+  CHECK_FALSE(x64_leaves_by_indirect_jump(nothing, 0x4000));
+}

@@ -1,0 +1,85 @@
+#include "core/memory/byte_range.h"
+#include "core/memory/counting_reader.h"
+#include "tests/support/metadata_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr Address base = 0x7f00'0000'1000;
+
+std::optional<Address> fault_address(const std::function<void()>& act, ErrorKind kind) {
+  try {
+    act();
+  } catch (const Error& error) {
+    CHECK(error.kind() == kind);
+    return error.address();
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("a range reads little-endian integers, lent or not") {
+  const Bytes bytes = bytes_of({1, 2, 3, 4, 5, 6, 7, 8, 'a', 'b', 0, 'c'});
+  HostMemory memory(bytes, base);
+  CountingReader counting(memory);
+  for (MemoryReader* reader : std::initializer_list<MemoryReader*>{&memory, &counting}) {
+    const ByteRange range(*reader, base, bytes.size());
+    CHECK(range.lent().empty() == (reader == &counting));
+    CHECK(range.u8(0) == 1);
+    CHECK(range.u16(1) == 0x0302);
+    CHECK(range.u32(0) == 0x04030201);
+    CHECK(range.u64(0) == 0x0807060504030201);
+    CHECK(range.c_string(8, 100) == "ab");
+    CHECK(range.slice(4, 4).u32(0) == 0x08070605);
+    CHECK(range.from(8).size() == 4);
+    CHECK(range.bytes(1, 3) == bytes_of({2, 3, 4}));
+  }
+  CHECK(counting.reads() != 0);
+}
+
+TEST_CASE("bytes outside a range are corrupt data, whatever the memory holds there") {
+  const Bytes bytes(64);
+  HostMemory memory(bytes, base);
+  const ByteRange range(memory, base, 8);
+  const auto outside = [&](const std::function<void()>& act) {
+    return fault_address(act, ErrorKind::corrupt).has_value();
+  };
+  CHECK(outside([&] { range.u8(8); }));
+  CHECK(outside([&] { range.u32(5); }));
+  CHECK(outside([&] { range.u64(1); }));
+  CHECK(outside([&] { range.u32(0xffff'ffff'ffff'fffe); }));
+  CHECK(outside([&] { range.slice(4, 5); }));
+  CHECK(outside([&] { range.slice(9, 0); }));
+  CHECK(outside([&] { range.slice(1, 0xffff'ffff'ffff'ffff); }));
+  CHECK(outside([&] {
+    range.c_string(0, 100).clear();
+    range.c_string(8, 1);
+  }));
+  CHECK(outside([&] { ByteRange(memory, 0xffff'ffff'ffff'fff0, 0x20); }));
+}
+
+TEST_CASE("a string without an end within its limit or range is corrupt") {
+  const Bytes bytes(100, std::byte{'x'});
+  HostMemory memory(bytes, base);
+  CountingReader counting(memory);
+  for (MemoryReader* reader : std::initializer_list<MemoryReader*>{&memory, &counting}) {
+    const ByteRange range(*reader, base, bytes.size());
+    CHECK(fault_address([&] { range.c_string(0, 1000); }, ErrorKind::corrupt) == base);
+    CHECK(fault_address([&] { range.c_string(10, 20); }, ErrorKind::corrupt) == base + 10);
+  }
+}
+
+TEST_CASE("missing memory is a fault at its first byte") {
+  const Bytes bytes(10, std::byte{'x'});
+  HostMemory memory(bytes, base);
+  const ByteRange range(memory, base, 100); // claims more than there is
+  CHECK(range.lent().empty());
+  CHECK(range.u64(0) == 0x7878'7878'7878'7878);
+  CHECK(fault_address([&] { range.u32(8); }, ErrorKind::memory_missing) == base + 10);
+  CHECK(fault_address([&] { range.c_string(0, 50); }, ErrorKind::memory_missing) == base + 10);
+}
