@@ -223,8 +223,8 @@ LaidOutImage::LaidOutImage(const std::string& path) {
                 bytes_.begin() + static_cast<std::ptrdiff_t>(to));
   };
   copy(0, 0, layout->header_size);
-  for (const PeLayout::Section& section : layout->sections)
-    copy(section.file_offset, section.address, std::min(section.file_size, section.memory_size));
+  for (const PeSection& section : layout->sections)
+    copy(section.raw_offset, section.rva, std::min(section.raw_size, section.virtual_size));
   memory_ = std::make_unique<HostMemory>(bytes_);
   image_.emplace(*memory_, 0, true);
 }

@@ -7,11 +7,7 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t coff_size = 20, section_size = 40;
-constexpr std::uint16_t magic_pe32 = 0x10b, magic_pe32_plus = 0x20b;
-constexpr std::uint32_t section_is_writable = 0x8000'0000;
-constexpr unsigned export_directory = 0, relocation_directory = 5, cor_directory = 14, highlow = 3,
-                   dir64 = 10;
+constexpr unsigned highlow = 3, dir64 = 10;
 
 // COR20 header: its ManagedNativeHeader; export directory: its AddressOfFunctions. A composite image has no
 // COR header of its own and exports its ReadyToRun header, and nothing else.
@@ -46,10 +42,10 @@ void parse_relocations(Bytes table, std::vector<PeLayout::Relocation>& out) {
 
 // The bytes of the file from `address` of the image to the end of its section; empty when no section has it.
 Bytes from_address(Bytes file, const PeLayout& layout, std::uint32_t address) {
-  for (const PeLayout::Section& section : layout.sections)
-    if (address >= section.address && address - section.address < section.file_size) {
-      const std::uint32_t into = address - section.address;
-      return file.subspan(section.file_offset + into, section.file_size - into);
+  for (const PeSection& section : layout.sections)
+    if (address >= section.rva && address - section.rva < section.raw_size) {
+      const std::uint32_t into = address - section.rva;
+      return file.subspan(section.raw_offset + into, section.raw_size - into);
     }
   return {};
 }
@@ -82,57 +78,45 @@ void parse_ready_to_run(Bytes file, std::uint32_t native, PeLayout& layout) {
 
 } // namespace
 
+namespace {
+std::optional<PeHeaders> headers_of(Bytes file) {
+  HostMemory memory(file);
+  try {
+    return read_pe_headers(memory, 0);
+  } catch (const Error&) {
+    return std::nullopt; // no PE image, or one that is cut within its headers
+  }
+}
+} // namespace
+
 std::optional<PeLayout> PeLayout::parse(Bytes file) {
-  if (at<std::uint16_t>(file, 0) != std::uint16_t{0x5a4d}) return std::nullopt; // "MZ"
-  const auto header = at<std::uint32_t>(file, 0x3c);
-  if (!header || at<std::uint32_t>(file, *header) != std::uint32_t{0x4550}) return std::nullopt; // "PE"
-  const std::uint64_t coff = std::uint64_t{*header} + 4, optional = coff + coff_size;
-  const auto section_count = at<std::uint16_t>(file, coff + 2);
-  const auto optional_size = at<std::uint16_t>(file, coff + 16);
-  const auto magic = at<std::uint16_t>(file, optional);
-  if (!section_count || !optional_size || !magic || *section_count > max_sections) return std::nullopt;
-  if (*magic != magic_pe32 && *magic != magic_pe32_plus) return std::nullopt;
-  const bool plus = *magic == magic_pe32_plus;
-
+  const std::optional<PeHeaders> headers = headers_of(file);
+  if (!headers) return std::nullopt;
   PeLayout layout;
-  layout.preferred_base = plus ? at<std::uint64_t>(file, optional + 24).value_or(0)
-                               : at<std::uint32_t>(file, optional + 28).value_or(0);
-  layout.image_size = at<std::uint32_t>(file, optional + 56).value_or(0);
-  layout.header_size = at<std::uint32_t>(file, optional + 60).value_or(0);
-
-  for (std::size_t i = 0; i < *section_count; ++i) {
-    const std::uint64_t section = optional + *optional_size + i * section_size;
-    if (section + section_size > file.size()) return std::nullopt;
-    Section made{.address = *at<std::uint32_t>(file, section + 12),
-                 .memory_size = *at<std::uint32_t>(file, section + 8),
-                 .file_offset = *at<std::uint32_t>(file, section + 20),
-                 .file_size = *at<std::uint32_t>(file, section + 16),
-                 .writable = (*at<std::uint32_t>(file, section + 36) & section_is_writable) != 0};
-    if (made.file_offset > file.size()) continue;
-    made.file_size =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(made.file_size, file.size() - made.file_offset));
-    layout.sections.push_back(made);
+  layout.preferred_base = headers->preferred_base;
+  layout.image_size = headers->image_size;
+  layout.header_size = headers->header_size;
+  for (PeSection section : headers->sections) {
+    if (section.raw_offset > file.size()) continue;
+    section.raw_size = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(section.raw_size, file.size() - section.raw_offset));
+    layout.sections.push_back(section);
   }
 
-  const auto directory_count =
-      std::min(at<std::uint32_t>(file, optional + (plus ? 108 : 92)).value_or(0), max_directories);
-  const auto directory = [&](unsigned number) -> std::pair<std::uint32_t, std::uint32_t> {
-    if (number >= directory_count) return {0, 0};
-    const std::uint64_t entry = optional + (plus ? 112 : 96) + 8 * number;
-    return {at<std::uint32_t>(file, entry).value_or(0), at<std::uint32_t>(file, entry + 4).value_or(0)};
-  };
-  const auto [table, table_size] = directory(relocation_directory);
-  const Bytes relocations = from_address(file, layout, table);
-  parse_relocations(relocations.first(std::min<std::size_t>(table_size, relocations.size())),
+  const auto& directories = headers->directories;
+  const PeDirectory table = directories[PeHeaders::relocation_directory];
+  const Bytes relocations = from_address(file, layout, table.rva);
+  parse_relocations(relocations.first(std::min<std::size_t>(table.size, relocations.size())),
                     layout.relocations);
   std::sort(layout.relocations.begin(), layout.relocations.end(),
             [](const Relocation& a, const Relocation& b) { return a.address < b.address; });
 
-  if (const auto [cor, cor_size] = directory(cor_directory); cor != 0) {
-    if (const auto native = at<std::uint32_t>(from_address(file, layout, cor), managed_native_header))
+  if (const PeDirectory cor = directories[PeHeaders::cor_directory]; cor.rva != 0) {
+    if (const auto native = at<std::uint32_t>(from_address(file, layout, cor.rva), managed_native_header))
       parse_ready_to_run(file, *native, layout);
-  } else if (const auto [exports, exports_size] = directory(export_directory); exports != 0) {
-    if (const auto functions = at<std::uint32_t>(from_address(file, layout, exports), address_of_functions))
+  } else if (const PeDirectory exports = directories[PeHeaders::export_directory]; exports.rva != 0) {
+    if (const auto functions =
+            at<std::uint32_t>(from_address(file, layout, exports.rva), address_of_functions))
       if (const auto native = at<std::uint32_t>(from_address(file, layout, *functions), 0))
         parse_ready_to_run(file, *native, layout);
   }
@@ -147,9 +131,9 @@ std::uint32_t PeLayout::constant_end(std::uint32_t address) const {
   return address < after->end ? after->end : address;
 }
 
-const PeLayout::Section* PeLayout::section_of_offset(std::uint64_t file_offset) const {
-  for (const Section& section : sections)
-    if (file_offset >= section.file_offset && file_offset - section.file_offset < section.file_size)
+const PeSection* PeLayout::section_of_offset(std::uint64_t file_offset) const {
+  for (const PeSection& section : sections)
+    if (file_offset >= section.raw_offset && file_offset - section.raw_offset < section.raw_size)
       return &section;
   return nullptr;
 }

@@ -1,7 +1,8 @@
-// Where the parts of a PE file lie, as far as it takes to tell what its bytes become when they are mapped:
-// which of them can be written, and which the base address changes. (The metadata room reads what is inside.)
-// Source: Microsoft PE/COFF specification.
+// Which bytes of a PE file stay as they are when the image is mapped, and which can be written or change with
+// the base address. (The metadata room reads what is inside.) Source: Microsoft PE/COFF specification.
 #pragma once
+
+#include "core/memory/pe_headers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +13,9 @@
 namespace clr {
 
 struct PeLayout {
-  static constexpr std::size_t max_sections = 96; // what Windows loads
   static constexpr std::size_t max_relocations = 1u << 22;
-  static constexpr std::uint32_t max_directories = 16; // what the format has
   static constexpr std::uint32_t max_ready_to_run_sections = 256;
 
-  struct Section {
-    std::uint32_t address = 0, memory_size = 0; // relative to the image
-    std::uint32_t file_offset = 0, file_size = 0;
-    bool writable = false;
-  };
   struct Relocation {
     std::uint32_t address; // relative to the image
     unsigned size;         // bytes of the word that the base is added to
@@ -32,7 +26,7 @@ struct PeLayout {
 
   std::uint64_t preferred_base = 0;
   std::uint32_t header_size = 0, image_size = 0;
-  std::vector<Section> sections;
+  std::vector<PeSection> sections;     // no more of their bytes than the file has
   std::vector<Relocation> relocations; // sorted by address
   // The tables that a ReadyToRun header names: nothing writes to them, although recent compilers put them
   // (the table of runtime functions among them) into a section that is writable for the sake of its import
@@ -44,7 +38,7 @@ struct PeLayout {
   static std::optional<PeLayout> parse(std::span<const std::byte> file);
 
   // The section that holds the byte at this file offset; null for the headers and what no section has.
-  const Section* section_of_offset(std::uint64_t file_offset) const;
+  const PeSection* section_of_offset(std::uint64_t file_offset) const;
   // The end of the ReadyToRun table that holds `address`; `address` itself when none does.
   std::uint32_t constant_end(std::uint32_t address) const;
   // The first relocation whose word reaches to `address` or beyond.

@@ -41,11 +41,11 @@ PeModuleFile::Mapped PeModuleFile::how_mapped(const FilePlace& place, const Imag
   if (mapping.file_offset > image.offset || mapping.file_offset + size < image.offset + image.size)
     return Mapped::laid_out;
   // A section of a small file may take all of its pages.
-  const bool may_be_section = std::any_of(
-      image.layout.sections.begin(), image.layout.sections.end(), [&](const PeLayout::Section& section) {
-        const std::uint64_t begin = image.offset + section.file_offset;
+  const bool may_be_section =
+      std::any_of(image.layout.sections.begin(), image.layout.sections.end(), [&](const PeSection& section) {
+        const std::uint64_t begin = image.offset + section.raw_offset;
         return mapping.file_offset == begin / page * page &&
-               size <= pages(begin + section.file_size - mapping.file_offset);
+               size <= pages(begin + section.raw_size - mapping.file_offset);
       });
   return may_be_section ? Mapped::unknown : Mapped::flat;
 }
@@ -60,10 +60,10 @@ PeModuleFile::Run PeModuleFile::run_at(const FilePlace& place) const {
     if (place.mapped_writable) return {};
     return {file_.subspan(at, image->size - offset), image, 0, Base::irrelevant};
   }
-  if (const PeLayout::Section* section = image->layout.section_of_offset(offset)) {
-    const auto into = static_cast<std::uint32_t>(offset - section->file_offset);
-    const std::uint32_t image_address = section->address + into;
-    std::uint32_t size = section->file_size - into;
+  if (const PeSection* section = image->layout.section_of_offset(offset)) {
+    const auto into = static_cast<std::uint32_t>(offset - section->raw_offset);
+    const std::uint32_t image_address = section->rva + into;
+    std::uint32_t size = section->raw_size - into;
     if (section->writable || place.mapped_writable) {
       size = std::min(size, image->layout.constant_end(image_address) - image_address);
       if (size == 0) return {};
@@ -125,14 +125,13 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
     if (image.offset >= end || image.offset + image.size <= begin ||
         how_mapped(place, image) != Mapped::laid_out)
       continue;
-    for (const PeLayout::Section& section : image.layout.sections) {
+    for (const PeSection& section : image.layout.sections) {
       if (!section.writable) continue;
-      for (auto word = image.layout.first_relocation(section.address);
-           word != image.layout.relocations.end() && word->address - section.address < section.file_size;
-           ++word) {
-        const std::uint64_t into = word->address - section.address;
-        const std::uint64_t offset = image.offset + section.file_offset + into;
-        if (into + word->size > section.file_size || offset < begin || offset + word->size > end) continue;
+      for (auto word = image.layout.first_relocation(section.rva);
+           word != image.layout.relocations.end() && word->address - section.rva < section.raw_size; ++word) {
+        const std::uint64_t into = word->address - section.rva;
+        const std::uint64_t offset = image.offset + section.raw_offset + into;
+        if (into + word->size > section.raw_size || offset < begin || offset + word->size > end) continue;
         const Address address = place.mapping->begin + (offset - begin);
         std::byte raw[8];
         const auto there = std::span(raw).first(word->size);
@@ -199,9 +198,9 @@ bool PeModuleFile::layout_fits(const std::vector<FilePlace>& places) const {
     if (starts_at(image.offset) && size <= pages(image.offset + image.layout.header_size - begin))
       return true;
     return std::any_of(image.layout.sections.begin(), image.layout.sections.end(),
-                       [&](const PeLayout::Section& section) {
-                         const std::uint64_t offset = image.offset + section.file_offset;
-                         return starts_at(offset) && size <= pages(offset + section.file_size - begin);
+                       [&](const PeSection& section) {
+                         const std::uint64_t offset = image.offset + section.raw_offset;
+                         return starts_at(offset) && size <= pages(offset + section.raw_size - begin);
                        });
   };
   return !places.empty() && std::all_of(places.begin(), places.end(), [&](const FilePlace& place) {

@@ -5,15 +5,11 @@
 #pragma once
 
 #include "core/memory/byte_range.h"
+#include "core/memory/pe_headers.h"
 
 #include <array>
 
 namespace clr {
-
-struct PeDirectory {
-  std::uint32_t rva = 0;
-  std::uint32_t size = 0; // bytes
-};
 
 // An entry of the debug directory.
 struct PeDebugEntry {
@@ -38,10 +34,10 @@ public:
 
   Address base() const { return base_; }
   bool mapped() const { return mapped_; }
-  bool pe32_plus() const { return pe32_plus_; }
-  std::uint16_t machine() const { return machine_; } // as stored
-  std::uint64_t preferred_base() const { return preferred_base_; }
-  std::uint32_t size_of_image() const { return size_of_image_; }
+  bool pe32_plus() const { return headers_.pe32_plus; }
+  std::uint16_t machine() const { return headers_.machine; } // as stored
+  std::uint64_t preferred_base() const { return headers_.preferred_base; }
+  std::uint32_t size_of_image() const { return headers_.image_size; }
 
   // Address of the byte at `rva`; nothing when a flat image has no bytes there (or the RVA is outside).
   std::optional<Address> address_of(std::uint32_t rva) const;
@@ -52,11 +48,11 @@ public:
 
   // Data directory 0..15 of the optional header; empty when the image has fewer.
   PeDirectory directory(unsigned index) const {
-    return index < directories_.size() ? directories_[index] : PeDirectory{};
+    return index < headers_.directories.size() ? headers_.directories[index] : PeDirectory{};
   }
   // RVA of an exported name; nothing when there is none. Cost: two reads per export until it is found.
   std::optional<std::uint32_t> find_export(std::string_view name) const;
-  PeDirectory cor_header() const { return directory(14); }
+  PeDirectory cor_header() const { return directory(PeHeaders::cor_directory); }
   // The COR header's metadata (the BSJB root) and ManagedNativeHeader (READYTORUN_HEADER; empty for IL-only).
   PeDirectory metadata() const { return metadata_; }
   PeDirectory managed_native_header() const { return native_header_; }
@@ -65,25 +61,16 @@ public:
 
   MemoryReader& memory() const { return *memory_; }
 
-  static constexpr unsigned max_sections = 96; // the Windows loader's own limit
   static constexpr unsigned max_debug_entries = 64;
   static constexpr unsigned max_exports = 4096; // a ReadyToRun image has one or none
 
 private:
-  struct Section {
-    std::uint32_t rva, virtual_size, raw_size, raw_offset;
-  };
-  const Section* section_of(std::uint32_t rva) const;
+  const PeSection* section_of(std::uint32_t rva) const;
 
   MemoryReader* memory_;
   Address base_;
   bool mapped_;
-  bool pe32_plus_ = false;
-  std::uint16_t machine_ = 0;
-  std::uint64_t preferred_base_ = 0;
-  std::uint32_t size_of_image_ = 0, size_of_headers_ = 0;
-  std::array<PeDirectory, 16> directories_{};
-  std::vector<Section> sections_;
+  PeHeaders headers_;
   PeDirectory metadata_, native_header_;
 };
 
