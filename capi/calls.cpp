@@ -2,6 +2,7 @@
 #include "capi/bulk.h"
 #include "capi/queries.h"
 #include "core/memory/error.h"
+#include "core/memory/utf8.h"
 #include "include/lldb_clr.h"
 
 #include <algorithm>
@@ -37,6 +38,18 @@ int32_t status_of(ErrorKind kind) {
     return CLR_INVALID;
   case ErrorKind::io:
     return CLR_IO;
+  case ErrorKind::register_unknown:
+    return CLR_REGISTER_UNKNOWN;
+  case ErrorKind::no_process:
+    return CLR_NO_PROCESS;
+  case ErrorKind::process_running:
+    return CLR_RUNNING;
+  case ErrorKind::busy:
+    return CLR_BUSY;
+  case ErrorKind::interrupted:
+    return CLR_INTERRUPTED;
+  case ErrorKind::internal:
+    return CLR_INTERNAL;
   }
   return CLR_INTERNAL;
 }
@@ -46,11 +59,9 @@ void set(clr_error* error, int32_t status, const char* text, std::optional<Addre
   error->status = status;
   error->has_address = address ? 1 : 0;
   error->address = address.value_or(0);
-  std::size_t size = std::min(std::strlen(text), sizeof error->text - 1);
-  if (text[size] != '\0') // do not cut within a character
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  std::memcpy(error->text, text, size);
-  error->text[size] = '\0';
+  const std::string_view fits = cut_utf8(text, sizeof error->text - 1);
+  std::memcpy(error->text, fits.data(), fits.size());
+  error->text[fits.size()] = '\0';
 }
 
 // What `call` returns; `failed` and the error when it throws.

@@ -44,7 +44,12 @@ enum clr_status {
   CLR_IO = 5,             /* a file of this host */
   CLR_STALE = 6,          /* the process has run, or is gone */
   CLR_NO_MEMORY = 7,
-  CLR_INTERNAL = 8
+  CLR_INTERNAL = 8,         /* a defect of this library: please report it */
+  CLR_REGISTER_UNKNOWN = 9, /* a frame needs a register whose value nothing tells */
+  CLR_NO_PROCESS = 10,      /* there is no process or core to ask, or it has ended */
+  CLR_RUNNING = 11,         /* the process has to stop before it can be read */
+  CLR_BUSY = 12,            /* another command is at work on the same process */
+  CLR_INTERRUPTED = 13      /* the user stopped the work before it was done */
 };
 
 typedef struct clr_error {

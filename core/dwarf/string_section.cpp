@@ -1,38 +1,11 @@
 #include "core/dwarf/string_section.h"
 
 #include "core/dwarf/bytes.h"
+#include "core/memory/utf8.h"
 
 #include <cstring>
 
 namespace clr {
-namespace {
-
-struct Utf8Form {
-  unsigned lead_mask, lead, following;
-  std::uint32_t lowest; // code point that needs this form
-};
-constexpr Utf8Form utf8_forms[] = {{0xe0, 0xc0, 1, 0x80}, {0xf0, 0xe0, 2, 0x800}, {0xf8, 0xf0, 3, 0x10000}};
-
-// Bytes of the character at the front of `text`, whose first byte is not ASCII; 0 if it is none.
-std::size_t utf8_character(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  for (const Utf8Form& form : utf8_forms) {
-    if ((first & form.lead_mask) != form.lead) continue;
-    if (text.size() <= form.following) return 0;
-    std::uint32_t code = first & ~form.lead_mask;
-    for (unsigned i = 1; i <= form.following; ++i) {
-      const auto next = static_cast<unsigned char>(text[i]);
-      if ((next & 0xc0) != 0x80) return 0;
-      code = code << 6 | (next & 0x3fu);
-    }
-    const bool surrogate = code >= 0xd800 && code < 0xe000;
-    return code < form.lowest || code > 0x10ffff || surrogate ? 0 : form.following + 1;
-  }
-  return 0;
-}
-
-} // namespace
-
 bool is_usable_name(std::string_view name) {
   if (name.empty() || name.size() > max_name_bytes) return false;
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101, highs = 0x8080'8080'8080'8080;
@@ -46,7 +19,7 @@ bool is_usable_name(std::string_view name) {
       }
     }
     const auto byte = static_cast<unsigned char>(name[at]);
-    const std::size_t length = byte == 0 ? 0 : byte < 0x80 ? 1 : utf8_character(name.substr(at));
+    const std::size_t length = byte == 0 ? 0 : byte < 0x80 ? 1 : utf8_length(name.substr(at));
     if (length == 0) return false;
     at += length;
   }

@@ -16,8 +16,20 @@ std::string_view to_string(ErrorKind kind) {
     return "invalid_argument";
   case ErrorKind::io:
     return "io";
+  case ErrorKind::register_unknown:
+    return "register_unknown";
+  case ErrorKind::no_process:
+    return "no_process";
+  case ErrorKind::process_running:
+    return "process_running";
+  case ErrorKind::busy:
+    return "busy";
+  case ErrorKind::interrupted:
+    return "interrupted";
+  case ErrorKind::internal:
+    return "internal";
   }
-  return "corrupt";
+  return "internal";
 }
 
 void throw_missing(Address at) {

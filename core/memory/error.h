@@ -17,6 +17,12 @@ enum class ErrorKind : std::uint8_t {
   unsupported_contract, // the target's contract, field or format is not one that we implement
   invalid_argument,     // the caller asked for something that cannot be
   io,                   // the host could not open or map a file
+  register_unknown,     // a frame needs a register whose value neither the target nor its unwind data tells
+  no_process,           // there is no process or core to ask, or it has ended
+  process_running,      // the process has to stop before it can be read
+  busy,                 // another command is at work on the same process
+  interrupted,          // the user stopped the work before it was done
+  internal,             // a part of this program was used against its own rules: a defect, to be reported
 };
 
 // The JSON word of a kind ("memory_missing", "corrupt", ...).

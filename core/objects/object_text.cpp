@@ -1,5 +1,6 @@
 #include "core/objects/object_text.h"
 
+#include "core/memory/utf8.h"
 #include "core/objects/known_values.h"
 
 #include <fmt/format.h>
@@ -31,9 +32,7 @@ ObjectText::ObjectText(ObjectReader& reader, const TextLimits& limits)
 
 std::string ObjectText::take() {
   if (text_.size() > limits_.text) {
-    std::size_t end = limits_.text;
-    while (end > 0 && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) --end;
-    text_.resize(end);
+    text_.resize(cut_utf8(text_, limits_.text).size());
     text_ += "...";
   }
   return std::move(text_);

@@ -85,7 +85,7 @@ AddedSymbolFile open_trace(const std::string& path, std::optional<std::uint64_t>
                            const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
   const NetTrace trace = NetTrace::open(path);
   TraceMethods methods = read_trace_methods(trace, progress);
-  if (methods.trace.stopped) throw Error(ErrorKind::invalid_argument, fmt::format("{}: interrupted", path));
+  if (methods.trace.stopped) throw Error(ErrorKind::interrupted, fmt::format("{}: interrupted", path));
   const MethodStore* const store = methods.of_process(process);
   if (store == nullptr) {
     std::string ids;

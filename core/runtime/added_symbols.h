@@ -28,7 +28,7 @@ struct AddedSymbolFile {
 // A file of any kind, ready to be added. Of a trace of several processes `process` says which; warnings are
 // sentences on what could not be used. Throws Error as load_symbols and NetTrace::open do, and
 // Error{invalid_argument} when a trace does not have the process. `progress` gets the bytes that are read and
-// the file's size, and stops by false (Error{invalid_argument}).
+// the file's size, and stops by false (Error{interrupted}).
 AddedSymbolFile open_symbol_file(const std::string& path, std::optional<std::uint64_t> process,
                                  std::vector<std::string>& warnings,
                                  const std::function<bool(std::uint64_t, std::uint64_t)>& progress);

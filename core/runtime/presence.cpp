@@ -9,7 +9,10 @@ std::string absence_text(const Runtime& runtime) {
 }
 
 void require_runtime(const Runtime& runtime) {
-  if (runtime.absence() != nullptr) throw Error(ErrorKind::invalid_argument, absence_text(runtime));
+  const auto* absence = runtime.absence();
+  if (absence == nullptr) return;
+  const auto* fault = std::get_if<FaultAnswer>(absence);
+  throw Error(fault != nullptr ? fault->kind : ErrorKind::invalid_argument, absence_text(runtime));
 }
 
 } // namespace clr

@@ -87,7 +87,7 @@ private:
   [[noreturn]] void fail(std::string_view why) const {
     throw Error(ErrorKind::corrupt, fmt::format("{}: {}", name_, why));
   }
-  void malformed(std::string_view what) { dump_.malformed.count(what, dump_.records); }
+  void malformed(JitDumpFault what) { dump_.malformed.count(what, dump_.records); }
 
   void records(std::size_t at) {
     while (at < file_.size() && !dump_.closed) {
@@ -219,6 +219,32 @@ JitDump read_jit_dump(std::span<const std::byte> bytes, const std::string& name)
       if (load<std::uint32_t>(bytes, order) == jit_dump_magic)
         return JitDumpReader(Bytes(bytes, order), order, name).read();
   throw Error(ErrorKind::corrupt, fmt::format("{}: it is no jitdump", name));
+}
+
+std::string_view to_string(JitDumpFault kind) {
+  switch (kind) {
+  case JitDumpFault::short_record:
+    return "the record is shorter than its kind needs";
+  case JitDumpFault::endless_name:
+    return "the name does not end within the record";
+  case JitDumpFault::no_code:
+    return "the code's size is 0";
+  case JitDumpFault::large_size:
+    return "the code's size is larger than any code";
+  case JitDumpFault::past_end:
+    return "the code ends past all addresses";
+  case JitDumpFault::lying_count:
+    return "more lines than the record can hold";
+  case JitDumpFault::unknown_code:
+    return "code is moved that was not loaded";
+  case JitDumpFault::many_moves:
+    return "more lines are moved than any runtime moves";
+  case JitDumpFault::lost_lines:
+    return "lines of code that is not loaded";
+  case JitDumpFault::unknown_kind:
+    return "the kind of record is not known";
+  }
+  return "";
 }
 
 } // namespace clr

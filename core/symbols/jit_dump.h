@@ -14,6 +14,22 @@
 
 namespace clr {
 
+// The faults of a record of a jitdump. A record with one is counted, and the rest of the file is used.
+enum class JitDumpFault : std::uint8_t {
+  short_record,
+  endless_name,
+  no_code,
+  large_size,
+  past_end,
+  lying_count,
+  unknown_code,
+  many_moves,
+  lost_lines,
+  unknown_kind,
+};
+// A fixed text: "the record is shorter than its kind needs".
+std::string_view to_string(JitDumpFault kind);
+
 struct JitDump {
   std::uint32_t elf_machine = 0; // EM_X86_64, ...
   std::uint32_t process = 0;     // as its own PID namespace counts
@@ -27,17 +43,7 @@ struct JitDump {
   Malformed malformed; // places are records
   SymbolTableBuilder::Dropped dropped;
 
-  // Classes of malformed records.
-  static constexpr std::string_view short_record = "the record is shorter than its kind needs",
-                                    endless_name = "the name does not end within the record",
-                                    no_code = "the code's size is 0",
-                                    large_size = "the code's size is larger than any code",
-                                    past_end = "the code ends past all addresses",
-                                    lying_count = "more lines than the record can hold",
-                                    unknown_code = "code is moved that was not loaded",
-                                    many_moves = "more lines are moved than any runtime moves",
-                                    lost_lines = "lines of code that is not loaded",
-                                    unknown_kind = "the kind of record is not known";
+  using enum JitDumpFault;
 };
 
 // `name` of the file stands in messages and made_from(). A file that ends within a record is used up to there

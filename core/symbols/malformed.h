@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace clr {
@@ -16,8 +17,11 @@ struct MalformedClass {
 
 class Malformed {
 public:
-  // `what` is a string literal.
-  void count(std::string_view what, std::size_t place) {
+  // `fault` is of the closed set of a reader, an enum whose to_string() gives a fixed text.
+  template<typename Fault>
+  requires std::is_enum_v<Fault>
+  void count(Fault fault, std::size_t place) {
+    const std::string_view what = to_string(fault);
     const auto known = std::ranges::find(classes_, what, &MalformedClass::what);
     if (known == classes_.end())
       classes_.push_back({what, 1, place});
@@ -27,8 +31,10 @@ public:
 
   // In the order of their first places.
   const std::vector<MalformedClass>& classes() const { return classes_; }
-  std::size_t count_of(std::string_view what) const {
-    const auto known = std::ranges::find(classes_, what, &MalformedClass::what);
+  template<typename Fault>
+  requires std::is_enum_v<Fault> std::size_t count_of(Fault fault)
+  const {
+    const auto known = std::ranges::find(classes_, to_string(fault), &MalformedClass::what);
     return known == classes_.end() ? 0 : known->count;
   }
   std::size_t total() const {

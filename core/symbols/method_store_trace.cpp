@@ -22,7 +22,7 @@ public:
           if (builder->add(*method))
             ++methods_.method_events;
           else
-            malformed("a method's code has no possible place", event);
+            malformed(TraceFaultKind::impossible_code, event);
         } else if (const auto* const module = std::get_if<ModuleEvent>(&code)) {
           builder->add(*module);
           ++methods_.module_events;
@@ -43,13 +43,13 @@ public:
   }
 
 private:
-  void malformed(std::string_view what, const TraceEvent& event) {
+  void malformed(TraceFaultKind what, const TraceEvent& event) {
     methods_.malformed.count(what, static_cast<std::size_t>(event.file_offset));
   }
 
   MethodStoreBuilder* builder_of(const TraceEvent& event) {
     if (builders_.size() >= TraceMethods::max_processes && !builders_.contains(event.process_id)) {
-      malformed("more processes than a trace can have", event);
+      malformed(TraceFaultKind::many_processes, event);
       return nullptr;
     }
     return &builders_[event.process_id];

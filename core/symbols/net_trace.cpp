@@ -44,8 +44,7 @@ void take_clock(TraceBytes& bytes, TraceInfo& info) {
   info.start = bytes.u64();
   info.ticks_per_second = bytes.u64();
   info.pointer_size = bytes.u32();
-  if (info.pointer_size != 4 && info.pointer_size != 8)
-    bytes.fail("pointers are neither of 4 nor of 8 bytes");
+  if (info.pointer_size != 4 && info.pointer_size != 8) bytes.fail(TraceFaultKind::pointer_size);
 }
 
 void take_trace_object(TraceBytes& bytes, TraceInfo& info) {
@@ -58,7 +57,7 @@ void take_trace_object(TraceBytes& bytes, TraceInfo& info) {
 void take_trace_block(TraceBytes& bytes, TraceInfo& info) {
   take_clock(bytes, info);
   const std::uint32_t count = bytes.size32();
-  if (count > NetTrace::max_properties) bytes.fail("more properties than a trace can have");
+  if (count > NetTrace::max_properties) bytes.fail(TraceFaultKind::many_properties);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string_view key = bytes.utf8_text();
     info.properties.insert_or_assign(std::string(key), std::string(bytes.utf8_text()));
@@ -107,23 +106,23 @@ void NetTrace::read_header() {
                   fmt::format("nettrace version {} is not supported; 4, 5 and 6 are", info_.version));
     const std::uint32_t header = bytes.u32();
     if (header >> 24 != static_cast<std::uint32_t>(TraceBlockKind::trace))
-      bytes.fail("the first block is not that of the trace");
+      bytes.fail(TraceFaultKind::wrong_first_block);
     TraceBytes body = bytes.part(header & 0xff'ffff);
     take_trace_block(body, info_);
     first_block_ = static_cast<std::size_t>(bytes.offset());
     return;
   }
   if (size != serialization.size() || text_of(bytes.take(size)) != serialization)
-    bytes.fail("no nettrace file: its serialization is not known");
+    bytes.fail(TraceFaultKind::unknown_serialization);
   const auto header = read_object_header(bytes);
-  if (!header || header->name != "Trace") bytes.fail("the first object is not the trace");
+  if (!header || header->name != "Trace") bytes.fail(TraceFaultKind::wrong_first_object);
   if (header->version < 4 || header->minimum_reader > newest_object_version)
     throw Error(ErrorKind::unsupported_contract,
                 fmt::format("nettrace version {} is not supported; 4, 5 and 6 are", header->version));
   info_.version = std::min(header->version, newest_object_version);
   take_trace_object(bytes, info_);
   constexpr std::uint8_t end_tag = 6;
-  if (bytes.u8() != end_tag) bytes.fail("the trace object does not end where it must");
+  if (bytes.u8() != end_tag) bytes.fail(TraceFaultKind::unended_object);
   first_block_ = static_cast<std::size_t>(bytes.offset());
 }
 

@@ -90,9 +90,9 @@ bool TraceBlocks::next_object(TraceBlock& block) {
   const auto next = find_object(sized ? body : at_);
   const std::size_t stated = sized && size < file_.size() - body ? body + size : file_.size();
   if (!sized && (next || file_[at_] != begin_tag))
-    report_.malformed.count("no block begins where one must", at_);
+    report_.malformed.count(TraceFaultKind::no_block, at_);
   else if (next || stated < file_.size())
-    report_.malformed.count("a block does not end where it says", at_);
+    report_.malformed.count(TraceFaultKind::unended_block, at_);
   const std::size_t end = next ? *next - 1 : stated;
   at_ = next.value_or(file_.size());
   if (!sized) return next && next_object(block);

@@ -15,7 +15,7 @@ T leb128(TraceBytes& bytes) {
   for (unsigned shift = 0;; shift += 7) {
     const std::uint8_t byte = bytes.u8();
     const T part = byte & 0x7f;
-    if (shift >= width || (part << shift >> shift) != part) bytes.fail("an integer is too large");
+    if (shift >= width || (part << shift >> shift) != part) bytes.fail(TraceFaultKind::large_integer);
     value |= static_cast<T>(part << shift);
     if ((byte & 0x80) == 0) return value;
   }
@@ -23,13 +23,13 @@ T leb128(TraceBytes& bytes) {
 
 } // namespace
 
-TraceFault::TraceFault(std::string_view what, std::uint64_t offset)
-    : Error(ErrorKind::corrupt, fmt::format("{} at file offset {:#x}", what, offset)), what_(what),
+TraceFault::TraceFault(TraceFaultKind what, std::uint64_t offset)
+    : Error(ErrorKind::corrupt, fmt::format("{} at file offset {:#x}", to_string(what), offset)), what_(what),
       offset_(offset) {}
 
 std::uint32_t TraceBytes::size32() {
   const std::uint32_t size = u32();
-  if (size > 0x7fff'ffff) fail("a size is negative");
+  if (size > 0x7fff'ffff) fail(TraceFaultKind::negative_size);
   return size;
 }
 
@@ -58,7 +58,7 @@ std::string_view TraceBytes::utf8_text() {
 }
 
 void TraceBytes::throw_end() const {
-  throw TraceFault("the data ends too early", base_ + bytes_.size());
+  throw TraceFault(TraceFaultKind::early_end, base_ + bytes_.size());
 }
 
 std::span<const std::byte> take_utf16(TraceBytes& bytes) {
@@ -72,7 +72,7 @@ std::span<const std::byte> take_utf16(TraceBytes& bytes) {
     }
     size += 2;
   }
-  bytes.fail("a string has no end");
+  bytes.fail(TraceFaultKind::endless_string);
 }
 
 } // namespace clr

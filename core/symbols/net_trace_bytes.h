@@ -4,6 +4,7 @@
 
 #include "core/memory/error.h"
 #include "core/memory/memory_reader.h"
+#include "core/symbols/trace_fault_kind.h"
 
 #include <cstdint>
 #include <span>
@@ -15,13 +16,13 @@ namespace clr {
 // Data of a nettrace file that contradicts itself: Error{corrupt}.
 class TraceFault : public Error {
 public:
-  // `what` is a string literal, `offset` the place in the file.
-  TraceFault(std::string_view what, std::uint64_t offset);
-  std::string_view kind_of_fault() const { return what_; }
+  // `offset` is the place in the file.
+  TraceFault(TraceFaultKind what, std::uint64_t offset);
+  TraceFaultKind kind_of_fault() const { return what_; }
   std::uint64_t offset() const { return offset_; }
 
 private:
-  std::string_view what_;
+  TraceFaultKind what_;
   std::uint64_t offset_;
 };
 
@@ -65,8 +66,7 @@ public:
   // A length in bytes (LEB128) and UTF-8, taken as it is.
   std::string_view utf8_text();
 
-  // `what` is a string literal.
-  [[noreturn]] void fail(std::string_view what) const { throw TraceFault(what, offset()); }
+  [[noreturn]] void fail(TraceFaultKind what) const { throw TraceFault(what, offset()); }
 
 private:
   template<typename T>

@@ -69,7 +69,7 @@ void TraceDecoder::malformed(const TraceFault& fault) {
   malformed(fault.kind_of_fault(), fault.offset());
 }
 
-void TraceDecoder::malformed(std::string_view what, std::uint64_t offset) {
+void TraceDecoder::malformed(TraceFaultKind what, std::uint64_t offset) {
   report_.malformed.count(what, static_cast<std::size_t>(offset));
 }
 
@@ -81,7 +81,7 @@ bool TraceDecoder::each_event(TraceBytes& body, bool metadata, Use use) {
   const std::uint16_t header_size = body.u16();
   const bool compressed = (body.u16() & compressed_flag) != 0;
   const std::uint64_t fixed = body.offset() - begin;
-  if (header_size < fixed) body.fail("the header of a block is too short");
+  if (header_size < fixed) body.fail(TraceFaultKind::short_block_header);
   body.skip(static_cast<std::size_t>(header_size - fixed));
 
   EventHeader header;
@@ -141,7 +141,7 @@ bool TraceDecoder::visit(const EventHeader& header, const TraceBytes& payload) {
   count_dropped(header);
   const auto known = types_.find(header.metadata_id);
   if (known == types_.end()) {
-    malformed("an event's type is not described", payload.offset());
+    malformed(TraceFaultKind::unknown_event_type, payload.offset());
     return true;
   }
   if (!known->second.wanted) return true;
@@ -157,7 +157,7 @@ bool TraceDecoder::visit(const EventHeader& header, const TraceBytes& payload) {
       event.thread_id = thread->second.thread_id.value_or(0);
       event.process_id = thread->second.process_id.value_or(event.process_id);
     } else {
-      malformed("an event's thread is not described", payload.offset());
+      malformed(TraceFaultKind::unknown_thread, payload.offset());
     }
     if (const auto labels = labels_.find(header.labels_id); labels != labels_.end())
       event.version = labels->second.version.value_or(event.version);
@@ -218,7 +218,7 @@ void TraceDecoder::read_sequence_point(TraceBytes& body) {
 void TraceDecoder::add_type(EventType type, std::uint64_t offset) {
   const std::uint32_t id = type.id;
   if (types_.size() >= NetTrace::max_event_types && !types_.contains(id))
-    throw TraceFault("more types of events than a trace can have", offset);
+    throw TraceFault(TraceFaultKind::many_event_types, offset);
   KnownType& known = types_[id];
   known.type = std::move(type);
   known.wanted = visitor_.wants(known.type);
@@ -248,7 +248,7 @@ TraceStack TraceDecoder::stack(std::uint32_t id, std::uint64_t offset) {
   if (id == 0) return {};
   const auto behind = stacks_.upper_bound(id);
   const auto lost = [&] {
-    malformed("an event's stack is not there", offset);
+    malformed(TraceFaultKind::missing_stack, offset);
     return TraceStack{};
   };
   if (behind == stacks_.begin()) return lost();
@@ -272,7 +272,7 @@ void TraceDecoder::read_threads(TraceBytes& body) {
       if (threads_.size() < NetTrace::max_threads || threads_.contains(thread.index))
         threads_.insert_or_assign(thread.index, thread);
       else
-        row.fail("more threads than a trace can have");
+        row.fail(TraceFaultKind::many_threads);
     } catch (const TraceFault& fault) {
       malformed(fault);
     }
@@ -295,7 +295,7 @@ void TraceDecoder::read_labels(TraceBytes& body) {
     const EventLabels labels = take_label_list(body);
     if (!labels.version) continue;
     if (labels_.size() >= NetTrace::max_label_lists && !labels_.contains(first + i))
-      body.fail("more label lists than a trace can have");
+      body.fail(TraceFaultKind::many_labels);
     labels_.insert_or_assign(first + i, labels);
   }
 }

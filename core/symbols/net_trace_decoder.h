@@ -54,7 +54,7 @@ private:
   void read_removed_threads(TraceBytes& body);
   void read_labels(TraceBytes& body);
   void malformed(const TraceFault& fault);
-  void malformed(std::string_view what, std::uint64_t offset);
+  void malformed(TraceFaultKind what, std::uint64_t offset);
 
   const TraceInfo& info_;
   TraceVisitor& visitor_;

@@ -6,7 +6,7 @@ namespace {
 // Descriptions of fields. Depth counts types in types.
 PayloadType type_of(std::uint32_t code, const TraceBytes& bytes) {
   const auto last = static_cast<std::uint32_t>(PayloadType::bool8);
-  if (code == 0 || code == 2 || code == 15 || code > last) bytes.fail("a field's type code is not known");
+  if (code == 0 || code == 2 || code == 15 || code > last) bytes.fail(TraceFaultKind::unknown_field_type);
   return static_cast<PayloadType>(code);
 }
 
@@ -16,7 +16,7 @@ bool has_element(PayloadType type) {
 }
 
 void check_depth(unsigned depth, const TraceBytes& bytes) {
-  if (depth > EventType::max_field_depth) bytes.fail("fields are nested too deep");
+  if (depth > EventType::max_field_depth) bytes.fail(TraceFaultKind::deep_fields);
 }
 
 // Versions 4 and 5, first form: count, then { type, fields of an object, name }.
@@ -49,7 +49,7 @@ std::vector<PayloadField> take_fields_v2(TraceBytes& bytes, unsigned depth) {
   std::vector<PayloadField> fields;
   for (std::uint32_t left = bytes.size32(); left != 0; --left) {
     const std::uint32_t size = bytes.size32();
-    if (size < own_size) bytes.fail("a field is smaller than its size");
+    if (size < own_size) bytes.fail(TraceFaultKind::small_field);
     TraceBytes row = bytes.part(size - own_size);
     PayloadField& field = fields.emplace_back();
     field.name = row.utf16_text();
@@ -220,7 +220,7 @@ EventLabels take_label_list(TraceBytes& bytes) {
       labels.version = bytes.u8();
       break;
     default:
-      bytes.fail("a label's kind is not known");
+      bytes.fail(TraceFaultKind::unknown_label);
     }
     if ((kind & last) != 0) return labels;
   }

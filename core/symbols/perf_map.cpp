@@ -1,6 +1,7 @@
 #include "core/symbols/perf_map.h"
 
 #include "core/memory/text_encoding.h"
+#include "core/memory/utf8.h"
 #include "core/symbols/map_lines.h"
 
 #include <algorithm>
@@ -79,11 +80,7 @@ std::string mended(std::string_view name) {
         return fmt::format("{}{}]", name.substr(0, open + 1), tier);
   }
   // A last letter that is itself cut is no text.
-  std::size_t end = name.size();
-  while (end > 0 && (static_cast<unsigned char>(name[end - 1]) & 0xC0) == 0x80) --end;
-  const auto lead = end == 0 ? 0u : static_cast<unsigned char>(name[end - 1]);
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0;
-  if (length != 0 && end - 1 + length > name.size()) name = name.substr(0, end - 1);
+  name = without_cut_end(name);
   return fmt::format("{}{}", name, ellipsis);
 }
 
@@ -116,7 +113,7 @@ public:
   }
 
 private:
-  void malformed(std::string_view what) { map_.malformed.count(what, lines_.number()); }
+  void malformed(PerfMapFault what) { map_.malformed.count(what, lines_.number()); }
 
   // A line, and those that hang on it.
   void split(std::string_view line) {
@@ -207,6 +204,40 @@ std::string process_of_file_name(std::string_view path) {
     return parse_decimal(file).has_value();
   };
   return strip("perf-", ".map") || strip("jit-", ".dump") ? std::string(file) : std::string();
+}
+
+std::string_view to_string(PerfMapFault kind) {
+  switch (kind) {
+  case PerfMapFault::bad_address:
+    return "the address is not hexadecimal";
+  case PerfMapFault::bad_size:
+    return "the size is not hexadecimal";
+  case PerfMapFault::large_address:
+    return "the address has more than 64 bits";
+  case PerfMapFault::large_size:
+    return "the size is larger than any code";
+  case PerfMapFault::no_size:
+    return "there is no size";
+  case PerfMapFault::no_name:
+    return "there is no name";
+  case PerfMapFault::no_code:
+    return "the size is 0";
+  case PerfMapFault::past_end:
+    return "the code ends past all addresses";
+  case PerfMapFault::lost_start:
+    return "address and size are lost, overwritten by the runtime that wrote "
+           "a name beyond ASCII";
+  case PerfMapFault::cut_name:
+    return "the end of a name beyond ASCII is lost; the entry is used, its "
+           "name ends in an ellipsis";
+  case PerfMapFault::glued:
+    return "the line hangs on one before it that was cut; it is used";
+  case PerfMapFault::nul_line_end:
+    return "a NUL stands where the line should end; it and the next are used";
+  case PerfMapFault::no_line_end:
+    return "the last line has no end: its name may be cut";
+  }
+  return "";
 }
 
 } // namespace clr

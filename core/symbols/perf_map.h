@@ -13,6 +13,28 @@
 
 namespace clr {
 
+// The faults of a line of a perf map. A line with one is counted, and the rest of the file is used. Most come
+// from names beyond ASCII: the runtime takes their characters for bytes, so it loses the end of the line, and
+// the next line is glued to this one (cut_name, glued); or it writes UTF-16 and loses half of that
+// (nul_line_end); or the line's start comes from memory that was freed already (lost_start).
+enum class PerfMapFault : std::uint8_t {
+  bad_address,
+  bad_size,
+  large_address,
+  large_size,
+  no_size,
+  no_name,
+  no_code,
+  past_end,
+  lost_start,
+  cut_name,
+  glued,
+  nul_line_end,
+  no_line_end,
+};
+// A fixed text: "the address is not hexadecimal".
+std::string_view to_string(PerfMapFault kind);
+
 struct PerfMap {
   // Addresses of the process. Of code that lay at the same place the last line is there. Names are as
   // written, with tiers.
@@ -21,26 +43,7 @@ struct PerfMap {
   Malformed malformed;
   SymbolTableBuilder::Dropped dropped;
 
-  // Classes of malformed lines. The runtime converts a name beyond ASCII while it writes the line, and takes
-  // the number of characters for that of bytes: the end of the line is lost, so that the next one is glued to
-  // it; or it is written as UTF-16, of which half is lost; or the start comes from memory that was freed
-  // already.
-  static constexpr std::string_view bad_address = "the address is not hexadecimal",
-                                    bad_size = "the size is not hexadecimal",
-                                    large_address = "the address has more than 64 bits",
-                                    large_size = "the size is larger than any code",
-                                    no_size = "there is no size", no_name = "there is no name",
-                                    no_code = "the size is 0", past_end = "the code ends past all addresses",
-                                    lost_start =
-                                        "address and size are lost, overwritten by the runtime that wrote "
-                                        "a name beyond ASCII",
-                                    cut_name =
-                                        "the end of a name beyond ASCII is lost; the entry is used, its "
-                                        "name ends in an ellipsis",
-                                    glued = "the line hangs on one before it that was cut; it is used",
-                                    nul_line_end =
-                                        "a NUL stands where the line should end; it and the next are used",
-                                    no_line_end = "the last line has no end: its name may be cut";
+  using enum PerfMapFault;
 };
 
 // `name` of the file stands in made_from(); `process`, its PID if known, in identity(). Never throws for what

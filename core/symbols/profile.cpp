@@ -28,7 +28,7 @@ std::optional<Number> parse_number(std::string_view text) {
 } // namespace
 
 std::optional<Sample> Profile::parse(std::string_view line, std::size_t number) {
-  const auto refuse = [&](std::string_view why) -> std::optional<Sample> {
+  const auto refuse = [&](ProfileFault why) -> std::optional<Sample> {
     malformed_.count(why, number);
     return std::nullopt;
   };
@@ -81,6 +81,22 @@ std::vector<ProfileRow> Profile::rows(const OwnerOf& owner_of,
   for (auto& [owner, count] : owners) rows.push_back({count, owner});
   std::ranges::stable_sort(rows, std::greater(), &ProfileRow::count);
   return rows;
+}
+
+std::string_view to_string(ProfileFault kind) {
+  switch (kind) {
+  case ProfileFault::no_address:
+    return "the address is not hexadecimal";
+  case ProfileFault::bad_count:
+    return "the count is no number above 0";
+  case ProfileFault::bad_time:
+    return "the time is no number of seconds";
+  case ProfileFault::too_much:
+    return "there is more on the line than address, count and time";
+  case ProfileFault::long_line:
+    return "the line is too long";
+  }
+  return "";
 }
 
 } // namespace clr

@@ -36,14 +36,20 @@ struct ProfileRow {
   SampleOwner owner;
 };
 
+// The faults of a line of samples. A line with one is counted, and the rest of the file is used.
+enum class ProfileFault : std::uint8_t {
+  no_address,
+  bad_count,
+  bad_time,
+  too_much,
+  long_line,
+};
+// A fixed text: "the address is not hexadecimal".
+std::string_view to_string(ProfileFault kind);
+
 class Profile {
 public:
-  // Classes of malformed lines.
-  static constexpr std::string_view no_address = "the address is not hexadecimal",
-                                    bad_count = "the count is no number above 0",
-                                    bad_time = "the time is no number of seconds",
-                                    too_much = "there is more on the line than address, count and time",
-                                    long_line = "the line is too long";
+  using enum ProfileFault;
   static constexpr std::size_t max_line = 4096; // bytes
   // Different addresses (and times, when they are given).
   static constexpr std::size_t max_samples = 1u << 26;

@@ -28,7 +28,7 @@ public:
   R2rPerfMap read() {
     while (const auto line = lines_.next()) {
       record(*line);
-      if (lines_.unfinished()) malformed(R2rPerfMap::no_line_end);
+      if (lines_.unfinished()) malformed(R2rPerfMapFault::no_line_end);
     }
     const std::string identity = map_.header.signature ? digits_of(*map_.header.signature) : std::string();
     SymbolTableBuilder builder(SymbolSpace::image, fmt::format("R2R perf map {}", name_), identity);
@@ -44,7 +44,7 @@ private:
     std::string_view name;
   };
 
-  void malformed(std::string_view what) { map_.malformed.count(what, lines_.number()); }
+  void malformed(R2rPerfMapFault what) { map_.malformed.count(what, lines_.number()); }
 
   void record(std::string_view line) {
     const HexNumber rva = parse_hex(take_field(line), 32);
@@ -53,22 +53,22 @@ private:
       return header(rva.value, line);
     }
     ++map_.records;
-    if (rva.fault == HexFault::not_hexadecimal) return malformed(R2rPerfMap::bad_address);
-    if (rva.fault == HexFault::too_large) return malformed(R2rPerfMap::large_address);
-    if (line.empty()) return malformed(R2rPerfMap::no_length);
+    if (rva.fault == HexFault::not_hexadecimal) return malformed(R2rPerfMapFault::bad_address);
+    if (rva.fault == HexFault::too_large) return malformed(R2rPerfMapFault::large_address);
+    if (line.empty()) return malformed(R2rPerfMapFault::no_length);
     const HexNumber length = parse_hex(take_field(line), 32);
-    if (length.fault == HexFault::not_hexadecimal) return malformed(R2rPerfMap::bad_length);
-    if (length.fault == HexFault::too_large) return malformed(R2rPerfMap::large_length);
-    if (line.empty()) return malformed(R2rPerfMap::no_name);
-    if (length.value == 0) return malformed(R2rPerfMap::no_code);
-    if (rva.value + length.value > std::uint64_t{1} << 32) return malformed(R2rPerfMap::past_end);
+    if (length.fault == HexFault::not_hexadecimal) return malformed(R2rPerfMapFault::bad_length);
+    if (length.fault == HexFault::too_large) return malformed(R2rPerfMapFault::large_length);
+    if (line.empty()) return malformed(R2rPerfMapFault::no_name);
+    if (length.value == 0) return malformed(R2rPerfMapFault::no_code);
+    if (rva.value + length.value > std::uint64_t{1} << 32) return malformed(R2rPerfMapFault::past_end);
     rows_.push_back({rva.value, length.value, line});
   }
 
   template<typename T>
   void set(std::optional<T>& field, std::optional<T> value) {
-    if (!value) return malformed(R2rPerfMap::bad_header);
-    if (field && *field != *value) return malformed(R2rPerfMap::repeated_header);
+    if (!value) return malformed(R2rPerfMapFault::bad_header);
+    if (field && *field != *value) return malformed(R2rPerfMapFault::repeated_header);
     field = value;
   }
 
@@ -137,6 +137,34 @@ std::string to_string(PerfMapAbi abi) {
 
 R2rPerfMap read_r2r_perf_map(std::span<const std::byte> text, const std::string& name) {
   return R2rPerfMapReader(text, name).read();
+}
+
+std::string_view to_string(R2rPerfMapFault kind) {
+  switch (kind) {
+  case R2rPerfMapFault::bad_address:
+    return "the address is not hexadecimal";
+  case R2rPerfMapFault::bad_length:
+    return "the length is not hexadecimal";
+  case R2rPerfMapFault::large_address:
+    return "the address has more than 32 bits";
+  case R2rPerfMapFault::large_length:
+    return "the length has more than 32 bits";
+  case R2rPerfMapFault::no_length:
+    return "there is no length";
+  case R2rPerfMapFault::no_name:
+    return "there is no name";
+  case R2rPerfMapFault::no_code:
+    return "the length is 0";
+  case R2rPerfMapFault::past_end:
+    return "the code ends past 4 GiB";
+  case R2rPerfMapFault::bad_header:
+    return "the value of a header record makes no sense";
+  case R2rPerfMapFault::repeated_header:
+    return "a header record comes twice, with two values";
+  case R2rPerfMapFault::no_line_end:
+    return "the last line has no end: its name may be cut";
+  }
+  return "";
 }
 
 } // namespace clr

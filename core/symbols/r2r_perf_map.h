@@ -35,6 +35,23 @@ struct R2rPerfMapHeader {
   std::optional<PerfMapAbi> abi;
 };
 
+// The faults of a line of an R2R perf map. A line with one is counted, and the rest of the file is used.
+enum class R2rPerfMapFault : std::uint8_t {
+  bad_address,
+  bad_length,
+  large_address,
+  large_length,
+  no_length,
+  no_name,
+  no_code,
+  past_end,
+  bad_header,
+  repeated_header,
+  no_line_end,
+};
+// A fixed text: "the address is not hexadecimal".
+std::string_view to_string(R2rPerfMapFault kind);
+
 struct R2rPerfMap {
   R2rPerfMapHeader header; // an old or edited map may lack any of it
   // Addresses are RVAs of the image, of the composite image where that is what was compiled. One method may
@@ -44,16 +61,7 @@ struct R2rPerfMap {
   Malformed malformed;     // places are lines
   SymbolTableBuilder::Dropped dropped;
 
-  // Classes of malformed lines.
-  static constexpr std::string_view bad_address = "the address is not hexadecimal",
-                                    bad_length = "the length is not hexadecimal",
-                                    large_address = "the address has more than 32 bits",
-                                    large_length = "the length has more than 32 bits",
-                                    no_length = "there is no length", no_name = "there is no name",
-                                    no_code = "the length is 0", past_end = "the code ends past 4 GiB",
-                                    bad_header = "the value of a header record makes no sense",
-                                    repeated_header = "a header record comes twice, with two values",
-                                    no_line_end = "the last line has no end: its name may be cut";
+  using enum R2rPerfMapFault;
 };
 
 // Unknown header records (addresses of 0xFFFFFFF0 and above) are ignored. `name` of the map stands in

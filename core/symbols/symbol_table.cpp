@@ -143,7 +143,7 @@ std::optional<std::size_t> SymbolTable::index_of(std::uint64_t address) const {
 void SymbolTable::index_all(std::span<const std::uint64_t> addresses,
                             std::span<std::uint32_t> entries) const {
   if (addresses.size() != entries.size())
-    throw Error(ErrorKind::invalid_argument, "as many entries as addresses are needed");
+    throw Error(ErrorKind::internal, "as many entries as addresses are needed");
   constexpr std::size_t group = 32; // as many reads as a CPU has under way
   for (std::size_t first = 0; first < addresses.size(); first += group) {
     const auto part = addresses.subspan(first, std::min(group, addresses.size() - first));

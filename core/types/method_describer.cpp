@@ -1,5 +1,7 @@
 #include "core/types/method_describer.h"
 
+#include "core/memory/utf8.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -42,24 +44,6 @@ std::span<const TypeNamePtr> class_arguments(const TypeNamePtr& type) {
   // The methods of an array are generic over its element.
   if (type->shape == TypeShape::szarray || type->shape == TypeShape::array) return {&type->element, 1};
   return {};
-}
-
-// Freed memory that still looks like a dynamic method rarely holds text.
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size() - i) return false;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
-    i += length;
-  }
-  return true;
 }
 
 // The name of a method of which nothing but its place is known.
@@ -245,6 +229,7 @@ void MethodDescriber::name_dynamic_method(const Checked& checked, Draft& draft) 
   draft.name->container = dynamic.lcg ? MethodContainer::dynamic_class : MethodContainer::il_stub_class;
   if (dynamic.name == 0) throw_corrupt(checked.desc.address, "dynamic method without a name");
   draft.name->method = target_->read_utf8(dynamic.name, max_dynamic_name);
+  // Freed memory that still looks like a dynamic method rarely holds text.
   if (!is_utf8(draft.name->method)) throw_corrupt(dynamic.name, "name of a dynamic method that is no text");
   draft.method.name_from = NameSource::memory;
   try {

@@ -80,7 +80,7 @@ struct R2RMethods::Impl {
     if (last_rva == entry.instance_rva) return last_instance;
     const auto section = header.find(R2RSection::instance_entry_points);
     if (!section || entry.instance_rva < section->rva || entry.instance_rva - section->rva >= section->size)
-      throw Error(ErrorKind::invalid_argument, "no instance entry of this image");
+      throw Error(ErrorKind::internal, "no instance entry of this image");
     last_rva = 0; // unless it can be read
     last_instance = with_entry(instance_section(*section), entry.instance_rva - section->rva,
                                [&](const BlobBytes& bytes) {

@@ -1,6 +1,8 @@
 // Where a command writes: LLDB's return object, piece by piece, and whether the user asked to stop.
 #pragma once
 
+#include "core/memory/utf8.h"
+
 #include <fmt/format.h>
 #include <lldb/API/LLDB.h>
 
@@ -45,9 +47,5 @@ private:
   bool told_ = false;
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
-
-// `text` with everything that a terminal could take for a command, and what is not UTF-8, escaped: names come
-// from the target.
-std::string printable(std::string_view text);
 
 } // namespace clr::lldb_plugin

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from ._errors import Error, Fault, FileError, LibraryError, StaleError, UsageError
+from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 from ._frames import Frame, ManagedException, TraceFrame
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
 from ._lldb import import_lldb
 from ._runtime import Backtrace, Methods, Runtime, Thread, ThrownException, open_core
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
-__all__ = ["Backtrace", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "FileError", "Frame", "Info", "LibraryError", "ManagedException",
+__all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "FileError", "Frame", "Info", "Interrupted", "LibraryError", "ManagedException",
            "MemorySource", "Method", "Methods", "Miss", "Module", "Owner", "Region", "Runtime", "RuntimeVersion", "SavedCore", "Source", "StaleError", "Symbol",
            "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod", "import_lldb", "open_core"]
 

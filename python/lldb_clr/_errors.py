@@ -11,7 +11,7 @@ class Error(Exception):
 class Fault(Error):
     """The target's memory is missing or contradicts itself, or its runtime is of a kind that is not implemented.
 
-    ``reason`` is ``"memory_missing"``, ``"corrupt"`` or ``"unsupported_contract"``; ``at`` is the target address that failed, where there is one.
+    ``reason`` is ``"memory_missing"``, ``"corrupt"``, ``"unsupported_contract"`` or ``"register_unknown"``; ``at`` is the target address that failed, where there is one.
     Bulk lookups give a fault as the value of its row; everything else raises it.
     """
 
@@ -32,6 +32,14 @@ class StaleError(Error):
 
 class UsageError(Error, ValueError):
     """What was asked for cannot be: no such thread, no runtime in the process, the process is running."""
+
+
+class BusyError(Error):
+    """Another command is at work on the same process; the same call succeeds once that has ended."""
+
+
+class Interrupted(Error):
+    """The user stopped the work before it was done."""
 
 
 class FileError(Error, OSError):

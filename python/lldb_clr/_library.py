@@ -8,7 +8,7 @@ import pathlib
 import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
-from ._errors import Error, Fault, FileError, LibraryError, StaleError, UsageError
+from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 
 API_VERSION = 1
 CORE_LIBRARY = "libclr.so"
@@ -31,8 +31,8 @@ class Place(ctypes.Structure):
 NO_NUMBER = 0xFFFF_FFFF
 NO_OFFSET = 0xFFFF_FFFF_FFFF_FFFF
 
-_FAULTS = {1: "memory_missing", 2: "corrupt", 3: "unsupported_contract"}
-_OTHERS = {4: UsageError, 5: FileError, 6: StaleError}
+_FAULTS = {1: "memory_missing", 2: "corrupt", 3: "unsupported_contract", 9: "register_unknown"}
+_OTHERS = {4: UsageError, 5: FileError, 6: StaleError, 10: UsageError, 11: UsageError, 12: BusyError, 13: Interrupted}
 
 
 def _exception(error: CError) -> Exception:

@@ -27,24 +27,6 @@ Answer ask(const AddedSymbols& symbols, Address address, decltype(Answer::result
 
 } // namespace
 
-TEST_CASE("names of perf maps come apart") {
-  const auto jitted =
-      parse_map_method("instance void [app] Ns.Outer+Inner`1[System.Int32]::Run(int32,string[])");
-  REQUIRE(jitted);
-  CHECK(jitted->assembly == "app");
-  CHECK(jitted->name == "Ns.Outer+Inner`1.Run");
-  CHECK(jitted->full_name == "Ns.Outer+Inner`1[System.Int32].Run(int32,string[])");
-  const auto compiled =
-      parse_map_method("System.Collections.Generic.List`1[System.Int32] Ns.Type::Items(System.Func`2[A, B])");
-  REQUIRE(compiled);
-  CHECK(compiled->assembly.empty());
-  CHECK(compiled->name == "Ns.Type.Items");
-  CHECK(compiled->full_name == "Ns.Type.Items(System.Func`2[A, B])");
-  CHECK(parse_map_method("Ns.Dictionary`2[A, B]::.ctor()")->name == "Ns.Dictionary`2..ctor");
-  for (const char* other : {"stub PRECODE<x>", "memcpy", "::Run()", "A::", ""})
-    CHECK_FALSE(parse_map_method(other));
-}
-
 TEST_CASE("an address that memory does not explain becomes the method that a file names") {
   const AddedSymbols symbols = added({file_of({{0x1000, "void [app] Ns.Type::Run(int32)[OptimizedTier1]"}})});
   for (const MissReason reason : {MissReason::outside, MissReason::no_runtime, MissReason::not_started}) {

@@ -156,8 +156,8 @@ TEST_CASE("A record without a size ends the reading", "[jitdump]") {
 }
 
 TEST_CASE("Each class of malformed records is counted, and the rest is used", "[jitdump]") {
-  const auto check = [](std::string_view what, const std::function<void(JitDumpBuilder&)>& write) {
-    INFO(what);
+  const auto check = [](JitDumpFault what, const std::function<void(JitDumpBuilder&)>& write) {
+    INFO(to_string(what));
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
       JitDumpBuilder builder(order);
       builder.load(code, 0x20, 1, "A::M()", 0x20);
@@ -166,7 +166,7 @@ TEST_CASE("Each class of malformed records is counted, and the rest is used", "[
       builder.load(code + 0x20, 0x20, 2, "A::N()", 0x20);
       const JitDump dump = read(builder);
       REQUIRE(dump.malformed.classes().size() == 1);
-      CHECK(dump.malformed.classes()[0].what == what);
+      CHECK(dump.malformed.classes()[0].what == to_string(what));
       CHECK(dump.malformed.classes()[0].count == 2);
       CHECK(dump.malformed.classes()[0].first == 2);
       CHECK(dump.stopped.empty());

@@ -1,5 +1,6 @@
 // From a trace to the stores of its processes: made ones, and a real one (data/README.md).
 #include "core/symbols/method_store_trace.h"
+#include "core/symbols/trace_fault_kind.h"
 #include "tests/symbols/net_trace_builder.h"
 #include "tests/symbols/net_trace_listener.h"
 
@@ -112,9 +113,9 @@ TEST_CASE("trace methods: payloads that are wrong are counted, the rest is used"
   const NetTrace trace = NetTrace::of_bytes(b.end().out.bytes, "t");
   const TraceMethods methods = read_trace_methods(trace);
   CHECK(methods.method_events == 1);
-  CHECK(methods.malformed.count_of("the data ends too early") == 2);
-  CHECK(methods.malformed.count_of("a string has no end") == 1);
-  CHECK(methods.malformed.count_of("a method's code has no possible place") == 2);
+  CHECK(methods.malformed.count_of(TraceFaultKind::early_end) == 2);
+  CHECK(methods.malformed.count_of(TraceFaultKind::endless_string) == 1);
+  CHECK(methods.malformed.count_of(TraceFaultKind::impossible_code) == 2);
   CHECK(methods.malformed.total() == 5);
   const MethodStore* const store = methods.of_process({});
   REQUIRE(store != nullptr);

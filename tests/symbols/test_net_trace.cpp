@@ -1,5 +1,6 @@
 // Nettrace files of versions 4, 5 and 6 as their format pages describe them.
 #include "core/symbols/net_trace.h"
+#include "core/symbols/trace_fault_kind.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/faults.h"
 #include "tests/symbols/net_trace_builder.h"
@@ -184,7 +185,7 @@ TEST_CASE("nettrace: stacks end at a sequence point") {
   CHECK(listener.events[1].stack.empty());
   CHECK(listener.events[2].stack.at(0) == 0x2000);
   CHECK(listener.events[3].stack.at(0) == 0x3000);
-  CHECK(report.malformed.count_of("an event's stack is not there") == 1);
+  CHECK(report.malformed.count_of(TraceFaultKind::missing_stack) == 1);
   CHECK(report.malformed.total() == 1);
 }
 
@@ -230,7 +231,7 @@ TEST_CASE("nettrace: version 6 threads go away, and labels override the version"
   CHECK(listener.events[4].thread == 0);
   CHECK(listener.events[4].process == 4321);
   CHECK(report.dropped == 2);
-  CHECK(report.malformed.count_of("an event's thread is not described") == 1);
+  CHECK(report.malformed.count_of(TraceFaultKind::unknown_thread) == 1);
   CHECK(report.malformed.total() == 1);
 }
 
@@ -244,8 +245,8 @@ TEST_CASE("nettrace: version 6 sequence points drop threads, metadata and labels
   b.types({{.id = 1, .event_id = 144}});
   b.events({{.time = 3, .sequence = 3, .labels = 1}});
   const auto [listener, report] = read(b.end());
-  CHECK(report.malformed.count_of("an event's type is not described") == 1);
-  CHECK(report.malformed.count_of("an event's thread is not described") == 1);
+  CHECK(report.malformed.count_of(TraceFaultKind::unknown_event_type) == 1);
+  CHECK(report.malformed.count_of(TraceFaultKind::unknown_thread) == 1);
   REQUIRE(listener.events.size() == 2);
   CHECK(listener.events[0].version == 5);
   CHECK(listener.events[1].event_id == 144);

@@ -1,6 +1,7 @@
 // Nettrace files that are cut, damaged or hostile: what is wrong is counted and told, the rest is used, and
 // nothing crashes, hangs or allocates what a count claims.
 #include "core/symbols/net_trace.h"
+#include "core/symbols/trace_fault_kind.h"
 #include "tests/support/faults.h"
 #include "tests/symbols/net_trace_builder.h"
 #include "tests/symbols/net_trace_listener.h"
@@ -191,7 +192,7 @@ TEST_CASE("damaged nettrace: a block that ends elsewhere than it says, versions 
   const Heard heard = read(b);
   // The next block begins where it begins, and all events are there.
   CHECK(times(heard) == std::vector<std::uint64_t>{1, 2, 3});
-  CHECK(heard.report.malformed.count_of("a block does not end where it says") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::unended_block) == 1);
   CHECK(heard.report.malformed.total() == 1);
   CHECK(heard.report.dropped == 0);
   CHECK(heard.report.complete);
@@ -205,7 +206,7 @@ TEST_CASE("damaged nettrace: garbage between blocks, versions 4 and 5") {
   b.events({at(2, 2)}).end();
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{1, 2});
-  CHECK(heard.report.malformed.count_of("no block begins where one must") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::no_block) == 1);
   CHECK(heard.report.malformed.total() == 1);
   CHECK(heard.report.complete);
 
@@ -214,7 +215,7 @@ TEST_CASE("damaged nettrace: garbage between blocks, versions 4 and 5") {
   only.out.raw("and nothing more");
   const Heard rest = read(only);
   CHECK(times(rest) == std::vector<std::uint64_t>{1});
-  CHECK(rest.report.malformed.count_of("no block begins where one must") == 1);
+  CHECK(rest.report.malformed.count_of(TraceFaultKind::no_block) == 1);
   CHECK_FALSE(rest.report.complete);
 }
 
@@ -240,7 +241,7 @@ TEST_CASE("damaged nettrace: a torn event ends its block, not the file") {
   b.event_object(rows).events({at(3, 3)}).end();
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{1, 3});
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 1);
   CHECK(heard.report.malformed.total() == 1);
   CHECK(heard.report.dropped == 1); // the torn one
   CHECK(heard.report.complete);
@@ -256,8 +257,8 @@ TEST_CASE("damaged nettrace: headers of blocks") {
   b.events({at(3, 1)}).end();
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{3});
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 2);
-  CHECK(heard.report.malformed.count_of("the header of a block is too short") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 2);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::short_block_header) == 1);
 }
 
 TEST_CASE("damaged nettrace: integers that do not fit") {
@@ -276,9 +277,9 @@ TEST_CASE("damaged nettrace: integers that do not fit") {
   b.events({at(3, 1)}).end();
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{3});
-  CHECK(heard.report.malformed.count_of("an integer is too large") == 3);
-  CHECK(heard.report.malformed.count_of("an event's type is not described") == 1);
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::large_integer) == 3);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::unknown_event_type) == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 1);
 }
 
 TEST_CASE("damaged nettrace: sizes of uncompressed events") {
@@ -293,8 +294,8 @@ TEST_CASE("damaged nettrace: sizes of uncompressed events") {
   b.events({at(3, 1)}).end();
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{3});
-  CHECK(heard.report.malformed.count_of("a size is negative") == 1);
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 2);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::negative_size) == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 2);
 }
 
 TEST_CASE("damaged nettrace: events of a type that no metadata describes") {
@@ -304,7 +305,7 @@ TEST_CASE("damaged nettrace: events of a type that no metadata describes") {
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{1, 3});
   CHECK(heard.report.events == 3);
-  CHECK(heard.report.malformed.count_of("an event's type is not described") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::unknown_event_type) == 1);
   CHECK(heard.report.malformed.classes().at(0).first > 0);
   CHECK(heard.report.dropped == 0);
 }
@@ -330,7 +331,7 @@ TEST_CASE("damaged nettrace: metadata rows that are cut are left out, damaged fi
   b.events({at(1, 1)}).end();
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{1});
-  CHECK(heard.report.malformed.count_of("a string has no end") == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::endless_string) == 1);
   CHECK(heard.report.malformed.total() == 1);
   REQUIRE(heard.listener.types.size() == 6);
   for (std::size_t i = 0; i < 5; ++i) {
@@ -363,7 +364,7 @@ TEST_CASE("damaged nettrace: version 6 metadata rows") {
   const Heard heard = read(b);
   CHECK(times(heard) == std::vector<std::uint64_t>{1});
   CHECK(heard.listener.events.at(0).version == 7);
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 3);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 3);
   CHECK(heard.report.malformed.total() == 3);
   REQUIRE(heard.listener.types.size() == 2);
   CHECK(heard.listener.types[0].id == 3);
@@ -389,8 +390,8 @@ TEST_CASE("damaged nettrace: stacks") {
   CHECK(heard.listener.events[0].stack == std::vector<std::uint64_t>{0x1000});
   CHECK(heard.listener.events[1].stack.empty());
   CHECK(heard.listener.events[2].stack.empty());
-  CHECK(heard.report.malformed.count_of("an event's stack is not there") == 2);
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 2);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::missing_stack) == 2);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 2);
   CHECK(heard.report.malformed.total() == 4);
 }
 
@@ -410,8 +411,8 @@ TEST_CASE("damaged nettrace: sequence points, threads and labels") {
   CHECK(heard.listener.events[0].version == 4);
   CHECK(heard.listener.events[1].thread == 11);
   CHECK(heard.listener.events[2].thread == 0);
-  CHECK(heard.report.malformed.count_of("a label's kind is not known") == 1);
-  CHECK(heard.report.malformed.count_of("the data ends too early") == 6);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::unknown_label) == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == 6);
   CHECK(heard.report.malformed.total() == 7);
 }
 

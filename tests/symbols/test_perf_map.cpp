@@ -54,7 +54,7 @@ TEST_CASE("The last line of an address holds", "[perfmap]") {
 TEST_CASE("Each class of malformed lines is counted, and the rest is used: perf map", "[perfmap]") {
   struct Case {
     std::string line;
-    std::string_view what;
+    PerfMapFault what;
   };
   const Case cases[] = {
       {"xyz 10 name", PerfMap::bad_address},
@@ -81,7 +81,7 @@ TEST_CASE("Each class of malformed lines is counted, and the rest is used: perf 
     INFO(each.line);
     const PerfMap map = read("0x1000 20 A::M()\n" + each.line + "\n" + each.line + "\n0x3000 8 A::N()\n");
     REQUIRE(map.malformed.classes().size() == 1);
-    CHECK(map.malformed.classes()[0].what == each.what);
+    CHECK(map.malformed.classes()[0].what == to_string(each.what));
     CHECK(map.malformed.classes()[0].count == 2);
     CHECK(map.malformed.classes()[0].first == 2);
     CHECK(map.lines == 4);
