@@ -1,5 +1,7 @@
 #include "core/memory/process_memory.h"
 
+#include "core/memory/read_at.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -100,15 +102,11 @@ ProcessMemory::~ProcessMemory() {
 }
 
 std::size_t ProcessMemory::read_now(Address address, std::span<std::byte> out) const {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const Address at = address + done;
-    if (at < address || at > static_cast<Address>(std::numeric_limits<off_t>::max())) break;
-    const ssize_t got = ::pread(file_, out.data() + done, out.size() - done, static_cast<off_t>(at));
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
+  // The kernel counts offsets with a sign: what lies above cannot be asked for.
+  constexpr auto beyond = static_cast<Address>(std::numeric_limits<off_t>::max());
+  if (address >= beyond) return 0;
+  const auto size = static_cast<std::size_t>(std::min<Address>(out.size(), beyond - address));
+  return read_at(file_, out.first(size), address);
 }
 
 std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) {
@@ -125,7 +123,8 @@ std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) 
   return out.size();
 }
 
-// What breakpoints may stand in without that being told is left out.
+// Readable mappings in which a debugger's breakpoints cannot hide: instructions, where LLDB may have written
+// breakpoints that only LLDB knows of, are taken from private files alone, whose untouched pages can be told.
 std::vector<ProcessMemory::Mapping> ProcessMemory::plain_mappings(const std::string& folder) {
   std::vector<Mapping> plain;
   for (const ProcessMapping& mapping : process_mappings(folder)) {
@@ -193,9 +192,8 @@ void ProcessMemory::check_page_flags() {
 // How many of the pages from that of `address` on could be told of.
 std::size_t ProcessMemory::read_page_flags(Address address, std::span<std::uint64_t> out) const {
   if (page_flags_ < 0) return 0;
-  const ssize_t got = ::pread(page_flags_, out.data(), out.size_bytes(),
-                              static_cast<off_t>(address / page_size * sizeof out[0]));
-  return got > 0 ? static_cast<std::size_t>(got) / sizeof out[0] : 0;
+  return read_at(page_flags_, std::as_writable_bytes(out), address / page_size * sizeof out[0]) /
+         sizeof out[0];
 }
 
 void ProcessMemory::forget_page_flags() {
