@@ -1,6 +1,7 @@
 #include "core/stack/cfi_module.h"
 
 #include "core/memory/elf_handle.h"
+#include "core/memory/elf_records.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -20,11 +21,6 @@ constexpr std::size_t max_piece = 1 << 20;     // of one read
 // A wrapper image around the bytes from target memory: one header and one program header.
 constexpr std::size_t wrapper_size = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
 
-template<typename T>
-T field(std::span<const std::byte> record, std::size_t offset) {
-  return load<T>(record.subspan(offset), order);
-}
-
 // The part of the image that lies in memory from an address on.
 struct Segment {
   Address begin = 0;
@@ -38,32 +34,28 @@ struct ProgramHeaders {
 };
 
 ProgramHeaders read_program_headers(MemoryReader& memory, Address base) {
-  std::byte ehdr[sizeof(Elf64_Ehdr)];
-  memory.read(base, ehdr);
-  if (std::memcmp(ehdr, ELFMAG, SELFMAG) != 0) throw_corrupt(base, "no ELF image");
-  if (std::to_integer<int>(ehdr[EI_CLASS]) != ELFCLASS64 ||
-      std::to_integer<int>(ehdr[EI_DATA]) != ELFDATA2LSB)
+  std::byte raw[sizeof(Elf64_Ehdr)];
+  memory.read(base, raw);
+  const std::optional<ElfFormat> format = elf_format(raw);
+  if (!format) throw_corrupt(base, "no ELF image");
+  if (!format->wide || format->order != order)
     throw_corrupt(base, "an ELF image of another class or byte order");
-  const auto count = field<std::uint16_t>(ehdr, offsetof(Elf64_Ehdr, e_phnum));
-  const auto size = field<std::uint16_t>(ehdr, offsetof(Elf64_Ehdr, e_phentsize));
-  if (count > CfiModule::max_program_headers || size != sizeof(Elf64_Phdr))
-    throw_corrupt(base, fmt::format("an ELF image with {} program headers of {} bytes", count, size));
-  std::vector<std::byte> table(std::size_t{count} * size);
-  memory.read(base + field<std::uint64_t>(ehdr, offsetof(Elf64_Ehdr, e_phoff)), table);
+  const GElf_Ehdr header = decode_elf_header(raw, *format);
+  if (header.e_phnum > CfiModule::max_program_headers || header.e_phentsize != format->segment_size())
+    throw_corrupt(base, fmt::format("an ELF image with {} program headers of {} bytes", header.e_phnum,
+                                    header.e_phentsize));
+  std::vector<std::byte> table(std::size_t{header.e_phnum} * header.e_phentsize);
+  memory.read(base + header.e_phoff, table);
 
   ProgramHeaders result;
   std::optional<Address> bias;
-  for (unsigned n = 0; n < count; ++n) {
-    const std::span<const std::byte> phdr = std::span(table).subspan(std::size_t{n} * size, size);
-    const auto type = field<std::uint32_t>(phdr, offsetof(Elf64_Phdr, p_type));
-    const auto vaddr = field<std::uint64_t>(phdr, offsetof(Elf64_Phdr, p_vaddr));
-    const auto memory_size = field<std::uint64_t>(phdr, offsetof(Elf64_Phdr, p_memsz));
+  for (std::size_t at = 0; at < table.size(); at += header.e_phentsize) {
+    const GElf_Phdr found = decode_segment(std::span(table).subspan(at), *format);
     // Segments are in the order of their addresses: the first one maps the header that lies at `base`.
-    if (type == PT_LOAD && !bias)
-      bias = base - (vaddr - field<std::uint64_t>(phdr, offsetof(Elf64_Phdr, p_offset)));
-    if (type != PT_LOAD && type != PT_GNU_EH_FRAME) continue;
-    const Segment segment{vaddr, vaddr + memory_size};
-    if (type == PT_LOAD)
+    if (found.p_type == PT_LOAD && !bias) bias = base - (found.p_vaddr - found.p_offset);
+    if (found.p_type != PT_LOAD && found.p_type != PT_GNU_EH_FRAME) continue;
+    const Segment segment{found.p_vaddr, found.p_vaddr + found.p_memsz};
+    if (found.p_type == PT_LOAD)
       result.loads.push_back(segment);
     else
       result.eh_frame_hdr = segment;
