@@ -64,4 +64,8 @@ void Runtime::describe_location(RuntimeInfo& info) const {
   }
 }
 
+const LoadedModule* Runtime::runtime_module() const {
+  return located_ ? module_at(located_->module.base) : nullptr;
+}
+
 } // namespace clr

@@ -104,6 +104,9 @@ public:
   // The module that maps `address`, null if none. No reads.
   const LoadedModule* module_at(Address address) const;
   const std::vector<LoadedModule>& modules() const { return modules_; }
+  // The module that holds the runtime itself (libcoreclr.so, or the program of a single file), by its
+  // descriptor and not by its name; null when there is none. No reads.
+  const LoadedModule* runtime_module() const;
   // As the descriptor says; before one is found, as the caller said.
   const Platform& platform() const { return platform_; }
 

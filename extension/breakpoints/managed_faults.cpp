@@ -41,7 +41,7 @@ std::optional<Address> caller_of_leaf(Session& session, lldb::SBFrame& frame) {
 
 bool in_runtime(Session& session, Address pc) {
   const LoadedModule* module = session.runtime().module_at(pc);
-  return module != nullptr && module->path.find("coreclr") != std::string::npos;
+  return module != nullptr && module == session.runtime().runtime_module();
 }
 } // namespace
 

@@ -81,6 +81,23 @@ TEST_CASE("a torn descriptor is told, not guessed around") {
   CHECK(text.find("libcoreclr.so") != std::string::npos);
 }
 
+TEST_CASE("the runtime's own module is found by its descriptor, whatever it is called") {
+  for (const Platform platform : execution_platforms()) {
+    Process process(platform);
+    std::vector<LoadedModule> modules = process.modules();
+    modules[1].path = "/srv/single-file-app";
+    modules.push_back(module_at(0x50'0000, 0x1000, "/tmp/libcoreclr-tracer.so"));
+    Runtime runtime(process.builder.memory(), modules, platform, nullptr);
+    const LoadedModule* found = runtime.runtime_module();
+    REQUIRE(found != nullptr);
+    CHECK(found->base == 0x20'0000);
+    CHECK(found->path == "/srv/single-file-app");
+  }
+  MemoryBuilder memory;
+  CHECK(Runtime(memory, {module_at(0x1000, 0x1000, "/x/libcoreclr.so")}, {}, nullptr).runtime_module() ==
+        nullptr);
+}
+
 TEST_CASE("addresses outside managed code name the module that holds them") {
   for (const Platform platform : execution_platforms()) {
     CAPTURE(to_string(platform));
