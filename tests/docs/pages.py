@@ -92,10 +92,10 @@ class Page:
 
 
 def all_pages():
-    """Every Markdown page that git knows, or would add."""
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
-                            capture_output=True, text=True, check=True).stdout
-    return [Page(ROOT / name) for name in sorted(filter(None, listed.split("\0"))) if (ROOT / name).exists()]
+    """Every Markdown page that git knows or would add; without git every one outside of build folders."""
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"], capture_output=True, text=True)
+    names = listed.stdout.split("\0") if listed.returncode == 0 else [str(path.relative_to(ROOT)) for path in ROOT.rglob("*.md")]
+    return [Page(ROOT / name) for name in sorted(names) if name and not name.startswith("build") and (ROOT / name).exists()]
 
 
 def broken_links(page, pages):
