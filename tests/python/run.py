@@ -2,7 +2,6 @@
 """Tests of python/lldb_clr and python/examples: see run.sh."""
 import argparse
 import ast
-import doctest
 import json
 import lzma
 import os
@@ -339,20 +338,6 @@ def example_stacks(setup):
     return f"{len(stacks)} of {len(threads)}"
 
 
-def readme(setup):
-    """The README's Python session, as written."""
-    here, folder = os.getcwd(), setup.folder / "readme"
-    folder.mkdir()
-    shutil.copy(setup.cores["gallery-x64"][0], folder)
-    try:
-        os.chdir(folder)
-        failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False, report=False, optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
-    finally:
-        os.chdir(here)
-    assert tried >= 8 and failed == 0, f"{failed} of {tried} lines differ"
-    return f"{tried} lines"
-
-
 def example_hot(setup):
     expected = json.loads(setup.cores["gallery-x64"][1].read_text())["clrbt --json all"]["threads"]
     frames = [f for t in expected for f in t["frames"] if "ip" in f]
@@ -478,7 +463,7 @@ def main():
         setup = Setup(build, pathlib.Path(folder))
         for name in setup.cores:
             results.check(f"python/{name}: answers are those of the commands", same_answers, setup, name)
-        for check in (without_lldb, c_interface, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, types, readme, example_stacks, example_hot):
+        for check in (without_lldb, c_interface, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, types, example_stacks, example_hot):
             results.check(f"python/{check.__name__}", check, setup)
         if not setup.plugin.exists():
             results.skip("python in LLDB", "the plugin is not built")
