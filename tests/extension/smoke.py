@@ -81,7 +81,7 @@ def check_native_process(driver, report, tag):
     report.check(f"{tag} a fraction", texts["clrip2md 1.5"], "^error: '1.5' is not an address")
     report.check(f"{tag} an empty word", texts["clrip2md ''"], "^error: ")
     report.check(f"{tag} no such thread", texts["clrbt 99"], "^error: there is no thread #99")
-    report.check(f"{tag} not a thread", texts["clrbt nonsense"], "^error: 'nonsense' is not a thread number")
+    report.check(f"{tag} not a thread", texts["clrbt nonsense"], "^error: THREAD 'nonsense' is not a thread number")
     report.check(f"{tag} the process survives", str(alive), "True")
     (*_, exited) = driver.run(["target create /bin/true", "process launch --no-stdio", "clrip2md 0x1000"])
     report.check(f"{tag} after the process has exited", exited,
