@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import bad_input
+import command_line
 import dotnet_process
 from lldb_driver import Died, Driver, Report
 
@@ -40,17 +41,17 @@ def check_without_process(driver, report, tag):
     expect("Syntax: clrip2md", "--json", "--from")
     expect("Syntax: clr ip2md", "--json")
     expect("Syntax: clrbt", "THREAD")
-    expect("^error: no address given")
+    expect("^error: ADDRESS is missing")
     expect("^error: there is no target")
     expect("^error: .*--bogus")
     expect("^error: there is no target")
     expect("^error: there is no target")
     expect("^error: there is no target")
     expect("^error: .*extra")
-    expect("^error: .*nonsense.*FROM=TO")
-    expect("^error: .*subcommand")
+    expect("^error: --path-map takes FROM=TO, not 'nonsense'")
+    expect("^error: .*add, list, remove, save")
     expect("^no symbol files")
-    expect("^error: x is not in use")
+    expect("^error: FILE 'x' is not in use")
     expect("^(/bin/true: ELF file|error: )")
     expect("^error: ")
     expect("^error: there is no target")
@@ -212,7 +213,7 @@ def main():
 
 
 def check_version(driver, report, tag, process, core, folder):
-    steps = [(check_without_process, ()), (check_native_process, ())]
+    steps = [(check_without_process, ()), (check_native_process, ()), (command_line.check, (folder,))]
     for step, more in steps:
         try:
             step(driver, report, tag, *more)
