@@ -1,40 +1,13 @@
 #include "extension/commands/command.h"
 
 #include "core/memory/error.h"
-
-#include <fmt/format.h>
+#include "extension/commands/parser.h"
 
 #include <algorithm>
 #include <new>
 #include <vector>
 
 namespace clr::lldb_plugin {
-
-namespace {
-constexpr std::size_t option_column = 22;
-
-// The parser of one run.
-class Parser {
-public:
-  explicit Parser(const CommandSpec& spec) : app_(spec.help) {
-    app_.name(fmt::format("clr {}", spec.name));
-    app_.allow_windows_style_options(false);
-    app_.get_formatter()->column_width(option_column);
-    run_ = spec.make(app_);
-  }
-  CLI::App& app() { return app_; }
-  CommandRun& run() { return *run_; }
-
-private:
-  CLI::App app_;
-  std::unique_ptr<CommandRun> run_;
-};
-} // namespace
-
-std::string help_text(const CommandSpec& spec) {
-  const std::string text = Parser(spec).app().help();
-  return text.substr(std::min({text.find("Positionals:"), text.find("Options:"), text.size()}));
-}
 
 bool Command::DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) {
   Output out(debugger, result);

@@ -8,7 +8,7 @@
 namespace clr::lldb_plugin {
 
 namespace {
-// Empty when there are too many bytes, or none.
+// The lines of `in`; none when there are more than max_bytes.
 std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
   std::vector<std::string> lines;
   std::string line;
@@ -19,7 +19,7 @@ std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
     if (line.ends_with('\r')) line.pop_back();
     lines.push_back(std::move(line));
   }
-  // A folder opens too, and then gives nothing.
+  // A folder can be opened too, but nothing can be read from it.
   if (in.bad() || lines.empty()) return {};
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (lines.front().starts_with(byte_order_mark)) lines.front().erase(0, byte_order_mark.size());

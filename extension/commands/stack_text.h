@@ -14,6 +14,9 @@
 
 namespace clr::lldb_plugin {
 
+// Frames of one stack that are shown when nobody asks for fewer: a stack overflow has a few hundred thousand.
+inline constexpr std::size_t max_frames = 1'000'000;
+
 // The stack of `thread` by the core's own walker where it knows the CPU, else by LLDB's unwinder. Never
 // throws for target data.
 StackReporter::End walk_stack(Session& session, lldb::SBThread& thread, const StackReporter::Options& options,
