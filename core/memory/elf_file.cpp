@@ -34,8 +34,8 @@ struct ElfFile::Relocations {
   std::vector<MemoryRange> unknown; // those of the tables and what the loader writes
 };
 
-std::unique_ptr<ElfFile> ElfFile::open(const std::string& path) {
-  return std::unique_ptr<ElfFile>(new ElfFile(MappedFile::open(path)));
+std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, NamedBy named_by) {
+  return std::unique_ptr<ElfFile>(new ElfFile(MappedFile::open(path, named_by)));
 }
 
 ElfFile::ElfFile(MappedFile file) : file_(std::move(file)), bytes_(file_.bytes()) {

@@ -15,8 +15,8 @@ class ElfFile {
 public:
   static constexpr std::size_t max_relocations = 1u << 22;
 
-  // Maps the file. Throws Error{io}; Error{corrupt} when it is no ELF module.
-  static std::unique_ptr<ElfFile> open(const std::string& path);
+  // Maps the file. Throws Error{io} as HostFile::open does; Error{corrupt} when it is no ELF module.
+  static std::unique_ptr<ElfFile> open(const std::string& path, NamedBy named_by = NamedBy::user);
   // The same over bytes that outlive it.
   explicit ElfFile(std::span<const std::byte> bytes);
   ~ElfFile();

@@ -85,7 +85,7 @@ void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
     if (module.path.empty() || mapping_at(module.base) != nullptr) continue;
     for (const PathMap::Candidate& candidate : options_.paths.candidates(module.path)) {
       try {
-        const auto file = ElfFile::open(candidate.path);
+        const auto file = ElfFile::open(candidate.path, candidate.named_by());
         if (!module.build_id.empty() && module.build_id != file->build_id()) continue;
         const ElfSegment* first = nullptr;
         for (const ElfSegment& segment : file->segments()) {
@@ -161,10 +161,10 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   File opened;
   std::int64_t changed = 0;
   try {
-    MappedFile mapped = MappedFile::open(candidate.path);
+    MappedFile mapped = MappedFile::open(candidate.path, candidate.named_by());
     changed = mapped.changed();
     if (mapped.bytes().size() >= SELFMAG && std::memcmp(mapped.bytes().data(), ELFMAG, SELFMAG) == 0) {
-      opened.elf = ElfFile::open(candidate.path);
+      opened.elf = ElfFile::open(candidate.path, candidate.named_by());
       opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
       opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
       if (opened.bundle)

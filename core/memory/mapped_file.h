@@ -1,6 +1,8 @@
 // A file of the host, mapped and not copied.
 #pragma once
 
+#include "core/memory/host_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,8 +12,8 @@ namespace clr {
 
 class MappedFile {
 public:
-  // Maps the regular file at `path` for reading. Throws Error{io} with the system's reason.
-  static MappedFile open(const std::string& path);
+  // Maps the regular file at `path` for reading. Throws as HostFile::open does.
+  static MappedFile open(const std::string& path, NamedBy named_by = NamedBy::user);
 
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept;

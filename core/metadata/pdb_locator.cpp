@@ -60,22 +60,27 @@ public:
   }
 
   // A file of this host.
-  bool try_file(const std::string& path) {
+  bool try_file(const std::string& path, NamedBy named_by = NamedBy::user) {
     if (std::find(seen_.begin(), seen_.end(), path) != seen_.end()) return false;
     seen_.push_back(path);
+    if (named_by == NamedBy::target)
+      if (const std::string why = refusal_of_target_path(path); !why.empty()) {
+        refuse(path, fmt::format("{}: {}", path, why));
+        return false;
+      }
     std::error_code error;
     const auto type = std::filesystem::status(path, error).type();
     if (type == std::filesystem::file_type::not_found) {
       result_.missing.push_back(path);
       return false;
     }
-    return take(path, [&] { return PortablePdb::open(path); });
+    return take(path, [&] { return PortablePdb::open(path, named_by); });
   }
 
   // A file as the target or the build calls it.
   bool try_target_file(const std::string& path) {
     for (const PathMap::Candidate& candidate : where_.paths.candidates(path))
-      if (try_file(candidate.path)) return true;
+      if (try_file(candidate.path, candidate.named_by())) return true;
     return false;
   }
 

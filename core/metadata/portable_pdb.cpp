@@ -94,8 +94,8 @@ PortablePdb::PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::str
   read_header();
 }
 
-std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path) {
-  MappedFile file = MappedFile::open(path);
+std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path, NamedBy named_by) {
+  MappedFile file = MappedFile::open(path, named_by);
   const std::span<const std::byte> content = file.bytes();
   if (content.size() > max_copied_file)
     return std::unique_ptr<PortablePdb>(new PortablePdb(std::move(file), {}, path));

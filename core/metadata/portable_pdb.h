@@ -73,7 +73,7 @@ public:
   // Reads headers. A file of at most max_copied_file bytes is copied, so that a build that overwrites it does
   // no harm; a larger one is mapped. Throws Error{io}; Error{unsupported_contract} for a Windows PDB;
   // Error{corrupt} when it is no PDB, is cut short or contradicts itself.
-  static std::unique_ptr<PortablePdb> open(const std::string& path);
+  static std::unique_ptr<PortablePdb> open(const std::string& path, NamedBy named_by = NamedBy::user);
   // The same over bytes, which it keeps; `name` is for messages.
   static std::unique_ptr<PortablePdb> of_bytes(std::vector<std::byte> bytes, std::string name);
 
