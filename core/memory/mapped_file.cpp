@@ -17,7 +17,7 @@ MappedFile MappedFile::open(const std::string& path) {
   const auto fail = [&](std::string_view why) {
     throw Error(ErrorKind::io, fmt::format("cannot open {}: {}", path, why));
   };
-  // O_NONBLOCK: a name in a core may be that of a pipe or a device by now.
+  // O_NONBLOCK, because a name from a core may belong to a pipe or a device on this host.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) fail(std::strerror(errno));
   struct ::stat status {};

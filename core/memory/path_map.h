@@ -1,5 +1,5 @@
-// Where on this host the files of a target may be: the debugging host is seldom the one where the core was
-// made.
+// Finds the places on this host where the files of a target may be: the debugging host is seldom the one
+// where the core was made.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace clr {
 
-// The last part of a path of any system: "app.dll" of "/srv/app.dll" and of "C:\\srv\\app.dll".
+// The last part of a path, whatever system it is from: "app.dll" of "/srv/app.dll" and of "C:\\srv\\app.dll".
 constexpr std::string_view file_name_of(std::string_view path) {
   return path.substr(path.find_last_of("/\\") + 1);
 }
@@ -21,11 +21,11 @@ struct PathMap {
 
   struct Candidate {
     std::string path;
-    bool by_user = false; // prefixes, sysroot or directories name it; else it is the target's own path
+    bool by_user = false; // found by prefixes, sysroot or directories; else it is the target's own path
   };
-  // Host paths to try for the file that the target calls `path`, best first: by prefixes (the longest that
-  // fits first), under the sysroot, as it is, by name in each directory. Not checked for existence. A path
-  // that is not absolute is only searched by name.
+  // Host paths to try for the file that the target calls `path`, best first: by prefixes (the longest
+  // matching prefix first), under the sysroot, the path itself, by file name in each directory. They are not
+  // checked for existence. A path that is not absolute is searched only by file name.
   std::vector<Candidate> candidates(const std::string& path) const;
 };
 

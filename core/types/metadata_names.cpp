@@ -106,8 +106,7 @@ struct MetadataNames::Provider {
   Type from_handle(std::uint64_t type_handle) {
     TypeName type = *context.handles->type_of_handle(type_handle);
     type.internal = true;
-    if (type.handle == 0)
-      type.handle = type_handle; // the marshalled view of a struct shows the struct's own handle
+    if (type.handle == 0) type.handle = type_handle; // the marshalled view names the struct's own
     return make_type(std::move(type));
   }
 

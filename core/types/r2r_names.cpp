@@ -108,8 +108,7 @@ Method R2RNames::describe(Image& image, const R2REntry& entry, Spelling spelling
 void R2RNames::for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit,
                         Spelling spelling) {
   Image& of = image(section);
-  const std::vector<R2REntry> entries =
-      methods(of).entries(); // a copy: describing a method may replace the tables
+  const std::vector<R2REntry> entries = methods(of).entries(); // a copy: the tables may be replaced
   for (const R2REntry& entry : entries)
     if (!visit(entry.function_index, describe(of, entry, spelling))) return;
 }
