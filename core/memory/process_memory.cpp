@@ -123,16 +123,16 @@ std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) 
   return out.size();
 }
 
-// Readable mappings in which no breakpoint of a debugger can be hidden. LLDB may have written breakpoints
-// into instructions, and only LLDB knows where. So of the instructions, only those from private files are
-// used, because the kernel tells which of their pages are untouched.
+// Readable mappings that may be read without asking the debugger. LLDB may have written breakpoints into
+// instructions, and only LLDB knows where. So of the instructions, only those from private files are listed,
+// because the kernel tells which of their pages are untouched.
 std::vector<ProcessMemory::Mapping> ProcessMemory::plain_mappings(const std::string& folder) {
   std::vector<Mapping> plain;
   for (const ProcessMapping& mapping : process_mappings(folder)) {
     const auto has = [&](std::size_t at, char right) { return mapping.access[at] == right; };
     if (!has(0, 'r')) continue;
-    // A debugger cannot write to memory that is shared and not writable. The runtime has its code in such
-    // memory and writes to it by another mapping (W^X).
+    // A debugger cannot write to memory that is shared and not writable. With W^X, the runtime has its code
+    // in such memory and writes to it by another mapping.
     const bool instructions = has(2, 'x') && !(has(1, '-') && has(3, 's'));
     const bool private_file = has(1, '-') && has(3, 'p') && mapping.path.starts_with('/');
     if (instructions && !private_file) continue;

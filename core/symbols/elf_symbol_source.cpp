@@ -139,8 +139,8 @@ private:
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     std::uint8_t type = 0;
-    // Units of one source file can share a line table, and a type unit may refer to the line table of another
-    // unit.
+    // Each line table is read once: units of one source file can share one. Type units are skipped, because
+    // their line table is that of another unit.
     std::set<const Dwarf_Lines*> seen;
     for (;;) {
       const int state = dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr);
