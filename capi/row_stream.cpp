@@ -10,13 +10,13 @@ RowStream::RowStream(std::shared_ptr<Inspection> inspection, Producer producer)
     : inspection_(std::move(inspection)), producer_(std::move(producer)), fiber_([this] { produce(); }) {}
 
 RowStream::~RowStream() {
-  // The producer is left by its own way out, so that what it holds is let go.
+  // Lets the producer end in its normal way, so that it frees everything it holds.
   stop_ = true;
   while (fiber_.begun() && !fiber_.ended()) {
     try {
       fiber_.resume();
     } catch (...) {
-      // Nobody waits for the answer any more.
+      // Nobody waits for this error any more.
     }
   }
 }
@@ -35,7 +35,7 @@ bool RowStream::add(const Json& row) {
 
 const std::string* RowStream::next() {
   if (done_) return nullptr;
-  done_ = true; // unless all goes well
+  done_ = true; // stays so if the code below throws
   inspection_->require_current();
   rows_.clear();
   in_batch_ = 0;

@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-// Nibbles of the shortest entry: start, length, number, type and one register.
+// The nibbles of the shortest entry: start, length, number, type and one register.
 constexpr std::size_t nibbles_per_variable = 5;
 constexpr std::int32_t x86_word = 4;
 
@@ -124,7 +124,7 @@ private:
   bool x86_;
 };
 
-// The stack pointer as it is outside of calls follows the last register and a number that is none.
+// The number of the ambient stack pointer comes after the last register and one unused number.
 std::string name_in(std::span<const std::string_view> names, std::uint32_t number) {
   if (number < names.size()) return std::string(names[number]);
   return number == names.size() + 1 ? "ambient_sp" : "";

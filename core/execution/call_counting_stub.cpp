@@ -12,7 +12,7 @@ constexpr std::array<int, stub_size> code{0x48, 0x8B, 0x05, any, any, any, any, 
                                           0xFF, 0x25, any,  any, any, any, 0xFF, 0x25, any,  any,  any,  any};
 constexpr std::array<Address, 5> instructions{0, 7, 10, 12, 18};
 constexpr std::size_t target_offset =
-    14; // of the offset to the cell with the target, which counts from `target_end`
+    14; // place of the offset to the cell with the target; the offset counts from `target_end`
 constexpr std::size_t target_end = 18;
 
 bool matches(std::span<const std::byte> bytes) {

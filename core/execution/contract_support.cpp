@@ -6,7 +6,7 @@ namespace clr {
 
 NibbleMapVersion nibble_map_version(const Target& target) {
   const auto version = target.contract_version("ExecutionManager");
-  // .NET 9 and earlier publish none; the linear walk reads both encodings.
+  // .NET 9 and earlier publish no version. The linear walk reads both encodings.
   if (!version) return NibbleMapVersion::linear;
   switch (*version) {
   case 1:
@@ -26,8 +26,8 @@ void check_platform_metadata(const Target& target) {
                 fmt::format("contract PlatformMetadata version {} is not supported", *version));
 }
 
-// Descriptors that know EEJitManager have a global for it; .NET 10 does it on these CPUs.
-// [rt] src/coreclr/clrfeatures.cmake
+// Newer descriptors, which describe EEJitManager, have a global for this feature. .NET 10 has the feature on
+// the CPUs below. [rt] src/coreclr/clrfeatures.cmake
 bool has_on_stack_replacement(const Target& target) {
   if (const auto feature = target.find_global("FeatureOnStackReplacement")) return *feature != 0;
   if (target.find_offset("EEJitManager", "StoreRichDebugInfo")) return false;

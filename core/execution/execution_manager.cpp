@@ -91,7 +91,7 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
   }
   const auto index = image.function_at(rva);
   if (!index) return miss(MissReason::no_method, "in a ReadyToRun image, before its first function");
-  // Data behind the code belongs to no function, though the search ends at the last one before it.
+  // Data behind the code belongs to no function, but the search still returns the last function before it.
   const Address begin = image.start_of(*index);
   if (const std::uint64_t length = image.length_of(*index); pc - begin >= length) {
     Miss result =
@@ -217,8 +217,8 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
   const Address table =
       image != nullptr ? image->functions() : impl.jitted.read_header(block.code_header).unwind_table;
   const bool chains = impl.target.platform().cpu == Cpu::x64 || impl.target.platform().cpu == Cpu::unknown;
-  // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
-  // back to where the function or funclet begins.
+  // Go back to the begin of the function or funclet. Later fragments of a function that is too large for one
+  // record lead back to it, and so does the cold part of the main body.
   std::size_t at = body.function_at(block.ip);
   while (at > 0) {
     const std::uint32_t index = body.functions[at].index;
@@ -226,7 +226,7 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
     if (cold && chains && image->is_chained(index)) return body.block.start;
     if (!impl.functions.is_fragment(table, index, block.section.begin)) break;
     --at;
-    // The first cold function continues the main body, which is not what stands before it in the table.
+    // The first cold function continues the main body; the function before it in the table is another one.
     if (cold && body.functions[at].begin < body.regions.cold_start) return body.block.start;
   }
   return body.functions[at].begin;

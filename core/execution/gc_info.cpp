@@ -7,13 +7,13 @@
 namespace clr {
 namespace {
 
-// Enough for the header and a length of 64 bits in groups of 8.
+// Enough bytes for the header and a length of 64 bits in groups of 8.
 constexpr std::size_t head_bytes = 16;
 // Versions up to this one store the kind of the return value in the header.
 constexpr unsigned last_version_with_return_kind = 3;
 constexpr unsigned fat_flag_bits = 10, return_kind_bits_slim = 2;
 
-// How a CPU encodes the length: bits of a group, bytes of a unit; and bits of the return kind in a fat
+// How a CPU encodes the length: bits of a group, bytes of a unit. Also the bits of the return kind in a fat
 // header.
 struct LengthCoding {
   unsigned base = 0;
@@ -36,8 +36,8 @@ LengthCoding coding_of(Cpu cpu) {
   }
 }
 
-// Bits of a byte string, least significant first. The runtime writes them as words; it runs on no CPU where
-// words are not little-endian.
+// Takes bits from a byte string, least significant first. The runtime writes them as words, but it runs only
+// on CPUs whose words are little-endian.
 class BitReader {
 public:
   BitReader(std::span<const std::byte> bytes, Address at) : bytes_(bytes), at_(at) {}
@@ -58,7 +58,7 @@ private:
   std::size_t position_ = 0;
 };
 
-// x86: 7 bits a byte, most significant first, top bit = more follow.
+// x86: 7 bits per byte, most significant first; the top bit says that more bytes follow.
 std::uint64_t x86_length(std::span<const std::byte> bytes, Address at) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < 5; ++i) {

@@ -8,8 +8,8 @@
 namespace clr {
 
 namespace {
-// Of ICorJitCompiler's virtual functions: compileMethod, ProcessShutdownWork, getVersionIdentifier. An object
-// whose first three are code of the image is taken for a compiler.
+// The first virtual functions of ICorJitCompiler: compileMethod, ProcessShutdownWork, getVersionIdentifier.
+// An object whose first three virtual functions are code of the image counts as a compiler.
 constexpr unsigned checked_functions = 3;
 
 bool in_image(const LoadedModule& image, Address address) {
@@ -24,12 +24,12 @@ std::optional<Address> pointer_at(MemoryReader& memory, const Platform& platform
                            : load<std::uint64_t>(bytes, platform.byte_order);
 }
 
-// The first virtual function of the object at `object`, if that can be a compiler.
+// The first virtual function of the object at `object`, if that object can be a compiler.
 std::optional<Address> compile_method(MemoryReader& memory, const Platform& platform,
                                       const LoadedModule& image, Address object) {
   if (!in_image(image, object)) return std::nullopt;
   const auto functions = pointer_at(memory, platform, object);
-  // The table is not code: of its own entries none points at itself.
+  // The table of virtual functions is not code, so none of its entries may point at the table itself.
   if (!functions || !in_image(image, *functions)) return std::nullopt;
   std::optional<Address> first;
   for (unsigned i = 0; i < checked_functions; ++i) {
@@ -40,7 +40,7 @@ std::optional<Address> compile_method(MemoryReader& memory, const Platform& plat
   return first;
 }
 
-// Every address that the code puts into a register relative to itself.
+// Visits every address that the code computes relative to its own place and puts into a register.
 template<typename Visit>
 void each_x64_address(Address start, std::span<const std::byte> code, Visit&& visit) {
   // REX.W 8D /r with mod 0, rm 5: lea reg, [rip + disp32].

@@ -7,7 +7,7 @@
 namespace clr {
 namespace {
 
-// A header word of ARM-style unwind data (arm, arm64, loongarch64, riscv64).
+// A header word of unwind data in ARM style (arm, arm64, loongarch64, riscv64).
 struct XdataHeader {
   std::uint32_t code_words = 0;
   std::uint32_t epilogs = 0;
@@ -16,11 +16,11 @@ struct XdataHeader {
 
 XdataHeader read_xdata_header(const Target& target, Address address) {
   const std::uint32_t word = target.read_u32(address);
-  // On ARM the fragment bit takes one bit of the count of code words.
+  // On ARM, the count of code words has one bit less, because one is the fragment bit.
   const Cpu cpu = target.platform().cpu;
   const bool arm = cpu == Cpu::arm;
   XdataHeader header{.code_words = word >> (arm ? 28 : 27), .epilogs = word >> (arm ? 23 : 22) & 31};
-  // The younger CPUs tell the extended form by the code words alone.
+  // On the newer CPUs, zero code words alone mark the extended form.
   const bool extended =
       header.code_words == 0 && (header.epilogs == 0 || cpu == Cpu::loongarch64 || cpu == Cpu::riscv64);
   if (extended) {
@@ -29,8 +29,8 @@ XdataHeader read_xdata_header(const Target& target, Address address) {
     header.epilogs = extension & 0xFFFF;
     header.size = 8;
   }
-  // With the E bit a single epilog is described in the header itself, and its count is an index into the
-  // codes: there are no scopes.
+  // With the E bit, a single epilog is described in the header itself. Its count is then an index into the
+  // codes, and there are no scopes.
   const bool single_epilog = (word >> 21 & 1) != 0;
   if (!single_epilog) header.size += 4 * std::uint64_t{header.epilogs};
   return header;
@@ -116,7 +116,8 @@ std::uint64_t RuntimeFunctions::unwind_data_size(Address address) const {
   case Cpu::x64: {
     const auto count_offset = target_->find_offset("UnwindInfo", "CountOfUnwindCodes").value_or(2);
     const std::uint64_t codes = target_->read_u8(address + static_cast<Address>(count_offset));
-    // Header, codes, and the personality routine's RVA, which is always there; in multiples of 4.
+    // Header, codes, and the RVA of the personality routine, which is always there; rounded up to a multiple
+    // of 4.
     return (4 + 2 * codes + 4 + 3) / 4 * 4;
   }
   case Cpu::x86:
@@ -146,7 +147,7 @@ bool RuntimeFunctions::is_fragment(Address table, std::uint32_t index, Address i
     return target_->read_u8(at + read_xdata_header(*target_, at).size) == end_c;
   }
   default:
-    return false; // one record holds any function
+    return false; // one record is enough for any function
   }
 }
 

@@ -14,7 +14,8 @@
 namespace clr {
 namespace {
 
-// [rt] IMAGE_FILE_MACHINE_OS_MASK_*: images for other systems than Windows carry a machine of their own.
+// [rt] IMAGE_FILE_MACHINE_OS_MASK_*: images for systems other than Windows have a machine number of their
+// own.
 constexpr std::array<std::pair<std::uint16_t, PerfMapOs>, 6> system_marks{{{0, PerfMapOs::windows},
                                                                            {0x7b79, PerfMapOs::linux_},
                                                                            {0x4644, PerfMapOs::osx},
@@ -35,7 +36,7 @@ constexpr std::array<Machine, 6> machines{{{0x8664, Cpu::x64, 8, PerfMapArchitec
                                            {0x6264, Cpu::loongarch64, 8, PerfMapArchitecture::loongarch64},
                                            {0x5064, Cpu::riscv64, 8, PerfMapArchitecture::riscv64}}};
 
-// A RUNTIME_FUNCTION as the compiler writes it, which is how every runtime of the CPU reads it.
+// The layout of a RUNTIME_FUNCTION in the compiler's output, which every runtime of this CPU reads.
 ContractDescriptor layout_of(Cpu cpu) {
   const bool has_end = cpu == Cpu::x64;
   ContractDescriptor descriptor;
@@ -242,7 +243,7 @@ AssemblyFolders::~AssemblyFolders() = default;
 
 MetadataNames* AssemblyFolders::by_simple_name(const std::string& simple_name) {
   const auto [entry, is_new] = assemblies_.try_emplace(simple_name);
-  // The name comes from the image: it may not lead out of the folder.
+  // The name comes from the image, so it must not lead out of the folder.
   if (!is_new || simple_name.find('/') != std::string::npos)
     return entry->second ? &entry->second->names : nullptr;
   for (const std::string& folder : folders_) {
@@ -250,7 +251,7 @@ MetadataNames* AssemblyFolders::by_simple_name(const std::string& simple_name) {
       entry->second = std::make_unique<Assembly>(fmt::format("{}/{}.dll", folder, simple_name));
       return &entry->second->names;
     } catch (const std::exception&) {
-      // None there, or no assembly.
+      // There is no such file, or it is no assembly.
     }
   }
   return nullptr;

@@ -1,4 +1,4 @@
-// Notes of cores that we write.
+// The notes of the cores that we write.
 #include "core/memory/core_writer.h"
 #include "core/memory/target_bytes.h"
 
@@ -8,8 +8,8 @@
 namespace clr {
 namespace {
 
-// Slots of the registers in user_regs_struct of x64, which begins with r15, as numbers of ThreadRegisters;
-// -1: one that we do not know.
+// The registers in the slots of x64's user_regs_struct, which begins with r15, as numbers of ThreadRegisters;
+// -1: a register that we do not have.
 constexpr std::array<int, 27> x64_register_of_slot{15, 14, 13, 12, 6,  3, 11, 10, 9,  8,  0,  2,  1, 4,
                                                    5,  -1, 16, -1, -1, 7, -1, -1, -1, -1, -1, -1, -1};
 constexpr std::size_t arm64_slots = 34; // x0..x30, sp, pc, pstate
@@ -58,7 +58,7 @@ CoreNote process_note(Platform platform, const CoreNotes& process) {
   out.pad_to(wide ? 24 : 12);
   out.u32(process.process_id);
   out.pad_to(wide ? 40 : 28);
-  // Both end with a NUL, however long they are.
+  // The kernel ends both texts with a NUL, so a text that is too long is cut one byte earlier.
   out.text(std::string_view(process.name).substr(0, 15), 16);
   out.text(std::string_view(process.arguments).substr(0, 79), 80);
   return {"CORE", NT_PRPSINFO, out.bytes()};
@@ -100,7 +100,7 @@ std::vector<CoreNote> copy_notes(const ElfCore& core) {
 
 std::vector<CoreNote> make_notes(Platform platform, const CoreNotes& process) {
   std::vector<CoreNote> notes;
-  // The order of the kernel: the first thread, what belongs to the process, the other threads.
+  // The order of the kernel: first thread, notes of the process, other threads.
   const auto threads = process.threads.size();
   if (threads != 0) notes.push_back(thread_note(platform, process.threads[0]));
   notes.push_back(process_note(platform, process));

@@ -9,7 +9,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Where the fields of struct elf_prstatus and struct elf_prpsinfo lie; `long` is the word of the class.
+// Offsets of the fields of struct elf_prstatus and struct elf_prpsinfo. The type `long` has the word size of
+// the ELF class.
 struct Layout {
   std::size_t status_pid, status_registers;
   std::size_t info_pid, info_name, info_arguments, info_size;
@@ -102,7 +103,7 @@ private:
     const std::size_t word_size = format_.word_size();
     const std::uint64_t words = bytes.size() / word_size;
     const std::uint64_t count = words < 2 ? 0 : word(bytes, 0);
-    // Each mapping takes three words and at least the NUL of its name.
+    // Each mapping takes three words and at least one byte for its name (the NUL).
     if (words < 2 || count > (bytes.size() - 2 * word_size) / (3 * word_size + 1) ||
         count > CoreNotes::max_file_mappings)
       return problem("the list of mapped files (NT_FILE) has an impossible count");
@@ -127,7 +128,7 @@ private:
   }
 
   void signal(Bytes bytes) {
-    // gdb writes one for each thread; the first is that of the thread that had the signal.
+    // gdb writes one such note for each thread; the first belongs to the thread that received the signal.
     if (out_.signal || bytes.size() < layout_.signal_address + format_.word_size()) return;
     out_.signal = SignalInfo{load<std::int32_t>(bytes, format_.order),
                              load<std::int32_t>(bytes.subspan(8), format_.order),

@@ -15,7 +15,7 @@ constexpr std::array<std::pair<unsigned, Cpu>, 6> machines{{{EM_X86_64, Cpu::x64
                                                             {EM_RISCV, Cpu::riscv64},
                                                             {258 /* EM_LOONGARCH */, Cpu::loongarch64}}};
 
-// A longer one is no hash.
+// A longer id is no hash.
 constexpr std::size_t max_build_id = 64;
 
 template<typename Record, typename Translate>

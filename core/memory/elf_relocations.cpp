@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t DT_RELRSZ = 35, DT_RELR = 36;
 #endif
 
-// The relocation types that matter, by CPU; the psABIs number them on their own.
+// The relocation types that matter, by CPU; each psABI has its own numbers.
 struct Types {
   Cpu cpu;
   unsigned relative, relative64, copy, tls_descriptor;
@@ -25,7 +25,7 @@ constexpr std::array<Types, 4> types_of_cpus{{
     {Cpu::x86, R_386_RELATIVE, R_386_RELATIVE, R_386_COPY, R_386_TLS_DESC},
     {Cpu::arm, R_ARM_RELATIVE, R_ARM_RELATIVE, R_ARM_COPY, R_ARM_TLS_DESC},
 }};
-constexpr unsigned type_none = 0; // on each of them
+constexpr unsigned type_none = 0; // on each of the CPUs
 
 class Reader {
 public:
@@ -38,7 +38,7 @@ public:
     table(DT_REL, DT_RELSZ, false);
     table(DT_JMPREL, DT_PLTRELSZ, dynamic_.value(DT_PLTREL) == std::uint64_t{DT_RELA});
     compact_table();
-    // The loader keeps its own address and the link map in the words 1 and 2 of a lazy GOT.
+    // The loader keeps its own address and the link map in words 1 and 2 of a lazy GOT.
     if (const auto got = dynamic_.address(DT_PLTGOT)) unknown(*got, 3 * platform_.pointer_size);
 
     std::sort(out_.relative.begin(), out_.relative.end(),
@@ -78,8 +78,8 @@ private:
     }
   }
 
-  // DT_RELR: an even entry is the address of a word and of where the bitmaps (odd entries) behind it start; a
-  // bitmap's bit n + 1 stands for the n-th word from there.
+  // DT_RELR: an even entry is the address of a word, and the words behind it are described by bitmaps (odd
+  // entries). Bit n + 1 of a bitmap stands for the n-th word from there.
   void compact_table() {
     const unsigned size = platform_.pointer_size;
     const auto bytes = bytes_of(DT_RELR, DT_RELRSZ, size);

@@ -20,14 +20,15 @@ public:
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  // As long as it was when it was opened. A file that is cut while it is mapped ends the process (SIGBUS), as
-  // with every mapping.
+  // Has the length that the file had when it was opened. If someone cuts the file while it is mapped, the
+  // process ends with SIGBUS, as with every mapping.
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
-  // Seconds since 1970 of the last change of the content, as the file system tells it; tools can set it.
+  // When the content last changed, in seconds since 1970, as the file system tells it; tools can set this
+  // time.
   std::int64_t modified() const { return modified_; }
-  // Seconds since 1970 of the last change of the content or the inode (written, renamed, replaced); no tool
-  // sets it.
+  // When the content or the inode last changed (written, renamed, replaced), in seconds since 1970; no tool
+  // can set this time.
   std::int64_t changed() const { return changed_; }
 
 private:

@@ -1,5 +1,5 @@
-// Where on this host the files of a target may be: the debugging host is seldom the one where the core was
-// made.
+// Finds the places on this host where the files of a target may be: the debugging host is seldom the one
+// where the core was made.
 #pragma once
 
 #include "core/memory/host_file.h"
@@ -11,7 +11,7 @@
 
 namespace clr {
 
-// The last part of a path of any system: "app.dll" of "/srv/app.dll" and of "C:\\srv\\app.dll".
+// The last part of a path, whatever system it is from: "app.dll" of "/srv/app.dll" and of "C:\\srv\\app.dll".
 constexpr std::string_view file_name_of(std::string_view path) {
   return path.substr(path.find_last_of("/\\") + 1);
 }

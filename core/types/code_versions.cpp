@@ -49,7 +49,7 @@ void CodeVersions::for_each(Address code_data,
 }
 
 std::optional<NativeCodeVersion> CodeVersions::find(Address code_data, Address start) const {
-  // 32-bit ARM marks Thumb code in bit 0 of every code pointer; starts come without the mark.
+  // 32-bit ARM marks Thumb code in bit 0 of every code pointer; `start` comes without the mark.
   const Address mask = target_->platform().cpu == Cpu::arm ? ~Address{1} : ~Address{0};
   std::optional<NativeCodeVersion> found;
   for_each(code_data, [&](const NativeCodeVersion& version) {

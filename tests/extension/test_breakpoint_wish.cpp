@@ -1,4 +1,4 @@
-// Breakpoints as LLDB 14 to 19 describe them and as their command is written.
+// Breakpoints in the descriptions of LLDB 14 to 19 and in the form of their commands.
 #include "core/types/user_method.h"
 #include "extension/breakpoints/breakpoint_wish.h"
 

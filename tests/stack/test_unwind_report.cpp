@@ -1,4 +1,4 @@
-// Unwind data as values for people.
+// Unwind data as values that people can read.
 #include "core/stack/unwind_report.h"
 #include "tests/support/stack_memory.h"
 

@@ -1,5 +1,5 @@
-// The walker where the only unwind information is words on the stack: native code without call frames. It
-// ends, says why, and never goes back.
+// The walker in native code without call frame information, where the only unwind information is words on the
+// stack. It must end, say why, and never go back.
 #include "core/stack/native_unwinder.h"
 #include "core/stack/walker.h"
 #include "tests/support/stack_memory.h"
