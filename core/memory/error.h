@@ -13,13 +13,15 @@ namespace clr {
 
 enum class ErrorKind : std::uint8_t {
   memory_missing, // the target has no such memory, or the core lacks it; address() is the first missing byte
-  corrupt,        // data read from the target or a file contradicts itself or exceeds a named limit
+  register_unknown,     // a frame's register was saved nowhere where it could be read
+  corrupt,              // data read from the target or a file contradicts itself or exceeds a named limit
   unsupported_contract, // the target's contract, field or format is not one that we implement
   invalid_argument,     // the caller asked for something that cannot be
   io,                   // the host could not open or map a file
 };
 
-// The JSON word of a kind ("memory_missing", "corrupt", ...).
+// The JSON word of a kind ("memory_missing", "corrupt", ...). Scripts know three kinds of fault: for them a
+// register that is not known is memory that is missing.
 std::string_view to_string(ErrorKind kind);
 
 class Error : public std::runtime_error {
