@@ -1,6 +1,7 @@
 #include "core/execution/execution_manager.h"
 
 #include "core/execution/execution_manager_impl.h"
+#include "core/isa/architecture.h"
 
 #include <fmt/format.h>
 
@@ -216,7 +217,7 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
       block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
   const Address table =
       image != nullptr ? image->functions() : impl.jitted.read_header(block.code_header).unwind_table;
-  const bool chains = impl.target.platform().cpu == Cpu::x64 || impl.target.platform().cpu == Cpu::unknown;
+  const bool chains = architecture_of(impl.target.platform().cpu).unwind_data.chains;
   // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
   // back to where the function or funclet begins.
   std::size_t at = body.function_at(block.ip);
