@@ -1,5 +1,7 @@
 #include "core/debuginfo/debug_info_reader.h"
 
+#include "core/isa/architecture.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -130,7 +132,7 @@ std::vector<Variable> DebugInfoReader::variables(const CodeBlock& block) {
     throw Error(ErrorKind::unsupported_contract, "how this runtime codes variables is not known");
   const std::vector<std::byte> bytes = read(part);
   return decode_variables({.address = part.address, .bytes = bytes}, *format.variables,
-                          manager_->target().platform().cpu == Cpu::x86);
+                          architecture_of(manager_->target().platform().cpu).jit.offsets_in_words);
 }
 
 std::optional<PatchpointInfo> DebugInfoReader::patchpoint_info(const CodeBlock& block) {

@@ -1,5 +1,7 @@
 #include "core/execution/contract_support.h"
 
+#include "core/isa/architecture.h"
+
 #include <fmt/format.h>
 
 namespace clr {
@@ -31,15 +33,7 @@ void check_platform_metadata(const Target& target) {
 bool has_on_stack_replacement(const Target& target) {
   if (const auto feature = target.find_global("FeatureOnStackReplacement")) return *feature != 0;
   if (target.find_offset("EEJitManager", "StoreRichDebugInfo")) return false;
-  switch (target.platform().cpu) {
-  case Cpu::x64:
-  case Cpu::arm64:
-  case Cpu::loongarch64:
-  case Cpu::riscv64:
-    return true;
-  default:
-    return false;
-  }
+  return architecture_of(target.platform().cpu).on_stack_replacement;
 }
 
 } // namespace clr

@@ -1,6 +1,7 @@
 #include "core/execution/execution_manager.h"
 
 #include "core/execution/execution_manager_impl.h"
+#include "core/isa/architecture.h"
 
 #include <fmt/format.h>
 
@@ -216,9 +217,9 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
       block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
   const Address table =
       image != nullptr ? image->functions() : impl.jitted.read_header(block.code_header).unwind_table;
-  const bool chains = impl.target.platform().cpu == Cpu::x64 || impl.target.platform().cpu == Cpu::unknown;
-  // Go back to the begin of the function or funclet. Later fragments of a function that is too large for one
-  // record lead back to it, and so does the cold part of the main body.
+  const bool chains = architecture_of(impl.target.platform().cpu).unwind_data.chains;
+  // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
+  // back to where the function or funclet begins.
   std::size_t at = body.function_at(block.ip);
   while (at > 0) {
     const std::uint32_t index = body.functions[at].index;

@@ -3,6 +3,7 @@
 // BinaryThenLinearSearch); src/coreclr/vm/codeman.cpp (GetUnwindDataBlob).
 #pragma once
 
+#include "core/isa/architecture.h"
 #include "core/target/target.h"
 
 #include <array>
@@ -95,12 +96,14 @@ public:
 
 private:
   Extent extent(std::span<const std::byte> record) const;
+  const UnwindDataForm& form() const { return architecture_->unwind_data; }
 
   const Target* target_;
   std::uint64_t stride_;
   Address begin_, unwind_data_;
   std::optional<Address> end_;
-  bool thumb_;
+  const Architecture* architecture_; // of the target
+  std::uint32_t address_bits_;       // without the mark of code pointers
 };
 
 } // namespace clr

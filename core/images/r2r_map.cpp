@@ -3,6 +3,8 @@
 #include "core/execution/gc_info.h"
 #include "core/execution/hot_cold_map.h"
 #include "core/execution/runtime_functions.h"
+#include "core/isa/architecture.h"
+#include "core/memory/cpu_table.h"
 #include "core/memory/mapped_file.h"
 #include "core/memory/pe_layout.h"
 
@@ -23,22 +25,9 @@ constexpr std::array<std::pair<std::uint16_t, PerfMapOs>, 6> system_marks{{{0, P
                                                                            {0x1993, PerfMapOs::netbsd},
                                                                            {0x1992, PerfMapOs::sunos}}};
 
-struct Machine {
-  std::uint16_t number;
-  Cpu cpu;
-  unsigned pointer_size;
-  PerfMapArchitecture architecture;
-};
-constexpr std::array<Machine, 6> machines{{{0x8664, Cpu::x64, 8, PerfMapArchitecture::x64},
-                                           {0xaa64, Cpu::arm64, 8, PerfMapArchitecture::arm64},
-                                           {0x01c4, Cpu::arm, 4, PerfMapArchitecture::arm},
-                                           {0x014c, Cpu::x86, 4, PerfMapArchitecture::x86},
-                                           {0x6264, Cpu::loongarch64, 8, PerfMapArchitecture::loongarch64},
-                                           {0x5064, Cpu::riscv64, 8, PerfMapArchitecture::riscv64}}};
-
-// The layout of a RUNTIME_FUNCTION in the compiler's output, which every runtime of this CPU reads.
+// A RUNTIME_FUNCTION as the compiler writes it, which is how every runtime of the CPU reads it.
 ContractDescriptor layout_of(Cpu cpu) {
-  const bool has_end = cpu == Cpu::x64;
+  const bool has_end = architecture_of(cpu).unwind_data.entry_has_end;
   ContractDescriptor descriptor;
   TypeDescriptor& function = descriptor.types["RuntimeFunction"];
   function.size = has_end ? 12 : 8;
@@ -192,14 +181,15 @@ private:
 } // namespace
 
 std::optional<ImageSystem> system_of_image(std::uint16_t machine) {
-  for (const auto& [mark, os] : system_marks)
-    for (const Machine& known : machines)
-      if (known.number == (machine ^ mark))
-        return ImageSystem{.platform = {.pointer_size = known.pointer_size,
-                                        .cpu = known.cpu,
-                                        .os = os == PerfMapOs::windows ? Os::windows : Os::unix_like},
-                           .os = os,
-                           .architecture = known.architecture};
+  for (const auto& [mark, os] : system_marks) {
+    const CpuRow& row = cpu_row(cpu_of_pe_machine(static_cast<std::uint16_t>(machine ^ mark)));
+    if (row.cpu != Cpu::unknown)
+      return ImageSystem{.platform = {.pointer_size = row.pointer_size,
+                                      .cpu = row.cpu,
+                                      .os = os == PerfMapOs::windows ? Os::windows : Os::unix_like},
+                         .os = os,
+                         .architecture = static_cast<PerfMapArchitecture>(row.perf_map_token)};
+  }
   return std::nullopt;
 }
 

@@ -1,23 +1,18 @@
 // The notes of the cores that we write.
 #include "core/memory/core_writer.h"
+#include "core/memory/cpu_table.h"
 #include "core/memory/target_bytes.h"
 
-#include <array>
 #include <fmt/format.h>
 
 namespace clr {
 namespace {
 
-// The registers in the slots of x64's user_regs_struct, which begins with r15, as numbers of ThreadRegisters;
-// -1: a register that we do not have.
-constexpr std::array<int, 27> x64_register_of_slot{15, 14, 13, 12, 6,  3, 11, 10, 9,  8,  0,  2,  1, 4,
-                                                   5,  -1, 16, -1, -1, 7, -1, -1, -1, -1, -1, -1, -1};
-constexpr std::size_t arm64_slots = 34; // x0..x30, sp, pc, pstate
-constexpr std::uint64_t x64_user_code = 0x33,
-                        x64_user_stack = 0x2b; // cs and ss of every 64-bit Linux program
-constexpr std::size_t x64_code_slot = 17, x64_stack_slot = 20, x64_call_slot = 15;
-
 CoreNote thread_note(Platform platform, const ThreadRegisters& thread) {
+  const CoreNoteRegisters& registers = cpu_row(platform.cpu).core_registers;
+  if (registers.slots == 0)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("thread notes cannot be made for {}", to_string(platform.cpu)));
   TargetBytes out(platform);
   const auto signal = static_cast<std::uint32_t>(thread.signal);
   out.u32(signal);
@@ -27,26 +22,12 @@ CoreNote thread_note(Platform platform, const ThreadRegisters& thread) {
   out.pad_to(32);
   out.u32(thread.os_id);
   out.pad_to(112);
-  const auto value = [&](std::size_t number) {
-    return number < thread.values.size() ? thread.values[number] : std::uint64_t{0};
-  };
-  if (platform.cpu == Cpu::x64) {
-    for (std::size_t slot = 0; slot < x64_register_of_slot.size(); ++slot) {
-      if (x64_register_of_slot[slot] >= 0)
-        out.word(value(static_cast<std::size_t>(x64_register_of_slot[slot])));
-      else if (slot == x64_code_slot)
-        out.word(x64_user_code);
-      else if (slot == x64_stack_slot)
-        out.word(x64_user_stack);
-      else
-        out.word(slot == x64_call_slot ? ~std::uint64_t{0} : 0);
-    }
-  } else if (platform.cpu == Cpu::arm64) {
-    for (std::size_t slot = 0; slot < arm64_slots; ++slot) out.word(value(slot));
-  } else {
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("thread notes cannot be made for {}", to_string(platform.cpu)));
-  }
+  std::vector<std::uint64_t> words(registers.slots);
+  for (const CoreNoteRegisters::Constant& constant : registers.constants)
+    words[constant.slot] = constant.value;
+  for (std::size_t i = 0; i < registers.slot_of_register.size() && i < thread.values.size(); ++i)
+    words[registers.slot_of_register[i]] = thread.values[i];
+  for (const std::uint64_t word : words) out.word(word);
   out.u32(0);
   out.align(8);
   return {"CORE", NT_PRSTATUS, out.bytes()};

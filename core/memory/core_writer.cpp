@@ -1,5 +1,6 @@
 #include "core/memory/core_writer.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/elf_image.h"
 #include "core/memory/elf_records.h"
 #include "core/memory/module_list.h"
@@ -112,7 +113,7 @@ TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::
   out.u8(platform.os == Os::unix_like ? ELFOSABI_LINUX : ELFOSABI_NONE);
   out.pad_to(EI_NIDENT);
   out.u16(ET_CORE);
-  out.u16(elf_machine_of_cpu(platform.cpu));
+  out.u16(cpu_row(platform.cpu).elf_machine);
   out.u32(EV_CURRENT);
   out.word(0); // entry
   out.word(table);

@@ -30,8 +30,6 @@ struct ElfFormat {
 
 // Nothing unless `bytes` begin with an ELF identification of a known class and byte order.
 std::optional<ElfFormat> elf_format(std::span<const std::byte> bytes);
-Cpu cpu_of_elf_machine(unsigned machine);
-unsigned elf_machine_of_cpu(Cpu cpu); // EM_NONE for Cpu::unknown and wasm
 // The platform that an ELF header describes.
 Platform elf_platform(ElfFormat format, const GElf_Ehdr& header);
 

@@ -28,7 +28,8 @@ struct Platform {
   friend bool operator==(const Platform&, const Platform&) = default;
 };
 
-// The runtime's own architecture names: "x64", "arm64", ...; "unknown" for Cpu::unknown.
+// The runtime's own architecture names: "x64", "arm64", ...; "unknown" for Cpu::unknown. Both read the table
+// of CPUs (core/memory/cpu_table.h).
 std::string_view to_string(Cpu cpu);
 // Inverse of to_string; Cpu::unknown for anything else.
 Cpu cpu_from_name(std::string_view name);

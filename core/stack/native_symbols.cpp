@@ -25,7 +25,7 @@ std::string demangle(std::string_view name) {
   return status == 0 && plain ? std::string(plain.get()) : text;
 }
 
-// Where distributions install the symbols that they strip.
+// The folder where distributions install the symbols that they strip.
 std::string debug_file(const std::vector<std::uint8_t>& build_id) {
   const std::string digits = hex_digits(std::as_bytes(std::span(build_id)));
   return fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", digits.substr(0, 2), digits.substr(2));

@@ -95,7 +95,7 @@ void complete_net10(ContractDescriptor& descriptor, const std::vector<Address>& 
   const Platform platform = descriptor.platform;
   descriptor = parse_contract_json(net10_x64_layouts);
   descriptor.platform = platform;
-  if (platform.cpu == Cpu::arm64) {
+  if (platform.cpu == Cpu::arm64) { // what was measured there in another way than on x64
     overlay(descriptor, parse_contract_json(net10_arm64_differences));
     descriptor.types["RuntimeFunction"].fields.erase("EndAddress");
     descriptor.types["CalleeSavedRegisters"].fields.clear();
@@ -112,6 +112,7 @@ void complete_net10(ContractDescriptor& descriptor, const std::vector<Address>& 
 
 bool complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor) {
   const Platform platform = descriptor.platform;
+  // The layouts were taken from runtimes of these CPUs.
   if (platform.pointer_size != 8 || (platform.cpu != Cpu::x64 && platform.cpu != Cpu::arm64))
     unsupported(fmt::format("the layouts of this runtime for {} are not known", to_string(platform.cpu)));
   const std::vector<Address> slots = read_table(memory, table, platform.byte_order);

@@ -5,6 +5,7 @@
 namespace clr {
 namespace {
 
+// The CPUs on which a field of the runtime's types has this offset: it was measured there.
 enum class For : std::uint8_t { both, x64, arm64 };
 
 struct Row {

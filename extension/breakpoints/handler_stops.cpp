@@ -59,6 +59,7 @@ bool HandlerStops::goes_on(lldb::SBThread thread) {
 void HandlerStops::arm(Session& session, lldb::SBThread thread, bool out) {
   disarm();
   Runtime& runtime = session.runtime();
+  // Funclets are told from their parents by rbp, and places of resumption by the x64 code that names them.
   if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return;
   thread_ = thread.GetThreadID();
   if (places_.size() > max_places) {
