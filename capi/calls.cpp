@@ -29,7 +29,6 @@ using namespace clr::capi;
 int32_t status_of(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::memory_missing:
-  case ErrorKind::register_unknown:
     return CLR_MEMORY_MISSING;
   case ErrorKind::corrupt:
     return CLR_CORRUPT;

@@ -7,7 +7,6 @@ namespace clr {
 std::string_view to_string(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::memory_missing:
-  case ErrorKind::register_unknown:
     return "memory_missing";
   case ErrorKind::corrupt:
     return "corrupt";

@@ -13,8 +13,7 @@ namespace clr {
 
 enum class ErrorKind : std::uint8_t {
   memory_missing, // the target has no such memory, or the core lacks it; address() is the first missing byte
-  register_unknown,     // a frame's register was saved nowhere where it could be read
-  corrupt,              // data read from the target or a file contradicts itself or exceeds a named limit
+  corrupt,        // data read from the target or a file contradicts itself or exceeds a named limit
   unsupported_contract, // the target's contract, field or format is not one that we implement
   invalid_argument,     // the caller asked for something impossible
   io,                   // the host could not open or map a file
@@ -26,8 +25,7 @@ enum class ErrorKind : std::uint8_t {
   internal,             // a part of this program was used against its own rules: a defect, to be reported
 };
 
-// The JSON word of a kind ("memory_missing", "corrupt", ...). Scripts know three kinds of fault: for them a
-// register that is not known is memory that is missing.
+// The JSON word of a kind ("memory_missing", "corrupt", ...).
 std::string_view to_string(ErrorKind kind);
 
 class Error : public std::runtime_error {
