@@ -29,7 +29,7 @@ TEST_CASE("a register that is not known is no missing memory, though scripts see
     CHECK_FALSE(error.address());
     CHECK(std::string(error.what()) == "register lr is not known");
   }
-  CHECK(to_string(ErrorKind::register_unknown) == "memory_missing");
+  CHECK(to_string(ErrorKind::register_unknown) == "register_unknown");
 }
 
 TEST_CASE("roles and names of both CPUs") {
