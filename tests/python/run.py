@@ -21,6 +21,7 @@ CORES = HERE.parent / "cores"
 sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "extension"), str(PYTHON), str(HERE)]
 
 import dotnet_process
+import imports
 import same
 from json_schema import Schema
 from plugin import Lldb, Target
@@ -311,6 +312,20 @@ def no_text_is_parsed(setup):
     assert calls == ["_lldb.py HandleCommand", "_lldb.py GetError"], calls
 
 
+def one_way(setup):
+    """The package's imports go one way: no circle, and none is hidden in a function or below TYPE_CHECKING."""
+    sources = {path.stem: path.read_text() for path in (PYTHON / "lldb_clr").glob("*.py")}
+    found = imports.circle(sources, "lldb_clr")
+    assert found is None, " imports ".join(reversed(found))
+    arrows = imports.arrows(sources, "lldb_clr")
+    assert "_values" in arrows["_runtime"] and arrows["_errors"] == set(), arrows
+    hidden = ["from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ._runtime import Runtime\n", "def f():\n    from . import _runtime\n",
+              "def f():\n    import lldb_clr._runtime\n", "from lldb_clr import Runtime\n"]
+    for source in hidden:
+        assert imports.circle({**sources, "_values": sources["_values"] + source}, "lldb_clr") is not None, source
+    return f"{len(sources)} modules, {sum(map(len, arrows.values()))} imports"
+
+
 def types(setup):
     program = shutil.which("mypy")
     if not program:
@@ -463,7 +478,7 @@ def main():
         setup = Setup(build, pathlib.Path(folder))
         for name in setup.cores:
             results.check(f"python/{name}: answers are those of the commands", same_answers, setup, name)
-        for check in (without_lldb, c_interface, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, types, example_stacks, example_hot):
+        for check in (without_lldb, c_interface, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, one_way, types, example_stacks, example_hot):
             results.check(f"python/{check.__name__}", check, setup)
         if not setup.plugin.exists():
             results.skip("python in LLDB", "the plugin is not built")
