@@ -26,7 +26,8 @@
 extern "C" {
 #endif
 
-/* Functions are added freely; what is here keeps its meaning within one number. */
+/* Functions are added freely; what is here keeps its meaning within one number. It is the number in the name of
+ * libclr.so.1, too: a program loads the library of the number that it was compiled with. */
 #define CLR_API_VERSION 1u
 
 #if defined(__GNUC__)

@@ -12,7 +12,8 @@ from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryErr
 from ._json import Json
 
 API_VERSION = 1
-CORE_LIBRARY = "libclr.so"
+# The name with the number: the one without it is for compilers, and not everyone installs it.
+CORE_LIBRARY = f"libclr.so.{API_VERSION}"
 PLUGIN = "liblldb-clr.so"
 FOLDER_VARIABLE = "LLDB_CLR_LIBRARY_DIR"
 
