@@ -92,7 +92,7 @@ def c_interface(setup):
     header = ROOT / "include" / "lldb_clr.h"
     compiled = setup.run(["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c", str(header)])
     assert compiled.returncode == 0, compiled.stderr
-    declared = set(re.findall(r"^CLR_API [\w ]+?[ *](clr_\w+)\(", header.read_text(), re.M))
+    declared = set(re.findall(r"^CLR_API [\w *]+[ *](clr_\w+)\(", header.read_text(), re.M))
     for library in (setup.core_library, setup.plugin):
         if library.exists():
             # Symbols of every kind: a weak one of a template, or one of another library, would be a part of the interface too.
