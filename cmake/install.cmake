@@ -6,6 +6,7 @@
 #   include/lldb_clr.h, lib/libclr.so    for programs that use the C interface         component development
 #   include/lldb-clr/core, lib/liblldb-clr-core.a,                                     component development
 #   lib/cmake/lldb-clr, lib/pkgconfig    for C++ programs
+#   share/doc/lldb-clr/LICENSE
 #
 # Headers of core include each other from the root of the sources ("core/memory/error.h"), and so do programs: the folder
 # include/lldb-clr is on their path, and the same line works against an installed core and against this tree.
@@ -33,6 +34,7 @@ install(TARGETS clr EXPORT lldb-clr-targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lldb-clr/core COMPONENT development
         FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/include/lldb_clr.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/lldb_clr DESTINATION ${CMAKE_INSTALL_LIBDIR}/lldb-clr/python COMPONENT python
         PATTERN __pycache__ EXCLUDE)
 if(TARGET lldb-clr)

@@ -1,8 +1,9 @@
 // Names the method that owns an address of a core file:  name_address CORE ADDRESS
 #include <core/runtime/core_session.h>
 
-#include <exception>
 #include <iostream>
+#include <stdexcept>
+#include <string>
 
 int main(int count, char** words) try {
   if (count != 3) throw std::runtime_error("usage: name_address CORE ADDRESS");

@@ -55,7 +55,7 @@ def install(setup):
     names = {str(p.relative_to(setup.prefix)) for p in setup.prefix.rglob("*") if not p.is_dir()}
     number = re.search(r"^#define CLR_API_VERSION (\d+)u$", (ROOT / "include" / "lldb_clr.h").read_text(), re.M)[1]
     wanted = ["include/lldb_clr.h", "lib/libclr.so", f"lib/libclr.so.{number}", "lib/liblldb-clr-core.a", "lib/pkgconfig/lldb-clr.pc",
-              "lib/pkgconfig/lldb-clr-core.pc", "lib/cmake/lldb-clr/lldb-clr-config.cmake", "lib/lldb-clr/python/lldb_clr/__init__.py"]
+              "lib/pkgconfig/lldb-clr-core.pc", "lib/cmake/lldb-clr/lldb-clr-config.cmake", "lib/lldb-clr/python/lldb_clr/__init__.py", "share/doc/lldb-clr/LICENSE"]
     if (setup.build / "liblldb-clr.so").exists():
         wanted.append("lib/liblldb-clr.so")
     wanted += [f"include/lldb-clr/{p.relative_to(ROOT)}" for p in (ROOT / "core").rglob("*.h")]
