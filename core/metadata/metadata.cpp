@@ -282,7 +282,7 @@ Guid Metadata::guid(std::uint32_t index) const {
 std::u16string Metadata::user_string(std::uint32_t offset) const {
   const ByteRange entry = heap_entry(user_strings_, offset);
   if (entry.size() > max_user_string) throw_corrupt(entry.begin(), "user string too long");
-  // The last byte of an odd length says whether some character needs more than ASCII handling.
+  // The length is odd. The last byte says whether some character needs more than ASCII handling.
   const std::vector<std::byte> bytes = entry.bytes(0, static_cast<std::size_t>(entry.size() / 2 * 2));
   std::u16string text;
   for (std::size_t i = 0; i < bytes.size(); i += 2)
