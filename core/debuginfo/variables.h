@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/debuginfo/nibble_reader.h"
+#include "core/isa/variable_location.h"
 
 #include <cstdint>
 #include <optional>
@@ -17,32 +18,6 @@ enum class VariablesCoding : std::uint8_t {
   from_4,       // numbers from -4 on; range, then number. .NET 7 to 10
   from_5,       // numbers from -5 on
   number_first, // numbers from -6 on; number, then range; return values of calls
-};
-
-// The runtime's VarLocType.
-enum class VariableHome : std::uint8_t {
-  reg,         // `reg`
-  reg_byref,   // at the address that `reg` holds
-  reg_fp,      // floating point register `reg`
-  stack,       // at base + offset
-  stack_byref, // at the address that base + offset holds
-  reg_reg,     // low half in `reg`, high half in `reg2`
-  reg_stack,   // low half in `reg`, high half at base + offset
-  stack_reg,   // low half at base + offset, high half in `reg`
-  stack2,      // two slots from base + offset on
-  fp_stack,    // x87 stack slot `index`
-  fixed_va,    // offset `index` from the fixed arguments of a varargs call
-};
-std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
-
-struct VariableLocation {
-  VariableHome home = VariableHome::reg;
-  // Registers by CoreCLR's numbers: see debug_register_name. 0 where the home has none.
-  std::uint32_t reg = 0, reg2 = 0, base = 0;
-  std::int32_t offset = 0; // bytes from the base register
-  std::uint32_t index = 0;
-
-  friend bool operator==(const VariableLocation&, const VariableLocation&) = default;
 };
 
 // A variable is at this location while the native offset lies in [begin, end).
@@ -65,6 +40,8 @@ struct Variable {
 // counted in words of 4 bytes there. Throws Error{corrupt} for a count that the block has no room for, for a
 // type of location that is not known. No reads.
 std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86);
+
+std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
 
 // Name of CoreCLR's register `number`: "rax", "x19", "sp"; "ambient_sp" for the stack pointer as it is
 // outside of calls; empty for a number or CPU that is not known.

@@ -3,9 +3,9 @@
 // loads.
 #pragma once
 
-#include "core/debuginfo/variables.h"
 #include "core/isa/frame_layout.h"
 #include "core/isa/registers.h"
+#include "core/isa/variable_location.h"
 #include "core/memory/platform.h"
 
 #include <cstddef>
