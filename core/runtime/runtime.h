@@ -88,8 +88,8 @@ public:
   // The method of a MethodDesc that came from elsewhere (a Frame, an exception), and why it could not be had
   // in Method::degraded. Never throws.
   Method describe(Address method_desc);
-  // The same for walks over all methods: nothing is kept of it.
-  Method describe_once(Address method_desc, Spelling spelling);
+  // The same for walks over all methods: nothing is kept of it. An exception that is no Error passes.
+  UnspelledMethod describe_once(Address method_desc);
 
   // Calls `visit` for every method that `query` asks for, body by body, as they are found; false from `visit`
   // stops. Returns what could not be read. Never throws.

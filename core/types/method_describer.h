@@ -21,7 +21,7 @@ public:
   Checked check(Address method_desc);
 
   // Never throws for a bad name: it degrades to "app.dll!0x06000123" and says why.
-  Method describe(const Checked& method, Spelling spelling = Spelling::now);
+  UnspelledMethod describe(const Checked& method);
 
   const MethodDescs& descs();
 

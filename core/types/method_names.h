@@ -42,12 +42,12 @@ public:
   // MethodTable and (module, rid).
   // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm none.
   const Method& describe(Address method_desc);
-  // The same for walks over all methods: what is not known already is not kept.
-  Method describe_once(Address method_desc, Spelling spelling);
-  // Sets Method::user when a compiler made the method of a user's, which is spelled then. Never throws: where
-  // metadata is missing the compiler's name stays. Cached per method and instantiation; no reads for a name
-  // that no compiler gives.
+  // The same for walks over all methods: nothing is kept of a method that is not known already.
+  UnspelledMethod describe_once(Address method_desc);
+  // Sets `user` when a compiler made the method of a user's. A method whose metadata is missing keeps the
+  // compiler's name alone. Cached per method and instantiation; no reads for a name that no compiler gives.
   void add_user_method(Method& method);
+  void add_user_method(UnspelledMethod& method);
   // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
   const MethodDesc& method_desc(Address method_desc);
 
@@ -67,10 +67,9 @@ public:
   // is the visitor's to keep.
   struct R2RMethod {
     std::uint32_t function_index = 0;
-    Method method;
+    UnspelledMethod method;
   };
-  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit,
-                           Spelling spelling = Spelling::now);
+  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit);
   // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
   // nothing if the image's tables do not name it. First call per image indexes it.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);
