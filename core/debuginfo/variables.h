@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/debuginfo/nibble_reader.h"
+#include "core/isa/variable_location.h"
 
 #include <cstdint>
 #include <optional>
@@ -19,33 +20,7 @@ enum class VariablesCoding : std::uint8_t {
   number_first, // numbers from -6 on; number, then range; return values of calls
 };
 
-// The runtime's VarLocType.
-enum class VariableHome : std::uint8_t {
-  reg,         // `reg`
-  reg_byref,   // at the address that `reg` holds
-  reg_fp,      // floating point register `reg`
-  stack,       // at base + offset
-  stack_byref, // at the address that base + offset holds
-  reg_reg,     // low half in `reg`, high half in `reg2`
-  reg_stack,   // low half in `reg`, high half at base + offset
-  stack_reg,   // low half at base + offset, high half in `reg`
-  stack2,      // two slots from base + offset on
-  fp_stack,    // x87 stack slot `index`
-  fixed_va,    // offset `index` from the fixed arguments of a varargs call
-};
-std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
-
-struct VariableLocation {
-  VariableHome home = VariableHome::reg;
-  // Registers in CoreCLR's numbers: see debug_register_name. 0 when the home does not use them.
-  std::uint32_t reg = 0, reg2 = 0, base = 0;
-  std::int32_t offset = 0; // bytes from the base register
-  std::uint32_t index = 0;
-
-  friend bool operator==(const VariableLocation&, const VariableLocation&) = default;
-};
-
-// A variable has this location while the native offset lies in [begin, end).
+// A variable is at this location while the native offset lies in [begin, end).
 struct Variable {
   // Arguments count from 0, `this` first, then the locals in the order of their signature. Or one of the
   // numbers below.
@@ -66,8 +41,10 @@ struct Variable {
 // and for an unknown type of location. No reads.
 std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86);
 
-// Name of CoreCLR's register `number`: "rax", "x19", "sp"; "ambient_sp" for the stack pointer outside of
-// calls; empty for an unknown number or CPU.
+std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
+
+// Name of CoreCLR's register `number`: "rax", "x19", "sp"; "ambient_sp" for the stack pointer as it is
+// outside of calls; empty for a number or CPU that is not known.
 std::string debug_register_name(Cpu cpu, std::uint32_t number);
 
 } // namespace clr

@@ -7,7 +7,7 @@
 
 namespace clr {
 
-FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method method) {
+FoundBody find_body(ExecutionManager& code, const CodeBlock& block, UnspelledMethod method) {
   FoundBody body{.block = block, .method = std::move(method)};
   ExecutionManager::Layout layout = code.layout(block);
   body.regions = layout.regions;
@@ -15,7 +15,7 @@ FoundBody find_body(ExecutionManager& code, const CodeBlock& block, Method metho
   return body;
 }
 
-void BodyDescriber::describe(const FoundBody& body, bool exact, NameForms names,
+void BodyDescriber::describe(const FoundBody& body, bool exact, const Method* spelled,
                              std::vector<DescribedPart>& parts, std::string& fault) {
   parts.clear();
   // What LLDB amends by its own reading of the code goes wrong where several functions follow each other.
@@ -23,11 +23,14 @@ void BodyDescriber::describe(const FoundBody& body, bool exact, NameForms names,
   const auto add = [&](Address start, std::uint64_t size, std::uint64_t offset, bool function) {
     if (size == 0 || size > std::numeric_limits<std::uint32_t>::max()) return;
     DescribedPart& part = parts.emplace_back();
-    part.code.start = start;
-    part.code.size = size;
-    part.code.function = function;
+    part.code->start = start;
+    part.code->size = size;
+    part.code->function = function;
     part.offset = offset;
-    set_names(part.code, body.method, names);
+    if (spelled != nullptr)
+      part.code.set_names(all_names(*spelled));
+    else
+      set_few_names(part.code, body.method);
     add_unwinding(part, body, precise, fault);
   };
   const MethodRegions& regions = body.regions;
@@ -37,11 +40,11 @@ void BodyDescriber::describe(const FoundBody& body, bool exact, NameForms names,
 
 void BodyDescriber::add_unwinding(DescribedPart& part, const FoundBody& body, bool exact,
                                   std::string& fault) {
-  DebugCode& code = part.code;
+  DebugBody& code = *part.code;
   const auto attempt = [&](const auto& step) {
     try {
       step();
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       if (fault.empty()) fault = error.what();
     }
   };

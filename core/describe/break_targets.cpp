@@ -79,7 +79,7 @@ void each_module(Runtime& runtime, BreakTargets& found, const std::function<bool
       name = module.name;
       ++found.modules;
       ask(module, address);
-    } catch (const std::exception&) {
+    } catch (const Error&) {
       found.silent.push_back(std::move(name));
     }
   }
@@ -152,7 +152,7 @@ BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint3
     if (place.line != nearest || found.methods.size() >= BreakTargets::max_methods) continue;
     try {
       found.methods.push_back(target_of(runtime, *place.module, place.address, place.token));
-    } catch (const std::exception&) {
+    } catch (const Error&) {
       found.methods.push_back({place.module->name, place.address, place.token, {}, {}});
     }
   }

@@ -1,7 +1,9 @@
 #include "core/describe/captured_variables.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <charconv>
+#include <utility>
 
 namespace clr {
 namespace {
@@ -41,31 +43,62 @@ SourceField source_of(const std::string& field) {
   return source;
 }
 
-void collect(TypeLayouts& layouts, const TypeUse& type, std::vector<std::uint32_t> path, bool by_pointer,
-             unsigned depth, std::vector<CapturedVariable>& found) {
-  if (depth > max_closure_depth || type.method_table == 0) return;
-  const TypeLayout& layout = layouts.of(type.method_table);
-  const std::uint32_t header = layout.table.is_value_type() ? 0 : layouts.finder().target().pointer_size();
-  for (const FieldLayout& field : layout.fields) {
-    if (field.is_static || found.size() >= max_captured) continue;
-    const SourceField source = source_of(field.name);
-    std::vector<std::uint32_t> place = path;
-    if (by_pointer || place.empty())
-      place.push_back(header + field.offset);
-    else
-      place.back() += header + field.offset;
-    if (source.closure) {
-      try {
-        collect(layouts, *field.type, place, field.type->is_reference(), depth + 1, found);
-      } catch (const std::exception&) {
-        // The other variables are there all the same.
-      }
-    } else if (!source.name.empty()) {
-      found.push_back(
-          {.name = source.name, .type = field.type, .path = place, .hoisted_scope = source.scope});
+// Gathers the variables of one closure and of those around it.
+class Collector {
+public:
+  Collector(TypeLayouts& layouts, Omissions& omissions) : layouts_(layouts), omissions_(omissions) {}
+
+  // `path` leads to a value of `type`, or to a pointer to it.
+  void collect(const TypeUse& type, const std::vector<std::uint32_t>& path, bool by_pointer, unsigned depth) {
+    if (type.method_table == 0) return;
+    if (depth > max_closure_depth)
+      return omit(type, OmissionCause::limit,
+                  fmt::format("closures are followed {} deep", max_closure_depth));
+    try {
+      collect_fields(layouts_.of(type.method_table), type, path, by_pointer, depth);
+    } catch (const Error& error) {
+      omissions_.add(OmittedPart::captured, format_type(*type.name), "the layout", error);
     }
   }
-}
+
+  std::vector<CapturedVariable> take() { return std::move(found_); }
+
+private:
+  void collect_fields(const TypeLayout& layout, const TypeUse& type, const std::vector<std::uint32_t>& path,
+                      bool by_pointer, unsigned depth) {
+    if (!layout.problem.empty()) omit(type, OmissionCause::partial, layout.problem);
+    const std::uint32_t header = layout.table.is_value_type() ? 0 : layouts_.finder().target().pointer_size();
+    for (const FieldLayout& field : layout.fields) {
+      if (field.is_static) continue;
+      if (found_.size() >= max_captured)
+        return omit(type, OmissionCause::limit,
+                    fmt::format("a closure has {} variables at most", max_captured));
+      const SourceField source = source_of(field.name);
+      std::vector<std::uint32_t> place = path;
+      if (by_pointer || place.empty())
+        place.push_back(header + field.offset);
+      else
+        place.back() += header + field.offset;
+      if (source.closure)
+        collect(*field.type, place, field.type->is_reference(), depth + 1);
+      else if (!source.name.empty())
+        found_.push_back(
+            {.name = source.name, .type = field.type, .path = place, .hoisted_scope = source.scope});
+    }
+  }
+
+  void omit(const TypeUse& type, OmissionCause cause, std::string text) {
+    omissions_.add({.part = OmittedPart::captured,
+                    .cause = cause,
+                    .of = format_type(*type.name),
+                    .reading = {},
+                    .text = std::move(text)});
+  }
+
+  TypeLayouts& layouts_;
+  Omissions& omissions_;
+  std::vector<CapturedVariable> found_;
+};
 
 const std::string& last_name(const TypeName& type) {
   static const std::string none;
@@ -91,14 +124,11 @@ bool is_closure_local(const std::string& name) {
   return name.starts_with("CS$<>8__locals") || name.starts_with("$VB$Closure_");
 }
 
-std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type) {
-  std::vector<CapturedVariable> found;
-  try {
-    collect(layouts, type, {}, true, 0, found);
-  } catch (const std::exception&) {
-    // As far as it went.
-  }
-  return found;
+std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type,
+                                                 Omissions& omissions) {
+  Collector collector(layouts, omissions);
+  collector.collect(type, {}, true, 0);
+  return collector.take();
 }
 
 } // namespace clr

@@ -4,6 +4,7 @@
 // src/Compilers/VisualBasic/Portable/Symbols/SynthesizedSymbols/GeneratedNames.vb.
 #pragma once
 
+#include "core/describe/omissions.h"
 #include "core/objects/type_layout.h"
 
 #include <optional>
@@ -27,9 +28,11 @@ bool is_state_machine(const TypeName& type); // "<Run>d__4"
 // A local variable that is or points to a closure: "CS$<>8__locals0".
 bool is_closure_local(const std::string& name);
 
-// The variables within an object (or value) of `type`; objects are followed to the closures around it. Never
-// throws: what cannot be read is left out. Cost: that of TypeLayouts::of for each closure.
-std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type);
+// The variables within an object (or value) of `type`; objects are followed to the closures around it. A
+// closure that cannot be read is left out and told in `omissions`; no Error leaves. Cost: that of
+// TypeLayouts::of for each closure.
+std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type,
+                                                 Omissions& omissions);
 
 constexpr unsigned max_closure_depth = 16;
 constexpr std::size_t max_captured = 4'096;

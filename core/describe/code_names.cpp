@@ -11,9 +11,9 @@
 namespace clr {
 namespace {
 
-void add_alias(DebugCode& code, std::string_view alias) {
-  if (alias.empty() || alias == code.name || alias == code.full_name) return;
-  if (std::ranges::find(code.aliases, alias) == code.aliases.end()) code.aliases.emplace_back(alias);
+void add_alias(DebugNames& names, std::string_view alias) {
+  if (alias.empty() || alias == names.name || alias == names.full_name) return;
+  if (std::ranges::find(names.aliases, alias) == names.aliases.end()) names.aliases.emplace_back(alias);
 }
 
 // Without the list of parameters. A name may hold parentheses of its own: "Ns.Type.Main(string[]).Work(int)".
@@ -65,9 +65,9 @@ std::string without_arguments(std::string_view name) {
   return depth == 0 ? result : std::string();
 }
 
-void add_forms(DebugCode& code, std::string_view plain, std::string_view name_space) {
-  add_alias(code, plain);
-  add_alias(code, without_prefix(plain, name_space));
+void add_forms(DebugNames& names, std::string_view plain, std::string_view name_space) {
+  add_alias(names, plain);
+  add_alias(names, without_prefix(plain, name_space));
 }
 
 bool has_arguments(const QualifiedMethodName& name) {
@@ -83,75 +83,84 @@ std::string_view name_space_of(const QualifiedMethodName& name) {
 }
 
 // `plain`: without parameters.
-void set_few_names(DebugCode& code, const QualifiedMethodName& name, std::string_view plain) {
+void set_few_names(DebugNames& names, const QualifiedMethodName& name, std::string_view plain) {
   const std::string_view name_space = name_space_of(name);
   const std::string_view in_namespace = without_prefix(plain, name_space);
-  code.name = in_namespace.empty() ? std::string_view(name.method) : in_namespace;
+  names.name = in_namespace.empty() ? std::string_view(name.method) : in_namespace;
   if (in_namespace.empty() && !name_space.empty()) {
     // A type that is shown by its keyword: "string.Concat" is "System.String.Concat" too.
     const std::string whole = format_short_name(name);
-    add_alias(code, whole);
-    code.name = without_prefix(whole, name_space);
-    if (code.name.empty()) code.name = name.method;
+    add_alias(names, whole);
+    names.name = without_prefix(whole, name_space);
+    if (names.name.empty()) names.name = name.method;
   }
-  add_alias(code, plain);
+  add_alias(names, plain);
+}
+
+// Sets full_name. True when that is all: nothing but a token or an address is known of the method.
+bool set_token_names(DebugNames& names, const Method& method) {
+  names.full_name = method.shown_name();
+  if (names.full_name.empty()) names.full_name = fmt::format("method {:#x}", method.method_desc);
+  if (method.qualified) return false;
+  names.name = names.full_name;
+  names.unit = method.module;
+  return true;
 }
 
 } // namespace
 
-void spell_names(DebugModule& module) {
-  for (DebugCode& code : module.code) {
-    if (!code.unspelled || !code.full_name.empty()) continue;
-    code.full_name = format_full_name(*code.unspelled);
-    set_few_names(code, *code.unspelled, without_parameters(code.full_name));
-  }
+DebugNames few_names(const QualifiedMethodName& method) {
+  DebugNames names;
+  names.full_name = format_full_name(method);
+  set_few_names(names, method, without_parameters(names.full_name));
+  return names;
 }
 
-void set_names(DebugCode& code, const Method& method, NameForms forms) {
-  if (forms == NameForms::few && method.full_name.empty() && method.qualified) {
-    code.unspelled = method.qualified;
+void set_few_names(DescribedCode& code, const UnspelledMethod& method) {
+  if (method.qualified && !method.user) {
+    code.set_names(UnspelledName(method.qualified));
     return;
   }
-  code.full_name = method.shown_name();
-  if (code.full_name.empty()) code.full_name = fmt::format("method {:#x}", method.method_desc);
+  const Method spelled = method.spell();
+  DebugNames names;
+  if (!set_token_names(names, spelled))
+    set_few_names(names, *spelled.qualified, without_parameters(spelled.full_name));
+  code.set_names(std::move(names));
+}
+
+DebugNames all_names(const Method& method) {
+  DebugNames names;
+  if (set_token_names(names, method)) return names;
   const QualifiedMethodName* const name = method.qualified.get();
-  if (name == nullptr) {
-    code.name = code.full_name;
-    code.unit = method.module;
-    return;
-  }
   const std::string_view plain = without_parameters(method.full_name);
-  if (forms == NameForms::few) {
-    set_few_names(code, *name, plain);
-    return;
-  }
   const TypeName* const type = name->declaring_type.get();
   const std::string_view name_space = name_space_of(*name);
 
-  code.name = name->method;
-  code.aliases.reserve(2);
+  names.name = name->method;
+  names.aliases.reserve(2);
   // The body of a state machine is what the user calls by the name of the method, as is a local function; a
   // lambda has none.
   if (method.user && !method.user->mark.ends_with("lambda")) {
     const std::string_view users = without_parameters(method.user->full_name);
-    code.name = last_part(users);
-    add_forms(code, users, name_space);
+    names.name = last_part(users);
+    add_forms(names, users, name_space);
   }
-  add_forms(code, plain, name_space);
-  if (has_arguments(*name)) add_forms(code, without_arguments(plain), name_space);
-  add_alias(code, method.name);
-  if (method.user) add_alias(code, method.full_name);
+  add_forms(names, plain, name_space);
+  if (has_arguments(*name)) add_forms(names, without_arguments(plain), name_space);
+  add_alias(names, method.name);
+  if (method.user) add_alias(names, method.full_name);
   const bool identifier = !name->method.empty() && name->method.front() != '.' && name->method.front() != '<';
-  if (code.name != name->method || !identifier) add_alias(code, name->method);
-  if (code.aliases.size() > 1)
-    std::ranges::stable_sort(code.aliases, std::greater<>(), [](const std::string& s) { return s.size(); });
+  if (names.name != name->method || !identifier) add_alias(names, name->method);
+  if (names.aliases.size() > 1)
+    std::ranges::stable_sort(names.aliases, std::greater<>(), [](const std::string& s) { return s.size(); });
 
   // The type's part of the plain name; the method's name may hold points of its own ("Ns.IFace.Run").
-  code.unit = name_space;
+  names.unit = name_space;
   if (const std::size_t at = plain.rfind(name->method); at != std::string_view::npos && at > 1)
-    code.unit = plain.substr(0, at - 1);
+    names.unit = plain.substr(0, at - 1);
   else if (type != nullptr)
-    code.unit = format_type(*type);
+    names.unit = format_type(*type);
+  return names;
 }
 
 } // namespace clr

@@ -1,27 +1,22 @@
-// What a debugger is to call a method: the name that frames show, and those that breakpoints may use.
+// The names of a method for a debugger: the one that frames show, and those that breakpoints may use.
 #pragma once
 
-#include "core/dwarf/debug_module.h"
+#include "core/describe/described_code.h"
 #include "core/types/method.h"
-
-#include <cstdint>
 
 namespace clr {
 
-// Sets name, full_name, aliases and unit of `code`. full_name is Method::shown_name(), the text of clrbt. The
-// aliases are the same without parameters, without the namespace, and as metadata spells it; of a method that
-// a compiler made (Method::user) also those of its own name. No reads.
-enum class NameForms : std::uint8_t {
-  all,
-  // "Ns.Type.Run" and "Type.Run" beside full_name, of string.Concat(string) also "string.Concat": of a
-  // framework's fifty thousand methods every further name costs time whenever a debugger looks for one.
-  few,
-};
-// Of a method that is not yet spelled the few forms are left to spell_names().
-void set_names(DebugCode& code, const Method& method, NameForms forms = NameForms::all);
+// All names of code that somebody debugs. full_name is Method::shown_name(), the text of clrbt. The aliases
+// are the same without parameters, without the namespace, and as metadata spells it; a method that a compiler
+// made (Method::user) has those of its own name too. No reads.
+DebugNames all_names(const Method& method);
 
-// Makes the names that were left. For any thread: what they are made of is not changed, and not let go, since
-// it shares parts, and so their counts, with what another thread may be describing.
-void spell_names(DebugModule& module);
+// A framework's fifty thousand methods have few names, because a debugger takes time for every name whenever
+// it looks for one: "Ns.Type.Run" and "Type.Run" beside full_name, string.Concat(string) also
+// "string.Concat". No reads.
+DebugNames few_names(const QualifiedMethodName& method);
+// Gives `code` these names. They are made later where they can be: see UnspelledName. A method without
+// `qualified`, or with `user`, has its names at once. No reads.
+void set_few_names(DescribedCode& code, const UnspelledMethod& method);
 
 } // namespace clr

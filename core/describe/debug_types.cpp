@@ -49,8 +49,19 @@ std::string source_name_of_field(const std::string& name) {
   return name.substr(1, name.size() - backing.size() - 1);
 }
 
-DebugTypes::DebugTypes(TypeLayouts& layouts, DebugModule& module, std::function<bool(Address)> is_users)
-    : layouts_(&layouts), module_(&module), is_users_(std::move(is_users)) {}
+DebugTypes::DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
+                       std::function<bool(Address)> is_users)
+    : layouts_(&layouts), module_types_(&types), omissions_(&omissions), is_users_(std::move(is_users)) {}
+
+void DebugTypes::omit(OmittedPart part, OmissionCause cause, const std::string& of, std::string text) {
+  omissions_->add({.part = part, .cause = cause, .of = of, .reading = {}, .text = std::move(text)});
+}
+
+bool DebugTypes::is_full(std::size_t limit, const std::string& name) {
+  if (module_types_->size() < limit) return false;
+  omit(OmittedPart::type, OmissionCause::limit, name, fmt::format("a module has {} types at most", limit));
+  return true;
+}
 
 std::string DebugTypes::name_of(const TypeName& name) const {
   std::string text = format_type(name);
@@ -63,8 +74,8 @@ std::string DebugTypes::name_of(const TypeName& name) const {
 }
 
 DebugTypeIndex DebugTypes::add(DebugType type) {
-  module_->types.push_back(std::move(type));
-  return static_cast<DebugTypeIndex>(module_->types.size() - 1);
+  (*module_types_).push_back(std::move(type));
+  return static_cast<DebugTypeIndex>((*module_types_).size() - 1);
 }
 
 DebugTypeIndex DebugTypes::to(DebugType::Kind kind, DebugTypeIndex element) {
@@ -86,7 +97,7 @@ DebugTypeIndex DebugTypes::of(const TypeUse& type, unsigned distance) {
     return value(type, distance);
   case TypeUse::Kind::reference:
     if (type.method_table != 0) return to(DebugType::Kind::reference, object(type.method_table, distance));
-    return to(DebugType::Kind::reference, named_object(name_of(*type.name), distance));
+    return to(DebugType::Kind::reference, named_object(name_of(*type.name)));
   case TypeUse::Kind::array:
     return to(DebugType::Kind::reference, array_object(type, distance));
   case TypeUse::Kind::pointer:
@@ -97,8 +108,11 @@ DebugTypeIndex DebugTypes::of(const TypeUse& type, unsigned distance) {
   }
   const std::string name = name_of(*type.name);
   const auto [slot, is_new] = by_name_.try_emplace("?" + name, no_debug_type);
-  if (is_new && module_->types.size() < max_embedded)
+  if (is_new && !is_full(max_embedded, name)) {
     slot->second = add({.kind = DebugType::Kind::opaque, .name = name});
+    omit(OmittedPart::type, OmissionCause::partial, name,
+         "the type is not loaded, or its handle cannot be read");
+  }
   return slot->second;
 }
 
@@ -121,16 +135,24 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
   try {
     layout = &layouts_->of(type.method_table);
     made.size = layout->size;
-  } catch (const std::exception&) {
-    // Its name is left.
+  } catch (const Error& error) {
+    omissions_->add(OmittedPart::type, made.name, "the layout", error); // its name is left
   }
-  if (module_->types.size() >= max_embedded) return no_debug_type;
+  if (is_full(max_embedded, made.name)) {
+    by_table_[type.method_table] = {.expanded = true};
+    return no_debug_type;
+  }
   const DebugTypeIndex index = add(made);
   by_table_[type.method_table] = {.index = index, .expanded = true};
-  if (layout == nullptr || nesting_ >= max_nesting) return index;
+  if (layout == nullptr) return index;
+  if (nesting_ >= max_nesting) {
+    omit(OmittedPart::members, OmissionCause::limit, made.name,
+         fmt::format("values are described {} deep", max_nesting));
+    return index;
+  }
   if (layout->kind == TypeLayout::Kind::enumeration) {
     const DebugTypeIndex under = number(layout->number);
-    DebugType& enumeration = module_->types[index];
+    DebugType& enumeration = (*module_types_)[index];
     enumeration.kind = DebugType::Kind::enumeration;
     enumeration.element = under;
     if (!layout->flags)
@@ -144,7 +166,7 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
   ++nesting_;
   add_fields(made, *layout, distance);
   --nesting_;
-  module_->types[index] = std::move(made);
+  (*module_types_)[index] = std::move(made);
   return index;
 }
 
@@ -158,13 +180,13 @@ DebugTypeIndex DebugTypes::plain_object() {
 }
 
 // Objects of a type of which only the name is known.
-DebugTypeIndex DebugTypes::named_object(const std::string& name, unsigned) {
+DebugTypeIndex DebugTypes::named_object(const std::string& name) {
   const DebugTypeIndex base = plain_object();
   if (name == "System.Object") return base;
   const auto [slot, is_new] = by_name_.try_emplace("class " + name, no_debug_type);
   if (!is_new) return slot->second;
-  if (module_->types.size() >= max_types) return slot->second = base;
-  DebugType type{.kind = DebugType::Kind::object, .name = name, .size = module_->types[base].size};
+  if (is_full(max_types, name)) return slot->second = base;
+  DebugType type{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
   type.fields.push_back({.type = base, .base = true});
   return slot->second = add(std::move(type));
 }
@@ -183,15 +205,15 @@ DebugTypeIndex DebugTypes::object(Address method_table, unsigned distance) {
   try {
     const RuntimeType& type = layouts_->finder().names().types().type(method_table);
     const std::string name = type.name ? name_of(*type.name) : std::string("?");
-    if (type.table.parent != 0 || name != "System.Object") {
-      if (module_->types.size() >= max_types) return base;
-      DebugType made{.kind = DebugType::Kind::object, .name = name, .size = module_->types[base].size};
+    if ((type.table.parent != 0 || name != "System.Object") && !is_full(max_types, name)) {
+      DebugType made{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
       made.fields.push_back({.type = base, .base = true});
       index = add(std::move(made));
       pending_.push_back({index, method_table, distance});
     }
-  } catch (const std::exception&) {
-    // What cannot be read is an object all the same.
+  } catch (const Error& error) {
+    // It is an object all the same.
+    omissions_->add(OmittedPart::type, fmt::format("MethodTable {:#x}", method_table), "the name", error);
   }
   by_table_[method_table] = {.index = index, .distance = distance, .expanded = index == base};
   return index;
@@ -204,7 +226,10 @@ DebugTypeIndex DebugTypes::array_object(const TypeUse& type, unsigned distance) 
       "{} {:#x}", name, type.element && type.element->method_table != 0 ? type.element->method_table : 0);
   if (const auto known = by_name_.find(key); known != by_name_.end()) return known->second;
   const DebugTypeIndex base = plain_object();
-  if (module_->types.size() >= max_types) return base;
+  if (is_full(max_types, name)) {
+    by_name_.emplace(key, base);
+    return base;
+  }
   const Target& target = layouts_->finder().target();
   const DebugTypeIndex index = add({.kind = DebugType::Kind::object, .name = name});
   by_name_.emplace(key, index); // the element may lead back to the array
@@ -225,14 +250,15 @@ DebugTypeIndex DebugTypes::array_object(const TypeUse& type, unsigned distance) 
       made.size = data + 2 * bound * type.rank;
     }
     const DebugTypeIndex element = type.element ? of(*type.element, distance) : no_debug_type;
-    if (element != no_debug_type && module_->types[element].size != 0) {
+    if (element != no_debug_type && (*module_types_)[element].size != 0) {
       const DebugTypeIndex items = add({.kind = DebugType::Kind::array, .element = element});
       made.fields.push_back({.name = "Items", .type = items, .offset = made.size});
     }
-  } catch (const std::exception&) {
-    made.size = std::max(made.size, module_->types[base].size);
+  } catch (const Error& error) {
+    omissions_->add(OmittedPart::members, name, "the layout of arrays", error);
+    made.size = std::max(made.size, (*module_types_)[base].size);
   }
-  module_->types[index] = std::move(made);
+  (*module_types_)[index] = std::move(made);
   return index;
 }
 
@@ -242,8 +268,9 @@ void DebugTypes::complete() {
     pending_.pop_front();
     try {
       expand(next);
-    } catch (const std::exception&) {
+    } catch (const Error& error) {
       // The type stays an object with a name.
+      omissions_->add(OmittedPart::type, (*module_types_)[next.index].name, "the layout", error);
     }
   }
 }
@@ -256,48 +283,56 @@ void DebugTypes::expand(const Pending& pending) {
   if (!users && pending.distance > max_distance) return;
   known.expanded = true;
   DebugType made{
-      .kind = DebugType::Kind::object, .name = module_->types[pending.index].name, .size = layout.size};
+      .kind = DebugType::Kind::object, .name = (*module_types_)[pending.index].name, .size = layout.size};
   const unsigned distance = users ? 0 : pending.distance;
   if (layout.kind == TypeLayout::Kind::array) {
     // As the base of nothing, an array reached by its MethodTable is like one reached by its signature.
     const TypeUsePtr use = layouts_->finder().of_handle(pending.method_table);
     if (use->kind == TypeUse::Kind::array)
-      module_->types[pending.index].fields = module_->types[array_object(*use, distance)].fields;
+      (*module_types_)[pending.index].fields = (*module_types_)[array_object(*use, distance)].fields;
     return;
   }
   DebugTypeIndex base = plain_object();
   if (layout.table.parent != 0) base = object(layout.table.parent, distance);
   if (base != pending.index) made.fields.push_back({.type = base, .base = true});
   add_fields(made, layout, distance);
-  module_->types[pending.index] = std::move(made);
+  (*module_types_)[pending.index] = std::move(made);
 }
 
 void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned distance) {
+  if (!layout.problem.empty()) omit(OmittedPart::members, OmissionCause::partial, type.name, layout.problem);
   const bool is_value = layout.table.is_value_type();
   const std::uint32_t header = is_value ? 0 : layouts_->finder().target().pointer_size();
   std::set<std::string> names;
   for (const FieldLayout& field : layout.fields) names.insert(field.name);
   std::uint64_t end = 0; // of the fields so far: those that overlap have no place in a structure
+  std::string overlapping;
   for (const FieldLayout& field : layout.fields) {
-    if (type.fields.size() >= max_fields) return;
+    if (type.fields.size() >= max_fields)
+      return omit(OmittedPart::members, OmissionCause::limit, type.name,
+                  fmt::format("a type has {} fields at most", max_fields));
     if (field.name.empty() || (field.is_static && !field.address)) continue;
     const DebugTypeIndex index =
         of(*field.type, distance + (field.type->kind == TypeUse::Kind::value ? 0 : 1));
     if (index == no_debug_type) continue;
-    const std::uint32_t size = module_->types[index].size;
+    const std::uint32_t size = (*module_types_)[index].size;
     DebugField made{.name = source_name_of_field(field.name), .type = index};
     if (made.name != field.name && names.contains(made.name)) made.name = field.name;
     if (field.is_static) {
       made.static_address = field.address;
       made.static_boxed = field.boxed;
     } else {
-      if (size == 0 || field.offset < end || std::uint64_t{field.offset} + size > type.size - header)
+      if (size == 0 || field.offset < end || std::uint64_t{field.offset} + size > type.size - header) {
+        if (size != 0) overlapping += (overlapping.empty() ? "" : ", ") + made.name;
         continue;
+      }
       end = std::uint64_t{field.offset} + size;
       made.offset = header + field.offset;
     }
     type.fields.push_back(std::move(made));
   }
+  if (!overlapping.empty())
+    omit(OmittedPart::members, OmissionCause::no_place, type.name, std::move(overlapping));
 }
 
 } // namespace clr

@@ -1,6 +1,7 @@
 // Types of managed code as a debugger is told them, each once per module, as far as they are needed.
 #pragma once
 
+#include "core/describe/omissions.h"
 #include "core/dwarf/debug_module.h"
 #include "core/objects/type_layout.h"
 
@@ -13,14 +14,17 @@ namespace clr {
 
 class DebugTypes {
 public:
-  // Both must outlive this. `is_users(Module)`: code that somebody debugs, whose types are shown however far
-  // away they are; those of other modules only near a variable. No reads.
-  DebugTypes(TypeLayouts& layouts, DebugModule& module, std::function<bool(Address)> is_users);
+  // `types` are those of the module; types and members that are missing go to `omissions`. All of these must
+  // outlive this. `is_users(Module)`: code that somebody debugs, whose types are shown however far away they
+  // are; those of other modules only near a variable. No reads.
+  DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
+             std::function<bool(Address)> is_users);
 
   // What a variable of this type holds. Fields follow with complete(). no_debug_type: nothing (void), or the
-  // limit of types is reached. Never throws.
+  // limit of types is reached. A type that cannot be read is opaque, or an object with a name; no Error
+  // leaves.
   DebugTypeIndex of(const TypeUse& type) { return of(type, 0); }
-  // Fills in the types that of() promised and those that they need. Never throws. Cost: that of
+  // Fills in the types that of() promised and those that they need. No Error leaves. Cost: that of
   // TypeLayouts::of for each type that is new.
   void complete();
 
@@ -48,16 +52,20 @@ private:
   DebugTypeIndex value(const TypeUse& type, unsigned distance);
   DebugTypeIndex object(Address method_table, unsigned distance);
   DebugTypeIndex array_object(const TypeUse& type, unsigned distance);
-  DebugTypeIndex named_object(const std::string& name, unsigned distance);
+  DebugTypeIndex named_object(const std::string& name);
   DebugTypeIndex plain_object();
   DebugTypeIndex to(DebugType::Kind kind, DebugTypeIndex element);
   DebugTypeIndex add(DebugType type);
   void expand(const Pending& pending);
   void add_fields(DebugType& type, const TypeLayout& layout, unsigned distance);
   std::string name_of(const TypeName& name) const;
+  void omit(OmittedPart part, OmissionCause cause, const std::string& of, std::string text);
+  // True, and told, when `limit` types are reached: `name` is not described.
+  bool is_full(std::size_t limit, const std::string& name);
 
   TypeLayouts* layouts_;
-  DebugModule* module_;
+  std::vector<DebugType>* module_types_;
+  Omissions* omissions_;
   std::function<bool(Address)> is_users_;
   std::unordered_map<Address, Known> by_table_;
   std::unordered_map<std::string, DebugTypeIndex> by_name_;

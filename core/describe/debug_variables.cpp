@@ -35,8 +35,8 @@ bool move_by(VariableLocation& location, std::uint32_t offset) {
 } // namespace
 
 struct DebugVariables::Impl {
-  Impl(Runtime& of, DebugModule& into)
-      : runtime(of), module(into), types(of.objects()->layouts(), into, [this](Address owner) {
+  Impl(Runtime& of, std::vector<DebugType>& into, Omissions& missing)
+      : runtime(of), omissions(missing), types(of.objects()->layouts(), into, missing, [this](Address owner) {
           return runtime.lines()->pdb_of(owner) != nullptr;
         }) {}
 
@@ -68,12 +68,21 @@ struct DebugVariables::Impl {
                     const std::vector<NativeRange>& where, bool of_this);
   void emit(Body& body, std::string name, const TypeUse& type, std::vector<DebugVariableRange> ranges,
             bool parameter, bool artificial, const std::vector<NativeRange>* scope);
-  std::vector<Local> named_locals(const Body& body) const;
+  std::vector<Local> named_locals(const Body& body);
+  void omit_limit(const Body& body, OmittedPart part, std::string text);
 
   Runtime& runtime;
-  DebugModule& module;
+  Omissions& omissions;
   DebugTypes types;
 };
+
+void DebugVariables::Impl::omit_limit(const Body& body, OmittedPart part, std::string text) {
+  omissions.add({.part = part,
+                 .cause = OmissionCause::limit,
+                 .of = body.method.shown_name(),
+                 .reading = {},
+                 .text = std::move(text)});
+}
 
 void DebugVariables::Impl::read_signature(Body& body) {
   MethodNames& names = *runtime.names();
@@ -106,7 +115,11 @@ void DebugVariables::Impl::read_signature(Body& body) {
 void DebugVariables::Impl::read_code(Body& body) {
   DebugInfoReader& reader = runtime.lines()->debug_info();
   body.variables = reader.variables(body.block);
-  if (body.variables.size() > max_homes) body.variables.resize(max_homes);
+  if (body.variables.size() > max_homes) {
+    omit_limit(body, OmittedPart::locals,
+               fmt::format("a method has {} places of variables at most", max_homes));
+    body.variables.resize(max_homes);
+  }
   body.map = reader.il_map(body.block);
   const MethodRegions regions = runtime.code()->regions(body.block);
   body.size =
@@ -126,16 +139,19 @@ void DebugVariables::Impl::describe(Body& body) {
   read_signature(body);
   try {
     read_code(body);
-  } catch (const std::exception&) {
-    body.variables.clear(); // nothing has a home; what the method returns is known
+  } catch (const Error& error) {
+    // No variable has a home; the type that the method returns is known.
+    body.variables.clear();
+    omissions.add(OmittedPart::variables, body.method.shown_name(), "the debug information", error);
   }
   if (body.code.empty()) return;
   // Locals first: a parameter that was captured is where its copy in the closure is.
   std::vector<DebugVariable> locals;
   try {
     add_locals(body);
-  } catch (const std::exception&) {
+  } catch (const Error& error) {
     // Those that were found stay.
+    omissions.add(OmittedPart::locals, body.method.shown_name(), "the locals", error);
   }
   locals.swap(body.found);
   add_parameters(body);
@@ -153,7 +169,12 @@ void DebugVariables::Impl::describe(Body& body) {
 void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& type,
                                 std::vector<DebugVariableRange> ranges, bool parameter, bool artificial,
                                 const std::vector<NativeRange>* scope) {
-  if (body.found.size() >= max_variables) return;
+  const auto is_full = [&] {
+    if (body.found.size() < max_variables) return false;
+    omit_limit(body, OmittedPart::variable, fmt::format("a method has {} variables at most", max_variables));
+    return true;
+  };
+  if (is_full()) return;
   DebugVariable variable{.name = std::move(name), .parameter = parameter, .artificial = artificial};
   variable.type = types.of(type);
   if (variable.type == no_debug_type) return;
@@ -163,7 +184,7 @@ void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& typ
     return;
   }
   for (const NativeRange& part : *scope) {
-    if (body.found.size() >= max_variables) return;
+    if (is_full()) return;
     DebugVariable& made = body.found.emplace_back(variable);
     made.scope_begin = part.begin;
     made.scope_end = part.end;
@@ -202,7 +223,7 @@ void DebugVariables::Impl::add_parameters(Body& body) {
   }
 }
 
-std::vector<Local> DebugVariables::Impl::named_locals(const Body& body) const {
+std::vector<Local> DebugVariables::Impl::named_locals(const Body& body) {
   std::vector<Local> locals;
   const std::vector<LocalScope> scopes = body.pdb->local_scopes(body.method.token);
   for (const LocalScope& scope : scopes) {
@@ -212,7 +233,10 @@ std::vector<Local> DebugVariables::Impl::named_locals(const Body& body) const {
                               return other.range.end <= scope.range.end;
                             });
     for (LocalVariable& variable : body.pdb->variables(scope)) {
-      if (locals.size() >= max_variables) return locals;
+      if (locals.size() >= max_variables) {
+        omit_limit(body, OmittedPart::locals, fmt::format("a method has {} locals at most", max_variables));
+        return locals;
+      }
       if (variable.name.empty() || (variable.debugger_hidden && !is_closure_local(variable.name))) continue;
       locals.push_back({.name = std::move(variable.name),
                         .slot = variable.slot,
@@ -266,7 +290,7 @@ void DebugVariables::Impl::add_captured(Body& body, const TypeUse& type, std::in
   // A closure that is a value is its own home; one behind a reference, and what `this` or a byref points to,
   // is reached through a pointer.
   const bool by_pointer = of_this || type.is_reference();
-  for (const CapturedVariable& captured : captured_variables(runtime.objects()->layouts(), type)) {
+  for (const CapturedVariable& captured : captured_variables(runtime.objects()->layouts(), type, omissions)) {
     if (!of_this && captured.name == "this") continue; // the method has its own
     std::vector<DebugVariableRange> ranges;
     for (const DebugVariableRange& home : homes) {
@@ -293,12 +317,12 @@ void DebugVariables::Impl::add_captured(Body& body, const TypeUse& type, std::in
   }
 }
 
-DebugVariables::DebugVariables(Runtime& runtime, DebugModule& module) {
-  if (runtime.objects() != nullptr) impl_ = std::make_unique<Impl>(runtime, module);
+DebugVariables::DebugVariables(Runtime& runtime, std::vector<DebugType>& types, Omissions& omissions) {
+  if (runtime.objects() != nullptr) impl_ = std::make_unique<Impl>(runtime, types, omissions);
 }
 DebugVariables::~DebugVariables() = default;
 
-void DebugVariables::add(DebugCode& code, const CodeBlock& block, const Method& method) {
+void DebugVariables::add(DebugBody& code, const CodeBlock& block, const Method& method) {
   if (!impl_ || table_of(method.token) != Table::method_def || rid_of(method.token) == 0 ||
       method.runtime_module == 0)
     return;
@@ -333,8 +357,8 @@ void DebugVariables::add(DebugCode& code, const CodeBlock& block, const Method& 
       code.variables.push_back(std::move(variable));
     }
     impl_->types.complete();
-  } catch (const std::exception&) {
-    // What cannot be read is left out.
+  } catch (const Error& error) {
+    impl_->omissions.add(OmittedPart::variables, method.shown_name(), "the signature", error);
   }
 }
 

@@ -3,6 +3,7 @@
 // machine appear under the name that the user gave them; that object itself is called "$closure".
 #pragma once
 
+#include "core/describe/omissions.h"
 #include "core/dwarf/debug_module.h"
 #include "core/runtime/runtime.h"
 
@@ -13,14 +14,16 @@ namespace clr {
 // Adds to one module; its types are made once each.
 class DebugVariables {
 public:
-  // Both must outlive this. No reads.
-  DebugVariables(Runtime& runtime, DebugModule& module);
+  // `types` are those of the module; reasons of what is missing go to `omissions`. All must outlive this. No
+  // reads.
+  DebugVariables(Runtime& runtime, std::vector<DebugType>& types, Omissions& omissions);
   ~DebugVariables();
 
-  // Fills variables and return_type of `code`, a body of `method` found as `block`. What cannot be read is
-  // left out: a variable without a home at an instruction has no range there, never a wrong one. Never
-  // throws. Cost: that of DebugInfoReader::variables, and some 10 reads for each type that is new.
-  void add(DebugCode& code, const CodeBlock& block, const Method& method);
+  // Fills variables and return_type of `code`, a body of `method` found as `block`. A variable
+  // that cannot be read is left out, and a variable without a home at an instruction has no range there,
+  // never a wrong one. No Error leaves. Cost: that of DebugInfoReader::variables, and some 10 reads for each
+  // type that is new.
+  void add(DebugBody& code, const CodeBlock& block, const Method& method);
 
   static constexpr std::size_t max_variables = 10'000; // of one body, each stretch of a scope counted
   static constexpr std::size_t max_homes = 100'000;    // entries of one body's variable block

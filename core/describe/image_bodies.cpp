@@ -59,7 +59,7 @@ private:
 
 void for_each_image_body(Runtime& runtime, const RangeSection& section,
                          const std::function<bool(FoundBody&)>& visit,
-                         const std::function<void(Method&, const std::string&)>& hole, Spelling spelling) {
+                         const std::function<void(const UnspelledMethod&, const std::string&)>& hole) {
   ExecutionManager& code = *runtime.code();
   const ExecutionManager::R2RImage image = code.r2r_image(section);
   // Cold parts are found method by method.
@@ -82,23 +82,20 @@ void for_each_image_body(Runtime& runtime, const RangeSection& section,
         body.regions = code.regions(block);
         body.functions = code.functions(block);
       }
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       hole(body.method, error.what());
       return true;
     }
     return visit(body);
   };
   bool going = true;
-  runtime.names()->for_each_r2r_method(
-      section,
-      [&](MethodNames::R2RMethod& found) {
-        if (found.function_index >= image.hot_count) return true;
-        going = flush(found.function_index);
-        pending = found.function_index;
-        body.method = std::move(found.method);
-        return going;
-      },
-      spelling);
+  runtime.names()->for_each_r2r_method(section, [&](MethodNames::R2RMethod& found) {
+    if (found.function_index >= image.hot_count) return true;
+    going = flush(found.function_index);
+    pending = found.function_index;
+    body.method = std::move(found.method);
+    return going;
+  });
   if (going) flush(image.hot_count);
 }
 

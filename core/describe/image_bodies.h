@@ -13,7 +13,6 @@ namespace clr {
 // body.
 void for_each_image_body(Runtime& runtime, const RangeSection& section,
                          const std::function<bool(FoundBody&)>& visit,
-                         const std::function<void(Method&, const std::string&)>& hole,
-                         Spelling spelling = Spelling::now);
+                         const std::function<void(const UnspelledMethod&, const std::string&)>& hole);
 
 } // namespace clr

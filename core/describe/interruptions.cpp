@@ -83,7 +83,7 @@ void interrupt_lines(std::vector<DebugLineRow>& lines, std::uint32_t at) {
 
 } // namespace
 
-void add_interruption(DebugCode& code, const InterruptedCode& interrupted) {
+void add_interruption(DebugBody& code, const InterruptedCode& interrupted) {
   const std::optional<Address> pc = interrupted.registers.pc();
   if (!pc || *pc - code.start >= code.size) return;
   const Interruption interruption =
@@ -93,23 +93,19 @@ void add_interruption(DebugCode& code, const InterruptedCode& interrupted) {
   interrupt_lines(code.lines, interruption->offset);
 }
 
-std::optional<DebugCode> code_before_entry(const DebugCode& code) {
+std::optional<DebugBody> code_before_entry(const DebugBody& code) {
   const auto at_entry = std::ranges::find_if(
       code.interruptions, [](const Interruption& interruption) { return interruption->offset == 0; });
   if (at_entry == code.interruptions.end() || code.start == 0) return std::nullopt;
   DebugInterruption moved = **at_entry;
   moved.offset = 1;
   const auto interruption = std::make_shared<const DebugInterruption>(std::move(moved));
-  DebugCode before{.start = code.start - 1,
+  DebugBody before{.start = code.start - 1,
                    .size = 1,
-                   .name = code.name,
-                   .full_name = code.full_name,
-                   .unspelled = code.unspelled,
                    .function = false,
                    .before_entry = true,
                    .interruptions = {interruption},
-                   .return_type = code.return_type,
-                   .unit = code.unit};
+                   .return_type = code.return_type};
   if (!code.unwind.empty() && code.unwind.front().begin == 0 && !code.unwind.front().rows.empty())
     before.unwind.push_back(
         {.begin = 0, .end = 1, .rows = {{0, code.unwind.front().rows.front().layout, interruption.get()}}});
@@ -121,7 +117,7 @@ std::optional<DebugCode> code_before_entry(const DebugCode& code) {
   return before;
 }
 
-void copy_entry_variables(const DebugCode& code, DebugCode& before) {
+void copy_entry_variables(const DebugBody& code, DebugBody& before) {
   for (const DebugVariable& variable : code.variables) {
     if (variable.scope_begin != 0) continue;
     DebugVariable copy = variable;

@@ -23,7 +23,7 @@ public:
   bool empty() const { return first_ == std::ssize(stretches_) && only_ == nullptr; }
 
   void add(DescribedPart& part) {
-    DebugCode& code = part.code;
+    DebugBody& code = *part.code;
     if (!part.instructions || only_ != nullptr) {
       DebugLineRow row =
           row_of(only_ != nullptr ? *only_ : *point_of(stretches_[static_cast<std::size_t>(first_)]).visible);
@@ -122,7 +122,7 @@ LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_of
   return result;
 }
 
-bool LineRows::has_symbols(const Method& method) {
+bool LineRows::has_symbols(const MethodFacts& method) {
   return method.token != 0 && method.runtime_module != 0 &&
          runtime_->lines()->pdb_of(method.runtime_module) != nullptr;
 }

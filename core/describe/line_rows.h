@@ -24,7 +24,7 @@ public:
   explicit LineRows(Runtime& runtime) : runtime_(&runtime) {}
 
   // Symbols of the method's module were found. Cost: once per module that of SourceLines::pdb_of.
-  bool has_symbols(const Method& method);
+  bool has_symbols(const MethodFacts& method);
 
   // Fills the lines of the parts of a body. The prologue has the first line of the method, and the first row
   // of that line behind it is marked. Hidden code and code without IL have line 0, through which a debugger

@@ -66,13 +66,9 @@ DebugCode stub_code(const Platform& platform, StubKind kind, Address begin, Addr
 }
 
 StubKind stub_kind_of_section(ExecutionManager& code, const RangeSection& section) {
-  try {
-    const CodeLookup found = code.find(section.begin);
-    const auto* const miss = std::get_if<Miss>(&found);
-    return miss != nullptr ? miss->stub.value_or(StubKind::unknown) : StubKind::unknown;
-  } catch (const std::exception&) {
-    return StubKind::unknown; // it is a range of stubs all the same
-  }
+  const CodeLookup found = code.find(section.begin);
+  const auto* const miss = std::get_if<Miss>(&found);
+  return miss != nullptr ? miss->stub.value_or(StubKind::unknown) : StubKind::unknown;
 }
 
 } // namespace clr

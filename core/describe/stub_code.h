@@ -21,8 +21,8 @@ DebugUnwindRange stub_unwinding(const Platform& platform, std::span<const std::b
 DebugCode stub_code(const Platform& platform, StubKind kind, Address begin, Address end,
                     std::span<const std::byte> code = {});
 
-// The kind of the stubs of a range list section; unknown where the runtime does not tell. Never throws. Cost:
-// that of ExecutionManager::find.
+// The kind of the stubs of a range list section; unknown where the runtime does not tell. Throws Error as
+// ExecutionManager::find does. Cost: that of find.
 StubKind stub_kind_of_section(ExecutionManager& code, const RangeSection& section);
 
 // Bytes of one block of stubs in a code heap; what lies farther behind its start is not believed to be it.

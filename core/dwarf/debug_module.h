@@ -3,9 +3,9 @@
 // loads.
 #pragma once
 
-#include "core/debuginfo/variables.h"
 #include "core/isa/frame_layout.h"
 #include "core/isa/registers.h"
+#include "core/isa/variable_location.h"
 #include "core/memory/platform.h"
 
 #include <cstddef>
@@ -17,8 +17,6 @@
 #include <vector>
 
 namespace clr {
-
-struct QualifiedMethodName;
 
 // Where a fault interrupted code, and its handler is still on the stack: a debugger comes to the instruction
 // at `offset` by a frame that the runtime made up, looks at the byte before it as if a call ended there, and
@@ -165,16 +163,11 @@ struct DebugVariable {
 // Aliases of one code that are written.
 constexpr std::size_t max_aliases = 64;
 
-// One stretch of code: a method's body (hot part with its funclets), its cold part, or a stub.
-struct DebugCode {
+// One stretch of code but for its names: a method's body (hot part with its funclets), its cold part, or a
+// stub.
+struct DebugBody {
   Address start = 0;
   std::uint64_t size = 0; // bytes, greater than 0
-  std::string name;       // "Run"
-  std::string full_name;  // "Ns.Type.Run(int, string[])": what frames show
-  // Further names that breakpoints may use, the longest first: "Ns.Type.Run", "Type.Run". Without `name`.
-  std::vector<std::string> aliases;
-  // Of what spell_names() makes the names above, when they are empty.
-  std::shared_ptr<const QualifiedMethodName> unspelled;
   bool function = true; // false (stubs, cold parts): named and unwound, but no place for breakpoints by name
   // The byte before the first instruction of the code that follows, which was interrupted: has its variables.
   bool before_entry = false;
@@ -183,9 +176,18 @@ struct DebugCode {
   std::vector<DebugVariable> variables; // parameters in their order, then locals
   std::vector<std::shared_ptr<const DebugInterruption>> interruptions;
   DebugTypeIndex return_type = no_debug_type;
+};
+
+struct DebugNames {
+  std::string name;      // "Run"
+  std::string full_name; // "Ns.Type.Run(int, string[])", as frames show it
+  // Further names that breakpoints may use, the longest first: "Ns.Type.Run", "Type.Run". Without `name`.
+  std::vector<std::string> aliases;
   // Groups code whose lines are decoded together: the declaring type. "Ns.Type".
   std::string unit;
 };
+
+struct DebugCode : DebugBody, DebugNames {};
 
 // A run of neighbouring code. Its bytes are given where the debugger may have to read them from the module:
 // ReadyToRun code that a core lacks. Without them the module has none, and the debugger reads memory.

@@ -1,12 +1,14 @@
-// What a catalog remembers of the code that it has published.
+// The memory of a catalog: which code is published in which module, and which is left out.
 #pragma once
 
+#include "core/describe/omissions.h"
 #include "core/publish/known_bodies.h"
 #include "core/stack/interrupted_code.h"
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace clr {
@@ -35,11 +37,27 @@ struct CatalogState {
   std::set<Address> exact; // starts of bodies whose epilogues are described because a thread stood there
   ModuleId last_module = no_module_id;
   std::uint64_t updates = 0;
+  // Modules that were taken out of `spans` and of which the caller was not yet told.
+  std::vector<ModuleId> gone;
+  std::map<ModuleId, Omissions> omissions; // of published modules that lack something
+  std::map<Address, Omission> refused;     // ranges that are not published, by begin; max_refused at most
 
   // The published section that holds `address`, null if none.
   const Span* span_at(Address address) const;
   // It holds described code.
   bool describes(Address address) const;
+  // Enters a range that is not published; `of` names the code in it.
+  void refuse(Address begin, OmissionCause cause, std::string of, std::string text);
+  // Forgets all refused ranges that begin in [begin, end).
+  void forgive(Address begin, Address end);
+  // All that is missing, of modules and of ranges.
+  Omissions all_omissions() const;
+  // An update ended in the middle: nothing of it holds. Everything that was published is gone by the next
+  // one.
+  void start_over();
+
+  static constexpr std::size_t max_refused = 1'024;
+
   // Modules with a section that meets [begin, end).
   void modules_in(Address begin, Address end, std::set<ModuleId>& found) const;
 };

@@ -2,7 +2,8 @@
 // and went since the stop before.
 #pragma once
 
-#include "core/dwarf/debug_module.h"
+#include "core/describe/described_code.h"
+#include "core/describe/omissions.h"
 #include "core/memory/memory_range.h"
 #include "core/runtime/runtime.h"
 
@@ -14,11 +15,18 @@
 
 namespace clr {
 
-// A module with the number by which it is withdrawn.
+// A module with the number by which it is withdrawn. Its names may still have to be made.
 struct CatalogModule {
   std::uint64_t id = 0;
-  DebugModule module;
+  DescribedModule module;
   bool unknown = false; // code that nothing describes: CatalogOptions::grows, executable
+};
+
+// The same with its names.
+struct SpelledModule {
+  std::uint64_t id = 0;
+  DebugModule module;
+  bool unknown = false;
 };
 
 struct CatalogOptions {
@@ -38,8 +46,8 @@ struct CatalogOptions {
   // Can the debugger read target memory at this address? Sections of ReadyToRun code where it cannot get
   // their bytes, from files. Empty: it can.
   std::function<bool(Address)> readable = {};
-  // Takes each module as soon as it is whole but for its names (spell_names); CatalogChange::added is empty
-  // then. What is gone must be withdrawn before the debugger is given them.
+  // Takes each module as soon as it is whole but for its names; CatalogChange::added is empty then. Modules
+  // that are gone must be withdrawn before the debugger is given these.
   std::function<void(CatalogModule)> made = {};
   // Described code of which modules are made before all is described: what takes them works meanwhile. Every
   // module costs a debugger something.
@@ -47,7 +55,7 @@ struct CatalogOptions {
 };
 
 struct CatalogChange {
-  std::vector<CatalogModule> added;
+  std::vector<SpelledModule> added;
   std::vector<std::uint64_t> gone; // modules that hold code which was freed or replaced; withdraw them first
   std::size_t methods = 0;         // bodies in modules that were made
   std::vector<std::string> problems;
@@ -59,8 +67,10 @@ public:
   CodeCatalog();
   ~CodeCatalog();
 
-  // What is new since the last call; everything the first time. Code that shares a module with freed code is
-  // added anew. A call that gave up is continued by the next one. Never throws. Cost: the range map and each
+  // Describes the code that is new since the last call; all code the first time. Code that shares a module
+  // with freed code is added anew. A call that gave up is continued by the next one. An Error ends as a
+  // problem; other exceptions (memory of this process is out, a mistake of ours) pass: then nothing holds of
+  // what was made, and the next call withdraws every module and begins anew. Cost: the range map and each
   // nibble map; 2 reads for each body of a code heap that changed or has dynamic methods; for each new body
   // that of its name, unwind data and debug info.
   CatalogChange update(Runtime& runtime, const CatalogOptions& options);
@@ -70,6 +80,10 @@ public:
   CatalogChange add_unknown(Runtime& runtime, const CatalogOptions& options);
   // Forgets everything, as if nothing had been published.
   void clear();
+
+  // The variables, types and ranges that published modules lack, with the reasons. Cost: no reads; linear in
+  // the modules that lack something.
+  Omissions omissions() const;
 
   static constexpr std::size_t max_bodies = 4'000'000;
 

@@ -9,7 +9,7 @@ namespace clr {
 namespace {
 
 // Lets the lines of `code` refer to the files of `module`; `known` maps the indexes in `from` to those.
-void move_files(DebugCode& code, DebugModule& module, const SourceFiles& from,
+void move_files(DebugBody& code, DescribedModule& module, const SourceFiles& from,
                 std::map<std::uint32_t, std::uint32_t>& known) {
   for (DebugLineRow& row : code.lines) {
     if (row.line == 0 || row.file >= from.names.size()) continue;
@@ -19,7 +19,7 @@ void move_files(DebugCode& code, DebugModule& module, const SourceFiles& from,
   }
 }
 
-void cut_code(DebugCode& code, std::uint64_t size) {
+void cut_code(DebugBody& code, std::uint64_t size) {
   code.size = size;
   std::erase_if(code.unwind, [&](const DebugUnwindRange& range) { return range.begin >= size; });
   if (!code.unwind.empty() && code.unwind.back().end > size)
@@ -43,7 +43,7 @@ std::vector<OwnedCode*> pointers_to(std::vector<OwnedCode>& code) {
 std::vector<OwnedModule> group_code(std::vector<OwnedCode*> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped) {
-  const auto start_of = [](const OwnedCode* owned) { return owned->code.start; };
+  const auto start_of = [](const OwnedCode* owned) { return owned->code->start; };
   // What images hold is in order as it comes.
   if (!std::ranges::is_sorted(code, {}, start_of)) std::ranges::stable_sort(code, {}, start_of);
   std::map<CodeOwner, std::size_t> left; // code of each owner that has no module yet
@@ -57,48 +57,52 @@ std::vector<OwnedModule> group_code(std::vector<OwnedCode*> code, const Platform
   const auto module_of = [&](const CodeOwner& owner) {
     const auto [at, is_new] = open.try_emplace(owner, modules.size());
     const bool full = !is_new && (modules[at->second].module.sections.size() >= max_sections_of_module ||
-                                  modules[at->second].module.code.size() >= max_codes_of_module);
+                                  modules[at->second].module.size() >= max_codes_of_module);
     if (is_new || full) {
       at->second = modules.size();
       std::size_t& rest = left[owner];
       const std::size_t room = std::min(rest, max_codes_of_module);
       rest -= room;
       files.emplace_back();
-      modules.push_back({.owner = owner, .module = {.file_name = owner.file_name, .platform = platform}});
-      modules.back().module.code.reserve(room);
+      OwnedModule& made = modules.emplace_back();
+      made.owner = owner;
+      made.module.file_name = owner.file_name;
+      made.module.platform = platform;
+      made.module.reserve(room);
     }
     return at->second;
   };
   for (std::size_t i = 0; i < code.size(); ++i) {
     OwnedCode& owned = *code[i];
-    const Address start = owned.code.start;
+    const Address start = owned.code->start;
     const bool twice = before != nullptr && start < before_end;
-    if (owned.code.size == 0 || start + owned.code.size <= start || twice) {
+    if (owned.code->size == 0 || start + owned.code->size <= start || twice) {
       ++dropped;
       continue;
     }
     // A size that reaches into other code is a lie; where the other begins is certain.
     const auto next = std::find_if(code.begin() + static_cast<std::ptrdiff_t>(i) + 1, code.end(),
-                                   [&](const OwnedCode* other) { return other->code.start != start; });
-    if (next != code.end() && (*next)->code.size != 0 && (*next)->code.start - start < owned.code.size) {
-      cut_code(owned.code, (*next)->code.start - start);
+                                   [&](const OwnedCode* other) { return other->code->start != start; });
+    if (next != code.end() && (*next)->code->size != 0 && (*next)->code->start - start < owned.code->size) {
+      cut_code(*owned.code, (*next)->code->start - start);
       ++dropped;
     }
-    const Address end = start + owned.code.size;
+    const Address end = start + owned.code->size;
     const bool joins = before != nullptr && same_owner(*before, owned) && before->range == owned.range &&
                        start - before_end <= max_section_gap &&
-                       modules[current].module.code.size() < max_codes_of_module &&
+                       modules[current].module.size() < max_codes_of_module &&
                        !(between && start > before_end && between(before_end, start));
     if (!joins) {
       current = module_of(*owned.owner);
       modules[current].module.sections.push_back({.begin = start, .end = end, .bytes = {}});
     }
-    DebugModule& module = modules[current].module;
+    DescribedModule& module = modules[current].module;
     module.sections.back().end = end;
     before = &owned;
     before_end = end;
-    if (owned.files) move_files(owned.code, module, *owned.files, files[current]);
-    module.code.push_back(std::move(owned.code));
+    if (owned.files) move_files(*owned.code, module, *owned.files, files[current]);
+    if (owned.source) modules[current].sources.emplace_back(module.size(), std::move(owned.source));
+    module.add(std::move(owned.code));
   }
   return modules;
 }

@@ -1,12 +1,15 @@
 // Puts described code into modules: one or more for each assembly, with sections that overlap nothing.
 #pragma once
 
+#include "core/describe/described_code.h"
 #include "core/describe/source_files.h"
-#include "core/dwarf/debug_module.h"
+#include "core/execution/code_block.h"
+#include "core/types/method.h"
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -21,22 +24,31 @@ struct CodeOwner {
   friend auto operator<=>(const CodeOwner&, const CodeOwner&) = default;
 };
 
+// The body that the variables of some code are read of.
+struct VariableSource {
+  CodeBlock block;
+  Method method;
+};
+
 struct OwnedCode {
   std::shared_ptr<const CodeOwner> owner; // never null
-  DebugCode code;
+  DescribedCode code;
   Address range = 0;                        // of the range section: code of two is never in one section
   std::shared_ptr<const SourceFiles> files; // that the lines refer to; one for all code of an owner
+  std::shared_ptr<const VariableSource> source = {}; // null: the code gets no variables
 };
 
 // A module with the owner of its code.
 struct OwnedModule {
   CodeOwner owner;
-  DebugModule module;
+  DescribedModule module;
+  // Code of the module, by its index, that gets variables; ascending.
+  std::vector<std::pair<std::size_t, std::shared_ptr<const VariableSource>>> sources = {};
 };
 
 // Groups `code`, which is moved from; each module gets the source files that its lines refer to. Code that
-// reaches into other code ends there; `dropped` counts it, and what is left out: code without a size or at a
-// place that is taken. Neighbours share a section when there are no more than max_section_gap bytes between
+// reaches into other code ends there; `dropped` counts it, and code that is left out because it has no size
+// or its place is taken. Neighbours share a section when there are no more than max_section_gap bytes between
 // them and `between` (may be empty) does not tell that other code lies there.
 std::vector<OwnedModule> group_code(std::vector<OwnedCode*> code, const Platform& platform,
                                     const std::function<bool(Address, Address)>& between,

@@ -1,6 +1,5 @@
 #include "core/publish/module_writer.h"
 
-#include "core/describe/code_names.h"
 #include "core/dwarf/elf_module_writer.h"
 
 #include <system_error>
@@ -13,15 +12,13 @@ WrittenModule write(CatalogModule& made, const ModuleWriter::Use& use) {
   WrittenModule written{.id = made.id,
                         .file_name = made.module.file_name,
                         .unknown = made.unknown,
-                        .codes = made.module.code.size()};
+                        .codes = made.module.size(),
+                        .sections = {},
+                        .fault = {}};
   try {
     for (const DebugSection& section : made.module.sections)
       written.sections.push_back({section.begin, section.end - section.begin});
-    spell_names(made.module);
-    if (use)
-      write_elf_module(made.module, [&](FileParts elf) { use(written, elf); });
-    else
-      written.elf = write_elf_module(made.module);
+    write_elf_module(made.module.spell(), [&](FileParts elf) { use(written, elf); });
   } catch (const std::exception& error) {
     written.fault = error.what();
   }
@@ -42,7 +39,7 @@ void ModuleWriter::add(CatalogModule module) {
   if (last_) join(); // of the work before
   const std::unique_lock lock(mutex_);
   last_ = false;
-  const bool large = module.module.code.size() >= least_codes;
+  const bool large = module.module.size() >= least_codes;
   waiting_.push_back({written_.size(), std::move(module)});
   written_.emplace_back();
   if (large && threads_.size() < max_threads) {
@@ -97,12 +94,6 @@ void ModuleWriter::finish(const std::function<void(WrittenModule)>& take) {
     lock.lock();
   }
   written_.clear();
-}
-
-std::vector<WrittenModule> ModuleWriter::finish() {
-  std::vector<WrittenModule> all;
-  finish([&](WrittenModule written) { all.push_back(std::move(written)); });
-  return all;
 }
 
 void ModuleWriter::free_values(std::function<void()> then) {

@@ -18,25 +18,24 @@
 
 namespace clr {
 
-// A module as bytes, and what of its values is needed afterwards.
+// A module that was written, with those of its values that are needed afterwards.
 struct WrittenModule {
   std::uint64_t id = 0; // CatalogModule::id
   std::string file_name;
   bool unknown = false; // CatalogModule::unknown
   std::size_t codes = 0;
   std::vector<MemoryRange> sections;
-  std::vector<std::byte> elf; // when nothing used it
-  std::string fault;          // why it could not be written or used; empty: it could
+  std::string fault; // why it could not be written or used; empty: it could
 };
 
 class ModuleWriter {
 public:
-  // Called for each module that could be written, on the thread that wrote it, for several at once; the bytes
-  // are dropped afterwards. What it throws becomes the module's fault.
+  // Takes the bytes of each module that could be written, on the thread that wrote it, of several modules at
+  // once; the bytes are dropped afterwards. Any exception of it becomes the module's fault, since it would
+  // end the process on a thread.
   using Use = std::function<void(const WrittenModule&, FileParts elf)>;
-  // Without `use` the bytes are kept.
-  explicit ModuleWriter(Use use = {}) : use_(std::move(use)) {}
-  // What is not yet written is dropped. Waits for the threads.
+  explicit ModuleWriter(Use use) : use_(std::move(use)) {}
+  // Drops the modules that are not yet written, and waits for the threads.
   ~ModuleWriter();
   ModuleWriter(const ModuleWriter&) = delete;
   ModuleWriter& operator=(const ModuleWriter&) = delete;
@@ -47,10 +46,9 @@ public:
   // Calls `take` with all modules in the order in which they were added, each as soon as it and those before
   // it are written and used, while later ones still are. Returns behind the last.
   void finish(const std::function<void(WrittenModule)>& take);
-  std::vector<WrittenModule> finish();
-  // Frees what was written of what, in a thread, and calls `then` there (may be empty). Not sooner: that
-  // would hold up who is still describing code, by the locks of the memory that it allocates. Does not wait.
-  // The last call.
+  // Frees the values that modules were written of, in a thread, and calls `then` there (may be empty). To
+  // free them sooner would hold up the thread that still describes code, by the locks of the memory that it
+  // allocates. Does not wait. The last call.
   void free_values(std::function<void()> then);
 
   // Code in a module below which a thread costs more than it saves.
@@ -72,7 +70,7 @@ private:
   };
   std::deque<Waiting> waiting_;
   std::vector<std::optional<WrittenModule>> written_; // empty: not yet
-  std::vector<CatalogModule> done_;                   // what they were written of
+  std::vector<CatalogModule> done_;                   // the values that they were written of
   bool last_ = false;                                 // nothing more comes
   std::vector<std::thread> threads_;
 };

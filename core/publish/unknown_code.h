@@ -1,36 +1,37 @@
-// Memory that holds code, or will, and that nothing describes: what the runtime compiles while the process
-// runs is stepped into before any debugger can learn of it, and some of its stubs are in no range section.
-// For catalog_update only.
+// Memory that holds code, or will hold it, and that nothing describes. A process that runs on compiles code
+// which is stepped into before any debugger can learn of it, and some of the runtime's stubs are in no range
+// section. For code_publisher only.
 #pragma once
 
 #include "core/memory/memory_range.h"
-#include "core/publish/catalog_state.h"
 #include "core/publish/code_modules.h"
-#include "core/runtime/runtime.h"
+#include "core/publish/update_run.h"
 
+#include <string_view>
 #include <vector>
 
 namespace clr {
 
+// Ranges that reach into native modules are not believed; the state of the run tells of them.
 class UnknownCode {
 public:
-  // Both must outlive this.
-  UnknownCode(const CatalogState& state, Runtime& runtime) : state_(&state), runtime_(&runtime) {}
+  // `run` must outlive this.
+  explicit UnknownCode(UpdateRun& run) : run_(&run) {}
 
-  // What of each code heap lies behind its last published code. x64. No reads when no heap changed.
+  // The part of each code heap behind its last published code, RangeCheck::max_unknown bytes at most. x64. No
+  // reads when no heap changed.
   std::vector<OwnedCode> rests_of_heaps();
-  // What of `executable`, ascending memory, lies in no range section and no published module. x64. Cost: 1
-  // read for each that was not known.
+  // The parts of `executable`, ascending memory, that lie in no range section and no published module; of
+  // each RangeCheck::max_unknown bytes at most. x64. Cost: 1 read for each that was not known.
   std::vector<OwnedCode> outside_of_sections(const std::vector<MemoryRange>& executable);
 
   static constexpr std::size_t max_ranges = 4'096; // of executable memory
-  static constexpr std::uint64_t max_size = std::uint64_t{1} << 31;
 
 private:
-  OwnedCode code(Address begin, Address end);
+  OwnedCode code(Address begin, Address end, std::string_view name) const;
+  bool is_believed(Address begin, Address end) const;
 
-  const CatalogState* state_;
-  Runtime* runtime_;
+  UpdateRun* run_;
 };
 
 } // namespace clr

@@ -35,8 +35,8 @@ bool Runtime::visit_r2r(const RangeSection& section, const NameFilter& filter,
                         const std::function<bool(const MethodRow&)>& visit) {
   bool going = true;
   parts_->names.for_each_r2r_method(section, [&](MethodNames::R2RMethod& found) {
-    if (!filter.accepts(found.method)) return true;
-    MethodRow row{.method = std::move(found.method), .code = {}};
+    MethodRow row{.method = std::move(found.method).spell(), .code = {}};
+    if (!filter.accepts(row.method)) return true;
     try {
       row.code = describe_code(parts_->code.r2r_block(section, found.function_index), false);
     } catch (const std::exception& error) {

@@ -152,10 +152,18 @@ Method Runtime::describe(Address method_desc) {
   return method;
 }
 
-Method Runtime::describe_once(Address method_desc, Spelling spelling) {
-  Method method =
-      described(method_desc, [&](MethodNames& names) { return names.describe_once(method_desc, spelling); });
-  if (parts_) parts_->names.add_user_method(method);
+UnspelledMethod Runtime::describe_once(Address method_desc) {
+  UnspelledMethod method;
+  if (parts_) {
+    try {
+      method = parts_->names.describe_once(method_desc);
+      parts_->names.add_user_method(method);
+      return method;
+    } catch (const Error& error) {
+      method.degraded = error.what();
+    }
+  }
+  method.method_desc = method_desc;
   return method;
 }
 

@@ -89,8 +89,8 @@ public:
   // The method of a MethodDesc from another source (a Frame, an exception). When it cannot be read,
   // Method::degraded says why. Never throws.
   Method describe(Address method_desc);
-  // The same for walks over all methods: the result is not kept.
-  Method describe_once(Address method_desc, Spelling spelling);
+  // The same for walks over all methods: nothing is kept of it. An exception that is no Error passes.
+  UnspelledMethod describe_once(Address method_desc);
 
   // Calls `visit` for every body of every method that `query` selects, in the order in which they are found;
   // stops when `visit` returns false. Returns the parts that could not be read. Never throws.

@@ -2,6 +2,8 @@
 
 #include "core/types/user_method.h"
 
+#include <fmt/format.h>
+
 namespace clr {
 
 std::string_view to_string(MethodKind kind) {
@@ -70,10 +72,22 @@ std::optional<std::string_view> to_string(Tier tier) {
   return std::nullopt;
 }
 
-void Method::spell() {
-  if (!qualified || !full_name.empty()) return;
-  name = format_short_name(*qualified);
-  full_name = format_full_name(*qualified);
+Method UnspelledMethod::spell() const& {
+  return UnspelledMethod(*this).spell();
+}
+
+Method UnspelledMethod::spell() && {
+  Method method{{std::move(*this)}, {}, {}};
+  if (method.qualified) {
+    method.name = format_short_name(*method.qualified);
+    method.full_name = format_full_name(*method.qualified);
+  } else if (!method.module.empty()) {
+    method.name = method.token != 0 || method.method_desc == 0
+                      ? format_token_name(method.module, method.token)
+                      : fmt::format("{}!MethodDesc {:#x}", method.module, method.method_desc);
+    method.full_name = method.name;
+  }
+  return method;
 }
 
 std::string Method::shown_name() const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace clr {
 
@@ -44,16 +45,9 @@ enum class Tier : std::uint8_t {
 };
 std::optional<std::string_view> to_string(Tier tier); // nothing for unknown: JSON null
 
-// When the names of a Method are made. `later` serves lists of tens of thousands of methods: Method::spell()
-// makes the names in another thread.
-enum class Spelling : std::uint8_t { now, later };
-
-// Everything known about a method. The two names that every list shows are made at once, unless
-// Spelling::later was asked for. Names in other conventions are made on request, from the same value.
-struct Method {
-  std::string name;      // "Ns.Outer`1+Inner.Run": no generic arguments, no parameters
-  std::string full_name; // "Ns.Outer<int>.Inner.Run<string>(int, string[])"
-  // All parts of the name; null when the name is only a token ("app.dll!0x06000123").
+// All that is known of a method but the text of its names.
+struct MethodFacts {
+  // Everything that the name can say; null when the name is only a token ("app.dll!0x06000123").
   std::shared_ptr<const QualifiedMethodName> qualified;
   bool signature_known = false;
   std::string module;      // "app.dll"
@@ -71,9 +65,13 @@ struct Method {
   // The user's method from which a compiler made this one. Null when the user wrote this method as it is, and
   // in lists, which do not look it up (MethodNames::add_user_method).
   std::shared_ptr<const UserMethod> user;
+};
 
-  // Makes name and full_name from `qualified` unless they are made already.
-  void spell();
+// A method with the two names that every list shows; the other conventions are made on request, from the same
+// value.
+struct Method : MethodFacts {
+  std::string name;      // "Ns.Outer`1+Inner.Run": no generic arguments, no parameters
+  std::string full_name; // "Ns.Outer<int>.Inner.Run<string>(int, string[])"
 
   // The name to show to people: the user's method with its mark if there is one, else full_name, else name.
   std::string shown_name() const;
@@ -84,6 +82,18 @@ struct Method {
   std::string event_name() const;
   // The name as the runtime's perf map writes it, without the tier.
   std::string perf_map_name() const;
+};
+
+// A method whose names are not made yet. Walks over tens of thousands of methods use it, since names are half
+// of their work and few of them are looked at; it has no text that could be taken for a name.
+struct UnspelledMethod : MethodFacts {
+  UnspelledMethod() = default;
+  explicit UnspelledMethod(MethodFacts facts) : MethodFacts(std::move(facts)) {}
+
+  // Makes the names: of `qualified`, without it of the token ("app.dll!0x06000123") or the MethodDesc. Empty
+  // names when not even the module is known. For any thread. No reads.
+  Method spell() const&;
+  Method spell() &&;
 };
 
 } // namespace clr

@@ -46,12 +46,6 @@ std::span<const TypeNamePtr> class_arguments(const TypeNamePtr& type) {
   return {};
 }
 
-// A name for a method of which nothing is known except where it is.
-std::string placeholder(const Method& method) {
-  if (method.token != 0) return format_token_name(method.module, method.token);
-  return fmt::format("{}!MethodDesc {:#x}", method.module, method.method_desc);
-}
-
 void note(std::string& degraded, std::string_view why) {
   if (degraded.empty()) degraded = why;
 }
@@ -59,7 +53,7 @@ void note(std::string& degraded, std::string_view why) {
 } // namespace
 
 struct MethodDescriber::Draft {
-  Method method;
+  UnspelledMethod method;
   std::shared_ptr<QualifiedMethodName> name = std::make_shared<QualifiedMethodName>();
   bool token_lies = false; // a row beyond the methods of a module whose metadata cannot grow
 };
@@ -86,11 +80,11 @@ MethodDescriber::Checked MethodDescriber::check(Address method_desc) {
   return checked;
 }
 
-Method MethodDescriber::describe(const Checked& checked, Spelling spelling) {
+UnspelledMethod MethodDescriber::describe(const Checked& checked) {
   const MethodDesc& desc = checked.desc;
   const RuntimeType& type = *checked.type;
   Draft draft;
-  Method& method = draft.method;
+  UnspelledMethod& method = draft.method;
   method.method_desc = desc.address;
   method.method_table = desc.method_table;
   method.token = desc.token();
@@ -123,11 +117,8 @@ Method MethodDescriber::describe(const Checked& checked, Spelling spelling) {
       note(method.degraded, type.module->metadata.reservation());
     method.signature_known = draft.name->signature_known;
     method.qualified = std::move(draft.name);
-    if (spelling == Spelling::now) method.spell();
   } else {
     method.name_from = NameSource::token;
-    method.name = placeholder(method);
-    method.full_name = method.name;
   }
   return std::move(draft.method);
 }

@@ -21,8 +21,8 @@ public:
   };
   Checked check(Address method_desc);
 
-  // Never throws because of a bad name: the name degrades to "app.dll!0x06000123", and `degraded` says why.
-  Method describe(const Checked& method, Spelling spelling = Spelling::now);
+  // Never throws for a bad name: it degrades to "app.dll!0x06000123" and says why.
+  UnspelledMethod describe(const Checked& method);
 
   const MethodDescs& descs();
 

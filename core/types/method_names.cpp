@@ -29,7 +29,7 @@ struct MethodNames::Impl {
     if (!slot) {
       try {
         const MethodDescriber::Checked checked = describer.check(method_desc);
-        slot = std::make_unique<Known>(Known{checked.desc, describer.describe(checked)});
+        slot = std::make_unique<Known>(Known{checked.desc, describer.describe(checked).spell()});
       } catch (...) {
         methods.erase(method_desc);
         throw;
@@ -86,21 +86,21 @@ struct MethodNames::Impl {
   MethodDescriber describer;
   CallCounting call_counting;
   R2RNames r2r;
-  std::shared_ptr<const UserMethod> user_method(Method& method) {
-    if (!method.qualified || table_of(method.token) != Table::method_def || method.runtime_module == 0 ||
-        !may_be_compiler_made(*method.qualified))
-      return nullptr;
-    method.spell();
-    // The key holds the full name, because it tells instantiations apart.
-    const auto [slot, is_new] = user_methods.try_emplace({method.runtime_module, method.full_name});
+  static bool may_have_user_method(const MethodFacts& method) {
+    return method.qualified && table_of(method.token) == Table::method_def && method.runtime_module != 0 &&
+           may_be_compiler_made(*method.qualified);
+  }
+  // `full_name` tells instantiations apart.
+  std::shared_ptr<const UserMethod> user_method(const MethodFacts& method, const std::string& full_name) {
+    const auto [slot, is_new] = user_methods.try_emplace({method.runtime_module, full_name});
     if (!is_new) return slot->second;
     try {
       slot->second = named_modules.at(method.runtime_module).metadata.with([&](MetadataNames& names) {
         auto found = find_user_method(names, rid_of(method.token), *method.qualified);
         return found ? std::make_shared<const UserMethod>(std::move(*found)) : nullptr;
       });
-    } catch (const std::exception&) {
-      // The compiler's name is known; a user's name that cannot be read is not worth a fault.
+    } catch (const Error&) {
+      // The compiler's name has been read; the user's is not worth a fault.
     }
     return slot->second;
   }
@@ -125,15 +125,21 @@ const Method& MethodNames::describe(Address method_desc) {
   return impl_->known(method_desc).method;
 }
 
-Method MethodNames::describe_once(Address method_desc, Spelling spelling) {
+UnspelledMethod MethodNames::describe_once(Address method_desc) {
   method_desc = impl_->target.platform().wrap(method_desc);
   if (const auto known = impl_->methods.find(method_desc); known != impl_->methods.end())
-    return known->second->method;
-  return impl_->describer.describe(impl_->describer.check(method_desc), spelling);
+    return UnspelledMethod(known->second->method);
+  return impl_->describer.describe(impl_->describer.check(method_desc));
 }
 
 void MethodNames::add_user_method(Method& method) {
-  method.user = impl_->user_method(method);
+  method.user = Impl::may_have_user_method(method) ? impl_->user_method(method, method.full_name) : nullptr;
+}
+
+void MethodNames::add_user_method(UnspelledMethod& method) {
+  method.user = Impl::may_have_user_method(method)
+                    ? impl_->user_method(method, format_full_name(*method.qualified))
+                    : nullptr;
 }
 
 const MethodDesc& MethodNames::method_desc(Address method_desc) {
@@ -211,14 +217,11 @@ std::vector<ModuleDescription> MethodNames::modules() {
 }
 
 void MethodNames::for_each_r2r_method(const RangeSection& section,
-                                      const std::function<bool(R2RMethod&)>& visit, Spelling spelling) {
-  impl_->r2r.for_each(
-      section,
-      [&](std::uint32_t index, Method method) {
-        R2RMethod found{.function_index = index, .method = std::move(method)};
-        return visit(found);
-      },
-      spelling);
+                                      const std::function<bool(R2RMethod&)>& visit) {
+  impl_->r2r.for_each(section, [&](std::uint32_t index, UnspelledMethod method) {
+    R2RMethod found{.function_index = index, .method = std::move(method)};
+    return visit(found);
+  });
 }
 
 std::optional<R2RImport> MethodNames::import_at(Address cell) {

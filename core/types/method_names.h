@@ -42,13 +42,13 @@ public:
   // MethodTable and (module, rid).
   // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm: none.
   const Method& describe(Address method_desc);
-  // The same for walks over all methods: the result is not added to the caches.
-  Method describe_once(Address method_desc, Spelling spelling);
-  // Sets Method::user, and makes its name, when a compiler made this method from a user's method. Never
-  // throws: without metadata the compiler's name stays. Cached per method and instantiation; no reads for a
-  // name that no compiler gives.
+  // The same for walks over all methods: nothing is kept of a method that is not known already.
+  UnspelledMethod describe_once(Address method_desc);
+  // Sets `user` when a compiler made the method of a user's. A method whose metadata is missing keeps the
+  // compiler's name alone. Cached per method and instantiation; no reads for a name that no compiler gives.
   void add_user_method(Method& method);
-  // The method at `method_desc` in the runtime's form, checked. Throws as describe() does.
+  void add_user_method(UnspelledMethod& method);
+  // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
   const MethodDesc& method_desc(Address method_desc);
 
   // Tier of the body that starts at `start`: from its version node, else from the flags, else unknown. Also
@@ -67,12 +67,11 @@ public:
   // function. The visitor may keep the value.
   struct R2RMethod {
     std::uint32_t function_index = 0;
-    Method method;
+    UnspelledMethod method;
   };
-  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit,
-                           Spelling spelling = Spelling::now);
-  // The method that owns runtime function `index` of an image (funclets belong to the entry before them);
-  // nothing if the image's tables do not name it. The first call for an image indexes its tables.
+  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit);
+  // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
+  // nothing if the image's tables do not name it. First call per image indexes it.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);
 
   // The target of the import cell at `cell` of a ReadyToRun image; nothing when `cell` is no such cell.

@@ -63,8 +63,8 @@ MetadataNames* R2RNames::by_simple_name(const std::string& simple_name) {
   }
 }
 
-Method R2RNames::describe(Image& image, const R2REntry& entry, Spelling spelling) {
-  Method method;
+UnspelledMethod R2RNames::describe(Image& image, const R2REntry& entry) {
+  UnspelledMethod method;
   NamedModule* module = image.module;
   const auto name_with = [&](R2RMethods& methods) {
     const R2RMethods::Owner owner = methods.owner(entry);
@@ -78,7 +78,6 @@ Method R2RNames::describe(Image& image, const R2REntry& entry, Spelling spelling
     method.signature_known = name->signature_known;
     method.kind = name->method_arguments.empty() ? MethodKind::il : MethodKind::instantiated;
     method.qualified = std::move(name);
-    if (spelling == Spelling::now) method.spell();
   };
   try {
     if (image.module)
@@ -98,19 +97,18 @@ Method R2RNames::describe(Image& image, const R2REntry& entry, Spelling spelling
   if (method.module.empty()) method.module = "?";
   if (!method.qualified) {
     method.name_from = NameSource::token;
-    method.name = method.full_name = format_token_name(method.module, method.token);
   } else if (!method.signature_known && method.degraded.empty()) {
     method.degraded = "the signature could not be read";
   }
   return method;
 }
 
-void R2RNames::for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit,
-                        Spelling spelling) {
+void R2RNames::for_each(const RangeSection& section,
+                        const std::function<bool(std::uint32_t, UnspelledMethod)>& visit) {
   Image& of = image(section);
   const std::vector<R2REntry> entries = methods(of).entries(); // a copy: the tables may be replaced
   for (const R2REntry& entry : entries)
-    if (!visit(entry.function_index, describe(of, entry, spelling))) return;
+    if (!visit(entry.function_index, describe(of, entry))) return;
 }
 
 const Method* R2RNames::method(const RangeSection& section, std::uint32_t function_index) {
@@ -120,7 +118,7 @@ const Method* R2RNames::method(const RangeSection& section, std::uint32_t functi
   const R2REntry entry = *found;
   if (const auto known = of.by_index.find(entry.function_index); known != of.by_index.end())
     return &known->second;
-  return &(of.by_index[entry.function_index] = describe(of, entry));
+  return &(of.by_index[entry.function_index] = describe(of, entry).spell());
 }
 
 std::optional<R2RImport> R2RNames::import_at(const RangeSection& section, Address address) {

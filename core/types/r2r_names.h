@@ -23,8 +23,8 @@ public:
   ~R2RNames() override;
 
   // See MethodNames.
-  void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit,
-                Spelling spelling);
+  void for_each(const RangeSection& section,
+                const std::function<bool(std::uint32_t, UnspelledMethod)>& visit);
   const Method* method(const RangeSection& section, std::uint32_t function_index);
   // The target of the import cell at `address`; nothing when the image has no such cell. Throws Error when
   // its signature cannot be read.
@@ -37,7 +37,7 @@ private:
   struct Image;
   Image& image(const RangeSection& section);
   R2RMethods& methods(Image& image);
-  Method describe(Image& image, const R2REntry& entry, Spelling spelling = Spelling::now);
+  UnspelledMethod describe(Image& image, const R2REntry& entry);
   MetadataNames* by_simple_name(const std::string& simple_name) override;
 
   const Target* target_;

@@ -10,6 +10,21 @@ namespace clr::lldb_plugin {
 
 namespace {
 
+Json json_of(const Omissions& missing) {
+  Json groups = Json::array();
+  for (const Omissions::Group& group : missing.groups()) {
+    Json examples = Json::array();
+    for (const Omission& omission : group.examples)
+      examples.push_back({{"of", omission.of}, {"text", omission.text}});
+    groups.push_back({{"what", to_string(group.part)},
+                      {"reason", to_string(group.cause)},
+                      {"reading", group.reading},
+                      {"count", group.count},
+                      {"examples", std::move(examples)}});
+  }
+  return groups;
+}
+
 class Publish final : public CommandRun {
 public:
   explicit Publish(CLI::App& app) {
@@ -58,6 +73,7 @@ private:
   void print(Output& out, const Publishing& publishing, lldb::SBTarget& target) const {
     const Publisher* publisher = target.IsValid() ? publishing.of(target) : nullptr;
     const PublishStatus status = publisher != nullptr ? publisher->status() : PublishStatus{};
+    const Omissions missing = publisher != nullptr ? publisher->omissions() : Omissions{};
     const PublishSettings& settings = publishing.settings();
     if (json_) {
       Json json{{"schema", json_schema},
@@ -68,6 +84,7 @@ private:
                 {"last_ms", status.last_milliseconds},
                 {"problems", Json::array()}};
       for (const std::string& problem : status.problems) json["problems"].push_back(problem);
+      json["missing"] = json_of(missing);
       out.line("{}", dump(json));
       return;
     }
@@ -83,6 +100,7 @@ private:
     }
     out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",
              status.modules, status.methods, status.first_milliseconds, status.last_milliseconds);
+    for (const std::string& sentence : missing.sentences()) out.line("{}", printable(sentence));
     for (const std::string& problem : status.problems) out.warning(printable(problem));
   }
 

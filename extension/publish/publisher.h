@@ -48,6 +48,8 @@ public:
   void withdraw();
 
   const PublishStatus& status() const { return status_; }
+  // The variables, types and ranges that the published modules lack, with the reasons.
+  Omissions omissions() const { return catalog_.omissions(); }
   // True when a module of this publisher describes the code at `address`.
   bool holds(Address address) const;
 

@@ -41,9 +41,9 @@ void report(const char* phase, CodeCatalog& catalog, Runtime& runtime, const Cat
   const double after = resident();
   begin = now_ms();
   std::size_t bytes = 0, codes = 0, rows = 0, lines = 0, sections = 0;
-  for (const CatalogModule& module : change.added) bytes += write_elf_module(module.module).size();
+  for (const SpelledModule& module : change.added) bytes += write_elf_module(module.module).size();
   const double written = now_ms() - begin;
-  for (const CatalogModule& module : change.added) {
+  for (const SpelledModule& module : change.added) {
     codes += module.module.code.size();
     sections += module.module.sections.size();
     for (const DebugCode& code : module.module.code) {
@@ -56,6 +56,7 @@ void report(const char* phase, CodeCatalog& catalog, Runtime& runtime, const Cat
              phase, change.methods, change.added.size(), sections, codes, rows, lines, described, written,
              static_cast<double>(bytes) / 1e6, after - before);
   for (const std::string& text : change.problems) fmt::print("  {}\n", text);
+  for (const std::string& text : catalog.omissions().sentences()) fmt::print("  {}\n", text);
 }
 
 int run(const std::vector<std::string>& words) {

@@ -52,9 +52,10 @@ public:
 
   void body(const FoundBody& body) {
     ++bodies;
+    method_ = body.method.spell();
     std::string fault;
     std::vector<DescribedPart> parts;
-    describer_.describe(body, true, NameForms::few, parts, fault);
+    describer_.describe(body, true, nullptr, parts, fault);
     try {
       lines_.add(parts, body, files_);
     } catch (const std::exception& error) {
@@ -62,11 +63,11 @@ public:
     }
     for (const DescribedPart& part : parts) {
       this->part(body, part);
-      if (!part.code.lines.empty()) this->lines(body, part);
+      if (!part.code->lines.empty()) this->lines(part);
     }
     if (fault.empty()) return;
     ++faults;
-    if (faults <= 5) fmt::print("{}: {}\n", body.method.full_name, fault);
+    if (faults <= 5) fmt::print("{}: {}\n", method_.full_name, fault);
   }
 
   std::size_t bodies = 0, functions = 0, exact = 0, instructions = 0, rows = 0, wrong = 0, faults = 0;
@@ -75,26 +76,26 @@ public:
 
 private:
   // Calls with their lines: what frames that wait for a callee show.
-  void lines(const FoundBody& body, const DescribedPart& part) {
-    line_rows += part.code.lines.size();
-    const auto size = static_cast<std::uint32_t>(part.code.size);
+  void lines(const DescribedPart& part) {
+    line_rows += part.code->lines.size();
+    const auto size = static_cast<std::uint32_t>(part.code->size);
     const auto starts = part.instructions->between(0, size);
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
       if (!part.instructions->calls(starts[i], starts[i + 1])) continue;
       ++calls;
       const DebugLineRow* row = nullptr;
-      for (const DebugLineRow& candidate : part.code.lines)
+      for (const DebugLineRow& candidate : part.code->lines)
         if (candidate.offset < starts[i + 1]) row = &candidate;
-      const CodeLookup found = runtime_.code()->find(part.code.start + starts[i + 1]);
+      const CodeLookup found = runtime_.code()->find(part.code->start + starts[i + 1]);
       const auto* const block = std::get_if<CodeBlock>(&found);
       if (block == nullptr) continue;
-      const auto source = runtime_.lines()->at(*block, body.method, NativeOffsetKind::return_address);
+      const auto source = runtime_.lines()->at(*block, method_, NativeOffsetKind::return_address);
       const std::uint32_t line = source ? source->line : 0;
       if (row != nullptr && row->line == line) continue;
       if (row == nullptr || row->line == 0) {
         ++calls_without_line;
       } else if (++calls_wrong <= 20) {
-        fmt::print("{} + {:#x}: line {} instead of {}\n", body.method.full_name, starts[i], row->line, line);
+        fmt::print("{} + {:#x}: line {} instead of {}\n", method_.full_name, starts[i], row->line, line);
       }
     }
   }
@@ -102,13 +103,14 @@ private:
   void part(const FoundBody& body, const DescribedPart& part) {
     if (!part.instructions) return;
     if (code_.is_open()) {
-      const auto bytes = part.instructions->from(0).first(part.code.size);
+      const auto bytes = part.instructions->from(0).first(part.code->size);
       code_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-      for (const std::uint32_t at : part.instructions->between(0, static_cast<std::uint32_t>(part.code.size)))
+      for (const std::uint32_t at :
+           part.instructions->between(0, static_cast<std::uint32_t>(part.code->size)))
         starts_ << written_ + at << '\n';
-      written_ += part.code.size;
+      written_ += part.code->size;
     }
-    for (const DebugUnwindRange& range : part.code.unwind) {
+    for (const DebugUnwindRange& range : part.code->unwind) {
       ++functions;
       exact += range.exact ? 1 : 0;
       rows += range.rows.size();
@@ -123,7 +125,7 @@ private:
       while (row + 1 < range.rows.size() && range.rows[row + 1].offset <= at) ++row;
       ++instructions;
       CodeBlock block = body.block;
-      const CodeLookup found = runtime_.code()->find(part.code.start + at);
+      const CodeLookup found = runtime_.code()->find(part.code->start + at);
       if (const auto* known = std::get_if<CodeBlock>(&found)) block = *known;
       try {
         const FrameLayout& truth = unwinder_.layout(block, true);
@@ -136,14 +138,15 @@ private:
         }
         if (same(as_row(truth, layout), layout)) continue;
         if (++wrong <= 20)
-          fmt::print("{} + {:#x}: {} instead of {}\n", body.method.full_name, at,
-                     text(range.rows[row].layout), text(truth));
+          fmt::print("{} + {:#x}: {} instead of {}\n", method_.full_name, at, text(range.rows[row].layout),
+                     text(truth));
       } catch (const std::exception& error) {
-        if (++wrong <= 20) fmt::print("{} + {:#x}: {}\n", body.method.full_name, at, error.what());
+        if (++wrong <= 20) fmt::print("{} + {:#x}: {}\n", method_.full_name, at, error.what());
       }
     }
   }
 
+  Method method_; // of the body at hand
   Runtime& runtime_;
   BodyDescriber describer_;
   ManagedUnwinder unwinder_;
@@ -163,7 +166,7 @@ int run(const std::string& core, const std::string& code_file) {
     block.section = found.section;
     block.code_header = found.code_header;
     try {
-      check.body(find_body(*runtime.code(), block, runtime.describe(found.method_desc)));
+      check.body(find_body(*runtime.code(), block, runtime.describe_once(found.method_desc)));
     } catch (const std::exception& error) {
       if (++check.faults <= 5) fmt::print("{:#x}: {}\n", found.start, error.what());
     }
@@ -188,8 +191,8 @@ int run(const std::string& core, const std::string& code_file) {
             check.body(body);
             return true;
           },
-          [&](const Method& method, const std::string& fault) {
-            if (++check.faults <= 5) fmt::print("{}: {}\n", method.full_name, fault);
+          [&](const UnspelledMethod& method, const std::string& fault) {
+            if (++check.faults <= 5) fmt::print("{}: {}\n", method.spell().full_name, fault);
           });
     } catch (const std::exception& error) {
       if (++check.faults <= 5) fmt::print("image at {:#x}: {}\n", section.begin, error.what());

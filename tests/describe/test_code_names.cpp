@@ -34,10 +34,14 @@ Method named_method(TypeNamePtr type, std::string name, std::vector<TypeNamePtr>
   return method;
 }
 
-DebugCode names_of(const Method& method) {
-  DebugCode code;
-  set_names(code, method);
-  return code;
+DebugNames names_of(const Method& method) {
+  return all_names(method);
+}
+
+DebugNames few_names_of(const Method& method) {
+  DescribedCode code;
+  set_few_names(code, UnspelledMethod(method));
+  return code.spelled();
 }
 
 const TypeNamePtr names_int = primitive_type(ElementType::i4);
@@ -45,7 +49,7 @@ const TypeNamePtr names_int = primitive_type(ElementType::i4);
 } // namespace
 
 TEST_CASE("names: a plain method") {
-  const DebugCode code = names_of(named_method(named_type("Ns", {"Type"}), "Run", {names_int}));
+  const DebugNames code = names_of(named_method(named_type("Ns", {"Type"}), "Run", {names_int}));
   CHECK(code.name == "Run");
   CHECK(code.full_name == "Ns.Type.Run(int)");
   CHECK(code.aliases == Names{"Ns.Type.Run", "Type.Run"});
@@ -53,7 +57,7 @@ TEST_CASE("names: a plain method") {
 }
 
 TEST_CASE("names: constructors are found by type") {
-  const DebugCode code = names_of(named_method(named_type("Ns", {"Type"}), ".ctor"));
+  const DebugNames code = names_of(named_method(named_type("Ns", {"Type"}), ".ctor"));
   CHECK(code.name == ".ctor");
   CHECK(code.full_name == "Ns.Type..ctor()");
   CHECK(code.aliases == Names{"Ns.Type..ctor", "Type..ctor"});
@@ -61,15 +65,15 @@ TEST_CASE("names: constructors are found by type") {
 }
 
 TEST_CASE("names: generics, nested types and explicit implementations") {
-  const DebugCode generic = names_of(named_method(named_type("Ns", {"Outer`1", "Inner"}, {names_int}), "Run",
-                                                  {names_int}, {primitive_type(ElementType::string)}));
+  const DebugNames generic = names_of(named_method(named_type("Ns", {"Outer`1", "Inner"}, {names_int}), "Run",
+                                                   {names_int}, {primitive_type(ElementType::string)}));
   CHECK(generic.full_name == "Ns.Outer<int>.Inner.Run<string>(int)");
   CHECK(generic.name == "Run");
   CHECK(generic.aliases == Names{"Ns.Outer<int>.Inner.Run<string>", "Outer<int>.Inner.Run<string>",
                                  "Ns.Outer`1+Inner.Run", "Ns.Outer.Inner.Run", "Outer.Inner.Run"});
   CHECK(generic.unit == "Ns.Outer<int>.Inner");
 
-  const DebugCode explicit_one = names_of(named_method(named_type("Ns", {"Type"}), "Ns.IFace.Run"));
+  const DebugNames explicit_one = names_of(named_method(named_type("Ns", {"Type"}), "Ns.IFace.Run"));
   CHECK(explicit_one.name == "Ns.IFace.Run");
   CHECK(explicit_one.unit == "Ns.Type");
 }
@@ -78,7 +82,7 @@ TEST_CASE("names: the body of a state machine has the user's name, and its own")
   Method method = named_method(named_type("Ns", {"Type", "<RunAsync>d__1"}), "MoveNext");
   method.user = std::make_shared<const UserMethod>(
       UserMethod{.full_name = "Ns.Type.RunAsync(int)", .mark = "async", .token = 0});
-  const DebugCode code = names_of(method);
+  const DebugNames code = names_of(method);
   CHECK(code.full_name == "Ns.Type.RunAsync(int) [async]");
   CHECK(code.name == "RunAsync");
   for (const char* alias :
@@ -99,7 +103,7 @@ TEST_CASE("names: a local function is called by its name, a lambda is not called
   Method lambda = named_method(named_type("Ns", {"Type", "<>c"}), "<Main>b__0_1");
   lambda.user = std::make_shared<const UserMethod>(
       UserMethod{.full_name = "Ns.Type.Main(string[])", .mark = "lambda", .token = 0});
-  const DebugCode code = names_of(lambda);
+  const DebugNames code = names_of(lambda);
   CHECK(code.name == "<Main>b__0_1");
   CHECK(code.full_name == "Ns.Type.Main(string[]) [lambda]");
   CHECK(std::count(code.aliases.begin(), code.aliases.end(), "Ns.Type.Main") == 0);
@@ -119,46 +123,83 @@ TEST_CASE("names: a method that nothing names has its token, or its address") {
 }
 
 TEST_CASE("names: of a framework's code the few that are typed") {
-  DebugCode code;
-  set_names(code, named_method(named_type("Ns", {"Type"}), "Run", {names_int}), NameForms::few);
+  const DebugNames code = few_names_of(named_method(named_type("Ns", {"Type"}), "Run", {names_int}));
   CHECK(code.full_name == "Ns.Type.Run(int)");
   CHECK(code.name == "Type.Run");
   CHECK(code.aliases == Names{"Ns.Type.Run"});
 
-  DebugCode keyword;
-  set_names(keyword, named_method(named_type("System", {"String"}), "Concat", {names_int}), NameForms::few);
+  const DebugNames keyword =
+      few_names_of(named_method(named_type("System", {"String"}), "Concat", {names_int}));
   CHECK(keyword.full_name == "string.Concat(int)");
   CHECK(keyword.name == "String.Concat");
   CHECK(keyword.aliases == Names{"System.String.Concat", "string.Concat"});
 
-  DebugCode global;
-  set_names(global, named_method(named_type("", {"Type"}), "Run"), NameForms::few);
+  const DebugNames global = few_names_of(named_method(named_type("", {"Type"}), "Run"));
   CHECK(global.name == "Run");
   CHECK(global.aliases == Names{"Type.Run"});
+
+  // The user's name is known at once, and so is a token.
+  Method local = named_method(named_type("Ns", {"Type"}), "<Main>g__Work|0_0", {names_int});
+  local.user = std::make_shared<const UserMethod>(
+      UserMethod{.full_name = "Ns.Type.Main(string[]).Work(int)", .mark = "local function", .token = 0});
+  CHECK(few_names_of(local).full_name == "Ns.Type.Main(string[]).Work(int) [local function]");
+  CHECK(few_names_of(local).name == "Type.<Main>g__Work|0_0");
+  Method token;
+  token.module = "app.dll";
+  token.token = 0x0600'0001;
+  CHECK(few_names_of(token).full_name == "app.dll!0x06000001");
+  CHECK(few_names_of(token).unit == "app.dll");
 }
 
-TEST_CASE("names: what was left is made as it would have been at once") {
+TEST_CASE("names: those that were left are made later, in a module once") {
   const TypeNamePtr list = named_type("Ns", {"List`1"}, {names_int});
   for (const Method& method :
        {named_method(named_type("Ns", {"Type"}), "Run", {names_int}), named_method(list, "Add", {names_int}),
         named_method(named_type("", {"Type"}), "Run"), named_method(nullptr, "Global")}) {
     CAPTURE(method.full_name);
-    DebugCode at_once;
-    set_names(at_once, method, NameForms::few);
-    Method unspelled = method;
-    unspelled.name.clear();
-    unspelled.full_name.clear();
-    DebugModule module;
-    set_names(module.code.emplace_back(), unspelled, NameForms::few);
-    CHECK(module.code[0].full_name.empty());
+    const DebugNames expected = few_names(*method.qualified);
+    DescribedCode code;
+    code->start = 0x1000;
+    set_few_names(code, UnspelledMethod(method));
+    DebugBody before;
+    before.start = 0xFFF;
+    DescribedModule module;
+    module.add(code.with_body(before));
+    module.add(code);
+    CHECK(module.size() == 2);
+    CHECK(module[0].start == 0xFFF);
     for (unsigned twice = 0; twice < 2; ++twice) {
-      spell_names(module);
-      CHECK(module.code[0].full_name == method.full_name);
-      CHECK(module.code[0].name == at_once.name);
-      CHECK(module.code[0].aliases == at_once.aliases);
+      const DebugModule& spelled = module.spell();
+      REQUIRE(spelled.code.size() == 2);
+      for (const DebugCode& made : spelled.code) {
+        CHECK(made.full_name == method.full_name);
+        CHECK(made.name == expected.name);
+        CHECK(made.aliases == expected.aliases);
+      }
+      CHECK(spelled.code[1].start == 0x1000);
     }
-    unspelled.spell();
-    CHECK(unspelled.name == method.name);
-    CHECK(unspelled.full_name == method.full_name);
+    module.add(DebugCode{{}, {.name = "x", .full_name = "X.x", .aliases = {}, .unit = {}}});
+    const DebugModule taken = std::move(module).take_spelled();
+    REQUIRE(taken.code.size() == 3);
+    CHECK(taken.code[0].name == expected.name);
+    CHECK(taken.code[2].full_name == "X.x");
+    CHECK(UnspelledMethod(method).spell().name == method.name);
   }
 }
+
+// A name that is not made has no text that could be read as an empty name.
+static_assert(!std::is_convertible_v<UnspelledName, DebugNames>);
+static_assert(!std::is_convertible_v<UnspelledMethod, Method>);
+static_assert(!std::is_convertible_v<DescribedCode, DebugCode>);
+static_assert(!std::is_convertible_v<DescribedModule*, DebugModule*>);
+template<typename T>
+concept HasFullName = requires(T value) {
+  value.full_name;
+};
+static_assert(HasFullName<DebugCode> && HasFullName<Method>);
+static_assert(!HasFullName<UnspelledMethod> && !HasFullName<DebugBody> && !HasFullName<UnspelledName>);
+template<typename T>
+concept HasCode = requires(T value) {
+  value.code;
+};
+static_assert(HasCode<DebugModule> && !HasCode<DescribedModule>);

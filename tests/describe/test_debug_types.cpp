@@ -3,8 +3,12 @@
 #include "core/describe/debug_types.h"
 #include "tests/objects/object_runtime.h"
 #include "tests/support/faults.h"
+#include "tests/support/out_of_memory_reader.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <new>
 
 using namespace clr;
 using namespace clr::test;
@@ -13,7 +17,8 @@ namespace {
 
 struct Made {
   Made(ObjectRuntime& of, MemoryReader& memory, bool users = true)
-      : view(of, memory), types(view.objects.layouts(), module, [users](Address) { return users; }) {
+      : view(of, memory),
+        types(view.objects.layouts(), module.types, missing, [users](Address) { return users; }) {
     module.platform = of.runtime.target.platform();
   }
   explicit Made(ObjectRuntime& of, bool users = true) : Made(of, of.memory, users) {}
@@ -32,6 +37,7 @@ struct Made {
   }
 
   DebugModule module;
+  Omissions missing;
   ObjectView view;
   DebugTypes types;
 };
@@ -135,6 +141,85 @@ TEST_CASE("types with reads that fail refer to nothing that is not there", "[pub
           whole(memory);
         },
         stays);
+}
+
+TEST_CASE("a type that cannot be read has its reason, and memory that is out ends it all",
+          "[publish][variables][faults]") {
+  ObjectRuntime r({});
+  const auto described = [&](MemoryReader& memory, Omissions& missing) {
+    Made made(r, memory);
+    std::vector<std::string> text;
+    try {
+      made.use(r.dog_type);
+      for (const DebugType& type : made.module.types)
+        text.push_back(fmt::format("{} {} {}", static_cast<int>(type.kind), type.name, type.fields.size()));
+    } catch (const Error& error) {
+      text.emplace_back(error.what()); // of the type's handle, before anything is described
+      missing.add(OmittedPart::type, "", "the handle", error);
+    }
+    missing.add(made.missing);
+    return text;
+  };
+  Omissions none;
+  const std::vector<std::string> whole = described(r.memory, none);
+  CHECK(none.empty());
+  Omissions all;
+  for_each_failing_read(r.memory, [&](MemoryReader& memory, std::uint64_t k) {
+    CAPTURE(k);
+    Omissions missing;
+    const bool same = described(memory, missing) == whole;
+    if (k == 0) CHECK((same && missing.empty()));
+    all.add(missing);
+  });
+  const auto told = [&](OmittedPart part, OmissionCause cause, std::string_view reading) {
+    for (const Omissions::Group& group : all.groups())
+      if (group.part == part && group.cause == cause && group.reading == reading) return group.count;
+    return std::size_t{0};
+  };
+  CHECK(told(OmittedPart::type, OmissionCause::memory_missing, "the layout") > 0);
+  CHECK(told(OmittedPart::type, OmissionCause::memory_missing, "the name") > 0);
+  CHECK(told(OmittedPart::members, OmissionCause::partial, "") > 0);
+  CHECK(told(OmittedPart::type, OmissionCause::partial, "") > 0);
+
+  OutOfMemoryReader out(r.memory, 20);
+  Made made(r, out);
+  CHECK_THROWS_AS(
+      [&] {
+        for (unsigned i = 0; i < 100; ++i) made.use(r.dog_type);
+        made.use(r.grid_type);
+      }(),
+      std::bad_alloc);
+}
+
+TEST_CASE("variables of a closure that cannot be read have their reason", "[publish][variables][faults]") {
+  ObjectRuntime r({});
+  const auto all = [&](MemoryReader& memory, Omissions& missing) {
+    ObjectView view(r, memory);
+    const TypeUse use{.kind = TypeUse::Kind::reference,
+                      .method_table = r.dog_type,
+                      .name = primitive_type(ElementType::object)};
+    return captured_variables(view.objects.layouts(), use, missing).size();
+  };
+  Omissions none;
+  const std::size_t count = all(r.memory, none);
+  CHECK(count > 2);
+  CHECK(none.empty());
+  std::size_t fewer = 0, unread = 0, partly = 0;
+  for_each_failing_read(r.memory, [&](MemoryReader& memory, std::uint64_t k) {
+    CAPTURE(k);
+    Omissions missing;
+    if (all(memory, missing) == count) return;
+    ++fewer;
+    REQUIRE(missing.groups().size() == 1);
+    const Omissions::Group& group = missing.groups()[0];
+    CHECK(group.part == OmittedPart::captured);
+    CHECK(group.examples.at(0).of == "object");
+    unread += group.cause == OmissionCause::memory_missing && group.reading == "the layout" ? 1 : 0;
+    partly += group.cause == OmissionCause::partial ? 1 : 0;
+  });
+  CHECK(unread > 0);
+  CHECK(partly > 0);
+  CHECK(unread + partly == fewer);
 }
 
 TEST_CASE("names that compilers give", "[publish][variables]") {

@@ -51,7 +51,7 @@ std::string rows_of(const DebugUnwindRange& range) {
   return text;
 }
 
-std::string lines_of(const DebugCode& code) {
+std::string lines_of(const DebugBody& code) {
   std::string text;
   for (const DebugLineRow& row : code.lines)
     text += fmt::format(" {:x}:{}{}{}", row.offset, row.line, row.statement ? "" : "-",
@@ -127,13 +127,11 @@ TEST_CASE("interruptions: a line that begins with the instruction that failed") 
 TEST_CASE("interruptions: the byte before the first instruction") {
   DebugCode code = interruptible_code();
   code.lines = {{.offset = 0, .line = 7, .prologue_end = true}};
-  code.full_name = "Ns.Type.Run()";
   add_interruption(code, interrupted(0));
   auto before = code_before_entry(code);
   REQUIRE(before);
   CHECK(before->start == code_begin - 1);
   CHECK(before->size == 1);
-  CHECK(before->full_name == "Ns.Type.Run()");
   CHECK_FALSE(before->function);
   CHECK(before->before_entry);
   CHECK(rows_of(before->unwind.at(0)) == "[0, 1) 0:8!");

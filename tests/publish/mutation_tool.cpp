@@ -178,7 +178,7 @@ void publish(std::span<const std::byte> core, bool images, Figures& figures) {
   CatalogChange change = catalog.update(session.runtime(), options);
   require(change.gone.empty(), "something is withdrawn before anything was published");
   std::vector<DebugSection> all;
-  for (const CatalogModule& made : change.added) {
+  for (const SpelledModule& made : change.added) {
     Bytes file = write_elf_module(made.module);
     read_module(made.module, file, figures);
     for (const DebugSection& section : made.module.sections) all.push_back({section.begin, section.end, {}});

@@ -1,8 +1,14 @@
 #include "core/publish/code_catalog.h"
+#include "core/publish/range_check.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
+#include "tests/support/out_of_memory_reader.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
 
 using namespace clr;
 using namespace clr::test;
@@ -41,7 +47,7 @@ struct CatalogProcess {
 
 std::vector<Address> catalog_starts(const CatalogChange& change) {
   std::vector<Address> starts;
-  for (const CatalogModule& added : change.added)
+  for (const SpelledModule& added : change.added)
     for (const DebugCode& code : added.module.code) starts.push_back(code.start);
   std::sort(starts.begin(), starts.end());
   return starts;
@@ -191,7 +197,7 @@ TEST_CASE("catalog: stubs between methods have names and a rule") {
   REQUIRE(runtime.absence() == nullptr);
   const CatalogChange change = catalog.update(runtime, catalog_options);
   const DebugModule* stubs = nullptr;
-  for (const CatalogModule& added : change.added)
+  for (const SpelledModule& added : change.added)
     if (added.module.file_name == "clr-stubs") stubs = &added.module;
   REQUIRE(stubs != nullptr);
   REQUIRE(stubs->code.size() == 1);
@@ -212,7 +218,7 @@ TEST_CASE("catalog: whichever read fails, no body is wrong") {
     Runtime runtime = process.runtime(&memory);
     CodeCatalog catalog;
     const CatalogChange change = catalog.update(runtime, catalog_options);
-    for (const CatalogModule& added : change.added)
+    for (const SpelledModule& added : change.added)
       for (const DebugCode& code : added.module.code) {
         CHECK((code.start == 0x2'1000 || code.start == 0x2'1080));
         CHECK(code.size == 0x50);
@@ -233,7 +239,8 @@ TEST_CASE("catalog: modules are handed over as they are made") {
   CHECK(change.added.empty());
   CHECK(change.methods == 2);
   REQUIRE(taken.size() == 1);
-  CHECK(taken[0].module.code.size() == 2);
+  CHECK(taken[0].module.size() == 2);
+  CHECK(taken[0].module.spell().code.at(0).full_name == "method 0x77770000");
   CHECK(catalog.update(runtime, options).methods == 0);
   CHECK(taken.size() == 1);
 }
@@ -266,7 +273,7 @@ TEST_CASE("catalog: modules are made before all code is described, and are the s
   CHECK(catalog_starts(parts) == catalog_starts(whole));
   const auto sections = [](const CatalogChange& change) {
     std::size_t count = 0;
-    for (const CatalogModule& added : change.added) count += added.module.sections.size();
+    for (const SpelledModule& added : change.added) count += added.module.sections.size();
     return count;
   };
   CHECK(sections(parts) == sections(whole));
@@ -285,7 +292,7 @@ struct UnknownSpan {
 
 std::vector<UnknownSpan> unknown_spans(const CatalogChange& change) {
   std::vector<UnknownSpan> spans;
-  for (const CatalogModule& added : change.added) {
+  for (const SpelledModule& added : change.added) {
     if (!added.unknown) continue;
     REQUIRE(added.module.code.size() == 1);
     const DebugCode& code = added.module.code[0];
@@ -308,7 +315,7 @@ TEST_CASE("catalog: what a heap has free is unknown code, until code comes to li
     const CatalogChange change = catalog.update(runtime, options);
     CHECK(change.methods == 2);
     CHECK(unknown_spans(change) == std::vector<UnknownSpan>{{"[code heap]", 0x2'10d0, 0xa'0000}});
-    for (const CatalogModule& added : change.added)
+    for (const SpelledModule& added : change.added)
       if (added.unknown) {
         rest = added.id;
         REQUIRE(added.module.code[0].unwind.size() == 1);
@@ -357,4 +364,166 @@ TEST_CASE("catalog: executable memory of no section is unknown code, call counti
         std::vector<UnknownSpan>{{"[call counting stub]", counting, counting + 0x1000},
                                  {"[unknown code]", other, other + 0x2000}});
   CHECK(catalog.add_unknown(runtime, options).added.empty());
+}
+
+TEST_CASE("catalog: what an update that gave up found in other heaps is described by the next") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  ExecutionBuilder::Heap second = process.builder.heap(0xa'0000, 0xb'0000);
+  for (Address start = 0xa'1000; start < 0xa'1000 + 200 * 0x80; start += 0x80)
+    process.builder.method(second, {.start = start, .size = 0x50, .method_desc = 0x7777'0000});
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  CatalogOptions options = catalog_options;
+  options.stop = [] { return true; };
+  CHECK(catalog.update(runtime, options).methods == 0); // in the middle of the second heap
+  CHECK(catalog.update(runtime, catalog_options).methods == 202);
+}
+
+TEST_CASE("catalog: an update that runs out of memory ends, and the next one begins anew") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  process.builder.stub(process.heap, 0x2'1100, 0x40, 1);
+  CatalogProcess more({0x2'1000, 0x2'1080, 0x2'2000});
+  more.builder.stub(more.heap, 0x2'1100, 0x40, 1);
+  std::uint64_t ended = 0;
+  for (std::uint64_t at = 1; at < 10'000; ++at) {
+    CAPTURE(at);
+    CodeCatalog catalog;
+    std::vector<std::uint64_t> published;
+    CatalogOptions options = catalog_options;
+    options.made = [&](const CatalogModule& made) { published.push_back(made.id); };
+    Runtime first = process.runtime();
+    catalog.update(first, options);
+    REQUIRE_FALSE(published.empty());
+    OutOfMemoryReader memory(more.builder.memory(), 0);
+    OutOfMemoryReader counted(more.builder.memory(), at);
+    Runtime second = more.runtime(&counted);
+    if (second.absence() != nullptr) continue; // the search for the runtime ended
+    bool threw = false;
+    try {
+      catalog.update(second, options);
+    } catch (const std::bad_alloc&) {
+      threw = true;
+      ++ended;
+    }
+    if (counted.reads() < at) break;
+    if (!threw) continue;
+    Runtime third = more.runtime(&memory);
+    const CatalogChange change = catalog.update(third, catalog_options);
+    CHECK(change.problems.empty());
+    CHECK(change.methods == 3);
+    CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'1080, 0x2'1100, 0x2'2000});
+    // The caller may have published any of these.
+    for (const std::uint64_t id : published)
+      CHECK(std::count(change.gone.begin(), change.gone.end(), id) == 1);
+  }
+  CHECK(ended > 5);
+}
+
+namespace {
+
+struct StubRange {
+  Address begin = 0, end = 0;
+};
+
+// The stubs that are published of these range lists, and what is told of the others.
+CatalogChange publish_stubs(CodeCatalog& catalog, CatalogProcess& process,
+                            const std::vector<StubRange>& ranges) {
+  for (const StubRange& range : ranges)
+    process.builder.section({.begin = range.begin,
+                             .end = range.end,
+                             .flags = RangeSection::range_list_flag,
+                             .range_list = 0x5550'0000});
+  Runtime runtime = process.runtime();
+  return catalog.update(runtime, catalog_options);
+}
+
+std::vector<std::string> texts_of(const Omissions& missing) {
+  std::vector<std::string> texts;
+  for (const Omissions::Group& group : missing.groups())
+    for (const Omission& omission : group.examples)
+      texts.push_back(fmt::format("{} {}: {}", to_string(group.cause), omission.of, omission.text));
+  return texts;
+}
+
+} // namespace
+
+TEST_CASE("catalog: a range list that lies is not published") {
+  // libcoreclr.so lies at [0x20'0000, 0x21'0000).
+  constexpr Address good = 0xc0'0000, large = 0x1000'0000;
+  CatalogProcess process({0x2'1000});
+  process.builder.memory().at(good + 0x4000).fill(0x10, 0x90); // its first pages are missing
+  process.builder.memory().at(0x1f'f000).fill(0x10, 0x90);
+  process.builder.memory().at(large).fill(0x10, 0x90);
+  CodeCatalog catalog;
+  const CatalogChange change = publish_stubs(catalog, process,
+                                             {{good, good + 0x8000},
+                                              {0x1f'0000, 0x20'0001},
+                                              {0x20'8000, 0x20'9000},
+                                              {0xe0'0000, 0xe1'0000},
+                                              {large, large + RangeCheck::max_stubs + 0x1000}});
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, good});
+  CHECK(change.problems.empty());
+  CHECK(texts_of(catalog.omissions()) ==
+        std::vector<std::string>{"not_ours stubs at 0x1f0000: libcoreclr.so",
+                                 "not_ours stubs at 0x208000: libcoreclr.so",
+                                 "unreadable stubs at 0xe00000: 65536 bytes",
+                                 fmt::format("limit stubs at 0x10000000: {} bytes; {} are believed at most",
+                                             RangeCheck::max_stubs + 0x1000, RangeCheck::max_stubs)});
+  // Each update looks again, and tells of each once.
+  Runtime runtime = process.runtime();
+  CHECK(catalog.update(runtime, catalog_options).added.empty());
+  CHECK(catalog.omissions().count() == 4);
+  catalog.clear();
+  CHECK(catalog.omissions().empty());
+}
+
+TEST_CASE("catalog: stubs of the largest believed size are published") {
+  constexpr Address begin = 0x1000'0000;
+  CatalogProcess process({0x2'1000});
+  process.builder.memory().at(begin).fill(0x10, 0x90);
+  CodeCatalog catalog;
+  const CatalogChange change = publish_stubs(catalog, process, {{begin, begin + RangeCheck::max_stubs}});
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, begin});
+  CHECK(catalog.omissions().empty());
+}
+
+TEST_CASE("catalog: a body that leaves its heap is not published, and the others are") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  const auto add_lying = [&](Address start, std::uint64_t size) {
+    const Address header =
+        process.builder.method(process.heap, {.start = start, .size = 0x50, .method_desc = 0x7777'0000});
+    const auto field = static_cast<Address>(process.builder.types().offset("RealCodeHeader", "GCInfo"));
+    process.builder.memory()
+        .at(header + field)
+        .pointer(process.builder.memory().place(gc_info_bytes(Cpu::x64, 4, size)));
+  };
+  add_lying(0x2'3000, 0x8'0000);
+  add_lying(0x2'4000, RangeCheck::max_body + 1);
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  const CatalogChange change = catalog.update(runtime, catalog_options);
+  CHECK(change.methods == 2);
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'1080});
+  CHECK(
+      texts_of(catalog.omissions()) ==
+      std::vector<std::string>{"outside method 0x77770000 at 0x23000: it ends at 0xa3000, its section has "
+                               "[0x20000, 0xa0000)",
+                               "limit method 0x77770000 at 0x24000: 67108865 bytes; 67108864 are believed at "
+                               "most"});
+}
+
+TEST_CASE("catalog: the rest of a heap whose end lies is no unknown code") {
+  // One changed word lets the heap reach over libcoreclr.so.
+  CatalogProcess process({0x2'1000});
+  ExecutionBuilder::Heap lying = process.builder.heap(0x18'0000, 0x28'0000);
+  process.builder.method(lying, {.start = 0x18'1000, .size = 0x50, .method_desc = 0x7777'0000});
+  CodeCatalog catalog;
+  CatalogOptions options = catalog_options;
+  options.grows = true;
+  Runtime runtime = process.runtime();
+  const CatalogChange change = catalog.update(runtime, options);
+  CHECK(change.methods == 2);
+  CHECK(unknown_spans(change) == std::vector<UnknownSpan>{{"[code heap]", 0x2'1050, 0xa'0000}});
+  CHECK(texts_of(catalog.omissions()) ==
+        std::vector<std::string>{"not_ours memory at 0x181050: libcoreclr.so"});
 }

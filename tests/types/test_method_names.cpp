@@ -15,16 +15,14 @@ TEST_CASE("methods of every kind have their names", "[types]") {
       MethodNames names(target, code, nullptr);
       for (const SampleMethod& method : sample.methods) {
         CAPTURE(method.full_name);
-        Method once = names.describe_once(method.address, Spelling::later);
-        CHECK(once.full_name == "");
-        once.spell();
+        const Method once = names.describe_once(method.address).spell();
         const Method& got = names.describe(method.address);
         CHECK(got.full_name == method.full_name);
         CHECK(once.full_name == got.full_name);
         CHECK(once.token == got.token);
         CHECK(once.name == got.name);
         // Known: the very same.
-        CHECK(names.describe_once(method.address, Spelling::now).qualified == got.qualified);
+        CHECK(names.describe_once(method.address).qualified == got.qualified);
         CHECK(got.sos_name() == method.sos_name);
         CHECK(got.kind == method.kind);
         CHECK(got.degraded == "");

@@ -1,0 +1,45 @@
+// The first phase of an update: compares the code of the process with what is published.
+#pragma once
+
+#include "core/publish/catalog_phases.h"
+#include "core/publish/update_run.h"
+
+#include <set>
+
+namespace clr {
+
+class CodeFinder {
+public:
+  // `run` must outlive this. No reads.
+  explicit CodeFinder(UpdateRun& run) : run_(run), code_(run.code) {}
+
+  // One of these, once. What cannot be read becomes a problem of the run.
+
+  // All of it: new jitted code and stubs; modules that hold freed or replaced code, code that a fault
+  // interrupts now or did so before, or code whose epilogues must be exact from now on. A walk that gives up
+  // compares nothing, since code that was not looked at is not gone.
+  FoundCode everything();
+  // The jitted body that holds `ip`, when it is not known yet.
+  FoundCode at(const CodeBlock& block);
+  // For an update that describes nothing.
+  FoundCode nothing() { return std::move(found_); }
+
+private:
+  void find_heaps();
+  void find_heap(const RangeSection& section);
+  bool is_known(const JittedBody& body);
+  void find_freed();
+  void find_freed_bodies(const std::set<Address>& live);
+  void find_interrupted();
+  void find_epilogues();
+  // The module that holds the code at `ip` is out of date.
+  void outdate_at(Address ip);
+
+  UpdateRun& run_;
+  ExecutionManager& code_;
+  FoundCode found_;
+  std::set<Address> walked_; // code heaps that lost bodies, all seen, by begin of their section
+  std::size_t seen_ = 0;     // known bodies met in the heap that is being walked
+};
+
+} // namespace clr
