@@ -10,7 +10,7 @@
 namespace clr {
 namespace {
 
-// What an x64 instruction of a stub does to the stack.
+// The effect of an x64 instruction of a stub on the stack.
 struct StackEffect {
   std::int64_t bytes = 0; // pushed
   bool ends = false;      // control does not go on behind it
