@@ -18,7 +18,8 @@ FoundBody find_body(ExecutionManager& code, const CodeBlock& block, UnspelledMet
 void BodyDescriber::describe(const FoundBody& body, bool exact, const Method* spelled,
                              std::vector<DescribedPart>& parts, std::string& fault) {
   parts.clear();
-  // What LLDB amends by its own reading of the code goes wrong where several functions follow each other.
+  // LLDB amends rows by its own reading of the code, which goes wrong where several functions follow each
+  // other.
   const bool precise = exact || body.functions.size() > 1;
   const auto add = [&](Address start, std::uint64_t size, std::uint64_t offset, bool function) {
     if (size == 0 || size > std::numeric_limits<std::uint32_t>::max()) return;

@@ -1,4 +1,4 @@
-// One method body as values of debug information.
+// Describes one method body: names, unwinding, and where its instructions begin.
 #pragma once
 
 #include "core/describe/code_names.h"

@@ -34,7 +34,7 @@ std::string plain_type(std::string_view name) {
   return plain;
 }
 
-// What stands before the last name: "Ns.Type" of "Ns.Type.Run(int)".
+// The part before the last name: "Ns.Type" of "Ns.Type.Run(int)".
 std::string_view qualifier(std::string_view name) {
   const std::string_view last = last_name(name);
   const auto before = static_cast<std::size_t>(last.data() - name.data());
@@ -67,7 +67,7 @@ BreakTarget target_of(Runtime& runtime, NamedModule& module, Address address, st
   return target;
 }
 
-// Calls `ask` for every module; what one cannot answer makes it silent.
+// Calls `ask` for every module; a module that cannot answer is silent.
 template<typename Ask>
 void each_module(Runtime& runtime, BreakTargets& found, const std::function<bool()>& stop, Ask&& ask) {
   if (runtime.names() == nullptr) return;

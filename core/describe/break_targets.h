@@ -1,5 +1,5 @@
-// Which methods a name or a line means, by the metadata and the symbols of the modules that are loaded,
-// compiled or not.
+// Finds the methods that a name or a source line means, compiled or not, by the metadata and the symbols of
+// the modules that are loaded.
 #pragma once
 
 #include "core/runtime/runtime.h"
@@ -24,7 +24,7 @@ struct BreakTargets {
   std::vector<BreakTarget> methods; // at most max_methods
   std::uint32_t line = 0;           // of a search for lines: where code is, at or behind the line asked for
   std::size_t modules = 0;          // that were asked
-  std::vector<std::string> silent;  // modules without metadata or symbols to ask
+  std::vector<std::string> silent;  // modules whose metadata or symbols are missing or cannot be read
   bool file_known = false;          // some symbols name the file
 
   static constexpr std::size_t max_methods = 10'000;

@@ -1,6 +1,7 @@
-// Variables that a compiler moved into an object: of lambdas and local functions into a closure, of iterators
-// and async methods into the state machine. What the user calls them and where in that object they are.
-// Source: dotnet/roslyn src/Compilers/CSharp/Portable/Symbols/Synthesized/GeneratedNames.cs and
+// Finds variables that a compiler moved into an object: those of lambdas and local functions into a closure,
+// those of iterators and async methods into the state machine. Each comes with the name that the user gave it
+// and its place in that object. Source: dotnet/roslyn
+// src/Compilers/CSharp/Portable/Symbols/Synthesized/GeneratedNames.cs and
 // src/Compilers/VisualBasic/Portable/Symbols/SynthesizedSymbols/GeneratedNames.vb.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Types of managed code as a debugger is told them, each once per module, as far as they are needed.
+// Describes the types of managed code for a debugger, each once per module and only as far as variables need
+// them.
 #pragma once
 
 #include "core/describe/omissions.h"
@@ -20,8 +21,8 @@ public:
   DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
              std::function<bool(Address)> is_users);
 
-  // What a variable of this type holds. Fields follow with complete(). no_debug_type: nothing (void), or the
-  // limit of types is reached. A type that cannot be read is opaque, or an object with a name; no Error
+  // The type of a variable that is used so. Fields follow with complete(). no_debug_type: nothing (void), or
+  // the limit of types is reached. A type that cannot be read is opaque, or an object with a name; no Error
   // leaves.
   DebugTypeIndex of(const TypeUse& type) { return of(type, 0); }
   // Fills in the types that of() promised and those that they need. No Error leaves. Cost: that of
@@ -29,7 +30,7 @@ public:
   void complete();
 
   static constexpr std::size_t max_types =
-      4'000; // of one module; what lies behind a reference is an object then
+      4'000; // of one module; beyond it, references lead to a plain object
   static constexpr std::size_t max_embedded = 8'000; // with the value types that complete ones need
   static constexpr unsigned max_distance = 2;        // references from a variable to another module's type
   static constexpr std::size_t max_fields = 4'096;   // shown of one type

@@ -15,7 +15,7 @@
 namespace clr {
 namespace {
 
-// What the user did not write but may want to look into: the object that holds captured variables.
+// The object that holds captured variables. The user did not write it, but may want to look into it.
 constexpr std::string_view closure_name = "$closure";
 
 struct Local {

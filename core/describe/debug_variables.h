@@ -1,4 +1,4 @@
-// Parameters and locals of managed methods for a debugger: the JIT's variable block joined with the names of
+// Describes the parameters and locals of managed methods: joins the JIT's variable block with the names of
 // the symbols and the types of the signatures. Variables that a compiler moved into a closure or state
 // machine appear under the name that the user gave them; that object itself is called "$closure".
 #pragma once

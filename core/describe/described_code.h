@@ -55,7 +55,7 @@ private:
   std::shared_ptr<const QualifiedMethodName> unspelled_; // null: the names are made
 };
 
-// A module of described code. What has no names is open to all; a DebugModule comes of it by spell() alone.
+// A module of described code. All but the names is open; spell() alone makes a DebugModule of it.
 class DescribedModule : private DebugModule {
 public:
   DescribedModule() = default;

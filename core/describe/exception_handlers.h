@@ -1,6 +1,6 @@
-// Where the exception handlers of a method begin, and where it goes on behind them: what a debugger must know
-// to follow a thread into them. Source: dotnet/runtime docs/design/coreclr/botr/clr-abi.md (funclets, "Catch
-// funclets").
+// Finds where the exception handlers of a method begin, and where the method goes on behind them. A debugger
+// needs both to follow a thread into a handler and out of it. Source: dotnet/runtime
+// docs/design/coreclr/botr/clr-abi.md (funclets, "Catch funclets").
 #pragma once
 
 #include "core/debuginfo/il_map.h"

@@ -1,4 +1,4 @@
-// The method bodies of a ReadyToRun image, run or not, found in bulk.
+// Finds all method bodies of a ReadyToRun image, run or not, in one walk over its tables.
 #pragma once
 
 #include "core/describe/body_description.h"

@@ -1,4 +1,5 @@
-// Code that a fault interrupted, described so that a debugger names, unwinds and inspects its frame right.
+// Amends the description of code that a fault interrupted, so that a debugger names, unwinds and inspects its
+// frame right: see DebugInterruption.
 #pragma once
 
 #include "core/dwarf/debug_module.h"

@@ -34,7 +34,7 @@ public:
     const auto end = part.offset + code.size;
     for (std::size_t i = 0; i < stretches_.size(); ++i) {
       const IlStretch& stretch = stretches_[i];
-      // Stretches begin in any part; what a cold part begins in the middle of is its first row.
+      // A stretch may begin in the part before: its rest is the first row of this part.
       const std::uint64_t begin = std::max<std::uint64_t>(stretch.begin, part.offset);
       const std::uint64_t stretch_end = std::min<std::uint64_t>(stretch.end, end);
       if (begin >= stretch_end) continue;

@@ -1,4 +1,4 @@
-// The line table of a body: its IL map joined with the sequence points of its symbols, in the form in which a
+// Makes the line table of a body: joins its IL map with the sequence points of its symbols, so that a
 // debugger steps through exactly the lines of the source.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace clr {
 
-// Which sequence point stands for the code at an IL offset.
+// The sequence point that stands for the code at an IL offset.
 struct LinePoint {
   const SequencePoint* own = nullptr;     // the last that begins at or before it; null: none
   const SequencePoint* visible = nullptr; // the same without the hidden ones: what stack traces print

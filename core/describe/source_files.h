@@ -1,4 +1,4 @@
-// The source files that line rows refer to.
+// The table of source files that line rows refer to, before they are divided among modules.
 #pragma once
 
 #include "core/memory/platform.h"

@@ -1,5 +1,5 @@
-// The runtime's stubs as code with names and unwind rules: precodes, dispatch stubs, jump stubs, shuffle
-// thunks, the thunks of ReadyToRun images.
+// Describes the runtime's stubs as code with names and unwind rules: precodes, dispatch stubs, jump stubs,
+// shuffle thunks, the thunks of ReadyToRun images.
 #pragma once
 
 #include "core/dwarf/debug_module.h"
@@ -25,7 +25,8 @@ DebugCode stub_code(const Platform& platform, StubKind kind, Address begin, Addr
 // ExecutionManager::find does. Cost: that of find.
 StubKind stub_kind_of_section(ExecutionManager& code, const RangeSection& section);
 
-// Bytes of one block of stubs in a code heap; what lies farther behind its start is not believed to be it.
+// Bytes of one block of stubs in a code heap; memory farther behind its start is not believed to be part of
+// it.
 constexpr std::uint64_t max_stub_block = 64 * 1024;
 
 } // namespace clr

@@ -14,7 +14,7 @@ using Rows = DebugUnwindRows::List;
 
 // Bytes of UNWIND_INFO before its codes, and of a code slot.
 constexpr std::size_t unwind_header = 4, unwind_slot = 2;
-// What a prologue is recognised by at most; a longer one is not kept.
+// Bytes by which a prologue is recognised; one with more of them is not kept.
 constexpr std::size_t max_kept_info = unwind_header + 32 * unwind_slot;
 constexpr std::size_t max_prologues = 100'000;
 // Instructions between the last one that the unwind data describe and the one that sets the frame pointer.

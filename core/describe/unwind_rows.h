@@ -1,4 +1,4 @@
-// The rows of a function's unwind table, made from the runtime's unwind data: prologue, body and epilogues.
+// Makes the rows of a function's unwind table of the runtime's unwind data: prologue, body and epilogues.
 #pragma once
 
 #include "core/dwarf/debug_module.h"

@@ -1,4 +1,4 @@
-// Where in native code a variable's name means something, and where its value is then.
+// Finds the native code in which a variable's name means something, and the place of its value there.
 #pragma once
 
 #include "core/debuginfo/il_map.h"
@@ -28,7 +28,7 @@ std::vector<NativeRange> code_after_prologues(const IlMap& map, const std::vecto
 // them. Ascending.
 std::vector<NativeRange> code_of_scope(const IlMap& map, const IlRange& scope, std::uint32_t size);
 
-// What both have; both ascend and are disjoint, and so does the result.
+// The offsets that both have. Both ascend and are disjoint, and so is the result.
 std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std::vector<NativeRange>& b);
 
 // The homes of variable `number` within `where`, ascending and disjoint: of two that overlap the later one

@@ -1,4 +1,4 @@
-// The bytes of a DWARF section.
+// Bytes of a DWARF section while it is written: integers of all sizes, LEB128, strings, lengths.
 // Source: DWARF 4 section 7.6 (LEB128) and 7.4 (32-bit format).
 #pragma once
 
@@ -15,7 +15,7 @@ public:
     u8(value);
   }
   void sleb(std::int64_t value) {
-    // What is left is only the sign, and the last group shows it.
+    // The rest is only the sign, and the last group shows it.
     while (value < -0x40 || value > 0x3f) {
       u8((static_cast<std::uint64_t>(value) & 0x7f) | 0x80);
       value >>= 7;

@@ -1,4 +1,4 @@
-// DWARF expressions that leave one value or another.
+// DWARF expressions that leave one value or another, by a condition that the debugger evaluates.
 // Source: DWARF 4 section 2.5.1.
 #pragma once
 

@@ -1,6 +1,5 @@
-// Debug information of managed code as values: what a debugger that knows nothing of .NET needs to name,
-// unwind, step and inspect a stretch of code. elf_module_writer turns it into a module that such a debugger
-// loads.
+// Debug information of managed code as values. A debugger that knows nothing of .NET can name, unwind, step
+// and inspect a stretch of code by them; elf_module_writer makes of them a module that such a debugger loads.
 #pragma once
 
 #include "core/isa/frame_layout.h"
@@ -18,14 +17,16 @@
 
 namespace clr {
 
-// Where a fault interrupted code, and its handler is still on the stack: a debugger comes to the instruction
-// at `offset` by a frame that the runtime made up, looks at the byte before it as if a call ended there, and
-// has registers of the handler. What holds at these two bytes is told by the registers that are known.
+// The instruction at which a fault interrupted code, while the handler is still on the stack. A debugger
+// comes to it by a frame that the runtime made up, looks at the byte before it as if a call ended there, and
+// has the registers of the handler. The rows and places of these two bytes are therefore made of the
+// registers that are known here.
 struct DebugInterruption {
   std::uint32_t offset = 0;  // bytes from the start of the code
   RegisterContext registers; // pc and sp among them
-  // The frame is the one in question when the debugger's stack pointer is that of `registers`; when this is
-  // not 0 the handler runs on another stack: when it lies within other_stack_size bytes from here on.
+  // How a debugger tells this frame from others at the same instruction. 0: its stack pointer is that of
+  // `registers`. Else the handler runs on another stack, and the stack pointer lies within other_stack_size
+  // bytes from this address on.
   Address other_stack = 0;
   std::shared_ptr<const DebugInterruption> next =
       {}; // of another thread, at the same instruction; null: none
@@ -104,8 +105,7 @@ struct DebugField {
   bool base = false;                     // the base class; has no name
   bool artificial = false;               // the method table of System.Object
   std::optional<Address> static_address; // a static field: where it is; `offset` means nothing
-  // What lies at static_address is a reference to a box; the value begins behind the box's method table
-  // pointer.
+  // A reference to a box lies at static_address; the value begins behind the box's method table pointer.
   bool static_boxed = false;
 };
 
@@ -123,11 +123,11 @@ struct DebugType {
     character,   // one unit of UTF-16
     structure,   // of a value type; its fields count from the value
     object,      // of a reference type; its fields count from the method table pointer
-    reference,   // what a variable of a reference type holds: points to `element`, an object
+    reference,   // the value of a variable of a reference type: points to `element`, an object
     pointer,     // unmanaged pointer or byref to `element`; no_debug_type: void
     enumeration, // over the integer type `element`
     array,  // `count` elements of type `element`, within a structure; 0: as many as there are, the last field
-    opaque, // has a name and a size; what is in it is not known
+    opaque, // has a name and a size; its content is not known
   };
   Kind kind = Kind::opaque;
   std::string name;       // "Ns.Outer+Inner"; empty for references, pointers, arrays
@@ -160,7 +160,7 @@ struct DebugVariable {
   std::vector<DebugVariableRange> ranges;
 };
 
-// Aliases of one code that are written.
+// Aliases that are written of one code.
 constexpr std::size_t max_aliases = 64;
 
 // One stretch of code but for its names: a method's body (hot part with its funclets), its cold part, or a

@@ -1,4 +1,4 @@
-// The frame of an ELF file: header, sections, section table.
+// An ELF file around sections: header, section table, and the sections one behind the other.
 // Source: System V gABI, chapter 4.
 #pragma once
 
@@ -26,8 +26,8 @@ struct ElfOutputSection {
   std::uint64_t entry_size = 0, alignment = 1;
 };
 
-// libelf writes to file descriptors only, and grows the file to hold every section, so that one beyond the
-// end cannot be had: here libelf translates the records, and the places are found without it.
+// libelf would write to file descriptors only, and would grow the file to hold every section, also those that
+// must lie beyond its end. So libelf translates the records here, and their places are found without it.
 class ElfContainer {
 public:
   // Section numbers from SHN_LORESERVE on mean something else in symbols; a few are left for DWARF.

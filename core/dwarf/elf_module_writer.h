@@ -18,11 +18,11 @@ namespace clr {
 // when they are `exact`; with lines or variables an entry in the unit of its type, `this` being that of its
 // class, so that fields are found by their names. A variable or field of a reference type is a C++ reference
 // ("node.Next.Id"); a static field is the variable "Ns_Type_Field". A variable without a place is written:
-// LLDB tells that it is nowhere. What makes no sense in `module` (code outside of its section, rows out of
-// order, types that refer to nothing, homes that have no DWARF) is left out, the rest is written. No reads;
-// cost: about a microsecond for each code. Throws Error{unsupported_contract} for a CPU other than x64 and
-// arm64, Error{invalid_argument} when sections overlap.
-// `use` gets the file; the parts are valid until it returns.
+// LLDB tells that it is nowhere. Values that make no sense (code outside of its section, rows out of order,
+// types that refer to nothing, places that DWARF cannot express) are left out, the others are written. No
+// reads; cost: about a microsecond for each code. Throws Error{unsupported_contract} for a CPU other than x64
+// and arm64, Error{invalid_argument} when sections overlap. `use` gets the file; the parts are valid until it
+// returns.
 void write_elf_module(const DebugModule& module, const std::function<void(FileParts)>& use);
 std::vector<std::byte> write_elf_module(const DebugModule& module);
 

@@ -1,4 +1,4 @@
-// Symbols of managed code.
+// The symbol table of a module of managed code.
 #pragma once
 
 #include "core/dwarf/placed_code.h"
@@ -13,9 +13,10 @@ struct CodeSymbols {
   StringSection names;
 };
 
-// Of each function with lines or variables first its full name; then what breakpoints may call it. Code that
-// is no function has one, of type STT_OBJECT: breakpoints, those by regular expression too, look for code
-// only. Bare functions have none (dwarf_bare_units). `first_section`: the number of the first code section.
+// Each function with lines or variables has a symbol of its full name first, then one of every name that
+// breakpoints may use. Code that is no function has one symbol, of type STT_OBJECT, because breakpoints,
+// those by regular expression too, look for code only. Bare functions have none (dwarf_bare_units).
+// `first_section`: the number of the first code section.
 CodeSymbols write_symbols(const PlacedModule& placed, std::uint32_t first_section);
 
 } // namespace clr

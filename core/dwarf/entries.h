@@ -42,7 +42,7 @@ private:
   };
   Die& add(unsigned attribute, const Value& value);
 
-  std::u16string key_; // tag, children, then attribute and form of each value: what an abbreviation says
+  std::u16string key_; // of the abbreviation: tag, children, then attribute and form of each value
   std::vector<Value> values_;
 };
 
@@ -56,8 +56,8 @@ public:
   // Writes an entry; its offset. An entry with children is followed by them and by end_children().
   std::size_t write(const Die& die);
   void end_children() { info_.u8(0); }
-  // A function that has a name and a range: what tens of thousands of entries are. `name`: of
-  // append_string().
+  // Writes a function that has a name and a range and nothing else, as tens of thousands of entries are.
+  // `name` comes from append_string().
   void write_function(std::uint32_t name, Address start, std::uint32_t size);
   // Where `text`, which must outlive this and is hardly ever equal to another, is in .debug_str; 0: no room.
   std::uint32_t append_string(std::string_view text) { return strings_.append_or_share(text); }

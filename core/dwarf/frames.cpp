@@ -29,7 +29,7 @@ bool is_sane(std::int64_t offset) {
 
 DwarfFrames::DwarfFrames(const Platform& platform)
     : platform_(platform), out_(platform), roles_(register_roles(platform.cpu)) {
-  // What holds at the entry of nearly every function, so that its rows say nothing.
+  // The rule at the entry of nearly every function; rows that say the same are not written.
   const auto word = static_cast<std::int64_t>(platform.pointer_size);
   initial_.cfa = {roles_.sp, roles_.return_address == roles_.pc ? word : 0};
   if (roles_.return_address == roles_.pc) {

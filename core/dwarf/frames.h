@@ -1,4 +1,4 @@
-// Call frame information of managed code.
+// The section .eh_frame of managed code: how a debugger finds the caller of each instruction.
 // Source: DWARF 4 section 6.4; DWARF for the Arm 64-bit Architecture (AADWARF64), section 4.
 #pragma once
 
@@ -44,7 +44,7 @@ private:
     bool signed_return_address = false;
   };
 
-  // What is known of a list of rows, which many ranges share.
+  // The encoded form of a list of rows, which many ranges share.
   struct Known {
     bool expressible = false, signal = false, stores_pc = false;
     std::uint32_t last_offset = 0;

@@ -1,5 +1,6 @@
-// Rules of unwinding for code of which nothing is known but that it is code: a DWARF expression looks at the
-// stack. Source: DWARF 4 sections 2.5.1 and 6.4.2; System V ABI, AMD64, section 3.2.2 (the stack frame).
+// Rules of unwinding for code of which nothing else is known: a DWARF expression looks for the return address
+// on the stack. Source: DWARF 4 sections 2.5.1 and 6.4.2; System V ABI, AMD64, section 3.2.2 (the stack
+// frame).
 #pragma once
 
 #include "core/dwarf/bytes.h"

@@ -1,4 +1,4 @@
-// Line tables.
+// The section .debug_line: which source line each instruction belongs to.
 // Source: DWARF 4 section 6.2.
 #pragma once
 

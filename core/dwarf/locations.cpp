@@ -52,7 +52,7 @@ private:
     return false;
   }
 
-  // What the pointer in `range.location` leads to.
+  // The value that the pointer in `range.location` leads to.
   bool field(const DebugVariableRange& range) {
     const VariableLocation& home = range.location;
     if (home.home == VariableHome::reg) {

@@ -1,4 +1,4 @@
-// Places of variables as DWARF expressions and lists of them.
+// The places of variables, as DWARF expressions and as lists of them by code range.
 // Source: DWARF 4 sections 2.5 and 2.6; dotnet/runtime src/coreclr/inc/cordebuginfo.h.
 #pragma once
 
@@ -18,7 +18,7 @@ std::optional<DwarfBytes> location_expression(const DebugVariableRange& range, c
 DwarfBytes static_location(const DebugField& field, const Platform& platform);
 
 // All places of a variable of code of `code_size` bytes, without those that overlap one before or reach
-// beyond the code. What holds at an interrupted instruction holds at the byte before it too.
+// beyond the code. The place at an interrupted instruction is that at the byte before it too.
 struct VariablePlaces {
   std::optional<DwarfBytes> everywhere; // one place in all of the code
   std::optional<std::size_t> list;      // offset in .debug_loc

@@ -1,4 +1,4 @@
-// The part of a DebugModule that can be written: sections and code that make sense.
+// The sections and code of a DebugModule that make sense; nothing else of it is written.
 #pragma once
 
 #include "core/dwarf/debug_module.h"

@@ -34,7 +34,7 @@ VariableScope scope_tree(const std::vector<DebugVariable>& variables, std::uint3
     const std::uint32_t end = std::min(next.end, around.end);
     const bool same = open.size() > 1 && around.begin == next.begin && around.end == end;
     if (!same && open.size() < max_scope_depth) {
-      // What is open of the inner scopes of `around` is its last one at most, and that has just been closed.
+      // Of the inner scopes of `around` at most the last one is open, and that has just been closed.
       around.inner.push_back({.begin = next.begin, .end = end});
       open.push_back(&around.inner.back());
     }

@@ -1,4 +1,4 @@
-// The blocks of a function in which its variables mean something.
+// The lexical blocks of a function: in each of them some variables have their names.
 #pragma once
 
 #include "core/dwarf/debug_module.h"

@@ -1,4 +1,4 @@
-// A section of NUL-terminated strings: .strtab, .debug_str.
+// A section of NUL-terminated strings (.strtab, .debug_str), in which equal strings are written once.
 #pragma once
 
 #include <cstddef>

@@ -154,7 +154,7 @@ void TypeCheck::finish_record(const DebugType& type, Info& info) {
       if (bases) base_end = end;
     }
   }
-  // What lies between the last field and the end of an object may hold fields of a derived class.
+  // The room between the last field and the end of an object may hold fields of a derived class.
   if (type.kind == Kind::object && end != 0) info.size = end;
 }
 

@@ -1,4 +1,5 @@
-// Which types of a module, and which of their fields, make sense.
+// Finds the types of a module, and the fields in them, that make sense. A type that contains itself or refers
+// to nothing would lead a debugger astray.
 #pragma once
 
 #include "core/dwarf/debug_module.h"
@@ -39,7 +40,7 @@ private:
   void check_from(DebugTypeIndex first);
   // The types whose values are within one of `type`.
   std::vector<DebugTypeIndex> parts(DebugTypeIndex type) const;
-  // What is known of `type`, once its parts are done.
+  // Enters the size and the sense of `type`, whose parts are done.
   void finish(DebugTypeIndex type);
   void finish_record(const DebugType& type, Info& info);
   void finish_array(const DebugType& type, Info& info);

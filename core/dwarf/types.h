@@ -1,4 +1,4 @@
-// Types of managed code as debugging information.
+// Entries for the types of managed code.
 // Source: DWARF 4 section 5.
 #pragma once
 
@@ -32,7 +32,7 @@ public:
   void write(const std::vector<DeclaredMethod>& methods);
   // Offset of the type's entry; nothing for one that was left out.
   std::optional<std::size_t> entry(DebugTypeIndex type) const;
-  // The same for `this`, what functions return, elements of arrays and what pointers point to, which all must
+  // The same for `this`, results of functions, elements of arrays and targets of pointers, which all must
   // be a pointer where the others are a reference.
   std::optional<std::size_t> pointer_entry(DebugTypeIndex type) const;
   // Of each method's declaration, as they were given to write().

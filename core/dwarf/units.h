@@ -1,4 +1,4 @@
-// Compilation units and functions of managed code.
+// Compilation units for managed code, and the functions in them with their lines and variables.
 #pragma once
 
 #include "core/dwarf/entries.h"

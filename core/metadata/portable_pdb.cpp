@@ -194,7 +194,8 @@ std::uint32_t PortablePdb::local_signature(std::uint32_t method) const {
   return guarded([&]() -> std::uint32_t {
     std::uint32_t document = 0;
     const Blob blob = points_blob(method, document);
-    return blob.size() == 0 ? 0 : PointReader(blob.lent(), document).local_signature();
+    // The F# compiler writes a token where the format has a row.
+    return blob.size() == 0 ? 0 : rid_of(PointReader(blob.lent(), document).local_signature());
   });
 }
 

@@ -1,4 +1,4 @@
-// The memory of a catalog: which code is published in which module, and which is left out.
+// The memory of a catalog between updates: which code is published in which module, and which is left out.
 #pragma once
 
 #include "core/describe/omissions.h"

@@ -1,5 +1,5 @@
-// All managed code of a process as modules of debug information, one or more for each assembly, and what came
-// and went since the stop before.
+// The catalog of all managed code of a process: modules of debug information, one or more for each assembly,
+// and which of them came or went since the stop before.
 #pragma once
 
 #include "core/describe/described_code.h"
@@ -19,7 +19,7 @@ namespace clr {
 struct CatalogModule {
   std::uint64_t id = 0;
   DescribedModule module;
-  bool unknown = false; // code that nothing describes: CatalogOptions::grows, executable
+  bool unknown = false; // code without a description: CatalogOptions::grows, executable
 };
 
 // The same with its names.
@@ -34,11 +34,11 @@ struct CatalogOptions {
   bool variables = true; // likewise
   bool r2r = true;       // ReadyToRun code, run or not
   bool stubs = true;     // precodes and the runtime's other stubs
-  // The process runs on: what code heaps have free is published too, as unknown code, since what is compiled
-  // there is stepped into before the next update.
+  // The process runs on: the free part of code heaps is published too, as unknown code, because code that is
+  // compiled there is stepped into before the next update.
   bool grows = false;
-  // Executable memory, ascending, that belongs to no file. What of it the runtime has in no range section is
-  // published as unknown code.
+  // Executable memory, ascending, that belongs to no file. The parts of it that the runtime has in no
+  // range section are published as unknown code.
   std::vector<MemoryRange> executable = {};
   // Code whose epilogues must be exact, beside all code with lines: where threads stand.
   std::vector<Address> exact;
@@ -49,8 +49,8 @@ struct CatalogOptions {
   // Takes each module as soon as it is whole but for its names; CatalogChange::added is empty then. Modules
   // that are gone must be withdrawn before the debugger is given these.
   std::function<void(CatalogModule)> made = {};
-  // Described code of which modules are made before all is described: what takes them works meanwhile. Every
-  // module costs a debugger something.
+  // Pieces of described code of which modules are made before all code is described, so that whoever takes
+  // them works meanwhile. Not fewer, because every module costs a debugger something.
   std::size_t codes_at_once = 12'000;
 };
 

@@ -13,7 +13,7 @@ public:
   // `run` must outlive this. No reads.
   explicit CodeFinder(UpdateRun& run) : run_(run), code_(run.code) {}
 
-  // One of these, once. What cannot be read becomes a problem of the run.
+  // One of these, once. Parts of the process that cannot be read become problems of the run.
 
   // All of it: new jitted code and stubs; modules that hold freed or replaced code, code that a fault
   // interrupts now or did so before, or code whose epilogues must be exact from now on. A walk that gives up

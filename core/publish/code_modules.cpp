@@ -44,7 +44,7 @@ std::vector<OwnedModule> group_code(std::vector<OwnedCode*> code, const Platform
                                     const std::function<bool(Address, Address)>& between,
                                     std::size_t& dropped) {
   const auto start_of = [](const OwnedCode* owned) { return owned->code->start; };
-  // What images hold is in order as it comes.
+  // The code of an image comes in order.
   if (!std::ranges::is_sorted(code, {}, start_of)) std::ranges::stable_sort(code, {}, start_of);
   std::map<CodeOwner, std::size_t> left; // code of each owner that has no module yet
   for (const OwnedCode* const owned : code) ++left[*owned->owner];

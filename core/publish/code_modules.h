@@ -14,7 +14,7 @@
 
 namespace clr {
 
-// What code belongs to: an assembly, or a kind of code that has none.
+// The owner of code: an assembly, or a kind of code that belongs to none.
 struct CodeOwner {
   std::string file_name; // "app.dll"
   Address module = 0;    // the runtime's Module; several assemblies may have one name

@@ -81,7 +81,7 @@ void CodePublisher::publish_image(const RangeSection& section) {
                      });
                });
   if (!run_.stopped()) run_.state.images[section.begin] = {section.end, section.r2r_module};
-  // An image is whole: who takes its modules need not wait for the others.
+  // The image is whole, so its modules need not wait for the other images.
   publish(std::move(batch));
 }
 

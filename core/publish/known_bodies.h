@@ -1,5 +1,5 @@
-// The jitted bodies that a catalog has described: of each heap a list in the order of addresses, since walks
-// over heaps and modules ask for one after the other.
+// The jitted bodies that a catalog has described. Each heap has a list of them in the order of addresses,
+// because walks over heaps and modules ask for one after the other.
 #pragma once
 
 #include "core/memory/platform.h"
@@ -17,7 +17,7 @@ constexpr ModuleId no_module_id = 0;
 
 class KnownBodies {
 public:
-  // What stands in its code header tells whether it is still the same.
+  // The two words of its code header tell whether a body is still the same.
   struct Body {
     Address start = 0;
     Address method_desc = 0, code_header = 0;

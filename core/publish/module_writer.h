@@ -1,4 +1,4 @@
-// Writes modules on threads of its own, while the catalog goes on to find code.
+// Writes modules to ELF files on threads of its own, while the catalog goes on to describe code.
 #pragma once
 
 #include "core/dwarf/elf_container.h"

@@ -81,6 +81,7 @@ TEST_CASE("sequence points come with their lines, hidden ones and documents") {
   builder.method(); // no points
   // The document stands in the blob when the row has none; the first point is hidden.
   builder.method(0, PointsBlob(0, two).hidden(0).document(one).at(4, 1, 1, 1, 2).bytes);
+  builder.method(one, PointsBlob(0x1100'0007).at(0, 10, 5, 10, 6).bytes); // a token, as F# writes it
   const auto pdb = read(builder);
 
   const std::vector<SequencePoint> expected{{0, one, 10, 5, 10, 6, false},
@@ -93,10 +94,11 @@ TEST_CASE("sequence points come with their lines, hidden ones and documents") {
   CHECK(pdb->local_signature(method(1)) == 7);
   CHECK(pdb->sequence_points(method(2)).empty());
   CHECK(pdb->local_signature(method(2)) == 0);
+  CHECK(pdb->local_signature(method(4)) == 7);
   CHECK(pdb->sequence_points(method(3)) ==
         std::vector<SequencePoint>{{0, two, 0, 0, 0, 0, true}, {4, one, 1, 1, 1, 2, false}});
   // Unknown tokens and tokens of other tables are methods without points.
-  for (const std::uint32_t token : {method(0), method(4), 0x0200'0001u, 0x3100'0001u, 0xffff'ffffu})
+  for (const std::uint32_t token : {method(0), method(5), 0x0200'0001u, 0x3100'0001u, 0xffff'ffffu})
     CHECK(pdb->sequence_points(token).empty());
 }
 
