@@ -408,7 +408,7 @@ CatalogChange CatalogUpdate::finish() {
   if (const std::size_t dropped = modules_.dropped(); dropped != 0)
     problem(fmt::format("{} stretches of code overlap others and are left out", dropped));
   if (more_problems_ != 0) change_.problems.push_back(fmt::format("and {} more", more_problems_));
-  if (stopped_) change_.problems.emplace_back("given up before all code was described");
+  change_.complete = !stopped_;
   return std::move(change_);
 }
 
