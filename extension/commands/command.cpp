@@ -1,11 +1,8 @@
 #include "extension/commands/command.h"
 
-#include "core/memory/error.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -29,6 +26,18 @@ private:
   CLI::App app_;
   std::unique_ptr<CommandRun> run_;
 };
+
+// Command::Run, with the parser that its options live in.
+class ParsedRun final : public Command::Run {
+public:
+  explicit ParsedRun(const CommandSpec& spec) : parser(spec) {}
+  void run(const Turn& turn, lldb::SBDebugger& debugger, Output& out) override {
+    Invocation invocation{debugger, turn, out};
+    parser.run().run(invocation);
+  }
+
+  Parser parser;
+};
 } // namespace
 
 std::string help_text(const CommandSpec& spec) {
@@ -36,34 +45,16 @@ std::string help_text(const CommandSpec& spec) {
   return text.substr(std::min({text.find("Positionals:"), text.find("Options:"), text.size()}));
 }
 
-bool Command::DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) {
-  Output out(debugger, result);
-  // Nothing may leave this function as an exception: LLDB is built without them.
+std::unique_ptr<CommandEntry::Run> Command::parse(std::vector<std::string> words, Output& out) {
+  auto made = std::make_unique<ParsedRun>(spec_);
+  std::reverse(words.begin(), words.end()); // as CLI11 takes them
   try {
-    result.SetStatus(lldb::eReturnStatusSuccessFinishResult);
-    Parser parser(spec_);
-    std::vector<std::string> words;
-    for (char** word = arguments; word != nullptr && *word != nullptr; ++word) words.emplace_back(*word);
-    std::reverse(words.begin(), words.end()); // as CLI11 takes them
-    try {
-      parser.app().parse(std::move(words));
-      const SessionStore::Turn turn = sessions_->try_turn();
-      if (!turn.owns_lock())
-        throw Error(ErrorKind::invalid_argument, "another command of lldb-clr is running");
-      Invocation invocation{debugger, *sessions_, *publishing_, *breakpoints_, out};
-      parser.run().run(invocation);
-    } catch (const CLI::CallForHelp&) {
-      out.write(parser.app().help());
-    }
-  } catch (const std::bad_alloc&) {
-    out.error("out of memory");
-  } catch (const std::exception& error) {
-    out.error(error.what());
-  } catch (...) {
-    out.error("unknown failure");
+    made->parser.app().parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    out.write(made->parser.app().help());
+    return nullptr;
   }
-  out.flush();
-  return result.Succeeded();
+  return made;
 }
 
 } // namespace clr::lldb_plugin

@@ -1,7 +1,7 @@
 #include "extension/lldb/modules.h"
 
 #include "core/memory/path_map.h"
-#include "extension/publish/published_module.h"
+#include "extension/lldb/published_module.h"
 
 #include <fmt/format.h>
 
