@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t no_offset = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint32_t no_il_offset = std::numeric_limits<std::uint32_t>::max();
 
-// The JSON of values, each told once and then known by its number.
+// A table of JSON values: each value is stored once and then referred to by its number.
 class Table {
 public:
   std::uint32_t add(const Json& value) {
@@ -71,7 +71,7 @@ private:
     return json;
   }
 
-  // Addresses come in ascending order: those of a body follow each other.
+  // Addresses come in ascending order, so those of one body follow each other.
   std::uint32_t owner_of(MethodAnswer& method, Answer&& answer) {
     const bool same = last_ && method.code.start == last_start_ && method.method.method_desc == last_desc_ &&
                       method.code.fault.empty();

@@ -1,4 +1,4 @@
-// Many addresses at once: a table of owners, and columns of numbers.
+// Answers for many addresses at once: a table of owners, and columns of numbers.
 #pragma once
 
 #include "capi/inspection.h"
@@ -13,12 +13,13 @@ namespace clr::capi {
 
 struct BulkAnswer {
   std::vector<std::uint32_t> owner;  // index in `owners`
-  std::vector<std::uint64_t> offset; // bytes from the method's start; UINT64_MAX none
-  std::vector<clr_place> places;     // empty: lines were not asked for
+  std::vector<std::uint64_t> offset; // bytes from the method's start; UINT64_MAX: none
+  std::vector<clr_place> places;     // empty: lines were not requested
   std::string owners, files;         // JSON arrays
 };
 
-// Each different address is resolved once, in ascending order. Never throws for target data; std::bad_alloc.
+// Resolves each different address once, in ascending order. Never throws because of target data;
+// std::bad_alloc.
 BulkAnswer symbolize(Inspection& inspection, std::span<const std::uint64_t> addresses, bool lines);
 
 } // namespace clr::capi

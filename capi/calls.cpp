@@ -1,4 +1,4 @@
-// The functions of include/lldb_clr.h: handles, and errors instead of exceptions.
+// The functions of include/lldb_clr.h: they work with handles and turn exceptions into errors.
 #include "capi/bulk.h"
 #include "capi/queries.h"
 #include "core/memory/error.h"
@@ -64,7 +64,7 @@ void set(clr_error* error, int32_t status, const char* text, std::optional<Addre
   error->text[fits.size()] = '\0';
 }
 
-// What `call` returns; `failed` and the error when it throws.
+// Returns the result of `call`. When `call` throws, returns `failed` and fills in the error.
 template<typename Result, typename Call>
 Result guarded(clr_error* error, Result failed, const Call& call) noexcept {
   set(error, CLR_OK, "");
@@ -89,7 +89,7 @@ void require(const Value* argument, const char* what) {
   if (argument == nullptr) throw Error(ErrorKind::invalid_argument, what);
 }
 
-// `make` gives the producer.
+// `make` returns the producer of the rows.
 template<typename Make>
 clr_rows* query(clr_runtime* runtime, clr_error* error, const Make& make) {
   return guarded(error, static_cast<clr_rows*>(nullptr), [&] {

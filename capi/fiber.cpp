@@ -15,7 +15,7 @@ struct Fiber::Stack {
     memory = mmap(nullptr, guard + stack_size, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
-    mprotect(memory, guard, PROT_NONE); // what runs over the stack stops here
+    mprotect(memory, guard, PROT_NONE); // stops code that runs over the end of the stack
   }
   ~Stack() { munmap(memory, guard + stack_size); }
   Stack(const Stack&) = delete;
@@ -31,7 +31,7 @@ Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), stack_(std::m
   stack_->inside.uc_stack.ss_sp = static_cast<char*>(stack_->memory) + stack_->guard;
   stack_->inside.uc_stack.ss_size = stack_size;
   stack_->inside.uc_link = &stack_->outside;
-  // makecontext hands on ints only.
+  // makecontext can pass only ints, so the pointer is split into two.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   makecontext(&stack_->inside, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
               static_cast<unsigned>(static_cast<std::uint64_t>(self) >> 32), static_cast<unsigned>(self));

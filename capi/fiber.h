@@ -1,5 +1,5 @@
-// A function that can be left in its middle and continued: what turns an enumeration that calls a visitor
-// into one that is asked for the next element.
+// A function that can be left in its middle and continued later. It turns an enumeration that calls a visitor
+// into one that returns the next element on request.
 #pragma once
 
 #include <exception>
@@ -8,23 +8,23 @@
 
 namespace clr::capi {
 
-// Runs on the thread of whoever resumes it, on a stack of its own: locks that this thread holds (LLDB's, when
-// a script runs within a command) are held in the function too, which a second thread would wait for.
+// Runs on the thread that resumes it, with its own stack. A second thread instead would wait for locks that
+// this thread holds (LLDB's, when a script runs within a command); here the function holds them too.
 class Fiber {
 public:
   static constexpr std::size_t stack_size = std::size_t{4}
                                             << 20; // bytes; pages are taken when they are touched
 
-  // Throws std::bad_alloc. `body` does not run yet.
+  // Throws std::bad_alloc. Does not run `body` yet.
   explicit Fiber(std::function<void()> body);
-  // The body must have ended, or never have begun.
+  // The body must have ended, or must never have begun.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Runs the body until it suspends or ends. Throws what the body threw.
+  // Runs the body until it suspends or ends. Rethrows an exception of the body.
   void resume();
-  // Leaves the body, to be called within it, not within a handler of an exception.
+  // Leaves the body. Must be called within the body, but not within an exception handler.
   void suspend();
   bool begun() const { return begun_; }
   bool ended() const { return ended_; }

@@ -1,4 +1,4 @@
-// One process or core at one stop, wherever it comes from: what the C functions work with.
+// One process or core at one stop, whatever its source. The C functions work with it.
 #pragma once
 
 #include "core/report/memory_report.h"
@@ -15,7 +15,7 @@
 
 namespace clr::capi {
 
-// The process is not where it was.
+// The process is no longer at the stop at which it was opened.
 class Stale : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -31,17 +31,17 @@ public:
   // Calls `act` while no other thread works with this process. Throws what `act` throws, and Error when that
   // cannot be had now. Who is inside may come in again.
   virtual void in_turn(const std::function<void()>& act) { act(); }
-  // Throws Stale when the process has run, or is gone. No reads.
+  // Throws Stale when the process has run or is gone. No reads.
   virtual void require_current() = 0;
   virtual Runtime& runtime() = 0;
   virtual MemoryReader& memory() = 0;
   virtual StackReporter& stacks() = 0;
-  // The threads in the order of the debugger or core; names as the system has them.
+  // The threads in the order of the debugger or core, with the names that the system gives them.
   virtual std::vector<ThreadRow> threads() = 0;
   // Throws Error{invalid_argument} when there is no such thread.
   virtual StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                                   const std::function<bool(const FrameRow&)>& visit) = 0;
-  // "libc.so.6`read + 18"; empty when nobody knows.
+  // "libc.so.6`read + 18"; empty when no name is known.
   virtual std::string symbol_at(Address address) = 0;
   virtual MemoryReport memory_report() = 0;
   virtual SaveSource save_source() = 0;
@@ -70,12 +70,12 @@ private:
   std::shared_ptr<Inspection> shared_;
 };
 
-// A core file, read without a debugger. `options` as of clr_open_core. Throws Error{io, corrupt} as
-// CoreSession::open, Error{invalid_argument} for options that are none.
+// Opens a core file without a debugger. `options` as for clr_open_core. Throws Error{io, corrupt} as
+// CoreSession::open does, Error{invalid_argument} for invalid options.
 std::shared_ptr<Inspection> open_core(const std::string& path, const char* options);
 
-// The process of a debugger, as of clr_open_process; libclr.so, which knows of no debugger, throws
-// Error{unsupported_contract}. Throws Stale when there is no such process any more.
+// Opens the process of a debugger, as clr_open_process does. libclr.so knows no debugger and throws
+// Error{unsupported_contract}. Throws Stale when the process no longer exists.
 std::shared_ptr<Inspection> open_process(std::uint64_t debugger, std::uint32_t target, std::uint32_t process);
 bool debugger_known(std::uint64_t debugger);
 

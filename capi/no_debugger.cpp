@@ -1,4 +1,4 @@
-// libclr.so: core files only.
+// The part of libclr.so in place of a debugger: it reads core files only.
 #include "capi/inspection.h"
 #include "core/memory/error.h"
 

@@ -23,7 +23,7 @@ Runtime& require_runtime(Inspection& inspection) {
   return runtime;
 }
 
-// As `clr threads --json`; a thread that the runtime does not know has its ids only.
+// The same form as in `clr threads --json`. A thread that the runtime does not know has only its ids.
 Json thread_row(const ThreadRow* known, const RuntimeThread* thread, ExceptionReporter* exceptions) {
   Json json;
   if (thread != nullptr) {
@@ -89,7 +89,7 @@ RowStream::Producer module_rows() {
 
 RowStream::Producer thread_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
-    // Made at once: commands between two rows may replace the reporter that keeps the list.
+    // Makes all rows at once, because commands between two rows may replace the reporter that owns the list.
     Json problems = Json::array();
     std::vector<Json> rows;
     StackReporter& stacks = inspection.stacks();
@@ -115,7 +115,8 @@ RowStream::Producer thread_rows() {
 
 RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options& options) {
   return [os_id, options](Inspection& inspection, const RowStream::Emit& emit) {
-    // Walked at once: who walks keeps what later calls may drop. Rows share what they have in common.
+    // Walks at once, because later calls may free objects that the walker uses. Rows share their common
+    // parts.
     std::vector<FrameRow> rows;
     const StackReporter::End end = inspection.walk(os_id, options, [&](const FrameRow& row) {
       rows.push_back(row);

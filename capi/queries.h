@@ -1,4 +1,4 @@
-// Producers of rows: one for each clr_query_ function of include/lldb_clr.h, which describes them.
+// Producers of rows: one for each clr_query_ function. include/lldb_clr.h describes them.
 #pragma once
 
 #include "capi/row_stream.h"
@@ -19,7 +19,7 @@ RowStream::Producer unwind_rows(Address address);
 RowStream::Producer version_rows(Address method_desc);
 RowStream::Producer save_core_rows(std::string path, bool all_methods);
 
-// An address as `clrip2md` answers it, without its source line.
+// The answer of `clrip2md` for an address, without its source line.
 Answer answer_at(Inspection& inspection, Address address);
 
 } // namespace clr::capi

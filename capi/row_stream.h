@@ -1,4 +1,4 @@
-// Rows that are made while they are asked for, in batches of JSON.
+// Rows that are made on request, in batches of JSON.
 #pragma once
 
 #include "capi/fiber.h"
@@ -14,19 +14,19 @@ namespace clr::capi {
 
 class RowStream {
 public:
-  // Batches begin small, so that the first row comes soon, and grow, so that many rows cost little each.
+  // Batches begin small, so that the first row comes soon, and grow, so that the cost per row is small.
   static constexpr std::size_t first_batch = 1, largest_batch = 1024, batch_bytes = 256 * 1024;
 
-  // Takes a row; false: no more are wanted.
+  // Takes a row. Returns false when no more rows are wanted.
   using Emit = std::function<bool(const Json& row)>;
-  // Makes all rows and returns what closes the answer.
+  // Makes all rows and returns the end object of the answer.
   using Producer = std::function<Json(Inspection& inspection, const Emit& emit)>;
 
   RowStream(SharedInspection inspection, Producer producer);
   ~RowStream();
 
-  // The next batch, as clr_rows_next describes it, valid until the next call; null behind the last. Throws
-  // Stale, and what the producer throws; then there are no more.
+  // The next batch, in the form that clr_rows_next describes, valid until the next call; null after the last
+  // batch. Throws Stale, and exceptions of the producer; there are no more batches after that.
   const std::string* next();
 
 private:

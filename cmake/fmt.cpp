@@ -1,5 +1,5 @@
-// fmt's own code, compiled once. Debian ships fmt as a shared library or as headers only: the plugin must not
-// depend on the former, and the latter triples the time that every other source takes to compile.
+// fmt's own code, compiled once. Debian has fmt as a shared library and as headers only. The plugin must not
+// depend on the shared library, and the headers alone triple the compile time of every other source.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

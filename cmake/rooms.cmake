@@ -1,15 +1,17 @@
-# Flags of every target of the project. Warnings are errors. Designated initializers leave members to their
-# default initializers on purpose, which g++ would warn of; g++ 12 sees overruns inside its own vector and string
-# where there are none, and clang that its stable_sort is made with what C++17 deprecated. -Wconversion does not mean
-# signs for g++ either.
+# Flags of every target of the project. Warnings are errors. The warnings that are switched off, with the reasons:
+# - missing-field-initializers: designated initializers leave members to their default initializers on purpose.
+# - array-bounds, stringop-*, restrict, maybe-uninitialized: g++ 12 reports overruns inside its own vector and string
+#   where there are none.
+# - deprecated-declarations: libstdc++'s stable_sort uses a function that C++17 deprecated, and clang reports that.
+# - sign-conversion: clang includes it in -Wconversion; g++ does not, so neither checks it.
 add_library(clr_flags INTERFACE)
 target_compile_options(clr_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor
                        -Wno-missing-field-initializers -Werror
                        $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations -Wno-sign-conversion>
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -Wno-maybe-uninitialized>)
 target_include_directories(clr_flags INTERFACE ${PROJECT_SOURCE_DIR})
-# The presets compile several sources at once, which takes a third of the time; g++ then takes a source for a header, and
-# clang a local name for one of another source.
+# The presets compile several sources as one, which takes a third of the time. Then g++ warns as if a source were a header
+# (subobject-linkage), and clang warns that a local name hides a name of another source (shadow).
 if(CMAKE_UNITY_BUILD)
   target_compile_options(clr_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage> $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
 endif()
@@ -29,6 +31,7 @@ function(clr_room name)
     add_library(clr_${name} STATIC ${sources})
     target_link_libraries(clr_${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:clr_flags>)
     target_include_directories(clr_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    set_property(GLOBAL APPEND PROPERTY CLR_ROOMS clr_${name})
   else()
     add_library(clr_${name} INTERFACE)
     target_link_libraries(clr_${name} INTERFACE ${ARG_DEPENDS})

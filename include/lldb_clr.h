@@ -1,20 +1,20 @@
-/* lldb-clr for other languages: what the plugin's commands know, by plain C calls.
+/* lldb-clr for other languages: the knowledge of the plugin's commands, as plain C functions.
  *
  * Two libraries have these functions. libclr.so is not linked to LLDB and reads core files. liblldb-clr.so,
- * the plugin, reads what LLDB has open as well; an LLDB must have loaded it (`plugin load`) before its
- * processes are asked for.
+ * the plugin, also reads the processes and cores that are open in LLDB; an LLDB must have loaded it
+ * (`plugin load`) before its processes can be opened here.
  *
- * Rules for all of it:
- *  - A `clr_error` belongs to the caller and may be null. A call that fails fills it and returns null or -1;
- * a call that succeeds sets its status to CLR_OK. Nothing is thrown.
- *  - Handles come from one function and go by one function: clr_open_* / clr_close, a query / clr_rows_close,
- *    clr_symbolize / clr_symbols_close. Null may be closed. A query keeps its process open: the order of
- * closing does not matter.
- *  - Text and arrays that a call returns belong to the handle, as long as the call says.
- *  - A handle, and all that was made of it, is used by one thread at a time. Handles of one debugger share
- * what was read: they count as one. libclr.so's handles are independent.
- *  - A process is read at one stop. When it has run since, every call answers CLR_STALE: open it anew.
- *  - JSON is that of the commands' --json (python/docs/schema.json); UTF-8.
+ * Rules for all functions:
+ *  - A `clr_error` belongs to the caller and may be null. A call that fails fills it in and returns null or
+ * -1; a call that succeeds sets its status to CLR_OK. No exception leaves a function.
+ *  - Handles are made and freed by pairs of functions: clr_open_* / clr_close, a query / clr_rows_close,
+ *    clr_symbolize / clr_symbols_close. Null may be closed. A query keeps its process open, so the order of
+ *    closing does not matter.
+ *  - Text and arrays that a call returns belong to the handle; each call says how long they are valid.
+ *  - A handle, and all handles that were made from it, may be used by only one thread at a time. Handles of
+ * one debugger share their caches, so they count as one. The handles of libclr.so are independent.
+ *  - A process is read at one stop. When it has run since, every call answers CLR_STALE: open it again.
+ *  - JSON has the form of the commands' --json (python/docs/schema.json); UTF-8.
  */
 #ifndef LLDB_CLR_H
 #define LLDB_CLR_H
@@ -26,7 +26,8 @@
 extern "C" {
 #endif
 
-/* Functions are added freely; what is here keeps its meaning within one number. */
+/* New functions may be added without a new number. Existing ones keep their meaning within one number. The number stands
+ * in the name of libclr.so.1, too: a program loads the library of the number that it was compiled with. */
 #define CLR_API_VERSION 1u
 
 #if defined(__GNUC__)
@@ -37,11 +38,11 @@ extern "C" {
 
 enum clr_status {
   CLR_OK = 0,
-  CLR_MEMORY_MISSING = 1, /* the target has no such memory, or the core lacks it; `address` tells where */
-  CLR_CORRUPT = 2,        /* what was read contradicts itself */
-  CLR_UNSUPPORTED = 3,    /* a contract, a format or a library that cannot do it */
-  CLR_INVALID = 4,        /* the caller asked for something that cannot be */
-  CLR_IO = 5,             /* a file of this host */
+  CLR_MEMORY_MISSING = 1, /* the target has no such memory, or the core lacks it; `address` is its address */
+  CLR_CORRUPT = 2,        /* data of the target or of a file contradicts itself */
+  CLR_UNSUPPORTED = 3,    /* this contract, format or library does not allow it */
+  CLR_INVALID = 4,        /* the caller asked for something impossible */
+  CLR_IO = 5,             /* a file of this host could not be used */
   CLR_STALE = 6,          /* the process has run, or is gone */
   CLR_NO_MEMORY = 7,
   CLR_INTERNAL = 8,         /* a defect of this library: please report it */
@@ -54,7 +55,7 @@ enum clr_status {
 
 typedef struct clr_error {
   int32_t status;      /* enum clr_status */
-  int32_t has_address; /* 1: `address` is where the target's memory failed */
+  int32_t has_address; /* 1: `address` is the place of the fault in the target */
   uint64_t address;
   char text[1024]; /* one sentence, cut to fit, always terminated */
 } clr_error;
@@ -67,14 +68,16 @@ typedef struct clr_symbols clr_symbols; /* the answer of clr_symbolize */
 CLR_API uint32_t clr_api_version(void);
 CLR_API const char* clr_version(void);
 
-/* Opens an ELF core. A core without a runtime opens: queries say what is missing. `options` may be null, or a
- * JSON object: "sysroot": text, "path_map": [[from, to]...], "directories": [text...] (searched by file
- * name), "symbols": [text...] (folders of PDBs), "symbol_files": [text...] (perf maps, jitdumps, ...). */
+/* Opens an ELF core. A core without a runtime can be opened; queries say what is missing. `options` may be
+ * null, or a JSON object: "sysroot": text, "path_map": [[from, to]...], "directories": [text...] (searched by
+ * file name), "symbols": [text...] (folders of PDBs), "symbol_files": [text...] (perf maps, jitdumps, ...).
+ */
 CLR_API clr_runtime* clr_open_core(const char* path, const char* options, clr_error* error);
 
 /* The process of target number `target` of the debugger with id `debugger` (SBDebugger::GetID,
- * SBDebugger::GetIndexOfTarget); `process` is SBProcess::GetUniqueID, so that no other one is taken for it.
- * The process must be stopped. The options are those of `clr settings` and `clr symbols` of that debugger. */
+ * SBDebugger::GetIndexOfTarget); `process` is SBProcess::GetUniqueID, so that it cannot be confused with
+ * another process. The process must be stopped. The options are those of `clr settings` and `clr symbols` of
+ * that debugger. */
 CLR_API clr_runtime* clr_open_process(uint64_t debugger, uint32_t target, uint32_t process, clr_error* error);
 
 /* 1 when the plugin has its commands in the debugger with this id, else 0. */
@@ -82,28 +85,28 @@ CLR_API int clr_debugger_known(uint64_t debugger);
 
 CLR_API void clr_close(clr_runtime* runtime);
 
-/* 1 while the process is where it was when it was opened; always 1 for a core file. Cost: no reads. */
+/* 1 while the process is at the stop at which it was opened; always 1 for a core file. Cost: no reads. */
 CLR_API int clr_is_current(clr_runtime* runtime);
 
-/* Queries. The rows of each, as they come from clr_rows_next. None reads before its first row is asked for,
- * except where it says so. */
+/* Queries. Each comment describes the rows that clr_rows_next returns. A query reads nothing before its first
+ * row is requested, unless its comment says otherwise. */
 
-/* One row: what `clr info --json` prints. With counts it reads every nibble map; without, the counts and
- * modules are absent. */
+/* One row: the output of `clr info --json`. With counts it reads every nibble map; without them, the counts
+ * and modules are absent. */
 CLR_API clr_rows* clr_query_info(clr_runtime* runtime, int counts, clr_error* error);
 /* One row: an element of `clrip2md --json`. */
 CLR_API clr_rows* clr_query_address(clr_runtime* runtime, uint64_t address, clr_error* error);
 
 #define CLR_METHODS_JITTED 1u /* bodies in code heaps */
 #define CLR_METHODS_R2R 2u    /* ReadyToRun methods, those that never ran too */
-/* Rows of `clr methods --json`, found as they are asked for. `pattern` may be null: every method; else the
- * full name or the name must match it whole (* and ?). End: {"problems": [text...]}. */
+/* Rows of `clr methods --json`, found on request. `pattern` may be null, which selects every method;
+ * otherwise the whole full name or the whole name must match it (* and ?). End: {"problems": [text...]}. */
 CLR_API clr_rows* clr_query_methods(clr_runtime* runtime, const char* pattern, uint32_t kinds,
                                     clr_error* error);
 /* The "modules" of `clr info --json`. */
 CLR_API clr_rows* clr_query_modules(clr_runtime* runtime, clr_error* error);
 /* The threads of the process in the order of its debugger or core, then those that only the runtime knows:
- * rows of `clr threads --json` with "selected"; what the runtime does not know of a thread is absent. End:
+ * rows of `clr threads --json` with "selected"; fields that the runtime does not know are absent. End:
  * {"problems": [text...]}. */
 CLR_API clr_rows* clr_query_threads(clr_runtime* runtime, clr_error* error);
 
@@ -111,8 +114,8 @@ CLR_API clr_rows* clr_query_threads(clr_runtime* runtime, clr_error* error);
 #define CLR_FRAMES_REGISTERS 2u /* registers of every frame */
 #define CLR_FRAMES_LINES 4u     /* source lines of managed frames */
 /* The frames of the thread with kernel id `os_id`, innermost first, at most `limit` (0: as many as there
- * are): the "frames" of `clrbt --json`. End: {"end": text, "notes": [text...]}. The walk is done at the first
- * row. */
+ * are): the "frames" of `clrbt --json`. End: {"end": text, "notes": [text...]}. The whole walk happens when
+ * the first row is requested. */
 CLR_API clr_rows* clr_query_frames(clr_runtime* runtime, uint64_t os_id, size_t limit, uint32_t flags,
                                    clr_error* error);
 /* The exception at `object` and its inner ones, outermost first: the "exceptions" of `clr pe --json`. */
@@ -121,7 +124,7 @@ CLR_API clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr
 CLR_API clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error);
 /* The versions of the method at `method_desc` that the runtime keeps, newest first: {"node", "start" (null
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not
- * among them. */
+ * in the list. */
 CLR_API clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error);
 /* Writes a minimal core to `path`. One row: {"path", "size", "memory", "segments", "missing"} in bytes and
  * counts. */
@@ -129,14 +132,15 @@ CLR_API clr_rows* clr_query_save_core(clr_runtime* runtime, const char* path, in
                                       clr_error* error);
 
 /* The next rows: 1 and a JSON object {"rows": [row...]} in `*json`, `*size` bytes without a terminator, valid
- * until the next call with these rows; the last has "end": {...} with what closes the answer. 0 behind the
- * last one; -1 for an error, and then there are no more. */
+ * until the next call with these rows; the last batch also has "end": {...}, the end object of the answer.
+ * 0 after the last batch; -1 for an error, after which there are no more rows. */
 CLR_API int clr_rows_next(clr_rows* rows, const char** json, size_t* size, clr_error* error);
 CLR_API void clr_rows_close(clr_rows* rows);
 
-/* Bulk lookup. For address i: owner[i] is the index of its owner in the JSON array that clr_symbols_json
- * gives, an element of `clrip2md --json` without "address", "source", and offset and funclet of "code";
- * offset[i] is bytes from the method's start, UINT64_MAX where there is none. */
+/* Bulk lookup. For address i: owner[i] is the index of its owner in the JSON array of
+ * clr_symbols_json. An owner is an element of `clrip2md --json` without "address", "source", and without
+ * "offset" and "funclet" of "code". offset[i] is the number of bytes from the method's start, UINT64_MAX when
+ * there is none. */
 #define CLR_SYMBOLS_LINES 1u
 #define CLR_NO_FILE UINT32_MAX
 typedef struct clr_place {

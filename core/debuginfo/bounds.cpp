@@ -5,12 +5,12 @@
 namespace clr {
 namespace {
 
-// Stored IL offsets are that much greater, so that none is negative.
+// Stored IL offsets are greater by this number, so that none is negative.
 constexpr std::int64_t il_bias = 3;
-// Sources as .NET 7 to 9 number them.
+// The source values of .NET 7 to 9.
 constexpr std::uint32_t old_stack_empty = 0x02, old_call_instruction = 0x10, old_sources = 0x1F;
 constexpr unsigned max_width = 32; // bits of a field
-// Nibbles of the shortest entry: one per integer.
+// The shortest entry has one nibble for each of its integers.
 constexpr std::size_t nibbles_per_bound = 3;
 
 [[noreturn]] void bad_count(const DebugInfoChunk& chunk, std::uint32_t count) {
@@ -18,7 +18,7 @@ constexpr std::size_t nibbles_per_bound = 3;
                 fmt::format("{} boundaries in {} bytes of debug info", count, chunk.bytes.size()));
 }
 
-// Adds entries, whose native offsets are deltas.
+// Adds entries; their native offsets are stored as deltas.
 class BoundsWriter {
 public:
   BoundsWriter(const DebugInfoChunk& chunk, std::uint32_t count) : chunk_(chunk) { bounds_.reserve(count); }
@@ -61,7 +61,7 @@ std::vector<IlBoundary> decode_nibbles(const DebugInfoChunk& chunk) {
   return bounds.take();
 }
 
-// Fields of up to 32 bits from a stream of bytes, lowest bit first.
+// Takes fields of up to 32 bits from a stream of bytes, lowest bit first.
 class BitReader {
 public:
   BitReader(const DebugInfoChunk& chunk, std::size_t begin) : chunk_(chunk), next_(begin) {}
@@ -80,14 +80,14 @@ public:
 private:
   const DebugInfoChunk& chunk_;
   std::size_t next_;
-  std::uint64_t bits_ = 0; // 39 of them at most
+  std::uint64_t bits_ = 0; // at most 39 bits
   unsigned have_ = 0;
 };
 
 std::vector<IlBoundary> decode_packed(const DebugInfoChunk& chunk, unsigned source_width) {
   NibbleReader in(chunk);
   const std::uint32_t count = in.u32();
-  // Stored less one.
+  // The stored widths are less by one.
   const std::uint32_t native_width = in.u32(), il_width = in.u32();
   if (native_width >= max_width || il_width >= max_width)
     throw_corrupt(chunk.address, "a field of more than 32 bits in debug info");
@@ -96,7 +96,7 @@ std::vector<IlBoundary> decode_packed(const DebugInfoChunk& chunk, unsigned sour
   BitReader bits(chunk, in.next_byte());
   BoundsWriter bounds(chunk, count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    // The bits are those of IlBoundary.
+    // The bits have the meaning of IlBoundary's bits.
     const auto source = static_cast<std::uint8_t>(bits.take(source_width));
     const std::uint32_t delta = bits.take(native_width + 1);
     bounds.add(delta, bits.take(il_width + 1), source);

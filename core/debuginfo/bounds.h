@@ -1,4 +1,4 @@
-// The block of a method's debug info that maps native to IL offsets, in the codings of .NET 7 to 11.
+// The block of a method's debug info that maps native offsets to IL offsets, in the codings of .NET 7 to 11.
 // Source: dotnet/runtime docs/design/datacontracts/DebugInfo.md; src/coreclr/vm/debuginfostore.cpp.
 #pragma once
 
@@ -8,13 +8,13 @@
 namespace clr {
 
 enum class BoundsCoding : std::uint8_t {
-  nibbles,       // .NET 7 to 9: an integer each for native delta, IL offset and source
-  packed_2_bits, // .NET 10: bit fields of widths that the block states; 2 bits of source
+  nibbles,       // .NET 7 to 9: one integer each for native delta, IL offset and source
+  packed_2_bits, // .NET 10: bit fields whose widths the block states; 2 bits of source
   packed_3_bits, // .NET 11
 };
 
-// The entries of the block `chunk`, as stored. Throws Error{corrupt} for a count that the block has no room
-// for, for widths of more than 32 bits, for offsets beyond 32 bits. No reads.
+// Decodes the entries of the block `chunk`, unchanged. Throws Error{corrupt} for a count that does not fit
+// into the block, for widths of more than 32 bits, and for offsets beyond 32 bits. No reads.
 std::vector<IlBoundary> decode_bounds(const DebugInfoChunk& chunk, BoundsCoding coding);
 
 } // namespace clr

@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned first_major_packed = 16, first_major_slim_or_fat = 17;
 constexpr unsigned first_major_from_5 = 20, first_major_number_first = 22;
 
-// PatchpointInfo: LocalCount and what follows it up to the list of locals, at least.
+// PatchpointInfo: least size of the fields from LocalCount up to the list of locals.
 constexpr std::uint64_t fields_from_count = 24;
 
 constexpr DebugInfoFormat net9{};
@@ -22,7 +22,7 @@ constexpr DebugInfoFormat net11{.header = DebugInfoFormat::Header::slim_or_fat,
                                 .bounds = BoundsCoding::packed_3_bits,
                                 .patchpoints = net10_patchpoints};
 
-// Where the target publishes the layout, it is the target's word that counts.
+// Prefers the layout that the target publishes, if it publishes one.
 DebugInfoFormat with_patchpoints_of(const Target& target, DebugInfoFormat format) {
   const auto count = target.find_offset("PatchpointInfo", "LocalCount");
   const auto size = target.find_size("PatchpointInfo");
@@ -44,7 +44,7 @@ DebugInfoFormat with(DebugInfoFormat format, std::optional<VariablesCoding> vari
 DebugInfoFormat coding_of_jitted(const Target& target) {
   const auto& contracts = target.descriptor().contracts;
   if (const auto contract = contracts.find("DebugInfo"); contract != contracts.end()) {
-    // Here "1" and "c1" differ: the count began anew with the letter.
+    // Here "1" and "c1" differ, because the numbers began anew when the letter was introduced.
     if (contract->second == "1") return net10;
     if (contract->second == "2") return with(net11, std::nullopt);
     if (contract->second == "c1") return with(net11, VariablesCoding::number_first);

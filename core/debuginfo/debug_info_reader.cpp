@@ -1,5 +1,7 @@
 #include "core/debuginfo/debug_info_reader.h"
 
+#include "core/isa/architecture.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,9 +11,9 @@ namespace {
 
 // Flags in front of jitted code's debug info.
 constexpr unsigned has_patchpoints = 1, has_rich_info = 2;
-// Seven integers of 11 nibbles: the longest header.
+// The longest header: seven integers of 11 nibbles.
 constexpr std::size_t header_bytes = 39;
-// First integer of a header that has more than two sizes.
+// The first integer of a header with more than two sizes.
 constexpr std::uint32_t net10_mark = 0xFFFF'FFFF, net11_mark = 0;
 
 std::uint32_t checked_size(Address at, std::uint32_t size) {
@@ -60,7 +62,7 @@ DebugInfoReader::Parts DebugInfoReader::parts_of(const DebugInfoFormat& format,
 }
 
 DebugInfoReader::Parts DebugInfoReader::read_header(const DebugInfoFormat& format, Address address) {
-  // The blob may be the last thing in its memory and shorter than the longest header.
+  // The blob may lie at the end of its memory and may be shorter than the longest header.
   std::array<std::byte, header_bytes> raw;
   const std::size_t have = manager_->target().memory().read_some(address, raw);
   const DebugInfoChunk chunk{
@@ -130,7 +132,7 @@ std::vector<Variable> DebugInfoReader::variables(const CodeBlock& block) {
     throw Error(ErrorKind::unsupported_contract, "how this runtime codes variables is not known");
   const std::vector<std::byte> bytes = read(part);
   return decode_variables({.address = part.address, .bytes = bytes}, *format.variables,
-                          manager_->target().platform().cpu == Cpu::x86);
+                          architecture_of(manager_->target().platform().cpu).jit.offsets_in_words);
 }
 
 std::optional<PatchpointInfo> DebugInfoReader::patchpoint_info(const CodeBlock& block) {

@@ -1,5 +1,5 @@
-// The debug info that the JIT or crossgen2 left for a method body: which IL offset a native offset belongs to
-// and where variables are.
+// The debug info of a method body, which the JIT or crossgen2 made: the IL offset that belongs to a native
+// offset, and the places of variables.
 // Source: dotnet/runtime docs/design/datacontracts/DebugInfo.md and its earlier versions,
 // src/coreclr/vm/debuginfostore.cpp, src/coreclr/inc/patchpointinfo.h.
 #pragma once
@@ -13,35 +13,35 @@
 
 namespace clr {
 
-// Reads for one stop. Blocks are those of the manager. All functions throw Error: memory_missing (a core may
-// lack the blob), corrupt, unsupported_contract.
+// Reads during one stop. Blocks must come from the manager. All functions throw Error: memory_missing (a core
+// may lack the blob), corrupt, unsupported_contract.
 class DebugInfoReader {
 public:
   // `manager` must outlive the reader. No reads.
   explicit DebugInfoReader(ExecutionManager& manager) : manager_(&manager) {}
 
   // The map of the body that holds block.ip; empty when the method has none (stubs, some dynamic methods).
-  // Bodies of one method have maps of their own: an OSR or tier-1 body starts at its own offset 0. Where a
-  // profiler rewrote the IL this is the map to the original IL, which symbols describe. Never null; kept for
-  // the stop. Cost: that of ExecutionManager::debug_info and 2 reads, 1 more with patchpoints; later 0.
+  // Each body of a method has its own map: an OSR or tier-1 body starts at its own offset 0. When a profiler
+  // rewrote the IL, this is the map to the original IL, which symbols describe. Never null; kept for the
+  // stop. Cost: that of ExecutionManager::debug_info and 2 reads, 1 more with patchpoints; later 0.
   std::shared_ptr<const IlMap> il_map(const CodeBlock& block);
 
-  // IL offset at block.ip, as the runtime's stack traces choose it. They print IL offset 0 for a method
+  // The IL offset at block.ip that the runtime's stack traces show. They print IL offset 0 for a method
   // without a map, unless it is a dynamic one. For a frame that was looked up by the byte before its return
-  // address the kind is `exact`. Cost: il_map, and ExecutionManager::relative_offset.
+  // address, the kind is `exact`. Cost: that of il_map and ExecutionManager::relative_offset.
   IlPosition il_position(const CodeBlock& block, NativeOffsetKind kind);
 
-  // Locations of arguments and locals, as stored. Cost: as il_map, not kept. Throws
+  // The stored locations of arguments and locals. Cost: that of il_map, but not kept. Throws
   // Error{unsupported_contract} when the target does not tell how they are coded.
   std::vector<Variable> variables(const CodeBlock& block);
 
-  // What a tier-0 body with patchpoints left for its OSR bodies; nothing for other bodies. Cost: that of
-  // ExecutionManager::debug_info and 3 reads.
+  // The frame that a tier-0 body with patchpoints describes for its OSR bodies; nothing for other bodies.
+  // Cost: that of ExecutionManager::debug_info and 3 reads.
   std::optional<PatchpointInfo> patchpoint_info(const CodeBlock& block);
 
-  // Bytes of one part of a blob that are believed.
+  // The largest believable size of one part of a blob.
   static constexpr std::uint32_t max_part_bytes = 16 * 1024 * 1024;
-  // Maps kept; then all are forgotten.
+  // Number of maps that are kept; when it is reached, all are forgotten.
   static constexpr std::size_t max_kept_maps = 4096;
 
 private:

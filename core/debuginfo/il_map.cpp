@@ -48,8 +48,8 @@ IlPosition IlMap::position(std::int32_t il) const {
 
 IlPosition IlMap::at(std::uint64_t native, NativeOffsetKind kind) const {
   if (empty()) return {};
-  // The runtime subtracts the size of the smallest instruction; boundaries lie between instructions, so that
-  // one byte gives the same.
+  // The runtime subtracts the size of the smallest instruction. Boundaries lie between instructions, so
+  // subtracting one byte gives the same.
   if (kind == NativeOffsetKind::return_address && native > 0) --native;
   const auto after = std::ranges::upper_bound(groups_, native, {}, &Group::native);
   if (after == groups_.begin()) return {.mark = IlMark::before_first};

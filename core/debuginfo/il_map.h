@@ -1,7 +1,7 @@
 // The map of one method body from native offsets to IL offsets, and the rule by which the runtime itself
-// picks one IL offset for an instruction.
-// Source: dotnet/runtime src/coreclr/inc/cordebuginfo.h; src/coreclr/vm/debugdebugger.cpp (what StackTrace
-// and Exception.StackTrace use, .NET 10).
+// chooses one IL offset for an instruction.
+// Source: dotnet/runtime src/coreclr/inc/cordebuginfo.h; src/coreclr/vm/debugdebugger.cpp (used by StackTrace
+// and Exception.StackTrace, .NET 10).
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace clr {
 
-// IL offsets that are none.
+// Marks in the place of an IL offset.
 constexpr std::int32_t il_no_mapping = -1, il_prolog = -2, il_epilog = -3;
 
-// One entry as the JIT reported it.
+// One entry, in the form in which the JIT reported it.
 struct IlBoundary {
-  std::uint32_t native = 0; // offset from the method's start; hot and cold parts linearised
-  std::int32_t il = 0;      // or one of the three marks
-  std::uint8_t source = 0;  // of the bits below
+  std::uint32_t native = 0; // bytes from the method's start; the cold part follows the hot part
+  std::int32_t il = 0;      // an IL offset, or one of the three marks
+  std::uint8_t source = 0;  // a combination of the bits below
 
-  // The instruction is the call itself: an entry for readers that look for call sites, in between those that
-  // divide the code.
+  // The instruction is the call itself. These entries are for readers that look for call sites, and stand
+  // between the entries that divide the code.
   static constexpr std::uint8_t call_instruction = 1;
   static constexpr std::uint8_t stack_empty = 2; // the evaluation stack is empty here
   static constexpr std::uint8_t async = 4;       // suspension or resumption of an async call
@@ -29,61 +29,62 @@ struct IlBoundary {
   friend bool operator==(const IlBoundary&, const IlBoundary&) = default;
 };
 
-// What a stretch of native code is.
+// The kind of a stretch of native code.
 enum class IlMark : std::uint8_t {
   none,         // the method has no map
   before_first, // before the first entry
   prolog,
   epilog,
-  no_mapping, // code without IL: made by the JIT for its own purposes
+  no_mapping, // code without IL, which the JIT made for its own purposes
   mapped,
 };
 std::string_view to_string(IlMark mark); // "none", "before_first", "prolog", ...
 
-// Where in IL a native offset is.
+// The place of a native offset in IL.
 struct IlPosition {
-  // What the runtime's own stack traces use: 0 for anything but `mapped` and `epilog`; the greatest IL offset
-  // of the method for `epilog`, which need not be its last line.
+  // The IL offset in the runtime's own stack traces: 0 unless the mark is `mapped` or `epilog`; for `epilog`
+  // the greatest IL offset of the method, which need not be its last line.
   std::uint32_t il = 0;
   IlMark mark = IlMark::none;
 
   friend bool operator==(const IlPosition&, const IlPosition&) = default;
 };
 
-// [begin, end) with one position. The last stretch of a map ends at `IlMap::open_end`.
+// The native offsets [begin, end) have one position. The last stretch of a map ends at `IlMap::open_end`.
 struct IlStretch {
   std::uint32_t begin = 0, end = 0;
   IlPosition position;
 };
 
-// Which instruction of a frame its native offset means.
+// Which instruction of a frame the native offset refers to.
 enum class NativeOffsetKind : std::uint8_t {
-  exact,          // of the instruction itself: the top frame, a fault, a signal
-  return_address, // behind the call that is meant
+  exact,          // the instruction at the offset: the top frame, a fault, a signal
+  return_address, // the call before the offset
 };
 
 class IlMap {
 public:
   IlMap() = default;
-  // `boundaries` ascend by native offset, which may repeat.
+  // `boundaries` must ascend by native offset; offsets may repeat.
   explicit IlMap(std::vector<IlBoundary> boundaries);
 
-  // As stored, call instructions included.
+  // The stored entries, including call instructions.
   const std::vector<IlBoundary>& boundaries() const { return boundaries_; }
   bool empty() const { return boundaries_.empty(); }
 
-  // The runtime's choice: call instructions do not count; of several entries at one offset the smallest IL
-  // offset wins, marks being smaller than any. A return address is looked up one byte earlier, inside the
-  // call; one of 0 is not. Cost: a binary search.
+  // The runtime's choice. Call instructions do not count. Of several entries at one offset, the smallest IL
+  // offset wins; marks are smaller than any offset. A return address is looked up one byte earlier, inside
+  // the call, except when it is 0. Cost: a binary search.
   IlPosition at(std::uint64_t native, NativeOffsetKind kind) const;
 
-  // The stretches of code between boundaries, ascending and without gaps from the first boundary on. Equal
-  // neighbours are not joined.
+  // The stretches of code between boundaries, ascending and without gaps, beginning with the first boundary.
+  // Neighbours with equal positions are not joined.
   std::vector<IlStretch> stretches() const;
-  // Some code has IL. What has not is all prologue and epilogue: optimised code of a few instructions. False
-  // for a method without a map, too.
+  // Whether any code has IL. Optimised code of a few instructions may consist only of prologue and epilogue.
+  // False also for a method without a map.
   bool maps_any() const;
-  // The stretches that the runtime counts to this IL offset: code of one statement may be in several places.
+  // The stretches that belong to this IL offset by the runtime's rule: the code of one statement may be in
+  // several places.
   std::vector<IlStretch> stretches_of(std::uint32_t il) const;
 
   static constexpr std::uint32_t open_end = 0xFFFF'FFFF;

@@ -41,7 +41,7 @@ PatchpointInfo read_patchpoint_info(const Target& target, Address address, std::
                       .kept_alive_this = place(3),
                       .security_cookie = place(4),
                       .monitor = place(5)};
-  // Later releases have more fixed fields; the locals are at the end.
+  // Later releases have more fixed fields, so the locals are found from the end.
   for (std::size_t at = size - count * sizeof(std::int32_t); at < size; at += sizeof(std::int32_t))
     info.locals.push_back({.offset = field(at) >> 1, .exposed = (field(at) & exposed_bit) != 0});
   return info;

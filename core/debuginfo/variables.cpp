@@ -1,5 +1,7 @@
 #include "core/debuginfo/variables.h"
 
+#include "core/isa/architecture.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,7 +11,7 @@
 namespace clr {
 namespace {
 
-// Nibbles of the shortest entry: start, length, number, type and one register.
+// The nibbles of the shortest entry: start, length, number, type and one register.
 constexpr std::size_t nibbles_per_variable = 5;
 constexpr std::int32_t x86_word = 4;
 
@@ -124,22 +126,6 @@ private:
   bool x86_;
 };
 
-// The stack pointer as it is outside of calls follows the last register and a number that is none.
-std::string name_in(std::span<const std::string_view> names, std::uint32_t number) {
-  if (number < names.size()) return std::string(names[number]);
-  return number == names.size() + 1 ? "ambient_sp" : "";
-}
-
-constexpr std::array<std::string_view, 16> x64_names{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
-                                                     "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-constexpr std::array<std::string_view, 8> x86_names{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi"};
-constexpr std::array<std::string_view, 33> arm64_names{
-    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
-    "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
-    "x22", "x23", "x24", "x25", "x26", "x27", "x28", "fp",  "lr",  "sp",  "pc"};
-constexpr std::array<std::string_view, 16> arm_names{"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
-                                                     "r8", "r9", "r10", "r11", "r12", "sp", "lr", "pc"};
-
 } // namespace
 
 std::string_view to_string(VariableHome home) {
@@ -152,18 +138,10 @@ std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCod
 }
 
 std::string debug_register_name(Cpu cpu, std::uint32_t number) {
-  switch (cpu) {
-  case Cpu::x64:
-    return name_in(x64_names, number);
-  case Cpu::x86:
-    return name_in(x86_names, number);
-  case Cpu::arm64:
-    return name_in(arm64_names, number);
-  case Cpu::arm:
-    return name_in(arm_names, number);
-  default:
-    return "";
-  }
+  const auto names = architecture_of(cpu).jit.names;
+  if (number < names.size()) return std::string(names[number]);
+  // The stack pointer as it is outside of calls follows the last register and a number that is none.
+  return !names.empty() && number == names.size() + 1 ? "ambient_sp" : "";
 }
 
 } // namespace clr

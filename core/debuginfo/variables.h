@@ -1,4 +1,4 @@
-// Where the arguments and locals of a method are while its code runs.
+// The places of a method's arguments and locals while its code runs.
 // Source: dotnet/runtime src/coreclr/inc/cordebuginfo.h (VarLocType, RegNum),
 // docs/design/datacontracts/DebugInfo.md, src/coreclr/vm/debuginfostore.cpp.
 #pragma once
@@ -37,7 +37,7 @@ std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
 
 struct VariableLocation {
   VariableHome home = VariableHome::reg;
-  // Registers by CoreCLR's numbers: see debug_register_name. 0 where the home has none.
+  // Registers in CoreCLR's numbers: see debug_register_name. 0 when the home does not use them.
   std::uint32_t reg = 0, reg2 = 0, base = 0;
   std::int32_t offset = 0; // bytes from the base register
   std::uint32_t index = 0;
@@ -45,14 +45,14 @@ struct VariableLocation {
   friend bool operator==(const VariableLocation&, const VariableLocation&) = default;
 };
 
-// A variable is at this location while the native offset lies in [begin, end).
+// A variable has this location while the native offset lies in [begin, end).
 struct Variable {
-  // Arguments from 0 on, `this` first, then locals in the order of their signature; or one of the numbers
-  // below.
+  // Arguments count from 0, `this` first, then the locals in the order of their signature. Or one of the
+  // numbers below.
   std::int32_t number = 0;
   std::uint32_t begin = 0, end = 0;
   VariableLocation location;
-  // IL offset of the call whose return value this is.
+  // IL offset of the call that returns this value.
   std::optional<std::uint32_t> call_il;
 
   static constexpr std::int32_t varargs_handle = -1, return_buffer = -2, type_context = -3, unknown = -4,
@@ -61,13 +61,13 @@ struct Variable {
   friend bool operator==(const Variable&, const Variable&) = default;
 };
 
-// The entries of the block `chunk`, as stored: in no order, several per variable. `x86`: stack offsets are
-// counted in words of 4 bytes there. Throws Error{corrupt} for a count that the block has no room for, for a
-// type of location that is not known. No reads.
+// Decodes the entries of the block `chunk`: in no particular order, several per variable. `x86`: its stack
+// offsets are stored in words of 4 bytes. Throws Error{corrupt} for a count that does not fit into the block,
+// and for an unknown type of location. No reads.
 std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86);
 
-// Name of CoreCLR's register `number`: "rax", "x19", "sp"; "ambient_sp" for the stack pointer as it is
-// outside of calls; empty for a number or CPU that is not known.
+// Name of CoreCLR's register `number`: "rax", "x19", "sp"; "ambient_sp" for the stack pointer outside of
+// calls; empty for an unknown number or CPU.
 std::string debug_register_name(Cpu cpu, std::uint32_t number);
 
 } // namespace clr

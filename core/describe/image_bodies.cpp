@@ -1,6 +1,6 @@
 #include "core/describe/image_bodies.h"
 
-#include "core/isa/arm64/unwind.h"
+#include "core/isa/architecture.h"
 
 #include <algorithm>
 
@@ -46,8 +46,8 @@ private:
   Address end_of(std::uint32_t index) const {
     const ExecutionManager::R2RFunction& function = functions_[index];
     if (function.end != 0) return function.end;
-    return function.begin +
-           read_arm64_function(code_.target().memory(), function.entry, section_.begin).info.function_length;
+    const auto length = architecture_with_stacks(code_.target().platform().cpu).function_length;
+    return function.begin + length(code_.target().memory(), function.entry, section_.begin);
   }
 
   ExecutionManager& code_;

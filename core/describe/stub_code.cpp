@@ -1,6 +1,6 @@
 #include "core/describe/stub_code.h"
 
-#include "core/isa/x64/instruction.h"
+#include "core/isa/architecture.h"
 
 #include <fmt/format.h>
 
@@ -10,50 +10,14 @@
 namespace clr {
 namespace {
 
-// What an x64 instruction of a stub does to the stack.
-struct StackEffect {
-  std::int64_t bytes = 0; // pushed
-  bool ends = false;      // control does not go on behind it
-};
-
-StackEffect effect_of(std::span<const std::byte> code) {
-  const auto at = [&](std::size_t index) {
-    return index < code.size() ? std::to_integer<unsigned>(code[index]) : 0u;
-  };
-  constexpr std::int64_t word = 8;
-  const std::size_t op = (at(0) & 0xF0) == 0x40 ? 1 : 0;
-  const unsigned reg = at(op + 1) >> 3 & 7;
-  if (at(op) >= 0x50 && at(op) < 0x58) return {word, false};
-  if (at(op) >= 0x58 && at(op) < 0x60) return {-word, false};
-  switch (at(op)) {
-  case 0x68:
-  case 0x6A:
-    return {word, false};
-  case 0x8F:
-    return {-word, false};
-  case 0xFF:
-    return {reg == 6 ? word : 0, reg == 4};
-  case 0xC2:
-  case 0xC3:
-  case 0xE9:
-  case 0xEB:
-    return {0, true};
-  case 0xF3:
-    return {0, at(op + 1) == 0xC3};
-  default:
-    return {};
-  }
-}
-
-FrameLayout x64_layout(std::int64_t pushed) {
-  FrameLayout layout{.cfa = {x64_register::rsp, pushed + 8}};
-  layout.save(x64_register::rip, {x64_register::rsp, pushed});
+// `pushed` bytes above what a function finds at its entry.
+FrameLayout entry_layout(const Architecture& architecture, unsigned word, std::int64_t pushed) {
+  const RegisterRoles& roles = architecture.roles;
+  FrameLayout layout{.cfa = {roles.sp, pushed}};
+  if (!architecture.returns_by_stack()) return layout;
+  layout.cfa.offset += word;
+  layout.save(roles.pc, {roles.sp, pushed});
   return layout;
-}
-
-FrameLayout entry_layout(const Platform& platform) {
-  if (platform.cpu == Cpu::x64) return x64_layout(0);
-  return {.cfa = {register_roles(platform.cpu).sp, 0}};
 }
 
 } // namespace
@@ -61,19 +25,22 @@ FrameLayout entry_layout(const Platform& platform) {
 DebugUnwindRange stub_unwinding(const Platform& platform, std::span<const std::byte> code,
                                 std::uint32_t size) {
   DebugUnwindRange range{.begin = 0, .end = size};
-  DebugUnwindRows::List rows{{0, entry_layout(platform)}};
+  const Architecture& architecture = architecture_of(platform.cpu);
+  const auto layout_at = [&](std::int64_t pushed) {
+    return entry_layout(architecture, platform.pointer_size, pushed);
+  };
+  DebugUnwindRows::List rows{{0, layout_at(0)}};
   constexpr std::int64_t most_pushed = 64;
   std::int64_t pushed = 0;
-  for (std::uint32_t at = 0; platform.cpu == Cpu::x64 && at < size && at < code.size();) {
-    const unsigned length = x64_instruction_length(code.subspan(at));
-    const StackEffect effect = length == 0 ? StackEffect() : effect_of(code.subspan(at, length));
-    const std::int64_t next = effect.ends ? 0 : pushed + effect.bytes;
-    at += length;
-    const bool lost = length == 0 || next < 0 || next > most_pushed;
+  for (std::uint32_t at = 0; architecture.stack_effect != nullptr && at < size && at < code.size();) {
+    const StackEffect effect = architecture.stack_effect(code.subspan(at));
+    const std::int64_t next = effect.ends ? 0 : pushed + effect.pushed;
+    at += effect.length;
+    const bool lost = effect.length == 0 || next < 0 || next > most_pushed;
     const std::int64_t now = lost ? 0 : next;
     if (now != pushed && at < size) {
       if (rows.back().offset == at) rows.pop_back();
-      const FrameLayout layout = x64_layout(now);
+      const FrameLayout layout = layout_at(now);
       if (rows.empty() || rows.back().layout.cfa != layout.cfa) rows.push_back({at, layout});
     }
     pushed = now;

@@ -5,8 +5,6 @@
 #include "core/isa/x64/frame_pointer.h"
 #include "core/isa/x64/unwind.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace clr {
@@ -101,14 +99,11 @@ Rows with_epilogues(const Rows& plain, const UnwindedBody& body, const X64Unwind
 
 } // namespace
 
-UnwindRows::UnwindRows(MemoryReader& memory, Cpu cpu) : memory_(&memory), cpu_(cpu) {
-  if (cpu != Cpu::x64 && cpu != Cpu::arm64)
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("stacks of the CPU {} are not supported", to_string(cpu)));
-}
+UnwindRows::UnwindRows(MemoryReader& memory, Cpu cpu)
+    : memory_(&memory), form_(architecture_with_stacks(cpu).unwind_data.kind) {}
 
 DebugUnwindRange UnwindRows::of_function(const UnwindedBody& body, Address entry, Address base) {
-  return cpu_ == Cpu::x64 ? x64(body, entry, base) : arm64(body, entry, base);
+  return form_ == UnwindDataForm::Kind::codes ? x64(body, entry, base) : arm64(body, entry, base);
 }
 
 void UnwindRows::cut_end(DebugUnwindRange& range, std::uint32_t end) {

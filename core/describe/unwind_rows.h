@@ -26,8 +26,8 @@ struct UnwindedBody {
 
 class UnwindRows {
 public:
-  // `memory` must outlive this. No reads. Throws Error{unsupported_contract} for a CPU other than x64 and
-  // arm64.
+  // `memory` must outlive this. No reads. Throws Error{unsupported_contract} for a CPU whose stacks are not
+  // walked.
   UnwindRows(MemoryReader& memory, Cpu cpu);
 
   // The range of the function whose RUNTIME_FUNCTION is at `entry`, cut to the body; RVAs are relative to
@@ -53,7 +53,7 @@ private:
   };
 
   MemoryReader* memory_;
-  Cpu cpu_;
+  UnwindDataForm::Kind form_;
   std::unordered_map<std::string, DebugUnwindRows, TextHash, std::equal_to<>> prologues_; // by unwind info
   std::string key_; // of the function at hand
 };

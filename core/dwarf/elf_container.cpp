@@ -1,5 +1,6 @@
 #include "core/dwarf/elf_container.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/error.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ Header file_header(Platform platform, ElfFormat format, std::size_t sections, st
   header.e_ident[EI_DATA] = format.order == ByteOrder::little ? ELFDATA2LSB : ELFDATA2MSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_DYN;
-  header.e_machine = static_cast<Elf64_Half>(elf_machine_of_cpu(platform.cpu));
+  header.e_machine = static_cast<Elf64_Half>(cpu_row(platform.cpu).elf_machine);
   header.e_version = EV_CURRENT;
   header.e_shoff = static_cast<decltype(header.e_shoff)>(table);
   header.e_ehsize = static_cast<Elf64_Half>(format.header_size());

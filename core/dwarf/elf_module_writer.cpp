@@ -4,6 +4,7 @@
 #include "core/dwarf/elf_symbols_writer.h"
 #include "core/dwarf/frames.h"
 #include "core/dwarf/units.h"
+#include "core/isa/architecture.h"
 #include "core/memory/error.h"
 
 #include <elf.h>
@@ -16,7 +17,7 @@ namespace {
 constexpr std::uint32_t first_code_section = 1;
 
 void check_platform(const Platform& platform) {
-  if (platform.cpu != Cpu::x64 && platform.cpu != Cpu::arm64)
+  if (!architecture_of(platform.cpu).walks_stacks())
     throw Error(ErrorKind::unsupported_contract,
                 "no debug information for " + std::string(to_string(platform.cpu)));
   if (platform.pointer_size != 4 && platform.pointer_size != 8)

@@ -25,10 +25,6 @@ bool is_sane(std::int64_t offset) {
   return offset > -max_frame && offset < max_frame;
 }
 
-bool is_vector_register(Cpu cpu, unsigned reg) {
-  return cpu == Cpu::x64 ? reg >= 17 && reg < 33 : reg >= 64 && reg < 96;
-}
-
 } // namespace
 
 DwarfFrames::DwarfFrames(const Platform& platform)
@@ -165,7 +161,7 @@ void DwarfFrames::write_fde(const DebugCode& code, std::size_t first, std::size_
 }
 
 void DwarfFrames::write_guessed_fde(const DebugCode& code, const DebugUnwindRange& range) {
-  if (platform_.cpu != Cpu::x64 || range.end > code.size || range.end - range.begin <= 1) return;
+  if (!can_guess_frames(platform_.cpu) || range.end > code.size || range.end - range.begin <= 1) return;
   const std::size_t cie = write_cie({false, true});
   const std::size_t begin = out_.begin_unit();
   out_.u32(cie);
@@ -264,8 +260,7 @@ void DwarfFrames::write_row(const FrameLayout& layout, CieKind kind) {
   // All registers are live in interrupted code, also those that a call would destroy.
   for (unsigned reg = 0; reg < roles_.count && kind.signal; ++reg)
     if (!wanted.test(reg) && !gone.test(reg) && reg != roles_.sp && reg != roles_.pc) write_rule(reg, {});
-  if (platform_.cpu == Cpu::arm64 && layout.signed_return_address != state_.signed_return_address)
-    out_.u8(negate_ra_state);
+  if (layout.signed_return_address != state_.signed_return_address) out_.u8(negate_ra_state);
   state_.cfa = layout.cfa;
   state_.ruled = wanted;
   state_.signed_return_address = layout.signed_return_address;

@@ -57,6 +57,10 @@ DwarfBytes guess(const Platform& platform) {
 
 } // namespace
 
+bool can_guess_frames(Cpu cpu) {
+  return cpu == Cpu::x64; // the expressions below compare the bytes of x64 calls
+}
+
 DwarfBytes guessed_cfa(const Platform& platform) {
   DwarfBytes return_on_top(platform), framed(platform);
   write_register_value(return_on_top, x64_register::rsp, word);

@@ -6,7 +6,11 @@
 
 namespace clr {
 
-// x64. Where the top of the stack holds a return address (a call instruction stands before it) this is a
+// True for a CPU with such rules: so far x64, where a return address on the stack can be told by the call
+// before it.
+bool can_guess_frames(Cpu cpu);
+
+// Where the top of the stack holds a return address (a call instruction stands before it) this is a
 // function's first instruction, or a stub: the return address is all there is of the frame. Elsewhere the
 // frame is the one that a frame pointer in rbp points to. Before the value that is asked for, an expression
 // reads 2 words of the target.

@@ -3,35 +3,13 @@
 #include "core/dwarf/choice.h"
 
 #include <algorithm>
-#include <array>
 #include <dwarf.h>
 #include <limits>
 
 namespace clr {
 namespace {
 
-// CoreCLR numbers registers as instructions encode them.
-constexpr std::array<unsigned, 16> x64_numbers{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
-constexpr unsigned arm64_numbers = 32;                             // x0 to sp: the same
-constexpr unsigned x64_first_vector = 17, arm64_first_vector = 64; // of DWARF
-// The JIT's own numbers: on arm64 behind the general registers; on x64 as well, which are 32 since .NET 10
-// (with those of APX) and were 16 before. Its 16 further vector registers have no numbers here.
-constexpr unsigned jit_vectors = 32, jit_x64_vectors_before_apx = 16, x64_vectors = 16, arm64_vectors = 32;
 constexpr std::size_t max_path = 64;
-
-std::optional<unsigned> dwarf_register(Cpu cpu, std::uint32_t number) {
-  if (cpu == Cpu::x64) return number < x64_numbers.size() ? std::optional(x64_numbers[number]) : std::nullopt;
-  return number < arm64_numbers ? std::optional<unsigned>(number) : std::nullopt;
-}
-
-std::optional<unsigned> dwarf_vector_register(Cpu cpu, std::uint32_t number) {
-  if (cpu == Cpu::arm64)
-    return number >= jit_vectors && number - jit_vectors < arm64_vectors
-               ? std::optional(number - jit_vectors + arm64_first_vector)
-               : std::nullopt;
-  if (number < jit_x64_vectors_before_apx || number >= jit_vectors + x64_vectors) return std::nullopt;
-  return number % x64_vectors + x64_first_vector;
-}
 
 class ExpressionWriter {
 public:
@@ -48,9 +26,9 @@ private:
   bool place(const VariableLocation& home) {
     switch (home.home) {
     case VariableHome::reg:
-      return in_register(dwarf_register(platform_.cpu, home.reg));
+      return in_register(dwarf_of_jit_register(platform_.cpu, home.reg));
     case VariableHome::reg_fp:
-      return in_register(dwarf_vector_register(platform_.cpu, home.reg));
+      return in_register(dwarf_of_jit_vector_register(platform_.cpu, home.reg));
     case VariableHome::reg_byref:
       return at(home.reg, 0);
     case VariableHome::stack:
@@ -59,14 +37,14 @@ private:
     case VariableHome::stack_byref:
       return at(home.base, home.offset) && deref();
     case VariableHome::reg_reg:
-      return in_register(dwarf_register(platform_.cpu, home.reg)) && piece() &&
-             in_register(dwarf_register(platform_.cpu, home.reg2)) && piece();
+      return in_register(dwarf_of_jit_register(platform_.cpu, home.reg)) && piece() &&
+             in_register(dwarf_of_jit_register(platform_.cpu, home.reg2)) && piece();
     case VariableHome::reg_stack:
-      return in_register(dwarf_register(platform_.cpu, home.reg)) && piece() && at(home.base, home.offset) &&
-             piece();
+      return in_register(dwarf_of_jit_register(platform_.cpu, home.reg)) && piece() &&
+             at(home.base, home.offset) && piece();
     case VariableHome::stack_reg:
-      return at(home.base, home.offset) && piece() && in_register(dwarf_register(platform_.cpu, home.reg)) &&
-             piece();
+      return at(home.base, home.offset) && piece() &&
+             in_register(dwarf_of_jit_register(platform_.cpu, home.reg)) && piece();
     case VariableHome::fp_stack:
     case VariableHome::fixed_va:
       return false;
@@ -108,7 +86,7 @@ private:
     return true;
   }
   bool at(std::uint32_t base, std::int64_t offset) {
-    const auto number = dwarf_register(platform_.cpu, base);
+    const auto number = dwarf_of_jit_register(platform_.cpu, base);
     if (!number) return false;
     if (is_known(*number))
       out_.append(interrupted_value(platform_, *interruption_, *number, offset).bytes());

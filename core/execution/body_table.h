@@ -1,5 +1,5 @@
-// The bodies found so far in a stop, by address: what makes a second lookup in the same method free of target
-// reads.
+// The bodies that were found so far in this stop, by address. With them, a second lookup in the same method
+// needs no target reads.
 #pragma once
 
 #include "core/execution/code_block.h"
@@ -10,7 +10,7 @@
 
 namespace clr {
 
-// A method body with what was learned about it.
+// A method body and the facts learned about it.
 struct KnownBody {
   // A RUNTIME_FUNCTION of the body.
   struct Function {
@@ -18,31 +18,32 @@ struct KnownBody {
     std::uint32_t index = 0;
   };
 
-  CodeBlock block; // at its start
+  CodeBlock block; // as seen from the start of the body
   MethodRegions regions;
-  Address gc_info = 0;             // 0: none, or not in a form that tells the length
-  std::vector<Function> functions; // ascending; the cold ones behind the hot ones
-  bool functions_read = false;     // jitted bodies get theirs on first use
+  Address gc_info = 0;             // 0: none, or its form does not tell the length
+  std::vector<Function> functions; // ascending; the cold functions come after the hot ones
+  bool functions_read = false;     // false for jitted bodies until their functions are first used
 
-  // Position in `functions` of the one that covers `address`, which lies in the body. Needs at least one.
+  // Index in `functions` of the function that covers `address`, an address in the body. There must be at
+  // least one function.
   std::size_t function_at(Address address) const;
   bool contains(Address address) const {
     return address - regions.hot_start < regions.hot_size || address - regions.cold_start < regions.cold_size;
   }
-  // The block as seen from `ip`.
+  // The block with `ip` as its address.
   CodeBlock seen_from(Address ip) const;
 };
 
 class BodyTable {
 public:
-  // The body that has `address` in its hot or cold part; null when none is known. Valid until the next add().
+  // The body whose hot or cold part holds `address`; null when none is known. Valid until the next add().
   // Cost: no reads; a binary search.
   KnownBody* find(Address address);
-  // A part that overlaps one that is there is not entered: the first answer of a stop stands.
+  // Adds a body. A part that overlaps a known part is not entered: the first answer in a stop remains.
   KnownBody& add(KnownBody body);
   std::size_t size() const { return bodies_.size(); }
 
-  // What is remembered beyond this is forgotten: the walk that filled the table does not come back.
+  // A full table forgets everything, because the walk that filled it does not come back.
   static constexpr std::size_t max_bodies = 1 << 20;
 
 private:
@@ -56,11 +57,12 @@ private:
   void merge_recent();
 
   std::deque<KnownBody> bodies_;
-  // Sorted by begin. New parts gather in the small table, so that adding many stays cheap.
+  // Sorted by begin. New parts are collected in `recent_`, a small table, so that adding many parts stays
+  // cheap.
   std::vector<Part> parts_;
-  std::vector<Address> begins_; // of parts_, dense for the search
+  std::vector<Address> begins_; // begins of parts_, in one dense array for the search
   std::vector<Part> recent_;
-  Part last_; // the last hit
+  Part last_; // the part that was found last
 };
 
 } // namespace clr

@@ -1,4 +1,4 @@
-// What a lookup of an instruction pointer finds: a code block, or a miss that says why there is none.
+// The result of looking up an instruction pointer: a code block, or a miss that says why there is none.
 #pragma once
 
 #include "core/memory/platform.h"
@@ -10,16 +10,16 @@
 
 namespace clr {
 
-// A range section of the runtime's code map: one owner for one range of addresses. [rt] vm/codeman.h
+// A range section of the runtime's code map: a range of addresses with one owner. [rt] vm/codeman.h
 struct RangeSection {
   Address address = 0; // of the structure itself
   Address begin = 0;
   Address end = 0; // exclusive
   std::uint32_t flags = 0;
   Address jit_manager = 0;
-  Address r2r_module = 0; // Module, 0 when this is no ReadyToRun image
+  Address r2r_module = 0; // Module; 0 when this is no ReadyToRun image
   Address heap_list = 0;  // CodeHeapListNode of this range
-  Address range_list = 0; // CodeRangeMapRangeList, 0 when none or unknown
+  Address range_list = 0; // CodeRangeMapRangeList; 0 when none or unknown
   bool being_deleted = false;
 
   static constexpr std::uint32_t collectible = 1, code_heap = 2, range_list_flag = 4, interpreter = 8;
@@ -28,16 +28,15 @@ struct RangeSection {
 enum class CodeKind : std::uint8_t { jitted, ready_to_run, interpreted };
 std::string_view to_string(CodeKind kind); // "jitted", "r2r", "interpreted"
 
-// One instruction pointer inside managed code. Valid until the target runs. Produced by
-// ExecutionManager::find.
+// One instruction pointer in managed code. Made by ExecutionManager::find. Valid until the target runs.
 struct CodeBlock {
-  Address ip = 0;    // as asked, Thumb bit removed
+  Address ip = 0;    // the address that was asked for, Thumb bit removed
   Address start = 0; // of the method (hot part), Thumb bit removed
   Address method_desc = 0;
   CodeKind kind = CodeKind::jitted;
   RangeSection section;
   Address code_header = 0;          // RealCodeHeader (jitted, interpreted)
-  std::uint32_t function_index = 0; // raw index of the RUNTIME_FUNCTION that covers ip (R2R)
+  std::uint32_t function_index = 0; // index in the table of the RUNTIME_FUNCTION that covers ip (R2R)
   std::uint32_t method_index = 0;   // index of the method's first RUNTIME_FUNCTION (R2R)
 };
 
@@ -49,7 +48,7 @@ struct MethodRegions {
   std::uint64_t cold_size = 0; // bytes
 };
 
-// The words of "reason" in JSON.
+// Each value is a word of "reason" in JSON.
 enum class MissReason : std::uint8_t {
   no_runtime,
   not_started,
@@ -65,8 +64,8 @@ enum class MissReason : std::uint8_t {
 };
 std::string_view to_string(MissReason reason);
 
-// Stub code kinds, one numbering for every release (the in-memory numbers differ; see the fact of each
-// contract).
+// Kinds of stub code, with the same numbers for every release. (The numbers in target memory differ between
+// releases; stub_kind.h translates them.)
 enum class StubKind : std::uint8_t {
   unknown,
   jump_stub,
@@ -85,13 +84,13 @@ enum class StubKind : std::uint8_t {
 };
 std::string_view to_string(StubKind kind); // "jump stub", "fixup precode", ...
 
-// A normal negative answer.
+// No code block: a normal negative answer.
 struct Miss {
   MissReason reason = MissReason::outside;
-  std::string text;                   // one sentence fragment for people
+  std::string text;                   // part of a sentence, for people
   std::optional<StubKind> stub;       // reason stub, precode, thunk
   std::optional<Address> method_desc; // the precode's method; for a gap the method before it
-  std::optional<Address> block_start; // start of the stub, or of the method whose end was passed
+  std::optional<Address> block_start; // start of the stub, or of the method that ended before the address
 };
 
 using CodeLookup = std::variant<CodeBlock, Miss>;

@@ -61,7 +61,7 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section,
     const bool whole = impl.heaps.for_each_block(
         section,
         [&](const HeapBlock& block) {
-          // The word before a block is its header.
+          // A block's header is the word before the block.
           close(block.start - impl.target.pointer_size());
           if (block.stub) {
             open = StubBlock{.start = block.start, .kind = *block.stub};

@@ -10,12 +10,12 @@
 namespace clr {
 namespace {
 
-// StubCodeBlockLast where the descriptor does not say.
+// StubCodeBlockLast, when the descriptor does not state it.
 constexpr std::uint64_t default_last_stub_kind = 0xF;
-// Of a nibble map, read at once by an enumeration.
+// Bytes of a nibble map that an enumeration reads at once.
 constexpr std::uint64_t bytes_per_read = 65536;
 constexpr std::size_t unit_size = sizeof(std::uint32_t);
-// Memory is missing by pages at least.
+// Memory is missing in whole pages at least.
 constexpr Address page_size = 4096;
 
 } // namespace
@@ -43,7 +43,7 @@ CodeHeaps::Node CodeHeaps::read_node(Address address) const {
 }
 
 HeapBlock CodeHeaps::block_starting_at(Address start) const {
-  // The word before the code is the header's address, or the kind of a stub.
+  // The word before the code is the address of the header, or the kind of a stub.
   const std::uint64_t word = target_->read_pointer_beside_code(start - target_->pointer_size());
   if (word <= last_stub_kind_) return {.start = start, .header = 0, .stub = stub_kind_of(*target_, word)};
   return {.start = start, .header = word, .stub = {}};
@@ -52,7 +52,7 @@ HeapBlock CodeHeaps::block_starting_at(Address start) const {
 CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) const {
   const Node node = read_node(section.heap_list);
   if (pc < node.start) return {{}, "in a code heap, before its first block"};
-  // The end is inclusive: it is where the used part ends at present, and the map keeps a guard behind it.
+  // The end is inclusive: it is the current end of the used part, and the map keeps a guard behind it.
   if (pc > node.end) return {{}, "in the unused part of a code heap"};
   const auto start = NibbleMap(*target_, version_, node.map_base, node.map).find_start(pc);
   if (!start) return {{}, "in a code heap, with no method start before the address"};
@@ -102,7 +102,7 @@ bool CodeHeaps::for_each_block(const RangeSection& section,
     done += got;
     if (got == raw.size()) continue;
     hole(node.map + done, "a part of a nibble map is missing");
-    // On to the next page.
+    // Continue at the next page.
     done +=
         std::max<std::uint64_t>(page_size - (node.map + done) % page_size, unit_size) / unit_size * unit_size;
   }

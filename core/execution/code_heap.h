@@ -13,7 +13,7 @@
 
 namespace clr {
 
-// What stands at the start of a block of a code heap.
+// The start of a block of a code heap.
 struct HeapBlock {
   Address start = 0;
   Address header = 0;           // RealCodeHeader; 0 for a stub block
@@ -22,29 +22,30 @@ struct HeapBlock {
 
 class CodeHeaps {
 public:
-  // No reads. Throws Error{unsupported_contract} for a layout that is not known.
+  // No reads. Throws Error{unsupported_contract} for an unknown layout.
   CodeHeaps(const Target& target, NibbleMapVersion version);
 
-  // The last block that begins at or before `pc` in the heap of `section`; else why there is none. The block
-  // may have ended before `pc`. Cost: 1 read for the heap, those of NibbleMap::find_start, 1 for the block.
+  // The last block that begins at or before `pc` in the heap of `section`, or the reason why there is none.
+  // The block may have ended before `pc`. Cost: 1 read for the heap, those of NibbleMap::find_start, 1 for
+  // the block.
   struct Found {
     std::optional<HeapBlock> block;
-    std::string_view why_not; // a sentence fragment when there is no block
+    std::string_view why_not; // part of a sentence, when there is no block
   };
   Found block_at(const RangeSection& section, Address pc) const;
 
-  // Every block of the heap of `section`, in address order. False from `visit` stops, and is the result. What
-  // cannot be read is told to `hole` and skipped.
+  // Visits every block of the heap of `section`, in address order. When `visit` returns false, the walk stops
+  // and the result is false. Parts that cannot be read are reported to `hole` and skipped.
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole) const;
 
-  // Where the used part of the heap of `section` ends at present. 1 read.
+  // The current end of the used part of the heap of `section`. 1 read.
   Address used_end(const RangeSection& section) const { return read_node(section.heap_list).end; }
-  // A value that differs when blocks came or went. Cost: 1 read per 64 KiB of nibble map. Throws
+  // A value that changes when blocks are added or removed. Cost: 1 read per 64 KiB of nibble map. Throws
   // Error{memory_missing}, Error{corrupt}.
   std::uint64_t fingerprint(const RangeSection& section) const;
 
-  // A heap's used part larger than this is a lie.
+  // The used part of a real heap is never larger than this.
   static constexpr std::uint64_t max_heap_bytes = std::uint64_t{1} << 36;
 
 private:

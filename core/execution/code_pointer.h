@@ -1,4 +1,4 @@
-// Code pointers as addresses: without the marks that some CPUs keep in them.
+// Converts code pointers to addresses by removing the marks that some CPUs keep in them.
 // Source: dotnet/runtime docs/design/datacontracts/PlatformMetadata.md.
 #pragma once
 
@@ -22,12 +22,13 @@ public:
   }
 
 private:
-  // Pointer authentication codes occupy what an address in user space leaves free.
+  // Pointer authentication codes occupy the bits that an address in user space does not use.
   static constexpr Address user_address_bits = (Address{1} << 48) - 1;
   std::uint8_t flags_ = 0;
 };
 
-// Reads the flags of `target`: none when it has no PlatformMetadata. 1 read. Throws Error{memory_missing}.
+// Reads the flags of `target`; no flags when it has no PlatformMetadata. 1 read. Throws
+// Error{memory_missing}.
 CodePointers read_code_pointers(const Target& target);
 
 } // namespace clr

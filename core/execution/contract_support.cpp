@@ -1,12 +1,14 @@
 #include "core/execution/contract_support.h"
 
+#include "core/isa/architecture.h"
+
 #include <fmt/format.h>
 
 namespace clr {
 
 NibbleMapVersion nibble_map_version(const Target& target) {
   const auto version = target.contract_version("ExecutionManager");
-  // .NET 9 and earlier publish none; the linear walk reads both encodings.
+  // .NET 9 and earlier publish no version. The linear walk reads both encodings.
   if (!version) return NibbleMapVersion::linear;
   switch (*version) {
   case 1:
@@ -26,20 +28,12 @@ void check_platform_metadata(const Target& target) {
                 fmt::format("contract PlatformMetadata version {} is not supported", *version));
 }
 
-// Descriptors that know EEJitManager have a global for it; .NET 10 does it on these CPUs.
-// [rt] src/coreclr/clrfeatures.cmake
+// Newer descriptors, which describe EEJitManager, have a global for this feature. .NET 10 has the feature on
+// the CPUs below. [rt] src/coreclr/clrfeatures.cmake
 bool has_on_stack_replacement(const Target& target) {
   if (const auto feature = target.find_global("FeatureOnStackReplacement")) return *feature != 0;
   if (target.find_offset("EEJitManager", "StoreRichDebugInfo")) return false;
-  switch (target.platform().cpu) {
-  case Cpu::x64:
-  case Cpu::arm64:
-  case Cpu::loongarch64:
-  case Cpu::riscv64:
-    return true;
-  default:
-    return false;
-  }
+  return architecture_of(target.platform().cpu).on_stack_replacement;
 }
 
 } // namespace clr

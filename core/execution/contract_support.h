@@ -1,4 +1,4 @@
-// Which variants of the ExecutionManager contract a runtime has.
+// Which variants of the ExecutionManager contract a runtime uses.
 #pragma once
 
 #include "core/execution/nibble_map.h"
@@ -6,10 +6,11 @@
 
 namespace clr {
 
-// By the version of the contract. Throws Error{unsupported_contract} that names an unknown one. No reads.
+// The encoding that belongs to the contract's version. Throws Error{unsupported_contract} that names an
+// unknown version. No reads.
 NibbleMapVersion nibble_map_version(const Target& target);
 
-// Throws Error{unsupported_contract} for a version of PlatformMetadata that is not known. No reads.
+// Throws Error{unsupported_contract} for an unknown version of PlatformMetadata. No reads.
 void check_platform_metadata(const Target& target);
 
 // Whether debug info of jitted code begins with a flag byte because on-stack replacement is compiled in. No

@@ -5,7 +5,8 @@
 namespace clr {
 namespace {
 
-// Keys 0 and 1 mean an empty and a deleted slot; real keys that small are moved out of the way.
+// Keys 0 and 1 mean an empty and a deleted slot. The runtime adds a constant to real keys that are that
+// small.
 constexpr Address empty_key = 0, deleted_key = 1, small_key_shift = 100;
 
 } // namespace
@@ -27,7 +28,7 @@ EntryPointMap::EntryPointMap(const Target& target, Address address, bool shifted
 const EntryPointMap::Buckets& EntryPointMap::buckets() const {
   if (buckets_) return *buckets_;
   const Address cells = target_->read_pointer(buckets_field_);
-  // The first cell is a header; its first word counts the cells that follow.
+  // The first cell is a header; its first word is the number of the cells that follow.
   const std::uint64_t count = target_->read_pointer(cells);
   if (count < 2 || count > max_buckets) throw_corrupt(cells, fmt::format("hash map with {} buckets", count));
   buckets_ = {.first = cells + stride_, .count = static_cast<std::uint32_t>(count)};

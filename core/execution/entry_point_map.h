@@ -12,16 +12,16 @@ namespace clr {
 
 class EntryPointMap {
 public:
-  // The embedded HashMap at `address`. `shifted`: values are stored shifted right by one (PtrHashMap). No
-  // reads.
+  // The HashMap at `address`, which is embedded in another object. `shifted`: values are stored shifted right
+  // by one (PtrHashMap). No reads.
   EntryPointMap(const Target& target, Address address, bool shifted = true);
 
-  // Value of `key`; nothing when the map does not hold it. Cost: 1 read per probe, of which there is
-  // mostly one; 2 more at the first call. Throws
-  // Error{memory_missing}, Error{corrupt} for a map whose number of buckets cannot be.
+  // The value of `key`; nothing when the map does not hold it. Cost: 1 read per probe, usually one probe; 2
+  // more reads in the first call. Throws Error{memory_missing}, Error{corrupt} for a map with an impossible
+  // number of buckets.
   std::optional<Address> find(Address key) const;
 
-  // Every pair, in no particular order. 1 read per bucket.
+  // Visits every pair, in no particular order. 1 read per bucket.
   void for_each(const std::function<void(Address key, Address value)>& visit) const;
 
   static constexpr std::uint64_t max_buckets = 1u << 26;

@@ -1,6 +1,7 @@
 #include "core/execution/execution_manager.h"
 
 #include "core/execution/execution_manager_impl.h"
+#include "core/isa/architecture.h"
 
 #include <fmt/format.h>
 
@@ -91,7 +92,7 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
   }
   const auto index = image.function_at(rva);
   if (!index) return miss(MissReason::no_method, "in a ReadyToRun image, before its first function");
-  // Data behind the code belongs to no function, though the search ends at the last one before it.
+  // Data behind the code belongs to no function, but the search still returns the last function before it.
   const Address begin = image.start_of(*index);
   if (const std::uint64_t length = image.length_of(*index); pc - begin >= length) {
     Miss result =
@@ -216,7 +217,7 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
       block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
   const Address table =
       image != nullptr ? image->functions() : impl.jitted.read_header(block.code_header).unwind_table;
-  const bool chains = impl.target.platform().cpu == Cpu::x64 || impl.target.platform().cpu == Cpu::unknown;
+  const bool chains = architecture_of(impl.target.platform().cpu).unwind_data.chains;
   // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
   // back to where the function or funclet begins.
   std::size_t at = body.function_at(block.ip);
@@ -226,7 +227,7 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
     if (cold && chains && image->is_chained(index)) return body.block.start;
     if (!impl.functions.is_fragment(table, index, block.section.begin)) break;
     --at;
-    // The first cold function continues the main body, which is not what stands before it in the table.
+    // The first cold function continues the main body; the function before it in the table is another one.
     if (cold && body.functions[at].begin < body.regions.cold_start) return body.block.start;
   }
   return body.functions[at].begin;

@@ -1,5 +1,5 @@
-// What ExecutionManager keeps: for its lookups (execution_manager.cpp) and its walks over all code
-// (code_enumeration.cpp) only.
+// The state of ExecutionManager. Only for its lookups (execution_manager.cpp) and its walks over all code
+// (code_enumeration.cpp).
 #pragma once
 
 #include "core/execution/body_table.h"
@@ -23,7 +23,7 @@
 namespace clr {
 
 struct ExecutionManager::Impl {
-  // Holes beyond these are not told.
+  // Further holes are not recorded.
   static constexpr std::size_t max_holes = 65'536;
 
   explicit Impl(const Target& t)
@@ -32,7 +32,7 @@ struct ExecutionManager::Impl {
     check_platform_metadata(t);
   }
 
-  // The section that holds `pc`, from the sections that were met before or the map.
+  // The section that holds `pc`, from the sections that are already known, else from the map.
   std::optional<RangeSection> section_of(Address pc);
   CodeLookup find_jitted(const RangeSection& section, Address pc);
   CodeLookup find_r2r(const RangeSection& section, Address pc);
@@ -66,7 +66,7 @@ struct ExecutionManager::Impl {
   std::map<Address, RangeSection> met; // live sections, by begin
   bool enumerated = false;
   std::vector<RangeSection> sections;
-  std::vector<EnumerationHole> holes; // of the map, then of the last walk over the heaps
+  std::vector<EnumerationHole> holes; // first those of the map, then those of the last walk over the heaps
   std::size_t map_holes = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "core/execution/gc_info.h"
 
+#include "core/isa/architecture.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -7,34 +9,11 @@
 namespace clr {
 namespace {
 
-// Enough for the header and a length of 64 bits in groups of 8.
+// Enough bytes for the header and a length of 64 bits in groups of 8.
 constexpr std::size_t head_bytes = 16;
 // Versions up to this one store the kind of the return value in the header.
 constexpr unsigned last_version_with_return_kind = 3;
 constexpr unsigned fat_flag_bits = 10, return_kind_bits_slim = 2;
-
-// How a CPU encodes the length: bits of a group, bytes of a unit; and bits of the return kind in a fat
-// header.
-struct LengthCoding {
-  unsigned base = 0;
-  unsigned unit = 0;
-  unsigned return_kind_bits = 0;
-};
-
-LengthCoding coding_of(Cpu cpu) {
-  switch (cpu) {
-  case Cpu::x64:
-    return {8, 1, 4};
-  case Cpu::arm64:
-  case Cpu::loongarch64:
-    return {8, 4, 4};
-  case Cpu::arm:
-    return {7, 2, 2};
-  default:
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("the GC info of the CPU {} is not supported", to_string(cpu)));
-  }
-}
 
 // Bits of a byte string, least significant first. The runtime writes them as words; it runs on no CPU where
 // words are not little-endian.
@@ -58,8 +37,8 @@ private:
   std::size_t position_ = 0;
 };
 
-// x86: 7 bits a byte, most significant first, top bit = more follow.
-std::uint64_t x86_length(std::span<const std::byte> bytes, Address at) {
+// 7 bits a byte, most significant first, top bit = more follow.
+std::uint64_t byte_coded_length(std::span<const std::byte> bytes, Address at) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < 5; ++i) {
     if (i >= bytes.size()) throw_missing(at + i);
@@ -70,7 +49,7 @@ std::uint64_t x86_length(std::span<const std::byte> bytes, Address at) {
   throw_corrupt(at, "GC info with an endless code length");
 }
 
-std::uint64_t bit_coded_length(std::span<const std::byte> bytes, Address at, LengthCoding coding,
+std::uint64_t bit_coded_length(std::span<const std::byte> bytes, Address at, const GcInfoForm& form,
                                unsigned version) {
   BitReader bits(bytes, at);
   const bool has_return_kind = version <= last_version_with_return_kind;
@@ -79,13 +58,13 @@ std::uint64_t bit_coded_length(std::span<const std::byte> bytes, Address at, Len
     if (has_return_kind) bits.take(return_kind_bits_slim);
   } else {
     bits.take(fat_flag_bits);
-    if (has_return_kind) bits.take(coding.return_kind_bits);
+    if (has_return_kind) bits.take(form.return_kind_bits);
   }
   std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64; shift += coding.base) {
-    const std::uint64_t group = bits.take(coding.base + 1);
-    value |= (group & ((1u << coding.base) - 1)) << shift;
-    if (group >> coding.base == 0) return value * coding.unit;
+  for (unsigned shift = 0; shift < 64; shift += form.group_bits) {
+    const std::uint64_t group = bits.take(form.group_bits + 1);
+    value |= (group & ((1u << form.group_bits) - 1)) << shift;
+    if (group >> form.group_bits == 0) return value * form.unit;
   }
   throw_corrupt(at, "GC info with an endless code length");
 }
@@ -98,8 +77,13 @@ std::uint64_t read_code_length(const Target& target, Address gc_info, unsigned v
   if (got == 0) throw_missing(gc_info);
   const auto bytes = std::span<const std::byte>(raw).first(got);
   const Cpu cpu = target.platform().cpu;
-  const std::uint64_t length = cpu == Cpu::x86 ? x86_length(bytes, gc_info)
-                                               : bit_coded_length(bytes, gc_info, coding_of(cpu), version);
+  const GcInfoForm& form = architecture_of(cpu).gc_info;
+  if (form.kind == GcInfoForm::Kind::unknown)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("the GC info of the CPU {} is not supported", to_string(cpu)));
+  const std::uint64_t length = form.kind == GcInfoForm::Kind::bytes
+                                   ? byte_coded_length(bytes, gc_info)
+                                   : bit_coded_length(bytes, gc_info, form, version);
   if (length == 0 || length > max_code_length)
     throw_corrupt(gc_info, fmt::format("GC info with a code length of {}", length));
   return length;

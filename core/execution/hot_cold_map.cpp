@@ -6,7 +6,7 @@ namespace clr {
 
 std::uint32_t HotColdMap::hot_index(std::uint32_t index) const {
   if (pairs_ == 0 || index < hot_count()) return index;
-  // Cold funclets follow their method's cold part and have no pair of their own.
+  // Cold funclets come after the cold part of their method and have no pair of their own.
   const auto pair = binary_then_linear(0, pairs_ - 1, index, [&](std::uint32_t i) { return cold_at(i); });
   return pair ? hot_at(*pair) : index;
 }

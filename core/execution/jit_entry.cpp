@@ -1,6 +1,6 @@
 #include "core/execution/jit_entry.h"
 
-#include "core/isa/code_reference.h"
+#include "core/isa/architecture.h"
 #include "core/memory/error.h"
 
 #include <array>
@@ -8,8 +8,8 @@
 namespace clr {
 
 namespace {
-// Of ICorJitCompiler's virtual functions: compileMethod, ProcessShutdownWork, getVersionIdentifier. An object
-// whose first three are code of the image is taken for a compiler.
+// The first virtual functions of ICorJitCompiler: compileMethod, ProcessShutdownWork, getVersionIdentifier.
+// An object whose first three virtual functions are code of the image counts as a compiler.
 constexpr unsigned checked_functions = 3;
 
 bool in_image(const LoadedModule& image, Address address) {
@@ -24,12 +24,12 @@ std::optional<Address> pointer_at(MemoryReader& memory, const Platform& platform
                            : load<std::uint64_t>(bytes, platform.byte_order);
 }
 
-// The first virtual function of the object at `object`, if that can be a compiler.
+// The first virtual function of the object at `object`, if that object can be a compiler.
 std::optional<Address> compile_method(MemoryReader& memory, const Platform& platform,
                                       const LoadedModule& image, Address object) {
   if (!in_image(image, object)) return std::nullopt;
   const auto functions = pointer_at(memory, platform, object);
-  // The table is not code: of its own entries none points at itself.
+  // The table of virtual functions is not code, so none of its entries may point at the table itself.
   if (!functions || !in_image(image, *functions)) return std::nullopt;
   std::optional<Address> first;
   for (unsigned i = 0; i < checked_functions; ++i) {
@@ -38,25 +38,6 @@ std::optional<Address> compile_method(MemoryReader& memory, const Platform& plat
     if (!first) first = function;
   }
   return first;
-}
-
-// Every address that the code puts into a register relative to itself.
-template<typename Visit>
-void each_x64_address(Address start, std::span<const std::byte> code, Visit&& visit) {
-  // REX.W 8D /r with mod 0, rm 5: lea reg, [rip + disp32].
-  for (std::size_t i = 0; i + 7 <= code.size(); ++i) {
-    const auto byte = [&](std::size_t k) { return std::to_integer<unsigned>(code[i + k]); };
-    if ((byte(0) & 0xfb) != 0x48 || byte(1) != 0x8d || (byte(2) & 0xc7) != 0x05) continue;
-    const auto displacement = load<std::int32_t>(code.subspan(i + 3, 4), ByteOrder::little);
-    visit(start + i + 7 + static_cast<Address>(static_cast<std::int64_t>(displacement)));
-  }
-}
-
-template<typename Visit>
-void each_arm64_address(Address start, std::span<const std::byte> code, Visit&& visit) {
-  CodeReferences references(Cpu::arm64);
-  for (std::size_t i = 0; i + 4 <= code.size(); i += 4)
-    if (const auto reference = references.next(start + i, code.subspan(i, 4))) visit(reference->address);
 }
 } // namespace
 
@@ -80,8 +61,7 @@ std::optional<Address> compile_method_of_export(MemoryReader& memory, const Plat
   const auto look = [&](Address object) {
     if (!found) found = compile_method(memory, platform, image, object);
   };
-  if (platform.cpu == Cpu::x64) each_x64_address(get_jit, code, look);
-  if (platform.cpu == Cpu::arm64) each_arm64_address(get_jit, code, look);
+  if (const auto visit = architecture_of(platform.cpu).visit_own_addresses) visit(get_jit, code, look);
   return found;
 }
 

@@ -7,7 +7,7 @@
 namespace clr {
 namespace {
 
-// Of runtimes that do not publish GCInfoVersion: those before .NET 10.
+// For runtimes that do not publish GCInfoVersion: those before .NET 10.
 constexpr unsigned gc_info_version_before_10 = 3;
 
 } // namespace
@@ -49,7 +49,7 @@ std::uint64_t JittedCode::length(const CodeHeader& header, const RangeSection& s
       const std::uint64_t last_length = functions_->length(header.unwind_table, last, section.begin);
       if (last_begin >= first_begin) return last_begin - first_begin + last_length;
     } catch (const Error&) {
-      // What the GC info lacked says more.
+      // The fault of the GC info says more than the fault here.
     }
     throw;
   }

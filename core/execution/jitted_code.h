@@ -1,4 +1,4 @@
-// Jitted bodies: their RealCodeHeader, how long they are, and their unwind entries.
+// Jitted bodies: their RealCodeHeader, their length, and their unwind entries.
 // Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (EEJitManager);
 // src/coreclr/vm/codeman.h (RealCodeHeader), codeman.cpp (EEJitManager).
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace clr {
 
-// What a RealCodeHeader says; 0 for a field that the runtime does not publish or that is null.
+// The fields of a RealCodeHeader; 0 for a field that is null or that the runtime does not publish.
 struct CodeHeader {
   Address address = 0;
   Address method_desc = 0, gc_info = 0, debug_info = 0;
@@ -21,24 +21,24 @@ struct CodeHeader {
 
 class JittedCode {
 public:
-  // `functions` must outlive this. No reads. Throws Error{unsupported_contract} when the layout lacks
+  // `functions` must outlive this. No reads. Throws Error{unsupported_contract} when the layout has no
   // MethodDesc.
   JittedCode(const Target& target, const RuntimeFunctions& functions);
 
-  // 1 read.
+  // The header at `address`. 1 read.
   CodeHeader read_header(Address address) const;
   bool knows_debug_info() const { return debug_info_.has_value(); }
   // Version of the GC info that this runtime's JIT writes. No reads.
   unsigned gc_info_version() const { return gc_info_version_; }
 
-  // Bytes of code: by the GC info, as the runtime does; where that cannot be read or decoded, by the unwind
-  // entries. Throws the fault of the former when neither can be had. 1 read, else 2 and more.
+  // Bytes of code: from the GC info, as in the runtime; when that cannot be read or decoded, from the unwind
+  // entries. When neither works, throws the fault of the GC info. 1 read, else 2 or more.
   std::uint64_t length(const CodeHeader& header, const RangeSection& section) const;
 
   // The unwind entries of a body, in order. 1 read. Throws Error{corrupt} for more than max_unwind_entries.
   std::vector<KnownBody::Function> functions(const CodeHeader& header, const RangeSection& section) const;
 
-  // Funclets and fragments of one method.
+  // Limit of the funclets and fragments of one method.
   static constexpr std::uint32_t max_unwind_entries = 65536;
 
 private:

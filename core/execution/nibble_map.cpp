@@ -11,8 +11,8 @@ constexpr unsigned shift_of(std::uint64_t bucket) {
   return static_cast<unsigned>(28 - 4 * (bucket % NibbleMap::buckets_per_unit));
 }
 
-// Offset of the last start among the buckets first..`bucket` of one unit; `unit` is shifted so that `bucket`
-// is lowest.
+// Offset of the last start in the buckets first..`bucket` of one unit. `unit` is shifted so that the nibble
+// of `bucket` is the lowest.
 std::optional<std::uint64_t> last_start(std::uint32_t unit, std::uint64_t bucket) {
   for (; unit != 0; unit >>= 4, --bucket)
     if (const std::uint32_t nibble = unit & 15; nibble != no_nibble && nibble <= NibbleMap::last_nibble)
@@ -46,7 +46,7 @@ std::optional<Address> NibbleMap::find_start(Address pc) const {
   if (bucket % buckets_per_unit != 0)
     if (const auto start = last_start(unit >> 4, bucket - 1)) return at(*start);
 
-  // The units before. Version 2 marks every unit that a method covers, so one is enough.
+  // Search the units before. Version 2 marks every unit that a method covers, so one unit is enough.
   const std::uint64_t limit = version_ == NibbleMapVersion::constant_time ? 1 : max_units_back;
   for (std::uint64_t back = 0; back < limit; ++back) {
     if (bucket < buckets_per_unit) return std::nullopt;

@@ -1,4 +1,4 @@
-// Nibble maps: the start of the code block that holds an address of a code heap.
+// Nibble maps: they lead from an address in a code heap to the start of its code block.
 // Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (NibbleMap);
 // src/coreclr/vm/nibblemapmacros.h, codeman.cpp.
 #pragma once
@@ -9,31 +9,33 @@
 
 namespace clr {
 
-// Contract version 1: linear, an address is found by walking back to the start before it. Version 2 (.NET
-// 10): a unit that one method covers holds a pointer back to its start. The two encodings can be told apart
-// unit by unit, so the linear walk that stops at pointers reads both: that is what a runtime gets that
-// publishes a map but no version.
+// Version 1 of the contract is linear: the search walks back to the start before the address. In version 2
+// (.NET 10), a unit that one method covers completely holds a pointer back to the method's start. Each unit
+// shows which encoding it has, so the linear walk that stops at pointers reads both. It is used for runtimes
+// that publish a map but no version.
 enum class NibbleMapVersion : std::uint8_t { linear = 1, constant_time = 2 };
 
 class NibbleMap {
 public:
-  // The map of the heap whose code begins at `map_base`; its units lie at `units`. No reads.
+  // The map of the heap whose code begins at `map_base`; the units of the map are at `units`. No reads.
   NibbleMap(const Target& target, NibbleMapVersion version, Address map_base, Address units)
       : target_(&target), version_(version), map_base_(map_base), units_(units) {}
 
-  // Start of the last block at or before `pc`; nothing when there is none. The map knows no lengths: the
-  // block may have ended before `pc`. Cost: version 2: at most 2 reads; version 1: one read per 256 bytes
+  // Start of the last block at or before `pc`; nothing when there is none. The map contains no lengths, so
+  // the block may have ended before `pc`. Cost, version 2: at most 2 reads; version 1: one read per 256 bytes
   // back to the start, at most max_units_back. Throws Error{memory_missing}, Error{corrupt}.
   std::optional<Address> find_start(Address pc) const;
 
   static constexpr std::uint64_t bucket_bytes = 32, buckets_per_unit = 8,
                                  unit_bytes = bucket_bytes * buckets_per_unit;
-  // Nibbles 1 to 8 place a start within its bucket; 9 to 12 in the low bits of a unit make it a pointer back.
+  // Nibbles 1 to 8 give the place of a start within its bucket. The values 9 to 12 in the low bits of a unit
+  // mark it as a pointer back.
   static constexpr std::uint32_t last_nibble = 8, last_pointer_nibble = 12;
-  // 256 MiB of code without a start: no method is that large.
+  // 256 MiB of code without a start; no method is that large.
   static constexpr std::uint64_t max_units_back = 1u << 20;
 
-  // Decodes a unit: true and the start, relative to the map base, when it is a pointer back.
+  // is_pointer() tells whether a unit is a pointer back; decode_pointer() gives its start relative to the map
+  // base.
   static bool is_pointer(std::uint32_t unit) { return (unit & 15) > 8; }
   static std::uint64_t decode_pointer(std::uint32_t unit) { return (unit & ~15u) + ((unit & 15) - 9) * 4; }
 

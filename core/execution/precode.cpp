@@ -35,16 +35,16 @@ std::string_view to_string(PrecodeKind kind) {
   return "no precode";
 }
 
-// PrecodeMachineDescriptor: what this build's precodes look like.
+// PrecodeMachineDescriptor: the form of the precodes in this build of the runtime.
 struct Precodes::Machine {
   CodePointers code_pointers;
   std::uint64_t page_size = 0;
   std::uint8_t stub_size = 0, fixup_size = 0;
   std::array<std::pair<std::optional<std::uint8_t>, PrecodeKind>, 6> stub_types{};
   std::optional<std::uint8_t> fixup_type;
-  // Version 3: byte patterns; a position with a non-zero mask does not count.
+  // Version 3: byte patterns; positions with a non-zero mask do not count.
   std::vector<std::byte> stub_bytes, stub_mask, fixup_bytes, fixup_mask;
-  // Versions 1 and 2: where the type stands in the instructions.
+  // Versions 1 and 2: the place of the type in the instructions.
   unsigned type_width = 0, type_offset = 0, type_shift = 0;
 
   static bool matches(std::span<const std::byte> code, const std::vector<std::byte>& bytes,
@@ -55,7 +55,7 @@ struct Precodes::Machine {
     return true;
   }
   PrecodeKind stub_kind(std::uint8_t type) const {
-    if (type == 0) return PrecodeKind::invalid; // a slot that is not in use
+    if (type == 0) return PrecodeKind::invalid; // an unused slot
     for (auto [value, kind] : stub_types)
       if (value == type) return kind;
     return PrecodeKind::invalid;

@@ -1,4 +1,4 @@
-// Precodes: the small stubs that are a method's entry point until, and often after, it has code.
+// Precodes: small stubs that are a method's entry point until it has code, and often after that.
 // Source: dotnet/runtime docs/design/datacontracts/PrecodeStubs.md; src/coreclr/vm/precode.{h,cpp}.
 #pragma once
 
@@ -36,10 +36,10 @@ public:
     std::optional<Address>
         method_desc; // nothing for kinds without a method, and for slots that are not in use
   };
-  // The precode whose entry point is `entry`. Kind invalid: there is none. First call: 4 reads; then 2 to 4.
-  // Throws Error{memory_missing}.
+  // The precode whose entry point is `entry`; kind `invalid` when there is none. First call: 4 reads; then 2
+  // to 4. Throws Error{memory_missing}.
   Precode at_entry(Address entry) const;
-  // The precode that `address` lies in.
+  // The precode that contains `address`.
   Precode containing(Address address) const;
 
 private:

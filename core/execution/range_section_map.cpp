@@ -9,10 +9,10 @@
 namespace clr {
 namespace {
 
-// Bit 0 of every slot and fragment link marks what belongs to a collectible assembly.
+// Bit 0 of a slot or fragment link marks entries of collectible assemblies.
 constexpr Address collectible_tag = 1;
 
-// Memory is missing by pages at least.
+// Memory is missing in whole pages at least.
 constexpr Address page_size = 4096;
 
 } // namespace
@@ -83,7 +83,7 @@ std::optional<RangeSection> RangeSectionMap::find(Address address) const {
     if (address >= record.pointer(fragment_.begin) && address < record.pointer(fragment_.end)) {
       const Address at = record.pointer(fragment_.section);
       if (at == 0) throw_corrupt(fragment, "range section fragment without a section");
-      // A new section may already stand behind one that is being deleted.
+      // A new section may already follow one that is being deleted.
       RangeSection section = read_section(at);
       if (!section.being_deleted) return section;
       if (!deleted) deleted = section;
@@ -108,7 +108,7 @@ struct RangeSectionMap::Walk {
     if (tables.size() > max_tables) return hole(at, "the range map has too many tables");
     const Target& target = *map.target_;
     const unsigned word = target.pointer_size();
-    // One read of a whole table; what is missing of it is a hole.
+    // Reads a whole table at once; missing parts of it are holes.
     std::vector<std::byte> raw(std::size_t{slots_per_table} * word);
     for (std::size_t have = 0; have < raw.size();) {
       const std::size_t got =
@@ -116,7 +116,7 @@ struct RangeSectionMap::Walk {
       have += got;
       if (have >= raw.size()) break;
       hole(at + have, "slots of the range map are missing");
-      // On to the next page; what lies between is taken for empty slots.
+      // Continue at the next page; the slots in between count as empty.
       const std::size_t missing =
           std::max<std::size_t>(page_size - (at + have) % page_size, word) / word * word;
       const std::size_t end = std::min(have + missing, raw.size());

@@ -14,21 +14,21 @@ namespace clr {
 
 class RangeSectionMap {
 public:
-  // Resolves layouts and the map's address. No reads. Throws Error{unsupported_contract} for what the
-  // descriptor lacks.
+  // Resolves the layouts and the address of the map. No reads. Throws Error{unsupported_contract} for missing
+  // parts of the descriptor.
   explicit RangeSectionMap(const Target& target);
 
-  // The section that holds `address`: live ones first; else one that is being deleted
-  // (RangeSection::being_deleted); else nothing. Cost: one read per level (5 on 64-bit, 2 on 32-bit targets),
+  // The section that holds `address`: a live one if there is one, else one that is being deleted
+  // (RangeSection::being_deleted), else nothing. Cost: one read per level (5 on 64-bit, 2 on 32-bit targets),
   // 1 per fragment and 1 per section.
   std::optional<RangeSection> find(Address address) const;
 
-  // Every section that the tree leads to, each once, in no particular order. A part that cannot be read is
-  // told to `hole` and left out: cores that createdump wrote lack thousands of slots.
+  // Visits every section that the tree leads to, each once, in no particular order. Parts that cannot be read
+  // are reported to `hole` and left out: cores that createdump wrote lack thousands of slots.
   void for_each(const std::function<void(const RangeSection&)>& visit,
                 const std::function<void(Address, const std::string&)>& hole) const;
 
-  // The section at `address` of the structure.
+  // The section whose structure is at `address`.
   RangeSection read_section(Address address) const;
 
   // Slot of `address` in a table of `level` (1 = leaf).
@@ -38,7 +38,7 @@ public:
   static constexpr unsigned slots_per_table = 256;
   static constexpr unsigned max_fragments = 4096;      // of one leaf slot
   static constexpr std::size_t max_sections = 1 << 20; // of a process
-  static constexpr std::size_t max_tables = 1 << 16;   // 2 TiB of code at least
+  static constexpr std::size_t max_tables = 1 << 16;   // enough for at least 2 TiB of code
 
 private:
   struct Walk;

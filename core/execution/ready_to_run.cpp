@@ -15,7 +15,7 @@ constexpr std::uint32_t max_sections = 256;
 constexpr Address section_count_offset = 12, sections_offset = 16, section_bytes = 12;
 // UNW_FLAG_CHAININFO in the flags, which are the high 5 bits of the first byte. [PE/COFF x64 unwind info]
 constexpr unsigned unwind_flags_shift = 3, unwind_flag_chained = 4;
-// Entries of the function table fetched at once.
+// Number of entries of the function table that are read at once.
 constexpr std::uint32_t functions_per_read = 8;
 
 Address info_of(const Target& target, Address module, std::int64_t field) {
@@ -53,11 +53,11 @@ ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& f
   };
   composite_info_ = info.pointer(layout.composite_info_);
   if (composite_info_ == 0) composite_info_ = info_;
-  // A component's own header lacks the tables of the image as a whole.
+  // A component's own header lacks the tables that the composite image has as a whole.
   header_ = composite_info_ == info_
                 ? info.pointer(layout.header_)
                 : target.read_pointer(composite_info_ + static_cast<Address>(layout.header_));
-  // Without entries the pointers are not meant to be read.
+  // Without entries the pointer is not valid.
   function_count_ = count(layout.function_count_, "NumRuntimeFunctions");
   if (function_count_ != 0) functions_ = info.pointer(layout.functions_);
   if (layout.hot_cold_count_ && layout.hot_cold_map_)
@@ -109,12 +109,12 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
   }
   try {
     gc_info = gc_info_of(method_index);
-    // Of all parts: hot and cold, funclets included.
+    // The length of all parts: hot and cold, including funclets.
     const std::uint64_t length = read_code_length(*target_, gc_info, gc_info_version());
     if (length <= regions.cold_size) throw_corrupt(gc_info, "a cold part as large as its method");
     regions.hot_size = length - regions.cold_size;
   } catch (const Error&) {
-    // Not to be read, or of a CPU whose format is not known.
+    // The GC info cannot be read, or the format of this CPU is not known.
     gc_info = 0;
     const auto end = code_end_by_table(method_index);
     if (!end) throw;
@@ -171,7 +171,7 @@ KnownBody ReadyToRunImage::body_of(const RangeSection& section, std::uint32_t in
   };
   const auto method = method_before(hot, entry_points);
   if (method) fill(method->index, method->method_desc);
-  // Nobody's funclet: what went before ends before it.
+  // This function is no funclet: the method before it ends before it.
   if (!method || (method->index != hot && body.regions.hot_start + body.regions.hot_size <= start_of(hot))) {
     const Address start = start_of(hot);
     body.block.method_index = body.block.function_index = hot;
@@ -206,7 +206,7 @@ std::optional<ReadyToRunImage::Directory> ReadyToRunImage::debug_info_directory(
   const Target& target = *target_;
   if (layout_->debug_info_section_)
     return debug_info_section_ == 0 ? std::nullopt : std::optional(read_directory(debug_info_section_));
-  // Not published by .NET 10.
+  // .NET 10 does not publish the section, so find it in the header.
   const std::uint32_t count = target.read_u32(header_ + section_count_offset);
   if (count > max_sections) throw_corrupt(header_, fmt::format("ReadyToRun header with {} sections", count));
   std::vector<std::byte> raw(count * section_bytes);
@@ -232,7 +232,7 @@ std::optional<Address> ReadyToRunImage::debug_info_of(std::uint32_t index) const
   if (!*debug_info_) return std::nullopt;
   const auto offset = (*debug_info_)->find(index);
   if (!offset) return std::nullopt;
-  // Equal debug info is stored once; later users tell how far back it lies.
+  // Equal debug info is stored once; a later user stores the distance back to it.
   const NativeUnsigned back = decode_native_unsigned(debug_info_bytes_, *offset);
   if (back.value > *offset)
     throw_corrupt(debug_info_bytes_.begin() + *offset, "debug info before its section");

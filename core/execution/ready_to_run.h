@@ -1,5 +1,5 @@
-// ReadyToRun images as the runtime sees them: the tables behind a Module's ReadyToRunInfo, and from a runtime
-// function to the method it is part of.
+// ReadyToRun images as the runtime sees them: the tables behind a Module's ReadyToRunInfo, and the way from a
+// runtime function to the method that contains it.
 // Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (ReadyToRunJitManager);
 // src/coreclr/vm/codeman.cpp (ReadyToRunJitManager), readytoruninfo.h.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace clr {
 
-// Where the fields of ReadyToRunInfo lie.
+// The layout of ReadyToRunInfo.
 class ReadyToRunLayout {
 public:
   // No reads. Throws Error{unsupported_contract}.
@@ -32,11 +32,11 @@ private:
   std::int64_t major_version_;
 };
 
-// One image. Valid for the stop at which it was read.
+// One image. Valid during the stop in which it was read.
 class ReadyToRunImage {
 public:
-  // The image of `section` (its r2r_module is set). `functions` must outlive this. Cost: 4 reads, 1 more for
-  // a component of a composite image. Throws Error.
+  // The image of `section`, whose r2r_module must be set. `functions` must outlive this. Cost: 4 reads, 1
+  // more for a component of a composite image. Throws Error.
   ReadyToRunImage(const Target& target, const RuntimeFunctions& functions, const ReadyToRunLayout& layout,
                   const RangeSection& section);
 
@@ -44,58 +44,58 @@ public:
   Address info() const { return info_; }
   Address composite_info() const { return composite_info_; }
   Address base() const { return base_; }
-  // READYTORUN_HEADER; of the composite image for its components.
+  // READYTORUN_HEADER; for a component that of the composite image.
   Address header() const { return header_; }
   Address functions() const { return functions_; }
   std::uint32_t function_count() const { return function_count_; }
-  // Of these, the ones before the first cold part. A read when there are any.
+  // The number of functions before the first cold part. 1 read when there are cold parts.
   std::uint32_t hot_count() const {
     const std::uint32_t hot = hot_cold_.hot_count(); // 0 without a map
     return hot == 0 ? function_count_ : std::min(hot, function_count_);
   }
 
-  // The delay-load method call thunks.
+  // The place of the delay-load method call thunks.
   std::uint32_t thunk_rva() const { return thunks_.rva; }
   std::uint32_t thunk_bytes() const { return thunks_.size; }
-  // `rva` lies among the delay-load method call thunks.
+  // Whether `rva` lies in the delay-load method call thunks.
   bool is_thunk(std::uint64_t rva) const { return rva - thunks_.rva < thunks_.size; }
 
-  // The last runtime function that begins at or before `rva`, which may lie behind its end; nothing before
-  // the first one. About log2(n) - 2 reads.
+  // The last runtime function that begins at or before `rva`; `rva` may lie behind its end. Nothing before
+  // the first function. About log2(n) - 2 reads.
   std::optional<std::uint32_t> function_at(std::uint64_t rva) const;
   // First byte of function `index`, without Thumb bit.
   Address start_of(std::uint32_t index) const { return base_ + table_->begin(functions_, index); }
   std::uint64_t length_of(std::uint32_t index) const { return table_->length(functions_, index, base_); }
   Address runtime_function(std::uint32_t index) const { return table_->entry(functions_, index); }
 
-  // Runtime functions that begin a method, ascending, from the image's own tables of entry points; asked for
-  // only where debug info does not tell. Null: not to be had.
+  // The runtime functions that begin a method, ascending, from the image's own tables of entry points. Used
+  // only when debug info does not tell. Null: not available.
   using EntryPoints = std::function<const std::vector<std::uint32_t>*()>;
-  // The body that function `index` is part of. Its method_desc is 0 when the runtime has not prepared the
-  // method. The runtime's own rule, to go back to the nearest registered method, holds only for code that
-  // runs: for other code it would name the stranger before it. So a function begins a method if it is
-  // registered, if it has debug info (funclets have none) or if the entry points say so; and a method that is
-  // reached by going back counts only if its code reaches as far as the function.
+  // The body that contains function `index`. Its method_desc is 0 when the runtime has not prepared the
+  // method. The runtime's own rule is to go back to the nearest registered method, but that rule holds only
+  // for code that runs: for other code it would give an unrelated method. So here a function begins a method
+  // if it is registered, if it has debug info (funclets have none), or if the entry points say so. A method
+  // that was found by going back counts only if its code reaches as far as the function.
   // Cost: about 8 reads for a registered method; up to 10 more for another one.
   KnownBody body_of(const RangeSection& section, std::uint32_t index, const EntryPoints& entry_points) const;
 
-  // The method that has its entry point at function `index`, when the runtime has prepared it. 2 to 4 reads.
+  // The method whose entry point is function `index`, when the runtime has prepared it. 2 to 4 reads.
   std::optional<Address> method_at(std::uint32_t index) const { return entry_points_.find(start_of(index)); }
   const HotColdMap& hot_cold() const { return hot_cold_; }
 
-  // The chained unwind info that marks the cold part of a method's main body, where cold funclets have their
-  // own. 2 reads; x64.
+  // Whether the function has chained unwind info. That marks the cold part of a method's main body; cold
+  // funclets have unwind info of their own. 2 reads; x64.
   bool is_chained(std::uint32_t index) const;
   bool is_fragment(std::uint32_t index) const { return table_->is_fragment(functions_, index, base_); }
 
-  // GC info of the method that begins at function `index`, with its version. 2 reads, the version 1 once.
+  // GC info of the method that begins at function `index`, and its version. 2 reads; the version 1 read once.
   Address gc_info_of(std::uint32_t index) const;
   unsigned gc_info_version() const;
   // Debug info of the method that begins at function `index`; nothing when it has none. About 8 reads.
   std::optional<Address> debug_info_of(std::uint32_t index) const;
 
   static constexpr std::uint32_t max_functions = 16'000'000;
-  // Runtime functions of one method: funclets and fragments.
+  // Limit of the runtime functions of one method: funclets and fragments.
   static constexpr std::uint32_t max_functions_of_method = 4096;
 
 private:
@@ -104,7 +104,8 @@ private:
   };
   std::optional<Directory> debug_info_directory() const;
   Directory read_directory(Address address) const;
-  // Whether function `index` has debug info of its own; nothing when the image has none or lacks it.
+  // Whether function `index` has its own debug info; nothing when the image has no debug info or it cannot be
+  // read.
   std::optional<bool> has_debug_info(std::uint32_t index) const;
   struct Method {
     std::uint32_t index = 0;
@@ -112,8 +113,8 @@ private:
   };
   std::optional<Method> method_before(std::uint32_t index, const EntryPoints& entry_points) const;
   MethodRegions regions_of(std::uint32_t method_index, Address& gc_info) const;
-  // End of a method's hot part as the table tells it: behind the last function that begins no other method;
-  // nothing where that is not known.
+  // End of a method's hot part by the function table: the end of the last function before the next method;
+  // nothing when that is not known.
   std::optional<Address> code_end_by_table(std::uint32_t method_index) const;
   void add_functions(KnownBody& body) const;
 
@@ -128,7 +129,7 @@ private:
   EntryPointMap entry_points_;
   HotColdMap hot_cold_;
   mutable std::optional<unsigned> gc_info_version_;
-  mutable std::optional<std::optional<NativeArray>> debug_info_; // outer: looked up
+  mutable std::optional<std::optional<NativeArray>> debug_info_; // outer: set after the first search
   mutable ByteRange debug_info_bytes_;
 };
 

@@ -7,30 +7,25 @@
 namespace clr {
 namespace {
 
-// A header word of ARM-style unwind data (arm, arm64, loongarch64, riscv64).
+// The header of UnwindDataForm::Kind::words.
 struct XdataHeader {
   std::uint32_t code_words = 0;
   std::uint32_t epilogs = 0;
   std::uint64_t size = 4; // of the header words and epilog scopes
 };
 
-XdataHeader read_xdata_header(const Target& target, Address address) {
+XdataHeader read_xdata_header(const Target& target, const UnwindDataForm& form, Address address) {
   const std::uint32_t word = target.read_u32(address);
-  // On ARM the fragment bit takes one bit of the count of code words.
-  const Cpu cpu = target.platform().cpu;
-  const bool arm = cpu == Cpu::arm;
-  XdataHeader header{.code_words = word >> (arm ? 28 : 27), .epilogs = word >> (arm ? 23 : 22) & 31};
-  // The younger CPUs tell the extended form by the code words alone.
-  const bool extended =
-      header.code_words == 0 && (header.epilogs == 0 || cpu == Cpu::loongarch64 || cpu == Cpu::riscv64);
+  XdataHeader header{.code_words = word >> form.code_words_bit, .epilogs = word >> form.epilogs_bit & 31};
+  const bool extended = header.code_words == 0 && (header.epilogs == 0 || form.extended_without_code_words);
   if (extended) {
     const std::uint32_t extension = target.read_u32(address + 4);
     header.code_words = extension >> 16 & 0xFF;
     header.epilogs = extension & 0xFFFF;
     header.size = 8;
   }
-  // With the E bit a single epilog is described in the header itself, and its count is an index into the
-  // codes: there are no scopes.
+  // With the E bit, a single epilog is described in the header itself. Its count is then an index into the
+  // codes, and there are no scopes.
   const bool single_epilog = (word >> 21 & 1) != 0;
   if (!single_epilog) header.size += 4 * std::uint64_t{header.epilogs};
   return header;
@@ -44,7 +39,8 @@ RuntimeFunctions::RuntimeFunctions(const Target& target)
     : target_(&target), stride_(target.size_of("RuntimeFunction")),
       begin_(static_cast<Address>(target.offset("RuntimeFunction", "BeginAddress"))),
       unwind_data_(static_cast<Address>(target.offset("RuntimeFunction", "UnwindData"))),
-      thumb_(target.platform().cpu == Cpu::arm) {
+      architecture_(&architecture_of(target.platform().cpu)),
+      address_bits_(~static_cast<std::uint32_t>(architecture_->code_pointer_mark)) {
   if (const auto end = target.find_offset("RuntimeFunction", "EndAddress")) end_ = static_cast<Address>(*end);
   constexpr std::uint64_t max_stride = 64;
   const std::uint64_t last = std::max({begin_, unwind_data_, end_.value_or(0)});
@@ -53,8 +49,7 @@ RuntimeFunctions::RuntimeFunctions(const Target& target)
 }
 
 std::uint32_t RuntimeFunctions::begin(Address table, std::uint32_t index) const {
-  const std::uint32_t value = target_->read_u32(entry(table, index) + begin_);
-  return thumb_ ? value & ~1u : value;
+  return target_->read_u32(entry(table, index) + begin_) & address_bits_;
 }
 
 std::uint32_t RuntimeFunctions::unwind_data(Address table, std::uint32_t index) const {
@@ -66,7 +61,7 @@ RuntimeFunctions::Extent RuntimeFunctions::extent(std::span<const std::byte> rec
     return load<std::uint32_t>(record.subspan(static_cast<std::size_t>(field)),
                                target_->platform().byte_order);
   };
-  return {thumb_ ? word(begin_) & ~1u : word(begin_), end_ ? word(*end_) : 0};
+  return {word(begin_) & address_bits_, end_ ? word(*end_) : 0};
 }
 
 std::vector<std::uint32_t> RuntimeFunctions::begins(Address table, std::uint32_t first,
@@ -106,48 +101,38 @@ std::uint64_t RuntimeFunctions::length(Address table, std::uint32_t index, Addre
   }
   const Address data = image_base + unwind_data(table, index);
   if (const auto length = target_->find_offset("UnwindInfo", "FunctionLength");
-      length || target_->platform().cpu == Cpu::x86)
+      length || form().kind == UnwindDataForm::Kind::length)
     return target_->read_u32(data + static_cast<Address>(length.value_or(0)));
   return std::uint64_t{target_->read_u32(data) & 0x3FFFFu} * (target_->pointer_size() / 2);
 }
 
 std::uint64_t RuntimeFunctions::unwind_data_size(Address address) const {
-  switch (target_->platform().cpu) {
-  case Cpu::x64: {
+  switch (form().kind) {
+  case UnwindDataForm::Kind::codes: {
     const auto count_offset = target_->find_offset("UnwindInfo", "CountOfUnwindCodes").value_or(2);
     const std::uint64_t codes = target_->read_u8(address + static_cast<Address>(count_offset));
-    // Header, codes, and the personality routine's RVA, which is always there; in multiples of 4.
+    // Header, codes, and the RVA of the personality routine, which is always there; rounded up to a multiple
+    // of 4.
     return (4 + 2 * codes + 4 + 3) / 4 * 4;
   }
-  case Cpu::x86:
+  case UnwindDataForm::Kind::length:
     return 4;
-  case Cpu::arm:
-  case Cpu::arm64:
-  case Cpu::loongarch64:
-  case Cpu::riscv64: {
-    const XdataHeader header = read_xdata_header(*target_, address);
+  case UnwindDataForm::Kind::words: {
+    const XdataHeader header = read_xdata_header(*target_, form(), address);
     return header.size + 4 * std::uint64_t{header.code_words} + 4;
   }
-  default:
-    throw Error(ErrorKind::unsupported_contract, fmt::format("the unwind data of the CPU {} is not supported",
-                                                             to_string(target_->platform().cpu)));
+  case UnwindDataForm::Kind::unknown:
+    break;
   }
+  throw Error(ErrorKind::unsupported_contract, fmt::format("the unwind data of the CPU {} is not supported",
+                                                           to_string(target_->platform().cpu)));
 }
 
 bool RuntimeFunctions::is_fragment(Address table, std::uint32_t index, Address image_base) const {
-  const auto data = [&] { return image_base + unwind_data(table, index); };
-  switch (target_->platform().cpu) {
-  case Cpu::arm:
-    return (target_->read_u32(data()) >> 22 & 1) != 0;
-  case Cpu::arm64:
-  case Cpu::loongarch64:
-  case Cpu::riscv64: {
-    const Address at = data();
-    return target_->read_u8(at + read_xdata_header(*target_, at).size) == end_c;
-  }
-  default:
-    return false; // one record holds any function
-  }
+  if (form().kind != UnwindDataForm::Kind::words) return false; // one record holds any function
+  const Address data = image_base + unwind_data(table, index);
+  if (form().fragment_bit) return (target_->read_u32(data) >> *form().fragment_bit & 1) != 0;
+  return target_->read_u8(data + read_xdata_header(*target_, form(), data).size) == end_c;
 }
 
 } // namespace clr

@@ -1,8 +1,9 @@
-// RUNTIME_FUNCTION tables: sorted by begin RVA, searched, and the unwind data behind them measured.
+// RUNTIME_FUNCTION tables, sorted by begin RVA: search in them, and the size of the unwind data behind them.
 // Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md (RuntimeFunctionLookup,
 // BinaryThenLinearSearch); src/coreclr/vm/codeman.cpp (GetUnwindDataBlob).
 #pragma once
 
+#include "core/isa/architecture.h"
 #include "core/target/target.h"
 
 #include <array>
@@ -14,11 +15,11 @@
 
 namespace clr {
 
-// Where a binary search of the runtime goes over to a linear one.
+// The number of entries at which the runtime's binary search changes to a linear one.
 constexpr std::uint32_t linear_search_threshold = 10;
 
-// The binary part: [low, high] with at most linear_search_threshold + 1 candidates for the last index in
-// [first, last] whose value is at most `key`, for values that do not decrease.
+// The binary part of the search for the last index in [first, last] whose value is at most `key`; the values
+// must not decrease. Returns a range [low, high] of at most linear_search_threshold + 1 candidates.
 template<std::invocable<std::uint32_t> ValueAt>
 std::pair<std::uint32_t, std::uint32_t> narrow_search(std::uint32_t first, std::uint32_t last,
                                                       std::uint64_t key, const ValueAt& value_at) {
@@ -32,8 +33,8 @@ std::pair<std::uint32_t, std::uint32_t> narrow_search(std::uint32_t first, std::
   return {first, last};
 }
 
-// The last index in [first, last] whose value is at most `key`; nothing when all are greater. `value_at(i)`
-// is asked log2(n) + 10 times at most.
+// The last index in [first, last] whose value is at most `key`; nothing when all values are greater. Calls
+// `value_at(i)` at most log2(n) + 10 times.
 template<std::invocable<std::uint32_t> ValueAt>
 std::optional<std::uint32_t> binary_then_linear(std::uint32_t first, std::uint32_t last, std::uint64_t key,
                                                 const ValueAt& value_at) {
@@ -53,17 +54,18 @@ public:
   // Address of entry `index` of the table at `table`. No reads.
   Address entry(Address table, std::uint32_t index) const { return table + index * stride_; }
 
-  // One read each. Begin without the Thumb bit.
+  // One read each. The result of begin() has no Thumb bit.
   std::uint32_t begin(Address table, std::uint32_t index) const;
   std::uint32_t unwind_data(Address table, std::uint32_t index) const;
-  // begin() of `count` entries from `first` on. 1 read.
+  // begin() of `count` entries, starting with `first`. 1 read.
   std::vector<std::uint32_t> begins(Address table, std::uint32_t first, std::uint32_t count) const;
-  // The same with their ends; 0 where entries do not have one. 1 read.
+  // The same with the ends; an end is 0 when entries have none. 1 read.
   struct Extent {
     std::uint32_t begin = 0, end = 0;
   };
   std::vector<Extent> extents(Address table, std::uint32_t first, std::uint32_t count) const;
-  // The same for `visit`, without a list: methods have one or a few. 1 read.
+  // The same, given to `visit` one by one instead of in a list, because most methods have few functions. 1
+  // read.
   template<std::invocable<Extent> Visit>
   void for_each(Address table, std::uint32_t first, std::uint32_t count, const Visit& visit) const {
     std::array<std::byte, 256> few;
@@ -77,29 +79,31 @@ public:
   }
 
   // The entry that may cover `rva` (Thumb bit removed): the last one that begins at or before it; nothing
-  // before the first one. An rva past the entry's end is still found: see length(). Cost: about log2(count)
+  // before the first one. An `rva` behind the entry's end is found too: see length(). Cost: about log2(count)
   // - 2 reads.
   std::optional<std::uint32_t> find(Address table, std::uint32_t count, std::uint32_t rva) const;
 
-  // Bytes of code of entry `index`; `image_base` is what its RVAs are relative to. 1 or 2 reads.
+  // Bytes of code of entry `index`; `image_base` is the base of its RVAs. 1 or 2 reads.
   std::uint64_t length(Address table, std::uint32_t index, Address image_base) const;
 
   // Size of the unwind data at `address` (GC info follows it in ReadyToRun images). 1 or 2 reads. Throws
   // Error{unsupported_contract} for a CPU whose format is not known.
   std::uint64_t unwind_data_size(Address address) const;
 
-  // True when the entry is a later fragment of a function too large for one record (its unwind codes begin
-  // with end_c).
+  // True when the entry is a later fragment of a function that is too large for one record (its unwind codes
+  // begin with end_c).
   bool is_fragment(Address table, std::uint32_t index, Address image_base) const;
 
 private:
   Extent extent(std::span<const std::byte> record) const;
+  const UnwindDataForm& form() const { return architecture_->unwind_data; }
 
   const Target* target_;
   std::uint64_t stride_;
   Address begin_, unwind_data_;
   std::optional<Address> end_;
-  bool thumb_;
+  const Architecture* architecture_; // of the target
+  std::uint32_t address_bits_;       // without the mark of code pointers
 };
 
 } // namespace clr

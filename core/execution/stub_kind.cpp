@@ -6,7 +6,7 @@ namespace clr {
 namespace {
 
 using enum StubKind;
-// Index = stored value.
+// The index is the stored value.
 constexpr std::array kinds_to_10{unknown,       jump_stub,    unknown,     dynamic_helper, stub_precode,
                                  fixup_precode, vsd_dispatch, vsd_resolve, vsd_lookup,     vsd_vtable};
 constexpr std::array kinds_after_10{unknown,       jump_stub,     dynamic_helper, stub_precode,

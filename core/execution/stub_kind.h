@@ -1,4 +1,4 @@
-// Kinds of stub code blocks as the runtime numbers them in memory.
+// Translates the numbers of stub code kinds in target memory.
 // Source: dotnet/runtime src/coreclr/vm/codeman.h (StubCodeBlockKind), which was renumbered after .NET 10.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace clr {
 
-// The kind that `stored` means to this target's runtime. The numbering is known by a type that only later
-// descriptors have.
+// The kind that the value `stored` means in this target's runtime. A type that only newer descriptors have
+// tells which numbering it uses.
 StubKind stub_kind_of(const Target& target, std::uint64_t stored);
 
 } // namespace clr

@@ -32,7 +32,7 @@ Miss StubRanges::at(const RangeSection& section, Address pc) const {
         result.method_desc = precode.method_desc;
       }
     } catch (const Error& error) {
-      // Which precode it is stays unknown; that it is one does not.
+      // It is certainly a precode; only its kind stays unknown.
       unread = error.what();
     }
   }

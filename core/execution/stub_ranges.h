@@ -1,4 +1,4 @@
-// Ranges that hold nothing but stubs of one kind, precodes above all.
+// Ranges that contain only stubs of one kind, mostly precodes.
 // Source: dotnet/runtime docs/design/datacontracts/ExecutionManager.md; src/coreclr/vm/codeman.h
 // (CodeRangeMapRangeList).
 #pragma once
@@ -13,8 +13,9 @@ public:
   // Both must outlive this. No reads.
   StubRanges(const Target& target, const Precodes& precodes) : target_(&target), precodes_(&precodes) {}
 
-  // What is at `pc` in `section`, a range list. A precode with its method where that can be read; what cannot
-  // be read is said in the text. Cost: 1 read for the kind, and those of Precodes::containing.
+  // The stub at `pc` in `section`, a range list. For a precode it names the method if that can be read;
+  // otherwise the text says what could not be read. Cost: 1 read for the kind, and those of
+  // Precodes::containing.
   Miss at(const RangeSection& section, Address pc) const;
 
 private:

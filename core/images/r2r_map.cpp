@@ -3,6 +3,8 @@
 #include "core/execution/gc_info.h"
 #include "core/execution/hot_cold_map.h"
 #include "core/execution/runtime_functions.h"
+#include "core/isa/architecture.h"
+#include "core/memory/cpu_table.h"
 #include "core/memory/mapped_file.h"
 #include "core/memory/pe_layout.h"
 
@@ -14,7 +16,8 @@
 namespace clr {
 namespace {
 
-// [rt] IMAGE_FILE_MACHINE_OS_MASK_*: images for other systems than Windows carry a machine of their own.
+// [rt] IMAGE_FILE_MACHINE_OS_MASK_*: images for systems other than Windows have a machine number of their
+// own.
 constexpr std::array<std::pair<std::uint16_t, PerfMapOs>, 6> system_marks{{{0, PerfMapOs::windows},
                                                                            {0x7b79, PerfMapOs::linux_},
                                                                            {0x4644, PerfMapOs::osx},
@@ -22,22 +25,9 @@ constexpr std::array<std::pair<std::uint16_t, PerfMapOs>, 6> system_marks{{{0, P
                                                                            {0x1993, PerfMapOs::netbsd},
                                                                            {0x1992, PerfMapOs::sunos}}};
 
-struct Machine {
-  std::uint16_t number;
-  Cpu cpu;
-  unsigned pointer_size;
-  PerfMapArchitecture architecture;
-};
-constexpr std::array<Machine, 6> machines{{{0x8664, Cpu::x64, 8, PerfMapArchitecture::x64},
-                                           {0xaa64, Cpu::arm64, 8, PerfMapArchitecture::arm64},
-                                           {0x01c4, Cpu::arm, 4, PerfMapArchitecture::arm},
-                                           {0x014c, Cpu::x86, 4, PerfMapArchitecture::x86},
-                                           {0x6264, Cpu::loongarch64, 8, PerfMapArchitecture::loongarch64},
-                                           {0x5064, Cpu::riscv64, 8, PerfMapArchitecture::riscv64}}};
-
 // A RUNTIME_FUNCTION as the compiler writes it, which is how every runtime of the CPU reads it.
 ContractDescriptor layout_of(Cpu cpu) {
-  const bool has_end = cpu == Cpu::x64;
+  const bool has_end = architecture_of(cpu).unwind_data.entry_has_end;
   ContractDescriptor descriptor;
   TypeDescriptor& function = descriptor.types["RuntimeFunction"];
   function.size = has_end ? 12 : 8;
@@ -191,14 +181,15 @@ private:
 } // namespace
 
 std::optional<ImageSystem> system_of_image(std::uint16_t machine) {
-  for (const auto& [mark, os] : system_marks)
-    for (const Machine& known : machines)
-      if (known.number == (machine ^ mark))
-        return ImageSystem{.platform = {.pointer_size = known.pointer_size,
-                                        .cpu = known.cpu,
-                                        .os = os == PerfMapOs::windows ? Os::windows : Os::unix_like},
-                           .os = os,
-                           .architecture = known.architecture};
+  for (const auto& [mark, os] : system_marks) {
+    const CpuRow& row = cpu_row(cpu_of_pe_machine(static_cast<std::uint16_t>(machine ^ mark)));
+    if (row.cpu != Cpu::unknown)
+      return ImageSystem{.platform = {.pointer_size = row.pointer_size,
+                                      .cpu = row.cpu,
+                                      .os = os == PerfMapOs::windows ? Os::windows : Os::unix_like},
+                         .os = os,
+                         .architecture = static_cast<PerfMapArchitecture>(row.perf_map_token)};
+  }
   return std::nullopt;
 }
 
@@ -242,7 +233,7 @@ AssemblyFolders::~AssemblyFolders() = default;
 
 MetadataNames* AssemblyFolders::by_simple_name(const std::string& simple_name) {
   const auto [entry, is_new] = assemblies_.try_emplace(simple_name);
-  // The name comes from the image: it may not lead out of the folder.
+  // The name comes from the image, so it must not lead out of the folder.
   if (!is_new || simple_name.find('/') != std::string::npos)
     return entry->second ? &entry->second->names : nullptr;
   for (const std::string& folder : folders_) {
@@ -250,7 +241,7 @@ MetadataNames* AssemblyFolders::by_simple_name(const std::string& simple_name) {
       entry->second = std::make_unique<Assembly>(fmt::format("{}/{}.dll", folder, simple_name));
       return &entry->second->names;
     } catch (const std::exception&) {
-      // None there, or no assembly.
+      // There is no such file, or it is no assembly.
     }
   }
   return nullptr;

@@ -1,6 +1,6 @@
-// The methods of a ReadyToRun image as a perf map lists them: from a mapped image or a file, run or not, of
-// any CPU. Source: dotnet/runtime docs/design/coreclr/botr/r2r-perfmap-format.md and readytorun-format.md;
-// src/coreclr/tools/aot/ILCompiler.Diagnostics/PerfMapWriter.cs.
+// The methods of a ReadyToRun image in the form of a perf map: from a mapped image or a file, whether they
+// ran or not, for any CPU. Source: dotnet/runtime docs/design/coreclr/botr/r2r-perfmap-format.md and
+// readytorun-format.md; src/coreclr/tools/aot/ILCompiler.Diagnostics/PerfMapWriter.cs.
 #pragma once
 
 #include "core/memory/platform.h"
@@ -18,21 +18,22 @@
 namespace clr {
 
 struct R2RMethodMap {
-  // As the image's debug directory says, else as the tools compute it.
+  // From the image's debug directory, else computed as the tools compute it.
   R2rPerfMapHeader header;
-  // In the order of their RVAs. Sizes are bytes of code: funclets with it, constants behind it left out. A
-  // cold part is a row of its own. Names are as the compiler's own maps write them.
+  // In the order of their RVAs. Sizes are bytes of code: they include funclets, but not constants behind the
+  // code. A cold part is a separate row. Names have the form of the compiler's own maps.
   std::vector<MapRow> rows;
-  // What is missing from it, one sentence for each kind of reason.
+  // The parts that are missing in the map, one sentence for each kind of reason.
   std::vector<std::string> problems;
 };
 
-// Reads all methods of `image`, which must be mapped (laid out by its sections). `others` gives the metadata
+// Lists all methods of `image`, which must be mapped (laid out by its sections). `others` gives the metadata
 // of other assemblies and may be null. Throws Error{corrupt} when it is no ReadyToRun image,
 // Error{unsupported_contract} for an unknown CPU. Cost: about 6 reads for each method.
 R2RMethodMap map_methods(const PeImage& image, AssemblyMetadata* others);
 
-// What an image was compiled for, by the machine that it names; nothing for an unknown one.
+// The system that an image was compiled for, by the machine number in its header; nothing for an unknown
+// number.
 struct ImageSystem {
   Platform platform;
   PerfMapOs os = PerfMapOs::unknown;
@@ -40,7 +41,7 @@ struct ImageSystem {
 };
 std::optional<ImageSystem> system_of_image(std::uint16_t machine);
 
-// A file laid out as a loader would, without relocations. Throws Error{io}, Error{corrupt}.
+// A file that is laid out as a loader would do it, but without relocations. Throws Error{io}, Error{corrupt}.
 class LaidOutImage {
 public:
   explicit LaidOutImage(const std::string& path);
@@ -54,12 +55,12 @@ private:
   std::optional<PeImage> image_;
 };
 
-// The assemblies in some folders, for names of types that belong to them.
+// The assemblies in some folders. They give the names of types that other assemblies define.
 class AssemblyFolders final : public AssemblyMetadata {
 public:
   explicit AssemblyFolders(std::vector<std::string> folders);
   ~AssemblyFolders() override;
-  // FOLDER/NAME.dll of the first folder that has one; null when none can be read.
+  // The names of FOLDER/NAME.dll from the first folder that contains it; null when none can be read.
   MetadataNames* by_simple_name(const std::string& simple_name) override;
 
 private:

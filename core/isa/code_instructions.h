@@ -10,10 +10,15 @@
 
 namespace clr {
 
+struct InstructionList {
+  std::vector<std::uint32_t> starts, calls; // offsets, ascending; every call is among the starts
+};
+
 class CodeInstructions {
 public:
   // Reads the code of [start, start + size) and tells its instructions apart, anew at each of `begins`
-  // (offsets of functions, ascending). x64 and arm64. Cost: 1 read. Throws Error{memory_missing}.
+  // (offsets of functions, ascending). All of it is unknown for a CPU whose instructions are not decoded.
+  // Cost: 1 read. Throws Error{memory_missing}.
   CodeInstructions(MemoryReader& memory, Cpu cpu, Address start, std::uint32_t size,
                    std::span<const std::uint32_t> begins);
   CodeInstructions(const CodeInstructions&) = delete;
@@ -37,12 +42,10 @@ private:
   struct Gap {
     std::uint32_t begin = 0, end = 0;
   };
-  void add_x64(std::uint32_t begin, std::uint32_t end);
-  void add_arm64(std::uint32_t begin, std::uint32_t end);
 
   std::vector<std::byte> bytes_;
   HostMemory memory_;
-  std::vector<std::uint32_t> starts_, calls_;
+  InstructionList found_;
   std::vector<Gap> gaps_; // of what is not known
 };
 

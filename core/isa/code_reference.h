@@ -1,13 +1,8 @@
-// Which address an instruction names: the target of a call or jump, the cell that it loads or calls through,
-// a constant that may be code. What a disassembly annotates.
+// The address that an instruction names: the target of a call or jump, the cell that it loads or calls
+// through, a constant that may be code. A disassembly is annotated with it.
 #pragma once
 
-#include "core/memory/platform.h"
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
+#include "core/isa/architecture.h"
 
 namespace clr {
 
@@ -24,29 +19,28 @@ struct CodeReference {
   friend bool operator==(const CodeReference&, const CodeReference&) = default;
 };
 
+// A register that holds an address, numbered as instructions encode it.
+struct KnownRegister {
+  unsigned reg = 0;
+  std::uint64_t value = 0;
+};
+
 // Decodes the instructions of one method in their order: an address that is put together by neighbouring
 // instructions (x64 `mov rax, ADDRESS; call rax`, arm64 `adrp; ldr`) is that of the last of them. Only
-// neighbours count, since nothing is known of what instructions in between write. x64 and arm64; others have
-// no references. No reads.
-// Source: Intel SDM volume 2; Arm ARM, A64 base instructions.
+// neighbours count, since nothing is known of what instructions in between write. No reads.
 class CodeReferences {
 public:
-  explicit CodeReferences(Cpu cpu) : cpu_(cpu) {}
+  // For a CPU whose instructions are not decoded there are no references.
+  explicit CodeReferences(Cpu cpu) : decode_(architecture_of(cpu).code_reference) {}
 
-  // What the instruction `bytes` at `at` names; nothing when it names nothing that is known.
-  std::optional<CodeReference> next(Address at, std::span<const std::byte> bytes);
+  // The address that the instruction `bytes` at `at` names; nothing when it names none that is known.
+  std::optional<CodeReference> next(Address at, std::span<const std::byte> bytes) {
+    return decode_ == nullptr ? std::nullopt : decode_(at, bytes, known_);
+  }
 
 private:
-  struct Known {
-    unsigned reg = 0;
-    std::uint64_t value = 0;
-  };
-  std::optional<CodeReference> next_x64(Address at, std::span<const std::byte> bytes,
-                                        std::optional<Known> before);
-  std::optional<CodeReference> next_arm64(Address at, std::uint32_t word, std::optional<Known> before);
-
-  Cpu cpu_;
-  std::optional<Known> known_; // the register that the last instruction set to an address
+  decltype(Architecture::code_reference) decode_;
+  std::optional<KnownRegister> known_; // set by the last instruction
 };
 
 } // namespace clr

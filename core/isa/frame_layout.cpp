@@ -95,8 +95,8 @@ Unwound apply_layout(MemoryReader& memory, const FrameLayout& layout, const Regi
     result.outermost = true;
     return result;
   }
-  const Cpu cpu = context.cpu();
-  const RegisterRoles roles = register_roles(cpu);
+  const Architecture& architecture = context.architecture();
+  const RegisterRoles& roles = architecture.roles;
   result.interrupted = layout.interrupted;
   result.caller = context;
   if (!layout.interrupted) {
@@ -131,9 +131,10 @@ Unwound apply_layout(MemoryReader& memory, const FrameLayout& layout, const Regi
     }
   }
   const Address stored_pc = result.caller.get(pc_stored ? roles.pc : roles.return_address);
-  result.caller.set_pc(strip_return_address(cpu, stored_pc));
+  result.caller.set_pc(
+      architecture.strip_code_pointer == nullptr ? stored_pc : architecture.strip_code_pointer(stored_pc));
   // The call itself overwrote the register with the return address.
-  if (!layout.interrupted && roles.return_address != roles.pc) result.caller.forget(roles.return_address);
+  if (!layout.interrupted && !architecture.returns_by_stack()) result.caller.forget(roles.return_address);
   result.caller.set_sp(layout.stack_pointer_at ? slots.need(place(*layout.stack_pointer_at, context))
                                                : result.cfa);
   return result;

@@ -1,6 +1,6 @@
-// Where the caller's registers lie at one instruction of a function: the common result of every decoder of
-// unwind data (x64, arm64, simple DWARF CFI), and its evaluation on a register context.
-// A layout depends on the code only, so it can be kept per instruction for a whole stop.
+// The places of the caller's registers at one instruction of a function, and their evaluation on a register
+// context. Every decoder of unwind data (x64, arm64, simple DWARF CFI) yields such a layout. It depends on
+// the code only, so it can be kept per instruction for a whole stop.
 #pragma once
 
 #include "core/isa/registers.h"
@@ -9,7 +9,7 @@
 
 namespace clr {
 
-// How the context of a frame was found. The words of "found_by" in JSON.
+// The way in which the context of a frame was found. The words of "found_by" in JSON.
 enum class FoundBy : std::uint8_t { context, unwind_info, cfi, frame_pointer, runtime_frame, lldb, stub };
 std::string_view to_string(FoundBy found_by); // "context", "unwind_info", ...
 
@@ -20,8 +20,8 @@ struct RegisterOffset {
   friend bool operator==(const RegisterOffset&, const RegisterOffset&) = default;
 };
 
-// The caller's value of `reg` is the pointer stored at `at`. Numbers above RegisterContext::max_registers are
-// vector registers (x64: 17 + n = xmm n; arm64: 64 + n = v n): their place is told, their value is not read.
+// The caller's value of `reg` is the pointer stored at `at`. Vector registers (Architecture::vectors) have a
+// place here too; their value is not read.
 struct SavedRegister {
   unsigned reg = 0; // DWARF number
   RegisterOffset at;
@@ -64,12 +64,12 @@ struct Unwound {
 
 // Evaluates `layout` on `context`. Cost: one read of stack memory as a rule. A saved register whose memory is
 // missing becomes unknown in the caller; a missing return address or stack pointer throws
-// Error{memory_missing}, as does a base register that `context` does not know.
+// Error{memory_missing}; a base register that `context` does not know throws Error{register_unknown}.
 Unwound apply_layout(MemoryReader& memory, const FrameLayout& layout, const RegisterContext& context,
                      FoundBy found_by);
 
-// Address of each saved register in a frame with `context`. No reads; throws Error{memory_missing} for an
-// unknown base register.
+// Address of each saved register in a frame with `context`. No reads; throws Error{register_unknown} for a
+// base register that `context` does not know.
 struct SavedAt {
   unsigned reg = 0;
   Address address = 0;

@@ -1,6 +1,6 @@
-// A bounded run of bytes of metadata or of a PE image, in target memory or in a file. Where the memory can
-// lend its bytes (a mapped core or file) nothing is copied; else each access is one read through the reader,
-// which is expected to cache pages. ECMA-335 and PE are little-endian on every target.
+// A bounded run of bytes of metadata or of a PE image, in target memory or in a file. Nothing is copied when
+// the memory can lend its bytes (a mapped core or file). Otherwise each access is one read through the
+// reader, which is expected to cache pages. ECMA-335 and PE are little-endian on every target.
 #pragma once
 
 #include "core/memory/memory_reader.h"
@@ -63,7 +63,8 @@ private:
   std::span<const std::byte> lent_;
 };
 
-// Bytes of the host (a file's content, a test's) as memory that starts at `base`. Lends them all.
+// Bytes of the host (the content of a file, the data of a test) as memory that starts at `base`. Lends all of
+// them.
 class HostMemory final : public MemoryReader {
 public:
   // The bytes must outlive the reader.

@@ -1,23 +1,18 @@
-// Notes of cores that we write.
+// The notes of the cores that we write.
 #include "core/memory/core_writer.h"
+#include "core/memory/cpu_table.h"
 #include "core/memory/target_bytes.h"
 
-#include <array>
 #include <fmt/format.h>
 
 namespace clr {
 namespace {
 
-// Slots of the registers in user_regs_struct of x64, which begins with r15, as numbers of ThreadRegisters;
-// -1: one that we do not know.
-constexpr std::array<int, 27> x64_register_of_slot{15, 14, 13, 12, 6,  3, 11, 10, 9,  8,  0,  2,  1, 4,
-                                                   5,  -1, 16, -1, -1, 7, -1, -1, -1, -1, -1, -1, -1};
-constexpr std::size_t arm64_slots = 34; // x0..x30, sp, pc, pstate
-constexpr std::uint64_t x64_user_code = 0x33,
-                        x64_user_stack = 0x2b; // cs and ss of every 64-bit Linux program
-constexpr std::size_t x64_code_slot = 17, x64_stack_slot = 20, x64_call_slot = 15;
-
 CoreNote thread_note(Platform platform, const ThreadRegisters& thread) {
+  const CoreNoteRegisters& registers = cpu_row(platform.cpu).core_registers;
+  if (registers.slots == 0)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("thread notes cannot be made for {}", to_string(platform.cpu)));
   TargetBytes out(platform);
   const auto signal = static_cast<std::uint32_t>(thread.signal);
   out.u32(signal);
@@ -27,26 +22,12 @@ CoreNote thread_note(Platform platform, const ThreadRegisters& thread) {
   out.pad_to(32);
   out.u32(thread.os_id);
   out.pad_to(112);
-  const auto value = [&](std::size_t number) {
-    return number < thread.values.size() ? thread.values[number] : std::uint64_t{0};
-  };
-  if (platform.cpu == Cpu::x64) {
-    for (std::size_t slot = 0; slot < x64_register_of_slot.size(); ++slot) {
-      if (x64_register_of_slot[slot] >= 0)
-        out.word(value(static_cast<std::size_t>(x64_register_of_slot[slot])));
-      else if (slot == x64_code_slot)
-        out.word(x64_user_code);
-      else if (slot == x64_stack_slot)
-        out.word(x64_user_stack);
-      else
-        out.word(slot == x64_call_slot ? ~std::uint64_t{0} : 0);
-    }
-  } else if (platform.cpu == Cpu::arm64) {
-    for (std::size_t slot = 0; slot < arm64_slots; ++slot) out.word(value(slot));
-  } else {
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("thread notes cannot be made for {}", to_string(platform.cpu)));
-  }
+  std::vector<std::uint64_t> words(registers.slots);
+  for (const CoreNoteRegisters::Constant& constant : registers.constants)
+    words[constant.slot] = constant.value;
+  for (std::size_t i = 0; i < registers.slot_of_register.size() && i < thread.values.size(); ++i)
+    words[registers.slot_of_register[i]] = thread.values[i];
+  for (const std::uint64_t word : words) out.word(word);
   out.u32(0);
   out.align(8);
   return {"CORE", NT_PRSTATUS, out.bytes()};
@@ -58,7 +39,7 @@ CoreNote process_note(Platform platform, const CoreNotes& process) {
   out.pad_to(wide ? 24 : 12);
   out.u32(process.process_id);
   out.pad_to(wide ? 40 : 28);
-  // Both end with a NUL, however long they are.
+  // The kernel ends both texts with a NUL, so a text that is too long is cut one byte earlier.
   out.text(std::string_view(process.name).substr(0, 15), 16);
   out.text(std::string_view(process.arguments).substr(0, 79), 80);
   return {"CORE", NT_PRPSINFO, out.bytes()};
@@ -100,7 +81,7 @@ std::vector<CoreNote> copy_notes(const ElfCore& core) {
 
 std::vector<CoreNote> make_notes(Platform platform, const CoreNotes& process) {
   std::vector<CoreNote> notes;
-  // The order of the kernel: the first thread, what belongs to the process, the other threads.
+  // The order of the kernel: first thread, notes of the process, other threads.
   const auto threads = process.threads.size();
   if (threads != 0) notes.push_back(thread_note(platform, process.threads[0]));
   notes.push_back(process_note(platform, process));

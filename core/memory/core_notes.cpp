@@ -1,7 +1,8 @@
 #include "core/memory/core_notes.h"
 
+#include "core/memory/cpu_table.h"
+
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 
 namespace clr {
@@ -9,7 +10,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Where the fields of struct elf_prstatus and struct elf_prpsinfo lie; `long` is the word of the class.
+// Offsets of the fields of struct elf_prstatus and struct elf_prpsinfo. The type `long` has the word size of
+// the ELF class.
 struct Layout {
   std::size_t status_pid, status_registers;
   std::size_t info_pid, info_name, info_arguments, info_size;
@@ -19,12 +21,6 @@ constexpr Layout wide_layout{32, 112, 24, 40, 56, 136, 16};
 constexpr Layout narrow_layout{24, 72, 12, 28, 44, 124, 12};
 constexpr std::size_t status_signal = 12; // pr_cursig, 16 bits
 constexpr std::size_t name_size = 16, arguments_size = 80;
-
-// Slots of user_regs_struct of x64 in the DWARF order of registers; the struct begins with r15.
-constexpr std::array<std::size_t, 17> x64_slot_of_register{10, 12, 11, 5, 13, 14, 4, 19, 9,
-                                                           8,  7,  6,  3, 2,  1,  0, 16};
-constexpr std::size_t x64_slot_count = 27;
-constexpr std::size_t arm64_slot_count = 34; // x0..x30, sp, pc, pstate
 
 std::string text_at(Bytes bytes, std::size_t at, std::size_t limit) {
   const Bytes field = bytes.subspan(at, std::min(limit, bytes.size() - at));
@@ -68,11 +64,10 @@ private:
     thread.signal = load<std::uint16_t>(bytes.subspan(status_signal), format_.order);
     const Bytes registers = bytes.subspan(layout_.status_registers);
     const std::size_t slots = registers.size() / format_.word_size();
-    if (cpu_ == Cpu::x64 && format_.wide && slots >= x64_slot_count) {
-      for (const std::size_t slot : x64_slot_of_register) thread.values.push_back(word(registers, slot));
-    } else if (cpu_ == Cpu::arm64 && format_.wide && slots >= arm64_slot_count) {
-      for (std::size_t slot = 0; slot < arm64_slot_count; ++slot)
-        thread.values.push_back(word(registers, slot));
+    const CpuRow& row = cpu_row(cpu_);
+    const CoreNoteRegisters& known = row.core_registers;
+    if (known.slots != 0 && slots >= known.slots && format_.word_size() == row.pointer_size) {
+      for (const std::size_t slot : known.slot_of_register) thread.values.push_back(word(registers, slot));
     } else if (!without_registers_) {
       without_registers_ = true;
       problem(fmt::format("the registers of thread {} are not there in a form that is known for {}",
@@ -102,7 +97,7 @@ private:
     const std::size_t word_size = format_.word_size();
     const std::uint64_t words = bytes.size() / word_size;
     const std::uint64_t count = words < 2 ? 0 : word(bytes, 0);
-    // Each mapping takes three words and at least the NUL of its name.
+    // Each mapping takes three words and at least one byte for its name (the NUL).
     if (words < 2 || count > (bytes.size() - 2 * word_size) / (3 * word_size + 1) ||
         count > CoreNotes::max_file_mappings)
       return problem("the list of mapped files (NT_FILE) has an impossible count");
@@ -127,7 +122,7 @@ private:
   }
 
   void signal(Bytes bytes) {
-    // gdb writes one for each thread; the first is that of the thread that had the signal.
+    // gdb writes one such note for each thread; the first belongs to the thread that received the signal.
     if (out_.signal || bytes.size() < layout_.signal_address + format_.word_size()) return;
     out_.signal = SignalInfo{load<std::int32_t>(bytes, format_.order),
                              load<std::int32_t>(bytes.subspan(8), format_.order),

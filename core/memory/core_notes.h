@@ -1,5 +1,5 @@
-// What the notes of an ELF core say about the process: threads with registers, files, the signal.
-// Source: Linux uapi headers (elfcore.h, auxvec.h, ptrace.h), fs/binfmt_elf.c.
+// The notes of an ELF core, which describe the process: threads with registers, files, the signal. Source:
+// Linux uapi headers (elfcore.h, auxvec.h, ptrace.h), fs/binfmt_elf.c.
 #pragma once
 
 #include "core/memory/elf_records.h"
@@ -12,34 +12,34 @@
 
 namespace clr {
 
-// A run of a file that was mapped (NT_FILE).
+// A part of a file that was mapped (NT_FILE).
 struct FileMapping {
   Address begin = 0, end = 0;
   std::uint64_t file_offset = 0; // bytes
-  std::string path; // as the target named it; createdump gives a bare name to images made in memory
+  std::string path; // in the target's spelling; createdump gives a bare name to images made in memory
 };
 
 struct SignalInfo {
   int number = 0;
-  int code = 0;        // si_code: who sent it, or which kind of fault
-  Address address = 0; // si_addr; has a meaning for SIGILL, SIGFPE, SIGSEGV, SIGBUS and SIGTRAP with code > 0
+  int code = 0;        // si_code: who sent the signal, or which kind of fault it was
+  Address address = 0; // si_addr; meaningful for SIGILL, SIGFPE, SIGSEGV, SIGBUS and SIGTRAP with code > 0
 };
 
 struct CoreNotes {
   static constexpr std::size_t max_notes = 1u << 20;
   static constexpr std::size_t max_file_mappings = 1u << 20;
 
-  // In the order of the file; the kernel and gdb put the thread that had the signal first. Register values of
-  // x64 and arm64 (in the order that ThreadRegisters states, and pstate behind arm64's pc); none for other
-  // CPUs.
+  // In the order of the file; the kernel and gdb put the thread that received the signal first. Register
+  // values are known for x64 and arm64 (in the order that ThreadRegisters states, with pstate behind arm64's
+  // pc); for other CPUs there are none.
   std::vector<ThreadRegisters> threads;
-  std::vector<FileMapping> files; // sorted by begin; those that end before they begin are left out
+  std::vector<FileMapping> files; // sorted by begin; mappings that end before they begin are left out
   std::map<std::uint64_t, std::uint64_t> auxv;
   std::uint64_t process_id = 0; // 0: not known
   std::string name;             // file name of the program, at most 15 characters
   std::string arguments;        // at most 79 characters
   std::optional<SignalInfo> signal;
-  std::vector<ElfNote> all; // the notes as they are; their bytes are the core's
+  std::vector<ElfNote> all; // the undecoded notes; their bytes belong to the core
   std::vector<std::string> problems;
 };
 
@@ -48,7 +48,7 @@ struct NoteSegment {
   std::uint64_t alignment = 4;
 };
 
-// Never throws for what it finds: what is torn is left out, and `problems` says so.
+// Never throws because of its input: torn notes are left out, and `problems` says so.
 CoreNotes parse_core_notes(std::span<const NoteSegment> segments, ElfFormat format, Cpu cpu);
 
 } // namespace clr

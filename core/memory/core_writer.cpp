@@ -1,5 +1,6 @@
 #include "core/memory/core_writer.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/elf_image.h"
 #include "core/memory/elf_records.h"
 #include "core/memory/module_list.h"
@@ -21,8 +22,8 @@ struct Segment {
   std::uint64_t file_offset = 0;
 };
 
-// Sorted, without overlaps: the one that begins first keeps its bytes. Neighbours of the same access are
-// joined.
+// The ranges sorted and without overlaps: in an overlap the range that begins first keeps the bytes.
+// Neighbours with the same access are joined.
 std::vector<CoreWriteRange> disjoint(std::vector<CoreWriteRange> ranges) {
   std::stable_sort(ranges.begin(), ranges.end(), [](const CoreWriteRange& a, const CoreWriteRange& b) {
     return a.range.begin < b.range.begin;
@@ -53,7 +54,7 @@ std::vector<CoreWriteRange> disjoint(std::vector<CoreWriteRange> ranges) {
   return made;
 }
 
-// The parts of `wanted` that can be read. `buffer` is of `chunk` bytes.
+// Finds the parts of `wanted` that can be read. `buffer` has `chunk` bytes.
 void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span<std::byte> buffer,
                    std::vector<Segment>& segments, std::vector<MemoryRange>& missing) {
   const Address end = wanted.range.end();
@@ -69,7 +70,7 @@ void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span
     at += got;
     joins = got == size;
     if (joins || at >= end) continue;
-    // What comes behind the missing byte is looked for page by page.
+    // A byte is missing. The search goes on at the next page, page by page.
     const Address next = std::min(end, (at / page_size + 1) * page_size);
     missing.push_back({at, next - at});
     at = next;
@@ -90,7 +91,8 @@ TargetBytes note_bytes(Platform platform, const std::vector<CoreNote>& notes) {
   return out;
 }
 
-// ELF header, program headers and notes: all before the memory, so that a file that is cut keeps them.
+// ELF header, program headers and notes. All of them come before the memory, so that a file that is cut keeps
+// them.
 TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::vector<Segment>& segments) {
   const ElfFormat format{platform.pointer_size == 8, platform.byte_order};
   const TargetBytes note_part = note_bytes(platform, notes);
@@ -106,11 +108,12 @@ TargetBytes headers(Platform platform, const std::vector<CoreNote>& notes, std::
   out.u8(format.wide ? ELFCLASS64 : ELFCLASS32);
   out.u8(format.order == ByteOrder::little ? ELFDATA2LSB : ELFDATA2MSB);
   out.u8(EV_CURRENT);
-  // LLDB takes the system from here; else it guesses it from the paths of libraries and may refuse the core.
+  // LLDB takes the operating system from this byte. Without it, LLDB guesses from the paths of libraries and
+  // may refuse the core.
   out.u8(platform.os == Os::unix_like ? ELFOSABI_LINUX : ELFOSABI_NONE);
   out.pad_to(EI_NIDENT);
   out.u16(ET_CORE);
-  out.u16(elf_machine_of_cpu(platform.cpu));
+  out.u16(cpu_row(platform.cpu).elf_machine);
   out.u32(EV_CURRENT);
   out.word(0); // entry
   out.word(table);
@@ -237,7 +240,7 @@ void touch_for_debugger(MemoryReader& memory, const std::vector<LoadedModule>& m
         memory.read_some(module.base,
                          std::span(buffer).first(std::min<std::uint64_t>(image.range().size, buffer.size())));
     } catch (const Error&) {
-      // A debugger cannot read it either.
+      // A debugger cannot read these bytes either.
     }
   }
 }

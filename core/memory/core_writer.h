@@ -1,6 +1,6 @@
-// Writes ELF core files that hold chosen pages only: a recording of what commands touched, small enough to
-// send or to keep with tests, that LLDB and this library open like any core. Source: Linux fs/binfmt_elf.c
-// and uapi elfcore.h for the notes, System V gABI for the file.
+// Writes ELF core files that hold only chosen pages: a recording of the pages that commands touched. Such a
+// core is small enough to send or to keep with tests, and LLDB and this library open it like any core.
+// Source: Linux fs/binfmt_elf.c and uapi elfcore.h for the notes, System V gABI for the file.
 #pragma once
 
 #include "core/memory/elf_core.h"
@@ -18,7 +18,7 @@ struct CoreNote {
   std::vector<std::byte> description;
 };
 
-// A run of memory to be written, with the access that the process had to it.
+// A run of memory to write, with the access rights that the process had to it.
 struct CoreWriteRange {
   MemoryRange range;
   bool readable = true, writable = false, executable = false;
@@ -26,36 +26,36 @@ struct CoreWriteRange {
 
 struct WrittenCore {
   std::uint64_t file_size = 0;
-  std::uint64_t memory_size = 0; // bytes of memory in it
+  std::uint64_t memory_size = 0; // bytes of memory in the file
   std::size_t segments = 0;
-  std::vector<MemoryRange> missing; // asked for and not there
+  std::vector<MemoryRange> missing; // requested but not readable
 };
 
 constexpr std::uint64_t max_core_pages = 1u << 24; // 64 GB of memory in one core that we write
 
-// The notes of `core` as they are: threads with all their registers, process, signal, auxiliary vector,
-// files.
+// The notes of `core`, unchanged: threads with all their registers, process, signal, auxiliary vector, files.
 std::vector<CoreNote> copy_notes(const ElfCore& core);
 
-// Notes made from what is known of a process, for one that is no core: NT_PRSTATUS for each thread (the first
-// is the one that a debugger selects), NT_PRPSINFO, NT_SIGINFO, NT_AUXV, NT_FILE. Throws
+// Makes notes from the facts about a process, for a process that is no core: NT_PRSTATUS for each thread (a
+// debugger selects the first one), NT_PRPSINFO, NT_SIGINFO, NT_AUXV, NT_FILE. Throws
 // Error{unsupported_contract} for threads of a CPU other than x64 and arm64.
 std::vector<CoreNote> make_notes(Platform platform, const CoreNotes& process);
 
-// `ranges` with the access that `segments` (sorted by begin, as ElfCore has them) state, split where it
-// changes; readable only where there is no segment.
+// `ranges` with the access rights that `segments` state, split where the access changes. `segments` are
+// sorted by begin, as in ElfCore. Bytes in no segment are readable only.
 std::vector<CoreWriteRange> with_access_of(const std::vector<CoreSegment>& segments,
                                            const std::vector<MemoryRange>& ranges);
 
-// Reads through `memory` what a native debugger reads of a process before it shows a stack: headers, notes
-// and dynamic sections of the modules, the link map with its names, the vDSO whole. With a RecordingReader as
-// `memory` these pages become part of the recording. Skips what cannot be read.
+// Reads through `memory` everything that a native debugger reads from a process before it shows a stack:
+// headers, notes and dynamic sections of the modules, the link map with its names, the whole vDSO. When
+// `memory` is a RecordingReader, these pages become part of the recording. Skips bytes that cannot be read.
 void touch_for_debugger(MemoryReader& memory, const std::vector<LoadedModule>& modules);
 
-// Writes the core to `path` (by way of a file beside it that is renamed at the end). Overlapping ranges are
-// written once; bytes that `memory` lacks are left out and named in the result. Reads each page twice. Throws
-// Error{io}; Error{invalid_argument} for ranges of more than max_core_pages. `stop`, when given, is asked
-// after each megabyte; true ends the writing with Error{io} "stopped" and leaves no file.
+// Writes the core to `path`: first to a file beside it, which is renamed at the end. Overlapping ranges are
+// written once; bytes that `memory` lacks are left out and listed in the result. Reads each page twice.
+// Throws Error{io}, and Error{invalid_argument} for ranges of more than max_core_pages. `stop`, when given,
+// is called after each megabyte; when it returns true, writing ends with Error{io} "stopped" and leaves no
+// file.
 WrittenCore write_core(const std::string& path, Platform platform, const std::vector<CoreNote>& notes,
                        std::vector<CoreWriteRange> ranges, MemoryReader& memory,
                        const std::function<bool()>& stop = {});

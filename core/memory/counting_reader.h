@@ -1,4 +1,4 @@
-// Counts what goes through it: for the costs that headers state and tests check.
+// Counts the reads that go through it, for tests of the costs that headers state.
 #pragma once
 
 #include "core/memory/memory_reader.h"
@@ -12,7 +12,7 @@ public:
   // `next` must outlive this.
   explicit CountingReader(MemoryReader& next) : next_(&next) {}
 
-  // One read, whatever its size and result.
+  // Counts as one read, whatever its size and result.
   std::size_t read_some(Address address, std::span<std::byte> out) override {
     const std::size_t got = next_->read_some(address, out);
     ++reads_;

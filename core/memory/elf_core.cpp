@@ -7,7 +7,8 @@
 namespace clr {
 namespace {
 
-// Where memory of a segment or an extent ends; the last byte of the address space is given up for it.
+// End of a segment or extent. One that reaches the top of the address space loses its last byte, so that
+// its end does not wrap to 0.
 Address end_of(Address begin, std::uint64_t size) {
   return size > ~begin ? ~Address{0} : begin + size;
 }
@@ -16,7 +17,7 @@ std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-// What a file is that is not ELF; cores arrive packed, and from other systems.
+// Names the format of a file that is not ELF: cores arrive compressed, and from other systems.
 std::string_view name_of_format(std::span<const std::byte> bytes) {
   struct Magic {
     std::string_view bytes, name;
@@ -87,7 +88,7 @@ void ElfCore::parse() {
   describe_problems(has_notes);
 }
 
-// How many program headers there are, of those that the file holds.
+// Number of program headers that the file really holds.
 std::uint64_t ElfCore::count_segments(const GElf_Ehdr& header) {
   std::uint64_t count = header.e_phnum;
   if (count == PN_XNUM) {
@@ -131,7 +132,7 @@ void ElfCore::add_segment(const GElf_Phdr& raw) {
   const std::uint64_t there =
       segment.file_offset < bytes_.size() ? bytes_.size() - segment.file_offset : std::uint64_t{0};
   if (segment.file_size > there) {
-    // Sums of lying sizes may not wrap into a small number.
+    // Wrong sizes must not make the sum wrap into a small number.
     cut_bytes_ = end_of(cut_bytes_, segment.file_size - there);
     promised_size_ = std::max(promised_size_, end_of(segment.file_offset, segment.file_size));
     segment.file_size = there;
@@ -140,7 +141,7 @@ void ElfCore::add_segment(const GElf_Phdr& raw) {
 }
 
 void ElfCore::build_extents() {
-  Address covered = 0; // up to here; 0: nothing yet
+  Address covered = 0; // end of the addresses that are covered so far; 0: none yet
   for (const CoreSegment& segment : segments_) {
     const Address end = end_of(segment.begin, segment.file_size);
     const Address begin = std::max(segment.begin, covered);

@@ -1,4 +1,5 @@
-// An ELF core file of any class, byte order and CPU: its bytes as target memory, and what its notes say.
+// An ELF core file of any class, byte order and CPU: its bytes as target memory, and the contents of its
+// notes.
 #pragma once
 
 #include "core/memory/core_notes.h"
@@ -12,8 +13,8 @@
 
 namespace clr {
 
-// A PT_LOAD program header. What lies between file_size and memory_size was not dumped: it is missing, not
-// zero.
+// A PT_LOAD program header. The bytes between file_size and memory_size were not dumped: they are missing,
+// not zero.
 struct CoreSegment {
   Address begin = 0;
   std::uint64_t memory_size = 0;
@@ -26,15 +27,16 @@ class ElfCore final : public MemoryReader {
 public:
   static constexpr std::uint64_t max_segments = 1u << 20;
 
-  // Maps the file; copies only its headers. Some 10 ms for 100,000 segments. Throws Error{io}, and
-  // Error{corrupt} with a sentence that says what the file is instead when it is not an ELF core.
+  // Maps the file; copies only its headers. Takes some 10 ms for 100,000 segments. Throws Error{io}, and
+  // Error{corrupt} when the file is not an ELF core; the message says which format it has instead.
   static std::unique_ptr<ElfCore> open(const std::string& path);
   // The same over bytes that outlive it.
   explicit ElfCore(std::span<const std::byte> bytes);
 
-  // Bytes that the file holds. No system call; where segments overlap the one that begins first wins.
+  // Delivers the bytes that the file holds. No system call. Where segments overlap, the one that begins first
+  // wins.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
-  // Lends the mapped file when one segment holds all of it.
+  // Lends the bytes of the mapped file when one segment holds all of them.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 
   // The CPU is Cpu::unknown when e_machine is one that we do not know.
@@ -43,7 +45,7 @@ public:
   const std::vector<CoreSegment>& segments() const { return segments_; }
   // The PT_LOAD that maps `address`, whether dumped or not; null if none.
   const CoreSegment* segment_at(Address address) const;
-  // The first address from `address` on that the core holds; the highest address when there is none.
+  // The first address at or after `address` that the core holds; the highest address when there is none.
   Address next_readable(Address address) const;
   // Runs of bytes that can be read, sorted, disjoint; neighbours may touch.
   std::vector<MemoryRange> readable_ranges() const;
@@ -52,12 +54,12 @@ public:
   const std::vector<ThreadRegisters>& threads() const { return notes_.threads; }
   const std::vector<FileMapping>& file_mappings() const { return notes_.files; }
   std::uint64_t file_size() const { return bytes_.size(); }
-  // What the program headers promise beyond the end of the file, in bytes.
+  // Number of bytes that the program headers promise beyond the end of the file.
   std::uint64_t cut_bytes() const { return cut_bytes_; }
   // Seconds since 1970 of the core's last change; 0 for a core in memory.
   std::int64_t modified() const { return file_.modified(); }
   const std::string& path() const { return file_.path(); }
-  // What is not whole, as sentences for a user.
+  // Everything that is incomplete in the core, as sentences for a user.
   const std::vector<std::string>& problems() const { return problems_; }
 
 private:
@@ -85,7 +87,7 @@ private:
   std::size_t last_extent_ = 0;
   CoreNotes notes_;
   std::uint64_t cut_bytes_ = 0;
-  std::uint64_t promised_size_ = 0; // what the file's length would be if it were whole
+  std::uint64_t promised_size_ = 0; // length of the file if nothing were cut off
   std::vector<std::string> problems_;
 };
 

@@ -69,7 +69,8 @@ std::uint64_t ElfDynamic::read_word(Address at) const {
 std::optional<ElfSymbol> ElfDynamic::find_symbol(std::string_view name) const {
   if (!address(DT_SYMTAB) || !address(DT_STRTAB) || name.empty() || name.size() > max_name)
     return std::nullopt;
-  // A hash table that cannot be read or contradicts itself leaves the next way; what it says is believed.
+  // When a hash table cannot be read or contradicts itself, the next way is tried. The answer of a valid
+  // table is final.
   try {
     if (const auto table = address(DT_GNU_HASH)) return by_gnu_hash(*table, name);
   } catch (const Error&) {
@@ -130,8 +131,8 @@ std::optional<ElfSymbol> ElfDynamic::by_hash(Address table, std::string_view nam
 }
 
 std::optional<ElfSymbol> ElfDynamic::by_scan(std::string_view name) const {
-  // The table does not say how long it is. Linkers put the strings behind it; and a name that lies outside
-  // the strings ends it too.
+  // The table does not state its length. Linkers put the strings behind it, and a symbol whose name lies
+  // outside the strings also marks the end.
   const Address symbols = *address(DT_SYMTAB), strings = *address(DT_STRTAB);
   const std::uint64_t string_size = value(DT_STRSZ).value_or(~std::uint64_t{0});
   const ElfFormat format = format_of(platform_);

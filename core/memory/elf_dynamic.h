@@ -1,5 +1,6 @@
-// The dynamic section of an ELF module and the symbols it leads to: no section headers needed, so it works on
-// what the loader mapped. Source: System V gABI, chapter 5; the GNU hash section of glibc's elf/dl-lookup.c.
+// The dynamic section of an ELF module and the symbols that it leads to. It needs no section headers, so it
+// works on the part of the file that the loader mapped. Source: System V gABI, chapter 5; the GNU hash
+// section of glibc's elf/dl-lookup.c.
 #pragma once
 
 #include "core/memory/memory_range.h"
@@ -23,7 +24,7 @@ struct ElfSegment {
 };
 
 struct ElfSymbol {
-  Address address = 0; // the load bias included
+  Address address = 0; // with the load bias
   std::uint64_t size = 0;
   unsigned type = 0;    // STT_FUNC, STT_OBJECT, ...
   unsigned binding = 0; // STB_GLOBAL, ...
@@ -33,24 +34,25 @@ class ElfDynamic {
 public:
   static constexpr std::size_t max_entries = 4096;
   static constexpr std::uint64_t max_symbols = 1u << 22; // more than any linker has made of a runtime
-  static constexpr std::uint64_t max_chain = 1u << 16;   // of one hash bucket
-  static constexpr std::size_t max_name = 4096;          // longest symbol name or soname that is looked at
+  static constexpr std::uint64_t max_chain = 1u << 16;   // symbols of one hash bucket
+  static constexpr std::size_t max_name = 4096;          // longest symbol name or soname that is compared
 
   // A module without a dynamic section: it has no entries.
   ElfDynamic() = default;
-  // `dynamic` is the section and `module` what the module occupies, both as they are in `memory`, which must
-  // outlive this. 1 read. Throws Error{memory_missing}; Error{corrupt} when the section exceeds max_entries.
+  // `dynamic` is the section and `module` is the whole range of the module, both at their addresses in
+  // `memory`, which must outlive this. 1 read. Throws Error{memory_missing}; Error{corrupt} when the section
+  // exceeds max_entries.
   ElfDynamic(MemoryReader& memory, Platform platform, Address bias, MemoryRange module, MemoryRange dynamic);
 
-  // The entry with this tag (DT_DEBUG, DT_RELASZ, ...) as it stands; the first one.
+  // The value of the first entry with this tag (DT_DEBUG, DT_RELASZ, ...), unchanged.
   std::optional<std::uint64_t> value(std::uint64_t tag) const;
-  // The address that the entry holds. Some loaders add the bias to the entries in memory and some do not: a
-  // value within the module is taken as an address.
+  // The value of the entry as an address. Some loaders add the bias to the entries in memory and some do not:
+  // a value within the module is taken as an address, to any other value the bias is added.
   std::optional<Address> address(std::uint64_t tag) const;
 
-  // The defined dynamic symbol of that name; a version behind '@' is not compared. By DT_GNU_HASH, by
-  // DT_HASH, or by a scan of DT_SYMTAB where neither is there or can be used. About 6 reads by hash. Throws
-  // Error {memory_missing} when the tables are missing; nothing when they have no such symbol.
+  // The defined dynamic symbol of that name; a version behind '@' is not compared. Searches by DT_GNU_HASH,
+  // by DT_HASH, or by a scan of DT_SYMTAB when neither hash table exists or can be used. About 6 reads by
+  // hash. Throws Error{memory_missing} when the tables are missing; nothing when they have no such symbol.
   std::optional<ElfSymbol> find_symbol(std::string_view name) const;
 
   // DT_SONAME; empty when there is none. 1 or 2 reads.

@@ -9,7 +9,7 @@
 
 namespace clr {
 
-// The file's segments at their linked addresses.
+// The file's segments at the addresses that the linker gave them.
 class ElfFile::LinkedMemory final : public MemoryReader {
 public:
   explicit LinkedMemory(const ElfFile& file) : file_(file) {}
@@ -31,11 +31,11 @@ private:
 
 struct ElfFile::Relocations {
   ElfRelocations tables;
-  std::vector<MemoryRange> unknown; // those of the tables and what the loader writes
+  std::vector<MemoryRange> unknown; // the words of the tables and the words that the loader writes
 };
 
-std::unique_ptr<ElfFile> ElfFile::open(const std::string& path) {
-  return std::unique_ptr<ElfFile>(new ElfFile(MappedFile::open(path)));
+std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, NamedBy named_by) {
+  return std::unique_ptr<ElfFile>(new ElfFile(MappedFile::open(path, named_by)));
 }
 
 ElfFile::ElfFile(MappedFile file) : file_(std::move(file)), bytes_(file_.bytes()) {
@@ -66,7 +66,7 @@ void ElfFile::parse() {
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
     const GElf_Phdr raw = decode_segment(bytes_.subspan(header.e_phoff + i * header.e_phentsize), *format);
     ElfSegment segment = to_elf_segment(raw);
-    // A part that the file does not hold is not there.
+    // Bytes beyond the end of the file are missing.
     const std::uint64_t there =
         segment.file_offset < bytes_.size() ? bytes_.size() - segment.file_offset : std::uint64_t{0};
     segment.file_size = std::min({segment.file_size, segment.memory_size, there});
@@ -115,7 +115,7 @@ const ElfDynamic& ElfFile::dynamic() {
     dynamic_.emplace();
     for (const ElfSegment& segment : segments_) {
       if (segment.type != PT_DYNAMIC) continue;
-      // Bias 0: addresses in the file are as linked.
+      // Bias 0: the addresses in the file are those of the linker.
       dynamic_.emplace(*linked_, platform_, 0, MemoryRange{},
                        MemoryRange{segment.address, segment.memory_size});
       break;
@@ -153,7 +153,7 @@ std::size_t ElfFile::read_loaded(Address address, Address bias, std::span<std::b
 
   const auto& words = known.tables.relative;
   const unsigned word_size = platform_.pointer_size;
-  // A word that begins before `address` may reach into it.
+  // A word that begins before `address` may reach into the range.
   const Address from = address < word_size ? 0 : address - (word_size - 1);
   auto word = std::lower_bound(words.begin(), words.end(), from,
                                [](const RelativeWord& w, Address a) { return w.address < a; });

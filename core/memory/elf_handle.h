@@ -1,4 +1,4 @@
-// libelf's handle of a file, ended with its owner.
+// libelf's handle of a file, closed by its owner's destructor.
 #pragma once
 
 #include <libelf.h>

@@ -37,8 +37,8 @@ ElfImage::ElfImage(MemoryReader& memory, Address base) : memory_(&memory), base_
   }
   if (first == nullptr) throw_corrupt(base, "an ELF module without PT_LOAD");
 
-  // Address and file offset of a PT_LOAD agree below the page, so this is right wherever the first one
-  // begins.
+  // Address and file offset of a PT_LOAD are equal below the page size, so this is right wherever the first
+  // one begins.
   bias_ = platform_.wrap(base - (first->address - first->file_offset));
   entry_ = platform_.wrap(header.e_entry + bias_);
   std::uint64_t size = 0;

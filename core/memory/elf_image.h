@@ -1,4 +1,4 @@
-// A native ELF module as it lies in target memory: all that is needed of it without its file.
+// A native ELF module in target memory: everything that can be known about it without its file.
 #pragma once
 
 #include "core/memory/elf_dynamic.h"
@@ -18,16 +18,17 @@ public:
   // The module whose ELF header is at `base`. 2 reads. `memory` must outlive this. Throws
   // Error{memory_missing} when the header's page is not there, Error{corrupt} when no ELF module is there.
   ElfImage(MemoryReader& memory, Address base);
-  // True when the four bytes at `address` are ELF's. 1 read. Never throws.
+  // True when the four bytes at `address` are the ELF magic. 1 read. Never throws.
   static bool is_elf(MemoryReader& memory, Address address);
 
   const Platform& platform() const { return platform_; }
   Address base() const { return base_; }
-  // What is added to an address of the file's program headers and symbols.
+  // The difference between an address in memory and the same address in the file's program headers and
+  // symbols.
   Address bias() const { return bias_; }
   // From base to the end of the last PT_LOAD.
   MemoryRange range() const { return range_; }
-  // All program headers, in their order.
+  // All program headers, in the order of the file.
   const std::vector<ElfSegment>& segments() const { return segments_; }
   // A program header's place in memory.
   MemoryRange range_of(const ElfSegment& segment) const;

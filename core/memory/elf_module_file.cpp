@@ -8,8 +8,8 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t min_equal_words = 16; // that prove a module whose build id is not in the core
-constexpr std::uint64_t max_page = 65536;   // of the CPUs that .NET runs on
+constexpr std::size_t min_equal_words = 16; // to prove a module whose build id is not in the core
+constexpr std::uint64_t max_page = 65536;   // largest page size of the CPUs that .NET runs on
 
 std::uint64_t page_down(std::uint64_t value, std::uint64_t page = ModuleFile::page) {
   return value / page * page;
@@ -18,8 +18,8 @@ std::uint64_t page_up(std::uint64_t value, std::uint64_t page = ModuleFile::page
   return page_down(value + page - 1, page);
 }
 
-// The descriptor is a variable in .data that nobody writes after relocation; so is the table of pointers
-// behind it. Source: dotnet/runtime docs/design/datacontracts/contract-descriptor.md.
+// The descriptor is a variable in .data that nobody writes after relocation, and so is the table of pointers
+// that it refers to. Source: dotnet/runtime docs/design/datacontracts/contract-descriptor.md.
 void add_descriptor(ElfFile& file, std::vector<MemoryRange>& ranges) {
   constexpr std::uint32_t max_pointers = 4096;
   const auto symbol = file.find_symbol("DotNetRuntimeContractDescriptor");
@@ -53,7 +53,7 @@ const ElfSegment* ElfModuleFile::segment_at(const FilePlace& place) const {
   const Address linked = file_.platform().wrap(place.address - bias(place));
   for (const ElfSegment& segment : file_.segments()) {
     if (segment.type != PT_LOAD || segment.file_size == 0) continue;
-    // The same page of the file may be mapped for two segments: address and offset must both fit.
+    // One page of the file may be mapped for two segments, so address and offset must both fit.
     if (linked < page_down(segment.address) || linked >= page_up(segment.address + segment.file_size))
       continue;
     if (segment.file_offset + (linked - segment.address) == place.file_offset()) return &segment;
@@ -118,7 +118,7 @@ FileProof ElfModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& p
 }
 
 // The loader maps a segment in one piece, and the kernel joins neighbours unless one of them was written to.
-// So a piece between larger ones is one whose protection was taken away for a while.
+// So a smaller piece between others is one whose protection was removed for a while.
 void ElfModuleFile::find_split_mappings(const std::vector<FilePlace>& places) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const ElfSegment* segment = segment_at(places[i]);
@@ -146,7 +146,7 @@ const std::vector<MemoryRange>& ElfModuleFile::constant_ranges() {
     constants_.emplace();
     const bool is_loaded_by_another = file_.needs_libraries();
     if (const MemoryRange relro = file_.relro(); relro.size != 0 && is_loaded_by_another) {
-      // The loader protects whole pages; what is left of the last one stays writable.
+      // The loader protects whole pages; the rest of the last page stays writable.
       std::uint64_t page_size = page;
       if (const ElfSegment* segment = file_.segment_at(relro.begin))
         page_size = std::clamp(segment->alignment, page, max_page);

@@ -1,19 +1,10 @@
 #include "core/memory/elf_records.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/memory_reader.h"
-
-#include <array>
-#include <utility>
 
 namespace clr {
 namespace {
-
-constexpr std::array<std::pair<unsigned, Cpu>, 6> machines{{{EM_X86_64, Cpu::x64},
-                                                            {EM_386, Cpu::x86},
-                                                            {EM_AARCH64, Cpu::arm64},
-                                                            {EM_ARM, Cpu::arm},
-                                                            {EM_RISCV, Cpu::riscv64},
-                                                            {258 /* EM_LOONGARCH */, Cpu::loongarch64}}};
 
 // A longer one is no hash.
 constexpr std::size_t max_build_id = 64;
@@ -47,18 +38,6 @@ std::optional<ElfFormat> elf_format(std::span<const std::byte> bytes) {
   if (wide != ELFCLASS32 && wide != ELFCLASS64) return std::nullopt;
   if (order != ELFDATA2LSB && order != ELFDATA2MSB) return std::nullopt;
   return ElfFormat{wide == ELFCLASS64, order == ELFDATA2LSB ? ByteOrder::little : ByteOrder::big};
-}
-
-Cpu cpu_of_elf_machine(unsigned machine) {
-  for (const auto& [number, cpu] : machines)
-    if (number == machine) return cpu;
-  return Cpu::unknown;
-}
-
-unsigned elf_machine_of_cpu(Cpu cpu) {
-  for (const auto& [number, known] : machines)
-    if (known == cpu) return number;
-  return EM_NONE;
 }
 
 Platform elf_platform(ElfFormat format, const GElf_Ehdr& header) {

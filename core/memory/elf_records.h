@@ -1,4 +1,4 @@
-// The records of ELF, of any class and byte order, as the 64-bit records of this host. libelf translates
+// The records of ELF files of any class and byte order, as the 64-bit records of this host. libelf translates
 // them.
 #pragma once
 
@@ -25,17 +25,16 @@ struct ElfFormat {
   std::size_t dynamic_size() const { return wide ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn); }
   std::size_t rel_size() const { return wide ? sizeof(Elf64_Rel) : sizeof(Elf32_Rel); }
   std::size_t rela_size() const { return wide ? sizeof(Elf64_Rela) : sizeof(Elf32_Rela); }
-  std::size_t word_size() const { return wide ? 8 : 4; } // of an address
+  std::size_t word_size() const { return wide ? 8 : 4; } // size of an address
 };
 
 // Nothing unless `bytes` begin with an ELF identification of a known class and byte order.
 std::optional<ElfFormat> elf_format(std::span<const std::byte> bytes);
-Cpu cpu_of_elf_machine(unsigned machine);
-unsigned elf_machine_of_cpu(Cpu cpu); // EM_NONE for Cpu::unknown and wasm
 // The platform that an ELF header describes.
 Platform elf_platform(ElfFormat format, const GElf_Ehdr& header);
 
-// The record at the front of `bytes`, which hold at least its size. No more is checked.
+// The record at the front of `bytes`. `bytes` must hold at least the size of the record; nothing else is
+// checked.
 GElf_Ehdr decode_elf_header(std::span<const std::byte> bytes, ElfFormat format);
 GElf_Phdr decode_segment(std::span<const std::byte> bytes, ElfFormat format);
 GElf_Shdr decode_section(std::span<const std::byte> bytes, ElfFormat format);
@@ -43,7 +42,7 @@ GElf_Sym decode_symbol(std::span<const std::byte> bytes, ElfFormat format);
 GElf_Dyn decode_dynamic(std::span<const std::byte> bytes, ElfFormat format);
 GElf_Rela decode_rel(std::span<const std::byte> bytes, ElfFormat format); // addend 0
 GElf_Rela decode_rela(std::span<const std::byte> bytes, ElfFormat format);
-// An address-sized word.
+// A word of the size of an address.
 std::uint64_t decode_word(std::span<const std::byte> bytes, ElfFormat format);
 
 ElfSegment to_elf_segment(const GElf_Phdr& segment);
@@ -53,8 +52,8 @@ struct ElfNote {
   std::uint32_t type = 0;
   std::span<const std::byte> description;
 };
-// The notes of a note segment whose notes are aligned to `alignment` (8, else taken as 4). Ends early, and
-// says so by `false`, at a note that does not fit. Stops when `visit` returns false.
+// Visits the notes of a note segment whose notes are aligned to `alignment` (8; any other value counts as 4).
+// Returns false when it had to end early at a note that does not fit. Stops when `visit` returns false.
 bool for_each_note(std::span<const std::byte> bytes, ByteOrder order, std::uint64_t alignment,
                    const std::function<bool(const ElfNote&)>& visit);
 // The GNU build id in a note segment; empty when there is none.

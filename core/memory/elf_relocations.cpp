@@ -1,10 +1,10 @@
 #include "core/memory/elf_relocations.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/elf_records.h"
 #include "core/memory/recording_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 
 namespace clr {
@@ -14,22 +14,11 @@ namespace {
 constexpr std::uint64_t DT_RELRSZ = 35, DT_RELR = 36;
 #endif
 
-// The relocation types that matter, by CPU; the psABIs number them on their own.
-struct Types {
-  Cpu cpu;
-  unsigned relative, relative64, copy, tls_descriptor;
-};
-constexpr std::array<Types, 4> types_of_cpus{{
-    {Cpu::x64, R_X86_64_RELATIVE, R_X86_64_RELATIVE64, R_X86_64_COPY, R_X86_64_TLSDESC},
-    {Cpu::arm64, R_AARCH64_RELATIVE, R_AARCH64_RELATIVE, R_AARCH64_COPY, R_AARCH64_TLSDESC},
-    {Cpu::x86, R_386_RELATIVE, R_386_RELATIVE, R_386_COPY, R_386_TLS_DESC},
-    {Cpu::arm, R_ARM_RELATIVE, R_ARM_RELATIVE, R_ARM_COPY, R_ARM_TLS_DESC},
-}};
-constexpr unsigned type_none = 0; // on each of them
+constexpr unsigned type_none = 0; // on every CPU
 
 class Reader {
 public:
-  Reader(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic, const Types& types)
+  Reader(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic, const ElfRelocationTypes& types)
       : memory_(memory), platform_(platform), format_{platform.pointer_size == 8, platform.byte_order},
         dynamic_(dynamic), types_(types) {}
 
@@ -38,7 +27,7 @@ public:
     table(DT_REL, DT_RELSZ, false);
     table(DT_JMPREL, DT_PLTRELSZ, dynamic_.value(DT_PLTREL) == std::uint64_t{DT_RELA});
     compact_table();
-    // The loader keeps its own address and the link map in the words 1 and 2 of a lazy GOT.
+    // The loader keeps its own address and the link map in words 1 and 2 of a lazy GOT.
     if (const auto got = dynamic_.address(DT_PLTGOT)) unknown(*got, 3 * platform_.pointer_size);
 
     std::sort(out_.relative.begin(), out_.relative.end(),
@@ -78,8 +67,8 @@ private:
     }
   }
 
-  // DT_RELR: an even entry is the address of a word and of where the bitmaps (odd entries) behind it start; a
-  // bitmap's bit n + 1 stands for the n-th word from there.
+  // DT_RELR: an even entry is the address of a word, and the words behind it are described by bitmaps (odd
+  // entries). Bit n + 1 of a bitmap stands for the n-th word from there.
   void compact_table() {
     const unsigned size = platform_.pointer_size;
     const auto bytes = bytes_of(DT_RELR, DT_RELRSZ, size);
@@ -128,17 +117,18 @@ private:
   Platform platform_;
   ElfFormat format_;
   const ElfDynamic& dynamic_;
-  const Types& types_;
+  const ElfRelocationTypes& types_;
   ElfRelocations out_;
 };
 
 } // namespace
 
 ElfRelocations read_relocations(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic) {
-  for (const Types& types : types_of_cpus)
-    if (types.cpu == platform.cpu) return Reader(memory, platform, dynamic, types).read();
-  throw Error(ErrorKind::unsupported_contract,
-              fmt::format("relocations of CPU {} are not known", to_string(platform.cpu)));
+  const ElfRelocationTypes& types = cpu_row(platform.cpu).relocations;
+  if (types.relative == 0)
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("relocations of CPU {} are not known", to_string(platform.cpu)));
+  return Reader(memory, platform, dynamic, types).read();
 }
 
 } // namespace clr

@@ -1,4 +1,4 @@
-// The relocation tables of an ELF module, reduced to what a reader of its file needs: words that become
+// The relocation tables of an ELF module, reduced to the needs of a reader of its file: words that become
 // addend + bias, and runs of bytes whose content the file alone does not tell.
 // Source: the psABI of each CPU; the generic ABI's SHT_RELR.
 #pragma once

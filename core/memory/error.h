@@ -1,5 +1,5 @@
-// Faults: what is thrown when an answer cannot be had because memory is missing or data is wrong.
-// Normal negative answers ("no method here, because ...") are values, never exceptions.
+// Faults: they are thrown when an answer is impossible because memory is missing or data is wrong. Normal
+// negative answers ("no method here, because ...") are values, never exceptions.
 #pragma once
 
 #include "core/memory/platform.h"
@@ -15,7 +15,7 @@ enum class ErrorKind : std::uint8_t {
   memory_missing, // the target has no such memory, or the core lacks it; address() is the first missing byte
   corrupt,        // data read from the target or a file contradicts itself or exceeds a named limit
   unsupported_contract, // the target's contract, field or format is not one that we implement
-  invalid_argument,     // the caller asked for something that cannot be
+  invalid_argument,     // the caller asked for something impossible
   io,                   // the host could not open or map a file
   register_unknown,     // a frame needs a register whose value neither the target nor its unwind data tells
   no_process,           // there is no process or core to ask, or it has ended
@@ -35,7 +35,7 @@ public:
       : std::runtime_error(what), kind_(kind), at_(at) {}
 
   ErrorKind kind() const { return kind_; }
-  // Where in the target, when the fault has a place.
+  // The address in the target, when the fault has one.
   std::optional<Address> address() const { return at_; }
 
 private:
@@ -43,9 +43,9 @@ private:
   std::optional<Address> at_;
 };
 
-// "memory at 0x... is not available" as an Error of kind memory_missing.
+// Throws "memory at 0x... is not available" as an Error of kind memory_missing.
 [[noreturn]] void throw_missing(Address at);
-// Error of kind corrupt whose text ends with "at 0x...".
+// Throws an Error of kind corrupt whose text ends with "at 0x...".
 [[noreturn]] void throw_corrupt(Address at, std::string_view what);
 
 } // namespace clr

@@ -1,5 +1,4 @@
-// Memory that is missing at a chosen read: what a torn core or a dying process looks like. For tests of
-// faults.
+// Memory that is missing at a chosen read, like that of a torn core or a dying process. For tests of faults.
 #pragma once
 
 #include "core/memory/memory_reader.h"
@@ -10,8 +9,8 @@ namespace clr {
 
 class FailingReader final : public MemoryReader {
 public:
-  // Read number `fail_at` (the first is 1; 0: none) delivers nothing; with `stays_failed` all later ones too.
-  // `next` must outlive this.
+  // Read number `fail_at` (the first is 1; 0: none) delivers nothing; with `stays_failed`, all later reads
+  // fail too. `next` must outlive this.
   explicit FailingReader(MemoryReader& next, std::uint64_t fail_at = 0, bool stays_failed = false)
       : next_(&next), fail_at_(fail_at), stays_failed_(stays_failed) {}
 
@@ -23,7 +22,7 @@ public:
   // Lends nothing, so that every access is a read that can fail.
   std::span<const std::byte> view(Address, std::size_t) override { return {}; }
 
-  // Starts to count again.
+  // Starts to count from zero, with a new number of the read that fails.
   void fail_at(std::uint64_t number) {
     fail_at_ = number;
     reads_ = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view deleted_suffix = " (deleted)";
 
-// Mappings of things that are no files, or are none that could be opened without harm.
+// Is this mapping no file, or one that must not be opened (a device)?
 bool is_no_file(std::string_view path) {
   return !path.starts_with('/') || path.starts_with("/memfd:") || path.starts_with("/dev/") ||
          path.starts_with("/proc/") || path.starts_with("/SYSV");
@@ -17,8 +17,9 @@ bool is_no_file(std::string_view path) {
 
 } // namespace
 
-// What is in a file, each part with what proves it: the ELF module and the PE images of a single-file program
-// are proven apart, since every bundle around the same host has the host's build id.
+// The contents of a file, each part with its proof of identity. The ELF module and the PE images of a
+// single-file program are proven separately, because every bundle around the same host has the build id of
+// that host.
 struct FileOverlay::File {
   struct Part {
     std::unique_ptr<ModuleFile> module;
@@ -27,9 +28,9 @@ struct FileOverlay::File {
 
   std::string target_path, host_path, refusal;
   bool resolved = false;
-  bool mapped_by_guess = false; // its mappings come from itself, so that their fit proves nothing
+  bool mapped_by_guess = false; // the file itself gave its mappings: that they fit is no proof
   std::unique_ptr<ElfFile> elf;
-  MappedFile other; // when it is no ELF file
+  MappedFile other; // when the file is no ELF file
   std::optional<SingleFileBundle> bundle;
   std::vector<Part> parts;
   std::uint64_t bytes = 0, lent_bytes = 0, missed_reads = 0;
@@ -85,7 +86,7 @@ void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
     if (module.path.empty() || mapping_at(module.base) != nullptr) continue;
     for (const PathMap::Candidate& candidate : options_.paths.candidates(module.path)) {
       try {
-        const auto file = ElfFile::open(candidate.path);
+        const auto file = ElfFile::open(candidate.path, candidate.named_by());
         if (!module.build_id.empty() && module.build_id != file->build_id()) continue;
         const ElfSegment* first = nullptr;
         for (const ElfSegment& segment : file->segments()) {
@@ -101,7 +102,7 @@ void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
         }
         break;
       } catch (const Error&) {
-        // The next candidate may be better; a read of the module will say why none was.
+        // The next candidate may be better. A read of the module will report why none was accepted.
       }
     }
   }
@@ -161,10 +162,10 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   File opened;
   std::int64_t changed = 0;
   try {
-    MappedFile mapped = MappedFile::open(candidate.path);
+    MappedFile mapped = MappedFile::open(candidate.path, candidate.named_by());
     changed = mapped.changed();
     if (mapped.bytes().size() >= SELFMAG && std::memcmp(mapped.bytes().data(), ELFMAG, SELFMAG) == 0) {
-      opened.elf = ElfFile::open(candidate.path);
+      opened.elf = ElfFile::open(candidate.path, candidate.named_by());
       opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
       opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
       if (opened.bundle)
@@ -188,7 +189,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   for (File::Part& part : opened.parts) {
     std::vector<FilePlace> covered;
     for (const FilePlace& place : places) {
-      // A mapping in a bundle begins on the page below its image.
+      // The mapping of an image in a bundle begins at the start of its page, which may lie before the image.
       const FilePlace last = place.at(place.mapping->end - 1),
                       middle = place.at(std::min(place.address + ModuleFile::page, place.mapping->end) - 1);
       const bool taken = std::any_of(opened.parts.begin(), opened.parts.end(), [&](const File::Part& other) {
@@ -252,7 +253,7 @@ std::size_t FileOverlay::read_some(Address address, std::span<std::byte> out) {
   return done;
 }
 
-// From one mapping, up to where the core knows better.
+// Reads from one mapping, up to the next byte that the core holds.
 std::size_t FileOverlay::read_file(Address address, std::span<std::byte> out) {
   const Mapping* mapping = mapping_at(address);
   if (mapping == nullptr) return 0;

@@ -1,16 +1,15 @@
-// Memory of a core, completed from the files that were mapped: what a core leaves out because "it is on
-// disk".
+// The memory of a core, completed from the files that were mapped: a core leaves out bytes that are also on
+// disk.
 //
-// The core answers first. A byte that it lacks and that lay in a mapping of a file (NT_FILE, or a list of
-// modules) is answered from the file when
-//  - the file is the same one. Proof, best first: the ELF build id in the core; relocated words or a PE
-//  header that
-//    the core holds; and, because cores of gdb's default kind hold nothing at all of an IL-only assembly, a
-//    file that has not been touched since before the core was written and whose size and layout fit the
-//    mappings (a file that the user named by sysroot, prefix or directory needs only the fit: the user
-//    vouches for it);
-//  - the byte is constant: see ModuleFile. Other writable memory that is missing is missing.
-// A file that is not proven is refused, with the reason, and its bytes are missing.
+// The core answers first. When it lacks a byte that lay in a mapping of a file (NT_FILE, or a list of
+// modules), the file answers if both of these hold:
+//  - The file is the same one. The proofs, best first: the ELF build id in the core; relocated words or a PE
+//    header that the core holds; a file that was last changed before the core was written and whose size and
+//    layout fit the mappings. (The last one is needed because cores of gdb's default kind hold nothing at all
+//    of an IL-only assembly.) A file that the user named by sysroot, prefix or directory needs only the fit:
+//    the user vouches for it.
+//  - The byte is constant: see ModuleFile. Other writable memory that the core lacks stays missing.
+// A file that is not proven is refused with the reason, and its bytes are missing.
 #pragma once
 
 #include "core/memory/loaded_module.h"
@@ -28,42 +27,42 @@ namespace clr {
 
 struct FileOverlayOptions {
   PathMap paths;
-  // Take a file that nothing proves and nothing contradicts.
+  // Accept a file when nothing proves that it is the same one and nothing contradicts it.
   bool trust_files = false;
 };
 
 class FileOverlay final : public MemoryReader {
 public:
-  // `core` must outlive this. No file is opened before a byte of it is asked for.
+  // `core` must outlive this. A file is opened when one of its bytes is first needed.
   explicit FileOverlay(ElfCore& core, FileOverlayOptions options = {});
   ~FileOverlay() override;
 
-  // For cores without NT_FILE: mappings as the modules' files describe them. Modules whose path is not known
-  // or that are mapped already add nothing. Opens the files.
+  // For cores without NT_FILE: adds the mappings that the modules' files describe. Modules without a known
+  // path and modules that are mapped already add nothing. Opens the files.
   void add_modules(const std::vector<LoadedModule>& modules);
 
-  // Cost over the core's own: for a byte that the core holds nothing; else a binary search of the mappings,
-  // and the first time of a file opening and proving it (1 to 10 ms).
+  // Additional cost over the core's own: none for a byte that the core holds; else a binary search of the
+  // mappings, and for the first byte of a file the time to open and prove it (1 to 10 ms).
   std::size_t read_some(Address address, std::span<std::byte> out) override;
-  // Lends from the core, or from one file when it holds all of it as it is.
+  // Lends from the core, or from one file when it holds all of the bytes unchanged.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 
-  // Where memory came from.
+  // A file that memory came from.
   struct FileUse {
     std::string target_path;
     std::string host_path;              // empty when refused
     std::string proof;                  // why it is the same file
-    std::string refusal;                // or why it is not taken
-    std::uint64_t bytes = 0, pages = 0; // answered by reads; pages: different ones
+    std::string refusal;                // or why it is not accepted
+    std::uint64_t bytes = 0, pages = 0; // answered by reads; pages: number of different pages
     std::uint64_t lent_bytes = 0;       // answered by view
-    // Reads behind the file's first page that it could not answer. A file that was refused and has none was
-    // only looked at to see whether it is a module.
+    // Reads behind the first page of the file that it could not answer. A refused file with 0 such reads was
+    // opened only to see whether it is a module.
     std::uint64_t missed_reads = 0;
   };
-  // Files of which a byte was asked for, in the order of their first mappings.
+  // The files of which at least one byte was needed, in the order of their first mappings.
   std::vector<FileUse> files() const;
   std::uint64_t bytes_from_core() const { return bytes_from_core_; }
-  // Bytes that neither the core nor a file had: the number of reads that ended at one.
+  // The number of reads that ended at a byte that neither the core nor a file had.
   std::uint64_t missed_reads() const { return missed_reads_; }
 
 private:
@@ -91,9 +90,9 @@ private:
   std::uint64_t bytes_from_core_ = 0, missed_reads_ = 0;
 };
 
-// The native modules of the core behind `overlay`. Where the core has no NT_FILE, those that it shows by
-// itself tell which files to ask, and these then complete the list. Throws nothing; cost as list_modules,
-// twice without NT_FILE.
+// The native modules of the core behind `overlay`. When the core has no NT_FILE, the modules that it shows by
+// itself tell which files to open, and these files then complete the list. Never throws. Cost: that of
+// list_modules, twice without NT_FILE.
 ModuleList list_modules(const ElfCore& core, FileOverlay& overlay);
 
 } // namespace clr

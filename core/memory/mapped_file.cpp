@@ -4,40 +4,24 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 namespace clr {
 
-MappedFile MappedFile::open(const std::string& path) {
-  const auto fail = [&](std::string_view why) {
-    throw Error(ErrorKind::io, fmt::format("cannot open {}: {}", path, why));
-  };
-  // O_NONBLOCK: a name in a core may be that of a pipe or a device by now.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) fail(std::strerror(errno));
-  struct ::stat status {};
-  const bool known = ::fstat(descriptor, &status) == 0;
+MappedFile MappedFile::open(const std::string& path, NamedBy named_by) {
+  const HostFile opened = HostFile::open(path, named_by);
   MappedFile file;
   file.path_ = path;
-  void* mapping = nullptr;
-  int error = known ? 0 : errno;
-  if (known && S_ISREG(status.st_mode) && status.st_size > 0) {
-    mapping =
-        ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (mapping == MAP_FAILED) error = errno;
-  }
-  ::close(descriptor);
-  if (error != 0) fail(std::strerror(error));
-  if (!S_ISREG(status.st_mode)) fail("not a regular file");
-  file.modified_ = status.st_mtim.tv_sec;
-  file.changed_ = status.st_ctim.tv_sec;
-  if (mapping != nullptr)
-    file.bytes_ = {static_cast<const std::byte*>(mapping), static_cast<std::size_t>(status.st_size)};
+  file.modified_ = opened.status().st_mtim.tv_sec;
+  file.changed_ = opened.status().st_ctim.tv_sec;
+  const auto size = static_cast<std::size_t>(opened.status().st_size);
+  if (size == 0) return file;
+  void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.descriptor(), 0);
+  if (mapping == MAP_FAILED)
+    throw Error(ErrorKind::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  file.bytes_ = {static_cast<const std::byte*>(mapping), size};
   return file;
 }
 

@@ -1,6 +1,8 @@
 // A file of the host, mapped and not copied.
 #pragma once
 
+#include "core/memory/host_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,22 +12,23 @@ namespace clr {
 
 class MappedFile {
 public:
-  // Maps the regular file at `path` for reading. Throws Error{io} with the system's reason.
-  static MappedFile open(const std::string& path);
+  // Maps the regular file at `path` for reading. Throws as HostFile::open does.
+  static MappedFile open(const std::string& path, NamedBy named_by = NamedBy::user);
 
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  // As long as it was when it was opened. A file that is cut while it is mapped ends the process (SIGBUS), as
-  // with every mapping.
+  // Has the length that the file had when it was opened. If someone cuts the file while it is mapped, the
+  // process ends with SIGBUS, as with every mapping.
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
-  // Seconds since 1970 of the last change of the content, as the file system tells it; tools can set it.
+  // When the content last changed, in seconds since 1970, as the file system tells it; tools can set this
+  // time.
   std::int64_t modified() const { return modified_; }
-  // Seconds since 1970 of the last change of the content or the inode (written, renamed, replaced); no tool
-  // sets it.
+  // When the content or the inode last changed (written, renamed, replaced), in seconds since 1970; no tool
+  // can set this time.
   std::int64_t changed() const { return changed_; }
 
 private:

@@ -19,22 +19,22 @@ public:
   virtual ~MemoryReader() = default;
 
   // Fills the leading part of `out` with the bytes at `address` and returns how many bytes were there,
-  // 0 to out.size(). Fewer means that the byte at address + result is missing. Never throws for missing
-  // memory, never pads: missing is not zero.
+  // 0 to out.size(). A smaller number means that the byte at address + result is missing. Never throws for
+  // missing memory, never pads: missing is not zero.
   virtual std::size_t read_some(Address address, std::span<std::byte> out) = 0;
 
-  // The same for a search through much memory, of which little will be used: caches do not keep it,
-  // recordings do not count it as used. What is found is to be read again.
+  // The same for a search through much memory of which little will be used. Caches do not keep these bytes
+  // and recordings do not count them as used, so a caller reads again what it found.
   virtual std::size_t scan_some(Address address, std::span<std::byte> out) { return read_some(address, out); }
 
-  // The same for a few bytes that are no instructions, where instructions lie around them: a source that
-  // hides a debugger's breakpoints has to find out nothing about these.
+  // The same for a few bytes of data that lie between instructions. A source that hides a debugger's
+  // breakpoints need not look for breakpoints in them.
   virtual std::size_t read_data_some(Address address, std::span<std::byte> out) {
     return read_some(address, out);
   }
 
   // The bytes [address, address + size) without a copy, or an empty span when the source cannot lend them in
-  // one piece (which says nothing about whether read_some would succeed). Valid as long as the reader.
+  // one piece; read_some may succeed all the same. Valid as long as the reader.
   virtual std::span<const std::byte> view(Address address, std::size_t size);
 
   // Fills `out` with exactly the bytes at `address`, or throws Error{memory_missing} that names the first

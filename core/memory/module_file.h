@@ -1,5 +1,5 @@
-// A file on disk as stand-in for the pages of it that a core leaves out: what proves that it is the same
-// file, and which of its bytes are certain to be what the process had.
+// A file on disk in the place of its pages that a core leaves out: the proof that it is the same file, and
+// the bytes that are certain to equal those of the process.
 #pragma once
 
 #include "core/memory/elf_core.h"
@@ -14,10 +14,10 @@
 
 namespace clr {
 
-// A place in a mapping of the file.
+// A place within a mapping of the file.
 struct FilePlace {
   const FileMapping* mapping = nullptr;
-  Address base = 0; // of the mapping of file offset 0 that begins closest below; 0 when there is none
+  Address base = 0; // of the nearest mapping of file offset 0 at or below; 0 when there is none
   Address address = 0;
   bool mapped_writable = false; // the core says that the process could write there
 
@@ -28,10 +28,10 @@ struct FilePlace {
 struct FileProof {
   enum class Verdict { proven, contradicted, unknown };
   Verdict verdict = Verdict::unknown;
-  std::string text; // what proves or contradicts it: "same build id"
+  std::string text; // the reason for the verdict: "same build id"
 };
 
-// One thing in a file that gets mapped: an ELF module, or PE images.
+// One kind of content of a mapped file: an ELF module, or PE images.
 class ModuleFile {
 public:
   static constexpr std::uint64_t page = 4096;
@@ -41,25 +41,26 @@ public:
   ModuleFile& operator=(const ModuleFile&) = delete;
   virtual ~ModuleFile() = default;
 
-  // Whether the place is part of it.
+  // Whether the place belongs to this content.
   virtual bool covers(const FilePlace& place) const = 0;
-  // What the core itself tells about the identity of the file. `places` has one for each mapping of it.
+  // Compares the file with the parts of it that the core holds. `places` has one place for each mapping of
+  // the file.
   virtual FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) = 0;
-  // Size and parts of the file fit the mappings.
+  // Whether size and parts of the file fit the mappings.
   virtual bool layout_fits(const std::vector<FilePlace>& places) const = 0;
-  // The bytes that stood at the place, given that it is the same file: how many leading bytes of `out` are
-  // certain, 0 when those of the place are not (writable data, what the loader wrote).
+  // The bytes of the process at this place, provided that the file is the same one. Returns how many leading
+  // bytes of `out` are certain; 0 when the first one is not (writable data, words that the loader wrote).
   virtual std::size_t read(const FilePlace& place, std::span<std::byte> out) = 0;
-  // The same bytes without a copy, when they are as in the file; else empty.
+  // The same bytes without a copy, when the process had them unchanged from the file; else empty.
   virtual std::span<const std::byte> lend(const FilePlace& place, std::uint64_t size) = 0;
 };
 
-// An ELF module. Served are segments that are not writable; of writable ones what is constant after
-// relocation: PT_GNU_RELRO of modules that another module loads (the dynamic loader writes to its own), and
-// the runtime's contract descriptor with its pointer slots. A part of a read-only segment whose protection
-// the process once changed (its mapping is split off) is not served: that is done to write to it, and
-// libcoreclr does so to a page of .rodata. Proof: the build id; else the relocated words of RELRO that the
-// core holds.
+// An ELF module. It answers for segments that are not writable. Of writable segments it answers for the bytes
+// that are constant after relocation: PT_GNU_RELRO of modules that another module loads (the dynamic loader
+// writes to its own), and the runtime's contract descriptor with its pointer slots. It does not answer for a
+// part of a read-only segment whose protection the process once changed (the part has a mapping of its own):
+// that is done in order to write to it, and libcoreclr does so to a page of .rodata. Proof: the build id;
+// else the relocated words of RELRO that the core holds.
 class ElfModuleFile final : public ModuleFile {
 public:
   // `file` must outlive this.
@@ -74,7 +75,7 @@ public:
 private:
   struct Raw {
     const ElfSegment* segment = nullptr;
-    std::uint64_t size = 0; // bytes from the place to the end of what the segment's pages hold of the file
+    std::uint64_t size = 0; // bytes from the place to the last byte of the file in the pages of the segment
   };
   Address bias(const FilePlace& place) const;
   const ElfSegment* segment_at(const FilePlace& place) const;
@@ -85,18 +86,19 @@ private:
   const std::vector<MemoryRange>& constant_ranges();
 
   ElfFile& file_;
-  std::set<Address> split_off_; // begins of mappings
+  std::set<Address> split_off_; // first addresses of mappings
   std::optional<std::vector<MemoryRange>> constants_;
   std::optional<bool> text_relocations_;
 };
 
-// The PE images of a file: of an assembly one, of a single-file bundle many. An image that is mapped flat is
-// served whole; one that is laid out, with the words that the base changes, and of its writable sections only
-// the tables of a ReadyToRun image.
-// Proof: its header page, or the words of its writable sections that still are what relocation made of them.
+// The PE images of a file: one for an assembly, many for a single-file bundle. For an image that is mapped
+// flat, all bytes are certain. For an image that is laid out, words that depend on the base are corrected,
+// and of its writable sections only the tables of a ReadyToRun image are certain.
+// Proof: the page of its header, or the words of its writable sections that still have the values that
+// relocation gave them.
 class PeModuleFile final : public ModuleFile {
 public:
-  // Such words that must be equal, and the part of all that they must be (the runtime overwrites those that
+  // How many such words must be equal, and which part of all of them (the runtime overwrites the words that
   // it has resolved).
   static constexpr std::size_t min_equal_words = 64, min_equal_part = 8;
 
@@ -114,10 +116,10 @@ private:
     std::uint64_t offset = 0, size = 0; // in the file
     PeLayout layout;
   };
-  // Whether words of a run are the file's, or moved by the base, or nobody knows.
+  // Whether the words of a run are those of the file, are moved by the base, or are unknown.
   enum class Base { irrelevant, moves_words, unknown };
   struct Run {
-    std::span<const std::byte> bytes; // from the place to the end of what is served in one piece
+    std::span<const std::byte> bytes; // from the place to the end of the bytes that one read can deliver
     const Image* image = nullptr;
     std::uint32_t image_address = 0; // of the place
     Base base = Base::irrelevant;
@@ -134,8 +136,8 @@ private:
 
   std::span<const std::byte> file_;
   std::vector<Image> images_; // sorted by offset
-  // Where headers are mapped, by the offset of their image. A section is laid out when one is at its base;
-  // else the page that it shares with something else was mapped for that.
+  // Where headers are mapped, by the offset of their image. A section is laid out when a header is mapped at
+  // the section's base. Otherwise its page was mapped for something else that shares it.
   std::set<std::pair<std::uint64_t, Address>> header_places_;
 };
 

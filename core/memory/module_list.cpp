@@ -21,7 +21,7 @@ std::uint64_t read_word(MemoryReader& memory, Platform platform, Address at) {
                                     : load<std::uint32_t>(bytes, platform.byte_order);
 }
 
-// Empty when it is missing or not a text.
+// A path from the target; empty when it is missing or is no text.
 std::string read_path(MemoryReader& memory, Address at) {
   std::string text(max_path, '\0');
   text.resize(memory.read_some(at, std::as_writable_bytes(std::span(text))));
@@ -64,7 +64,7 @@ private:
     return found == core_.notes().auxv.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // Adds the module whose ELF header is at `base`; false when its header cannot be read or is none.
+  // Adds the module whose ELF header is at `base`; false when the header cannot be read or is no ELF header.
   bool add(Address base, std::string path) {
     if (modules_.contains(base)) return true;
     if (modules_.size() == ModuleList::max_modules) return false;
@@ -75,7 +75,7 @@ private:
         module.build_id = image.build_id();
         if (module.path.empty()) module.path = image.dynamic().soname();
       } catch (const Error&) {
-        // Without an id, then; the header is there.
+        // The header is there, so the module is added without a build id.
       }
       modules_.emplace(base, std::move(module));
       return true;
@@ -100,7 +100,7 @@ private:
         add(header.begin, header.path);
       return;
     }
-    // The header is not there. Up to the next mapping of the header this is one module, if it is one at all.
+    // The header is missing. If this is a module at all, it reaches up to the next mapping of the header.
     Address end = header.end;
     bool executable = false;
     for (std::size_t i = first; i < mappings.size(); ++i) {
@@ -115,8 +115,9 @@ private:
                      LoadedModule{.path = header.path, .base = header.begin, .size = end - header.begin});
   }
 
-  // A file may also be mapped to be read (by a profiler, by a symbolizer): then none of its segments but the
-  // first is where the program headers want it. (One alone may be elsewhere: text gets moved to huge pages.)
+  // A program may also map a file only to read it (a profiler, a symbolizer). Then none of its segments
+  // except the first is at the address that the program headers ask for. (A single segment may be elsewhere
+  // in a loaded module too: text gets moved to huge pages.)
   bool is_loaded(const std::vector<const FileMapping*>& mappings, Address base) {
     try {
       const ElfImage image(memory_, base);
@@ -176,7 +177,7 @@ private:
     for (const Address base : scanned) {
       try {
         ElfImage image(memory_, base);
-        // The loader writes the entry in the executable only.
+        // The loader fills in this entry only in the executable.
         if (image.dynamic().value(DT_DEBUG).value_or(0) != 0) return base;
       } catch (const Error&) {
       }
@@ -184,11 +185,11 @@ private:
     return std::nullopt;
   }
 
-  // A module of the link map whose header page is not in the core (qemu leaves out the mapping that begins
-  // with it): it reaches to the next module, or to the end of what is mapped closely behind it.
+  // Adds a module of the link map whose header page is not in the core (qemu leaves out the mapping that
+  // begins with it). It reaches to the next module, or to the end of the mappings that follow closely.
   void add_without_header(const LoadedModule& module) {
     if (modules_.contains(module.base) || modules_.size() == ModuleList::max_modules) return;
-    constexpr std::uint64_t max_gap = 1u << 20; // linkers leave less between segments
+    constexpr std::uint64_t max_gap = 1u << 20; // linkers leave smaller gaps between segments
     Address end = module.base;
     for (const CoreSegment& segment : core_.segments()) {
       if (segment.begin < module.base) continue;
@@ -235,7 +236,7 @@ std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable
       const Address bias = read_word(memory, platform, map);
       const Address name = read_word(memory, platform, map + word);
       map = read_word(memory, platform, map + 3 * word);
-      // The executable is the first; its bias is not its base when it is linked to a fixed address.
+      // The first one is the executable. When it is linked to a fixed address, its bias is not its base.
       const Address base = modules.empty() ? executable : bias;
       modules.push_back({.path = read_path(memory, name), .base = base});
     }

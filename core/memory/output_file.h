@@ -1,4 +1,4 @@
-// A file that is written whole or not at all.
+// A file that is written completely or not at all.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace clr {
 
-// Written beside its place and renamed by commit(): what was there before stays until then, and whoever has
-// it mapped keeps it. Every function throws Error{io} with the system's reason.
+// Written beside its place and renamed by commit(). Until then the old file stays, and programs that have it
+// mapped keep its content. Every function throws Error{io} with the system's reason.
 class OutputFile {
 public:
   explicit OutputFile(std::string path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  // Without commit() nothing is left.
+  // Removes the new file unless commit() was called.
   ~OutputFile();
 
   void write(std::span<const std::byte> bytes);

@@ -60,7 +60,7 @@ PageCache::Page& PageCache::keep(std::uint64_t number, const std::byte* bytes) {
   return page;
 }
 
-// Learns the page and, when `wanted` is more than 1, those after it that are not known either.
+// Reads the page and, when `wanted` is more than 1, those pages after it that are not known either.
 PageCache::Page& PageCache::fill(std::uint64_t number, std::size_t wanted) {
   if (pages_.size() >= max_pages) clear();
   const Address begin = number * page_size;

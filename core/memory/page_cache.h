@@ -1,4 +1,4 @@
-// Keeps the pages that were read: for sources whose reads are dear (a live process).
+// Keeps the pages that were read, for sources whose reads are expensive (a live process).
 #pragma once
 
 #include "core/memory/memory_reader.h"
@@ -14,34 +14,34 @@ namespace clr {
 class PageCache final : public MemoryReader {
 public:
   static constexpr std::size_t page_size = 4096;
-  // 256 MB. A cache that is full forgets everything: the walk that filled it does not come back.
+  // 256 MB. A full cache forgets everything, because the walk that filled it does not come back.
   static constexpr std::size_t max_pages = 65536;
-  // A long read fetches its missing pages in reads of at most so many.
+  // The largest number of missing pages that one read of the source fetches.
   static constexpr std::size_t max_pages_per_read = 64;
 
-  // `near`: what reads data at next to no cost, so that pages of instructions need not be fetched for it.
-  // Both must outlive this; `near` may be null.
+  // `near` reads data at almost no cost, so that pages of instructions need not be fetched for it. `next` and
+  // `near` must outlive this; `near` may be null.
   explicit PageCache(MemoryReader& next, MemoryReader* near = nullptr) : next_(&next), near_(near) {}
 
-  // Cost, warm: no read, some 5 ns for a few bytes. Cold: 1 read of `next` for each run of pages that are not
-  // known. What is missing is remembered too: asking again costs no read. In a page of which only a part can
-  // be read, the readable bytes are served and the first missing one is exact.
+  // Cost, warm: no read, some 5 ns for a few bytes. Cold: 1 read of `next` for each run of unknown pages.
+  // Missing memory is remembered too: asking again costs no read. When only a part of a page can be read, its
+  // readable bytes are delivered and the first missing one is exact.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
-  // Of pages that are not known: past the cache, when there is a near reader.
+  // Reads from `near`, without the cache, when the pages are not known and there is a `near`.
   std::size_t read_data_some(Address address, std::span<std::byte> out) override;
-  // Past the cache.
+  // Reads without the cache.
   std::size_t scan_some(Address address, std::span<std::byte> out) override {
     return next_->scan_some(address, out);
   }
-  // What `next` lends; the cache's own pages are not lent, because clear() ends them.
+  // Lends bytes of `next`. The cache's own pages are not lent, because clear() frees them.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 
-  // Forgets everything: the target ran.
+  // Forgets everything, because the target ran.
   void clear();
   std::size_t pages() const { return pages_.size(); }
 
 private:
-  // A page with holes. Bytes in neither set have not been asked for.
+  // A page with holes. Nobody has asked yet for bytes in neither set.
   struct Partial {
     std::array<std::byte, page_size> bytes;
     std::bitset<page_size> present, missing;
@@ -66,7 +66,7 @@ private:
   MemoryReader* near_;
   std::unordered_map<std::uint64_t, Page> pages_;   // by address / page_size
   std::vector<std::unique_ptr<std::byte[]>> slabs_; // of pages_per_slab pages each
-  std::size_t free_in_slab_ = 0;                    // pages at the end of the last one
+  std::size_t free_in_slab_ = 0;                    // unused pages at the end of the last slab
   std::array<Shortcut, shortcuts> shortcuts_{};
 };
 

@@ -11,8 +11,8 @@ constexpr std::uint16_t dos_magic = 0x5a4d, pe32_magic = 0x10b, pe32_plus_magic 
 constexpr std::uint32_t pe_signature = 0x4550, section_is_writable = 0x8000'0000;
 constexpr std::size_t dos_size = 64, coff_size = 24, section_size = 40, directory_size = 8;
 
-// A copy of a header: it has many small fields, and reading them from the target one by one would cost a read
-// each.
+// A copy of a header. A header has many small fields, and reading each of them from the target would cost one
+// read.
 class HeaderBytes {
 public:
   HeaderBytes(MemoryReader& memory, Address at, std::size_t size) : bytes_(size), host_(bytes_) {

@@ -1,5 +1,5 @@
-// The headers of a PE image: the machine, the data directories and the sections. The same bytes lead every PE
-// file and every image in memory, so there is one reader of them.
+// The headers of a PE image: the machine, the data directories and the sections. They have the same form in
+// files and in memory, so there is one reader for both.
 // Source: Microsoft PE/COFF specification; ECMA-335 II.25.2.
 #pragma once
 
@@ -37,7 +37,7 @@ struct PeHeaders {
 
 // Reads the headers of the image or file that begins at `base`. Throws Error{memory_missing}, or
 // Error{corrupt} when there is no PE image or when it has more than max_sections sections. Cost: 3 reads near
-// the image's begin.
+// the beginning of the image.
 PeHeaders read_pe_headers(MemoryReader& memory, Address base);
 
 } // namespace clr

@@ -9,12 +9,12 @@ namespace {
 
 constexpr unsigned highlow = 3, dir64 = 10;
 
-// COR20 header: its ManagedNativeHeader; export directory: its AddressOfFunctions. A composite image has no
-// COR header of its own and exports its ReadyToRun header, and nothing else.
+// Offsets of ManagedNativeHeader in the COR20 header and of AddressOfFunctions in the export directory. A
+// composite image has no COR header; its only export is its ReadyToRun header.
 constexpr std::uint32_t managed_native_header = 64, address_of_functions = 28;
 constexpr std::uint32_t ready_to_run_signature = 0x0052'5452; // "RTR"
 constexpr std::uint32_t ready_to_run_header_size = 16, ready_to_run_section_size = 12;
-// Section types of the format: 100 to 123 are known, and of these one is code with cells.
+// Section types of the format: 100 to 123 are known, and one of them is code with cells.
 constexpr std::uint32_t first_table = 100, last_table = 123, delay_load_thunks = 106;
 
 using Bytes = std::span<const std::byte>;
@@ -40,7 +40,8 @@ void parse_relocations(Bytes table, std::vector<PeLayout::Relocation>& out) {
   }
 }
 
-// The bytes of the file from `address` of the image to the end of its section; empty when no section has it.
+// The bytes of the file from `address` of the image to the end of its section; empty when no section holds
+// `address`.
 Bytes from_address(Bytes file, const PeLayout& layout, std::uint32_t address) {
   for (const PeSection& section : layout.sections)
     if (address >= section.rva && address - section.rva < section.raw_size) {
@@ -50,7 +51,7 @@ Bytes from_address(Bytes file, const PeLayout& layout, std::uint32_t address) {
   return {};
 }
 
-// `native`: the COR header's directory entry of it, or the exported address.
+// `native`: address of the ReadyToRun header, from the COR header's directory entry or from the export.
 void parse_ready_to_run(Bytes file, std::uint32_t native, PeLayout& layout) {
   const Bytes header = from_address(file, layout, native);
   const auto count = at<std::uint32_t>(header, 12);
@@ -84,7 +85,7 @@ std::optional<PeHeaders> headers_of(Bytes file) {
   try {
     return read_pe_headers(memory, 0);
   } catch (const Error&) {
-    return std::nullopt; // no PE image, or one that is cut within its headers
+    return std::nullopt; // no PE image, or a file that is cut within its headers
   }
 }
 } // namespace

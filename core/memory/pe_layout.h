@@ -1,5 +1,5 @@
-// Which bytes of a PE file stay as they are when the image is mapped, and which can be written or change with
-// the base address. (The metadata room reads what is inside.) Source: Microsoft PE/COFF specification.
+// Which bytes of a PE file stay unchanged when the image is mapped, and which can be written or depend on the
+// base address. (The metadata room reads the contents.) Source: Microsoft PE/COFF specification.
 #pragma once
 
 #include "core/memory/pe_headers.h"
@@ -26,18 +26,18 @@ struct PeLayout {
 
   std::uint64_t preferred_base = 0;
   std::uint32_t header_size = 0, image_size = 0;
-  std::vector<PeSection> sections;     // no more of their bytes than the file has
+  std::vector<PeSection> sections;     // the raw size is limited to the bytes that the file has
   std::vector<Relocation> relocations; // sorted by address
-  // The tables that a ReadyToRun header names: nothing writes to them, although recent compilers put them
-  // (the table of runtime functions among them) into a section that is writable for the sake of its import
-  // cells. Sorted, without overlaps; empty for images without such a header.
+  // The tables that a ReadyToRun header names. Nothing writes to them, but recent compilers put them (for
+  // instance the table of runtime functions) into the same section as import cells, which is writable.
+  // Sorted, without overlaps; empty for images without such a header.
   // Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md.
   std::vector<Range> ready_to_run_tables;
 
   // Nothing when `file` is no PE image. Parts that lie outside the file are left out.
   static std::optional<PeLayout> parse(std::span<const std::byte> file);
 
-  // The section that holds the byte at this file offset; null for the headers and what no section has.
+  // The section that holds the byte at this file offset; null for the headers and for bytes in no section.
   const PeSection* section_of_offset(std::uint64_t file_offset) const;
   // The end of the ReadyToRun table that holds `address`; `address` itself when none does.
   std::uint32_t constant_end(std::uint32_t address) const;

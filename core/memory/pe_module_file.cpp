@@ -6,7 +6,7 @@
 namespace clr {
 namespace {
 
-// `size` rounded up to what is mapped for it.
+// `size` rounded up to whole pages.
 std::uint64_t pages(std::uint64_t size) {
   return (size + ModuleFile::page - 1) / ModuleFile::page * ModuleFile::page;
 }
@@ -40,7 +40,7 @@ PeModuleFile::Mapped PeModuleFile::how_mapped(const FilePlace& place, const Imag
   const std::uint64_t size = mapping.end - mapping.begin;
   if (mapping.file_offset > image.offset || mapping.file_offset + size < image.offset + image.size)
     return Mapped::laid_out;
-  // A section of a small file may take all of its pages.
+  // A section of a small file may fill all of its pages.
   const bool may_be_section =
       std::any_of(image.layout.sections.begin(), image.layout.sections.end(), [&](const PeSection& section) {
         const std::uint64_t begin = image.offset + section.raw_offset;
@@ -90,7 +90,7 @@ std::size_t PeModuleFile::read(const FilePlace& place, std::span<std::byte> out)
        word != layout.relocations.end() &&
        (word->address < run.image_address || word->address - run.image_address < size);
        ++word) {
-    // A word that begins before the place is not whole in the run.
+    // A word that begins before the place is not complete in the run.
     if (word->address < run.image_address) return 0;
     const std::size_t at = word->address - run.image_address;
     if (run.base == Base::unknown || word->size > size - at) return at;
@@ -116,7 +116,7 @@ std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint6
   return run.bytes.first(size);
 }
 
-// Words of writable sections that relocation made and that the core holds.
+// Compares the words of writable sections that relocation made with those that the core holds.
 PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& place) const {
   Words words;
   const std::uint64_t begin = place.mapping->file_offset;
@@ -193,7 +193,8 @@ bool PeModuleFile::layout_fits(const std::vector<FilePlace>& places) const {
   const auto fits = [](const FilePlace& place, const Image& image) {
     const std::uint64_t begin = place.mapping->file_offset, size = place.mapping->end - place.mapping->begin;
     const auto starts_at = [&](std::uint64_t offset) { return begin == offset / page * page; };
-    // A mapping of the whole image tells its size to the page; one of a part is no longer than the part.
+    // A mapping of the whole image has its size, rounded to pages; a mapping of a part is no longer than the
+    // part.
     if (starts_at(image.offset) && size == pages(image.offset + image.size - begin)) return true;
     if (starts_at(image.offset) && size <= pages(image.offset + image.layout.header_size - begin))
       return true;

@@ -1,4 +1,4 @@
-// What kind of machine the target is. A value that travels with the target: nothing in core depends on
+// The kind of machine of the target. It is a value that travels with the target: nothing in core depends on
 // the word size or byte order of the host.
 #pragma once
 
@@ -13,8 +13,8 @@ using Address = std::uint64_t;
 
 enum class ByteOrder : std::uint8_t { little, big };
 enum class Cpu : std::uint8_t { unknown, x64, x86, arm64, arm, loongarch64, riscv64, wasm };
-// `unix_like` and not `unix`: gcc defines the latter as a macro, a trap that the runtime's own
-// descriptor fell into.
+// Named `unix_like` because gcc defines `unix` as a macro, a trap that the runtime's own descriptor fell
+// into.
 enum class Os : std::uint8_t { unknown, unix_like, windows, apple };
 
 struct Platform {
@@ -28,7 +28,8 @@ struct Platform {
   friend bool operator==(const Platform&, const Platform&) = default;
 };
 
-// The runtime's own architecture names: "x64", "arm64", ...; "unknown" for Cpu::unknown.
+// The runtime's own architecture names: "x64", "arm64", ...; "unknown" for Cpu::unknown. Both read the table
+// of CPUs (core/memory/cpu_table.h).
 std::string_view to_string(Cpu cpu);
 // Inverse of to_string; Cpu::unknown for anything else.
 Cpu cpu_from_name(std::string_view name);

@@ -1,5 +1,5 @@
-// What a process or core is, beside its bytes: threads with registers, modules, files. The core library's own
-// view, filled by ElfCore or by the LLDB adapter.
+// The facts about a process or core besides its memory: threads with registers, modules, files. This is the
+// core library's own form; ElfCore or the LLDB adapter fills it in.
 #pragma once
 
 #include "core/memory/loaded_module.h"

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t random_size = 16;
 
-// The whole of a file of /proc, up to `limit` bytes.
+// The whole content of a file in /proc, up to `limit` bytes.
 std::string read_file(const std::string& path, std::size_t limit) {
   std::string text;
   std::ifstream in(path, std::ios::binary);
@@ -31,7 +31,7 @@ std::string read_file(const std::string& path, std::size_t limit) {
   return text;
 }
 
-// Of /proc/PID/maps.
+// Limit for /proc/PID/maps.
 constexpr std::size_t max_maps_bytes = std::size_t{64} << 20;
 
 // "begin-end rwxp offset device inode path"
@@ -46,7 +46,7 @@ std::optional<ProcessMapping> mapping_of_line(std::string_view line) {
   mapping.access.assign(at.ptr + 1, access_size);
   at = std::from_chars(at.ptr + 2 + access_size, last, mapping.file_offset, 16);
   if (at.ec != std::errc()) return {};
-  // The path may have spaces of its own; device and inode have none.
+  // The path may contain spaces; device and inode contain none.
   std::string_view rest(at.ptr, static_cast<std::size_t>(last - at.ptr));
   for (int field = 0; field < 2; ++field) {
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -102,7 +102,7 @@ ProcessMemory::~ProcessMemory() {
 }
 
 std::size_t ProcessMemory::read_now(Address address, std::span<std::byte> out) const {
-  // The kernel counts offsets with a sign: what lies above cannot be asked for.
+  // The kernel takes offsets as signed numbers, so addresses above this limit cannot be read.
   constexpr auto beyond = static_cast<Address>(std::numeric_limits<off_t>::max());
   if (address >= beyond) return 0;
   const auto size = static_cast<std::size_t>(std::min<Address>(out.size(), beyond - address));
@@ -123,15 +123,16 @@ std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) 
   return out.size();
 }
 
-// Readable mappings in which a debugger's breakpoints cannot hide: instructions, where LLDB may have written
-// breakpoints that only LLDB knows of, are taken from private files alone, whose untouched pages can be told.
+// Readable mappings that may be read without asking the debugger. LLDB may have written breakpoints into
+// instructions, and only LLDB knows where. So of the instructions, only those from private files are listed,
+// because the kernel tells which of their pages are untouched.
 std::vector<ProcessMemory::Mapping> ProcessMemory::plain_mappings(const std::string& folder) {
   std::vector<Mapping> plain;
   for (const ProcessMapping& mapping : process_mappings(folder)) {
     const auto has = [&](std::size_t at, char right) { return mapping.access[at] == right; };
     if (!has(0, 'r')) continue;
-    // What is shared and not writable cannot be written to by a debugger either: code that the runtime writes
-    // by another mapping (W^X).
+    // A debugger cannot write to memory that is shared and not writable. With W^X, the runtime has its code
+    // in such memory and writes to it by another mapping.
     const bool instructions = has(2, 'x') && !(has(1, '-') && has(3, 's'));
     const bool private_file = has(1, '-') && has(3, 'p') && mapping.path.starts_with('/');
     if (instructions && !private_file) continue;
@@ -152,8 +153,8 @@ Address ProcessMemory::plain_end(Address address) {
   return mapping.instructions ? untouched_end(address, mapping.end) : mapping.end;
 }
 
-// Who writes to a page of a private file gets a copy of his own: a page that is still the file's, or is not
-// there yet, holds what the file holds.
+// A write to a page of a private file makes a copy of the page. So a page that still belongs to the file, or
+// is not in memory yet, has the content of the file.
 Address ProcessMemory::untouched_end(Address address, Address end) const {
   const Address first = address / page_size;
   std::array<std::uint64_t, max_pages> entries;
@@ -178,7 +179,7 @@ bool ProcessMemory::is_read_by(MemoryReader& other) {
          other.read_some(random->second, there) == there.size() && here == there;
 }
 
-// A system that does not tell of pages says zero of every one, also of one that is certainly there.
+// A system that hides the page flags answers zero for every page, even for one that is certainly in memory.
 void ProcessMemory::check_page_flags() {
   const auto values = auxiliary_vector(folder_);
   const auto random = values.find(AT_RANDOM);
@@ -189,7 +190,7 @@ void ProcessMemory::check_page_flags() {
   if (!told) forget_page_flags();
 }
 
-// How many of the pages from that of `address` on could be told of.
+// Reads the flags of the pages from that of `address` on; returns for how many pages the kernel gave them.
 std::size_t ProcessMemory::read_page_flags(Address address, std::span<std::uint64_t> out) const {
   if (page_flags_ < 0) return 0;
   return read_at(page_flags_, std::as_writable_bytes(out), address / page_size * sizeof out[0]) /

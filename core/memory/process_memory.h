@@ -1,4 +1,4 @@
-// Memory of a live process on this host as the kernel gives it: a page for a microsecond, where a debug
+// Memory of a live process on this host, read from the kernel: a page takes a microsecond, where a debug
 // server takes a hundred. Source: Linux, Documentation/filesystems/proc.rst (mem, maps, auxv),
 // Documentation/admin-guide/mm/pagemap.rst; getauxval(3).
 #pragma once
@@ -24,7 +24,7 @@ struct ProcessMapping {
   std::uint64_t file_offset = 0;
   std::string path; // empty: no file; "[stack]"
 };
-// Ascending; empty when it cannot be read. Lines of another form are left out.
+// The lines in ascending order; empty when the file cannot be read. Lines of another form are left out.
 std::vector<ProcessMapping> process_mappings(const std::string& folder);
 
 class ProcessMemory final : public MemoryReader {
@@ -34,30 +34,30 @@ public:
   static std::unique_ptr<ProcessMemory> open(std::string folder);
   ~ProcessMemory() override;
 
-  // What stands in memory: also the breakpoints that a debugger put there. Cost: a system call, none near
-  // what was read last.
+  // Reads the bytes in memory, including breakpoints that a debugger wrote there. Cost: one system call, none
+  // close to the last read.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
 
-  // Where the readable memory from `address` on ends in which no breakpoint can stand: data, shared
-  // instructions that are not writable, and pages of instructions that are a file's and that nobody wrote to.
-  // 0 when it is none such. Cost: /proc/PID/maps once after each ran(), for pages of instructions a system
-  // call.
+  // The end of the readable memory from `address` on that cannot contain a breakpoint: data, shared
+  // instructions that are not writable, and pages of instructions from a file that nobody wrote to. 0 when
+  // `address` is not in such memory. Cost: /proc/PID/maps once after each ran(); for pages of instructions
+  // one system call.
   Address plain_end(Address address);
-  // Does `other` read this very process? Compares the random bytes that the kernel gave it at its start.
-  // False when they cannot be had.
+  // Does `other` read this same process? Compares the random bytes that the kernel gave to the process at its
+  // start. False when they are not available.
   bool is_read_by(MemoryReader& other);
-  // The process ran: what is known of it is forgotten.
+  // The process ran: forgets everything about it.
   void ran();
 
 private:
-  // Read at once for small reads, which often follow each other.
+  // Bytes that a small read fetches at once, because small reads often follow each other.
   static constexpr std::size_t block_size = 16384;
 
   struct Mapping {
     Address begin = 0, end = 0;
-    bool instructions = false; // of a file, written to by copying a page
+    bool instructions = false; // of a file; a write to them copies the page
   };
-  // Pages of instructions that are looked at together.
+  // Pages of instructions that are checked together.
   static constexpr std::size_t max_pages = 64;
 
   ProcessMemory(std::string folder, int file, int page_flags)
@@ -76,11 +76,11 @@ private:
   std::optional<std::vector<Mapping>> mappings_; // ascending
 };
 
-// The memory of a debugged process without the debugger's breakpoints: by the kernel where there can be none,
-// all else by the debugger, which hides them.
+// The memory of a debugged process without the debugger's breakpoints. Where no breakpoint can be, the kernel
+// delivers the bytes; everywhere else the debugger does, which hides its breakpoints.
 class DebuggedMemory final : public MemoryReader {
 public:
-  // Both must outlive this. `process` may be null.
+  // `process` and `debugger` must outlive this. `process` may be null.
   DebuggedMemory(ProcessMemory* process, MemoryReader& debugger) : process_(process), debugger_(&debugger) {}
 
   std::size_t read_some(Address address, std::span<std::byte> out) override;

@@ -1,4 +1,4 @@
-// Reading a file of the host at an offset, whatever interrupts it.
+// Reads a file of the host at an offset, also when signals interrupt the reading.
 #pragma once
 
 #include <cerrno>
@@ -10,9 +10,9 @@
 
 namespace clr {
 
-// Fills `out` with the bytes of `file` from `offset` on and returns how many there are: fewer at the file's
-// end and at a fault. A read that a signal interrupts (EINTR) is repeated, because it tells nothing of the
-// file; tests give a `read` of their own that is interrupted.
+// Fills `out` with the bytes of `file` from `offset` on and returns how many there are: fewer at the end of
+// the file and after an error. A read that a signal interrupts (EINTR) is repeated, because the interruption
+// says nothing about the file. Tests pass their own `read` that is interrupted.
 template<typename Read = decltype(&::pread)>
 std::size_t read_at(int file, std::span<std::byte> out, std::uint64_t offset, Read read = &::pread) {
   std::size_t done = 0;

@@ -36,7 +36,7 @@ std::vector<MemoryRange> merge_ranges(std::vector<MemoryRange> ranges) {
             [](const MemoryRange& a, const MemoryRange& b) { return a.begin < b.begin; });
   std::vector<MemoryRange> merged;
   for (const MemoryRange& range : ranges) {
-    // Differences, not ends: a range may end at the top of the address space, where its end is 0.
+    // Compares differences, not ends: a range may end at the top of the address space, where its end is 0.
     if (!merged.empty() && range.begin - merged.back().begin <= merged.back().size) {
       MemoryRange& last = merged.back();
       const std::uint64_t gap = range.begin - last.begin;

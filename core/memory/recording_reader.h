@@ -16,20 +16,19 @@ public:
   // `next` must outlive this.
   explicit RecordingReader(MemoryReader& next) : next_(&next) {}
 
-  // Pages of which at least a byte was delivered are recorded.
+  // Records each page of which at least one byte was delivered.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
   // Not recorded.
   std::size_t scan_some(Address address, std::span<std::byte> out) override {
     return next_->scan_some(address, out);
   }
-  // Lends nothing: what is read of a lent run of bytes could not be seen, and a recording of all of it would
-  // not be minimal.
+  // Lends nothing: reads of lent bytes would be invisible, and recording all lent bytes would not be minimal.
   std::span<const std::byte> view(Address, std::size_t) override { return {}; }
 
-  // Records pages as if they had been read. Nothing is read. At most 2^20 pages a call.
+  // Records these pages as if they had been read, without reading them. At most 2^20 pages per call.
   void record(Address address, std::uint64_t size);
 
-  // Whole pages, sorted, neighbours merged.
+  // The recorded pages as ranges, sorted, neighbours merged.
   std::vector<MemoryRange> ranges() const;
 
 private:
@@ -38,7 +37,7 @@ private:
   std::uint64_t last_ = ~std::uint64_t{0};
 };
 
-// `ranges` sorted, those that touch or overlap merged, empty ones left out.
+// `ranges` sorted; ranges that touch or overlap are merged, empty ones are left out.
 std::vector<MemoryRange> merge_ranges(std::vector<MemoryRange> ranges);
 
 } // namespace clr

@@ -11,9 +11,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The signature of a bundle (bundle_marker.cpp of the host). The host holds it behind the eight bytes where
-// the bundler writes the offset of the manifest; those are zero in a host without a bundle. Kept with its
-// bits flipped, so that this program does not carry the marker.
+// The signature of a bundle (bundle_marker.cpp of the host). In the host it follows the eight bytes into
+// which the bundler writes the offset of the manifest; they are zero in a host without a bundle. It is stored
+// here with its bits flipped, so that this program does not contain the marker itself.
 constexpr std::array<std::uint8_t, 32> flipped_marker{
     0x74, 0xed, 0xfd, 0x46, 0x95, 0x9e, 0xdf, 0xc7, 0x8d, 0x84, 0x6c, 0xfd, 0xeb, 0x28, 0x5f, 0xcd,
     0xec, 0x0a, 0x46, 0x19, 0x10, 0x51, 0xcc, 0xe7, 0x11, 0xc4, 0xd2, 0x31, 0xdb, 0x4c, 0x95, 0x51};
@@ -34,7 +34,7 @@ public:
     return value;
   }
 
-  // .NET's BinaryWriter form: the length in groups of seven bits, then the text.
+  // A text in the form of .NET's BinaryWriter: the length in groups of seven bits, then the bytes.
   std::string text() {
     std::uint32_t length = 0;
     for (unsigned shift = 0; shift < 21; shift += 7) {

@@ -1,4 +1,4 @@
-// What a single-file executable of .NET carries behind its ELF or PE part: assemblies and other files.
+// The contents of a single-file executable of .NET behind its ELF or PE part: assemblies and other files.
 // Source: dotnet/runtime src/native/corehost/bundle (manifest, header, file_entry), docs/design/features
 // single-file/bundler.md.
 #pragma once
@@ -22,12 +22,12 @@ struct SingleFileBundle {
     std::string path;
   };
 
-  std::string id; // names this bundle: a hash of its files
+  std::string id; // identifies this bundle: a hash of its files
   std::uint32_t major_version = 0;
-  std::vector<Entry> entries; // sorted by offset; those that lie outside the file are left out
+  std::vector<Entry> entries; // sorted by offset; entries outside the file are left out
 
-  // Nothing when `file` is no single-file executable, or the manifest makes no sense. Searches the file for
-  // the marker that the host is made with: some milliseconds for 80 MB.
+  // Nothing when `file` is no single-file executable or the manifest makes no sense. Searches the file for
+  // the marker that every host contains: some milliseconds for 80 MB.
   static std::optional<SingleFileBundle> parse(std::span<const std::byte> file);
 
   // The entry that holds the byte at this offset; null if none.

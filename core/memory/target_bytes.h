@@ -1,4 +1,4 @@
-// Integers appended in a target's byte order.
+// Builds a run of bytes from integers in the byte order of the target.
 #pragma once
 
 #include "core/memory/platform.h"
@@ -20,24 +20,25 @@ public:
   void u32(std::uint64_t value) { integer(value, 4); }
   void u64(std::uint64_t value) { integer(value, 8); }
   void word(std::uint64_t value) { integer(value, platform_.pointer_size); }
-  // Cut or filled with zeroes to `size`.
+  // Appends `text`, cut or filled with zeroes to `size` bytes.
   void text(std::string_view text, std::size_t size) {
     const std::size_t begin = bytes_.size();
     for (const char c : text.substr(0, size)) u8(static_cast<unsigned char>(c));
     bytes_.resize(begin + size);
   }
   void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  // Again what lies at `at`.
+  // Appends another copy of the bytes at `at`.
   void append_copy(std::size_t at, std::size_t size) {
     bytes_.resize(bytes_.size() + size);
     std::copy_n(bytes_.data() + at, size, bytes_.data() + bytes_.size() - size);
   }
-  // Overwrites 4 bytes at `at`, which are there: a length that is known only behind what it counts.
+  // Overwrites the 4 bytes at `at`, which must exist: for a length that is known only after the data behind
+  // it was written.
   void patch_u32(std::size_t at, std::uint64_t value) {
     for (unsigned i = 0; i < 4; ++i) bytes_[at + i] = byte_of(value, i, 4);
   }
   void reserve(std::size_t size) { bytes_.reserve(size); }
-  // Zeroes up to a length, or to a multiple.
+  // Appends zeroes up to a length, or up to a multiple of one.
   void pad_to(std::size_t size) {
     if (bytes_.size() < size) bytes_.resize(size);
   }
@@ -53,7 +54,7 @@ private:
     bytes_.resize(at + size);
     for (unsigned i = 0; i < size; ++i) bytes_[at + i] = byte_of(value, i, size);
   }
-  // Byte `i` in memory of an integer of `size` bytes.
+  // The i-th byte in memory of an integer of `size` bytes.
   std::byte byte_of(std::uint64_t value, unsigned i, unsigned size) const {
     const unsigned shift = platform_.byte_order == ByteOrder::little ? i : size - 1 - i;
     return static_cast<std::byte>(value >> (8 * shift));

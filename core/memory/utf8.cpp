@@ -11,7 +11,7 @@ bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// What the first byte of a character says of its length; 0 for a byte that begins none.
+// The length of a character by its first byte; 0 for a byte that begins no character.
 std::size_t length_by_lead(unsigned lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return 2;
@@ -48,7 +48,8 @@ bool is_utf8(std::string_view text) {
 std::string_view cut_utf8(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return text;
   std::size_t end = limit;
-  // A character has at most three bytes behind its first; more of them are no text, and are cut anywhere.
+  // A character has at most three bytes behind its first one. If there are more, it is no text, and it is cut
+  // anywhere.
   for (unsigned i = 0; i < 3 && end > 0 && continues(text[end]); ++i) --end;
   return text.substr(0, continues(text[end]) ? limit : end);
 }

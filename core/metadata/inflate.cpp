@@ -10,7 +10,7 @@
 namespace clr {
 namespace {
 
-// A Deflate code of two bits makes 258 bytes at most.
+// A Deflate code of two bits expands to at most 258 bytes.
 constexpr std::size_t max_ratio = 1032;
 constexpr int raw_stream = -MAX_WBITS;
 
@@ -25,7 +25,7 @@ std::vector<std::byte> inflate_raw(std::span<const std::byte> stream, std::size_
     fail(fmt::format("a compressed part of {} bytes is larger than {} bytes", size, limit));
   if (stream.size() > std::numeric_limits<uInt>::max() || size / max_ratio > stream.size())
     fail(fmt::format("{} bytes cannot expand to {} bytes", stream.size(), size));
-  std::vector<std::byte> out(size + 1); // one more, to see a stream that makes more
+  std::vector<std::byte> out(size + 1); // one more byte, to detect a stream that makes more
 
   z_stream inflater{};
   inflater.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(stream.data()));

@@ -91,7 +91,7 @@ void Metadata::read_tables(const ByteRange& stream, bool all_wide) {
   std::uint64_t at = table_header_size;
   for (unsigned t = 0; t < table_id_limit; ++t) {
     if ((valid >> t & 1) == 0) continue;
-    // A table that we do not know has rows of unknown size: nothing behind it could be found.
+    // The rows of an unknown table have an unknown size, so nothing behind it could be found.
     if (t >= table_count) throw_corrupt(stream.begin(), fmt::format("unknown metadata table {:#x}", t));
     rows_[t] = stream.u32(at);
     if (rows_[t] > max_rows) throw_corrupt(stream.begin() + at, "metadata table with too many rows");
@@ -282,7 +282,7 @@ Guid Metadata::guid(std::uint32_t index) const {
 std::u16string Metadata::user_string(std::uint32_t offset) const {
   const ByteRange entry = heap_entry(user_strings_, offset);
   if (entry.size() > max_user_string) throw_corrupt(entry.begin(), "user string too long");
-  // An odd last byte says whether some character needs more than ASCII handling.
+  // The length is odd. The last byte says whether some character needs more than ASCII handling.
   const std::vector<std::byte> bytes = entry.bytes(0, static_cast<std::size_t>(entry.size() / 2 * 2));
   std::u16string text;
   for (std::size_t i = 0; i < bytes.size(); i += 2)

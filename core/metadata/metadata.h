@@ -1,5 +1,5 @@
-// ECMA-335 metadata: root, streams, heaps, table rows. Rows are decoded when asked for; nothing is indexed
-// ahead. Source: ECMA-335 II.22 and II.24.
+// ECMA-335 metadata: root, streams, heaps, table rows. Rows are decoded on request; nothing is indexed
+// beforehand. Source: ECMA-335 II.22 and II.24.
 #pragma once
 
 #include "core/memory/byte_range.h"
@@ -10,7 +10,7 @@
 
 namespace clr {
 
-// What a metadata root begins with, also that of a portable PDB: "BSJB".
+// The first bytes of a metadata root, also that of a portable PDB: "BSJB".
 constexpr std::uint32_t metadata_root_magic = 0x424a'5342;
 
 using Guid = std::array<std::byte, 16>;
@@ -20,8 +20,9 @@ std::string to_string(const Guid& guid);
 // A blob of the #Blob heap, without its length.
 using Blob = ByteRange;
 
-// Rows, for what names and lines need. Tokens where the column is a table index; 0 for a nil index. Name and
-// signature columns hold heap indexes: Metadata::string and Metadata::blob read them when they are wanted.
+// Rows, with the columns that names and lines need. A column that is a table index holds a token, 0 for a nil
+// index. Name and signature columns hold heap indexes; Metadata::string and Metadata::blob read them on
+// request.
 struct TypeRefRow {
   std::uint32_t resolution_scope = 0; // token of Module, ModuleRef, AssemblyRef or TypeRef
   std::uint32_t name = 0, name_space = 0;
@@ -30,7 +31,7 @@ struct TypeDefRow {
   std::uint32_t flags = 0;
   std::uint32_t name = 0, name_space = 0;
   std::uint32_t extends = 0;
-  std::uint32_t field_list = 0, method_list = 0; // rids; of the *Ptr table where one exists
+  std::uint32_t field_list = 0, method_list = 0; // rids; rows of the *Ptr table when there is one
   bool nested() const { return (flags & 7) >= 2; }
 };
 struct MethodDefRow {
@@ -42,14 +43,14 @@ struct MethodDefRow {
 struct FieldRow {
   std::uint16_t flags = 0;
   std::uint32_t name = 0, signature = 0;
-  bool literal() const { return (flags & 0x40) != 0; } // a constant: has a value and no place
+  bool literal() const { return (flags & 0x40) != 0; } // a constant: it has a value and no place in memory
 };
 struct ConstantRow {
   std::uint8_t type = 0;   // ELEMENT_TYPE_*
   std::uint32_t value = 0; // blob index
 };
 struct ParamRow {
-  std::uint16_t flags = 0, sequence = 0; // 0 the return value, 1 the first parameter
+  std::uint16_t flags = 0, sequence = 0; // 0: the return value; 1: the first parameter
   std::uint32_t name = 0;
 };
 struct MemberRefRow {
@@ -94,13 +95,13 @@ public:
 
   std::uint32_t rows(Table table) const { return rows_[static_cast<unsigned>(table)]; }
   const std::string& version() const { return version_; } // "v4.0.30319", "PDB v1.0"
-  // Uncompressed stream "#-", as edited or emitted modules have.
+  // The stream is the uncompressed "#-" of edited or emitted modules.
   bool uncompressed() const { return uncompressed_; }
   // A stream by name; nothing when there is none.
   std::optional<ByteRange> stream(std::string_view name) const;
 
-  // Raw access: column `column` of row `rid` (1-based) as stored. Throws Error{corrupt} for a row or column
-  // that does not exist. One read.
+  // Raw access: the stored value of column `column` in row `rid` (1-based). Throws Error{corrupt} for a row
+  // or column that does not exist. One read.
   std::uint32_t cell(Table table, std::uint32_t rid, unsigned column) const;
   // The bytes of a whole table, and of one row.
   ByteRange table_bytes(Table table) const;
@@ -134,33 +135,36 @@ public:
   // Navigation. Binary searches: about log2(rows) cells, on at most 4 pages for CoreLib.
   // Rid of the TypeDef that owns a method; 0 when none does.
   std::uint32_t owner_of_method(std::uint32_t method_rid) const;
-  // The methods of a type as rids [first, last); through MethodPtr where there is one (then use method_at).
+  // The methods of a type as rids [first, last). When there is a MethodPtr table, they are its rows (use
+  // method_at then).
   std::pair<std::uint32_t, std::uint32_t> method_range(std::uint32_t type_rid) const;
   std::uint32_t method_at(std::uint32_t list_index) const;
-  // The fields of a type as rids [first, last); through FieldPtr where there is one (then use field_at).
+  // The fields of a type as rids [first, last). When there is a FieldPtr table, they are its rows (use
+  // field_at then).
   std::pair<std::uint32_t, std::uint32_t> field_range(std::uint32_t type_rid) const;
   std::uint32_t field_at(std::uint32_t list_index) const;
   // The value of a constant field; nothing when it has none.
   std::optional<ConstantRow> constant_of_field(std::uint32_t field_rid) const;
   // Rid of the enclosing TypeDef; 0 when there is none.
   std::uint32_t encloser_of(std::uint32_t type_rid) const;
-  // Parameters of a method as rids [first, last) of Param (through ParamPtr: use param_at).
+  // Parameters of a method as rids [first, last) of Param. When there is a ParamPtr table, they are its rows
+  // (use param_at then).
   std::pair<std::uint32_t, std::uint32_t> param_range(std::uint32_t method_rid) const;
   std::uint32_t param_at(std::uint32_t list_index) const;
-  // Generic parameters of a TypeDef or MethodDef token as rids [first, last), in order of their numbers.
+  // Generic parameters of a TypeDef or MethodDef token as rids [first, last), in the order of their numbers.
   std::pair<std::uint32_t, std::uint32_t> generic_params(std::uint32_t owner_token) const;
   // Attributes of a MethodDef or TypeDef token as rids [first, last).
   std::pair<std::uint32_t, std::uint32_t> custom_attributes(std::uint32_t owner_token) const;
-  // Is `token` a row that exists?
+  // Whether `token` is a row that exists.
   bool valid(std::uint32_t token) const;
 
   static constexpr unsigned max_streams = 32;
   static constexpr std::size_t max_version = 256, max_stream_name = 32;
   static constexpr std::size_t max_string = 4096;                  // bytes of one name
   static constexpr std::size_t max_user_string = 16 * 1024 * 1024; // bytes
-  static constexpr std::uint32_t max_rows = 0x00ff'ffff;           // what a token can name
+  static constexpr std::uint32_t max_rows = 0x00ff'ffff; // the largest row number that fits into a token
   static constexpr std::uint32_t max_pointer_rows =
-      1'000'000; // of tables that must be searched from the start
+      1'000'000; // in tables that must be searched from the start
 
 private:
   struct Row;

@@ -3,7 +3,7 @@
 namespace clr {
 namespace {
 
-// Bytes of the integer that starts with `first`: the position of its lowest zero bit tells.
+// Size in bytes of the integer that starts with `first`, by the position of its lowest zero bit.
 unsigned encoded_size(const ByteRange& bytes, std::uint64_t at, std::uint8_t first) {
   if ((first & 0x01) == 0) return 1;
   if ((first & 0x02) == 0) return 2;
@@ -79,7 +79,7 @@ std::optional<std::uint64_t> NativeArray::find(std::uint32_t index) const {
       at = node.next;
       continue;
     }
-    // Not special: a leaf, whose value is the index within the block of its only element.
+    // An ordinary node is a leaf; its value is the index of its only element within the block.
     if ((node.value & 3) == 0 && (node.value >> 2) == (index & (block_size - 1))) return node.next;
     return std::nullopt;
   }

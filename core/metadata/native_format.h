@@ -1,5 +1,5 @@
-// The variable-length integers, the array and the hash table of ReadyToRun images. Pure readers over one
-// section of an image. Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md,
+// The variable-length integers, the array and the hash table of ReadyToRun images. They read one section of
+// an image and have no other inputs. Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md,
 // src/coreclr/vm/nativeformatreader.h. Little-endian on every target.
 #pragma once
 
@@ -20,14 +20,15 @@ struct NativeSigned {
   std::uint64_t next = 0;
 };
 
-// 1 to 5 bytes at `at`. Throws Error{corrupt} outside the range or for a first byte that starts no integer.
+// Decodes 1 to 5 bytes at `at`. Throws Error{corrupt} outside the range or for a first byte that starts no
+// integer.
 NativeUnsigned decode_native_unsigned(const ByteRange& bytes, std::uint64_t at);
 NativeSigned decode_native_signed(const ByteRange& bytes, std::uint64_t at);
 
-// A sparse array: a tree per block of 16 elements.
+// A sparse array: one tree per block of 16 elements.
 class NativeArray {
 public:
-  // `section` starts at the array's header and is all that may be read. Throws Error.
+  // `section` starts at the array's header; nothing outside of it is read. Throws Error.
   explicit NativeArray(ByteRange section);
 
   std::uint32_t count() const { return count_; }
@@ -42,14 +43,14 @@ private:
   unsigned index_width_ = 1; // bytes
 };
 
-// A hash table, for enumeration.
+// A hash table, which can be enumerated.
 class NativeHashtable {
 public:
   explicit NativeHashtable(ByteRange section);
 
   std::uint32_t bucket_count() const { return mask_ + 1; }
   // Calls `visit` with the offset of every entry of bucket `bucket`. Throws Error{corrupt} for a bucket that
-  // runs backwards, and what `visit` throws.
+  // runs backwards; exceptions of `visit` pass through.
   void for_each_in_bucket(std::uint32_t bucket, const std::function<void(std::uint64_t)>& visit) const;
 
 private:

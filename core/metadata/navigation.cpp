@@ -22,7 +22,8 @@ std::uint32_t Metadata::owner_of_method(std::uint32_t method_rid) const {
     while (index <= pointers && cell(Table::method_ptr, index, 0) != method_rid) ++index;
     if (index > pointers) return 0;
   }
-  // The last type whose list begins at or before the method: empty types share their begin with the next one.
+  // The last type whose list begins at or before the method: the list of an empty type begins where the next
+  // one begins.
   return partition_point(
              rows(Table::type_def),
              [&](std::uint32_t rid) { return cell(Table::type_def, rid, method_list) <= index; }) -
@@ -34,7 +35,7 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::list_range(Table owner, std::u
   const std::uint32_t count = rows(pointers) != 0 ? rows(pointers) : rows(list);
   const std::uint32_t first = cell(owner, rid, column);
   const std::uint32_t last = rid < rows(owner) ? cell(owner, rid + 1, column) : count + 1;
-  // A list that begins at 0 or past the end is how some writers say "none".
+  // Some writers express "none" by a list that begins at 0 or past the end.
   if (first == 0 || first > count) return {1, 1};
   if (last < first || last > count + 1) throw_corrupt(bytes_.begin(), "metadata list runs backwards");
   return {first, last};

@@ -1,4 +1,4 @@
-// What ties a portable PDB to the assembly that it was made with.
+// The id that connects a portable PDB with its assembly.
 #pragma once
 
 #include "core/metadata/metadata.h"
@@ -8,7 +8,7 @@
 
 namespace clr {
 
-// The 20 bytes of the PDB's stream #Pdb; the assembly has them as GUID and stamp of a CodeView entry.
+// The 20 bytes of the PDB's stream #Pdb. The assembly holds them as GUID and stamp of a CodeView entry.
 // Source: dotnet/runtime docs/design/specs/PortablePdb-Metadata.md, PE-COFF.md.
 struct PdbId {
   Guid guid{};

@@ -21,7 +21,7 @@ std::string with_extension(std::string_view name, std::string_view extension) {
 }
 
 std::string in_case(std::string text, int (*change)(int)) {
-  // ASCII only, whatever the host's locale: keys are made so.
+  // Only ASCII, whatever the host's locale, because the keys are made so.
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x80) c = static_cast<char>(change(c));
   return text;
@@ -35,11 +35,11 @@ std::string upper(std::string text) {
 
 class Search {
 public:
-  // Null `id`: take what is found.
+  // `id` null: accept any PDB.
   Search(const PdbId* id, const PdbSearch& where, PdbResult& result)
       : id_(id), where_(where), result_(result) {}
 
-  // Takes the PDB that `open` makes when it is the right one.
+  // Accepts the PDB that `open` returns, if it is the right one.
   template<typename Open>
   bool take(const std::string& path, Open open) {
     try {
@@ -60,22 +60,27 @@ public:
   }
 
   // A file of this host.
-  bool try_file(const std::string& path) {
+  bool try_file(const std::string& path, NamedBy named_by = NamedBy::user) {
     if (std::find(seen_.begin(), seen_.end(), path) != seen_.end()) return false;
     seen_.push_back(path);
+    if (named_by == NamedBy::target)
+      if (const std::string why = refusal_of_target_path(path); !why.empty()) {
+        refuse(path, fmt::format("{}: {}", path, why));
+        return false;
+      }
     std::error_code error;
     const auto type = std::filesystem::status(path, error).type();
     if (type == std::filesystem::file_type::not_found) {
       result_.missing.push_back(path);
       return false;
     }
-    return take(path, [&] { return PortablePdb::open(path); });
+    return take(path, [&] { return PortablePdb::open(path, named_by); });
   }
 
-  // A file as the target or the build calls it.
+  // Tries a file by its path in the target or at build time.
   bool try_target_file(const std::string& path) {
     for (const PathMap::Candidate& candidate : where_.paths.candidates(path))
-      if (try_file(candidate.path)) return true;
+      if (try_file(candidate.path, candidate.named_by())) return true;
     return false;
   }
 
@@ -97,7 +102,8 @@ private:
     result_.refusals.push_back({path, std::move(why)});
   }
 
-  // Servers want keys in lower case; tools write the age in upper case, and older ones names as they are.
+  // Symbol servers expect keys in lower case. Some tools write the age in upper case, and older tools leave
+  // names unchanged.
   bool try_cache(const std::string& folder, const std::string& name) {
     std::string guid = to_string(id_->guid);
     std::erase(guid, '-');
@@ -114,7 +120,7 @@ private:
   std::vector<std::string> seen_;
 };
 
-// File names that the PDB may have: as the build called it, and after the assembly.
+// File names that the PDB may have: its name at build time, and the name of the assembly.
 std::vector<std::string> names_of(const CodeViewEntry* entry, const std::string& assembly_path) {
   std::vector<std::string> names;
   const auto add = [&](std::string name) {
@@ -148,7 +154,7 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
     const std::string name =
         fmt::format("PDB embedded in {}", assembly_path.empty() ? "the assembly" : assembly_path);
     const auto open = [&] { return PortablePdb::of_bytes(expand(*directory.embedded), name); };
-    // Without a CodeView entry nothing is left to compare: it lies in the assembly itself.
+    // Without a CodeView entry there is no id to compare, but the PDB lies in the assembly itself.
     Search in_assembly(reference == nullptr ? nullptr : &reference->id, search, result);
     if (in_assembly.take(name, open)) {
       result.embedded = true;
@@ -165,7 +171,7 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
       if (files.try_target_file(folder + name)) return result;
   for (const std::string& place : search.places)
     if (files.try_place(place, names)) return result;
-  // A path of another system is no path here; its last part is.
+  // A path of another system is not valid here; only its last part is used.
   const bool native = reference->path.starts_with('/');
   files.try_target_file(native ? reference->path : std::string(file_name_of(reference->path)));
   return result;

@@ -14,7 +14,7 @@ constexpr std::uint32_t rsds_magic = 0x5344'5352;     // "RSDS"
 constexpr std::uint32_t embedded_magic = 0x4244'504d; // "MPDB"
 constexpr std::uint64_t code_view_header = 24, embedded_header = 8;
 
-// The data of an entry: where the image is laid out by RVA, an entry without one has no bytes.
+// The data of an entry. In an image that is laid out by RVA, an entry without RVA has no bytes.
 ByteRange data_of(const PeImage& image, const PeDebugEntry& entry) {
   if (entry.data.rva != 0) return image.range_of(entry.data);
   if (image.mapped()) throw Error(ErrorKind::memory_missing, "its data is in the file only");

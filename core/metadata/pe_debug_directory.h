@@ -1,4 +1,4 @@
-// The debug directory of an assembly: which PDB it was made with, and where that may be.
+// The debug directory of an assembly: which PDB belongs to it, and where the PDB may be.
 // Source: dotnet/runtime docs/design/specs/PE-COFF.md.
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace clr {
 
-// CodeView: a PDB that is a file.
+// A CodeView entry: it names a PDB file.
 struct CodeViewEntry {
-  PdbId id; // the stamp says something for a portable PDB only
+  PdbId id; // the stamp is meaningful only for a portable PDB
   std::uint32_t age = 0;
   bool portable = false; // else a Windows PDB, of the managed code or of a ReadyToRun image's native code
-  std::string path;      // on the machine of the build, with separators of either kind
+  std::string path;      // on the build machine, with separators of either kind
 };
 
-// Digest over the PDB's bytes, its id taken as zeros.
+// A digest of the PDB's bytes, with its id replaced by zeros.
 struct PdbChecksum {
   std::string algorithm; // "SHA256"
   std::vector<std::byte> digest;
@@ -28,7 +28,7 @@ struct PdbChecksum {
 
 struct EmbeddedPdb {
   std::uint32_t size = 0; // bytes of the PDB
-  ByteRange compressed;   // raw Deflate; bytes of the image, read when wanted
+  ByteRange compressed;   // raw Deflate; bytes of the image, read when needed
 };
 
 struct PeDebugDirectory {
@@ -43,9 +43,9 @@ struct PeDebugDirectory {
   const CodeViewEntry* portable() const;
 };
 
-// Reads the directory. An entry whose bytes are missing or damaged becomes a fault in the answer. Throws
+// Reads the directory. An entry whose bytes are missing or damaged becomes a fault in the result. Throws
 // Error{memory_missing, corrupt} when the directory itself cannot be read. The image's memory must outlive
-// the answer (EmbeddedPdb). Cost: one read for the directory and two for each entry.
+// the result (EmbeddedPdb). Cost: one read for the directory and two for each entry.
 PeDebugDirectory read_debug_directory(const PeImage& image);
 
 constexpr std::size_t max_pdb_path = 4096;                    // bytes

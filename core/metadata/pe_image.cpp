@@ -31,7 +31,7 @@ PeImage PeImage::detect(MemoryReader& memory, Address base) {
     PeImage image(memory, base, true);
     if (image.range_of(image.metadata()).u32(0) == metadata_root_magic) return image;
   } catch (const Error&) {
-    // Not laid out by RVA, or the core lacks those pages; the flat attempt tells.
+    // The image is flat, or the core lacks those pages; the flat attempt decides.
   }
   return {memory, base, false};
 }

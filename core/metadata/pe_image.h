@@ -1,7 +1,7 @@
-// A PE image as bytes behind a MemoryReader: in target memory or a file on disk, laid out by RVA ("mapped")
-// or as the file's bytes ("flat"). On Unix the runtime keeps IL-only assemblies and everything in a single
-// file flat. Source: ECMA-335 II.25; dotnet/runtime src/coreclr/vm/peimagelayout.cpp. PE is little-endian on
-// every target.
+// A PE image as bytes behind a MemoryReader: in target memory or in a file on disk, either laid out by RVA
+// ("mapped") or in the form of the file ("flat"). On Unix the runtime keeps IL-only assemblies flat, and so
+// everything in a single file. Source: ECMA-335 II.25; dotnet/runtime src/coreclr/vm/peimagelayout.cpp. PE is
+// little-endian on every target.
 #pragma once
 
 #include "core/memory/byte_range.h"
@@ -24,12 +24,13 @@ struct PeDebugEntry {
 class PeImage {
 public:
   // Reads headers and section table. Throws Error{memory_missing}, or Error{corrupt} when there is no PE
-  // image. An image without a COR header (a composite ReadyToRun image) has no metadata. The machine is not
-  // looked at: ReadyToRun images for Unix carry machines of their own (XOR with a number of the OS). `memory`
-  // must outlive the image. Cost: 4 reads, all within the first page and the page of the COR header.
+  // image. An image without a COR header (a composite ReadyToRun image) has no metadata. The machine number
+  // is not checked, because ReadyToRun images for Unix have special numbers (the machine XOR a number of the
+  // OS). `memory` must outlive the image. Cost: 4 reads, all within the first page and the page of the COR
+  // header.
   PeImage(MemoryReader& memory, Address base, bool mapped);
-  // For when nobody knows the layout: tries mapped, then flat, and takes the one in which the metadata root
-  // has its magic. Throws what the flat layout throws.
+  // For an unknown layout: tries mapped, then flat, and returns the one in which the metadata root has its
+  // magic. Throws the errors of the flat layout.
   static PeImage detect(MemoryReader& memory, Address base);
 
   Address base() const { return base_; }
@@ -43,7 +44,7 @@ public:
   std::optional<Address> address_of(std::uint32_t rva) const;
   // The bytes of a directory, wholly inside one section. Throws Error{corrupt} when they are not.
   ByteRange range_of(PeDirectory directory) const;
-  // From `rva` to the end of its section (or of the image).
+  // The bytes from `rva` to the end of its section (or of the image).
   ByteRange range_from(std::uint32_t rva) const;
 
   // Data directory 0..15 of the optional header; empty when the image has fewer.

@@ -21,8 +21,8 @@ std::uint32_t first_u32(std::span<const std::byte> bytes) {
   return bytes.size() < 4 ? 0 : load<std::uint32_t>(bytes, ByteOrder::little);
 }
 
-// Reads sequence points one after the other. The whole state of the format: each point is written as the
-// difference to the one before.
+// Reads sequence points one after the other and holds the whole state of the format: each point is written as
+// the difference to the one before.
 class PointReader {
 public:
   PointReader(std::span<const std::byte> blob, std::uint32_t document) : reader_(blob), document_(document) {
@@ -35,7 +35,7 @@ public:
   bool next(SequencePoint& point) {
     if (reader_.at_end()) return false;
     std::uint32_t delta = reader_.compressed_unsigned();
-    // Two points never share an offset: a difference of 0 announces another document.
+    // Two points never have the same offset, so a difference of 0 announces another document.
     while (delta == 0 && !first_) {
       document_ = reader_.compressed_unsigned();
       delta = reader_.compressed_unsigned();
@@ -79,7 +79,7 @@ private:
   SignatureReader reader_;
   std::uint32_t document_, local_signature_ = 0, il_offset_ = 0;
   bool first_ = true;
-  std::optional<std::int64_t> line_; // of the last point that was not hidden
+  std::optional<std::int64_t> line_; // of the last visible point
   std::int64_t column_ = 0;
 };
 
@@ -94,8 +94,8 @@ PortablePdb::PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::str
   read_header();
 }
 
-std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path) {
-  MappedFile file = MappedFile::open(path);
+std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path, NamedBy named_by) {
+  MappedFile file = MappedFile::open(path, named_by);
   const std::span<const std::byte> content = file.bytes();
   if (content.size() > max_copied_file)
     return std::unique_ptr<PortablePdb>(new PortablePdb(std::move(file), {}, path));
@@ -209,7 +209,7 @@ std::string PortablePdb::document_name(std::uint32_t row) const {
     if (separator > max_separator) reader.fail("separator of a document name is not ASCII");
     for (bool first = true; !reader.at_end(); first = false) {
       if (!first && separator != 0) name += static_cast<char>(separator);
-      // Index 0 is an empty part: what stands before the first slash of a path.
+      // Index 0 is an empty part: the part before the first slash of a path.
       const Blob part = metadata_->blob(reader.compressed_unsigned());
       if (part.size() > max_document_name - std::min(name.size(), max_document_name))
         reader.fail("document name too long");

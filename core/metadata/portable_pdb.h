@@ -1,11 +1,12 @@
-// Portable PDB: where the code of an assembly comes from and what its local variables are called. A file
-// stays mapped; nothing is indexed ahead, each question decodes the rows and the blob of its method.
+// Portable PDB: the source positions of an assembly's code and the names of its local variables. A large file
+// stays mapped. Nothing is indexed beforehand: each question decodes the rows and the blob of its method.
 // Source: dotnet/runtime docs/design/specs/PortablePdb-Metadata.md.
 //
-// Cost: no reads of the target. Opening looks at headers only, however many rows there are; a question about
-// a method is a binary search in one table (about 20 cells) plus the method's own blob. No answer is kept.
-// Faults: Error{corrupt} whose text begins with the name of the PDB. A file has no address in the target, so
-// these carry none.
+// Cost: no reads of the target. Opening reads only headers, however many rows there are. A question about a
+// method is a binary search in one table (about 20 cells) and the decoding of the method's own blob. No
+// answer is kept.
+// Faults: Error{corrupt} whose text begins with the name of the PDB. They carry no address, because a file
+// has no address in the target.
 #pragma once
 
 #include "core/memory/mapped_file.h"
@@ -18,13 +19,13 @@
 
 namespace clr {
 
-// A place in a method's IL and the text that it stands for. Lines and columns count from 1; the end column is
-// behind the last character.
+// A place in a method's IL and the source text that belongs to it. Lines and columns count from 1; the end
+// column is behind the last character.
 struct SequencePoint {
   std::uint32_t il_offset = 0;
   std::uint32_t document = 0;                                                   // row of Document; 0 none
   std::uint32_t start_line = 0, start_column = 0, end_line = 0, end_column = 0; // 0 when hidden
-  bool hidden = false; // code of the compiler's own, without text
+  bool hidden = false; // code that the compiler added, without source text
 
   bool operator==(const SequencePoint&) const = default;
 };
@@ -38,7 +39,7 @@ struct IlRange {
 
 struct LocalVariable {
   std::uint16_t slot = 0;       // index in the method's local signature
-  bool debugger_hidden = false; // the compiler's own
+  bool debugger_hidden = false; // added by the compiler
   std::string name;
   IlRange scope;
   std::uint32_t row = 0; // of LocalVariable
@@ -57,10 +58,10 @@ struct LocalScope {
   std::uint32_t first_constant = 0, last_constant = 0;
 };
 
-// Where an async method waits.
+// A place where an async method waits.
 struct AwaitPoint {
   std::uint32_t yield_offset = 0;  // IL offset where it gives up the thread
-  std::uint32_t resume_offset = 0; // IL offset where it goes on,
+  std::uint32_t resume_offset = 0; // IL offset where it continues,
   std::uint32_t resume_method = 0; // in this method (token)
 };
 struct AsyncMethod {
@@ -73,60 +74,63 @@ public:
   // Reads headers. A file of at most max_copied_file bytes is copied, so that a build that overwrites it does
   // no harm; a larger one is mapped. Throws Error{io}; Error{unsupported_contract} for a Windows PDB;
   // Error{corrupt} when it is no PDB, is cut short or contradicts itself.
-  static std::unique_ptr<PortablePdb> open(const std::string& path);
+  static std::unique_ptr<PortablePdb> open(const std::string& path, NamedBy named_by = NamedBy::user);
   // The same over bytes, which it keeps; `name` is for messages.
   static std::unique_ptr<PortablePdb> of_bytes(std::vector<std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
   const PdbId& id() const { return id_; }
   std::uint32_t entry_point() const { return entry_point_; } // MethodDef token; 0 none
-  // Rows of a table of the assembly as the PDB knows them; 0 when it refers to none.
+  // Number of rows that a table of the assembly has according to the PDB; 0 when the PDB does not refer to
+  // the table.
   std::uint32_t assembly_rows(Table table) const { return assembly_rows_[static_cast<std::size_t>(table)]; }
   const Metadata& metadata() const { return *metadata_; }
 
-  // --- methods, by MethodDef token. A token that the PDB does not know has no points, scopes or names.
+  // --- methods, by MethodDef token. An unknown token has no points, scopes or names.
 
-  // All sequence points in the order of their IL offsets, hidden ones too.
+  // All sequence points in the order of their IL offsets, including hidden ones.
   std::vector<SequencePoint> sequence_points(std::uint32_t method) const;
-  // The point that stands for an IL offset: the last that begins at or before it and is not hidden, as
-  // System.Diagnostics.StackTrace picks it. Nothing when there is none. Decodes the points up to the offset.
+  // The point for an IL offset, by the rule of System.Diagnostics.StackTrace: the last visible point that
+  // begins at or before the offset. Nothing when there is none. Decodes the points up to the offset.
   std::optional<SequencePoint> sequence_point(std::uint32_t method, std::uint32_t il_offset) const;
-  // Row of StandAloneSig with the types of the locals; 0 when there are none or no sequence points.
+  // Row of StandAloneSig with the types of the locals; 0 when there are no locals or no sequence points.
   std::uint32_t local_signature(std::uint32_t method) const;
 
-  // Scopes: an outer one before those in it.
+  // Scopes; an outer scope comes before the scopes in it.
   std::vector<LocalScope> local_scopes(std::uint32_t method) const;
   std::vector<LocalVariable> variables(const LocalScope& scope) const;
   std::vector<LocalConstant> constants(const LocalScope& scope) const;
   // Variables whose scope contains the IL offset, outer ones first.
   std::vector<LocalVariable> locals(std::uint32_t method, std::uint32_t il_offset) const;
 
-  // Of the MoveNext of a state machine (async method, iterator): the method that the user wrote, as token.
+  // For the MoveNext of a state machine (async method, iterator): the token of the method that the user
+  // wrote.
   std::optional<std::uint32_t> kickoff_method(std::uint32_t move_next) const;
-  // Of the MoveNext of an async method; nothing for an iterator.
+  // For the MoveNext of an async method; nothing for an iterator.
   std::optional<AsyncMethod> async_method(std::uint32_t move_next) const;
-  // Of a MoveNext: the scope of each variable that became a field of the state machine, by the number in the
-  // field's name less 1. {0, 0} for one without scope.
+  // For a MoveNext: the scope of each variable that became a field of the state machine. The index is the
+  // number in the field's name less 1. {0, 0} for a variable without scope.
   std::vector<IlRange> hoisted_scopes(std::uint32_t move_next) const;
 
   // --- documents, by row
 
   std::uint32_t documents() const { return metadata_->rows(Table::document); }
-  // The path as the compiler saw it; empty for row 0.
+  // The path that the compiler was given; empty for row 0.
   std::string document_name(std::uint32_t row) const;
-  // The text that the compiler put into the PDB, as bytes; nothing when it did not.
+  // The source text as bytes, if the compiler put it into the PDB; else nothing.
   std::optional<std::vector<std::byte>> embedded_source(std::uint32_t row) const;
-  // The Source Link file, JSON in UTF-8: which URLs the documents have. Empty when there is none.
+  // The Source Link file, JSON in UTF-8: it maps documents to URLs. Empty when there is none.
   std::string source_link() const;
 
-  // The value of a custom debug information of `parent` (a token), by its kind; nothing when it has none.
+  // The value of the custom debug information with this kind and this `parent` (a token); nothing when there
+  // is none.
   std::optional<Blob> custom_debug_information(std::uint32_t parent, const Guid& kind) const;
 
   static constexpr std::size_t max_copied_file = 4u << 20;      // bytes
   static constexpr std::size_t max_sequence_points = 1u << 20;  // of one method; real ones have thousands
   static constexpr std::size_t max_document_name = 32 * 1024;   // bytes
   static constexpr std::size_t max_embedded_source = 64u << 20; // bytes
-  static constexpr std::uint32_t max_il_offset = 0x1fff'ffff;   // the format's own limits
+  static constexpr std::uint32_t max_il_offset = 0x1fff'ffff;   // limits of the format
   static constexpr std::uint32_t max_line = 0x1fff'ffff, max_column = 0xffff;
   static constexpr std::uint32_t hidden_line = 0xfeefee;
 
@@ -142,7 +146,7 @@ private:
   std::uint32_t first_row(Table table, unsigned column, std::uint32_t value) const;
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail(const Error& fault) const;
-  // Faults of `act` get the name of the PDB.
+  // Runs `act` and adds the name of the PDB to its faults.
   template<typename Act>
   auto guarded(const Act& act) const {
     try {

@@ -1,4 +1,4 @@
-// The part of PortablePdb beside lines: scopes, state machines, custom debug information.
+// The part of PortablePdb that does not concern lines: scopes, state machines, custom debug information.
 #include "core/metadata/inflate.h"
 #include "core/metadata/portable_pdb.h"
 #include "core/metadata/signature.h"
@@ -35,7 +35,7 @@ constexpr Guid embedded_source_kind = guid_of(0x0e8a'571b, 0x6926, 0x466e, 0xb4a
 
 constexpr std::size_t max_source_link = 16u << 20; // bytes
 
-// A length may not lead past what an IL offset can be.
+// start + length must not exceed the range of IL offsets.
 IlRange il_range(std::uint32_t start, std::uint32_t length) {
   if (length > std::numeric_limits<std::uint32_t>::max() - start)
     throw Error(ErrorKind::corrupt, "a scope wraps around");
@@ -48,7 +48,7 @@ std::uint32_t fixed_u32(SignatureReader& reader) {
   return value;
 }
 
-// How the column of parents says `token`; nothing for a token of a table that has no such information.
+// The coded form of `token` in the parent column; nothing when tokens of this table have no such information.
 std::optional<std::uint32_t> coded_parent(std::uint32_t token) {
   constexpr unsigned tag_bits = 5;
   for (std::uint32_t tag = 0; tag < 1u << tag_bits; ++tag) {
@@ -60,7 +60,7 @@ std::optional<std::uint32_t> coded_parent(std::uint32_t token) {
 
 } // namespace
 
-// The first row whose `column` is at least `value`, in a table that is sorted by it.
+// The first row whose `column` is at least `value`, in a table that is sorted by this column.
 std::uint32_t PortablePdb::first_row(Table table, unsigned column, std::uint32_t value) const {
   return partition_point(metadata_->rows(table),
                          [&](std::uint32_t row) { return metadata_->cell(table, row, column) < value; });
@@ -71,7 +71,8 @@ IlRange PortablePdb::scope_range(std::uint32_t row) const {
                   metadata_->cell(Table::local_scope, row, scope_length));
 }
 
-// Rows [first, last) of the list that begins in `column` and ends where that of the next scope begins.
+// Rows [first, last) of a scope's list. The list begins at the row in `column` and ends where the list of the
+// next scope begins.
 std::pair<std::uint32_t, std::uint32_t> PortablePdb::scope_list(std::uint32_t row, unsigned column,
                                                                 Table list) const {
   const std::uint32_t end = metadata_->rows(list) + 1;
@@ -215,7 +216,7 @@ std::optional<std::vector<std::byte>> PortablePdb::embedded_source(std::uint32_t
   return guarded([&]() -> std::optional<std::vector<std::byte>> {
     const auto blob = find_information(token_of(Table::document, row), embedded_source_kind);
     if (!blob) return std::nullopt;
-    // 0: the text follows as it is; else its size, and it is compressed.
+    // 0: the text follows uncompressed; else the number is its size and the text is compressed.
     const std::uint32_t size = blob->u32(0);
     const std::span<const std::byte> content = blob->from(4).lent();
     if (size > static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max()))

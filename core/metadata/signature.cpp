@@ -41,7 +41,7 @@ std::uint32_t SignatureReader::compressed_unsigned() {
 }
 
 std::int32_t SignatureReader::compressed_signed() {
-  // The sign was rotated into the lowest bit; how far it extends depends on the encoded width.
+  // The sign was rotated into the lowest bit; which bits it extends to depends on the encoded width.
   const std::size_t start = position_;
   const std::uint32_t value = compressed_unsigned();
   const std::size_t width = position_ - start;

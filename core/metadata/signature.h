@@ -1,5 +1,5 @@
-// Signature blobs: a cursor over their bytes, and a decoder that hands what it finds to a provider of types.
-// Pure. Source: ECMA-335 II.23.2; for what only the runtime stores, dotnet/runtime
+// Signature blobs: a cursor over their bytes, and a decoder that gives the parts to a provider of types. No
+// reads of its own. Source: ECMA-335 II.23.2; for forms that only the runtime stores, dotnet/runtime
 // src/coreclr/inc/corhdr.h and docs/design/coreclr/botr/readytorun-format.md.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace clr {
 
-// Bytes of a blob in one piece: lent where the memory lends them, else a copy.
+// The bytes of a blob in one piece: lent when the memory lends them, else a copy.
 class BlobBytes {
 public:
   explicit BlobBytes(const ByteRange& blob);
@@ -27,8 +27,8 @@ private:
   std::span<const std::byte> span_;
 };
 
-// A cursor. Every accessor throws Error{corrupt} past the end. `origin` is where the bytes lie in the target,
-// for the message.
+// A cursor. Every accessor throws Error{corrupt} past the end. `origin` is the address of the bytes in the
+// target, for the message.
 class SignatureReader {
 public:
   explicit SignatureReader(std::span<const std::byte> bytes, Address origin = 0)
@@ -42,9 +42,9 @@ public:
   // Compressed integers, ECMA-335 II.23.2.
   std::uint32_t compressed_unsigned();
   std::int32_t compressed_signed();
-  // A TypeDefOrRefOrSpec as token; 0 when the tag names no table.
+  // A TypeDefOrRefOrSpec as a token; 0 when the tag names no table.
   std::uint32_t type_token();
-  // A pointer of the target, as ELEMENT_TYPE_INTERNAL stores it.
+  // A pointer of the target, in the form that ELEMENT_TYPE_INTERNAL stores.
   std::uint64_t pointer(unsigned size, ByteOrder order);
   [[noreturn]] void fail(std::string_view what) const;
 
@@ -73,12 +73,12 @@ struct MethodSignature {
   std::uint32_t generic_parameters = 0;
   Type return_type{};
   std::vector<Type> parameters;
-  std::optional<std::uint32_t> sentinel; // "..." stands before this parameter of a vararg call site
+  std::optional<std::uint32_t> sentinel; // "..." is in front of this parameter of a vararg call site
 
   bool has_this() const { return (header & signature::has_this) != 0; }
 };
 
-// Which dialects of signatures to take, and what the runtime's own need.
+// Which dialects of signatures are accepted, and values that the runtime's own dialects need.
 struct SignatureOptions {
   bool internal = false;     // ELEMENT_TYPE_INTERNAL, CMOD_INTERNAL: raw TypeHandles in the runtime's memory
   bool ready_to_run = false; // the element types 0x3b..0x3f of ReadyToRun signatures
@@ -86,7 +86,7 @@ struct SignatureOptions {
   ByteOrder byte_order = ByteOrder::little;
 };
 
-// What a decoder needs from a provider P, for a value type T = typename P::Type:
+// A decoder needs these functions from a provider P, for a value type T = typename P::Type:
 //   T primitive(std::uint8_t element_type)
 //   T from_token(std::uint32_t token, bool value_type)
 //   T instance(T definition, std::vector<T> arguments)
@@ -111,11 +111,11 @@ public:
   MethodSignature<Type> method();
   // A type, with its modifiers.
   Type type();
-  // The arguments of a MethodSpec (with its leading 0x0a).
+  // The arguments of a MethodSpec (including its leading 0x0a).
   std::vector<Type> method_instantiation();
 
 private:
-  // Counts the nesting of types while it lives.
+  // Adds one level of nesting while it lives.
   struct Nesting {
     explicit Nesting(SignatureDecoder& d) : decoder(d) {
       if (++decoder.depth_ > signature::max_depth) decoder.reader_.fail("signature nested too deeply");
@@ -125,7 +125,7 @@ private:
   };
 
   std::vector<Type> types(std::uint32_t count);
-  // Each element takes a byte at least, so a larger count lies.
+  // Each element takes at least one byte, so a larger count is wrong.
   std::uint32_t checked_count(std::uint32_t count) {
     if (count > reader_.remaining()) reader_.fail("signature shorter than its count");
     return count;

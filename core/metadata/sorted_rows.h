@@ -1,11 +1,12 @@
-// Search in tables that are sorted by a column.
+// Searches in tables that are sorted by a column.
 #pragma once
 
 #include <cstdint>
 
 namespace clr {
 
-// First rid in [1, rows] for which `before` is false; rows + 1 when there is none. The table is sorted by it.
+// The first rid in [1, rows] for which `before` is false; rows + 1 when there is none. All rows for which it
+// is true must come first.
 template<typename Before>
 std::uint32_t partition_point(std::uint32_t rows, Before&& before) {
   std::uint32_t low = 1, high = rows + 1;

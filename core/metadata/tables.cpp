@@ -50,7 +50,7 @@ const CodedKind& coded_kind(CodedIndex kind) {
   return kinds[static_cast<std::size_t>(kind)];
 }
 
-// A column: a constant width, a heap, a table's rows or a coded index.
+// A column: a fixed width, a heap index, an index into one table, or a coded index.
 struct Column {
   enum class Kind : std::uint8_t { fixed, strings, guid, blob, simple, coded } kind;
   std::uint8_t width = 0;
@@ -134,7 +134,7 @@ const std::array<Schema, table_count>& schemas() {
   return all;
 }
 
-// List columns count the rows of the pointer table where the stream has one.
+// List columns count rows of the pointer table when the stream has one.
 bool is_list_column(Table table, unsigned column) {
   return (table == Table::type_def && column >= 4) || (table == Table::method_def && column == 5) ||
          (table == Table::event_map && column == 1) || (table == Table::property_map && column == 1);

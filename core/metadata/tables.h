@@ -1,4 +1,4 @@
-// The tables of an ECMA-335 metadata stream: which exist, what their columns are, how wide each is.
+// The tables of an ECMA-335 metadata stream: their numbers, their columns, and the widths of the columns.
 // Source: ECMA-335 II.22 and II.24.2.6; the portable PDB tables: dotnet/runtime
 // docs/design/specs/PortablePdb-Metadata.md.
 #pragma once
@@ -68,7 +68,7 @@ enum class Table : std::uint8_t {
 constexpr unsigned table_count = 0x38;  // numbers of known tables
 constexpr unsigned table_id_limit = 64; // bits of the Valid mask
 
-// A token: table in the top byte, row (1-based, "rid") in the low 24 bits.
+// A token: the table is the top byte, the row (1-based, "rid") the low 24 bits.
 constexpr std::uint32_t token_of(Table table, std::uint32_t rid) {
   return (static_cast<std::uint32_t>(table) << 24) | (rid & 0x00ff'ffff);
 }
@@ -79,7 +79,7 @@ constexpr Table table_of(std::uint32_t token) {
   return static_cast<Table>(token >> 24);
 }
 
-// Most columns of one table (Assembly and AssemblyRef have nine).
+// The largest number of columns of one table (Assembly and AssemblyRef have nine).
 constexpr unsigned max_columns = 9;
 
 // Widths of the heaps' indexes in bytes: 2 or 4.
@@ -87,7 +87,7 @@ struct HeapWidths {
   std::uint8_t strings = 2, guid = 2, blob = 2;
 };
 
-// Where the columns of one table lie in a row.
+// The places of one table's columns in a row.
 struct TableLayout {
   std::uint8_t columns = 0;
   std::uint8_t row_size = 0; // bytes
@@ -98,9 +98,9 @@ struct TableLayout {
 using RowCounts = std::array<std::uint32_t, table_id_limit>;
 using TableLayouts = std::array<TableLayout, table_count>;
 
-// The layouts for these row counts. `own` are the rows in this metadata, `referenced` those that indexes
-// count (the same, except in a portable PDB, whose type system rows live in another file). `all_wide`: the
-// stream #JTD makes every variable column 4 bytes.
+// The layouts for these row counts. `own` are the rows in this metadata. `referenced` are the rows that
+// indexes count: the same, except in a portable PDB, whose type system rows are in another file. `all_wide`:
+// the stream #JTD makes every variable column 4 bytes wide.
 TableLayouts layout_tables(const RowCounts& own, const RowCounts& referenced, HeapWidths heaps,
                            bool all_wide);
 

@@ -74,7 +74,7 @@ std::string format_date_data(std::uint64_t date_data) {
 }
 
 std::string format_time_span(std::int64_t ticks) {
-  // The smallest value has no positive counterpart.
+  // The smallest value has no positive counterpart, so the result is unsigned.
   const std::uint64_t size =
       ticks < 0 ? ~static_cast<std::uint64_t>(ticks) + 1 : static_cast<std::uint64_t>(ticks);
   constexpr auto per_second = static_cast<std::uint64_t>(ticks_per_second);
@@ -98,7 +98,7 @@ std::string format_decimal(std::uint32_t flags, std::uint32_t high, std::uint64_
   if ((flags & ~(sign | places_mask)) != 0 || places > max_decimal_places) return {};
   std::array<std::uint32_t, 3> words{high, static_cast<std::uint32_t>(low >> 32),
                                      static_cast<std::uint32_t>(low)};
-  std::string digits; // backwards
+  std::string digits; // in reverse order
   while (words[0] != 0 || words[1] != 0 || words[2] != 0 || digits.size() <= places) {
     std::uint64_t rest = 0;
     for (std::uint32_t& word : words) {

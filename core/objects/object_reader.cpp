@@ -7,7 +7,7 @@ namespace clr {
 Address ObjectReader::method_table_of(Address object) const {
   object = target_->platform().wrap(object);
   if (object == 0 || object % target_->pointer_size() != 0) throw_corrupt(object, "no object can lie");
-  // The collector marks objects in the low bits while it works.
+  // While the garbage collector works, it marks objects in the low bits.
   const Address mask =
       target_->find_global("ObjectToMethodTableUnmask").value_or(target_->pointer_size() - 1);
   const Address table = target_->read_pointer(target_->field_address(object, "Object", "m_pMethTab")) & ~mask;

@@ -113,7 +113,7 @@ void ObjectText::enumeration(const TypeLayout& layout, Address at) {
                                  ? fmt::format("{}", static_cast<std::int64_t>(value))
                                  : fmt::format("{}", value);
   if (!layout.flags || value == 0) return add(digits);
-  // The greatest first, as Enum.ToString() takes them; told in the order of their values.
+  // Enum.ToString() takes the greatest values first, and prints the names in the order of their values.
   std::vector<const Enumerator*> by_value;
   for (const Enumerator& enumerator : layout.enumerators)
     if (enumerator.value != 0) by_value.push_back(&enumerator);
@@ -158,7 +158,7 @@ void ObjectText::tell_object(Address object) {
   const TypeLayout& layout = layouts_->of(reader_->method_table_of(object));
   if (layout.kind == TypeLayout::Kind::string) return string(object);
   const bool told = std::find(path_.begin(), path_.end(), object) != path_.end();
-  // A box is no deeper than what is in it.
+  // A box does not count as a level of its own.
   if (told || (depth_ >= limits_.depth && !layout.table.is_value_type()))
     return add(fmt::format("{{{}}}", layout.text));
   path_.push_back(object);
@@ -169,11 +169,11 @@ void ObjectText::tell_object(Address object) {
   path_.pop_back();
 }
 
-// `object`: the object that `instance` is; 0 for a value within something else.
+// `object` is the object of the instance; 0 for a value within something else.
 void ObjectText::instance(const Instance& what, Address object) {
   const TypeLayout& layout = what.layout;
   const bool boxed = object != 0 && layout.table.is_value_type();
-  // Within another value the type of a box says less than the value takes room.
+  // Within another value, the type of a box is not worth its space.
   if (boxed && depth_ == 0) add(fmt::format("({}) ", layout.text));
   switch (layout.kind) {
   case TypeLayout::Kind::number:
@@ -192,7 +192,7 @@ void ObjectText::string(Address object) {
   const std::uint32_t units = target().read_u32(target().field_address(object, "String", "m_StringLength"));
   const Address data = target().field_address(object, "String", "m_FirstChar");
   std::size_t shown = std::min<std::size_t>(units, limits_.string_units);
-  // A pair of surrogates is one character.
+  // A pair of surrogates is one character, so it is not cut.
   if (shown < units && shown > 0 && (target().read_u16(data + 2 * (shown - 1)) & 0xFC00) == 0xD800) --shown;
   std::string text = escape(target().read_utf16_units(data, shown), '"');
   if (shown < units) text += fmt::format("... ({} characters)", units);

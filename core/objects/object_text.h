@@ -1,4 +1,4 @@
-// One answer of ObjectReader in the making. For the sources of this room only.
+// One answer of ObjectReader while it is built. Only for the sources of this room.
 #pragma once
 
 #include "core/objects/object_reader.h"
@@ -19,10 +19,10 @@ public:
   std::string take();
 
 private:
-  // A type, and where the bytes of its instance begin.
+  // A type, and the place of an instance's bytes.
   struct Instance {
     const TypeLayout& layout;
-    Address fields = 0; // its first field
+    Address fields = 0; // place of its first field
   };
   struct Place {
     const FieldLayout* field = nullptr;
@@ -31,7 +31,7 @@ private:
 
   void add(std::string_view text);
   bool full() const { return text_.size() >= limits_.text; }
-  // Runs `act`; what it cannot read becomes part of the text.
+  // Runs `act`; a fault becomes part of the text.
   template<typename Act>
   void guarded(const Act& act);
 
@@ -52,7 +52,8 @@ private:
   void list(const Instance& instance);
   void dictionary(const Instance& instance, bool pairs);
 
-  // An instance field of the type or of a base of it; Error{unsupported_contract} without one.
+  // An instance field of the type or of one of its base types. Throws Error{unsupported_contract} when there
+  // is none.
   Place field(const Instance& instance, std::string_view name);
   std::uint64_t integer(const Instance& instance, std::string_view name); // sign-extended
   Address reference(const Instance& instance, std::string_view name);
@@ -66,10 +67,10 @@ private:
   TextLimits limits_;
   std::string text_;
   unsigned depth_ = 0;
-  std::vector<Address> path_; // objects that are being told
+  std::vector<Address> path_; // objects that are being shown, from the outermost inwards
 };
 
-// "System.Collections.Generic.List`1" of the core library's type; "" of others.
+// "System.Collections.Generic.List`1" for a type of the core library; "" for other types.
 std::string core_type_name(const TypeName& name);
 
 } // namespace clr

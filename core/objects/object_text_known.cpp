@@ -35,7 +35,7 @@ bool ObjectText::known_value(const Instance& what) {
     text = format_decimal(static_cast<std::uint32_t>(integer(what, "_flags")),
                           static_cast<std::uint32_t>(integer(what, "_hi32")), integer(what, "_lo64"));
   }
-  if (text.empty()) return false; // damaged: its fields say more
+  if (text.empty()) return false; // damaged: the fields of the value say more
   add(text);
   return true;
 }
@@ -80,7 +80,7 @@ void ObjectText::list(const Instance& what) {
   --depth_;
 }
 
-// The entries of a Dictionary or HashSet, without those that were removed.
+// Shows the entries of a Dictionary or HashSet, without those that were removed.
 void ObjectText::dictionary(const Instance& what, bool pairs) {
   const auto used = static_cast<std::int32_t>(integer(what, "_count"));
   const auto freed = static_cast<std::int32_t>(integer(what, "_freeCount"));
@@ -95,9 +95,10 @@ void ObjectText::dictionary(const Instance& what, bool pairs) {
     throw_corrupt(entries, "a dictionary with more entries than its array");
   const TypeLayout& entry = layouts_->of(array.element->method_table);
   const Address data = entries + target().size_of("Array");
-  // Entries may all have been removed before the first that is told.
+  // Limit of the entries that are examined: any number of removed ones may come before the first that is
+  // shown.
   constexpr std::int32_t max_looked_at = 100'000;
-  constexpr std::int32_t last_in_chain = -1; // smaller: the entry is free
+  constexpr std::int32_t last_in_chain = -1; // smaller values mark a free entry
   ++depth_;
   add(" {");
   std::size_t shown = 0;
@@ -138,7 +139,7 @@ void ObjectText::exception(const TypeLayout& layout, Address object) {
 
 void ObjectText::delegate(const TypeLayout& layout, Address object) {
   const Instance what{layout, object + target().pointer_size()};
-  // A delegate to a static method calls it through a thunk.
+  // A delegate for a static method calls it through a thunk.
   const Address behind_thunk = reference(what, "_methodPtrAux");
   const std::string method = code_name(behind_thunk != 0 ? behind_thunk : reference(what, "_methodPtr"));
   add(method.empty() ? fmt::format("{{{}}}", layout.text) : fmt::format("{{{} -> {}}}", layout.text, method));

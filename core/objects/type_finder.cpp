@@ -6,7 +6,7 @@ namespace clr {
 namespace {
 
 constexpr std::string_view core_library = "System.Private.CoreLib";
-constexpr unsigned max_spec_depth = 16;               // TypeSpecs that name TypeSpecs
+constexpr unsigned max_spec_depth = 16;               // TypeSpecs that refer to TypeSpecs
 constexpr std::uint32_t true_primitive = 0x0007'0000; // MethodTable flags, category
 
 std::string key_of(const TypeName& name) {
@@ -18,7 +18,7 @@ std::string key_of(const TypeName& name) {
   return key;
 }
 
-// `T` and what is made of it: a name around the name of `element`.
+// The name of a pointer, array or the like, made from the name of `element`.
 TypeNamePtr around(TypeShape shape, const TypeUsePtr& element) {
   return make_type(TypeName{.shape = shape, .element = element ? element->name : unknown_type()});
 }
@@ -29,7 +29,7 @@ TypeUsePtr share(TypeUse use) {
 
 } // namespace
 
-// Makes uses of what the decoder finds.
+// Makes TypeUses from the parts that the signature decoder finds.
 struct TypeFinder::Provider {
   using Type = TypeUsePtr;
 
@@ -56,10 +56,10 @@ struct TypeFinder::Provider {
         if (type.table.generic() != MethodTable::Generic::definition) return finder->of_handle(table);
       }
     } catch (const Error&) {
-      table = 0; // its name is left
+      table = 0; // only its name is left
     }
     TypeUse use{.kind = value_type ? TypeUse::Kind::unknown : TypeUse::Kind::reference};
-    use.method_table = table; // of a generic type: the definition, for instance()
+    use.method_table = table; // for a generic type: the definition, which instance() needs
     use.name = name_of(token);
     return share(std::move(use));
   }
@@ -160,7 +160,7 @@ Address TypeFinder::global_table(std::string_view global) {
   try {
     if (const auto variable = target_->find_global(global)) slot->second = target_->read_pointer(*variable);
   } catch (const Error&) {
-    // The type has a name all the same.
+    // The type still has a name.
   }
   return slot->second;
 }
@@ -169,7 +169,7 @@ TypeUsePtr TypeFinder::of_handle(Address handle) {
   handle = target_->platform().wrap(handle);
   if (const auto known = uses_.find(handle); known != uses_.end()) return known->second;
   if (depth_ >= TypeNames::max_depth) return unknown_use();
-  // A damaged type may be made of itself.
+  // A damaged type may contain itself.
   uses_[handle] = unknown_use();
   ++depth_;
   TypeUsePtr use;
@@ -311,7 +311,7 @@ Address TypeFinder::loaded(Address module, std::uint32_t token) {
     found = in_map(module, "TypeDefToMethodTableMap", rid_of(token));
   } else if (table_of(token) == Table::type_ref) {
     found = in_map(module, "TypeRefToMethodTableMap", rid_of(token));
-    if (found == 0) found = by_name(module, rid_of(token)); // this module has not needed it itself
+    if (found == 0) found = by_name(module, rid_of(token)); // this module has not resolved it yet
   }
   loaded_.emplace(key, found);
   return found;
@@ -334,7 +334,7 @@ NamedModule* TypeFinder::module_named(const std::string& simple_name) {
       if (module.module.simple_name != simple_name && module.name != simple_name + ".dll") continue;
       return slot->second = &module;
     } catch (const Error&) {
-      // A module that cannot be read has no name to match.
+      // A module that cannot be read has no name to compare.
     }
   }
   return nullptr;

@@ -1,4 +1,4 @@
-// From signatures and tokens to the types that the runtime has loaded for them.
+// Finds the types that the runtime has loaded for signatures and tokens.
 // Source: dotnet/runtime docs/design/datacontracts/Loader.md (lookup maps),
 // docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typehash.h.
 #pragma once
@@ -14,24 +14,25 @@
 
 namespace clr {
 
-// What a signature is read in.
+// The context in which a signature is read.
 struct TypeScope {
   Address module = 0; // Module that the tokens belong to
-  // TypeHandles of what VAR n and MVAR n stand for.
+  // TypeHandles of the types that VAR n and MVAR n stand for.
   std::span<const Address> class_arguments = {}, method_arguments = {};
 };
 
 class TypeFinder {
 public:
-  // Both must outlive this. No reads.
+  // `target` and `names` must outlive this. No reads.
   TypeFinder(const Target& target, MethodNames& names) : target_(&target), names_(&names) {}
 
-  // --- Answers are kept. Never throw: what cannot be read is Kind::unknown.
+  // --- Answers are kept. These never throw: a type that cannot be read is Kind::unknown.
   // The use of a TypeHandle. Cost cold: that of TypeNames::type, 1 more for a primitive.
   TypeUsePtr of_handle(Address type_handle);
 
-  // A type within a signature. Throws Error{corrupt} for a damaged one. Cost: up to 4 reads for each token,
-  // more for generic instances: the first one of all lists the instances of every module, 2 reads each.
+  // A type within a signature. Throws Error{corrupt} for a damaged signature. Cost: up to 4 reads for each
+  // token. Generic instances cost more: the first one of all lists the instances of every module, 2 reads
+  // each.
   TypeUsePtr read(SignatureReader& reader, const TypeScope& scope);
 
   struct Signature {
@@ -39,13 +40,13 @@ public:
     TypeUsePtr return_type;
     std::vector<TypeUsePtr> parameters; // without `this`
   };
-  // Of a MethodDef row; of a local signature (StandAloneSig row); of a Field row. Throw Error.
+  // The signature of a MethodDef row, of locals (a StandAloneSig row), and of a Field row. These throw Error.
   Signature method(std::uint32_t method_rid, const TypeScope& scope);
   std::vector<TypeUsePtr> locals(std::uint32_t signature_rid, const TypeScope& scope);
   TypeUsePtr field(std::uint32_t field_rid, const TypeScope& scope);
 
-  // The MethodTable of a TypeDef or TypeRef token; of a generic type its definition. 0: not loaded, or not to
-  // be found. Throws Error for memory that is missing.
+  // The MethodTable of a TypeDef or TypeRef token; for a generic type that of its definition. 0: the type is
+  // not loaded, or it cannot be found. Throws Error for missing memory.
   Address loaded(Address module, std::uint32_t token);
 
   // Forgets everything: the process ran, and may have loaded types.
@@ -55,10 +56,10 @@ public:
   MethodNames& names() { return *names_; }
 
   static constexpr std::size_t max_instances = 1'000'000; // entries of all hash tables of types
-  static constexpr std::uint32_t max_buckets = 4'000'000; // of one
+  static constexpr std::uint32_t max_buckets = 4'000'000; // of one hash table
   static constexpr unsigned max_map_nodes = 1'024;        // of one lookup map
   static constexpr std::uint32_t max_locals = 65'535;     // of a method; the format's own limit
-  static constexpr unsigned max_forwards = 8;             // modules that say a type is elsewhere
+  static constexpr unsigned max_forwards = 8;             // modules that forward a type to another module
 
 private:
   struct Provider;
@@ -79,11 +80,11 @@ private:
   std::map<std::pair<Address, std::uint32_t>, Address> loaded_;               // by module and token
   std::unordered_map<Address, std::map<std::string, std::uint32_t>> by_name_; // module: rids by name
   bool instances_listed_ = false;
-  // By module and rid of the definition; then, by definition, by what their arguments are.
+  // First by module and rid of the definition; then, for one definition, by the identity of the arguments.
   std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_;
   std::unordered_map<Address, std::unordered_map<std::string, Address>> instances_by_key_;
   std::size_t instance_count_ = 0;
-  std::unordered_map<std::string_view, Address> global_tables_; // by name, which is a literal
+  std::unordered_map<std::string_view, Address> global_tables_; // by name; the keys are string literals
   std::unordered_map<std::string, NamedModule*> modules_by_name_;
   unsigned spec_depth_ = 0, depth_ = 0;
 };

@@ -1,4 +1,4 @@
-// The part of TypeFinder that finds instances of generic types: the tables of the types that each module has
+// The part of TypeFinder that finds instances of generic types, in each module's table of types that it has
 // made.
 #include "core/objects/type_finder.h"
 
@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-// What makes a type argument the type that it is: equal for equal types only.
+// Appends a text that identifies a type argument: equal texts only for equal types.
 void append_key(std::string& key, const TypeUse& use, unsigned depth = 0) {
   key += fmt::format("{:x}", static_cast<unsigned>(use.kind));
   switch (use.kind) {
@@ -46,7 +46,7 @@ void TypeFinder::list_instances() {
     try {
       list_instances(module);
     } catch (const Error&) {
-      // A table that cannot be read: its instances stay unknown.
+      // This table cannot be read: its instances stay unknown.
     }
   }
 }
@@ -60,7 +60,7 @@ void TypeFinder::list_instances(Address module) {
   if (buckets == 0) return;
   const std::int64_t value = target.offset("EETypeHashTable", "VolatileEntryValue");
   const std::int64_t next = target.offset("EETypeHashTable", "VolatileEntryNextEntry");
-  // Slot 0 is the number of chains, two more lead to the table's successor and its end mark.
+  // Slot 0 is the number of chains. Two more slots lead to the successor of the table and to its end mark.
   constexpr unsigned reserved = 3;
   const Address count = target.read_pointer(buckets);
   if (count > max_buckets) throw_corrupt(buckets, "a hash table of types with too many buckets");
@@ -88,8 +88,8 @@ std::unordered_map<std::string, Address>& TypeFinder::instances_by_key(Address d
   const MethodTable& open = names_->types().type(definition).table;
   const auto all = instances_.find({open.module, open.typedef_rid()});
   if (all == instances_.end()) return slot->second;
-  // Of equal ones the first counts. An argument may itself be an instance of this type, which changes the
-  // map.
+  // Of equal instances, the first one counts. An argument may itself be an instance of this type, which
+  // changes the map while it is read.
   std::unordered_map<std::string, Address> keys;
   for (const Address handle : all->second) {
     try {
@@ -99,7 +99,7 @@ std::unordered_map<std::string, Address>& TypeFinder::instances_by_key(Address d
         append_key(key, *of_handle(argument));
       keys.emplace(std::move(key), handle);
     } catch (const Error&) {
-      // One that cannot be read is not the one.
+      // An instance that cannot be read is not a match.
     }
   }
   return instances_by_key_[definition] = std::move(keys);

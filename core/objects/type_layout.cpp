@@ -16,7 +16,7 @@ constexpr std::uint32_t rid_mask = 0x00ff'ffff, is_static_bit = 1u << 24, thread
                         rva_bit = 1u << 26;
 constexpr unsigned offset_bits = 27;
 constexpr std::uint32_t offset_mask = (1u << offset_bits) - 1;
-constexpr std::uint32_t last_real_offset = offset_mask - 6; // the greatest are marks of fields without place
+constexpr std::uint32_t last_real_offset = offset_mask - 6; // greater ones mark fields without a place
 constexpr std::uint8_t type_value = 0x11, type_class = 0x12;
 
 bool is_reference_type(std::uint8_t element) {
@@ -48,7 +48,7 @@ std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
   }
 }
 
-// Has the type the attribute System.FlagsAttribute?
+// Whether the type has the attribute System.FlagsAttribute.
 bool has_flags_attribute(MetadataNames& names, std::uint32_t type_def) {
   const Metadata& metadata = names.metadata();
   const auto [first, last] = metadata.custom_attributes(type_def);
@@ -149,11 +149,11 @@ TypeLayout TypeLayouts::read(Address method_table) {
                                                            : TypeLayout::Kind::value;
   }
   if (layout.kind == TypeLayout::Kind::string && !target.find_offset("EEClass", "NumInstanceFields")) {
-    layout.size = pointer; // its text has a layout of its own
+    layout.size = pointer; // the layout of its text is separate
     return layout;
   }
-  target.offset("EEClass", "NumInstanceFields"); // where it is unknown, so is how a class counts its bytes
-  // EEClass counts what the header, the method table pointer and the alignment take as padding.
+  target.offset("EEClass", "NumInstanceFields"); // without it, how a class counts its bytes is unknown
+  // EEClass counts the header, the method table pointer and the alignment as padding.
   const std::uint32_t padding =
       target.read_u8(target.field_address(table.ee_class, "EEClass", "BaseSizePadding"));
   if (table.base_size < padding || padding < 2 * pointer || padding > 3 * pointer ||
@@ -217,7 +217,7 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
           place_static(field, table, offset, static_cast<std::uint8_t>(second >> offset_bits));
       });
     } else {
-      // A string's first character lies where the elements begin, behind the fields.
+      // The first character of a string lies where the elements begin, behind the fields.
       const bool fits = offset < limit || (layout.kind == TypeLayout::Kind::string && offset <= limit);
       if (!fits) {
         if (layout.problem.empty())

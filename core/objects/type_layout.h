@@ -1,4 +1,4 @@
-// What an instance of a loaded type consists of: size, fields with their places, enumerators.
+// The parts of an instance of a loaded type: size, fields with their places, enumerators.
 // Source: dotnet/runtime src/coreclr/vm/{class.h,field.h,methodtable.h};
 // docs/design/datacontracts/RuntimeTypeSystem.md.
 #pragma once
@@ -14,14 +14,16 @@
 namespace clr {
 
 struct FieldLayout {
-  std::string name;        // as metadata has it; "" when it could not be read
+  std::string name;        // as in metadata; "" when it could not be read
   std::uint32_t token = 0; // Field
   TypeUsePtr type;         // never null
-  // Bytes from the start of the value; of an object from its first field, behind the method table pointer.
+  // Bytes from the start of the value; for an object, bytes from its first field, behind the method table
+  // pointer.
   std::uint32_t offset = 0;
   bool is_static = false, thread_static = false;
-  // Where a static field is: nothing for thread statics, constants in the image, and types whose statics do
-  // not exist yet. `boxed`: a value type, to which the address holds a reference.
+  // The address of a static field. Nothing for thread statics, for constants in the image, and for types
+  // whose statics do not exist yet. `boxed`: the field is a value type, and the address holds a reference to
+  // it.
   std::optional<Address> address;
   bool boxed = false;
 };
@@ -39,10 +41,10 @@ struct TypeLayout {
   std::string text;           // "Ns.Outer<int>.Inner"
   Address module = 0;         // 0: could not be read
   std::uint32_t type_def = 0; // token; 0: made by the runtime
-  // Bytes of the value; of an object its fields with the method table pointer, without elements and padding.
+  // Bytes of the value; for an object, its fields and the method table pointer, without elements and padding.
   std::uint32_t size = 0;
-  ElementType number = ElementType::end; // of a number; of an enumeration what lies under it
-  std::vector<FieldLayout> fields;       // that the type itself declares, in the order of their places
+  ElementType number = ElementType::end; // the kind of a number, or the underlying type of an enumeration
+  std::vector<FieldLayout> fields;       // declared by the type itself, in the order of their places
   std::vector<Enumerator> enumerators;   // in the order of the metadata
   bool flags = false;                    // of an enumeration: [Flags]
   TypeUsePtr element;                    // of an array; else null
@@ -55,13 +57,13 @@ struct TypeLayout {
 
 class TypeLayouts {
 public:
-  // Must outlive this. No reads.
+  // `finder` must outlive this. No reads.
   explicit TypeLayouts(TypeFinder& finder) : finder_(&finder) {}
 
-  // The layout of a MethodTable. Parts that cannot be had are missing and told in `problem`. Throws
+  // The layout of a MethodTable. Parts that are not available are missing, and `problem` says why. Throws
   // Error{memory_missing, corrupt} when it is no MethodTable, Error{unsupported_contract} when this runtime
-  // does not say how large its types are. Kept. Cost cold: some 6 reads, 2 and its name and signature for
-  // each field.
+  // does not tell the size of its types. Kept. Cost cold: some 6 reads; for each field 2, its name and its
+  // signature.
   const TypeLayout& of(Address method_table);
   // Bytes of a variable of this type; 0: not known.
   std::uint32_t size_of(const TypeUse& type);

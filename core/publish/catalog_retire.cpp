@@ -1,5 +1,5 @@
 // What CatalogUpdate finds to be gone, or to need another description than it has.
-#include "core/isa/x64/epilogue.h"
+#include "core/isa/architecture.h"
 #include "core/publish/catalog_update.h"
 
 #include <fmt/format.h>
@@ -64,9 +64,11 @@ void CatalogUpdate::set_exact() {
 }
 
 void CatalogUpdate::find_epilogues() {
-  if (runtime_.target()->platform().cpu != Cpu::x64) return;
+  const auto leaves_by_indirect_jump =
+      architecture_of(runtime_.target()->platform().cpu).leaves_by_indirect_jump;
+  if (leaves_by_indirect_jump == nullptr) return;
   for (const Address ip : options_.exact) {
-    if (!state_.describes(ip) || !x64_leaves_by_indirect_jump(runtime_.target()->memory(), ip)) continue;
+    if (!state_.describes(ip) || !leaves_by_indirect_jump(runtime_.target()->memory(), ip)) continue;
     if (state_.exact.size() >= max_exact)
       return problem(fmt::format("no epilogues beyond those of {} methods are described", max_exact));
     try {

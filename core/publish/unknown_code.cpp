@@ -1,6 +1,7 @@
 #include "core/publish/unknown_code.h"
 
 #include "core/describe/stub_code.h"
+#include "core/dwarf/guessed_frame.h"
 #include "core/execution/call_counting_stub.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ OwnedCode UnknownCode::code(Address begin, Address end) {
 
 std::vector<OwnedCode> UnknownCode::rests_of_heaps() {
   std::vector<OwnedCode> found;
-  if (runtime_->target()->platform().cpu != Cpu::x64) return found;
+  if (!can_guess_frames(runtime_->target()->platform().cpu)) return found;
   for (const RangeSection& section : runtime_->code()->sections()) {
     if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
     const auto behind = state_->spans.lower_bound(section.end);
@@ -55,7 +56,7 @@ std::vector<OwnedCode> UnknownCode::rests_of_heaps() {
 std::vector<OwnedCode> UnknownCode::outside_of_sections(const std::vector<MemoryRange>& executable) {
   std::vector<OwnedCode> found;
   const Platform& platform = runtime_->target()->platform();
-  if (platform.cpu != Cpu::x64) return found;
+  if (!can_guess_frames(platform.cpu)) return found;
   MemoryReader& memory = runtime_->target()->memory();
   for (const MemoryRange& range : executable) {
     if (found.size() >= max_ranges) break;

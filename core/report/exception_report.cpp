@@ -18,7 +18,7 @@ ExceptionReport ExceptionReporter::read(Address object) {
   ExceptionReport report{.exception = reader_.read(object), .trace = {}};
   for (const TraceElement& element : report.exception.trace) {
     TraceRow row{.element = element, .answer = {}, .text = {}};
-    // A stored return address lies behind its call, unless the runtime has moved it there already.
+    // A stored return address lies behind its call, unless the runtime has already moved it to the call.
     const Address lookup = element.adjusted() || element.ip == 0 ? element.ip : element.ip - 1;
     Answer answer = runtime_->resolve(lookup);
     runtime_->add_source(answer);

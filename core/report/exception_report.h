@@ -1,4 +1,4 @@
-// Managed exceptions with the methods of their stack traces named.
+// Managed exceptions, with names for the methods of their stack traces.
 #pragma once
 
 #include "core/runtime/runtime.h"
@@ -15,13 +15,13 @@ namespace clr {
 
 struct TraceRow {
   TraceElement element;
-  MethodAnswer answer; // by the element's MethodDesc when nothing owns its ip any more
+  MethodAnswer answer; // found by the element's MethodDesc when its ip no longer belongs to any code
   std::string text;    // "0x00007f... app.dll`Ns.Type.Run() + 12"
 };
 
 struct ExceptionReport {
   ManagedException exception;
-  std::vector<TraceRow> trace; // throwing frame first
+  std::vector<TraceRow> trace; // the frame that threw comes first
 };
 
 class ExceptionReporter {
@@ -31,11 +31,12 @@ public:
 
   // The exception object at `object`. Throws Error when it cannot be read or is no exception.
   ExceptionReport read(Address object);
-  // `object` and its inner exceptions, outermost first, at most max_inner; a fault of an inner one is told in
-  // the ManagedException::fault of the last. Throws as read() does for `object` itself.
+  // `object` and its inner exceptions, outermost first, at most max_inner. A fault of an inner exception is
+  // stored in ManagedException::fault of the last one. Throws as read() does for `object` itself.
   std::vector<ExceptionReport> chain(Address object);
 
-  // What is in flight on `thread`, newest first; `last_thrown` when nothing is: it may be handled by now.
+  // The exceptions in flight on `thread`, newest first. `last_thrown` is set when there is none; that
+  // exception may have been handled already.
   struct OfThread {
     std::vector<Address> in_flight;
     Address last_thrown = 0;

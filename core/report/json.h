@@ -1,5 +1,5 @@
-// Values as the JSON that every command prints with --json. Addresses, tokens and hashes are strings "0x..."
-// (lower case, no padding); a field that does not apply is absent; a field whose value is not known is null.
+// The JSON that every command prints with --json. Addresses, tokens and hashes are strings "0x..." (lower
+// case, no padding). A field that does not apply is absent; a field whose value is not known is null.
 #pragma once
 
 #include "core/runtime/answer.h"
@@ -20,7 +20,7 @@ struct UnwindReport;
 
 using Json = nlohmann::ordered_json;
 
-// Version of the shapes below; a renamed field is a new number.
+// Version of the JSON's form; renaming a field needs a new number.
 constexpr unsigned json_schema = 1;
 
 std::string hex(std::uint64_t value);
@@ -31,24 +31,25 @@ Json to_json(const SourceLine& source);
 Json to_json(const Answer& answer);
 Json to_json(const MethodRow& row);
 Json to_json(const FrameRow& frame);
-// Without its frames.
+// The thread without its frames.
 Json to_json(const ThreadRow& thread);
 Json to_json(const ModuleDescription& module);
 Json to_json(const RuntimeInfo& info);
 Json to_json(const UnwindReport& report);
 
-// The text of `value` on one line. Bytes that are not UTF-8 become U+FFFD: they come from the target.
+// The text of `value` on one line. Bytes that are not UTF-8 become U+FFFD, because texts come from the
+// target.
 std::string dump(const Json& value);
 
-// A JSON array written while its elements are made, one a line, so that a reader can follow and nothing is
-// kept.
+// A JSON array that is written while its elements are made, one per line, so that a reader can follow and no
+// element is kept.
 class JsonList {
 public:
   using Sink = std::function<void(std::string_view)>;
 
   explicit JsonList(Sink sink) : sink_(std::move(sink)) {}
   void add(const Json& element);
-  // Writes what closes the list; nothing may be added afterwards.
+  // Writes the end of the list; nothing may be added after that.
   void end();
 
 private:

@@ -1,4 +1,4 @@
-// Where the memory of a process or core came from, for `clr info`.
+// The sources of the memory of a process or core, for `clr info`.
 #pragma once
 
 #include "core/report/json.h"
@@ -14,12 +14,12 @@ class CoreSession;
 struct MemoryReport {
   std::string source;                // "process, by LLDB", "process, by LLDB and the kernel" or "core FILE"
   std::uint64_t pages_filled = 0;    // pages fetched from the source
-  std::vector<std::string> files;    // files on disk that stood in for pages that the core lacks
-  std::vector<std::string> refusals; // files that were not taken, and why
-  std::vector<std::string> notes;    // what is not whole, doubts about the source
+  std::vector<std::string> files;    // files on disk that replaced pages that the core lacks
+  std::vector<std::string> refusals; // files that were not accepted, and why
+  std::vector<std::string> notes;    // incomplete parts, and doubts about the source
 };
 
-// That of a core up to now. No reads.
+// The report for a core up to now. No reads.
 MemoryReport memory_report(const CoreSession& session);
 
 Json to_json(const MemoryReport& report);

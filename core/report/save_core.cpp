@@ -11,8 +11,8 @@
 namespace clr {
 
 namespace {
-// Above and below the stack pointer: what a debugger's own unwinder looks at when ours needs no more than a
-// word.
+// Bytes above and below the stack pointer that a debugger's own unwinder reads, although ours needs only a
+// word of them.
 constexpr std::uint64_t stack_around = 16 * RecordingReader::page_size;
 
 void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
@@ -24,13 +24,13 @@ void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
     try {
       reporter.chain(object);
     } catch (const Error&) {
-      // What cannot be read cannot be recorded; the copy will say the same.
+      // Memory that cannot be read cannot be recorded; the copy will report the same fault.
     }
   }
 }
 
-// A debugger knows where a module's descriptor is by its symbols. Who opens the copy may have to look for it
-// in the module's pages.
+// A debugger knows the address of a module's descriptor from its symbols. A reader of the copy may have to
+// search the module's pages for it.
 void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, Cpu cpu) {
   for (LoadedModule& module : modules) module.contract_descriptor.reset();
   locate_runtimes(memory, modules, cpu);
@@ -56,7 +56,7 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
   touch_for_debugger(recording, source.modules);
   touch_descriptors(recording, source.modules, source.platform.cpu);
 
-  // A second look with nothing remembered, so that everything that is needed is read again.
+  // A second reader without any caches, so that everything that is needed is read again.
   Runtime runtime(recording, source.modules, source.platform, nullptr);
   StackReporter stacks(runtime, recording, source.name_native);
   RecordedNames names;
@@ -82,7 +82,7 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
     }
   }
   std::vector<CoreNote> notes = source.notes;
-  // A core that was made of a minimal one has the same names, and not twice.
+  // A core made from a minimal core would otherwise have the names twice.
   std::erase_if(notes, [](const CoreNote& note) { return note.owner == RecordedNames::note_owner; });
   if (!names.empty()) notes.push_back(names.note());
   return write_core(path, source.platform, notes, with_access_of(source.segments, recording.ranges()),

@@ -1,5 +1,6 @@
-// A minimal core of a process or of a larger core: the pages that stacks, threads, exceptions and the methods
-// on the stacks need. It opens on any machine and gives the same answers there, without the binaries.
+// Writes a minimal core of a process or of a larger core: the pages that are needed for stacks, threads,
+// exceptions and the methods on the stacks. It can be opened on any machine and gives the same answers there,
+// without the binaries.
 #pragma once
 
 #include "core/memory/core_writer.h"
@@ -12,32 +13,33 @@
 
 namespace clr {
 
-// What is saved: a stopped process or a core, whoever reads it.
+// The source of the copy: a stopped process or a core, whatever reads it.
 struct SaveSource {
   MemoryReader* memory = nullptr;
   Platform platform;
   std::vector<LoadedModule> modules;
   std::vector<ThreadRegisters> threads;
   std::vector<CoreNote> notes;
-  std::vector<CoreSegment> segments; // access to memory; sorted by begin
-  // Names native rows as StackReporter asks; the names go into the core.
+  std::vector<CoreSegment> segments; // access rights of the memory; sorted by begin
+  // Names native rows as StackReporter does; the names are written into the core.
   StackReporter::NativeNamer name_native;
 };
 
-// A core as a source, with the notes that it has; native code is named by symbol tables. `session` must
-// outlive the result.
+// A core as the source, with its notes; symbol tables name its native code. `session` must outlive the
+// result.
 SaveSource source_of(CoreSession& session, const PathMap& paths);
 
-// What is recorded.
+// What the copy contains.
 struct SaveOptions {
-  // Also what the counts of clr info and lists of all jitted methods need: a kilobyte a method.
+  // Also the pages for the counts of clr info and for lists of all jitted methods: about a kilobyte per
+  // method.
   bool all_methods = false;
-  // Asked between threads and while writing; true gives up.
+  // Called between threads and while writing; returning true gives up.
   std::function<bool()> stop = {};
 };
 
-// Does once more what the commands do (clr info, clrbt all, clrip2md of every frame, clr threads, clr pe),
-// records the pages that this reads, those of files on disk included, and writes them to `path` with the
+// Repeats the work of the commands (clr info, clrbt all, clrip2md of every frame, clr threads, clr pe),
+// records the pages that this reads, including those from files on disk, and writes them to `path`, with the
 // notes of the source and the names of its native frames. Throws Error{io}.
 WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options = {});
 

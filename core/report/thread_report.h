@@ -1,4 +1,4 @@
-// The runtime's threads with the exception of each.
+// The runtime's threads, each with its exception.
 #pragma once
 
 #include "core/report/exception_report.h"
@@ -11,13 +11,13 @@ namespace clr {
 
 struct ThreadReport {
   const RuntimeThread* thread = nullptr;
-  unsigned index = 0;                       // as a debugger numbers it; 0: it has no such thread
-  std::optional<ExceptionReport> exception; // in flight, else the last that was thrown
+  unsigned index = 0; // the debugger's number of the thread; 0: the debugger has no such thread
+  std::optional<ExceptionReport> exception; // the one in flight, else the last that was thrown
   bool in_flight = false;
 };
 
-// `thread` must outlive the result. An exception that cannot be read has its address and a fault. Never
-// throws. Cost: that of ExceptionReporter::of_thread and read.
+// `thread` must outlive the result. An exception that cannot be read is reported by its address and a fault.
+// Never throws. Cost: that of ExceptionReporter::of_thread and read.
 ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions);
 
 Json to_json(const ThreadReport& report);

@@ -57,7 +57,7 @@ std::vector<SymbolImage> symbol_images(Runtime& runtime) {
       }
     }
   } catch (const std::exception&) {
-    // No list of modules: the native ones are left.
+    // The list of modules is not available; the native images remain.
   }
   return images;
 }
@@ -168,7 +168,7 @@ AddedSymbols::AddedSymbols(const std::vector<AddedSymbolFile>& files,
     } else {
       source.image = found->name;
       source.base = found->base;
-      // An executable that cannot be moved has the addresses of the process.
+      // An executable with fixed addresses has the addresses of the process.
       if (file.kind == SymbolFileKind::elf && !table.empty()) {
         try {
           if (table[0].address >= found->base) source.base = 0;
@@ -195,7 +195,7 @@ std::optional<AddedName> AddedSymbols::find(Address address) const {
                        .size = symbol->size,
                        .path = source->file.path};
     } catch (const Error&) {
-      // The entry is damaged: another file may name the address.
+      // The entry is damaged; another file may have a name for the address.
     }
   }
   return std::nullopt;
@@ -206,7 +206,7 @@ std::optional<AddedName> AddedSymbols::find_at(Address address, double seconds) 
     const AddedSymbolFile& file = source->file;
     if (!file.store || file.trace.ticks_per_second == 0) continue;
     const double ticks = seconds * static_cast<double>(file.trace.ticks_per_second);
-    constexpr double most = 9e18; // what a tick can hold
+    constexpr double most = 9e18; // the largest number of ticks that fits
     if (!(ticks >= 0 && ticks < most)) continue;
     const MethodBody* const body =
         file.store->find(address, file.trace.start + static_cast<TraceTime>(ticks));

@@ -1,5 +1,5 @@
-// What the runtime can say about one address, as a value: the method with its body, why there is none, or
-// what made it impossible to tell. What commands, scripts and tests print.
+// The runtime's answer about one address, as a value: the method with its body, the reason why there is none,
+// or the fault that made an answer impossible. Commands, scripts and tests print these values.
 #pragma once
 
 #include "core/execution/code_block.h"
@@ -29,11 +29,12 @@ struct Code {
   CodeKind kind = CodeKind::jitted;
   Tier tier = Tier::unknown;
   Address start = 0;
-  // Bytes from the start, hot and cold parts linearised; nothing when it is not known or not asked for.
+  // Bytes from the start, counting the cold part directly behind the hot part; nothing when it is not known
+  // or was not requested.
   std::optional<std::uint64_t> offset;
   std::vector<CodeRegion> regions; // hot first; empty when `fault` says why
   std::optional<Address> funclet;  // start of the funclet that holds the address; nothing in the main body
-  std::string fault;               // what could not be read of the above; empty when all could
+  std::string fault; // which of the members above could not be read, and why; empty when all could
 };
 
 struct SourceLine {
@@ -41,7 +42,8 @@ struct SourceLine {
   std::string file; // empty: no symbols
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  // Where the PDB may have the text itself: the Module and the row of its Document; 0 without symbols.
+  // Where the PDB may contain the text of the source file: the Module and the row of its Document; 0 without
+  // symbols.
   Address module = 0;
   std::uint32_t document = 0;
 };
@@ -54,10 +56,10 @@ struct MethodAnswer {
 
 struct MissAnswer {
   MissReason reason = MissReason::outside;
-  std::string text;             // one sentence fragment for people
-  std::optional<Method> method; // whose precode it is; for a gap the method before it
+  std::string text;             // part of a sentence, for people
+  std::optional<Method> method; // the method of the precode; for a gap the method before it
   std::string module;           // native: file name of the module that holds the address
-  std::string symbol;           // native: "libc.so.6`read + 18"; empty when nobody knows
+  std::string symbol;           // native: "libc.so.6`read + 18"; empty when no name is known
 };
 
 struct FaultAnswer {
@@ -67,16 +69,17 @@ struct FaultAnswer {
 };
 
 struct Answer {
-  Address address = 0; // as asked
+  Address address = 0; // the address that was asked for
   std::variant<MethodAnswer, MissAnswer, FaultAnswer> result;
 };
 
 FaultAnswer to_fault(const Error& error);
 
-// " at Program.cs:41:9", as LLDB ends the line of a frame; empty when the line is not known.
+// The position in the form with which LLDB ends the line of a frame: " at Program.cs:41:9"; empty when the
+// line is not known.
 std::string source_position(const std::optional<SourceLine>& source);
 
-// "app.dll`Ns.Type.Run(int, string[]) + 44", as LLDB writes the code of a frame.
+// The code of a frame in LLDB's form: "app.dll`Ns.Type.Run(int, string[]) + 44".
 std::string method_and_offset(const Method& method, const Code& code);
 
 } // namespace clr

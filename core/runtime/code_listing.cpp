@@ -14,7 +14,7 @@ bool same_place(const ListingMark& a, const ListingMark& b) {
   return !a.source || a.source->il_offset == b.source->il_offset;
 }
 
-// What is at `address`, and whether that is code which has a name.
+// The name of `address`. `named` tells whether it is code with a name.
 ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& native) {
   ReferenceName name{.address = address};
   const Answer answer = runtime.resolve(address);
@@ -40,8 +40,8 @@ ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& nati
   return name;
 }
 
-// Cells of ReadyToRun images say what they stand for: better than a helper without a symbol, and than the
-// thunk of a cell that is not bound yet.
+// The import of a ReadyToRun cell is a better name than a helper without a symbol, and better than the thunk
+// of a cell that is not bound yet.
 void name_by_import(Runtime& runtime, Address cell, ReferenceName& name) {
   const bool precise = name.named && !name.thunk;
   if (precise || runtime.names() == nullptr) return;
@@ -49,7 +49,7 @@ void name_by_import(Runtime& runtime, Address cell, ReferenceName& name) {
   try {
     import = runtime.names()->import_at(cell);
   } catch (const std::exception&) {
-    // What the cell holds has been named as well as it can be.
+    // The import cannot be read; the name stays that of the cell's target.
   }
   if (!import) return;
   name.text = name.thunk ? fmt::format("{} (not bound yet)", import->text) : import->text;
@@ -64,7 +64,7 @@ std::optional<Address> pointer_at(Runtime& runtime, MemoryReader& memory, Addres
   return word.size() == 8 ? load<std::uint64_t>(word, order) : load<std::uint32_t>(word, order);
 }
 
-// New calls reach the first of these that a method has.
+// The rank of a body: new calls reach the body with the lowest rank that a method has.
 int rank(const Code& code) {
   switch (code.tier) {
   case Tier::tier1:
@@ -132,9 +132,9 @@ std::optional<ReferenceName> name_reference(Runtime& runtime, MemoryReader& memo
 
 std::vector<MethodRow> bodies_of(Runtime& runtime, const Method& method) {
   std::vector<MethodRow> bodies;
-  // Holes cost the bodies in them only; the caller tells when none is left.
+  // A hole costs only the bodies in it; the caller reports when no body is left.
   runtime.for_each_method({.glob = method.full_name}, [&](const MethodRow& row) {
-    // Lists of ReadyToRun methods come from their image, which knows of no MethodDesc.
+    // ReadyToRun methods are listed from their image, which knows no MethodDesc.
     const bool same = row.method.method_desc != 0
                           ? row.method.method_desc == method.method_desc
                           : row.method.token == method.token && row.method.module == method.module &&

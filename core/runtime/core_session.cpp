@@ -9,7 +9,7 @@ std::unique_ptr<CoreSession> CoreSession::open(const std::string& path, const Pa
 namespace {
 ModuleList modules_of(const ElfCore& core, FileOverlay& overlay) {
   ModuleList list = list_modules(core, overlay);
-  // The files of a core that does not name them are known by now.
+  // When the core itself does not name its mapped files, the module list now does.
   if (core.file_mappings().empty()) overlay.add_modules(list.modules);
   return list;
 }

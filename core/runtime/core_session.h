@@ -1,4 +1,4 @@
-// A core file with its runtime, without a debugger.
+// A core file and its runtime, without a debugger.
 #pragma once
 
 #include "core/memory/elf_core.h"
@@ -16,13 +16,14 @@ namespace clr {
 
 class CoreSession {
 public:
-  // Opens the core at `path`, finds its modules and its runtime. Throws Error{io, corrupt} when the file is
-  // no ELF core; a core without a runtime opens. Cost: that of ElfCore::open, list_modules and Runtime.
+  // Opens the core at `path` and finds its modules and its runtime. Throws Error{io, corrupt} when the file
+  // is no ELF core; a core without a runtime can be opened. Cost: that of ElfCore::open, list_modules and
+  // Runtime.
   static std::unique_ptr<CoreSession> open(const std::string& path, const PathMap& paths);
   CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths);
 
   const ElfCore& core() const { return *core_; }
-  // The core's bytes, completed from files on disk, through a cache.
+  // The memory of the core, completed from files on disk, through a cache.
   MemoryReader& memory() { return pages_; }
   const std::vector<LoadedModule>& modules() const { return runtime_.modules(); }
   Runtime& runtime() { return runtime_; }
@@ -31,7 +32,7 @@ public:
   const FileOverlay& overlay() const { return overlay_; }
   // How the native modules were found.
   const ModuleList& module_list() const { return list_; }
-  // What is not whole: the core and its list of modules.
+  // Everything that is incomplete in the core and in its list of modules.
   std::vector<std::string> problems() const;
 
 private:

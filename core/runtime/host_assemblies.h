@@ -1,4 +1,4 @@
-// Assemblies on this host, for modules whose metadata is not in target memory.
+// Finds assemblies on this host, for modules whose metadata is not in target memory.
 #pragma once
 
 #include "core/memory/path_map.h"
@@ -11,10 +11,10 @@
 
 namespace clr {
 
-// Which file is the right one, the reader of metadata decides by its MVID.
+// The reader of the metadata decides by the MVID whether a file is the right one.
 class HostAssemblies final : public AssemblyFiles {
 public:
-  // An assembly is read whole; a file larger than this is none.
+  // An assembly is read whole; a larger file cannot be an assembly.
   static constexpr std::uintmax_t max_size = std::uintmax_t{1} << 30;
 
   explicit HostAssemblies(PathMap paths) : paths_(std::move(paths)) {}

@@ -26,7 +26,8 @@ void Runtime::locate() {
     absence_ = std::move(none);
     return;
   }
-  // Several runtimes in one process are independent of each other; the first one is the process' own.
+  // Several runtimes in one process are independent of each other; the first one is the main runtime of the
+  // process.
   for (std::size_t i = 1; i < search.runtimes.size(); ++i)
     problems_.push_back(fmt::format("a second runtime, {} in {}, is not looked at",
                                     to_string(search.runtimes[i].kind),

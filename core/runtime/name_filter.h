@@ -1,4 +1,4 @@
-// Names chosen by a pattern of the command line.
+// Selects names by a pattern from the command line.
 #pragma once
 
 #include "core/types/method.h"
@@ -10,15 +10,16 @@ namespace clr {
 
 class NameFilter {
 public:
-  // * is any text, ? any one character; brackets are themselves, for "string[]". Empty: everything.
+  // * stands for any text, ? for any one character. Brackets stand for themselves, because of names like
+  //   "string[]". An empty pattern accepts everything.
   explicit NameFilter(std::string_view glob);
 
-  // Whether the full name or the plain name of `method` matches as a whole.
+  // Whether the pattern matches the whole full name or the whole plain name of `method`.
   bool accepts(const Method& method) const;
   bool everything() const { return pattern_.empty(); }
 
 private:
-  std::string pattern_; // as fnmatch(3) takes it
+  std::string pattern_; // in the form of fnmatch(3)
 };
 
 } // namespace clr

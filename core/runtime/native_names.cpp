@@ -8,7 +8,7 @@
 namespace clr {
 
 namespace {
-// The note is text: a line of four fields for each address.
+// The note is text: one line with four fields for each address.
 constexpr char field_end = '\t', line_end = '\n';
 
 std::string plain(std::string text) {
@@ -71,11 +71,12 @@ void NativeNames::name(FrameRow& row, Address lookup) {
   const auto symbol = symbols_.find(lookup);
   if (!symbol) return;
   row.module = symbol->module;
-  // The call was looked up, the return address is shown.
+  // `lookup` is the address of the call, but the row shows the return address.
   const std::uint64_t offset = symbol->offset + (row.ip - lookup);
-  // Without the version: __libc_start_main@@GLIBC_2.34.
+  // The symbol without its version: __libc_start_main@@GLIBC_2.34.
   row.symbol = symbol->name.substr(0, symbol->name.find('@'));
-  // Offsets in a function as LLDB writes them, those in a module as tools that look them up take them.
+  // Offsets in a function are decimal as in LLDB; offsets in a module are hexadecimal, as tools that look
+  // them up expect them.
   if (row.symbol.empty())
     row.position = fmt::format(" + {:#x}", offset);
   else

@@ -1,4 +1,4 @@
-// Names of native code without a debugger's help: those that a minimal core brought along, else the symbol
+// Names of native code without the help of a debugger: from a note of a minimal core, else from the symbol
 // tables of files and of target memory, else module and offset.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace clr {
 
-// What whoever wrote a minimal core called the native code on its stacks, in a note of the core: the
-// binaries, whose symbols the names came from, need not be there when it is read.
+// A note of a minimal core with the names of the native code on its stacks, as the program that wrote the
+// core knew them. With it, the binaries whose symbols gave the names are not needed to read the core.
 class RecordedNames {
 public:
   static constexpr const char* note_owner = "lldb-clr";
@@ -21,7 +21,7 @@ public:
   static constexpr std::size_t max_names = 1u << 20;
 
   RecordedNames() = default;
-  // Those of `core`, none when it has no such note; lines of the note that are torn are left out. No reads.
+  // The names in `core`; none when it has no such note. Torn lines of the note are left out. No reads.
   explicit RecordedNames(const ElfCore& core);
 
   // Keeps module, symbol and position of `row` for its ip. Rows without a symbol are left out.
@@ -44,8 +44,9 @@ public:
   NativeNames(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths)
       : symbols_(memory, std::move(modules), std::move(paths)) {}
 
-  // Fills module, symbol and position of a native row by the symbol tables, as far as they are known;
-  // `lookup` is the address of its call. Cost: that of NativeSymbols::find. Never throws for target data.
+  // Fills in module, symbol and position of a native row from the symbol tables, as far as they are known;
+  // `lookup` is the address of the row's call. Cost: that of NativeSymbols::find. Never throws because of
+  // target data.
   void name(FrameRow& row, Address lookup);
 
 private:

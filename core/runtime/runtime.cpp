@@ -17,7 +17,7 @@ FaultAnswer unknown_fault(const std::exception& error) {
   return {.kind = ErrorKind::corrupt, .text = error.what()};
 }
 
-// Runs `make` and turns what it throws into text; nothing then.
+// Runs `make`. When it throws, puts the text into `fault` and returns nothing.
 template<typename Make>
 auto attempt(std::string& fault, std::string_view what, Make&& make) -> std::optional<decltype(make())> {
   try {
@@ -111,7 +111,7 @@ Method Runtime::method_of(const CodeBlock& block) {
 
 Method Runtime::compiled_method(const CodeBlock& block) {
   if (block.method_desc != 0) return parts_->names.describe(block.method_desc);
-  // A ReadyToRun method that never ran has no MethodDesc yet; its image's tables name it.
+  // A ReadyToRun method that never ran has no MethodDesc yet; the tables of its image give the name.
   if (const Method* method = parts_->names.r2r_method(block.section, block.method_index)) return *method;
   Method unnamed;
   unnamed.degraded = "the image's tables do not name this function";
@@ -138,7 +138,7 @@ void Runtime::add_source(Answer& answer) {
     if (const auto* block = std::get_if<CodeBlock>(&found))
       add_source(*method, *block, NativeOffsetKind::exact);
   } catch (const std::exception&) {
-    // It was found a moment ago; a source line is not worth a fault.
+    // The method has just been found; a missing source line is not worth a fault.
   }
 }
 

@@ -1,5 +1,5 @@
-// The facade over one stop of a process or core: finds the runtime, then answers addresses, lists methods and
-// describes what it found. Faults end here and come out as values.
+// The facade over one stop of a process or core: it finds the runtime, answers questions about addresses,
+// lists methods and describes the runtime. Faults end here and become values.
 #pragma once
 
 #include "core/debuginfo/il_map.h"
@@ -31,18 +31,18 @@ struct MethodRow {
 };
 
 struct MethodQuery {
-  std::string glob;   // over Method::full_name and Method::name; * and ? only; empty: every method
+  std::string glob;   // compared with Method::full_name and Method::name; * and ? only; empty: every method
   bool jitted = true; // bodies in code heaps
-  bool r2r = true;    // ReadyToRun methods, those that never ran included
+  bool r2r = true;    // ReadyToRun methods, including those that never ran
 };
 
 struct ContractInfo {
   std::string name;
-  std::string version; // as the descriptor writes it; empty: the descriptor does not list it
-  bool used = false;   // this library reads through it
+  std::string version; // in the spelling of the descriptor; empty: the descriptor does not list it
+  bool used = false;   // this library reads data by this contract
 };
 
-// What `clr info` tells. A count that could not be had is nothing, and `problems` says why.
+// The facts that `clr info` shows. A count that is not available is nothing, and `problems` says why.
 struct RuntimeInfo {
   std::string name; // "CoreCLR"; empty when there is no runtime
   std::string version;
@@ -51,66 +51,67 @@ struct RuntimeInfo {
   std::string found_in; // file name of the module that holds the descriptor
   std::string found_by; // how the descriptor was found
   std::vector<ContractInfo> contracts;
-  std::vector<Supplement> supplements; // layouts that the descriptor is silent about
+  std::vector<Supplement> supplements; // layouts that the descriptor does not give
   std::optional<std::size_t> range_sections, code_heaps, jitted_methods, r2r_functions;
   std::vector<ModuleDescription> modules;
-  std::vector<std::string> problems; // what could not be read or is not whole
+  std::vector<std::string> problems; // parts that could not be read or are incomplete
 };
 
 class Runtime {
 public:
-  // Looks for a runtime among `modules`; `memory` and `files` (which may be null) must outlive this. Never
-  // throws for what it finds: see `presence`. Cost: that of locate_runtimes, and 3 reads for the descriptor.
+  // Looks for a runtime in `modules`. `memory` and `files` (which may be null) must outlive this. Never
+  // throws because of the target: see `absence`. Cost: that of locate_runtimes, and 3 reads for the
+  // descriptor.
   Runtime(MemoryReader& memory, std::vector<LoadedModule> modules, Platform platform, AssemblyFiles* files);
   ~Runtime();
 
-  // Null when a runtime is there and can be read; else the miss (no_runtime, not_started) or the fault that
-  // every lookup answers with.
+  // Null when there is a runtime that can be read; else the miss (no_runtime, not_started) or the fault with
+  // which every lookup answers.
   const std::variant<MissAnswer, FaultAnswer>* absence() const;
 
-  // Symbol files to ask where runtime memory names nothing; null: none.
+  // Symbol files to search when runtime memory has no name for an address; null: none.
   void set_symbols(std::shared_ptr<const AddedSymbols> symbols) { symbols_ = std::move(symbols); }
   const AddedSymbols* symbols() const { return symbols_.get(); }
 
-  // What is at `ip`. Never throws. Cost: that of ExecutionManager::find and MethodNames::describe; 0 reads
-  // for a second address in the same method.
+  // The answer about `ip`. Never throws. Cost: that of ExecutionManager::find and MethodNames::describe; 0
+  // reads for a second address in the same method.
   Answer resolve(Address ip);
 
-  // The method that owns a code block which a walker of stacks found. Never throws.
+  // The method of a code block that a stack walker found. Never throws.
   MethodAnswer describe(const CodeBlock& block);
 
-  // Adds the source line to an answer that is a method's: that of the instruction at its address. Never
-  // throws. Cost: that of SourceLines::at.
+  // Adds the source line of the instruction at the answer's address, if the answer is a method. Never throws.
+  // Cost: that of SourceLines::at.
   void add_source(Answer& answer);
-  // The same for a block that a walker of stacks found; `kind` as of block.ip.
+  // The same for a block that a stack walker found; `kind` belongs to block.ip.
   void add_source(MethodAnswer& answer, const CodeBlock& block, NativeOffsetKind kind);
 
-  // The method of a MethodDesc that came from elsewhere (a Frame, an exception), and why it could not be had
-  // in Method::degraded. Never throws.
+  // The method of a MethodDesc from another source (a Frame, an exception). When it cannot be read,
+  // Method::degraded says why. Never throws.
   Method describe(Address method_desc);
-  // The same for walks over all methods: nothing is kept of it.
+  // The same for walks over all methods: the result is not kept.
   Method describe_once(Address method_desc, Spelling spelling);
 
-  // Calls `visit` for every method that `query` asks for, body by body, as they are found; false from `visit`
-  // stops. Returns what could not be read. Never throws.
+  // Calls `visit` for every body of every method that `query` selects, in the order in which they are found;
+  // stops when `visit` returns false. Returns the parts that could not be read. Never throws.
   std::vector<EnumerationHole> for_each_method(const MethodQuery& query,
                                                const std::function<bool(const MethodRow&)>& visit);
 
   // Name, version and place of the runtime, without counts and modules. Never throws.
   RuntimeInfo summary() const;
-  // All of it. Counts bodies: reads every nibble map. Never throws.
+  // All facts. Counts bodies, and reads every nibble map for that. Never throws.
   RuntimeInfo info();
 
   // The module that maps `address`, null if none. No reads.
   const LoadedModule* module_at(Address address) const;
   const std::vector<LoadedModule>& modules() const { return modules_; }
-  // The module that holds the runtime itself (libcoreclr.so, or the program of a single file), by its
+  // The module that contains the runtime (libcoreclr.so, or the program of a single file), found by its
   // descriptor and not by its name; null when there is none. No reads.
   const LoadedModule* runtime_module() const;
-  // As the descriptor says; before one is found, as the caller said.
+  // The platform in the descriptor; before a descriptor is found, the platform that the caller gave.
   const Platform& platform() const { return platform_; }
 
-  // The parts, for walkers of stacks and readers of objects. Null while `absence` is not.
+  // The parts, for stack walkers and readers of objects. Null when absence() is not null.
   const Target* target() const;
   ExecutionManager* code() const;
   MethodNames* names() const;

@@ -7,13 +7,13 @@
 namespace clr {
 
 namespace {
-// What this library reads through. A descriptor's other contracts are listed, not used.
+// The contracts that this library uses. Other contracts of a descriptor are only listed.
 constexpr std::string_view contracts_used[] = {
     "CodeVersions",     "EcmaMetadata", "Exception",         "ExecutionManager", "Loader", "Object",
     "PlatformMetadata", "PrecodeStubs", "RuntimeTypeSystem", "StackWalk",        "Thread",
 };
 
-// ELF processes and cores are those of Linux here; the descriptor itself only says "unix".
+// ELF processes and cores are treated as Linux here; the descriptor itself only says "unix".
 std::string_view os_name(Os os) {
   switch (os) {
   case Os::unix_like:
@@ -36,7 +36,7 @@ std::vector<ContractInfo> contracts_of(const ContractDescriptor& descriptor) {
     if (!descriptor.contracts.contains(name)) list.push_back({std::string(name), "", true});
   return list;
 }
-// A minimal core has a hole for every stretch of code that no stack needs.
+// A minimal core has a hole for every piece of code that no stack needs, so only a few are listed.
 constexpr std::size_t max_told_holes = 3;
 
 void add_holes(RuntimeInfo& info, const std::vector<EnumerationHole>& holes) {

@@ -1,4 +1,4 @@
-// What a Runtime holds once a runtime was found. For the sources of this room only.
+// The parts of a Runtime, made once a runtime was found. Only for the sources of this room.
 #pragma once
 
 #include "core/objects/object_reader.h"

@@ -1,5 +1,5 @@
-// Which line of source an instruction of managed code belongs to: debug info of its body, then the symbols of
-// its module. The line is the one that the runtime's own stack traces print.
+// Finds the source line of an instruction of managed code: first the debug info of its body, then the symbols
+// of its module. The line is the one that the runtime's own stack traces print.
 #pragma once
 
 #include "core/debuginfo/debug_info_reader.h"
@@ -17,36 +17,36 @@ namespace clr {
 
 class SourceLines {
 public:
-  // All must outlive this. No reads.
+  // `target` and `code` must outlive this. No reads.
   SourceLines(const Target& target, ExecutionManager& code);
   ~SourceLines();
 
-  // Where PDBs are looked for. Forgets what was found before.
+  // Sets where to look for PDBs. Forgets earlier results.
   void set_search(PdbSearch search);
-  // Where the program lies, as the target calls the folder (with the separator): assemblies in a single file
-  // have no path, and their PDBs are beside that file.
+  // Sets the folder of the program in the target's spelling, with the separator at its end. Assemblies in a
+  // single file have no path, and their PDBs lie beside that file.
   void set_program_folder(std::string folder) { program_folder_ = std::move(folder); }
 
-  // The line of the instruction at block.ip, or of the call before it. IL offset without a line when the
-  // module has no symbols; nothing for code without IL (stubs, dynamic methods) or when its debug info cannot
-  // be read. Never throws. Cost: that of DebugInfoReader::il_position; once per module some 10 reads and the
-  // opening of its PDB.
+  // The line of the instruction at block.ip, or of the call before it. Without symbols of the module, an IL
+  // offset without a line. Nothing for code without IL (stubs, dynamic methods), and when its debug info
+  // cannot be read. Never throws. Cost: that of DebugInfoReader::il_position; once per module some 10 reads
+  // and the opening of its PDB.
   std::optional<SourceLine> at(const CodeBlock& block, const Method& method, NativeOffsetKind kind);
 
   // The line of an IL offset of a method, by the same rule; without a line when there are no symbols. Never
   // throws.
   SourceLine of_il(const Method& method, std::uint32_t il_offset);
 
-  // The text of the file that `line` is in, as the compiler put it into the PDB; nothing when it did not.
-  // Throws Error{corrupt} when the PDB is damaged there.
+  // The text of the source file of `line`, if the compiler put it into the PDB; else nothing. Throws
+  // Error{corrupt} when the PDB is damaged there.
   std::optional<std::string> embedded_text(const SourceLine& line);
 
-  // The PDB of a module; null when there is none. Valid as long as this. Never throws.
+  // The PDB of a module; null when there is none. Valid as long as this object. Never throws.
   const PortablePdb* pdb_of(Address module);
-  // What was found for each module that was asked for.
+  // The result of the search for the PDB of a module that was asked for.
   struct Symbols {
     std::string module;  // "app.dll"
-    std::string path;    // of the PDB, or of the assembly that it is embedded in; empty: none
+    std::string path;    // of the PDB, or of the assembly that contains it; empty: none
     std::string problem; // why there is none
   };
   std::vector<Symbols> symbols() const;

@@ -3,7 +3,7 @@
 namespace clr {
 
 namespace {
-// Frames of one stack share few addresses; a torn one may make up many.
+// Frames of one stack share few addresses, but a torn stack may produce many.
 constexpr std::size_t max_described = 100'000;
 
 std::string end_text(const Walk& walk) {
@@ -55,7 +55,7 @@ std::shared_ptr<const MethodAnswer> StackReporter::answer_of(const StackFrame& f
   std::shared_ptr<const MethodAnswer>& known = answers[ip];
   if (known) return known;
   MethodAnswer answer = runtime_->describe(*frame.code);
-  // The call was looked up, the return address is shown.
+  // The lookup used the call; the row shows the return address.
   if (answer.code.offset) *answer.code.offset += ip - frame.code->ip;
   if (with_line) {
     const bool exact = frame.leaf || frame.code->ip != ip;

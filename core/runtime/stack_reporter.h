@@ -1,4 +1,4 @@
-// Whole stacks as rows: the core's own walker, with every frame named.
+// Whole stacks as rows: made by core's own walker, with a name for every frame.
 #pragma once
 
 #include "core/runtime/runtime.h"
@@ -18,30 +18,30 @@ namespace clr {
 
 class StackReporter {
 public:
-  // Fills module, symbol and position of a native frame; `lookup` is the address of its call.
+  // Fills in module, symbol and position of a native frame; `lookup` is the address of its call.
   using NativeNamer = std::function<void(FrameRow& row, Address lookup)>;
 
-  // All must outlive this. No reads.
+  // `runtime` and `memory` must outlive this. No reads.
   StackReporter(Runtime& runtime, MemoryReader& memory, NativeNamer name_native);
   ~StackReporter();
 
   // The runtime's threads; `problem` says what is wrong with the list. Read on first use. Never throws.
   const ThreadList& threads();
-  // The runtime's thread with this kernel id; null if it knows none.
+  // The runtime's thread with this kernel id; null if the runtime knows no such thread.
   const RuntimeThread* thread_of(std::uint64_t os_id);
 
   struct Options {
     std::size_t max_frames = 1'000'000; // a stack overflow holds a few hundred thousand
-    bool runtime_frames = true;         // the runtime's explicit Frames as rows of their own
-    bool registers = false;             // with each frame's registers
-    bool lines = true;                  // with the source lines of managed frames
+    bool runtime_frames = true;         // the runtime's explicit Frames as separate rows
+    bool registers = false;             // include each frame's registers
+    bool lines = true;                  // include the source lines of managed frames
   };
   struct End {
-    std::string end;                // as ThreadRow::end
-    std::vector<std::string> notes; // what was wrong on the way
+    std::string end;                // same as ThreadRow::end
+    std::vector<std::string> notes; // problems on the way
   };
-  // Walks the thread with kernel id `os_id` from `start` outward, every frame a row, numbered from 0; false
-  // from `visit` stops. Never throws for target data. Cost warm: 1 to 3 reads a frame.
+  // Walks the thread with kernel id `os_id` from `start` outward. Each frame is a row, numbered from 0; stops
+  // when `visit` returns false. Never throws because of target data. Cost warm: 1 to 3 reads per frame.
   End walk(const RegisterContext& start, std::uint64_t os_id, const Options& options,
            const std::function<bool(const FrameRow&)>& visit);
 
@@ -55,7 +55,8 @@ private:
   StackWalker walker_;
   std::optional<ThreadList> threads_;
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_;
-  // By pc; leaves and return addresses, with and without lines apart.
+  // By pc. The first index separates leaves from return addresses, the second answers with lines from those
+  // without.
   std::unordered_map<Address, std::shared_ptr<const MethodAnswer>> answers_[2][2];
 };
 

@@ -25,7 +25,7 @@ Tier tier_of(std::string_view word) {
   return word.starts_with("PreJI") ? Tier::r2r : Tier::unknown; // "PreJIT", "PreJit-cold"
 }
 
-// Does runtime memory leave the address unexplained?
+// Does runtime memory leave open what is at the address?
 bool open_question(const MissAnswer& miss) {
   switch (miss.reason) {
   case MissReason::no_runtime:
@@ -51,10 +51,10 @@ void set_name(Method& method, const AddedName& found) {
   method.degraded = method.degraded.empty() ? by : fmt::format("{}; {}", by, method.degraded);
 }
 
-// The address as a method's, if the file's name of it is one of managed code.
+// A method as the answer for the address, if the file's name for it is that of managed code.
 std::optional<MethodAnswer> as_method(const AddedName& found, Address address) {
   const PerfMapName parts = parse_perf_map_name(found.function);
-  // Traces name managed code only.
+  // Traces name only managed code.
   if (found.kind != SymbolFileKind::nettrace && (parts.stub || !parse_map_method(parts.method)))
     return std::nullopt;
   MethodAnswer answer;
@@ -63,7 +63,7 @@ std::optional<MethodAnswer> as_method(const AddedName& found, Address address) {
   answer.code.kind = answer.code.tier == Tier::r2r ? CodeKind::ready_to_run : CodeKind::jitted;
   answer.code.start = found.start;
   answer.code.offset = address - found.start;
-  // An entry of a line is a part of its function; of the whole the size is not known then.
+  // An entry with a line is only a part of its function; the size of the whole function is not known then.
   if (found.line == 0)
     answer.code.regions.push_back({CodePart::hot, found.start, found.size});
   else

@@ -1,5 +1,6 @@
 #include "core/stack/cfi_module.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/elf_handle.h"
 #include "core/memory/elf_records.h"
 
@@ -170,7 +171,7 @@ struct CfiModule::Impl {
     ehdr.e_ident[EI_DATA] = ELFDATA2LSB;
     ehdr.e_ident[EI_VERSION] = EV_CURRENT;
     ehdr.e_type = ET_DYN;
-    ehdr.e_machine = cpu == Cpu::arm64 ? EM_AARCH64 : EM_X86_64;
+    ehdr.e_machine = static_cast<Elf64_Half>(cpu_row(cpu).elf_machine);
     ehdr.e_version = EV_CURRENT;
     ehdr.e_phoff = sizeof ehdr;
     ehdr.e_ehsize = sizeof ehdr;

@@ -10,7 +10,7 @@
 namespace clr {
 namespace {
 
-// What libdw says about one register.
+// The rule that libdw tells of one register.
 struct RegisterRule {
   enum class Kind { same_value, undefined, expression } kind = Kind::same_value;
   std::vector<Dwarf_Op> ops;
@@ -75,7 +75,7 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
 }
 
 Unwound apply_expressions(MemoryReader& memory, const CfiExpressions& row, const RegisterContext& context) {
-  const RegisterRoles roles = register_roles(context.cpu());
+  const RegisterRoles& roles = context.architecture().roles;
   Unwound result;
   result.found_by = FoundBy::cfi;
   result.interrupted = row.interrupted;
@@ -108,7 +108,7 @@ Unwound apply_expressions(MemoryReader& memory, const CfiExpressions& row, const
       result.caller.forget(rule.reg);
   }
   if (!return_address)
-    throw Error(ErrorKind::memory_missing, "the register that holds the return address is not known");
+    throw Error(ErrorKind::register_unknown, "the register that holds the return address is not known");
   result.caller.set_pc(strip_return_address(context.cpu(), *return_address));
   if (!row.interrupted && roles.return_address != roles.pc) result.caller.forget(roles.return_address);
   return result;
@@ -117,7 +117,7 @@ Unwound apply_expressions(MemoryReader& memory, const CfiExpressions& row, const
 } // namespace
 
 CfiRow cfi_row(Dwarf_Frame& frame, Cpu cpu) {
-  const RegisterRoles roles = register_roles(cpu);
+  const RegisterRoles& roles = register_roles(cpu);
   CfiExpressions row;
   const int return_address = dwarf_frame_info(&frame, nullptr, nullptr, &row.interrupted);
   if (return_address < 0 || static_cast<unsigned>(return_address) >= roles.count)

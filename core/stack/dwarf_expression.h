@@ -17,7 +17,7 @@ struct DwarfValue {
 };
 
 // Runs `ops` on the registers of `context`; `cfa` is what DW_OP_call_frame_cfa gives. Costs a read for each
-// dereference. Throws Error{memory_missing} for missing memory or an unknown register; Error{corrupt} for a
+// dereference. Throws Error{memory_missing}; Error{register_unknown}; Error{corrupt} for a
 // stack that runs empty or over max_dwarf_stack, for more than max_dwarf_steps steps, or a jump to nowhere;
 // Error{unsupported_contract} for an operation that no call frame information needs.
 DwarfValue evaluate_dwarf(std::span<const Dwarf_Op> ops, const RegisterContext& context,

@@ -53,33 +53,18 @@ std::string_view to_string(FrameKind kind) {
 struct FrameChain::Layout {
   explicit Layout(const Target& target);
 
+  const Architecture& architecture;
   std::unordered_map<Address, FrameKind> kinds;
   std::vector<SavedSlot> callee_saved; // inside the type CalleeSavedRegisters
 };
 
-FrameChain::Layout::Layout(const Target& target) {
+FrameChain::Layout::Layout(const Target& target) : architecture(architecture_of(target.platform().cpu)) {
   for (auto [kind, name] : kind_names)
     if (const auto identifier = target.find_global(fmt::format("{}Identifier", name)))
       kinds.emplace(*identifier, kind);
-  const auto add = [&](unsigned reg, std::string_view field) {
+  for (const auto& [reg, field] : architecture.callee_saved_fields)
     if (const auto offset = target.find_offset("CalleeSavedRegisters", field))
       callee_saved.push_back({reg, static_cast<Address>(*offset)});
-  };
-  switch (target.platform().cpu) {
-  case Cpu::x64:
-    add(x64_register::rbx, "Rbx");
-    add(x64_register::rbp, "Rbp");
-    for (unsigned reg = x64_register::r12; reg <= x64_register::r15; ++reg) add(reg, fmt::format("R{}", reg));
-    break;
-  case Cpu::arm64:
-    for (unsigned reg = arm64_register::x19; reg <= arm64_register::x28; ++reg)
-      add(reg, fmt::format("X{}", reg));
-    add(arm64_register::fp, "Fp");
-    add(arm64_register::lr, "Lr");
-    break;
-  default:
-    break;
-  }
 }
 
 FrameChain::FrameChain(const Target& target)
@@ -133,13 +118,12 @@ void FrameChain::restore_callee_saved(Address block, RegisterContext& registers)
 
 std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) const {
   const Target& target = *target_;
-  const Cpu cpu = target.platform().cpu;
-  if (register_roles(cpu).count == 0) return std::nullopt;
+  const Architecture& architecture = layout_->architecture;
+  if (!architecture.walks_stacks()) return std::nullopt;
+  const Cpu cpu = architecture.cpu;
   const auto field = [&](std::string_view type, std::string_view name) {
     return target.read_pointer(target.field_address(frame.address, type, name));
   };
-  // arm64 keeps sp at multiples of 16; the blocks that the runtime's helpers push are padded for it.
-  const Address stack_unit = cpu == Cpu::arm64 ? 16 : 1;
   FrameContext result{.registers = RegisterContext(cpu)};
   RegisterContext& registers = result.registers;
   const auto from_record = [&](Address record) {
@@ -178,7 +162,8 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
     const Address args = field("HijackFrame", "HijackArgsPtr");
     restore_callee_saved(target.field_address(args, "HijackArgs", "CalleeSavedRegisters"), registers);
     registers.set_pc(field("HijackFrame", "ReturnAddress"));
-    registers.set_sp(target.platform().wrap(args + round_up(target.size_of("HijackArgs"), stack_unit)));
+    registers.set_sp(
+        target.platform().wrap(args + round_up(target.size_of("HijackArgs"), architecture.stack_unit)));
     result.leaf = true;
     break;
   }
@@ -191,7 +176,8 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
     const Address block = field("FramedMethodFrame", "TransitionBlockPtr");
     restore_callee_saved(target.field_address(block, "TransitionBlock", "CalleeSavedRegisters"), registers);
     registers.set_pc(target.read_pointer(target.field_address(block, "TransitionBlock", "ReturnAddress")));
-    registers.set_sp(target.platform().wrap(block + round_up(target.size_of("TransitionBlock"), stack_unit)));
+    registers.set_sp(
+        target.platform().wrap(block + round_up(target.size_of("TransitionBlock"), architecture.stack_unit)));
     break;
   }
   default:

@@ -44,7 +44,7 @@ struct ExplicitFrame {
   Address identifier = 0; // as stored
 };
 
-// What a Frame restores when the walk continues in the code that it returns to.
+// The registers that a Frame restores when the walk continues in the code that it returns to.
 struct FrameContext {
   RegisterContext registers; // pc, sp and the callee-saved registers that the Frame holds
   bool leaf = false;         // the restored pc is an exact instruction, not a return address

@@ -1,10 +1,5 @@
 #include "core/stack/managed_unwinder.h"
 
-#include "core/isa/arm64/unwind.h"
-#include "core/isa/x64/unwind.h"
-
-#include <fmt/format.h>
-
 namespace clr {
 namespace {
 
@@ -13,12 +8,8 @@ constexpr std::size_t max_layouts = 100'000;
 
 } // namespace
 
-ManagedUnwinder::ManagedUnwinder(ExecutionManager& code) : code_(&code) {
-  const Cpu cpu = code.target().platform().cpu;
-  if (cpu != Cpu::x64 && cpu != Cpu::arm64)
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("stacks of the CPU {} are not supported", to_string(cpu)));
-}
+ManagedUnwinder::ManagedUnwinder(ExecutionManager& code)
+    : code_(&code), layout_at_(architecture_with_stacks(code.target().platform().cpu).managed_layout) {}
 
 const FrameLayout& ManagedUnwinder::layout(const CodeBlock& block, bool leaf) {
   auto& known = layouts_[leaf ? 1 : 0];
@@ -26,20 +17,18 @@ const FrameLayout& ManagedUnwinder::layout(const CodeBlock& block, bool leaf) {
 
   const Address function = code_->unwind_info(block);
   if (function == 0) throw_corrupt(block.ip, "no unwind information for managed code");
-  const Address base = code_->unwind_info_base(block);
-  MemoryReader& memory = code_->target().memory();
-  FrameLayout layout;
-  if (code_->target().platform().cpu == Cpu::arm64) {
-    layout = arm64_frame_layout(memory, function, base, block.ip);
-  } else {
-    // The cold part of a method has a record of its own.
-    const auto same_method = [&](Address target) {
-      const CodeLookup found = code_->find(target);
-      const auto* other = std::get_if<CodeBlock>(&found);
-      return other != nullptr && other->start == block.start;
-    };
-    layout = x64_frame_layout(memory, function, base, block.ip, leaf, same_method);
-  }
+  // The cold part of a method has a record of its own.
+  const std::function<bool(Address)> same_method = [&](Address target) {
+    const CodeLookup found = code_->find(target);
+    const auto* other = std::get_if<CodeBlock>(&found);
+    return other != nullptr && other->start == block.start;
+  };
+  FrameLayout layout = layout_at_({.memory = code_->target().memory(),
+                                   .function = function,
+                                   .base = code_->unwind_info_base(block),
+                                   .ip = block.ip,
+                                   .leaf = leaf,
+                                   .same_method = same_method});
   if (known.size() >= max_layouts) known.clear();
   return known.insert_or_assign(block.ip, std::move(layout)).first->second;
 }

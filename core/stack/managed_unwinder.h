@@ -10,7 +10,7 @@ namespace clr {
 
 class ManagedUnwinder {
 public:
-  // Throws Error{unsupported_contract} for a CPU other than x64 and arm64. `code` must outlive this. No
+  // Throws Error{unsupported_contract} for a CPU whose stacks are not walked. `code` must outlive this. No
   // reads.
   explicit ManagedUnwinder(ExecutionManager& code);
 
@@ -26,6 +26,7 @@ public:
 
 private:
   ExecutionManager* code_;
+  FrameLayout (*layout_at_)(const UnwindQuery& query);  // of the target's CPU
   std::unordered_map<Address, FrameLayout> layouts_[2]; // by ip; return addresses, leaves
 };
 

@@ -25,7 +25,7 @@ std::string demangle(std::string_view name) {
   return status == 0 && plain ? std::string(plain.get()) : text;
 }
 
-// Where distributions install the symbols that they strip.
+// The folder where distributions install the symbols that they strip.
 std::string debug_file(const std::vector<std::uint8_t>& build_id) {
   const std::string digits = hex_digits(std::as_bytes(std::span(build_id)));
   return fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", digits.substr(0, 2), digits.substr(2));
@@ -65,12 +65,12 @@ struct NativeSymbols::Impl {
 
   void open_files(Module& module, const std::vector<std::uint8_t>& build_id) {
     if (build_id.empty()) return;
-    std::vector<std::string> candidates{debug_file(build_id)};
-    for (const PathMap::Candidate& candidate : paths.candidates(module.loaded.path))
-      candidates.push_back(candidate.path);
-    for (const std::string& path : candidates) {
+    std::vector<PathMap::Candidate> candidates = paths.candidates(module.loaded.path);
+    candidates.insert(candidates.begin(),
+                      {.path = debug_file(build_id), .by_user = true}); // a folder of this host
+    for (const PathMap::Candidate& candidate : candidates) {
       try {
-        std::unique_ptr<ElfFile> file = ElfFile::open(path);
+        std::unique_ptr<ElfFile> file = ElfFile::open(candidate.path, candidate.named_by());
         if (file->build_id() != build_id) continue;
         ElfSymbols table = ElfSymbols::of_file(file->bytes());
         if (table.empty()) continue;

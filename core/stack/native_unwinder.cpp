@@ -17,41 +17,9 @@ constexpr unsigned pointer_size = 8;
 // A function without a frame and without call frame information is short: a PLT entry, a routine in assembly.
 constexpr Address max_frameless_function = 4096;
 
-// ModRM.reg of the call forms of opcode FF.
-constexpr unsigned indirect_call = 2;
-
-// Length of `FF /2` with this ModRM byte and, where there is one, SIB byte; prefixes not counted.
-std::size_t indirect_call_length(unsigned modrm, unsigned sib) {
-  const unsigned mode = modrm >> 6, base = modrm & 7;
-  if (mode == 3) return 2;
-  const bool has_sib = base == 4;
-  std::size_t length = 2 + (has_sib ? 1u : 0u);
-  if (mode == 1) length += 1;
-  if (mode == 2) length += 4;
-  if (mode == 0 && (base == 5 || (has_sib && (sib & 7) == 5))) length += 4;
-  return length;
-}
-
-// `bytes` end where the call must end.
-bool ends_in_x64_call(std::span<const std::byte> bytes) {
-  const auto at = [&](std::size_t back) { return std::to_integer<unsigned>(bytes[bytes.size() - back]); };
-  if (bytes.size() >= 5 && at(5) == 0xE8) return true;
-  for (std::size_t length = 2; length <= 7 && length <= bytes.size(); ++length) {
-    if (at(length) != 0xFF) continue;
-    const unsigned modrm = at(length - 1), sib = length > 2 ? at(length - 2) : 0;
-    if ((modrm >> 3 & 7) == indirect_call && indirect_call_length(modrm, sib) == length) return true;
-  }
-  return false;
-}
-
-bool is_arm64_call(std::uint32_t instruction) {
-  return (instruction & 0xFC00'0000) == 0x9400'0000 || // bl
-         (instruction & 0xFEFF'F000) == 0xD63F'0000;   // blr and its authenticating forms
-}
-
-// The frame is the pair {caller's frame pointer, return address} at the frame pointer. x64 and arm64 alike.
-FrameLayout frame_pointer_layout(Cpu cpu) {
-  const RegisterRoles roles = register_roles(cpu);
+// The frame is the pair {caller's frame pointer, return address} at the frame pointer, on x64 and arm64
+// alike.
+FrameLayout frame_pointer_layout(const RegisterRoles& roles) {
   FrameLayout layout;
   layout.cfa = {roles.fp, 2 * pointer_size};
   layout.save(roles.fp, {roles.fp, 0});
@@ -63,11 +31,11 @@ bool interrupts(const CfiRow& row) {
   return std::visit([](const auto& rules) { return rules.interrupted; }, row);
 }
 
-FrameLayout frameless_layout(Cpu cpu) {
-  const RegisterRoles roles = register_roles(cpu);
+FrameLayout frameless_layout(const Architecture& architecture) {
+  const RegisterRoles& roles = architecture.roles;
   FrameLayout layout;
   layout.cfa = {roles.sp, 0};
-  if (cpu == Cpu::x64) {
+  if (architecture.returns_by_stack()) {
     layout.cfa.offset = pointer_size;
     layout.save(roles.pc, {roles.sp, 0});
   }
@@ -89,6 +57,7 @@ struct NativeUnwinder::Impl {
 
   MemoryReader* memory;
   Platform platform;
+  const Architecture* architecture;         // of the platform
   std::vector<LoadedModule> public_modules; // sorted by base, as `modules`
   std::vector<Module> modules;
   std::unordered_map<Address, std::optional<CfiRow>> rows; // by the address looked up
@@ -109,46 +78,28 @@ struct NativeUnwinder::Impl {
     const auto pc = context.pc();
     if (!pc || *pc == 0) return std::nullopt;
     const CfiRow* row = row_at(leaf ? *pc : *pc - 1, why);
-    // A trampoline's own information may be wanting: arm64's vDSO describes only a part of the registers.
-    if (row == nullptr || (context.cpu() == Cpu::arm64 && interrupts(*row)))
-      if (const auto layout = signal_frame_layout(*memory, context.cpu(), *pc))
+    const Architecture& of_context = context.architecture();
+    if (row == nullptr || (of_context.signal_frame.before_cfi && interrupts(*row)))
+      if (const auto layout = signal_frame_layout(*memory, of_context, *pc))
         return apply_layout(*memory, *layout, context, FoundBy::cfi);
     if (row != nullptr) return apply_cfi_row(*memory, *row, context);
     if (!leaf || module_at(*pc) == nullptr) return std::nullopt;
     // A PLT entry or a routine in assembly. The word at the stack pointer may be anything: it is believed
     // when it is behind a call to just here.
     try {
-      Unwound step = apply_layout(*memory, frameless_layout(context.cpu()), context, FoundBy::stub);
+      Unwound step = apply_layout(*memory, frameless_layout(context.architecture()), context, FoundBy::stub);
       if (called_here(step, *pc)) return step;
     } catch (const Error&) {
-      // What is not there tells nothing.
+      // Memory that is missing tells nothing.
     }
     return std::nullopt;
   }
 
   // True when the caller of `step` called a function that begins at `pc` or a little before it.
   bool called_here(const Unwound& step, Address pc) {
-    const auto target = direct_call_target(step.caller.pc().value_or(0));
+    if (architecture->direct_call_target == nullptr) return false;
+    const auto target = architecture->direct_call_target(*memory, step.caller.pc().value_or(0));
     return target && *target <= pc && pc - *target < max_frameless_function;
-  }
-
-  // Where the direct call in front of `return_address` goes; nothing for other instructions and missing code.
-  std::optional<Address> direct_call_target(Address return_address) {
-    std::byte raw[5];
-    const bool arm64 = platform.cpu == Cpu::arm64;
-    const std::span<std::byte> code = std::span(raw).first(arm64 ? 4 : 5);
-    if (return_address < code.size() || memory->read_some(return_address - code.size(), code) < code.size())
-      return std::nullopt;
-    if (arm64) {
-      const std::uint32_t instruction = load<std::uint32_t>(code, ByteOrder::little);
-      if ((instruction & 0xFC00'0000) != 0x9400'0000) return std::nullopt;
-      // A distance in words, of 26 bits with a sign.
-      const auto distance = static_cast<std::int32_t>(instruction << 6) >> 6;
-      return return_address - 4 + static_cast<Address>(std::int64_t{distance} * 4);
-    }
-    if (code[0] != std::byte{0xE8}) return std::nullopt;
-    return return_address +
-           static_cast<Address>(std::int64_t{load<std::int32_t>(code.subspan(1), ByteOrder::little)});
   }
 
   // The row for the instruction at `lookup`; null when there is none, with the reason in `why`.
@@ -179,6 +130,7 @@ NativeUnwinder::NativeUnwinder(MemoryReader& memory, Platform platform, std::vec
     : impl_(std::make_unique<Impl>()) {
   impl_->memory = &memory;
   impl_->platform = platform;
+  impl_->architecture = &architecture_of(platform.cpu);
   std::ranges::sort(modules, {}, &LoadedModule::base);
   impl_->public_modules = modules;
   for (LoadedModule& module : modules) impl_->modules.push_back({std::move(module), nullptr});
@@ -209,11 +161,11 @@ std::optional<Unwound> NativeUnwinder::by_code(const RegisterContext& context, b
 }
 
 Unwound NativeUnwinder::frameless(const RegisterContext& context) {
-  return apply_layout(*impl_->memory, frameless_layout(context.cpu()), context, FoundBy::stub);
+  return apply_layout(*impl_->memory, frameless_layout(context.architecture()), context, FoundBy::stub);
 }
 
 Unwound NativeUnwinder::by_frame_pointer(const RegisterContext& context) {
-  const RegisterRoles roles = register_roles(context.cpu());
+  const RegisterRoles& roles = context.architecture().roles;
   const Address fp = context.get(roles.fp);
   if (fp == 0) { // the ABIs' mark of the outermost frame
     Unwound bottom;
@@ -224,34 +176,21 @@ Unwound NativeUnwinder::by_frame_pointer(const RegisterContext& context) {
   const auto sp = context.sp();
   if (fp % pointer_size != 0 || (sp && fp < *sp))
     throw_corrupt(fp, "the frame pointer does not lead to a caller: it points");
-  Unwound result =
-      apply_layout(*impl_->memory, frame_pointer_layout(context.cpu()), context, FoundBy::frame_pointer);
-  // What else the function saved is not known, so neither are the caller's registers.
+  Unwound result = apply_layout(*impl_->memory, frame_pointer_layout(roles), context, FoundBy::frame_pointer);
+  // It is not known which other registers the function saved, so the caller's are not known either.
   for (unsigned reg = 0; reg < roles.count; ++reg)
     if (reg != roles.pc && reg != roles.sp && reg != roles.fp) result.caller.forget(reg);
   return result;
 }
 
 std::optional<bool> NativeUnwinder::follows_call(Address return_address) {
-  if (impl_->platform.cpu == Cpu::arm64) {
-    std::byte raw[4];
-    if (return_address < sizeof raw || impl_->memory->read_some(return_address - 4, raw) < sizeof raw)
-      return std::nullopt;
-    return is_arm64_call(load<std::uint32_t>(raw, ByteOrder::little));
-  }
-  std::byte raw[7];
-  if (return_address < sizeof raw) return std::nullopt;
-  if (impl_->memory->read_some(return_address - sizeof raw, raw) == sizeof raw) return ends_in_x64_call(raw);
-  // The longest form may begin on a page that is missing.
-  const std::span<std::byte> rest = std::span(raw).first(return_address % 8 == 0 ? 2 : return_address % 8);
-  if (rest.size() < 2 || impl_->memory->read_some(return_address - rest.size(), rest) < rest.size())
-    return std::nullopt;
-  return ends_in_x64_call(rest);
+  const auto follows_call = impl_->architecture->follows_call;
+  return follows_call == nullptr ? std::nullopt : follows_call(*impl_->memory, return_address);
 }
 
 Unwound NativeUnwinder::unwind(const RegisterContext& context, bool leaf) {
   const auto pc = context.pc();
-  if (!pc) throw Error(ErrorKind::memory_missing, "the program counter is not known");
+  if (!pc) throw Error(ErrorKind::register_unknown, "the program counter is not known");
   if (!leaf && *pc == 0) {
     Unwound bottom;
     bottom.found_by = FoundBy::frame_pointer;

@@ -39,8 +39,8 @@ public:
   Unwound unwind(const RegisterContext& context, bool leaf);
 
   // The steps of unwind, each alone.
-  // What the code itself tells: CFI, the code of a signal trampoline, or, for a leaf without CFI, a return
-  // address behind a call to just here. Nothing when it tells nothing.
+  // The caller that the code itself tells: by CFI, by being a signal trampoline, or, for a leaf without CFI,
+  // by a return address behind a call to just here. Nothing when it tells nothing.
   std::optional<Unwound> by_code(const RegisterContext& context, bool leaf);
   // The frame is its return address only (x64: at sp, arm64: in lr): stubs, a call to a bad pointer.
   Unwound frameless(const RegisterContext& context);

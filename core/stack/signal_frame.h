@@ -6,9 +6,10 @@
 
 namespace clr {
 
-// The layout when the instructions at `pc` are `rt_sigreturn` system call trampolines of x64 or arm64 Linux;
-// they carry no call frame information in musl, in qemu's user mode and in old kernels. Cost: 1 read. Code
-// that cannot be read is no trampoline.
-std::optional<FrameLayout> signal_frame_layout(MemoryReader& memory, Cpu cpu, Address pc);
+// The layout when the instructions at `pc` are the CPU's `rt_sigreturn` system call trampoline of Linux,
+// which carries no call frame information in musl, in qemu's user mode and in old kernels. Cost: 1 read. Code
+// that cannot be read is no trampoline; nor is any for a CPU whose trampoline is not known.
+std::optional<FrameLayout> signal_frame_layout(MemoryReader& memory, const Architecture& architecture,
+                                               Address pc);
 
 } // namespace clr

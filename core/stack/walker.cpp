@@ -1,7 +1,7 @@
 #include "core/stack/walker.h"
 
-#include "core/stack/hijack.h"
 #include "core/stack/native_unwinder.h"
+#include "core/stack/walk_run.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +15,6 @@ namespace {
 constexpr unsigned max_signal_frames = 64;
 // Notes of one walk; a chain of Frames that is nothing but damage would have one for each.
 constexpr std::size_t max_notes = 100;
-// Words above the stack pointer in which a dispatch stub may have left the return address: resolve stubs push
-// one word.
-constexpr unsigned stub_slots = 2;
 
 bool is_stub(const Miss& miss) {
   switch (miss.reason) {
@@ -57,85 +54,10 @@ StackWalker::StackWalker(const Target* target, ExecutionManager* code, NativeUnw
     : target_(target), code_(code), native_(&native) {
   if (target == nullptr || code == nullptr) return;
   chain_.emplace(*target);
-  if (register_roles(target->platform().cpu).count != 0) managed_.emplace(*code);
+  if (architecture_of(target->platform().cpu).walks_stacks()) managed_.emplace(*code);
 }
 
 StackWalker::~StackWalker() = default;
-
-// One walk. The state is the context of the frame to be reported next, and the explicit Frames not yet
-// passed.
-class StackWalker::Run {
-public:
-  Run(StackWalker& walker, const RuntimeThread* thread, const std::function<bool(const StackFrame&)>& visit,
-      const WalkOptions& options)
-      : walker_(walker), thread_(thread), visit_(visit), options_(options) {}
-
-  Walk walk(const RegisterContext& start);
-
-private:
-  // ReadyToRun code enters native code through a helper, whose return address the InlinedCallFrame records;
-  // the call itself stands a few instructions further. The runtime reports the recorded one, and so does
-  // this.
-  void take_call_site_of_helper();
-
-  // What is at a pc.
-  struct Place {
-    std::optional<CodeBlock> code;
-    std::optional<Miss> stub;
-    std::string fault;
-  };
-  Place classify(Address pc, bool leaf);
-  bool is_managed(Address pc);
-
-  // The caller of each kind of frame; nothing when there is none to be had, with why_ set.
-  std::optional<Unwound> step_managed(StackFrame& frame);
-  std::optional<Unwound> step_stub();
-  std::optional<Unwound> step_native();
-  // Code of no module and no range section that is about to return: a stub that the runtime lists nowhere
-  // (call counting stubs, copies of the write barriers), or a call to nowhere.
-  std::optional<Unwound> step_unlisted();
-  // The return address of a call to nowhere, or the frame pointer.
-  std::optional<Unwound> step_last_resort();
-  // Continues from the first explicit Frame beyond the present stack pointer that leads to managed code.
-  std::optional<Unwound> step_explicit_frame();
-  // The real caller when the return address that was just popped is the runtime's hijack trampoline.
-  void undo_hijack(Unwound& unwound);
-  void note_exact_context(const Unwound& unwound);
-
-  bool emit(const StackFrame& frame);
-  // Reports the explicit Frames below `limit`. False when the visitor asked to stop.
-  bool emit_frames_below(Address limit);
-  std::optional<FrameContext> context_of(const ExplicitFrame& frame);
-  // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
-  void note(const std::string& text) {
-    std::vector<std::string>& notes = result_.notes;
-    if (text.empty() || notes.size() > max_notes || std::ranges::find(notes, text) != notes.end()) return;
-    notes.push_back(notes.size() == max_notes ? "further problems are left out" : text);
-  }
-
-  StackWalker& walker_;
-  const RuntimeThread* thread_;
-  const std::function<bool(const StackFrame&)>& visit_;
-  const WalkOptions& options_;
-
-  Walk result_;
-  std::size_t emitted_ = 0;
-  std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
-  std::size_t next_frame_ = 0;        // first one that was not reported
-
-  // What the last Frame passed since the last managed frame restores. It is frames_[next_frame_ - 1], or one
-  // before it.
-  std::optional<FrameContext> passed_context_;
-  std::size_t passed_index_ = 0;
-  // Frames before this one cannot take the walk to another stack any more. A walk goes outward, and so do the
-  // stacks that it changes to: without this rule a context that leads back would be walked for ever.
-  std::size_t next_switch_ = 0;
-
-  RegisterContext context_;
-  FoundBy found_by_ = FoundBy::context;
-  bool leaf_ = true;
-  std::string why_; // why the last step gave nothing
-};
 
 bool StackWalker::Run::emit(const StackFrame& frame) {
   if (emitted_ >= options_.max_frames) {
@@ -177,6 +99,12 @@ std::optional<FrameContext> StackWalker::Run::context_of(const ExplicitFrame& fr
   }
 }
 
+void StackWalker::Run::note(const std::string& text) {
+  std::vector<std::string>& notes = result_.notes;
+  if (text.empty() || notes.size() > max_notes || std::ranges::find(notes, text) != notes.end()) return;
+  notes.push_back(notes.size() == max_notes ? "further problems are left out" : text);
+}
+
 StackWalker::Run::Place StackWalker::Run::classify(Address pc, bool leaf) {
   Place place;
   if (walker_.code_ == nullptr || !walker_.managed_) return place;
@@ -204,118 +132,6 @@ StackWalker::Run::Place StackWalker::Run::classify(Address pc, bool leaf) {
 
 bool StackWalker::Run::is_managed(Address pc) {
   return classify(pc, false).code.has_value();
-}
-
-void StackWalker::Run::undo_hijack(Unwound& unwound) {
-  if (thread_ == nullptr || walker_.target_ == nullptr || !unwound.return_address_at) return;
-  if (!is_hijacked(*thread_)) return;
-  const std::optional<Address> pc = unwound.caller.pc();
-  if (!pc || is_managed(*pc)) return;
-  const auto original = hijacked_return_address(*walker_.target_, *thread_, *unwound.return_address_at,
-                                                [this](Address address) { return is_managed(address); });
-  if (original) unwound.caller.set_pc(*original);
-}
-
-std::optional<Unwound> StackWalker::Run::step_managed(StackFrame& frame) {
-  try {
-    Unwound unwound = walker_.managed_->unwind(*frame.code, context_, leaf_);
-    undo_hijack(unwound);
-    return unwound;
-  } catch (const Error& error) {
-    why_ = error.what();
-    frame.fault = why_;
-    return std::nullopt;
-  }
-}
-
-std::optional<Unwound> StackWalker::Run::step_stub() {
-  // Precodes and dispatch stubs run without a frame of their own.
-  const RegisterRoles roles = register_roles(context_.cpu());
-  const std::optional<Address> sp = context_.sp();
-  if (!sp) return std::nullopt;
-  Unwound unwound{.caller = context_, .found_by = FoundBy::stub};
-  if (roles.return_address != roles.pc) {
-    const auto link = context_.find(roles.return_address);
-    if (!link) return std::nullopt;
-    unwound.caller.set_pc(strip_return_address(context_.cpu(), *link));
-    unwound.cfa = *sp;
-    return unwound;
-  }
-  const unsigned word = walker_.target_->pointer_size();
-  for (unsigned slot = 0; slot < stub_slots; ++slot) {
-    try {
-      const Address at = *sp + slot * word;
-      const Address return_address = walker_.target_->read_pointer(at);
-      const Place place = classify(return_address, false);
-      // What cannot be looked up may be the caller: the next word is then no better guess.
-      if (!place.fault.empty()) {
-        why_ = place.fault;
-        return std::nullopt;
-      }
-      if (!place.code && walker_.native_->module_at(return_address) == nullptr) continue;
-      unwound.caller.set_pc(return_address);
-      unwound.caller.set_sp(at + word);
-      unwound.cfa = at + word;
-      unwound.return_address_at = at;
-      return unwound;
-    } catch (const Error& error) {
-      why_ = error.what();
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<Unwound> StackWalker::Run::step_native() {
-  try {
-    std::optional<Unwound> unwound = walker_.native_->by_code(context_, leaf_);
-    if (!unwound) why_ = fmt::format("no unwind information for {:#x}", *context_.pc());
-    return unwound;
-  } catch (const Error& error) {
-    why_ = error.what();
-    return std::nullopt;
-  }
-}
-
-std::optional<Unwound> StackWalker::Run::step_unlisted() {
-  if (!leaf_ || walker_.native_->module_at(*context_.pc()) != nullptr) return std::nullopt;
-  try {
-    Unwound unwound = walker_.native_->frameless(context_);
-    const Address to = unwound.caller.pc().value_or(0);
-    const bool returns = walker_.native_->follows_call(to).value_or(false) &&
-                         (is_managed(to) || walker_.native_->module_at(to) != nullptr);
-    return returns ? std::optional(unwound) : std::nullopt;
-  } catch (const Error&) {
-    return std::nullopt; // what is not there tells nothing
-  }
-}
-
-std::optional<Unwound> StackWalker::Run::step_last_resort() {
-  try {
-    return walker_.native_->unwind(context_, leaf_);
-  } catch (const Error& error) {
-    if (why_.empty()) why_ = error.what();
-    return std::nullopt;
-  }
-}
-
-std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
-  if (!walker_.chain_) return std::nullopt;
-  const Address sp = context_.sp().value_or(0);
-  for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
-    const std::optional<FrameContext> restored = context_of(frames_[i]);
-    if (!restored || restored->registers.sp().value_or(0) <= sp) continue;
-    const Place place = classify(*restored->registers.pc(), restored->leaf);
-    if (!place.fault.empty())
-      note(fmt::format("{} at {:#x} leads to {:#x}, and frames may be missing: {}",
-                       to_string(frames_[i].kind), frames_[i].address, *restored->registers.pc(),
-                       place.fault));
-    if (!place.code) continue;
-    return Unwound{.caller = restored->registers,
-                   .cfa = *restored->registers.sp(),
-                   .found_by = FoundBy::runtime_frame,
-                   .interrupted = restored->leaf};
-  }
-  return std::nullopt;
 }
 
 void StackWalker::Run::note_exact_context(const Unwound& unwound) {

@@ -24,7 +24,7 @@ struct DwarfEnd {
 
 struct Function {
   std::uint64_t address = 0, size = 0;
-  unsigned rank = 0; // of aliases the lowest is shown
+  unsigned rank = 0; // the alias with the lowest rank is shown
   const char* name = nullptr;
 };
 
@@ -75,10 +75,10 @@ private:
       if (type != STT_FUNC && type != STT_GNU_IFUNC && !(type == STT_NOTYPE && executable(symbol.st_shndx)))
         continue;
       const char* name = elf_strptr(elf_, header.sh_link, symbol.st_name);
-      // ARM marks code and data with "$a", "$x", "$d" and the like.
+      // Names like "$a", "$x", "$d" mark code and data of ARM; they are no functions.
       if (name == nullptr || *name == '\0' || *name == '$') continue;
       const std::uint64_t address = arm_ ? symbol.st_value & ~std::uint64_t{1} : symbol.st_value; // Thumb
-      // Of aliases a typed, global name without leading underscores says most.
+      // Of several aliases, a typed, global name without leading underscores says most.
       unsigned underscores = 0;
       while (underscores < 3 && name[underscores] == '_') ++underscores;
       functions_.push_back({address, symbol.st_size,
@@ -88,10 +88,10 @@ private:
     }
   }
 
-  // Labels outside of code (section ends, tables) are no functions.
+  // Labels outside of code (ends of sections, tables) are no functions.
   bool executable(std::size_t section) const { return section < is_code_.size() && is_code_[section]; }
 
-  // The end of the section of code that holds the address; the address itself when none does.
+  // The end of the code section that holds the address; the address itself when no code section does.
   std::uint64_t end_of_code(std::uint64_t address) const {
     const auto next = std::ranges::upper_bound(code_, address, {}, &Code::begin);
     return next == code_.begin() ? address : std::max(address, std::prev(next)->end);
@@ -119,7 +119,7 @@ private:
     });
     const auto aliases = std::ranges::unique(functions_, {}, &Function::address);
     functions_.erase(aliases.begin(), aliases.end());
-    // Without a size a symbol reaches to the next one.
+    // A symbol without a size reaches to the next one.
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       Function& each = functions_[i];
       if (each.size != 0) continue;
@@ -127,8 +127,8 @@ private:
       if (i + 1 < functions_.size()) end = std::min(end, functions_[i + 1].address);
       each.size = end > each.address ? end - each.address : 0;
     }
-    // The last that is added holds what several claim: of two that begin apart the inner one, which begins
-    // later.
+    // Bytes that several functions claim go to the one that is added last. Functions are added in ascending
+    // order, so that is the inner function, which begins later.
     for (const Function& each : functions_)
       if (each.size != 0 && builder.add(each.address, each.size, each.name)) ++source_.functions;
   }
@@ -139,7 +139,8 @@ private:
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     std::uint8_t type = 0;
-    // Units of one source file can share a line table, and type units name one that is a unit's.
+    // Each line table is read once: units of one source file can share one. Type units are skipped, because
+    // their line table is that of another unit.
     std::set<const Dwarf_Lines*> seen;
     for (;;) {
       const int state = dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr);
@@ -158,8 +159,9 @@ private:
     }
   }
 
-  // Where the unit's code is, sorted. Functions that the linker dropped keep their lines, at addresses from 0
-  // on, which reach into the code of others; their ranges begin where no code is.
+  // The address ranges of the unit's code, sorted. Functions that the linker dropped keep their lines, at
+  // addresses from 0 on that may overlap the code of others. Their ranges begin outside of all code, so they
+  // are left out.
   std::vector<Code> ranges_of(Dwarf_Die& unit) const {
     std::vector<Code> ranges;
     Dwarf_Addr base = 0, begin = 0, end = 0;
@@ -170,7 +172,7 @@ private:
     return ranges;
   }
 
-  // The rows of a unit, sorted by address by libdw.
+  // Adds the rows of a unit; libdw has sorted them by address.
   void add_unit(SymbolTableBuilder& builder, Dwarf_Lines* lines, std::size_t count,
                 const std::vector<Code>& ranges) {
     const auto address_of = [](Dwarf_Line* row) {
@@ -186,7 +188,7 @@ private:
       if (!begin || !end || *end <= *begin || dwarf_lineendsequence(row, &ends) != 0 || ends) continue;
       const auto range = std::ranges::upper_bound(ranges, *begin, {}, &Code::begin);
       if (range == ranges.begin() || *begin >= std::prev(range)->end) continue;
-      // 0: code of no line.
+      // Line 0 means code that belongs to no line.
       if (dwarf_lineno(row, &line) != 0 || line <= 0) continue;
       const char* file = dwarf_linesrc(row, nullptr, nullptr);
       if (file != nullptr && builder.add_line(*begin, *end - *begin, file, static_cast<std::uint32_t>(line)))
@@ -209,7 +211,7 @@ private:
 ElfSymbolSource read_elf_symbols(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
   elf_version(EV_CURRENT);
-  // libelf wants a pointer that it may write to; without an update it does not.
+  // libelf wants a pointer to writable bytes, but writes to them only on an update.
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.bytes().data()));
   const ElfHandle elf(elf_memory(bytes, file.bytes().size()));
   if (!elf) throw Error(ErrorKind::corrupt, fmt::format("{} is no ELF file", path));

@@ -10,8 +10,8 @@
 namespace clr {
 
 struct ElfSymbolSource {
-  // Addresses as linked; its identity is the build id, lower-case hexadecimal, empty when the file has none.
-  // Names as in the file, mangled. Inner functions are found before those around them.
+  // Addresses as the linker gave them. The identity is the build id in lower-case hexadecimal, empty when the
+  // file has none. Names as in the file, mangled. Where functions overlap, the inner one is found.
   std::shared_ptr<const SymbolTable> symbols;
   std::size_t functions = 0, lines = 0; // rows of the file that were used
   std::size_t bad_units = 0;            // units of debug information whose lines libdw cannot read
@@ -21,9 +21,9 @@ struct ElfSymbolSource {
 constexpr std::size_t max_elf_symbols = 1u << 23;   // functions of one file
 constexpr std::size_t max_elf_line_rows = 1u << 25; // rows of its line tables
 
-// Reads the executable or shared object at `path`; a file of debug information alone (.debug) is one too.
-// Throws Error{io}; Error{corrupt} when it is no ELF file; Error{unsupported_contract} for one that is not
-// linked, and Error{invalid_argument} for one that names nothing.
+// Reads the executable or shared object at `path`; a file with nothing but debug information (.debug) is
+// accepted too. Throws Error{io}; Error{corrupt} when it is no ELF file; Error{unsupported_contract} for a
+// file that is not linked, and Error{invalid_argument} for a file without any names.
 ElfSymbolSource read_elf_symbols(const std::string& path);
 
 } // namespace clr

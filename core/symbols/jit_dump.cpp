@@ -17,13 +17,13 @@ constexpr std::uint32_t jit_dump_magic = 0x4A69'5444; // "JiTD"
 constexpr std::uint32_t jit_dump_version = 1;
 constexpr std::size_t header_size = 40, record_header_size = 16;
 enum Kind : std::uint32_t { load_kind, move_kind, debug_info_kind, close_kind, unwinding_info_kind };
-// Fixed parts behind the record's header.
+// Sizes of the fixed parts behind the record's header.
 constexpr std::size_t load_size = 40, move_size = 48, debug_info_size = 16, line_size = 16;
-constexpr std::string_view same_file = "\xff"; // as the line before
-// A small record moves all lines of a function: this many are moved in one file.
+constexpr std::string_view same_file = "\xff"; // the same file as in the line before
+// Limit of the lines that are moved in one file, because one small record moves all lines of a function.
 constexpr std::size_t max_moved_lines = 1u << 22;
 
-// Bytes in the file's order.
+// Bytes in the byte order of the file.
 class Bytes {
 public:
   Bytes(std::span<const std::byte> bytes, ByteOrder order) : bytes_(bytes), order_(order) {}
@@ -32,7 +32,7 @@ public:
   std::uint32_t u32(std::size_t at) const { return load<std::uint32_t>(bytes_.subspan(at), order_); }
   std::uint64_t u64(std::size_t at) const { return load<std::uint64_t>(bytes_.subspan(at), order_); }
   Bytes part(std::size_t at, std::size_t size) const { return {bytes_.subspan(at, size), order_}; }
-  // Up to a NUL; nothing when there is none.
+  // The text up to a NUL; nothing when there is none.
   std::optional<std::string_view> text(std::size_t at) const {
     const std::string_view rest = as_text(bytes_.subspan(at));
     const std::size_t end = rest.find('\0');
@@ -44,7 +44,7 @@ private:
   ByteOrder order_;
 };
 
-// A run of code that begins `offset` bytes into its function.
+// The source line of a run of code that begins `offset` bytes behind the start of its function.
 struct Line {
   std::uint64_t offset = 0;
   std::uint32_t line = 0;
@@ -97,7 +97,8 @@ private:
         dump_.stopped = fmt::format("the file ends within record {}, at byte {}", dump_.records + 1, at);
         return;
       }
-      // Without a size nothing leads to the next record. A file that was to grow has zeros here.
+      // Without a size there is no way to the next record. A file that was allocated larger than its content
+      // has zeros here.
       if (size < record_header_size) {
         dump_.stopped =
             fmt::format("record {}, at byte {}, claims to have {} bytes: what follows cannot be read",
@@ -122,7 +123,7 @@ private:
       dump_.closed = true;
       return;
     case unwinding_info_kind:
-      return; // belongs to the next load; names nothing
+      return; // belongs to the next load record; gives no names
     default:
       return malformed(JitDump::unknown_kind);
     }
@@ -136,7 +137,7 @@ private:
     return true;
   }
 
-  // Whether the code's bytes are in the record decides nothing: those of stub blocks are not.
+  // It does not matter whether the record holds the bytes of the code: records of stub blocks do not.
   void load_record(const Bytes& body) {
     if (body.size() < load_size) return malformed(JitDump::short_record);
     const std::uint64_t address = body.u64(16), size = body.u64(24), index = body.u64(32);
@@ -179,18 +180,18 @@ private:
       const auto text = body.text(at + line_size);
       if (!text) return malformed(JitDump::endless_name);
       if (*text != same_file) file = *text;
-      // Lines of bytes before the code are none of its own.
+      // Lines for bytes in front of the code do not belong to it.
       if (address >= code) lines.push_back({address - code, line, file});
       at += line_size + text->size() + 1;
     }
     std::ranges::stable_sort(lines, {}, &Line::offset);
-    // The record stands before that of its code; of two for the same code the later one holds.
+    // This record comes before the load record of its code; of two for the same code the later one counts.
     pending_.insert_or_assign(code, std::move(lines));
   }
 
   void add(std::uint64_t address, const Code& code) {
     const auto& lines = code.lines;
-    // What lies before the first line belongs to it: the prologue.
+    // The code in front of the first line is the prologue; it gets the first line.
     if (lines.empty())
       builder_->add(address, code.size, code.name);
     else

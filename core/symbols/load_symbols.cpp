@@ -13,21 +13,22 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t looked_at = 64; // lines
+constexpr std::size_t looked_at = 64; // lines that are examined
 
-// Digits as the compiler writes them: upper-case, zero padded.
+// Digits in the form that the compiler writes: upper-case, padded with zeroes.
 bool is_padded_upper(std::string_view digits, std::size_t least, std::size_t most) {
   return digits.size() >= least && digits.size() <= most &&
          std::ranges::all_of(digits, [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); });
 }
 
-// Lines of START SIZE NAME. Damaged ones are among those of the runtime; but prose has other lines too.
+// Recognises lines of START SIZE NAME. The runtime's own files contain damaged lines too, so not all need be
+// good; but prose has many other lines.
 SymbolFileKind text_kind(std::span<const std::byte> prefix) {
   MapLines lines(prefix);
   std::size_t seen = 0, good = 0, like_r2r = 0;
   while (seen < looked_at) {
     auto line = lines.next();
-    // The last line is cut where the prefix ends.
+    // The last line is cut off at the end of the prefix.
     if (!line || (lines.unfinished() && seen != 0)) break;
     ++seen;
     const std::string_view start = take_field(*line), size = take_field(*line);
@@ -79,7 +80,7 @@ LoadedSymbols load_symbols(const std::string& path) {
   LoadedSymbols loaded;
   const MappedFile file = MappedFile::open(path);
   loaded.kind = symbol_file_kind(file.bytes());
-  // Moves what all readers of text and records have.
+  // Moves the members that the results of all readers have.
   const auto take = [&](auto read) {
     loaded.symbols = std::move(read.symbols);
     loaded.malformed = std::move(read.malformed);

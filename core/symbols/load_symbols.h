@@ -1,4 +1,4 @@
-// A file of symbols of any kind, recognised by its content, as a table.
+// Reads a file of symbols of any kind into a table; the kind is recognised by the content.
 #pragma once
 
 #include "core/symbols/malformed.h"
@@ -18,21 +18,22 @@ enum class SymbolFileKind : std::uint8_t { unknown, sym, r2r_perf_map, perf_map,
 // "R2R perf map", "jitdump", ...
 std::string_view to_string(SymbolFileKind kind);
 
-constexpr std::size_t symbol_file_prefix = 8192; // bytes that suffice
+constexpr std::size_t symbol_file_prefix = 8192; // bytes that are enough to recognise a file
 
-// What a file is that begins so. Names and extensions decide nothing.
+// The kind of a file that begins with these bytes. Names and extensions do not matter.
 SymbolFileKind symbol_file_kind(std::span<const std::byte> prefix);
 
 struct LoadedSymbols {
   SymbolFileKind kind = SymbolFileKind::unknown;
   std::shared_ptr<const SymbolTable> symbols;
-  Malformed malformed;                 // lines or records that were not used, by class
-  SymbolTableBuilder::Dropped dropped; // what was read and is not in the table
+  Malformed malformed;                 // lines or records that were not used, by kind of fault
+  SymbolTableBuilder::Dropped dropped; // entries that were read but are not in the table
   std::string note;                    // a sentence on the file as a whole; empty when it is sound
 };
 
-// Throws Error{io}; Error{corrupt}, Error{unsupported_contract} as the reader of the kind does, and the
-// latter for files of no known kind. Traces are no table: their names hold for a time only.
+// Throws Error{io}, and Error{corrupt} and Error{unsupported_contract} like the reader of the kind;
+// Error{unsupported_contract} also for files of unknown kind. Traces cannot be read as a table, because a
+// name in a trace is valid only for a span of time.
 LoadedSymbols load_symbols(const std::string& path);
 
 } // namespace clr

@@ -1,4 +1,5 @@
-// What a reader of a symbol file could not use, by class. The rest of the file is used.
+// Counts the parts of a symbol file that a reader could not use, by kind of fault. The rest of the file is
+// used.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +11,14 @@
 namespace clr {
 
 struct MalformedClass {
-  std::string_view what; // a fixed text, "the size is not hexadecimal"
+  std::string_view what; // a fixed text: "the size is not hexadecimal"
   std::size_t count = 0;
   std::size_t first = 0; // number of the line, or of the record in a binary file, both from 1
 };
 
 class Malformed {
 public:
-  // `fault` is of the closed set of a reader, an enum whose to_string() gives a fixed text.
+  // `fault` is a value of a reader's enum of faults, whose to_string() gives a fixed text.
   template<typename Fault>
   requires std::is_enum_v<Fault>
   void count(Fault fault, std::size_t place) {
@@ -29,7 +30,7 @@ public:
       ++known->count;
   }
 
-  // In the order of their first places.
+  // In the order of their first occurrences.
   const std::vector<MalformedClass>& classes() const { return classes_; }
   template<typename Fault>
   requires std::is_enum_v<Fault> std::size_t count_of(Fault fault)

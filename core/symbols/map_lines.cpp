@@ -36,7 +36,7 @@ HexNumber parse_hex(std::string_view text, unsigned bits) {
   HexNumber number;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number.value, 16);
-  // Too many digits are still digits up to the end of the field.
+  // A number with too many digits still consists of digits up to the end of the field.
   if (text.empty() || stopped != end || error == std::errc::invalid_argument)
     return {0, HexFault::not_hexadecimal};
   if (error != std::errc{} || (bits < 64 && number.value >> bits != 0)) return {0, HexFault::too_large};

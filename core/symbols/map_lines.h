@@ -1,4 +1,4 @@
-// The lines of a text map, and the fields that R2R maps and perf maps have in common: START SIZE NAME.
+// The lines of a text map, and the fields that R2R maps and perf maps share: START SIZE NAME.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ public:
 
   // The next line without its end (LF, CRLF, or the end of the file); nothing at the end.
   std::optional<std::string_view> next();
-  // Of the line that next() gave last, from 1.
+  // Number of the line that next() returned last, from 1.
   std::size_t number() const { return number_; }
-  // That line had no LF: it may be cut.
+  // That line had no LF, so it may be cut.
   bool unfinished() const { return unfinished_; }
 
 private:
@@ -27,7 +27,8 @@ private:
   bool unfinished_ = false;
 };
 
-// Cuts the text before the next space off `line`, the space too; all of it when there is none.
+// Removes the text before the next space and the space from `line`, and returns the text. Without a space,
+// the whole line.
 std::string_view take_field(std::string_view& line);
 
 enum class HexFault : std::uint8_t { none, not_hexadecimal, too_large };
@@ -35,7 +36,7 @@ struct HexNumber {
   std::uint64_t value = 0;
   HexFault fault = HexFault::none;
 };
-// Digits of either case, a leading 0x allowed; more than `bits` bits are too_large.
+// Reads digits of either case, with or without 0x; the fault is too_large for more than `bits` bits.
 HexNumber parse_hex(std::string_view text, unsigned bits);
 // Decimal digits only.
 std::optional<std::uint32_t> parse_decimal(std::string_view text);

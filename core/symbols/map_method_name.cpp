@@ -8,7 +8,7 @@ std::optional<MapMethodName> parse_map_method(std::string_view text) {
   const std::size_t colons = text.find("::");
   if (colons == std::string_view::npos || colons == 0) return std::nullopt;
   MapMethodName parsed;
-  // The owner begins behind the last blank that is not within its type arguments.
+  // The owner begins behind the last blank outside of its type arguments.
   std::size_t begin = colons;
   for (int depth = 0; begin > 0; --begin) {
     const char c = text[begin - 1];
@@ -16,7 +16,8 @@ std::optional<MapMethodName> parse_map_method(std::string_view text) {
     if (c == '[' || c == '<') --depth;
     if (c == ' ' && depth <= 0) break;
   }
-  // "[app] ": a word of its own, unlike the arguments of a return type.
+  // "[app] " with the blank is the assembly. Brackets of a return type's arguments do not stand as a separate
+  // word.
   if (begin >= 2 && text[begin - 2] == ']') {
     const std::size_t open = text.rfind('[', begin - 2);
     if (open == 0 || (open != std::string_view::npos && text[open - 1] == ' '))

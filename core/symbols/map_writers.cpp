@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t piece_size = 1u << 16; // bytes that the sink gets at once
+constexpr std::size_t piece_size = 1u << 16; // bytes that the sink gets in one call
 
 class Buffer {
 public:
@@ -18,7 +18,7 @@ public:
   template<typename... Args>
   void line(std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    // A line end in a name would end the entry.
+    // A line break in a name would end the entry.
     std::ranges::transform(name, std::back_inserter(text_), [](char c) {
       return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
     });

@@ -1,4 +1,4 @@
-// Perf maps and R2R perf maps as the runtime and the compiler write them. Sources: dotnet/runtime
+// Writes perf maps and R2R perf maps in the form of the runtime and the compiler. Sources: dotnet/runtime
 // src/coreclr/vm/perfmap.cpp, src/coreclr/tools/aot/ILCompiler.Diagnostics/PerfMapWriter.cs.
 #pragma once
 
@@ -12,20 +12,20 @@
 namespace clr {
 
 struct MapRow {
-  std::uint64_t start = 0, size = 0; // address, or RVA; bytes
+  std::uint64_t start = 0, size = 0; // address or RVA; bytes
   std::string name;                  // in the tool's notation; control characters become '?'
 };
 
-// Takes the text in pieces. What it throws ends the writing.
+// Takes the text in pieces. An exception that it throws ends the writing.
 using TextSink = std::function<void(std::string_view)>;
 
-// "0x7f12a0 1c name", lower-case, in the order of the rows. Rows of size 0 or without a name are left out, as
-// readers refuse them. Returns the number of lines.
+// Writes lines like "0x7f12a0 1c name", lower-case, in the order of the rows. Rows of size 0 or without a
+// name are left out, because readers refuse them. Returns the number of lines.
 std::size_t write_perf_map(const TextSink& sink, std::span<const MapRow> rows);
 
-// The header's records, those that are known, then "000108E0 01 name", upper-case, LF. Returns the number of
-// lines of code; rows are left out as above. Throws Error{invalid_argument} for a row that does not fit in 32
-// bits, before anything is written.
+// Writes those records of the header that are known, then lines like "000108E0 01 name", upper-case, ended by
+// LF. Returns the number of lines of code; rows are left out as above. Throws Error{invalid_argument} for a
+// row that does not fit into 32 bits, before anything is written.
 std::size_t write_r2r_perf_map(const TextSink& sink, const R2rPerfMapHeader& header,
                                std::span<const MapRow> rows);
 

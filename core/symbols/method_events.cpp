@@ -17,7 +17,7 @@ struct KnownEvent {
 };
 
 constexpr std::array runtime_events{
-    // Written by old runtimes in the place of the rundown provider's.
+    // Old runtimes write these in the place of the rundown provider's events.
     KnownEvent{135, Subject::complete, CodeEventKind::rundown_start},
     KnownEvent{136, Subject::complete, CodeEventKind::rundown_end},
     KnownEvent{137, Subject::method, CodeEventKind::rundown_start},

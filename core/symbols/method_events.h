@@ -1,6 +1,6 @@
-// The runtime's own events about code: which method lies where, and from when to when.
-// Source: dotnet/runtime src/coreclr/vm/ClrEtwAll.man (ids and payloads), src/coreclr/vm/eventtrace.cpp (when
-// they are written); the ids are also those of microsoft/perfview
+// The runtime's own events about code: which method's code is at which address, from when to when. Source:
+// dotnet/runtime src/coreclr/vm/ClrEtwAll.man (ids and payloads), src/coreclr/vm/eventtrace.cpp (when they
+// are written); the ids are also those of microsoft/perfview
 // src/TraceEvent/Parsers/ClrTraceEventParser.cs.
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace clr {
 
-// The two providers. The same id means different events of the two.
+// The two providers. The same id means different events in each of them.
 constexpr std::string_view runtime_provider = "Microsoft-Windows-DotNETRuntime";
 constexpr std::string_view rundown_provider = "Microsoft-Windows-DotNETRuntimeRundown";
 
 enum class CodeEventKind : std::uint8_t {
-  load,          // the code is there from now on
-  unload,        // and not any more
-  rundown_start, // it was there when the collection began
-  rundown_end,   // it was there when the collection ended
+  load,          // the code exists from now on
+  unload,        // the code exists no longer
+  rundown_start, // the code existed when the collection began
+  rundown_end,   // the code existed when the collection ended
 };
 
-// MethodFlags >> 7 & 7, of jitted code. Source: src/coreclr/vm/eventtrace.cpp,
+// MethodFlags >> 7 & 7, for jitted code. Source: src/coreclr/vm/eventtrace.cpp,
 // MethodFlagsJitOptimizationTier.
 enum class MethodEventTier : std::uint8_t {
   unknown = 0,
@@ -36,7 +36,7 @@ enum class MethodEventTier : std::uint8_t {
   tier1_instrumented = 7,
 };
 
-// One body, or one region of a body that is split: each region has its own event.
+// One body of code. A body that is split has one event for each of its regions.
 struct MethodEvent {
   CodeEventKind kind = CodeEventKind::load;
   TraceTime time = 0;
@@ -46,7 +46,7 @@ struct MethodEvent {
   std::uint32_t size = 0;  // bytes
   std::uint32_t token = 0; // MethodDef; 0 for methods without metadata
   std::uint32_t flags = 0;
-  // Of Verbose events: UTF-16, bytes of the event's payload.
+  // From verbose events: UTF-16, bytes of the event's payload.
   bool named = false;
   std::span<const std::byte> type_name, method_name, signature;
   std::optional<std::uint16_t> clr_instance; // version 1 and later
@@ -63,7 +63,7 @@ struct MethodEvent {
 struct PdbReference {
   std::span<const std::byte, 16> guid; // as stored
   std::uint32_t age = 0;
-  std::span<const std::byte> path; // UTF-16, of the build
+  std::span<const std::byte> path; // UTF-16, path at build time
 };
 
 struct ModuleEvent {
@@ -71,32 +71,31 @@ struct ModuleEvent {
   TraceTime time = 0;
   std::uint64_t module_id = 0, assembly_id = 0;
   std::uint32_t flags = 0;
-  std::span<const std::byte> il_path, native_path; // UTF-16; empty for what is no file
+  std::span<const std::byte> il_path, native_path; // UTF-16; empty when it is no file
   std::optional<std::uint16_t> clr_instance;       // version 1 and later
   std::optional<PdbReference> managed_pdb;         // version 2; nothing when its GUID is zero
 };
 
-// The runtime has told all code that was there when the collection began (or ended).
+// The runtime has listed all code that existed when the collection began (or ended).
 struct RundownComplete {
   CodeEventKind kind = CodeEventKind::rundown_end;
 };
 
 using CodeEvent = std::variant<std::monostate, MethodEvent, ModuleEvent, RundownComplete>;
 
-// Whether events of this type are of interest here: methods, modules, the marks around them.
+// Whether events of this type are used here: methods, modules, and the marks at the end of a rundown.
 bool is_code_event(const EventType& type);
-// What the event says; monostate when it is not of interest. Its texts are bytes of the event's payload.
-// Longer payloads than are known are accepted, shorter ones as far as they are whole behind the texts. Throws
-// Error{corrupt} when the payload ends before, or a text has no end.
+// Decodes an event; monostate when it is not used here. The texts are bytes of the event's payload. A payload
+// that is longer than the known form is accepted; a shorter one is accepted if it is complete up to the end
+// of its texts. Throws Error{corrupt} when the payload ends before that, or when a text has no end.
 CodeEvent read_code_event(const TraceEvent& event);
 
 // --- names
 
-// The name of a method as made of its event's fields: `Type.Method(parameters)`; for a constructor the type
-// with its parameters. The parameters begin in the signature behind the first two spaces that a parenthesis
-// follows;
-// "(???)" when it has none. Source: the convention of .NET profilers that work from these events (Criteo's
-// series on memory profilers).
+// The name of a method, made from the fields of its event: `Type.Method(parameters)`; for a constructor, the
+// type with its parameters. The parameters begin in the signature behind the first two spaces that are
+// followed by a parenthesis; "(???)" when there are none. Source: the convention of .NET profilers that work
+// from these events (Criteo's series on memory profilers).
 std::string method_event_name(std::string_view type, std::string_view method, std::string_view signature);
 
 } // namespace clr

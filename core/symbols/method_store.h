@@ -1,18 +1,17 @@
-// Which method was at an address at a time, by the method events of one process.
+// Tells which method was at an address at a time, from the method events of one process.
 //
-// An address means several methods in turn: code of collectible assemblies and dynamic methods is freed and
-// its memory used again. So each body has a span of time, and no two bodies overlap in address and time. The
-// rules:
-//   - it begins with its load event, and ends with its unload event, with the unload of its module, or when
-//     another body is loaded over it. Of the code of a collectible assembly .NET 10 tells only the module's
-//     unload. The unload of a module that a later rundown tells does not count: an ending process tells that
-//     of all;
-//   - a body that only a rundown or its unload event tells was there before: since the beginning, or since
-//   the
-//     last body in its place ended;
-//   - what no event ends is there until the end.
-// The name is method_event_name() of the event's fields. Events that carry none (not Verbose) get the name of
-// the method's other events at the same place; without one the name is `MODULE!0xTOKEN`.
+// An address can belong to several methods one after the other: code of collectible assemblies and dynamic
+// methods is freed, and its memory is used again. So each body has a span of time, and no two bodies overlap
+// in both address and time. The rules:
+//   - A body begins with its load event. It ends with its unload event, with the unload of its module, or
+//     when another body is loaded over it. For the code of a collectible assembly, .NET 10 reports only the
+//     unload of the module. The unload of a module does not count when a later rundown still lists the
+//     module: a process that ends reports the unload of all modules.
+//   - A body that appears only in a rundown or in its unload event existed earlier: since the beginning, or
+//     since the last body in its place ended.
+//   - A body without an end event exists until the end.
+// The name is method_event_name() of the event's fields. Events without names (not verbose) get the name from
+// the method's other events at the same place; if there is none, the name is `MODULE!0xTOKEN`.
 #pragma once
 
 #include "core/symbols/method_events.h"
@@ -28,12 +27,13 @@ struct MethodBody {
   Address start = 0;
   std::uint32_t size = 0; // bytes
   std::uint32_t token = 0;
-  std::string_view name;        // empty: neither a name nor a token is known
-  std::string_view module_path; // of the IL image, or a dynamic module's name; empty: not known
+  std::string_view name;        // empty: neither name nor token is known
+  std::string_view module_path; // of the IL image, or the name of a dynamic module; empty: unknown
   std::uint64_t method_id = 0, module_id = 0, code_version = 0;
   MethodEventTier tier = MethodEventTier::unknown;
   bool jitted = false, dynamic = false, cold = false;
-  // From the first tick to the one behind the last. Nothing: since before the trace, until its end.
+  // From the first tick to the one behind the last. `loaded` nothing: since before the trace; `unloaded`
+  // nothing: until its end.
   std::optional<TraceTime> loaded, unloaded;
 
   bool there_at(TraceTime time) const {
@@ -43,33 +43,34 @@ struct MethodBody {
 
 struct NativeFunction {
   std::string name;
-  std::uint64_t displacement = 0; // bytes behind its start
+  std::uint64_t displacement = 0; // bytes behind the start of the function
 };
 // The native function that holds an address; nothing when there is none.
 using NativeLookup = std::function<std::optional<NativeFunction>(Address)>;
-// "memcpy+0x1f": the text in front of the last "$##", which some linkers append, and the displacement when it
-// is not 0.
+// "memcpy+0x1f": the name up to the last "$##", which some linkers append, and the displacement when it is
+// not 0.
 std::string native_symbol_text(const NativeFunction& symbol);
 
-// Immutable: any number of threads may ask. Addresses are looked up as they are: for a return address ask for
-// the byte before it.
+// Immutable, so any number of threads may use it. Addresses are looked up unchanged: for a return address,
+// ask for the byte before it.
 class MethodStore {
 public:
   MethodStore(MethodStore&&) = default;
   MethodStore& operator=(MethodStore&&) = default;
 
   // The body that held the address at that time; null when none did. Allocates nothing. Cost: one binary
-  // search among the bodies, and a short one among those that were there in turn. The pointer lives as long
-  // as the store.
+  // search among the bodies, and a short one among those that followed each other at this place. The pointer
+  // is valid as long as the store.
   const MethodBody* find(Address address, TraceTime time) const;
-  // The last body that held the address, whenever that was.
+  // The last body that held the address, at whatever time.
   const MethodBody* find_last(Address address) const;
-  // The name of the body there; else what `native` says; else the address in hexadecimal.
+  // The name of that body; without a body, the answer of `native`; without that, the address in hexadecimal.
   std::string describe(Address address, TraceTime time, const NativeLookup& native) const;
 
   // All bodies, by start and then by time.
   const std::vector<MethodBody>& bodies() const { return bodies_; }
-  // Those that are there at `time` (nothing: at the end), by start: no two overlap. For a symbol table.
+  // The bodies that exist at `time` (nothing: at the end), by start; no two of them overlap. For a symbol
+  // table.
   std::vector<const MethodBody*> bodies_at(std::optional<TraceTime> time) const;
 
 private:
@@ -88,13 +89,13 @@ public:
   MethodStoreBuilder(MethodStoreBuilder&&) noexcept;
   MethodStoreBuilder& operator=(MethodStoreBuilder&&) noexcept;
 
-  // In any order; events of the same time take effect in the order in which they are added. Copies what it
-  // needs. False when the event can be of no use: no code (size 0), of a size that no code has, beyond the
-  // end of the addresses.
+  // Adds an event, in any order. Events of the same time take effect in the order in which they are added.
+  // Copies the parts that it needs. False when the event is useless: no code (size 0), an impossible size, or
+  // beyond the end of the addresses.
   bool add(const MethodEvent& event);
   void add(const ModuleEvent& event);
 
-  // Takes what was added. Cost: n log n of the events.
+  // Makes the store and takes the events. Cost: n log n of the number of events.
   MethodStore finish();
 
   static constexpr std::uint32_t max_size = 0x7fff'ffff;          // bytes of a body

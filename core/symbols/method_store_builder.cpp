@@ -12,14 +12,14 @@
 namespace clr {
 namespace {
 
-// A run of the text pool. An empty one stands for no text.
+// A piece of the text pool. An empty one stands for no text.
 struct Text {
   std::size_t at = 0;
   std::uint32_t size = 0;
   bool operator==(const Text&) const = default;
 };
 
-// Each text once.
+// Keeps each text once.
 class TextPool {
 public:
   TextPool() : known_(0, Hash{this}, Equal{this}) {}
@@ -74,19 +74,19 @@ struct ModuleUnload {
   TraceTime time;
 };
 
-// A body in the making.
+// A body that is being built.
 struct Span {
   MethodBody body;
   Text name;
-  TraceTime seen = 0;       // a time at which it was there
-  bool unload_told = false; // by an event of its own
+  TraceTime seen = 0;       // a time at which it existed
+  bool unload_told = false; // the trace has its own unload event
   bool operator<(const Span& other) const {
     return std::pair(body.start, body.loaded.value_or(0)) <
            std::pair(other.body.start, other.body.loaded.value_or(0));
   }
 };
 
-// Takes events in the order of their times.
+// Takes events in the order of their times and makes spans from them.
 class Timeline {
 public:
   void apply(const MethodRecord& event) {
@@ -121,13 +121,13 @@ private:
       return static_cast<std::size_t>((key.start * mix) ^ (key.method_id * mix >> 7));
     }
   };
-  // Who held a run of addresses last. What is left of a body that others were loaded over may be several.
+  // The span that held a run of addresses last. Bodies loaded over a span may leave several pieces of it.
   struct Holder {
     Address end;
     std::size_t span;
   };
 
-  // Whether the event tells of code that is known and still there.
+  // Whether the event is about code that is known and still exists.
   static bool same(const Span& span, const MethodRecord& event) {
     return !span.body.unloaded && same_code(span, event);
   }
@@ -137,12 +137,13 @@ private:
   }
 
   void end(Span* known, const MethodRecord& event) {
-    // The end of a body that has ended: of one that another was loaded over it is told late.
+    // An unload event of a body that has already ended: when another body is loaded over it, the event comes
+    // late.
     if (known != nullptr && known->body.unloaded && !known->unload_told && same_code(*known, event)) {
       known->unload_told = true;
       return;
     }
-    // Else it is the end of a body whose load is not told, unless another is there.
+    // Otherwise the event ends a body whose load is not in the trace, unless another body is there.
     if (known == nullptr || known->body.unloaded) {
       if (occupied(event.body.start, event.body.start + event.body.size)) return;
       known = &create(event);
@@ -170,8 +171,8 @@ private:
     return span;
   }
 
-  // Takes [start, end) from its holders, which end now if they have not ended before. The end of the last;
-  // nothing when there was none.
+  // Takes [start, end) from its holders; those that have not ended yet end now. Returns the end of the last
+  // holder; nothing when there was none.
   std::optional<TraceTime> clear(Address start, Address end, TraceTime now) {
     std::optional<TraceTime> last;
     auto at = holders_.lower_bound(start);
@@ -192,7 +193,7 @@ private:
   std::unordered_map<Key, std::size_t, KeyHash> latest_;
   std::map<Address, Holder> holders_;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>>
-      of_module_; // bodies that were there when it was told last
+      of_module_; // bodies that existed when the module was last mentioned
 };
 
 } // namespace
@@ -200,11 +201,11 @@ private:
 struct MethodStoreBuilder::State {
   TextPool texts;
   std::vector<MethodRecord> methods;
-  std::vector<ModuleRecord> modules; // sorted by id and time when they are asked
+  std::vector<ModuleRecord> modules; // sorted by id and time when they are searched
   std::vector<ModuleUnload> unloads;
   std::string type, method, signature;
 
-  // Whether the next that is told of the module is, in a rundown, that it is there.
+  // Whether the next mention of the module after the unload is in a rundown, which says that it is there.
   bool there_after(const ModuleUnload& unload) const {
     const auto of_id = std::ranges::equal_range(modules, unload.module_id, {}, &ModuleRecord::module_id);
     const auto next = std::ranges::lower_bound(of_id, unload.time, {}, &ModuleRecord::time);
@@ -212,7 +213,7 @@ struct MethodStoreBuilder::State {
   }
 
   Text module_path(std::uint64_t id, TraceTime seen) const {
-    // The last that was told before; else the first that was told after.
+    // The last path before that time; else the first one after it.
     const auto of_id = std::ranges::equal_range(modules, id, {}, &ModuleRecord::module_id);
     if (of_id.empty()) return {};
     const auto behind = std::ranges::upper_bound(of_id, seen, {}, &ModuleRecord::time);
@@ -286,7 +287,7 @@ MethodStore MethodStoreBuilder::finish() {
   }
   unload_until(UINT64_MAX);
   std::vector<Span> spans = timeline.take();
-  // Code that was there at no time: another was loaded over it in the same tick.
+  // Removes code that existed at no time: other code was loaded over it in the same tick.
   std::erase_if(spans, [](const Span& span) {
     return span.body.unloaded && *span.body.unloaded <= span.body.loaded.value_or(0);
   });

@@ -10,8 +10,8 @@ constexpr std::size_t no_leaf = SIZE_MAX;
 
 } // namespace
 
-// The nodes whose addresses the span covers as a whole, bottom up. Node 1 is the root, the children of n are
-// 2n and 2n + 1, the leaves begin at bounds_.size().
+// Visits the nodes all of whose addresses the span covers, from the bottom up. Node 1 is the root, the
+// children of n are 2n and 2n + 1, and the leaves begin at bounds_.size().
 template<typename Use>
 void MethodStoreIndex::each_node(const TimedSpan& span, Use use) const {
   const auto place = [&](std::uint64_t address) {

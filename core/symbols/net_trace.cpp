@@ -16,7 +16,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Eight 16-bit numbers, as Windows has them: year, month, day of week, day, hour, minute, second,
+// A date in the form of Windows, eight 16-bit numbers: year, month, day of week, day, hour, minute, second,
 // millisecond.
 std::optional<std::int64_t> take_date(TraceBytes& bytes) {
   std::uint16_t field[8];

@@ -1,11 +1,11 @@
 // Reads .nettrace files, format versions 4, 5 and 6, from the first byte to the last. The file is mapped and
-// decoded as it is passed, so memory does not grow with it: what is kept are tables (event types, threads,
-// stacks since the last sequence point), all with limits.
+// decoded while it is passed, so memory does not grow with the file: only tables are kept (event types,
+// threads, stacks since the last sequence point), all with limits.
 //
-// Nothing in the file is trusted. What is damaged is left out, counted and told by the report; the rest is
-// used: an event of which the header is torn ends its block; a block of which the size cannot be true ends,
-// in versions 4 and 5, where the next one begins, and ends the file in version 6, whose blocks have no mark;
-// a file that was cut (the process died, the disk was full) is used up to its last whole event.
+// Nothing in the file is trusted. Damaged parts are left out and counted in the report; the rest is used. An
+// event with a torn header ends its block. A block whose size cannot be true ends where the next block begins
+// in versions 4 and 5, and ends the file in version 6, whose blocks have no mark. A file that was cut (the
+// process died, the disk was full) is used up to its last complete event.
 #pragma once
 
 #include "core/memory/mapped_file.h"
@@ -17,12 +17,12 @@ namespace clr {
 class TraceVisitor {
 public:
   virtual ~TraceVisitor() = default;
-  // Whether events of this type are to be visited. Asked once for every row of the metadata table.
+  // Whether to visit events of this type. Called once for every row of the metadata table.
   virtual bool wants(const EventType&) { return true; }
-  // Events come in the order of the file: those of one thread in the order of their times, those of several
-  // not. False ends the reading.
+  // Events come in the order of the file: those of one thread in the order of their times, those of different
+  // threads not. False ends the reading.
   virtual bool event(const TraceEvent& event) = 0;
-  // After each block: bytes of the file that are read, and its size. False ends the reading.
+  // Called after each block with the number of bytes read and the size of the file. False ends the reading.
   virtual bool progress(std::uint64_t, std::uint64_t) { return true; }
 };
 
@@ -31,8 +31,8 @@ struct TraceReport {
   bool complete = false; // the file has its end mark; else it was cut, or damage hides the mark
   bool stopped = false;  // by the visitor
   std::uint64_t events = 0, visited = 0;
-  std::uint64_t dropped = 0;        // events that the writer lost, by the numbers of those that it wrote
-  std::uint64_t skipped_blocks = 0; // of kinds that are not known
+  std::uint64_t dropped = 0;        // events that the writer lost, by the gaps in their numbers
+  std::uint64_t skipped_blocks = 0; // blocks of unknown kinds
   Malformed malformed;              // places are file offsets
 };
 
@@ -43,14 +43,14 @@ public:
   static NetTrace open(const std::string& path);
   // The same over bytes, which must outlive it; `name` is for messages.
   static NetTrace of_bytes(std::span<const std::byte> bytes, std::string name);
-  // Whether these first bytes of a file (16 are enough) are those of a nettrace file of any version.
+  // Whether these first bytes of a file (16 are enough) belong to a nettrace file of any version.
   static bool recognises(std::span<const std::byte> first);
 
   const std::string& name() const { return name_; }
   const TraceInfo& info() const { return info_; }
 
-  // Passes the whole file once. Never throws for what the file holds, only what the visitor throws.
-  // Cost: below 100 ns for an event that is not wanted.
+  // Reads the whole file once. Never throws because of the file's contents; exceptions of the visitor pass
+  // through. Cost: below 100 ns for an event that the visitor does not want.
   TraceReport read(TraceVisitor& visitor) const;
 
   static constexpr std::size_t max_event_types = 1u << 20; // rows of metadata; a runtime has some hundreds

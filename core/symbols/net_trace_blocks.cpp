@@ -7,8 +7,8 @@ namespace clr {
 namespace {
 
 constexpr std::byte null_tag{1}, begin_tag{5}, end_tag{6};
-constexpr std::size_t max_object_name = 64;   // bytes; the longest known has 13
-constexpr std::size_t trace_object_size = 48; // bytes; the one object that does not state its size
+constexpr std::size_t max_object_name = 64;   // bytes; the longest known name has 13
+constexpr std::size_t trace_object_size = 48; // bytes; only this object does not state its size
 constexpr std::size_t alignment = 4;
 
 TraceBlockKind kind_of_object(std::string_view name) {
@@ -49,7 +49,7 @@ std::optional<TraceObjectHeader> read_object_header(TraceBytes& bytes) {
   }
 }
 
-// The next known object behind an end tag.
+// Finds the next known object behind an end tag.
 std::optional<std::size_t> TraceBlocks::find_object(std::size_t from) const {
   static constexpr char mark[] = {6, 5, 5, 1};
   const std::string_view text(reinterpret_cast<const char*>(file_.data()), file_.size());
@@ -86,7 +86,7 @@ bool TraceBlocks::next_object(TraceBlock& block) {
     at_ = body + size + 1;
     return true;
   }
-  // The size is not true, or the file ends here.
+  // The stated size is wrong, or the file ends here.
   const auto next = find_object(sized ? body : at_);
   const std::size_t stated = sized && size < file_.size() - body ? body + size : file_.size();
   if (!sized && (next || file_[at_] != begin_tag))

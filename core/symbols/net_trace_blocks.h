@@ -1,4 +1,4 @@
-// The outermost layer of a nettrace file: which blocks it has. Private to core/symbols.
+// The outermost layer of a nettrace file: its blocks. Private to core/symbols.
 #pragma once
 
 #include "core/symbols/net_trace.h"
@@ -28,21 +28,21 @@ struct TraceBlock {
   bool cut = false; // the file ends within the block, or its stated size cannot be true
 };
 
-// The header of an object of versions 4 and 5: what it is and which versions of readers understand it.
+// The header of an object in versions 4 and 5: its name, and the versions of readers that understand it.
 struct TraceObjectHeader {
   std::string_view name;
   std::uint32_t version = 0, minimum_reader = 0;
 };
-// Nothing when `bytes` do not start with one.
+// Nothing when `bytes` do not start with such a header.
 std::optional<TraceObjectHeader> read_object_header(TraceBytes& bytes);
 
-// Passes over the blocks behind the header of the file. What is damaged goes into `report`.
+// Goes through the blocks behind the header of the file. Damage is reported in `report`.
 class TraceBlocks {
 public:
   TraceBlocks(std::span<const std::byte> file, std::size_t first, std::uint32_t version, TraceReport& report)
       : file_(file), at_(first), version_(version), report_(report) {}
 
-  // False at the end of the file, whichever way it ends.
+  // False at the end of the file, also when the file is cut or damaged.
   bool next(TraceBlock& block) { return version_ >= 6 ? next_block(block) : next_object(block); }
   std::size_t offset() const { return at_; }
 

@@ -1,5 +1,5 @@
-// Reads the integers and strings of a nettrace file one after the other. Everything in the format is
-// little-endian, on every target. Private to core/symbols.
+// Reads the integers and strings of a nettrace file one after the other. The format is little-endian,
+// whatever the target. Private to core/symbols.
 #pragma once
 
 #include "core/memory/error.h"
@@ -13,7 +13,7 @@
 
 namespace clr {
 
-// Data of a nettrace file that contradicts itself: Error{corrupt}.
+// Thrown for data of a nettrace file that contradicts itself: an Error{corrupt}.
 class TraceFault : public Error {
 public:
   // `offset` is the place in the file.
@@ -37,15 +37,15 @@ public:
   bool at_end() const { return at_ == bytes_.size(); }
   std::uint64_t offset() const { return base_ + at_; }
 
-  // All of these throw TraceFault when the bytes end before.
+  // These functions throw TraceFault when there are not enough bytes.
   std::uint8_t u8() { return integer<std::uint8_t>(); }
   std::uint16_t u16() { return integer<std::uint16_t>(); }
   std::uint32_t u32() { return integer<std::uint32_t>(); }
   std::uint64_t u64() { return integer<std::uint64_t>(); }
-  // A count or size that the format states as a signed integer.
+  // A count or size that the format stores as a signed integer.
   std::uint32_t size32();
 
-  // LEB128. What does not fit is a fault, as is a number without an end.
+  // LEB128 numbers. A number that does not fit is a fault, and so is a number without an end.
   std::uint32_t var32();
   std::uint64_t var64();
 
@@ -55,15 +55,15 @@ public:
     at_ += size;
     return taken;
   }
-  // The next `size` bytes as a reader of their own, or as many as there are.
+  // A separate reader of the next `size` bytes.
   TraceBytes part(std::size_t size) { return {take(size), offset() - size}; }
   void skip(std::size_t size) { take(size); }
-  // Up to the next multiple of `unit` of the file offset, or to the end.
+  // Skips to the next multiple of `unit` of the file offset, or to the end.
   void align(std::size_t unit);
 
-  // UTF-16 with a NUL behind, as UTF-8. A fault when the bytes end without one.
+  // UTF-16 text with a NUL at its end, converted to UTF-8. A fault when there is no NUL.
   std::string utf16_text();
-  // A length in bytes (LEB128) and UTF-8, taken as it is.
+  // A length in bytes (LEB128) and UTF-8 text, returned unchanged.
   std::string_view utf8_text();
 
   [[noreturn]] void fail(TraceFaultKind what) const { throw TraceFault(what, offset()); }
@@ -83,7 +83,7 @@ private:
   std::size_t at_ = 0;
 };
 
-// The text in front of the first NUL at an even place, without it. Throws TraceFault when there is none.
+// The text in front of the first NUL at an even offset. Skips the NUL. Throws TraceFault when there is none.
 std::span<const std::byte> take_utf16(TraceBytes& bytes);
 
 } // namespace clr

@@ -3,7 +3,7 @@
 namespace clr {
 namespace {
 
-// Bits of the first byte of a compressed header: which parts follow.
+// Bits of the first byte of a compressed header: they say which parts follow.
 constexpr std::uint8_t has_metadata_id = 1, has_sequence = 2, has_thread = 4, has_stack = 8,
                        has_activity = 16, has_related_activity = 32, has_payload_size = 128;
 constexpr std::uint16_t compressed_flag = 1;
@@ -16,7 +16,7 @@ bool TraceDecoder::read(TraceBlock block) {
   try {
     return read_rows(block);
   } catch (const TraceFault& fault) {
-    // Where the block is cut its last row is, too: that is told once.
+    // In a block that is cut, the last row is cut too; that is reported only once.
     if (!block.cut) malformed(fault);
     return true;
   }
@@ -181,7 +181,7 @@ void TraceDecoder::check_sequence(std::uint64_t thread, std::uint32_t last) {
   if (found == sequences_.end() && sequences_.size() >= NetTrace::max_threads) return;
   std::uint32_t& before = found == sequences_.end() ? sequences_[thread] : found->second;
   const std::uint32_t missing = last - before;
-  // A number that runs backwards is another thread with the same id.
+  // A number that runs backwards belongs to another thread with the same id.
   if (missing < 0x8000'0000) report_.dropped += missing;
   before = last;
 }
@@ -198,7 +198,7 @@ void TraceDecoder::count_dropped(const EventHeader& header) {
 }
 
 void TraceDecoder::read_sequence_point(TraceBytes& body) {
-  // Ids of stacks and labels begin anew, whatever else the block says.
+  // The ids of stacks and labels begin anew, whatever else the block says.
   stacks_.clear();
   labels_.clear();
   body.u64(); // time
@@ -225,7 +225,7 @@ void TraceDecoder::add_type(EventType type, std::uint64_t offset) {
 }
 
 void TraceDecoder::read_metadata_rows(TraceBytes& body) {
-  body.skip(body.u16()); // a header of which nothing is known
+  body.skip(body.u16()); // a header without known contents
   while (!body.at_end()) {
     const TraceBytes row = body.part(body.u16());
     try {

@@ -1,4 +1,4 @@
-// What is inside the blocks of a nettrace file. Private to core/symbols.
+// Decodes the contents of the blocks of a nettrace file. Private to core/symbols.
 #pragma once
 
 #include "core/symbols/net_trace_blocks.h"
@@ -9,11 +9,11 @@
 
 namespace clr {
 
-// The head of an event or of a metadata event of versions 4 and 5. With compression each is written as the
-// difference to the one before, and every block starts from zeroes.
+// The header of an event, or of a metadata event of versions 4 and 5. With compression, each header is
+// written as the difference to the one before, and every block starts from zeroes.
 struct EventHeader {
   std::uint32_t metadata_id = 0, sequence = 0, processor = 0, stack_id = 0, labels_id = 0, payload_size = 0;
-  std::uint64_t capture_thread = 0, thread = 0; // OS ids, or in version 6 indexes
+  std::uint64_t capture_thread = 0, thread = 0; // ids of the OS; in version 6 indexes
   TraceTime time = 0;
 };
 
@@ -22,7 +22,7 @@ public:
   TraceDecoder(const TraceInfo& info, TraceVisitor& visitor, TraceReport& report)
       : info_(info), visitor_(visitor), report_(report) {}
 
-  // False when the visitor has enough.
+  // False when the visitor ends the reading.
   bool read(TraceBlock block);
 
 private:
@@ -30,7 +30,7 @@ private:
     EventType type;
     bool wanted = false;
   };
-  // Stacks `first` to `first` + `count` - 1. Their places are looked for when an event asks for one.
+  // The stacks with ids `first` to `first` + `count` - 1. They are located when an event needs one of them.
   struct StackRun {
     std::uint32_t count = 0;
     TraceBytes rows{{}, 0};
@@ -63,7 +63,7 @@ private:
   std::unordered_map<std::uint64_t, TraceThread> threads_;     // version 6, by index
   std::unordered_map<std::uint64_t, std::uint32_t> sequences_; // last number of each capturing thread
   std::map<std::uint32_t, StackRun> stacks_;                   // by the first id
-  std::unordered_map<std::uint32_t, EventLabels> labels_;      // only lists that say something of use
+  std::unordered_map<std::uint32_t, EventLabels> labels_;      // only lists with a label that is used here
 };
 
 } // namespace clr

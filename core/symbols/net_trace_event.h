@@ -1,6 +1,6 @@
-// What a nettrace file holds: the trace as a whole, the types of events, events.
+// The contents of a nettrace file: facts about the whole trace, types of events, events.
 // Source: microsoft/perfview src/TraceEvent/EventPipe/NetTraceFormat_v5.md (versions 4 and 5) and
-// NetTraceFormat.md (version 6); the writer of versions 4: dotnet/runtime src/native/eventpipe/ep-file.c,
+// NetTraceFormat.md (version 6); the writer of version 4: dotnet/runtime src/native/eventpipe/ep-file.c,
 // ep-block.c.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace clr {
 
-// A point in time of a trace, in ticks of its clock: info().ticks_per_second of them make a second.
+// A point in time of a trace, in ticks of its clock; info().ticks_per_second ticks make a second.
 using TraceTime = std::uint64_t;
 
 struct TraceInfo {
@@ -24,13 +24,13 @@ struct TraceInfo {
   TraceTime start = 0;                       // the same moment in ticks
   std::uint64_t ticks_per_second = 0;
   std::uint32_t pointer_size = 8;          // bytes: 4 or 8
-  std::optional<std::uint64_t> process_id; // version 6: only where the trace is of one process
+  std::optional<std::uint64_t> process_id; // version 6: only when the trace is of one process
   std::optional<std::uint64_t> processors;
   std::optional<std::uint64_t> sampling_rate_ns; // as stated; no event depends on it
   std::map<std::string, std::string> properties; // version 6, the writer's own
 };
 
-// How a field of a payload is stored. The numbers are the format's.
+// How a field of a payload is stored. The numbers are those of the format.
 enum class PayloadType : std::uint8_t {
   object = 1,
   bool32 = 3,
@@ -65,7 +65,7 @@ struct PayloadField {
   std::vector<PayloadField> nested; // the fields of an object; the one element type of an array or location
 };
 
-// A row of the metadata table: which event this is.
+// A row of the metadata table: it describes one type of event.
 struct EventType {
   std::uint32_t id = 0; // within the file
   std::string provider; // "Microsoft-Windows-DotNETRuntime"
@@ -98,15 +98,15 @@ private:
   std::uint32_t pointer_size_ = 8;
 };
 
-// Valid while it is visited.
+// Valid only while it is visited.
 struct TraceEvent {
   const EventType* type = nullptr;
-  std::uint32_t version = 0; // of the payload: the type's, or what a label of the event says
+  std::uint32_t version = 0; // of the payload: the version of the type, or that of a label of the event
   TraceTime time = 0;
   std::uint64_t process_id = 0; // 0: the file does not say
   std::uint64_t thread_id = 0;  // the OS id; 0: the file does not say
   std::uint32_t processor = 0;
-  TraceStack stack; // empty: none was taken, or it is lost (the report counts those)
+  TraceStack stack; // empty: no stack was taken, or it is lost (the report counts lost ones)
   std::span<const std::byte> payload;
   std::uint64_t file_offset = 0; // of the payload
 };

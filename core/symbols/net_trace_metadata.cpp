@@ -3,7 +3,7 @@
 namespace clr {
 namespace {
 
-// Descriptions of fields. Depth counts types in types.
+// Descriptions of fields. `depth` counts types within types.
 PayloadType type_of(std::uint32_t code, const TraceBytes& bytes) {
   const auto last = static_cast<std::uint32_t>(PayloadType::bool8);
   if (code == 0 || code == 2 || code == 15 || code > last) bytes.fail(TraceFaultKind::unknown_field_type);
@@ -119,7 +119,7 @@ void take_optional_v6(TraceBytes bytes, EventType& type) {
       type.version = bytes.u8();
       break;
     default:
-      return; // of a later minor version; how long it is nobody knows
+      return; // of a later minor version: its size is unknown
     }
   }
 }
@@ -158,7 +158,7 @@ EventType read_metadata_row(TraceBytes row) {
     type.fields.clear();
     type.fields_fault = error.what();
   }
-  // The version of the payload stands behind the fields; without it the layout would be a guess.
+  // The version of the payload comes after the fields; without the version, the layout would be a guess.
   for (std::uint16_t left = row.u16(); left != 0; --left) row.skip(row.u16());
   const std::uint16_t size = row.u16();
   take_optional_v6(row.part(size), type);

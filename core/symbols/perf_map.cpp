@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 10> tiers{"MinOptJitted",
                                                  "PreJit-cold",
                                                  "Unknown"};
 
-// A line that begins in the midst of another: 0x, this many digits of an address and more, a size.
+// A line that begins in the middle of another one: 0x, an address with this number of digits, a size.
 constexpr std::size_t least_glued_digits = 8, most_glued_digits = 16, most_size_digits = 8;
 
 bool is_hex(char c) {
@@ -38,8 +38,8 @@ std::size_t count_hex(std::string_view text, std::size_t at) {
   return end - at;
 }
 
-// Where in the line, behind its start, another one begins. Names have "0x" too (/* MT: 0x7f... */), but no
-// size behind it.
+// Finds where another line begins within this one, behind its start. Names contain "0x" too (/* MT: 0x7f...
+// */), but without a size behind it.
 std::size_t find_glued(std::string_view line) {
   for (std::size_t at = line.find("0x", 1); at != std::string_view::npos; at = line.find("0x", at + 1)) {
     const std::size_t digits = count_hex(line, at + 2);
@@ -54,8 +54,8 @@ std::size_t find_glued(std::string_view line) {
   return std::string_view::npos;
 }
 
-// How many bytes more than UTF-16 units the text has, and with that how many the runtime does not write. 0
-// for what is no UTF-8.
+// How many more bytes than UTF-16 units the text has; the runtime fails to write that number of bytes. 0 for
+// text that is not UTF-8.
 std::size_t extra_bytes(std::string_view text) {
   std::size_t extra = 0;
   for (std::size_t i = 0; i < text.size();) {
@@ -68,23 +68,22 @@ std::size_t extra_bytes(std::string_view text) {
   return extra;
 }
 
-// The name without what was lost of its end: whole again when only a known tier was cut, else with an
-// ellipsis.
+// Repairs a name that lost its end: complete again when only a known tier was cut, else with an ellipsis.
 std::string mended(std::string_view name) {
   const std::size_t lost = extra_bytes(name), open = name.rfind('[');
   if (lost != 0 && open != std::string_view::npos) {
     const std::string_view start = name.substr(open + 1);
     for (const std::string_view tier : tiers)
-      // The line end is lost too.
+      // The end of the line is lost too.
       if (tier.starts_with(start) && tier.size() + 2 == start.size() + lost)
         return fmt::format("{}{}]", name.substr(0, open + 1), tier);
   }
-  // A last letter that is itself cut is no text.
+  // Half a character at the end is removed.
   name = without_cut_end(name);
   return fmt::format("{}{}", name, ellipsis);
 }
 
-// The text of UTF-16 that begins with a letter of ASCII, as UTF-8; nothing when it does not begin so.
+// UTF-16 text that begins with an ASCII character, converted to UTF-8; nothing when it does not begin so.
 std::optional<std::string> from_utf16(std::string_view bytes) {
   if (bytes.size() < 2 || bytes[0] == '\0' || bytes[1] != '\0') return std::nullopt;
   std::string text;
@@ -115,10 +114,10 @@ public:
 private:
   void malformed(PerfMapFault what) { map_.malformed.count(what, lines_.number()); }
 
-  // A line, and those that hang on it.
+  // Takes a line apart from the lines that are glued to it.
   void split(std::string_view line) {
     for (std::size_t end; (end = find_glued(line)) != std::string_view::npos;) {
-      // .NET 8 at times ends a line with a NUL: nothing of it is lost.
+      // .NET 8 sometimes ends a line with a NUL; nothing of the line is lost.
       if (line[end - 1] == '\0' && line.find('\0') == end - 1) {
         entry(line.substr(0, end - 1), false);
         malformed(PerfMap::nul_line_end);
@@ -134,7 +133,7 @@ private:
       entry(line, false);
   }
 
-  // A line whose end is lost.
+  // Reads a line whose end is lost.
   void cut(std::string_view line) {
     if (const auto text = from_utf16(line))
       entry(*text, true);
@@ -179,7 +178,7 @@ PerfMap read_perf_map(std::span<const std::byte> text, const std::string& name, 
 }
 
 PerfMapName parse_perf_map_name(std::string_view name) {
-  // .NET 10: "stub TYPE<OWNER>"; before: "stub<N> TYPE<OWNER>".
+  // .NET 10 writes "stub TYPE<OWNER>"; older versions write "stub<N> TYPE<OWNER>".
   constexpr std::string_view stub = "stub";
   if (name.starts_with(stub)) {
     std::string_view rest = name.substr(stub.size());
@@ -190,7 +189,7 @@ PerfMapName parse_perf_map_name(std::string_view name) {
   const std::size_t open = name.rfind('[');
   if (open == std::string_view::npos) return {name, {}, false};
   const std::string_view tier = name.substr(open + 1, name.size() - open - 2);
-  // "Int32[]" ends so too.
+  // The name "Int32[]" ends with brackets too.
   if (std::ranges::find(tiers, tier) == tiers.end()) return {name, {}, false};
   return {name.substr(0, open), tier, false};
 }

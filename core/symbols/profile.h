@@ -1,4 +1,4 @@
-// Samples of addresses, counted by what they belong to: a profile's report.
+// Samples of addresses, counted by function, module and line: the report of a profile.
 #pragma once
 
 #include "core/symbols/malformed.h"
@@ -18,10 +18,10 @@ namespace clr {
 struct Sample {
   Address address = 0;
   std::uint64_t count = 1;
-  std::optional<double> seconds; // since the start of the trace that names are taken from
+  std::optional<double> seconds; // since the start of the trace that supplies the names
 };
 
-// What an address belongs to.
+// The code that an address belongs to.
 struct SampleOwner {
   std::string function; // empty: unknown
   std::string module;   // empty: unknown
@@ -36,7 +36,7 @@ struct ProfileRow {
   SampleOwner owner;
 };
 
-// The faults of a line of samples. A line with one is counted, and the rest of the file is used.
+// The faults of a line of samples. A faulty line is counted, and the rest of the file is used.
 enum class ProfileFault : std::uint8_t {
   no_address,
   bad_count,
@@ -44,28 +44,28 @@ enum class ProfileFault : std::uint8_t {
   too_much,
   long_line,
 };
-// A fixed text: "the address is not hexadecimal".
+// A fixed text, for instance "the address is not hexadecimal".
 std::string_view to_string(ProfileFault kind);
 
 class Profile {
 public:
   using enum ProfileFault;
   static constexpr std::size_t max_line = 4096; // bytes
-  // Different addresses (and times, when they are given).
+  // Limit of the number of different addresses (with different times, when times are given).
   static constexpr std::size_t max_samples = 1u << 26;
 
-  // One line of a file of samples: "ADDRESS [COUNT [SECONDS]]", the address in hexadecimal with or without
-  // 0x. Nothing for an empty line, a comment (#...) and a malformed line, which is counted.
+  // Reads one line of a file of samples: "ADDRESS [COUNT [SECONDS]]", the address in hexadecimal with or
+  // without 0x. Nothing for an empty line, for a comment (#...), and for a malformed line, which is counted.
   std::optional<Sample> parse(std::string_view line, std::size_t number);
   const Malformed& malformed() const { return malformed_; }
 
-  // False when there are too many different ones; the sample is not counted then.
+  // False when there are too many different samples; the sample is not counted then.
   bool add(const Sample& sample);
   std::uint64_t total() const { return total_; }
   std::size_t distinct() const { return counts_.size() + timed_.size(); }
 
-  // Rows by count, the largest first. Asks `owner_of` once for each different sample; `progress` gets the
-  // number of those that are done and stops by false: the rows are then of what was done.
+  // Rows by count, the largest first. Calls `owner_of` once for each different sample. `progress` gets the
+  // number of samples that are done; when it returns false, the rows cover only those.
   using OwnerOf = std::function<SampleOwner(Address, std::optional<double> seconds)>;
   std::vector<ProfileRow> rows(const OwnerOf& owner_of,
                                const std::function<bool(std::size_t)>& progress) const;

@@ -84,7 +84,7 @@ private:
     case signature_token:
       return set(header.signature, parse_r2r_signature(value));
     case version_token:
-      // Before the format was settled this record held the system's name.
+      // Before the format was settled, this record held the name of the operating system.
       if (!value.empty() && is_letter(value.front()))
         refuse(fmt::format(
             "its header is that of the form before version 1 (the second record says \"{}\" where "
@@ -102,7 +102,7 @@ private:
     case abi_token:
       return set(header.abi, token<PerfMapAbi>(value));
     default:
-      return; // of a later writer: they only append
+      return; // a record of a later writer: later versions only append
     }
   }
 
@@ -113,7 +113,7 @@ private:
   MapLines lines_;
   const std::string& name_;
   R2rPerfMap map_;
-  std::vector<Row> rows_; // the signature, which the table is made with, may come last
+  std::vector<Row> rows_; // kept until the end, because the signature, which the table needs, may come last
 };
 
 } // namespace

@@ -19,7 +19,7 @@ char ascii_upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-// As .NET compares ordinally without case; simple names beyond ASCII compare by bytes.
+// Compares like .NET's ordinal comparison without case; for simple names beyond ASCII it compares bytes.
 bool name_before(const R2rInputAssembly& a, const R2rInputAssembly& b) {
   return std::ranges::lexicographical_compare(a.name, b.name, [](char x, char y) {
     return static_cast<unsigned char>(ascii_upper(x)) < static_cast<unsigned char>(ascii_upper(y));

@@ -25,7 +25,7 @@ public:
     return load<T>(file_.subspan(at), ByteOrder::little);
   }
 
-  // `count` rows of `row_size` bytes at `start`: behind the header and inside the file.
+  // Checks that `count` rows of `row_size` bytes at `start` lie behind the header and inside the file.
   void part(std::string_view what, std::uint64_t start, std::uint64_t count, std::uint64_t row_size) const {
     const std::uint64_t size = file_.size();
     if (start < symbol_file_header_size || start > size || count > (size - start) / row_size)
@@ -79,7 +79,7 @@ SymbolFileHeader read_symbol_file_header(std::span<const std::byte> file, const 
   if (header.directory_count == 0 || header.shift > max_shift) check.fail("its directory makes no sense");
   if (header.strings_size == 0 || header.strings_size > max_symbol_strings)
     check.fail(fmt::format("strings of {} bytes", header.strings_size));
-  // A view of any string then ends inside.
+  // With a NUL at both ends, a view of any string ends inside the file.
   if (file[header.strings_start] != std::byte{0} ||
       file[header.strings_start + header.strings_size - 1] != std::byte{0})
     check.fail("its strings do not begin and end with a NUL");

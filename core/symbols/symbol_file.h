@@ -38,7 +38,7 @@ namespace clr {
 
 enum class SymbolSpace : std::uint8_t {
   process, // addresses of one process
-  image,   // relative to the start of an image (RVA), or as an ELF file is linked
+  image,   // relative to the start of an image (RVA), or the linked addresses of an ELF file
 };
 
 constexpr std::string_view symbol_file_magic = "CLR.SYM\n";
@@ -62,8 +62,8 @@ struct SymbolFileHeader {
   std::size_t entry_size() const { return address_size == 4 ? 28 : 32; }
 };
 
-// Reads and checks the header of a whole file: all parts lie in the file and the strings end. `name` stands
-// in messages. Throws Error{corrupt} that says what is wrong; Error{unsupported_contract} for another
+// Reads and checks the header of a whole file: all parts must lie in the file, and the strings must end.
+// `name` is for messages. Throws Error{corrupt} with the reason; Error{unsupported_contract} for another
 // version.
 SymbolFileHeader read_symbol_file_header(std::span<const std::byte> file, const std::string& name);
 std::vector<std::byte> write_symbol_file_header(const SymbolFileHeader& header);

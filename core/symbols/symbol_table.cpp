@@ -14,8 +14,8 @@ std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
   return load<std::uint32_t>(bytes.subspan(at), ByteOrder::little);
 }
 
-// An entry as it lies in the file. Its form is known when this is compiled: half the time of a search would
-// go into finding the fields.
+// An entry in the form of the file. The address type is a template parameter, because a search would
+// otherwise spend half of its time on finding the fields.
 template<typename AddressType>
 class StoredEntry {
 public:
@@ -23,7 +23,7 @@ public:
       : raw_(entries.subspan(index * entry_size, entry_size)) {}
 
   std::uint64_t offset() const { return load<AddressType>(raw_, ByteOrder::little); }
-  // Of those behind the address.
+  // A field behind the address, by number.
   std::uint32_t field(std::size_t number) const {
     return word_at(raw_, sizeof(AddressType) + number * sizeof(std::uint32_t));
   }
@@ -98,7 +98,7 @@ std::optional<Symbol> SymbolTable::find(std::uint64_t address) const {
 }
 
 std::size_t SymbolTable::bucket_number(std::uint64_t key) const {
-  // The last row stands for all that lies behind the last bucket.
+  // The last row stands for everything behind the last bucket.
   return static_cast<std::size_t>(std::min(key >> header_.shift, header_.directory_count - 1));
 }
 
@@ -116,7 +116,7 @@ template<typename AddressType>
 std::optional<std::size_t> SymbolTable::search_form(Bucket bucket, std::uint64_t key) const {
   std::size_t begin = bucket.begin;
   for (std::size_t count = bucket.end - bucket.begin; count != 0;) {
-    // No branch: which half it is no CPU can guess.
+    // Without a branch, because a CPU cannot predict which half it will be.
     const std::size_t half = count / 2;
     const bool upper = StoredEntry<AddressType>(entries_, begin + half).offset() <= key;
     begin = upper ? begin + half + 1 : begin;
@@ -124,7 +124,7 @@ std::optional<std::size_t> SymbolTable::search_form(Bucket bucket, std::uint64_t
   }
   if (begin == 0) return std::nullopt;
   const StoredEntry<AddressType> entry(entries_, begin - 1);
-  // Of a damaged file the entry may begin behind the key; then the distance is huge.
+  // In a damaged file the entry may begin behind the key; the unsigned difference is huge then.
   if (key - entry.offset() >= entry.field(0)) return std::nullopt;
   return begin - 1;
 }
@@ -144,7 +144,7 @@ void SymbolTable::index_all(std::span<const std::uint64_t> addresses,
                             std::span<std::uint32_t> entries) const {
   if (addresses.size() != entries.size())
     throw Error(ErrorKind::internal, "as many entries as addresses are needed");
-  constexpr std::size_t group = 32; // as many reads as a CPU has under way
+  constexpr std::size_t group = 32; // the number of reads that a CPU can have in progress
   for (std::size_t first = 0; first < addresses.size(); first += group) {
     const auto part = addresses.subspan(first, std::min(group, addresses.size() - first));
     std::size_t numbers[group];
@@ -155,7 +155,7 @@ void SymbolTable::index_all(std::span<const std::uint64_t> addresses,
     }
     for (std::size_t i = 0; i < part.size(); ++i) {
       buckets[i] = bucket_at(numbers[i]);
-      // The entry before the bucket may be the one.
+      // The entry that holds the address may lie before the bucket.
       const std::size_t likely = buckets[i].begin == 0 ? 0 : buckets[i].begin - 1;
       __builtin_prefetch(entries_.data() + likely * header_.entry_size());
       __builtin_prefetch(entries_.data() + (buckets[i].begin + buckets[i].end) / 2 * header_.entry_size());

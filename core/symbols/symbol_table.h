@@ -1,7 +1,7 @@
-// Names by address, from whatever file said them: entries sorted by address, each address once, and one
-// search that gives function, file and line together. In memory and in a file (.sym) a table is the same
-// bytes; a mapped file answers at once, however large it is. Form of the file: symbol_file.h. Source of the
-// idea: the proposal for sorted .sym files, ros-dev mailing list, January 2005.
+// Names by address, from any kind of file: entries sorted by address, each address once. One search gives
+// function, file and line together. A table has the same bytes in memory and in a file (.sym), so a mapped
+// file can be searched at once, however large it is. Form of the file: symbol_file.h. Source of the idea: the
+// proposal for sorted .sym files, ros-dev mailing list, January 2005.
 #pragma once
 
 #include "core/memory/mapped_file.h"
@@ -19,21 +19,21 @@
 namespace clr {
 
 struct Symbol {
-  std::uint64_t address = 0, size = 0; // the bytes for which all that follows holds
+  std::uint64_t address = 0, size = 0; // the range of bytes that the other members describe
   std::uint64_t function_start = 0;    // at most `address`: a function with lines has several entries
   std::string_view function;           // empty: unknown
   std::string_view file;               // empty: unknown
   std::uint32_t line = 0;              // 0: unknown
 };
 
-// Immutable: any number of threads may ask. Views of its text live as long as the table. Addresses are what
-// the source gave: of the process, or relative to the image (space()).
+// Immutable, so any number of threads may use it. Views of its text are valid as long as the table. Addresses
+// are those of the source: of the process, or relative to the image (space()).
 class SymbolTable {
 public:
-  // Maps the file and checks its header, nothing else: microseconds whatever its size. Throws Error{io};
-  // Error{corrupt} that says what is wrong; Error{unsupported_contract} for another version of the format.
+  // Maps the file and checks only its header, which takes microseconds for a file of any size. Throws
+  // Error{io}; Error{corrupt} with the reason; Error{unsupported_contract} for another version of the format.
   static std::shared_ptr<const SymbolTable> open(const std::string& path);
-  // The same over a file's bytes; `name` stands in messages.
+  // The same for the bytes of a file; `name` is for messages.
   static std::shared_ptr<const SymbolTable> of_bytes(std::vector<std::byte> bytes, std::string name);
 
   SymbolTable(const SymbolTable&) = delete;
@@ -41,12 +41,13 @@ public:
 
   // The entry that holds the address; nothing in gaps. Allocates nothing. Cost: one look into the directory
   // of addresses, then a binary search among the entries of its bucket. Throws Error{corrupt} when the entry
-  // or the way to it is damaged, which only a file's can be.
+  // or the way to it is damaged, which can happen only with a file.
   std::optional<Symbol> find(std::uint64_t address) const;
-  // The same as number of the entry, for (*this)[n]: who counts samples touches no text.
+  // The number of that entry, for (*this)[n]. A caller that only counts samples need not touch the texts.
   std::optional<std::size_t> index_of(std::uint64_t address) const;
-  // index_of for many addresses, in any order: entries[i] is that of addresses[i], no_entry in a gap. The
-  // waits for memory overlap, which makes it several times faster than one at a time. As many of each.
+  // index_of for many addresses, in any order: entries[i] belongs to addresses[i], no_entry in a gap. The
+  // waiting times for memory overlap, which makes it several times faster than single calls. Both spans must
+  // have the same size.
   static constexpr std::uint32_t no_entry = 0xffff'ffff;
   void index_all(std::span<const std::uint64_t> addresses, std::span<std::uint32_t> entries) const;
 
@@ -59,26 +60,28 @@ public:
   Iterator begin() const;
   Iterator end() const;
 
-  // What the entries' addresses are relative to inside the table; callers never add it.
+  // The value that the addresses inside the table are relative to. Callers never add it: all functions take
+  // and return full addresses.
   std::uint64_t base() const { return header_.base; }
   SymbolSpace space() const { return header_.space; }
-  // 4 or 8: bytes of an address in an entry.
+  // Bytes of an address in an entry: 4 or 8.
   unsigned address_size() const { return header_.address_size; }
-  // For people: the kind and name of the source.
+  // The kind and name of the source, to show to people.
   std::string_view made_from() const { return header_text(header_.made_from); }
-  // What tells the image or process that the names are for: hexadecimal digits of a signature or build id, or
-  // a process id in decimal; empty when the source has none.
+  // The identity of the image or process that the names are for: hexadecimal digits of a signature or build
+  // id, or a process id in decimal; empty when the source has none.
   std::string_view identity() const { return header_text(header_.identity); }
 
-  // Writes the .sym file in place of any at `path`; who has that one mapped keeps it. Throws Error{io}.
+  // Writes the .sym file to `path` and replaces an older one; programs that have the old one mapped keep its
+  // content. Throws Error{io}.
   void save(const std::string& path) const;
-  // What save() writes.
+  // The bytes that save() writes.
   std::span<const std::byte> bytes() const { return bytes_; }
 
 private:
   SymbolTable(MappedFile file, std::vector<std::byte> owned, std::string name);
 
-  // Entries that begin before the bucket of an address, and before the next one.
+  // Number of entries that begin before the bucket of an address, and before the next bucket.
   struct Bucket {
     std::size_t begin = 0, end = 0;
   };

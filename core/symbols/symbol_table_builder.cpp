@@ -11,23 +11,23 @@
 namespace clr {
 namespace {
 
-// Rows of one layer. Overlaps cut n rows into 2 n pieces at most, and lines and functions cut each other: the
-// entries of a full builder fit into a table.
+// Limit of the rows of one layer. Overlaps cut n rows into at most 2 n pieces, and lines and functions cut
+// each other, so the entries of a full builder fit into a table.
 constexpr std::size_t max_rows = max_symbol_entries / 4;
-constexpr std::size_t entries_alignment = 64; // two or more entries in one cache line
+constexpr std::size_t entries_alignment = 64; // two or more entries lie in one cache line
 
 struct BuiltEntry {
   std::uint64_t address = 0;
   std::uint32_t size = 0, into = 0, function = 0, file = 0, line = 0;
 
-  // The next entry says the same of the bytes behind this one.
+  // Whether the next entry says the same about the bytes behind this one.
   bool continued_by(const BuiltEntry& next) const {
     return address + size == next.address && into + std::uint64_t{size} == next.into &&
            function == next.function && file == next.file && line == next.line;
   }
 };
 
-// The bytes of the file, which start as zeros.
+// The bytes of the file, which are zeros at first.
 class Output {
 public:
   explicit Output(std::size_t size) : bytes_(size) {}
@@ -93,7 +93,7 @@ bool SymbolTableBuilder::add(std::uint64_t address, std::uint64_t size, std::str
                              std::string_view file, std::uint32_t line) {
   if (!check(address, size)) return false;
   const auto name = intern(function), source = intern(file);
-  // Of what begins with a NUL nothing is left.
+  // Nothing is left of a name that begins with a NUL.
   if (name == 0u && source == 0u) return ++dropped_.nameless, false;
   if (!name || !source || functions_.size() >= max_rows) return ++dropped_.no_room, false;
   functions_.push_back({address, static_cast<std::uint32_t>(size), *name, *source, line, next_order()});
@@ -110,7 +110,7 @@ bool SymbolTableBuilder::add_line(std::uint64_t address, std::uint64_t size, std
   return true;
 }
 
-// A sweep over the addresses; `open` holds the rows that have begun, the last added on top.
+// Sweeps over the addresses; `open` holds the rows that have begun, the one that was added last on top.
 std::vector<SymbolTableBuilder::Piece> SymbolTableBuilder::flatten(const std::vector<Row>& rows) {
   std::vector<const Row*> order;
   order.reserve(rows.size());
@@ -119,7 +119,7 @@ std::vector<SymbolTableBuilder::Piece> SymbolTableBuilder::flatten(const std::ve
 
   std::vector<Piece> pieces;
   pieces.reserve(rows.size());
-  std::priority_queue<const Row*> open; // rows lie in the order in which they were added
+  std::priority_queue<const Row*> open; // rows are stored in the order in which they were added
   std::uint64_t at = 0;
   for (std::size_t next = 0;;) {
     while (!open.empty() && open.top()->address + open.top()->size <= at) open.pop();
@@ -188,7 +188,7 @@ std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
   SymbolFileHeader header{.space = space_, .made_from = made_from_, .identity = identity_};
   const std::uint64_t first = entries.empty() ? 0 : entries.front().address;
   const std::uint64_t last = entries.empty() ? 0 : entries.back().address;
-  // Small addresses stay as they are: a table of RVAs shows RVAs.
+  // Small addresses are stored unchanged, so a table of RVAs shows RVAs.
   header.base = last <= 0xffff'ffffu ? 0 : first;
   const std::uint64_t span = last - header.base;
   header.address_size = span <= 0xffff'ffffu ? 4 : 8;

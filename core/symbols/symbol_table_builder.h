@@ -1,4 +1,4 @@
-// Makes a SymbolTable of entries in any order, which may repeat and overlap.
+// Makes a SymbolTable from entries in any order, which may repeat and overlap.
 #pragma once
 
 #include "core/symbols/symbol_table.h"
@@ -9,45 +9,43 @@ namespace clr {
 
 class SymbolTableBuilder {
 public:
-  static constexpr std::uint64_t max_size = 0xffff'ffffu; // bytes of one function: more is no code
-
-  // What was added and is not in the table, or not as it was given.
+  static constexpr std::uint64_t max_size = 0xffff'ffffu; // bytes of one function: more cannot be code
   struct Dropped {
     std::size_t empty = 0;    // size 0
     std::size_t oversize = 0; // longer than max_size, or past the end of the addresses
     std::size_t nameless = 0; // neither function nor file
     std::size_t no_room = 0;  // more entries or text than a table can hold
-    std::size_t covered = 0;  // functions of which later ones leave no byte
+    std::size_t covered = 0;  // functions that later ones cover completely
     std::size_t cut = 0;      // names cut at a NUL or at max_symbol_name; they are in the table
     std::size_t total() const { return empty + oversize + nameless + no_room + covered; }
   };
 
   explicit SymbolTableBuilder(SymbolSpace space, std::string made_from = {}, std::string identity = {});
 
-  // A function, with the file and line that hold for all of it where add_line says nothing better. Where
-  // functions overlap, the one that was added last holds the shared bytes; the earlier ones keep what is left
-  // of them on both sides. False: dropped.
+  // Adds a function, with the file and line for all parts of it for which add_line gives nothing better.
+  // Where functions overlap, the one that was added last gets the shared bytes; the earlier ones keep their
+  // remaining bytes on both sides. False: dropped.
   bool add(std::uint64_t address, std::uint64_t size, std::string_view function, std::string_view file = {},
            std::uint32_t line = 0);
-  // The source line of a run of code in functions that were added before. Overlaps: as for functions; and a
-  // function that is added later hides it, lines of its own or not.
+  // Adds the source line of a run of code in functions that were added before. Overlaps are treated as for
+  // functions. A function that is added later hides these lines, whether it has lines or not.
   bool add_line(std::uint64_t address, std::uint64_t size, std::string_view file, std::uint32_t line);
 
-  // What was added so far, dropped ones aside.
+  // Number of rows that were added so far, without the dropped ones.
   std::size_t size() const { return functions_.size() + lines_.size(); }
   // Complete once build() has run.
   const Dropped& dropped() const { return dropped_; }
 
-  // Takes the rows. Cost: n log n of what was added.
+  // Makes the table and takes the rows. Cost: n log n of the number of rows.
   std::shared_ptr<const SymbolTable> build();
 
 private:
   struct Row {
     std::uint64_t address = 0;
     std::uint32_t size = 0, function = 0, file = 0, line = 0; // function, file: offsets in the strings
-    std::uint32_t order = 0;                                  // of all calls of add and add_line
+    std::uint32_t order = 0;                                  // counts all calls of add and add_line
   };
-  struct Piece; // of a row, as wide as no other row covers it
+  struct Piece; // the part of a row that no other row covers
   struct Hash {
     using is_transparent = void;
     const std::string* strings;
@@ -72,7 +70,7 @@ private:
   SymbolSpace space_;
   std::uint32_t made_from_ = 0, identity_ = 0;
   std::vector<Row> functions_, lines_;
-  std::unique_ptr<std::string> strings_; // at an address that the hash can keep
+  std::unique_ptr<std::string> strings_; // on the heap, so that the hash can keep its address
   std::unordered_set<std::uint32_t, Hash, Equal> interned_;
   Dropped dropped_;
 };

@@ -1,4 +1,4 @@
-// What may be wrong in a nettrace file.
+// The faults that a nettrace file may have.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class TraceFaultKind : std::uint8_t {
   small_field,
   unknown_label,
 };
-// A fixed text: "a size is negative".
+// A fixed text, for instance "a size is negative".
 std::string_view to_string(TraceFaultKind kind);
 
 } // namespace clr

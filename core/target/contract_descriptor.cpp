@@ -9,7 +9,7 @@
 namespace clr {
 namespace {
 
-// The shipped JSON is 10 KiB with 24 slots; anything near these limits is no descriptor.
+// A real descriptor has 10 KiB of JSON and 24 slots; anything near these limits is no descriptor.
 constexpr std::uint32_t max_json_bytes = 4 * 1024 * 1024;
 constexpr std::uint32_t max_slots = 64 * 1024;
 constexpr unsigned max_sub_descriptor_depth = 16;
@@ -18,7 +18,7 @@ constexpr std::size_t max_descriptors = 64;
 constexpr std::array<unsigned char, 8> magic_little{'D', 'N', 'C', 'C', 'D', 'A', 'C', 0};
 constexpr std::array<unsigned char, 8> magic_big{0, 'C', 'A', 'D', 'C', 'C', 'N', 'D'};
 
-// DotNetRuntimeContractDescriptor in memory.
+// The structure DotNetRuntimeContractDescriptor in memory.
 struct Structure {
   Platform platform;
   Address json = 0;
@@ -36,7 +36,7 @@ Structure read_structure(MemoryReader& memory, Address address) {
   constexpr std::size_t size_32 = 32, size_64 = 40;
   std::array<std::byte, size_64> raw{};
   const std::span<const std::byte> bytes(raw);
-  // A 32-bit structure may end where memory ends.
+  // A 32-bit structure is smaller and may lie at the end of its memory.
   const std::size_t got = memory.read_some(address, raw);
   if (got < size_32) throw_missing(address + got);
   Structure structure;
@@ -63,7 +63,7 @@ Structure read_structure(MemoryReader& memory, Address address) {
   return structure;
 }
 
-// Reads one structure after the other and merges all into one descriptor.
+// Reads one structure after the other and merges them into one descriptor.
 class DescriptorReader {
 public:
   explicit DescriptorReader(MemoryReader& memory) : memory_(memory) {}
@@ -76,7 +76,7 @@ public:
       descriptor.platform.cpu = cpu_from_name(*cpu->second.text);
     if (const auto os = descriptor.globals.find("OperatingSystem");
         os != descriptor.globals.end() && os->second.text) {
-      // gcc expanded the macro `unix` in the name that .NET 10 publishes for it.
+      // In .NET 10, gcc expanded the macro `unix` in the published name, so "1" also means unix.
       if (*os->second.text == "unix" || *os->second.text == "1") descriptor.platform.os = Os::unix_like;
       if (*os->second.text == "windows") descriptor.platform.os = Os::windows;
     }
@@ -111,8 +111,8 @@ private:
     return descriptor;
   }
 
-  // False when it is not there: that part of the runtime is not initialised yet, or its memory is missing.
-  // What is there but wrong throws.
+  // False when the sub-descriptor is not there: that part of the runtime is not initialised yet, or its
+  // memory is missing. Throws when it is there but wrong.
   bool merge_sub_descriptor(ContractDescriptor& into, Address variable, unsigned depth) {
     if (variable == 0) return false;
     std::array<std::byte, 8> raw{};

@@ -1,4 +1,4 @@
-// The runtime's self-description: DotNetRuntimeContractDescriptor and the JSON it points to.
+// The runtime's description of itself: DotNetRuntimeContractDescriptor and the JSON that it points to.
 // Source: dotnet/runtime docs/design/datacontracts/{contract-descriptor,data_descriptor}.md.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace clr {
 
 struct FieldDescriptor {
   std::int64_t offset = 0;
-  std::string type; // empty when the descriptor does not say
+  std::string type; // empty when the descriptor does not state it
 };
 
 struct TypeDescriptor {
@@ -27,34 +27,34 @@ struct GlobalDescriptor {
       number; // two's complement for negatives; the slot's content for an indirect global
   std::optional<std::string> text; // the string as written, when the JSON value was a string
   std::string type;
-  bool indirect = false; // came through the pointer table
+  bool indirect = false; // the value came through the pointer table
 };
 
-// One descriptor, with its sub-descriptors merged in.
+// One descriptor, with its sub-descriptors merged into it.
 struct ContractDescriptor {
-  Address address = 0; // of the structure in target memory; 0 when built by other means
-  Platform platform;   // pointer size and byte order by the structure; cpu and os by its globals when present
+  Address address = 0; // of the structure in target memory; 0 when it was made in another way
+  Platform platform; // pointer size and byte order from the structure; cpu and os from its globals if present
   unsigned version = 0;
   std::string baseline;
   std::map<std::string, TypeDescriptor, std::less<>> types;
   std::map<std::string, GlobalDescriptor, std::less<>> globals;
   std::map<std::string, std::string, std::less<>> contracts; // version as text: "2", "c2", ...
-  // Indirect entries as parsed. After reading only those that could not be followed are left, with the
+  // Indirect entries from the JSON. After reading, only those are left that could not be followed, with the
   // content of their slot: 0, a variable that is null or cannot be read, or a structure whose memory is
   // missing.
   std::map<std::string, GlobalDescriptor, std::less<>> sub_descriptors;
 };
 
-// Parses the compact JSON form. Indirect globals keep their table index in `number` with `indirect` set; the
-// caller resolves them. Throws Error{corrupt} on anything the format does not allow. No reads.
+// Parses the compact JSON form. Indirect globals keep their table index in `number` and have `indirect` set;
+// the caller resolves them. Throws Error{corrupt} for anything that the format does not allow. No reads.
 ContractDescriptor parse_contract_json(std::string_view json);
 
-// Reads, validates and parses the structure at `address`, follows sub-descriptors, resolves indirect globals.
-// Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, index out of table, and of
+// Reads, checks and parses the structure at `address`, follows sub-descriptors, and resolves indirect
+// globals. Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, an index outside the table; for
 // sub-descriptors also duplicate names, another byte order or pointer size, a loop); unsupported_contract (a
-// baseline other than "empty"). A sub-descriptor that is not there does not fail the rest: see
-// `sub_descriptors`. Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table; 1 and the same
-// again per sub-descriptor.
+// baseline other than "empty"). A missing sub-descriptor does not spoil the rest: see `sub_descriptors`.
+// Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table; 1 and the same again per
+// sub-descriptor.
 ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address);
 
 } // namespace clr

@@ -11,19 +11,20 @@ namespace {
 
 using nlohmann::json;
 
-// Structures of the runtime are small; an offset beyond this is a lie.
+// Structures of the runtime are small; a larger offset is wrong.
 constexpr std::int64_t max_field_offset = 64 * 1024;
-// The same for a whole type.
+// The same limit for a whole type.
 constexpr std::uint64_t max_type_size = 1024 * 1024;
-// The format itself needs five: root, globals, value, indirect value.
+// The format itself needs only five levels: root, globals, value, indirect value.
 constexpr int max_json_depth = 64;
 
 [[noreturn]] void bad(const std::string& what) {
   throw Error(ErrorKind::corrupt, "contract descriptor JSON: " + what);
 }
 
-// The reference parser skips comments and allows trailing commas; nlohmann skips comments only. Blanks each
-// comma that nothing but white space and comments separates from a closing bracket, and that follows a value.
+// Blanks trailing commas. The reference parser skips comments and allows trailing commas, but nlohmann only
+// skips comments. A comma is blanked when it follows a value and only white space and comments come between
+// it and a closing bracket.
 std::string without_trailing_commas(std::string_view text) {
   std::string out(text);
   std::size_t comma = std::string::npos;
@@ -56,7 +57,7 @@ std::string without_trailing_commas(std::string_view text) {
 }
 
 json parse(std::string_view text) {
-  // A key given twice is an error in this format, where JSON itself lets the last one win.
+  // A repeated key is an error in this format; in JSON itself the last one would win.
   std::vector<std::set<std::string>> keys;
   std::string duplicate;
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
@@ -80,7 +81,7 @@ json parse(std::string_view text) {
   try {
     root = json::parse(without_trailing_commas(text), watch, true, true);
   } catch (const json::exception& error) {
-    // Its text begins with the library's own number of the error.
+    // The library's text begins with its own error number, which is removed.
     const std::string_view said = error.what();
     const std::size_t number = said.starts_with('[') ? said.find("] ") : std::string_view::npos;
     bad(std::string(number == std::string_view::npos ? said : said.substr(number + 2)));
@@ -97,7 +98,7 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text, int base) {
   return value;
 }
 
-// Decimal, signed decimal, 0x hex, -0x hex; negatives in two's complement.
+// Decimal, signed decimal, 0x hex, -0x hex; negative numbers in two's complement.
 std::optional<std::uint64_t> numeric_text(std::string_view text) {
   const bool negative = text.starts_with('-');
   std::string_view digits = negative ? text.substr(1) : text;
@@ -117,7 +118,7 @@ std::optional<std::uint64_t> numeric(const json& value) {
   return std::nullopt;
 }
 
-// [V] and [[V], type] are indirect, V and [V, type] direct.
+// [V] and [[V], type] are indirect; V and [V, type] are direct.
 GlobalDescriptor parse_global(const std::string& name, const json& value) {
   GlobalDescriptor global;
   const json* number = &value;

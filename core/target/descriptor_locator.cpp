@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view descriptor_symbol = "DotNetRuntimeContractDescriptor",
                            dac_table_symbol = "g_dacTable";
-// What only an ahead-of-time compiled application exports.
+// A symbol that only an ahead-of-time compiled application exports.
 constexpr std::string_view native_aot_symbol = "DotNetRuntimeDebugHeader";
 constexpr std::array<std::string_view, 3> coreclr_names{"libcoreclr.so", "libcoreclr.dylib", "coreclr.dll"};
 constexpr std::array<std::string_view, 2> mono_names{"libmonosgen-2.0.so", "libcoreclr_mono.so"};
@@ -30,7 +30,7 @@ bool is_named(const LoadedModule& module, const std::array<std::string_view, N>&
   return std::ranges::find(names, file_name_of(module.path)) != names.end();
 }
 
-// Whether the runtime has set its application domain, which it does when it initialises. Nothing when the
+// Whether the runtime has set its application domain; it does so when it initialises. Nothing when the
 // descriptor has no such global or the variable cannot be read.
 std::optional<bool> has_started(MemoryReader& memory, const ContractDescriptor& descriptor) {
   const auto domain = descriptor.globals.find("AppDomain");
@@ -46,7 +46,7 @@ class Search {
 public:
   Search(MemoryReader& memory, Cpu cpu) : memory_(memory), cpu_(cpu) {}
 
-  // Adds the runtime that `module` holds, if it holds one. `expected`: it ought to.
+  // Adds the runtime in `module`, if there is one. `expected`: the module should contain one.
   void probe(const LoadedModule& module, bool expected) {
     if (is_named(module, mono_names)) return add_other(module, RuntimeKind::mono);
     evidence_ = expected;
@@ -55,7 +55,7 @@ public:
       if (expected)
         report(module, fmt::format("exports neither {} nor {}", descriptor_symbol, dac_table_symbol));
     } catch (const Error& error) {
-      // Of other modules nothing was expected; their pages may well be missing.
+      // Nothing was expected from other modules; their pages may well be missing.
       if (!evidence_) return;
       const std::string version =
           error.kind() == ErrorKind::unsupported_contract ? runtime_version(memory_, module) : std::string();
@@ -72,7 +72,8 @@ private:
         add(module, DescriptorSource::module_symbols, *module.contract_descriptor);
         return true;
       } catch (const Error& error) {
-        // Symbols of another build's file lead astray. The module's own, in memory, do not.
+        // The symbols may come from the file of another build. The module's own symbols, in memory, are
+        // reliable.
         report(module, error.what());
       }
     }
@@ -88,7 +89,7 @@ private:
     } else if (image.find_symbol(native_aot_symbol)) {
       add_other(module, RuntimeKind::native_aot);
     } else {
-      return module.contract_descriptor.has_value(); // whose fault has been reported
+      return module.contract_descriptor.has_value(); // its fault has been reported
     }
     return true;
   }
@@ -123,7 +124,7 @@ private:
     add_completed(std::move(runtime), table);
   }
 
-  // The runtime fills the table when it initialises.
+  // The runtime fills in the table when it initialises.
   void add_completed(LocatedRuntime runtime, const ElfSymbol& table) {
     if (complete_from_dac_table(memory_, {.address = table.address, .size = table.size}, runtime.descriptor))
       add_coreclr(std::move(runtime));
@@ -140,10 +141,10 @@ private:
 
   MemoryReader& memory_;
   Cpu cpu_;
-  bool evidence_ = false; // the module that is probed has a runtime, whether or not it can be read
+  bool evidence_ = false; // the module being probed has a runtime, whether or not it can be read
 };
 
-// "10.0.12" among the folders of a path such as ".../Microsoft.NETCore.App/10.0.12/libcoreclr.so".
+// "10.0.12" from a path such as ".../Microsoft.NETCore.App/10.0.12/libcoreclr.so".
 std::string version_of_path(std::string_view path) {
   constexpr std::string_view framework = "Microsoft.NETCore.App/";
   const std::size_t at = path.find(framework);
@@ -154,8 +155,8 @@ std::string version_of_path(std::string_view path) {
                                                                                       : std::string(version);
 }
 
-// The file version "10.0.1226.42308" as people write it: 10.0.12. Before the first servicing release the
-// third part counts builds of the year alone.
+// The usual form of the file version "10.0.1226.42308": 10.0.12. Before the first servicing release, the
+// third part only counts builds of the year.
 std::string product_version(std::string_view file_version) {
   std::array<unsigned, 3> parts{};
   for (unsigned& part : parts) {
@@ -201,7 +202,7 @@ RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModu
   };
   for (const LoadedModule& module : modules)
     if (expected(module)) search.probe(module, true);
-  // Single-file applications hold the runtime in their executable.
+  // The executable of a single-file application contains the runtime.
   if (search.result.runtimes.empty())
     for (const LoadedModule& module : modules)
       if (!expected(module)) search.probe(module, false);
@@ -228,11 +229,11 @@ std::string runtime_version(MemoryReader& memory, const LoadedModule& module) {
             !version.empty())
           return version;
       }
-      // Behind a hole it goes on page by page: a minimal core has few of them.
+      // After a hole, the search continues page by page, because a minimal core has few pages.
       at += got >= version_search_piece ? version_search_piece : (at + got) / page * page + page - at;
     }
   } catch (const Error&) {
-    // A module whose header cannot be read does not tell its version.
+    // The header of the module cannot be read, so its version stays unknown.
   }
   return {};
 }

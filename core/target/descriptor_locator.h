@@ -1,5 +1,5 @@
-// Finds the runtimes of a process: which module holds one, how its descriptor was found, and which version it
-// is. Source: dotnet/runtime docs/design/datacontracts/contract-descriptor.md; src/coreclr/debug/runtimeinfo.
+// Finds the runtimes of a process: the module of each, how its descriptor was found, and its version. Source:
+// dotnet/runtime docs/design/datacontracts/contract-descriptor.md; src/coreclr/debug/runtimeinfo.
 #pragma once
 
 #include "core/memory/loaded_module.h"
@@ -16,9 +16,9 @@ std::string_view to_string(RuntimeKind kind); // "CoreCLR", "NativeAOT", "Mono"
 
 // How the data descriptor was found.
 enum class DescriptorSource : std::uint8_t {
-  module_symbols, // the enumerator of modules knew the symbol's address
+  module_symbols, // the source of the module list knew the address of the symbol
   memory_symbols, // looked up in the module's dynamic symbols in target memory
-  dac_table,      // the runtime exports none, or less than is needed: g_dacTable and known layouts
+  dac_table,      // the runtime exports no descriptor, or an incomplete one: g_dacTable and known layouts
 };
 std::string_view to_string(DescriptorSource source);
 
@@ -36,13 +36,13 @@ struct RuntimeSearch {
   std::vector<std::string> problems;    // modules that looked like a runtime but could not be read, and why
 };
 
-// Looks through `modules`. `cpu` of the process, for runtimes whose descriptor does not say. Never throws for
-// target data. Cost: about 8 reads for a module named like the runtime, 4 for each other one when none of
-// those has a descriptor.
+// Searches `modules`. `cpu` is that of the process, for runtimes whose descriptor does not state it. Never
+// throws because of target data. Cost: about 8 reads for a module named like the runtime; 4 for each other
+// one when none of those has a descriptor.
 RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu);
 
 // The runtime's version, "10.0.12": from the path of its module, else from the version text in its image.
-// Empty when neither tells. Cost: 0 reads, or one per 64 KiB of the module.
+// Empty when neither tells it. Cost: 0 reads, or one per 64 KiB of the module.
 std::string runtime_version(MemoryReader& memory, const LoadedModule& module);
 
 } // namespace clr

@@ -17,7 +17,7 @@ struct Root {
   std::string_view global;
   std::size_t slot;
 };
-// .NET 10. Compared with the pointer table of 10.0.12's descriptor, and with 10.0.0 on musl.
+// .NET 10. Checked against the pointer table of 10.0.12's descriptor, and against 10.0.0 on musl.
 constexpr std::array net10_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
                                  Root{"ThreadStore", 15},
                                  Root{"FinalizerThread", 16},
@@ -27,7 +27,8 @@ constexpr std::array net10_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
                                  Root{"StringMethodTable", 45},
                                  Root{"ExceptionMethodTable", 49},
                                  Root{"FreeObjectMethodTable", 56}};
-// .NET 9 has one slot more in front of most. Compared with the pointer table of 9.0.22's descriptor.
+// .NET 9 has one slot more in front of most of these. Checked against the pointer table of 9.0.22's
+// descriptor.
 constexpr std::array net9_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
                                 Root{"ThreadStore", 16},
                                 Root{"FinalizerThread", 17},
@@ -37,12 +38,12 @@ constexpr std::array net9_roots{Root{"ExecutionManagerCodeRangeMapAddress", 0},
                                 Root{"ExceptionMethodTable", 50},
                                 Root{"FreeObjectMethodTable", 57}};
 constexpr std::size_t net9_table = 158;
-// Servicing releases of .NET 10 added a slot in the middle; the metadata of precodes keeps its distance from
-// the end.
+// Servicing releases of .NET 10 added a slot in the middle; the slot of the precode metadata keeps its
+// distance from the end.
 constexpr std::size_t platform_metadata_from_end = 39;
 constexpr std::size_t net10_smallest_table = 128, net10_largest_table = 129;
 
-// Types of code lookup, which .NET 9 has but does not publish.
+// Types for code lookup. .NET 9 has them but does not publish them.
 constexpr std::array<std::string_view, 14> code_lookup_types{
     "RangeSectionMap", "RangeSectionFragment", "RangeSection",       "CodeHeapListNode",     "RealCodeHeader",
     "RuntimeFunction", "UnwindInfo",           "ReadyToRunInfo",     "ReadyToRunHeader",     "HashMap",
@@ -67,7 +68,7 @@ void set_root(ContractDescriptor& descriptor, std::string_view global, const std
         GlobalDescriptor{.number = slots[slot], .text = {}, .type = "pointer", .indirect = true});
 }
 
-// Fields and sizes of `differences` win.
+// Adds `differences` to `onto`; their fields and sizes replace existing ones.
 void overlay(ContractDescriptor& onto, const ContractDescriptor& differences) {
   for (const auto& [name, type] : differences.types) {
     TypeDescriptor& target = onto.types[name];
@@ -82,10 +83,10 @@ void complete_net9(ContractDescriptor& descriptor, const std::vector<Address>& s
   for (const std::string_view name : code_lookup_types)
     if (const auto type = known.types.find(name); type != known.types.end()) descriptor.types.insert(*type);
   descriptor.types["Module"].fields.insert(known.types["Module"].fields.extract("ReadyToRunInfo"));
-  // Which of a type's dictionaries is its own. [rt] src/coreclr/vm/methodtable.h
+  // NumDicts tells which of a type's dictionaries is its own. [rt] src/coreclr/vm/methodtable.h
   descriptor.types["GenericsDictInfo"].fields.insert(
       known.types["GenericsDictInfo"].fields.extract("NumDicts"));
-  // The nibble map of that generation is the linear one.
+  // That generation has the linear nibble map.
   descriptor.contracts.try_emplace("ExecutionManager", "1");
   set_root(descriptor, net10_roots[0].global, slots, net10_roots[0].slot);
 }
@@ -94,7 +95,7 @@ void complete_net10(ContractDescriptor& descriptor, const std::vector<Address>& 
   const Platform platform = descriptor.platform;
   descriptor = parse_contract_json(net10_x64_layouts);
   descriptor.platform = platform;
-  if (platform.cpu == Cpu::arm64) {
+  if (platform.cpu == Cpu::arm64) { // what was measured there in another way than on x64
     overlay(descriptor, parse_contract_json(net10_arm64_differences));
     descriptor.types["RuntimeFunction"].fields.erase("EndAddress");
     descriptor.types["CalleeSavedRegisters"].fields.clear();
@@ -111,6 +112,7 @@ void complete_net10(ContractDescriptor& descriptor, const std::vector<Address>& 
 
 bool complete_from_dac_table(MemoryReader& memory, const DacTable& table, ContractDescriptor& descriptor) {
   const Platform platform = descriptor.platform;
+  // The layouts were taken from runtimes of these CPUs.
   if (platform.pointer_size != 8 || (platform.cpu != Cpu::x64 && platform.cpu != Cpu::arm64))
     unsupported(fmt::format("the layouts of this runtime for {} are not known", to_string(platform.cpu)));
   const std::vector<Address> slots = read_table(memory, table, platform.byte_order);

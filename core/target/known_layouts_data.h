@@ -1,6 +1,6 @@
-// The layouts that .NET 10 (10.0.9, linux-x64) publishes about itself, for runtimes of the same generation
-// whose host does not export its descriptor, and for what .NET 9's descriptor leaves out. Data: the
-// descriptor as that runtime exports it, without pointers.
+// The layouts that .NET 10 (10.0.9, linux-x64) publishes about itself. They serve runtimes of the same
+// generation whose host does not export its descriptor, and replace parts that are missing in .NET 9's
+// descriptor. Data: the descriptor that this runtime exports, without pointers.
 #pragma once
 
 #include <string_view>
@@ -89,7 +89,7 @@ constexpr std::string_view net10_x64_layouts = R"json({"types":{
 "PlatformMetadata":1,"PrecodeStubs":3,"RuntimeInfo":1,"RuntimeTypeSystem":1,"StackWalk":1,"Thread":1
 }})json";
 
-// What differs on linux-arm64. Measured on guest cores of 10.0.0; dotnet/runtime src/coreclr/vm/arm64/cgencpu.h.
+// The differences of linux-arm64. Measured on guest cores of 10.0.0; dotnet/runtime src/coreclr/vm/arm64/cgencpu.h.
 constexpr std::string_view net10_arm64_differences = R"json({"types":{
 "RangeSection":{"NextForDelete":56},
 "RuntimeFunction":{"!":8,"BeginAddress":0,"UnwindData":4},
@@ -101,13 +101,13 @@ constexpr std::string_view net10_arm64_differences = R"json({"types":{
 "Thread":{"LinkNext":152,"OSId":336,"GCHandle":344,"LastThrownObject":376,"ExceptionTracker":392}
 }})json";
 
-// What .NET 9 (x64) places elsewhere than .NET 10, of the types that its own descriptor lacks. Measured on 9.0.22.
+// Types that .NET 9's own descriptor lacks: their offsets on x64 that differ from .NET 10. Measured on 9.0.22.
 constexpr std::string_view net9_x64_differences = R"json({"types":{
 "Module":{"ReadyToRunInfo":984},
 "ReadyToRunInfo":{"EntryPointToMethodDescMap":432}
 }})json";
-// What .NET 9 (9.0.22, linux-x64) publishes about itself, for its single-file hosts, which export nothing. Data:
-// the descriptor as that runtime's library exports it, without pointers.
+// The layouts that .NET 9 (9.0.22, linux-x64) publishes about itself, for its single-file hosts, which export
+// nothing. Data: the descriptor that this runtime's library exports, without pointers.
 constexpr std::string_view net9_x64_layouts = R"json({"types":{
 "Array":{"!":16,"m_NumComponents":8},"ArrayClass":{"Rank":72},"DynamicMetadata":{"Data":4,"Size":0},
 "DynamicMethodDesc":{"MethodName":32},

@@ -1,5 +1,5 @@
 // One structure of the target, fetched with a single read. Fields are taken from the copy at offsets that
-// were resolved beforehand, so that a description of ten fields costs one read and no string lookups.
+// were resolved beforehand, so a record of ten fields costs one read and no string lookups.
 #pragma once
 
 #include "core/target/target.h"
@@ -11,14 +11,14 @@
 
 namespace clr {
 
-// The smallest range of offsets that holds the fields a reader wants of one runtime type.
+// The smallest range of offsets that covers the fields that a reader needs from one runtime type.
 class RecordSpan {
 public:
   explicit RecordSpan(std::string_view type) : type_(type) {}
 
-  // Resolve one field of `width` bytes and let the span cover it. The first form throws
-  // Error{unsupported_contract} when neither descriptor nor supplements have the field; `optional` returns
-  // nothing then.
+  // Both find the offset of one field of `width` bytes and extend the span to it. When neither the descriptor
+  // nor the supplements have the field, `require` throws Error{unsupported_contract} and `optional` returns
+  // nothing.
   std::int64_t require(const Target& target, std::string_view field, std::size_t width);
   std::optional<std::int64_t> optional(const Target& target, std::string_view field, std::size_t width);
 
@@ -35,7 +35,7 @@ private:
 
 class Record {
 public:
-  // No runtime structure that is read whole is larger; a descriptor that claims more is not believed.
+  // No runtime structure that is read whole is larger; a descriptor that claims more is wrong.
   static constexpr std::size_t max_size = 256;
 
   // Reads the fields of `span` of the structure at `base`. Throws Error{memory_missing}. Cost: 1 read.

@@ -5,6 +5,7 @@
 namespace clr {
 namespace {
 
+// The CPUs on which a field of the runtime's types has this offset: it was measured there.
 enum class For : std::uint8_t { both, x64, arm64 };
 
 struct Row {
@@ -25,7 +26,7 @@ constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured o
 constexpr std::string_view managed_thread =
     "src/coreclr/System.Private.CoreLib/src/System/Threading/Thread.CoreCLR.cs, measured on 10.0.12";
 
-// 64-bit Unix.
+// For 64-bit Unix.
 constexpr std::array rows{
     Row{For::both, {"RealCodeHeader", "DebugInfo", 0, codeman}},
     Row{For::both, {"RealCodeHeader", "EHInfo", 8, codeman}},

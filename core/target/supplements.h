@@ -1,5 +1,5 @@
-// Layouts that a descriptor is silent about although the runtime has them: one table, each row with its
-// source. A row is used only where the descriptor has no word of its own.
+// Layouts that the runtime has but its descriptor does not publish: one table, each row with its source. A
+// row is used only when the descriptor itself does not state the layout.
 #pragma once
 
 #include "core/target/target.h"
@@ -17,8 +17,8 @@ struct Supplement {
   std::string_view source;
 };
 
-// Offset of a field, size of a type, for the CPU and the generation of `target`; nothing when the table has
-// none. No reads.
+// The offset of a field and the size of a type, for the CPU and the generation of `target`; nothing when the
+// table has none. No reads.
 std::optional<std::int64_t> supplement_offset(const Target& target, std::string_view type,
                                               std::string_view field);
 std::optional<std::uint64_t> supplement_size(const Target& target, std::string_view type);

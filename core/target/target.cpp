@@ -12,13 +12,13 @@
 namespace clr {
 namespace {
 
-// Strings are read in pieces that end at such a boundary, so that a string just before missing memory can be
-// had.
+// Strings are read in pieces that end at multiples of this size, so that a string just before missing memory
+// can still be read.
 constexpr Address string_chunk = 64;
-// Longer strings with a length are not believed. Messages of exceptions can be long; names are short.
+// Longer strings with a stated length are not believed. Messages of exceptions can be long; names are short.
 constexpr std::size_t max_string_units = 1 << 20;
 
-// The bytes of a text of units of type Unit, up to its zero, which is left out.
+// The bytes of a text whose units have type Unit, up to its terminating zero, which is left out.
 template<typename Unit>
 std::vector<std::byte> read_terminated(MemoryReader& memory, const Platform& platform, Address address,
                                        std::size_t limit) {
@@ -138,7 +138,7 @@ std::uint64_t Target::global(std::string_view name) const {
 std::optional<unsigned> Target::contract_version(std::string_view contract) const {
   const auto found = descriptor_.contracts.find(contract);
   if (found == descriptor_.contracts.end()) return std::nullopt;
-  // A table and no rule: what a later letter means is not known.
+  // A table instead of a rule, because the meaning of a later letter is not known.
   static constexpr std::array<std::pair<std::string_view, unsigned>, 8> versions{
       {{"1", 1}, {"c1", 1}, {"2", 2}, {"c2", 2}, {"3", 3}, {"c3", 3}, {"4", 4}, {"c4", 4}}};
   const auto known = std::ranges::find(versions, found->second, &decltype(versions)::value_type::first);

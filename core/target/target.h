@@ -1,5 +1,5 @@
-// Target: a runtime seen through its data descriptor. Typed reads, and the types, fields, globals and
-// contract versions that the descriptor (or, where it is silent, the table of supplements) publishes.
+// Target: a runtime as its data descriptor describes it. Typed reads, and the types, fields, globals and
+// contract versions that the descriptor publishes, or else the table of supplements.
 #pragma once
 
 #include "core/memory/memory_reader.h"
@@ -15,9 +15,8 @@ namespace clr {
 
 class Target {
 public:
-  // `memory` must outlive the target. `platform` is the descriptor's pointer size and byte order joined with
-  // the CPU and OS that the caller knows from elsewhere; the descriptor's own Architecture wins when it has
-  // one.
+  // `memory` must outlive the target. `platform` joins the descriptor's pointer size and byte order with the
+  // CPU and OS that the caller knows from elsewhere; the descriptor's own Architecture wins when it has one.
   Target(MemoryReader& memory, ContractDescriptor descriptor, Platform platform);
 
   MemoryReader& memory() const { return *memory_; }
@@ -25,7 +24,7 @@ public:
   const ContractDescriptor& descriptor() const { return descriptor_; }
   unsigned pointer_size() const { return platform_.pointer_size; }
 
-  // --- typed reads: one read each; throw Error{memory_missing} naming the first missing byte
+  // --- typed reads: one read each; throw Error{memory_missing} with the first missing address
   std::uint8_t read_u8(Address a) const { return read<std::uint8_t>(a); }
   std::uint16_t read_u16(Address a) const { return read<std::uint16_t>(a); }
   std::uint32_t read_u32(Address a) const { return read<std::uint32_t>(a); }
@@ -33,7 +32,7 @@ public:
   std::uint64_t read_u64(Address a) const { return read<std::uint64_t>(a); }
   // A pointer or nuint of the target's width, zero-extended.
   Address read_pointer(Address a) const;
-  // The same between instructions; see MemoryReader::read_data_some.
+  // The same for a pointer between instructions; see MemoryReader::read_data_some.
   Address read_pointer_beside_code(Address a) const;
   void read_bytes(Address a, std::span<std::byte> out) const { memory_->read(platform_.wrap(a), out); }
   // UTF-8 / UTF-16 up to the terminating NUL. More than `limit` code units throw Error{corrupt}.
@@ -43,21 +42,21 @@ public:
   std::string read_utf16_units(Address a, std::size_t units) const;
 
   // --- types and fields: no reads
-  // The descriptor's word, else the supplement's, else nothing.
+  // From the descriptor, else from the supplements, else nothing.
   std::optional<std::int64_t> find_offset(std::string_view type, std::string_view field) const;
   std::optional<std::uint64_t> find_size(std::string_view type) const;
-  // As above, but absence throws Error{unsupported_contract} that names type and field.
+  // As above, but a missing one throws Error{unsupported_contract} that names type and field.
   std::int64_t offset(std::string_view type, std::string_view field) const;
   std::uint64_t size_of(std::string_view type) const;
-  // True when the offset is the supplement's: what an answer rests on then is this library's knowledge and
-  // not the runtime's word.
+  // True when the offset comes from a supplement. An answer then rests on this library's knowledge instead of
+  // the runtime's own statement.
   bool is_supplemented(std::string_view type, std::string_view field) const;
-  // base + offset(type, field), wrapped. Resolve offsets once and keep them where a path is hot.
+  // base + offset(type, field), wrapped. On hot paths, look up the offset once and keep it.
   Address field_address(Address base, std::string_view type, std::string_view field) const;
 
-  // --- globals: no reads, the pointer table was read with the descriptor
-  // Numeric value; for a pointer global the content of its slot, i.e.
-  // the address of the runtime's variable. A slot of 0 counts as absent.
+  // --- globals: no reads; the pointer table was read together with the descriptor
+  // Numeric value; for a pointer global the content of its slot, which is the address of the runtime's
+  // variable. A slot of 0 counts as absent.
   std::optional<std::uint64_t> find_global(std::string_view name) const;
   std::optional<std::string> find_global_string(std::string_view name) const;
   std::uint64_t global(std::string_view name) const; // throws Error{unsupported_contract}
@@ -67,7 +66,8 @@ public:
   // Error{unsupported_contract} naming contract and text when the version's form is unknown.
   std::optional<unsigned> contract_version(std::string_view contract) const;
 
-  // Whether the descriptor publishes the type: tells generations of the runtime apart where no field does.
+  // Whether the descriptor publishes the type. This tells generations of the runtime apart when no field
+  // does.
   bool has_type(std::string_view type) const;
 
 private:

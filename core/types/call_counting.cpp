@@ -29,7 +29,8 @@ std::optional<CallCounting::Table> CallCounting::find_table() const {
   const auto count = target_->read_u32(target_->field_address(hash, "SHash", "TableCount"));
   const auto occupied = target_->read_u32(target_->field_address(hash, "SHash", "TableOccupied"));
   const auto max = target_->read_u32(target_->field_address(hash, "SHash", "TableMax"));
-  // The offset is not the runtime's own word: believe the object only if it is a hash table in working order.
+  // The supplement's offset is not published by the runtime itself, so the object is believed only if it is a
+  // hash table in working order.
   if (table.size > max_table || count > occupied || occupied > max) return std::nullopt;
   if (table.size == 0 ? max != 0 : (max >= table.size || table.elements == 0)) return std::nullopt;
   return table;

@@ -1,6 +1,7 @@
-// The runtime's call counting: the only place that tells a method's quick first body from one that the JIT
-// optimised at once against the plan. Source: dotnet/runtime src/coreclr/vm/callcounting.h,
-// tieredcompilation.cpp (TieredCompilationManager::GetInitialOptimizationTier).
+// The runtime's call counting. Nothing else in the runtime tells a quick first body of a method (tier 0) from
+// a first body that the JIT optimised at once although tiering was planned.
+// Source: dotnet/runtime src/coreclr/vm/callcounting.h, tieredcompilation.cpp
+// (TieredCompilationManager::GetInitialOptimizationTier).
 #pragma once
 
 #include "core/target/target.h"
@@ -11,13 +12,13 @@ namespace clr {
 
 class CallCounting {
 public:
-  // No reads. Where descriptor and supplements do not lead to the runtime's CallCountingManager, nothing is
-  // known.
+  // No reads. When neither the descriptor nor the supplements lead to the runtime's CallCountingManager,
+  // enabled() always returns nothing.
   explicit CallCounting(const Target& target);
 
-  // Whether the calls of the default code version of `method_desc` (which must be eligible for tiering) may
-  // be counted: true means its body is tier 0; false that the JIT switched to optimised code, for which
-  // counting is disabled. Nothing when the table cannot be found or is not what it should be. Cost: 4 reads
+  // Whether the runtime may count the calls of the default code version of `method_desc`, which must be
+  // eligible for tiering. true: its body is tier 0. false: the JIT switched to optimised code, for which
+  // counting is disabled. Nothing when the table cannot be found or does not look as it should. Cost: 4 reads
   // for the first method, then about 3 each.
   std::optional<bool> enabled(Address method_desc);
 

@@ -1,5 +1,7 @@
 #include "core/types/code_versions.h"
 
+#include "core/isa/architecture.h"
+
 namespace clr {
 
 Tier tier_from_runtime(std::uint32_t optimization_tier) {
@@ -50,7 +52,7 @@ void CodeVersions::for_each(Address code_data,
 
 std::optional<NativeCodeVersion> CodeVersions::find(Address code_data, Address start) const {
   // 32-bit ARM marks Thumb code in bit 0 of every code pointer; starts come without the mark.
-  const Address mask = target_->platform().cpu == Cpu::arm ? ~Address{1} : ~Address{0};
+  const Address mask = ~architecture_of(target_->platform().cpu).code_pointer_mark;
   std::optional<NativeCodeVersion> found;
   for_each(code_data, [&](const NativeCodeVersion& version) {
     if ((version.code & mask) == start) found = version;

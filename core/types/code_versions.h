@@ -23,13 +23,13 @@ struct NativeCodeVersion {
 
 class CodeVersions {
 public:
-  // Resolves the layouts; no reads. A runtime whose descriptor has no code versions has no explicit ones
-  // here.
+  // Resolves the layouts; no reads. When the descriptor of a runtime has no code versions, no explicit
+  // version is ever found.
   explicit CodeVersions(const Target& target);
 
-  // The explicit version whose code starts at `start`; nothing when that body is the method's default
-  // version. `code_data` is MethodDesc.CodeData. Throws Error{memory_missing}, Error{corrupt} for a chain
-  // that does not end. Cost: 2 reads, and 1 per version passed.
+  // The explicit version whose code starts at `start`; nothing when the body at `start` is the method's
+  // default version. `code_data` is MethodDesc.CodeData. Throws Error{memory_missing}, Error{corrupt} for a
+  // chain that does not end. Cost: 2 reads, and 1 per version passed.
   std::optional<NativeCodeVersion> find(Address code_data, Address start) const;
 
   // All explicit versions, newest first; false from `visit` stops. Errors and cost as above.
@@ -53,7 +53,8 @@ private:
   std::optional<std::int64_t> versioning_state_, first_node_, default_tier_;
 };
 
-// The runtime's NativeCodeVersion::OptimizationTier as ours; unknown for numbers that it does not define.
+// Translates the runtime's NativeCodeVersion::OptimizationTier; unknown for numbers that the runtime does not
+// define.
 Tier tier_from_runtime(std::uint32_t optimization_tier);
 
 } // namespace clr

@@ -5,7 +5,7 @@ namespace clr {
 std::string_view last_name(std::string_view name) {
   name = name.substr(0, name.find('('));
   while (name.ends_with(' ')) name.remove_suffix(1);
-  // Type arguments of a generic method, but not the names in angle brackets that compilers make.
+  // Removes the type arguments of a generic method, but not the names in angle brackets that compilers make.
   if (name.ends_with('>')) {
     int depth = 0;
     for (std::size_t i = name.size(); i-- > 0;) {

@@ -20,11 +20,11 @@ TypeNamePtr canonical_type() {
 
 } // namespace
 
-// Makes TypeNames of what the decoder finds.
+// Makes TypeNames from the parts that the signature decoder finds.
 struct MetadataNames::Provider {
   using Type = TypeNamePtr;
 
-  MetadataNames* names; // null within a module that is not to be had
+  MetadataNames* names; // null within a module that is not available
   const SignatureContext& context;
 
   Type primitive(std::uint8_t element_type) { return primitive_type(static_cast<ElementType>(element_type)); }
@@ -35,7 +35,7 @@ struct MetadataNames::Provider {
     return names != nullptr ? names->instance_of(std::move(definition), std::move(arguments))
                             : instantiate(std::move(definition), std::move(arguments));
   }
-  // Without names nothing keeps it.
+  // Without `names` there is no pool that keeps the type.
   Type made(TypeParts parts) {
     return names != nullptr ? names->made_.make(std::move(parts)) : TypePool().make(std::move(parts));
   }
@@ -106,7 +106,7 @@ struct MetadataNames::Provider {
   Type from_handle(std::uint64_t type_handle) {
     TypeName type = *context.handles->type_of_handle(type_handle);
     type.internal = true;
-    if (type.handle == 0) type.handle = type_handle; // a native view of a struct names the struct's own
+    if (type.handle == 0) type.handle = type_handle; // the marshalled view names the struct's own
     return make_type(std::move(type));
   }
 
@@ -215,7 +215,7 @@ TypeNamePtr MetadataNames::reference(std::uint32_t token, std::optional<bool> va
                                      const SignatureContext& context) {
   const Table table = table_of(token);
   if (rid_of(token) == 0) return unknown_type();
-  // What a TypeSpec means depends on the context: not kept.
+  // The meaning of a TypeSpec depends on the context, so it is not kept.
   if (table == Table::type_spec) return read_type_spec(rid_of(token), context);
   if (table != Table::type_def && table != Table::type_ref) return unknown_type();
   const std::uint64_t key = std::uint64_t{token} << 2 | (value_type ? 2u + *value_type : 0u);

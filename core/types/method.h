@@ -26,7 +26,7 @@ enum class MethodKind : std::uint8_t {
   async_thunk,
   unknown,
 };
-std::string_view to_string(MethodKind kind); // JSON words; eeimpl is "delegate"
+std::string_view to_string(MethodKind kind); // words for JSON; eeimpl is "delegate"
 
 enum class NameSource : std::uint8_t { memory, assembly, symbols, token };
 std::string_view to_string(NameSource source);
@@ -44,15 +44,16 @@ enum class Tier : std::uint8_t {
 };
 std::optional<std::string_view> to_string(Tier tier); // nothing for unknown: JSON null
 
-// When the names of a Method are made. later: for tens of thousands, by Method::spell() in another thread.
+// When the names of a Method are made. `later` serves lists of tens of thousands of methods: Method::spell()
+// makes the names in another thread.
 enum class Spelling : std::uint8_t { now, later };
 
-// What is known of a method. The two names that every list shows are made at once, unless Spelling::later was
-// asked for; the other conventions on request, from the same value.
+// Everything known about a method. The two names that every list shows are made at once, unless
+// Spelling::later was asked for. Names in other conventions are made on request, from the same value.
 struct Method {
   std::string name;      // "Ns.Outer`1+Inner.Run": no generic arguments, no parameters
   std::string full_name; // "Ns.Outer<int>.Inner.Run<string>(int, string[])"
-  // Everything that the name can say; null when the name is only a token ("app.dll!0x06000123").
+  // All parts of the name; null when the name is only a token ("app.dll!0x06000123").
   std::shared_ptr<const QualifiedMethodName> qualified;
   bool signature_known = false;
   std::string module;      // "app.dll"
@@ -62,25 +63,26 @@ struct Method {
   Address method_table = 0;
   Address runtime_module = 0; // Module; 0 unknown
   NameSource name_from = NameSource::token;
-  std::string degraded; // why the name is not better or not certain; empty when it is whole
+  std::string degraded; // why the name is incomplete or not certain; empty when it is whole
   MethodKind kind = MethodKind::unknown;
-  // Compiled without optimisation by its own wish (MethodImplOptions.NoOptimization); nothing when its
-  // metadata could not be read.
+  // The method itself asks for no optimisation (MethodImplOptions.NoOptimization); nothing when its metadata
+  // could not be read.
   std::optional<bool> no_optimization;
-  // What the user wrote, of a method that a compiler made; null when it is the user's own, and in lists,
-  // where nobody looks (MethodNames::add_user_method).
+  // The user's method from which a compiler made this one. Null when the user wrote this method as it is, and
+  // in lists, which do not look it up (MethodNames::add_user_method).
   std::shared_ptr<const UserMethod> user;
 
-  // Makes name and full_name of `qualified` when they are not made yet.
+  // Makes name and full_name from `qualified` unless they are made already.
   void spell();
 
-  // What people are shown: the user's method with its mark where there is one, else full_name, else name.
+  // The name to show to people: the user's method with its mark if there is one, else full_name, else name.
   std::string shown_name() const;
-  // As SOS, dotnet-dump and ClrMD print it; the token form when the method is not named.
+  // The name as SOS, dotnet-dump and ClrMD print it; the token form when the method has no name.
   std::string sos_name() const;
-  // As method events make it: ".ctor" becomes the type with its parameters; "(???)" for an unknown signature.
+  // The name as it is made from a method event: ".ctor" becomes the type with its parameters; "(???)" for an
+  // unknown signature.
   std::string event_name() const;
-  // As the runtime's perf map writes it, without the tier.
+  // The name as the runtime's perf map writes it, without the tier.
   std::string perf_map_name() const;
 };
 

@@ -5,7 +5,7 @@
 namespace clr {
 namespace {
 
-// MethodDesc.Flags: the bits that add a slot behind the object, in the order of the slots.
+// MethodDesc.Flags: the bits that stand for a slot behind the object, in the order of the slots.
 constexpr std::uint16_t non_vtable_slot = 0x08, method_impl = 0x10, native_code_slot_bit = 0x20,
                         async_data_bit = 0x40;
 constexpr std::uint16_t size_bits = 0x7f;
@@ -109,7 +109,8 @@ std::optional<std::uint32_t> MethodDescs::base_size(MethodClassification kind) c
   return static_cast<std::uint32_t>(*size);
 }
 
-// Bytes from the start of a method to what stands behind those of its optional `parts` that it has.
+// Distance in bytes from the start of a method to the end of those of the optional `parts` that the method
+// has.
 std::optional<std::uint32_t> MethodDescs::offset_behind(const MethodDesc& method, std::uint16_t parts) const {
   const std::uint16_t present = method.flags & parts;
   if (const auto table = target_->find_global("MethodDescSizeTable"))

@@ -1,4 +1,4 @@
-// MethodDesc and MethodDescChunk: what the runtime keeps per method.
+// MethodDesc and MethodDescChunk: the runtime's own record of a method.
 // Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/method.hpp.
 #pragma once
 
@@ -26,7 +26,7 @@ enum class MethodClassification : std::uint8_t {
 struct MethodDesc {
   Address address = 0;
   Address chunk = 0;
-  Address method_table = 0; // of the chunk: the canonical one for shared generics
+  Address method_table = 0; // that of the chunk: the canonical one for shared generics
   Address code_data = 0;    // MethodDescCodeData; 0 none
   std::uint32_t rid = 0;    // row in MethodDef; 0: no metadata
   std::uint16_t flags = 0;
@@ -46,7 +46,8 @@ struct MethodDesc {
   bool is_eligible_for_tiering() const { return (flags3 & 0x8) != 0; }
 };
 
-// Signature bytes that the runtime itself keeps: dynamic methods, IL stubs, delegate and array methods.
+// Where a signature lies that the runtime itself keeps: dynamic methods, IL stubs, delegate and array
+// methods.
 struct StoredSignature {
   Address address = 0; // 0: none
   std::uint32_t size = 0;
@@ -75,25 +76,27 @@ public:
   // rule of one page.
   MethodDesc read(Address address) const;
 
-  // GetMethodDescSize: bytes with all optional slots. Reads 1 byte of the runtime's own table where there is
-  // one. Nothing when neither the table nor the sizes of all parts are known.
+  // GetMethodDescSize: size in bytes with all optional slots. Reads 1 byte of the runtime's own size table if
+  // there is one. Nothing when there is no such table and the size of some part is not known.
   std::optional<std::uint32_t> size(std::uint16_t flags) const;
-  // Address of the slot that holds the entry point of the default code version; nothing without such a slot.
+  // Address of the slot that holds the entry point of the default code version; nothing when the method has
+  // no such slot.
   std::optional<Address> native_code_slot(const MethodDesc& method) const;
 
-  // Subclass data, 1 read each. The MethodDesc must be of the right classification.
+  // Data of the subclasses, 1 read each. The MethodDesc must have the right classification.
   StoredSignature stored_signature(const MethodDesc& method) const; // dynamic, eeimpl, array
   DynamicMethod dynamic(const MethodDesc& method) const;
   MethodInstantiation instantiation(const MethodDesc& method) const;
-  // AsyncMethodData: flags and the signature of an async variant; nothing without it or without its layout.
+  // AsyncMethodData: flags, and the signature of an async variant. Nothing when the method has none or its
+  // layout is not known.
   struct AsyncData {
     std::uint32_t flags = 0; // 1 async call, 2 async variant, 4 thunk, 8 return-dropping thunk
     StoredSignature signature;
   };
   std::optional<AsyncData> async_data(const MethodDesc& method) const;
 
-  // Every MethodDesc of the chunk chain at `chunk`, in memory order; false from `visit` stops. A chain longer
-  // than max_chunks or a chunk whose methods overrun it throws Error{corrupt}.
+  // Every MethodDesc of the chunk chain at `chunk`, in memory order; false from `visit` stops. Throws
+  // Error{corrupt} for a chain longer than max_chunks and for a chunk whose methods overrun it.
   void for_each(Address chunk, const std::function<bool(const MethodDesc&)>& visit) const;
 
   static constexpr std::size_t max_chunks = 65'536;
@@ -103,7 +106,7 @@ public:
 private:
   struct Chunk {
     Address method_table = 0, next = 0;
-    std::uint32_t size_units = 0, count = 0; // payload in alignments, methods
+    std::uint32_t size_units = 0, count = 0; // payload in units of the alignment; number of methods
     std::uint32_t token_range = 0;
   };
   Chunk read_chunk(Address address) const;

@@ -46,7 +46,7 @@ std::span<const TypeNamePtr> class_arguments(const TypeNamePtr& type) {
   return {};
 }
 
-// The name of a method of which nothing but its place is known.
+// A name for a method of which nothing is known except where it is.
 std::string placeholder(const Method& method) {
   if (method.token != 0) return format_token_name(method.module, method.token);
   return fmt::format("{}!MethodDesc {:#x}", method.module, method.method_desc);
@@ -61,7 +61,7 @@ void note(std::string& degraded, std::string_view why) {
 struct MethodDescriber::Draft {
   Method method;
   std::shared_ptr<QualifiedMethodName> name = std::make_shared<QualifiedMethodName>();
-  bool token_lies = false; // beyond the methods of a module whose metadata cannot grow
+  bool token_lies = false; // a row beyond the methods of a module whose metadata cannot grow
 };
 
 MethodDescriber::MethodDescriber(const Target& target, TypeNames& types) : target_(&target), types_(&types) {}
@@ -161,7 +161,7 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   try {
     if (const auto async = descs().async_data(desc)) {
       if ((async->flags & async_thunk) != 0) draft.method.kind = MethodKind::async_thunk;
-      // The variant that awaits returns the task's result: its signature is not the metadata's.
+      // An async variant returns the result of the task, so its signature differs from the one in metadata.
       if ((async->flags & async_variant) != 0 && async->signature.address != 0) {
         add_stored_signature(checked, async->signature, draft);
         return;
@@ -229,7 +229,7 @@ void MethodDescriber::name_dynamic_method(const Checked& checked, Draft& draft) 
   draft.name->container = dynamic.lcg ? MethodContainer::dynamic_class : MethodContainer::il_stub_class;
   if (dynamic.name == 0) throw_corrupt(checked.desc.address, "dynamic method without a name");
   draft.name->method = target_->read_utf8(dynamic.name, max_dynamic_name);
-  // Freed memory that still looks like a dynamic method rarely holds text.
+  // Freed memory may still look like a dynamic method, but its name is rarely valid text.
   if (!is_utf8(draft.name->method)) throw_corrupt(dynamic.name, "name of a dynamic method that is no text");
   draft.method.name_from = NameSource::memory;
   try {

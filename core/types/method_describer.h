@@ -1,5 +1,5 @@
-// One MethodDesc -> Method: where each kind of method has its name and signature, and what is left when a
-// part cannot be had. Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md.
+// Makes a Method from one MethodDesc: where each kind of method has its name and signature, and what name is
+// left when a part is missing. Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md.
 #pragma once
 
 #include "core/types/method_desc.h"
@@ -12,15 +12,16 @@ public:
   // Both must outlive this. No reads; layouts are resolved on first use.
   MethodDescriber(const Target& target, TypeNames& types);
 
-  // A MethodDesc that was checked with its MethodTable and module. Throws Error{memory_missing} when either
-  // cannot be read and Error{corrupt} when it is no MethodDesc. Cost: 2 reads, and its type's once.
+  // A MethodDesc that was checked against its MethodTable and module. check() throws Error{memory_missing}
+  // when one of them cannot be read and Error{corrupt} when `method_desc` is no MethodDesc. Cost: 2 reads,
+  // and once those of its type.
   struct Checked {
     MethodDesc desc;
     const RuntimeType* type = nullptr;
   };
   Checked check(Address method_desc);
 
-  // Never throws for a bad name: it degrades to "app.dll!0x06000123" and says why.
+  // Never throws because of a bad name: the name degrades to "app.dll!0x06000123", and `degraded` says why.
   Method describe(const Checked& method, Spelling spelling = Spelling::now);
 
   const MethodDescs& descs();

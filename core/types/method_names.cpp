@@ -44,7 +44,7 @@ struct MethodNames::Impl {
     try {
       addresses = modules_of_app_domain(target).modules;
     } catch (const Error&) {
-      // No list, or a torn one: the range sections still name modules.
+      // The list is missing or torn; the range sections still name modules.
     }
     try {
       for (const RangeSection& section : code.sections())
@@ -52,7 +52,7 @@ struct MethodNames::Impl {
             std::find(addresses.begin(), addresses.end(), section.r2r_module) == addresses.end())
           addresses.push_back(section.r2r_module);
     } catch (const Error&) {
-      // No range map: the app domain's list is all there is.
+      // Without a range map, the app domain's list is all there is.
     }
     return addresses;
   }
@@ -91,7 +91,7 @@ struct MethodNames::Impl {
         !may_be_compiler_made(*method.qualified))
       return nullptr;
     method.spell();
-    // The full name tells instantiations apart.
+    // The key holds the full name, because it tells instantiations apart.
     const auto [slot, is_new] = user_methods.try_emplace({method.runtime_module, method.full_name});
     if (!is_new) return slot->second;
     try {
@@ -100,7 +100,7 @@ struct MethodNames::Impl {
         return found ? std::make_shared<const UserMethod>(std::move(*found)) : nullptr;
       });
     } catch (const std::exception&) {
-      // The compiler's name has been read; the user's is not worth a fault.
+      // The compiler's name is known; a user's name that cannot be read is not worth a fault.
     }
     return slot->second;
   }
@@ -147,17 +147,17 @@ Tier MethodNames::tier(Address method_desc, Address start, CodeKind kind) {
   const MethodDesc& desc = known.desc;
   CodeVersions& versions = impl_->code_versions();
   if (const auto version = versions.find(desc.code_data, start)) return version->tier;
-  // The body is the method's default version: what the runtime would decide for it.
+  // The body is the method's default version: find the tier that the runtime would choose for it.
   if (const auto stored = versions.stored_default_tier(desc.code_data)) return *stored;
   if (desc.classification() == MethodClassification::dynamic) {
-    // IL stubs are always optimised; a DynamicMethod obeys the module that owns it.
+    // IL stubs are always optimised. A DynamicMethod follows the settings of the module that owns it.
     if (known.method.kind == MethodKind::il_stub) return Tier::optimized;
     const RuntimeType& type = impl_->types.type(desc.method_table);
     if (!type.module) return Tier::unknown;
     return type.module->module.jit_optimization_disabled() ? Tier::minopts : Tier::optimized;
   }
   if (!desc.is_eligible_for_tiering()) {
-    // The module's or the method's wish forbids the JIT to optimise.
+    // The module or the method may forbid the JIT to optimise.
     const RuntimeType& type = impl_->types.type(desc.method_table);
     if (!type.module || !known.method.no_optimization) return Tier::unknown;
     const bool forbidden = type.module->module.jit_optimization_disabled() || *known.method.no_optimization;
@@ -190,7 +190,7 @@ std::vector<ModuleDescription> MethodNames::modules() {
               impl_->target.read_pointer(impl_->target.field_address(
                   named.module.r2r_info, "ReadyToRunInfo", "CompositeInfo")) != named.module.r2r_info;
       } catch (const Error&) {
-        // What the Module itself says stands.
+        // The image tells nothing more; the facts of the Module itself remain.
       }
       try {
         named.metadata.with([&](MetadataNames& names) {
@@ -204,7 +204,7 @@ std::vector<ModuleDescription> MethodNames::modules() {
       }
       result.push_back(std::move(description));
     } catch (const Error&) {
-      // A hole in the list.
+      // This entry cannot be read: a hole in the list.
     }
   }
   return result;

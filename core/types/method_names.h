@@ -1,4 +1,4 @@
-// MethodDesc -> Method. Source: dotnet/runtime
+// Makes a Method from a MethodDesc. Source: dotnet/runtime
 // docs/design/datacontracts/{RuntimeTypeSystem,Loader,EcmaMetadata}.md.
 #pragma once
 
@@ -32,61 +32,63 @@ struct ModuleDescription {
 
 class MethodNames {
 public:
-  // Both must outlive this. `files` may be null. Reads nothing. While it lives, `code` takes the methods of
-  // ReadyToRun images that never ran from here.
+  // `target` and `code` must outlive this. `files` may be null. Reads nothing. While this object lives,
+  // `code` asks it for those methods of ReadyToRun images that never ran.
   MethodNames(const Target& target, ExecutionManager& code, AssemblyFiles* files);
   ~MethodNames();
 
-  // Never throws for a bad name: the result degrades to "Module.dll!0x06000123" and says why. Throws Error
-  // only when `method_desc` itself is unreadable or is no MethodDesc (corrupt). Cached per MethodDesc,
+  // Never throws because of a bad name: the result degrades to "Module.dll!0x06000123" and says why. Throws
+  // Error only when `method_desc` itself cannot be read or is no MethodDesc (corrupt). Cached per MethodDesc,
   // MethodTable and (module, rid).
-  // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm none.
+  // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm: none.
   const Method& describe(Address method_desc);
-  // The same for walks over all methods: what is not known already is not kept.
+  // The same for walks over all methods: the result is not added to the caches.
   Method describe_once(Address method_desc, Spelling spelling);
-  // Sets Method::user when a compiler made the method of a user's, which is spelled then. Never throws: where
-  // metadata is missing the compiler's name stays. Cached per method and instantiation; no reads for a name
-  // that no compiler gives.
+  // Sets Method::user, and makes its name, when a compiler made this method from a user's method. Never
+  // throws: without metadata the compiler's name stays. Cached per method and instantiation; no reads for a
+  // name that no compiler gives.
   void add_user_method(Method& method);
-  // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
+  // The method at `method_desc` in the runtime's form, checked. Throws as describe() does.
   const MethodDesc& method_desc(Address method_desc);
 
-  // Tier of the body that starts at `start`: its version node's, else by flags, else unknown.
-  // Tier::unknown also where the runtime does not store what decided it. Throws Error for memory that is
-  // missing and chains of versions that do not end. Cost warm: 2 reads and one per version of the method.
+  // Tier of the body that starts at `start`: from its version node, else from the flags, else unknown. Also
+  // unknown when the runtime does not store the reason for its choice. Throws Error for missing memory and
+  // for chains of versions that do not end. Cost warm: 2 reads, and one per version of the method.
   Tier tier(Address method_desc, Address start, CodeKind kind);
 
-  // "System.InvalidOperationException" of a MethodTable. Throws Error when it is no MethodTable or nothing
-  // names it. Cached.
+  // The name of the type of a MethodTable: "System.InvalidOperationException". Throws Error when
+  // `method_table` is no MethodTable or the type has no name. Cached.
   std::string type_name(Address method_table);
 
-  // Every module of the app domain (and those that range sections name). Holes are skipped.
+  // Every module of the app domain, and every other module that a range section names. Holes are skipped.
   std::vector<ModuleDescription> modules();
 
-  // Every method of an R2R image that has code, executed or not: runtime function index -> Method. The value
-  // is the visitor's to keep.
+  // Visits every method of an R2R image that has code, executed or not, with the index of its runtime
+  // function. The visitor may keep the value.
   struct R2RMethod {
     std::uint32_t function_index = 0;
     Method method;
   };
   void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit,
                            Spelling spelling = Spelling::now);
-  // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
-  // nothing if the image's tables do not name it. First call per image indexes it.
+  // The method that owns runtime function `index` of an image (funclets belong to the entry before them);
+  // nothing if the image's tables do not name it. The first call for an image indexes its tables.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);
 
-  // What the import cell at `cell` of a ReadyToRun image stands for; nothing when it is no such cell. Throws
-  // Error when its image cannot be read. Cost: 2 reads and names; once per image its import sections.
+  // The target of the import cell at `cell` of a ReadyToRun image; nothing when `cell` is no such cell.
+  // Throws Error when its image cannot be read. Cost: 2 reads, and those for the names; once per image the
+  // table of its import sections.
   std::optional<R2RImport> import_at(Address cell);
 
-  // What the names rest on, for readers of types and objects: the same caches. Valid as long as this.
+  // The parts from which the names are made, for readers of types and objects, so that they share the caches.
+  // Valid as long as this object.
   TypeNames& types();
   ExecutionManager& code();
   NamedModules& named_modules();
-  // Modules of the app domain and those that range sections name. Kept. Never throws.
+  // Every module of the app domain, and every other module that a range section names. Kept. Never throws.
   const std::vector<Address>& module_addresses();
-  // The arguments of a generic method as TypeHandles; empty for the definition and for methods that are not
-  // generic. Throws Error{memory_missing, corrupt}.
+  // The type arguments of a generic method as TypeHandles; empty for a generic definition and for methods
+  // that are not generic. Throws Error{memory_missing, corrupt}.
   std::vector<Address> method_arguments(Address method_desc);
 
 private:

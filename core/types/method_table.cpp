@@ -54,12 +54,12 @@ std::vector<Address> MethodTables::generic_arguments(const MethodTable& table) c
   const auto kind = table.generic();
   if (kind == MethodTable::Generic::none || table.is_array() || table.per_inst_info == 0) return {};
   const std::uint64_t pointer = target_->pointer_size();
-  // The GenericsDictInfo stands in the pointer-sized word before the dictionaries; its fields' offsets count
-  // from its own start.
+  // The GenericsDictInfo lies in the pointer-sized word before the dictionaries; the offsets of its fields
+  // count from its own start.
   const std::uint64_t info_size = target_->find_size("GenericsDictInfo").value_or(pointer);
   const Record info(*target_, target_->platform().wrap(table.per_inst_info - info_size), dictionary_span_);
   const std::uint16_t count = info.u16(num_type_args_);
-  // One dictionary per generic class of the inheritance chain, the type's own last.
+  // There is one dictionary for each generic class of the inheritance chain; the type's own is the last.
   const std::uint16_t dictionaries = info.u16(num_dicts_);
   if (count == 0 || count > max_arguments || dictionaries == 0 || dictionaries > max_dictionaries)
     throw_corrupt(table.address, fmt::format("{} generic arguments in {} dictionaries", count, dictionaries));
@@ -81,7 +81,8 @@ unsigned MethodTables::array_rank(const MethodTable& table) const {
   if (rank_) {
     rank = target_->read_u8(target_->platform().wrap(table.ee_class + static_cast<Address>(*rank_)));
   } else {
-    // Each dimension of a multi-dimensional array adds a length and a lower bound of 4 bytes to the object.
+    // Each dimension of a multi-dimensional array adds 8 bytes to the object: a length and a lower bound of 4
+    // bytes each.
     const std::uint64_t base = target_->global("ArrayBaseSize");
     if (table.base_size > base) rank = static_cast<unsigned>((table.base_size - base) / 8);
   }

@@ -1,4 +1,4 @@
-// MethodTable and EEClass: what the runtime keeps per type.
+// MethodTable and EEClass: the runtime's own record of a type.
 // Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/methodtable.h.
 #pragma once
 
@@ -15,11 +15,11 @@ struct MethodTable {
   enum class Generic : std::uint8_t { none, exact, shared, definition };
 
   Address address = 0;
-  Address canonical = 0; // itself, or the MethodTable whose code it shares
+  Address canonical = 0; // the address of this one, or of the MethodTable whose code it shares
   Address ee_class = 0;
   Address parent = 0;
   Address module = 0;
-  Address per_inst_info = 0; // dictionaries; of an array the element's TypeHandle
+  Address per_inst_info = 0; // dictionaries; for an array the TypeHandle of its element
   std::uint32_t flags = 0, flags2 = 0, base_size = 0;
   std::uint16_t num_virtuals = 0;
   std::optional<std::uint16_t> num_non_virtual_slots; // of the EEClass
@@ -32,7 +32,7 @@ struct MethodTable {
   bool is_value_type() const { return (flags & 0x000c'0000) == 0x0004'0000; }
   bool is_string() const { return has_component_size() && !is_array() && (flags & 0xffff) == 2; }
   Generic generic() const {
-    // Types with a component size keep that size where others keep these bits.
+    // In types with a component size, that size occupies the place of these bits.
     return has_component_size() ? Generic::none : static_cast<Generic>(flags >> 4 & 3);
   }
   std::uint32_t typedef_rid() const { return flags2 >> 8; } // 0: made by the runtime
@@ -44,7 +44,8 @@ public:
   explicit MethodTables(const Target& target);
 
   // The MethodTable at `address`, checked: its EEClass must lead back to it or to its canonical MethodTable.
-  // Throws Error{memory_missing} or Error{corrupt}. Cost: 2 reads, 3 when it shares another's class.
+  // Throws Error{memory_missing} or Error{corrupt}. Cost: 2 reads, 3 when it shares the EEClass of another
+  // MethodTable.
   MethodTable read(Address address) const;
 
   // Generic arguments as TypeHandles, in order. Empty for types that are not generic. Cost: 3 reads.

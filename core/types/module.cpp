@@ -7,7 +7,7 @@
 namespace clr {
 namespace {
 
-// A name that may be missing: nothing about a method depends on it.
+// Reads a name; empty when it cannot be read, because nothing about a method depends on it.
 template<typename Read>
 std::string name_or_empty(Read read) {
   try {
@@ -45,7 +45,7 @@ Module read_module(const Target& target, Address address) {
   if (module.address == 0 || module.address % target.pointer_size() != 0)
     throw_corrupt(module.address, "no Module can lie");
   module.assembly = target.read_pointer(target.field_address(module.address, "Module", "Assembly"));
-  // An assembly has one module since .NET Core: the way back proves both.
+  // Since .NET Core an assembly has one module, so the pointer back from the assembly proves both.
   if (target.find_offset("Assembly", "Module") &&
       target.read_pointer(target.field_address(module.assembly, "Assembly", "Module")) != module.address)
     throw_corrupt(module.address, "Module whose Assembly names another");
@@ -55,7 +55,7 @@ Module read_module(const Target& target, Address address) {
   module.r2r_info = optional_pointer(target, module.address, "Module", "ReadyToRunInfo").value_or(0);
   module.path = utf16_field(target, module.address, "Path");
   module.file_name = utf16_field(target, module.address, "FileName");
-  // The supplement for it is measured on the release whose descriptor brought FileName.
+  // The supplement for SimpleName was measured on the release whose descriptor first had FileName.
   if (target.find_offset("Module", "FileName"))
     module.simple_name = name_or_empty([&]() -> std::string {
       const Address text = optional_pointer(target, module.address, "Module", "SimpleName").value_or(0);
@@ -83,8 +83,9 @@ ImageMapping image_mapping(const Target& target, const Module& module) {
 
 namespace {
 
-// Assembly of an element of the app domain's list: the element itself, or the first word of a DomainAssembly.
-// Assembly.Module -> Module.Assembly tells which.
+// The module of an element of the app domain's list. The element is the Assembly itself, or a DomainAssembly
+// whose first word points to the Assembly. The pointers Assembly.Module and Module.Assembly must lead to each
+// other, which tells the two apart.
 std::optional<Address> module_of_element(const Target& target, Address element) {
   const auto module_of = [&](Address assembly) -> std::optional<Address> {
     if (assembly == 0 || assembly % target.pointer_size() != 0) return std::nullopt;
@@ -98,7 +99,7 @@ std::optional<Address> module_of_element(const Target& target, Address element) 
     try {
       return module_of(assembly());
     } catch (const Error&) {
-      return std::nullopt; // not readable in this form: the other one, or a hole
+      return std::nullopt; // not readable in this form: try the other one, or it is a hole
     }
   };
   if (auto module = attempt([&] { return target.read_pointer(element); })) return module;
@@ -110,7 +111,7 @@ std::optional<Address> module_of_element(const Target& target, Address element) 
 AppDomainModules modules_of_app_domain(const Target& target) {
   AppDomainModules result;
   const Address domain = target.read_pointer(target.global("AppDomain"));
-  if (domain == 0) return result; // the runtime has not come so far
+  if (domain == 0) return result; // the runtime has not created its app domain yet
   const std::string_view field =
       target.find_offset("AppDomain", "AssemblyList") ? "AssemblyList" : "DomainAssemblyList";
   const Address list = target.field_address(domain, "AppDomain", field);
@@ -119,7 +120,7 @@ AppDomainModules modules_of_app_domain(const Target& target) {
   Address block = target.field_address(list, "ArrayListBase", "FirstBlock");
   std::uint32_t seen = 0;
   for (std::uint32_t blocks = 0; seen < count && block != 0; ++blocks) {
-    // Blocks grow; a chain with more blocks than elements does not come from the runtime.
+    // Blocks grow, so the runtime never makes a chain with more blocks than elements.
     if (blocks > count) throw_corrupt(block, "chain of assembly list blocks does not end");
     try {
       const std::uint32_t size = target.read_u32(target.field_address(block, "ArrayListBlock", "Size"));
@@ -139,7 +140,7 @@ AppDomainModules modules_of_app_domain(const Target& target) {
       }
       block = target.read_pointer(target.field_address(block, "ArrayListBlock", "Next"));
     } catch (const Error&) {
-      result.holes += count - seen; // the rest of the list cannot be reached
+      result.holes += count - seen; // the rest of the list is out of reach
       break;
     }
   }

@@ -1,4 +1,4 @@
-// Module, Assembly and the PE image behind them, as the runtime keeps them.
+// Module, Assembly and the PE image behind them, in the runtime's form.
 // Source: dotnet/runtime docs/design/datacontracts/Loader.md; src/coreclr/vm/ceeload.h, peimagelayout.h.
 #pragma once
 
@@ -18,21 +18,21 @@ struct Module {
   std::uint32_t flags = 0;
   Address dynamic_metadata = 0; // DynamicMetadata; 0 none
   Address r2r_info = 0;         // ReadyToRunInfo; 0 none or unknown
-  std::string path;             // empty: made in memory, or inside a single file
+  std::string path;             // empty: the module was made in memory, or lies inside a single file
   std::string file_name;        // last part of the path, or the name within a single file
   std::string simple_name;      // of the assembly; empty when the descriptor does not lead to it
 
   bool edit_and_continue() const { return (flags & 0x8) != 0; }
   bool reflection_emit() const { return (flags & 0x40) != 0; }
-  // Compiled without optimisation for the sake of the debugger. [rt] vm/ceeload.h,
+  // The module was compiled without optimisation, for the debugger. [rt] vm/ceeload.h,
   // DEBUGGER_ALLOW_JIT_OPTS_PRIV
   bool jit_optimization_disabled() const { return (flags & 0x800) == 0; }
-  // What people call the module: "app.dll"; "?" when nothing names it.
+  // The name to show to people: "app.dll"; "?" when nothing names the module.
   std::string display_name() const;
 };
 
-// The module at `address`, checked by its Assembly leading back to it. Strings that cannot be read are empty:
-// they are names, not facts. Throws Error{memory_missing, corrupt}. Cost: about 6 reads.
+// The module at `address`. It is checked: its Assembly must lead back to it. Strings that cannot be read are
+// empty, because no other fact depends on them. Throws Error{memory_missing, corrupt}. Cost: about 6 reads.
 Module read_module(const Target& target, Address address);
 
 // How the bytes of a PE image lie in memory.
@@ -42,8 +42,8 @@ struct ImageMapping {
   std::optional<bool> mapped; // true: sections at their RVAs; false: the file's bytes; nothing: unknown
 };
 
-// Of the image that the runtime loaded for `module`; base 0 when there is none (Reflection.Emit). Cost: 5
-// reads.
+// The mapping of the image that the runtime loaded for `module`; base 0 when there is none (Reflection.Emit).
+// Cost: 5 reads.
 ImageMapping image_mapping(const Target& target, const Module& module);
 
 // Modules of every assembly of the app domain, in loading order. Unreadable entries are skipped and counted.

@@ -53,13 +53,13 @@ void ModuleMetadata::open_memory() {
   }
 }
 
-// The runtime's own word for the assembly spares reading the Assembly row.
+// The runtime's own name of the assembly saves reading the Assembly row.
 void ModuleMetadata::name_assembly(MetadataNames& names) const {
   if (!module_->simple_name.empty()) names.set_assembly_name(module_->simple_name);
 }
 
 bool ModuleMetadata::fall_back(const Error& why) {
-  if (file_tried_) return false; // it is the file that lacks something, or there is none
+  if (file_tried_) return false; // the file itself lacks something, or there is no file
   memory_fault_ = why.what();
   open_file();
   return file_ != nullptr;
@@ -98,7 +98,8 @@ void ModuleMetadata::open_file() {
   }
 }
 
-// Why the file is not the module in the target; nothing when it is, as far as can be told.
+// Why the file is not the module in the target; nothing when it is the same module, as far as that can be
+// told.
 std::optional<std::string> ModuleMetadata::mismatch(const Metadata& of_file) {
   const std::string mvid = to_string(of_file.mvid());
   if (memory_) {
@@ -107,7 +108,8 @@ std::optional<std::string> ModuleMetadata::mismatch(const Metadata& of_file) {
       if (in_memory == mvid) return std::nullopt;
       return fmt::format("the file on this host is another build (MVID {}, in memory {})", mvid, in_memory);
     } catch (const Error&) {
-      // The page with the MVID is missing: what the runtime wrote into its own tables must do.
+      // The page with the MVID is missing; compare the numbers that the runtime wrote into its own tables
+      // instead.
     }
   }
   struct Count {
@@ -131,7 +133,8 @@ std::optional<std::string> ModuleMetadata::mismatch(const Metadata& of_file) {
   return std::nullopt;
 }
 
-// Rows of the metadata table that a ModuleLookupMap was made for: the runtime allocates one slot more.
+// Rows of the metadata table that a ModuleLookupMap was made for. The runtime allocates one slot more than
+// there are rows.
 std::optional<std::uint32_t> ModuleMetadata::rows_of_map(std::string_view field) const {
   try {
     if (!target_->find_offset("ModuleLookupMap", "Count")) return std::nullopt;

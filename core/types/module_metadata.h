@@ -1,6 +1,5 @@
-// Where the metadata of a module is: in target memory, in the layout that it really has there, else in the
-// assembly on disk when that is provably the same. Source: dotnet/runtime
-// docs/design/datacontracts/EcmaMetadata.md.
+// Finds the metadata of a module: in target memory, in the layout that it has there, else in the assembly on
+// disk if that is provably the same. Source: dotnet/runtime docs/design/datacontracts/EcmaMetadata.md.
 #pragma once
 
 #include "core/types/metadata_names.h"
@@ -14,12 +13,12 @@
 
 namespace clr {
 
-// Bytes of an assembly on disk, for modules whose metadata is not in target memory. Returns nothing when the
-// file cannot be had; who asks checks its identity.
+// Gives the bytes of an assembly on disk, for modules whose metadata is not in target memory. Returns nothing
+// when the file is not available. The caller checks the identity of the file.
 class AssemblyFiles {
 public:
   virtual ~AssemblyFiles() = default;
-  // `path` as the target names it (may be empty), `file_name` its last part.
+  // `path` is the path that the target uses (may be empty), `file_name` is its last part.
   virtual std::optional<std::vector<std::byte>> open(const std::string& path,
                                                      const std::string& file_name) = 0;
 };
@@ -29,9 +28,10 @@ public:
   // No reads. `files` may be null; all must outlive this.
   ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files);
 
-  // Calls `use` with the names of the metadata (MetadataNames&) and returns its result. When memory turns out
-  // to lack a page of it, once more with the assembly on disk; from then on that is used. Throws Error with
-  // the reason when there is no metadata. Cost: first call about 12 reads for headers and root.
+  // Calls `use` with the names of the metadata (MetadataNames&) and returns its result. When a page of the
+  // metadata turns out to be missing from memory, calls `use` once more with the assembly on disk, and keeps
+  // to the assembly from then on. Throws Error with the reason when there is no metadata. Cost: about 12
+  // reads in the first call, for headers and root.
   template<typename Use>
   auto with(Use use) {
     try {
@@ -42,9 +42,10 @@ public:
     return use(current());
   }
 
-  // Of what with() uses. NameSource::token before the first use.
+  // Source of the metadata that with() uses. NameSource::token before the first use.
   NameSource source() const { return source_; }
-  // What speaks against full trust: the file's identity could not be checked by its MVID. Empty otherwise.
+  // Why the metadata is not fully trusted: the identity of the file could not be checked by its MVID. Empty
+  // otherwise.
   const std::string& reservation() const { return reservation_; }
 
 private:
@@ -73,7 +74,7 @@ private:
   std::unique_ptr<HostMemory> file_memory_;
 };
 
-// A metadata blob that the runtime serialised for a module made at run time.
+// Limit of a metadata blob that the runtime serialised for a module made at run time.
 constexpr std::uint32_t max_dynamic_metadata = 256u << 20; // bytes
 
 } // namespace clr

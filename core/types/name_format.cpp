@@ -45,7 +45,7 @@ bool is_array(const TypeName& type) {
   return type.shape == TypeShape::szarray || type.shape == TypeShape::array;
 }
 
-// The arity that a metadata name carries ("Dictionary`2" -> 2) and the length of the name without it.
+// The arity in a metadata name ("Dictionary`2" -> 2), and the length of the name without it.
 std::pair<std::size_t, std::size_t> split_arity(std::string_view name) {
   const std::size_t tick = name.rfind('`');
   if (tick == std::string_view::npos) return {0, name.size()};
@@ -56,7 +56,7 @@ std::pair<std::size_t, std::size_t> split_arity(std::string_view name) {
   return {arity, tick};
 }
 
-// The C#-like form.
+// Writes the C#-like form.
 class CSharpWriter {
 public:
   explicit CSharpWriter(NameWriter& out) : out_(out) {}
@@ -127,7 +127,7 @@ private:
       out_.put('?');
   }
 
-  // C# writes the outermost dimensions first: an array of two-dimensional arrays is "int[][,]".
+  // C# writes the dimensions of the outermost array first: an array of two-dimensional arrays is "int[][,]".
   void array(const TypeName& t) {
     const TypeName* innermost = &t;
     for (unsigned depth = 0; is_array(*innermost) && innermost->element != nullptr; ++depth) {
@@ -157,7 +157,7 @@ private:
         if (i != 0) out_.put(", ");
         out_.put(names[first + i]);
       } else if (i != 0) {
-        out_.put(','); // C#'s own form of an open type whose parameters have no names here: Dictionary<,>
+        out_.put(','); // the C# form of an open type whose parameters have no names here: Dictionary<,>
       }
     }
     out_.put('>');
@@ -179,7 +179,7 @@ private:
       const auto [named, length] = split_arity(d.chain[i]);
       out_.put(std::string_view(d.chain[i]).substr(0, length));
       if (!arguments.empty()) {
-        // What names do not account for goes to the innermost type.
+        // Arguments that no arity in the names accounts for belong to the innermost type.
         const std::size_t left = arguments.size() - used;
         const std::size_t count = i + 1 == d.chain.size() ? left : std::min(named, left);
         if (count == 0) continue;

@@ -1,7 +1,8 @@
-// The convention of names: one value that says everything a method's name can say, and the forms that are
-// made of it. Pure: no reads. Sources of the forms: dotnet/runtime src/coreclr/vm/typestring.cpp,
-// src/coreclr/vm/sigformat.cpp and their readers in src/native/managed/cdac/*.Legacy (TypeNameBuilder.cs,
-// SigFormat.cs) for SOS; src/coreclr/inc/formattype.cpp for the IL spelling of method events and perf maps.
+// The names of methods and types: one value that holds everything a method's name can say, and the forms that
+// are made from it. Pure functions: no reads. Sources of the forms: dotnet/runtime
+// src/coreclr/vm/typestring.cpp, src/coreclr/vm/sigformat.cpp and their readers in
+// src/native/managed/cdac/*.Legacy (TypeNameBuilder.cs, SigFormat.cs) for SOS; src/coreclr/inc/formattype.cpp
+// for the IL spelling of method events and perf maps.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,22 @@
 namespace clr {
 
 struct TypeName;
-// Types are immutable and shared: a cache may hand the same definition to thousands of names.
+// Types are immutable and shared: a cache may use the same definition in thousands of names.
 using TypeNamePtr = std::shared_ptr<const TypeName>;
 
 enum class TypeShape : std::uint8_t {
   unknown,          // prints as "?" (SOS: "**UNKNOWN TYPE**")
   primitive,        // element_type
   definition,       // name_space, chain, assembly, scope, value_type, parameter_names
-  instance,         // element = the definition, arguments = of the whole chain, outermost first
+  instance,         // element = the definition, arguments = those of the whole chain, outermost first
   szarray,          // element[]
   array,            // element[,]; rank, sizes, lower_bounds
   pointer,          // element*
   byref,            // element&
   function_pointer, // element = return type, arguments = parameters, header
-  variable,         // a type parameter of the class (or, method_variable, of the method): index, name;
+  variable,         // a type parameter of the class, or of the method (method_variable): index, name;
                     // element = the argument that stands for it, null when not known
-  modified,         // element with the modifier arguments[0]; required = modreq
+  modified,         // element with the modifier arguments[0]; required: modreq
   pinned,           // element
   native_valuetype, // the marshalled view of the struct `element`
 };
@@ -64,10 +65,10 @@ struct TypeName {
   std::string name_space;         // of the outermost type: "System.Collections.Generic"
   std::vector<std::string> chain; // names as in metadata, outermost first: "List`1", "Enumerator"
   std::string assembly;           // simple name of the defining assembly, when known
-  std::string
-      scope; // simple name of the AssemblyRef through which a signature names the type; "" for its own
+  std::string scope; // simple name of the AssemblyRef through which a signature names the type; "" within its
+                     // own module
   std::optional<bool> value_type;
-  std::vector<std::string> parameter_names; // of the whole chain; only needed to print an open definition
+  std::vector<std::string> parameter_names; // of the whole chain; needed only to print an open definition
 
   TypeNamePtr element;
   std::vector<TypeNamePtr> arguments;
@@ -83,59 +84,60 @@ struct TypeName {
   std::string name; // of a variable: "TKey"; empty when not known
 
   bool required = false;
-  // The type came as a raw TypeHandle inside a signature of the runtime's own making (ELEMENT_TYPE_INTERNAL);
-  // SOS prints such types by rules of their own. `handle` is that TypeHandle.
+  // The type stood as a raw TypeHandle (`handle`) inside a signature that the runtime itself made
+  // (ELEMENT_TYPE_INTERNAL). SOS prints such types by special rules.
   bool internal = false;
   std::uint64_t handle = 0;
 };
 
-// Shared nodes for the primitives; never null. `element_type` outside the enumeration: shape unknown.
+// Shared nodes for the primitives; never null. A shape of `unknown` for an `element_type` outside the
+// enumeration.
 TypeNamePtr primitive_type(ElementType element_type);
 TypeNamePtr unknown_type();
 TypeNamePtr make_type(TypeName type);
-// The definition `name_space`.`chain` instantiated over `arguments`; the definition itself when there are
-// none.
+// The definition instantiated over `arguments`; the definition itself when there are no arguments.
 TypeNamePtr instantiate(TypeNamePtr definition, std::vector<TypeNamePtr> arguments);
 TypeNamePtr szarray_of(TypeNamePtr element);
 
-// What stands in front of the method's name when it has no declaring type in metadata.
+// The text in front of the method's name when no type in metadata declares the method.
 enum class MethodContainer : std::uint8_t { type, dynamic_class, il_stub_class };
 
-// Everything about a method that its name can show.
+// Everything that the name of a method can show.
 struct QualifiedMethodName {
   MethodContainer container = MethodContainer::type;
   TypeNamePtr declaring_type; // definition (open or not generic), instance or array; null when not known
   std::string method;         // as in metadata: "Run", ".ctor", "Ns.IFace.Run"; for arrays "Get"...
   std::vector<TypeNamePtr> method_arguments;       // empty: not generic, or the definition
   std::vector<std::string> method_parameter_names; // of an open generic method definition: "T", "TKey"
-  std::string module;                              // assembly simple name, for the perf-map form
+  std::string module;                              // simple name of the assembly, for the perf-map form
 
   std::string signature_fault;       // why the signature is not known
-  bool signature_known = false;      // the members below mean something
+  bool signature_known = false;      // the members below are valid
   std::uint8_t signature_header = 0; // 0x20 instance, 0x40 explicit this, 0x10 generic, low 4 bits convention
   TypeNamePtr return_type;
   std::vector<TypeNamePtr> parameters;   // without `this`
   std::optional<std::uint32_t> sentinel; // a vararg call site's "..." stands before this parameter
 };
 
-// (a) "Ns.Outer.Inner<int>.Run<string>(int, string[])". Constructors keep ".ctor" and ".cctor":
-// "Ns.Type..ctor(int)". The parameter list is "(???)" when the signature is not known.
+// (a) The C#-like form "Ns.Outer.Inner<int>.Run<string>(int, string[])". Constructors keep ".ctor" and
+// ".cctor": "Ns.Type..ctor(int)". The parameter list is "(???)" when the signature is not known.
 std::string format_full_name(const QualifiedMethodName& name);
-// (b) As SOS, dotnet-dump and ClrMD print it:
-// "Ns.Outer`1+Inner[[System.Int32, System.Private.CoreLib]].Run(Int32, System.String[])". No parameter list
-// when the signature is not known.
+// (b) The form of SOS, dotnet-dump and ClrMD:
+// "Ns.Outer`1+Inner[[System.Int32, System.Private.CoreLib]].Run(Int32, System.String[])". It has no parameter
+// list when the signature is not known.
 std::string format_sos_name(const QualifiedMethodName& name);
-// (c) As made of the three fields of a method load event: ".ctor" becomes the type with its parameters,
-// parameters in IL spelling, "(???)" when the signature is not known.
+// (c) The form that is made from the three fields of a method load event: ".ctor" becomes the type with its
+// parameters; parameters are in IL spelling, "(???)" when the signature is not known.
 std::string format_event_name(const QualifiedMethodName& name);
-// (d) "Ns.Outer`1+Inner.Run": no generic arguments, no parameters.
+// (d) The short form "Ns.Outer`1+Inner.Run": no generic arguments, no parameters.
 std::string format_short_name(const QualifiedMethodName& name);
-// (e) As the runtime's perf map writes it, without the tier: "instance void [app] Ns.Type::Run(string[])".
-// The spelling of handles in dynamic methods ("/* MT: 0x... */") is part of it.
+// (e) The form of the runtime's perf map, without the tier: "instance void [app] Ns.Type::Run(string[])". It
+// includes the spelling of handles in dynamic methods ("/* MT: 0x... */").
 std::string format_perf_map_name(const QualifiedMethodName& name);
 
-// (f) As crossgen2's maps of ReadyToRun images write it: "Ret Ns.Outer+Inner[A, B]::Run(P1, P2)", without a
-// return type for void and without the arguments of a generic method; type parameters replaced by theirs.
+// (f) The form of the maps that crossgen2 makes of ReadyToRun images: "Ret Ns.Outer+Inner[A, B]::Run(P1,
+// P2)". It has no return type for void and no arguments of a generic method; type parameters are replaced by
+// their arguments.
 std::string format_r2r_map_name(const QualifiedMethodName& name);
 
 // The fields of a method load event.
@@ -146,14 +148,14 @@ struct EventFields {
 };
 EventFields event_fields(const QualifiedMethodName& name);
 
-// A type on its own: the full C#-like form "Ns.Outer.Inner<int>[]", and the SOS form.
+// The name of a type alone: the full C#-like form "Ns.Outer.Inner<int>[]", and the SOS form.
 std::string format_type(const TypeName& type);
 std::string format_sos_type(const TypeName& type);
 
-// "app.dll!0x06000123": what a method is called when nothing names it.
+// "app.dll!0x06000123": the name of a method when nothing better is known.
 std::string format_token_name(std::string_view module, std::uint32_t token);
 
-// Limits against hostile trees: deeper types print as "...", longer names are cut and end with "...".
+// Limits against hostile trees: deeper types print as "..."; longer names are cut and end with "...".
 constexpr unsigned max_type_name_depth = 64;
 constexpr std::size_t max_name_length = 16'384;
 

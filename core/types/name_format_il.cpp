@@ -1,5 +1,5 @@
-// The forms in IL spelling: method load events and perf maps.
-// Source: src/coreclr/inc/formattype.cpp for signatures, src/coreclr/vm/typestring.cpp for the type in front.
+// The forms in IL spelling, for method load events and perf maps. Source: src/coreclr/inc/formattype.cpp for
+// signatures, src/coreclr/vm/typestring.cpp for the type in front.
 #include "core/types/name_writer.h"
 
 #include <array>
@@ -8,7 +8,7 @@
 namespace clr {
 namespace {
 
-// The declaring type: "Ns.Outer`1+Inner[System.Int32,T]".
+// Writes the declaring type: "Ns.Outer`1+Inner[System.Int32,T]".
 class OwnerWriter {
 public:
   explicit OwnerWriter(NameWriter& out) : out_(out) {}
@@ -210,7 +210,7 @@ private:
     return "/* UNKNOWN TYPE */";
   }
 
-  // "[System.Runtime]System.Collections.Generic.List`1/Enumerator"
+  // Writes "[System.Runtime]System.Collections.Generic.List`1/Enumerator".
   void reference(const TypeName& definition) {
     if (!definition.scope.empty()) {
       out_.put('[');
@@ -239,7 +239,7 @@ private:
 
   // A raw TypeHandle prints as its class, without arguments, and the MethodTable's address.
   void internal(const TypeName& t) {
-    // Arrays have no token, and the runtime says so.
+    // Arrays have no token; the runtime prints this error for them, so we do too.
     if (t.shape == TypeShape::szarray || t.shape == TypeShape::array)
       return out_.put(fmt::format(" [ERROR: INVALID TOKEN 0x02000000]  /* MT: {:#x} */", t.handle));
     const TypeName* of = definition_of(t);

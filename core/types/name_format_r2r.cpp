@@ -1,4 +1,4 @@
-// Names as the maps of crossgen2 (--perfmap) spell them. Source: dotnet/runtime
+// The form of the maps that crossgen2 writes (--perfmap). Source: dotnet/runtime
 // src/coreclr/tools/aot/ILCompiler.Diagnostics/PerfMapWriter.cs and
 // src/coreclr/tools/aot/ILCompiler.TypeSystem/ (TypeNameFormatter).
 #include "core/types/name_writer.h"

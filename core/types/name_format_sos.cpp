@@ -1,5 +1,5 @@
-// The form of SOS, ClrMD and dotnet-dump. Two writers with rules of their own: type names with escapes and
-// bracketed arguments for the owner and the method's arguments, and the terse one of parameter lists.
+// The form of SOS, ClrMD and dotnet-dump. Two writers, each with its own rules: type names with escapes and
+// bracketed arguments for the owner and for the method's arguments, and a terse writer for parameter lists.
 #include "core/types/name_writer.h"
 
 namespace clr {
@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view core_library = "System.Private.CoreLib";
 constexpr std::uint8_t convention_mask = 0xf, vararg = 5;
 
-// Source: src/coreclr/vm/typestring.cpp as TypeNameBuilder.cs restates it.
+// Source: src/coreclr/vm/typestring.cpp, which TypeNameBuilder.cs follows.
 class TypeWriter {
 public:
   explicit TypeWriter(NameWriter& out) : out_(out) {}
@@ -60,8 +60,8 @@ public:
     }
   }
 
-  // "[[Ns.A, Assembly],T]": an argument with an assembly stands in brackets of its own, a bare type variable
-  // does not.
+  // Writes "[[Ns.A, Assembly],T]": an argument with an assembly has its own brackets, a bare type variable
+  // has none.
   void arguments(const std::vector<TypeNamePtr>& list) {
     out_.put('[');
     for (std::size_t i = 0; i < list.size() && !out_.full(); ++i) {
@@ -135,7 +135,7 @@ private:
     out_.put(']');
   }
 
-  // Where SOS says the type is from: an array's is its element's.
+  // The assembly that SOS shows for the type; for an array, the assembly of its element.
   static std::string_view assembly_of(const TypeName& type) {
     const TypeName* t = &unwrapped(type);
     for (unsigned depth = 0; depth < max_type_name_depth; ++depth) {
@@ -150,8 +150,8 @@ private:
   NameWriter& out_;
 };
 
-// Source: src/coreclr/vm/sigformat.cpp as SigFormat.cs restates it. `from_handle`: the type is a runtime
-// TypeHandle (an argument that stands for a variable), which knows primitives by themselves.
+// Source: src/coreclr/vm/sigformat.cpp, which SigFormat.cs follows. `from_handle`: the type is a TypeHandle
+// of the runtime (an argument that stands for a variable); there a primitive is recognised by its definition.
 class ParameterWriter {
 public:
   explicit ParameterWriter(NameWriter& out) : out_(out) {}
@@ -225,7 +225,7 @@ private:
           primitive != ElementType::object)
         return out_.put(framework_name(primitive));
     }
-    // The name and namespace of this row alone: a nested type has no namespace of its own.
+    // Only the name and namespace of this row: a nested type has no namespace of its own.
     if (t.chain.size() == 1 && !t.name_space.empty()) {
       out_.put(t.name_space);
       out_.put('.');
@@ -233,7 +233,7 @@ private:
     if (!t.chain.empty()) out_.put(t.chain.back());
   }
 
-  // A raw TypeHandle in the signature.
+  // Writes a type that stands as a raw TypeHandle in the signature.
   void internal(const TypeName& t) {
     switch (t.shape) {
     case TypeShape::pointer:

@@ -1,4 +1,5 @@
-// What the formatters of names share: an output with a limit, and a count of nesting. Private to core/types.
+// Shared parts of the formatters of names: an output with a limit, and a count of the nesting. Private to
+// core/types.
 #pragma once
 
 #include "core/types/name_format.h"
@@ -19,8 +20,8 @@ public:
   void put(char c) { put(std::string_view(&c, 1)); }
   void put_number(std::int64_t value) { put(std::to_string(value)); }
 
-  // True when nothing more fits: a formatter stops descending then, because a small tree of shared nodes can
-  // print as an exponentially long name.
+  // True when the limit is reached. A formatter stops descending then, because a small tree of shared nodes
+  // can print as an exponentially long name.
   bool full() const { return full_; }
   std::size_t size() const { return text_.size(); }
 
@@ -29,7 +30,7 @@ public:
     return std::move(text_);
   }
 
-  // Counts the nesting of types while it lives; `too_deep` then.
+  // Adds one level of nesting while it lives; too_deep() tells whether the limit is exceeded.
   class Level {
   public:
     explicit Level(NameWriter& writer) : writer_(writer) { ++writer_.depth_; }
@@ -48,20 +49,22 @@ private:
   bool full_ = false;
 };
 
-// `Ns.Outer`1` + separator + `Inner`: the names as metadata has them.
+// Writes `Ns.Outer`1` + separator + `Inner`: the names as they are in metadata.
 void put_definition_name(NameWriter& out, const TypeName& definition, char separator);
-// The definition that `type` names: itself or the one it instantiates; null for anything else.
+// The definition that `type` names: `type` itself or the definition that it instantiates; null for any other
+// shape.
 const TypeName* definition_of(const TypeName& type);
-// What prints in the place of `type`: the argument that stands for a variable, the type under modifiers.
+// The type to print for `type`: for a variable the argument that stands for it, for a modified type the type
+// under the modifiers.
 const TypeName& unwrapped(const TypeName& type);
 
-// SOS' spelling of a primitive ("Int32"); empty for what is none.
+// The name that SOS prints for a primitive ("Int32"); empty for other types.
 std::string_view framework_name(ElementType element_type);
-// In the place of a parameter list that is not known: three question marks, written so that they are no
+// Stands for a parameter list that is not known. The question marks are escaped so that they form no
 // trigraph.
 constexpr std::string_view unknown_parameters = "(\?\?\?)";
-// The primitive whose definition this is ("System.Int32" of the core library); ElementType::end when it is
-// none.
+// The primitive that `definition` defines ("System.Int32" of the core library); ElementType::end when it
+// defines none.
 ElementType primitive_of(const TypeName& definition);
 
 } // namespace clr

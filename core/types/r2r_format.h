@@ -1,5 +1,5 @@
-// The outside of a ReadyToRun image: its header and where its parts are.
-// Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md.
+// The outermost structure of a ReadyToRun image: its header and the places of its parts. Source:
+// dotnet/runtime docs/design/coreclr/botr/readytorun-format.md.
 #pragma once
 
 #include "core/memory/byte_range.h"
@@ -50,14 +50,14 @@ struct R2RHeader {
   std::optional<Section> find(R2RSection type) const;
 };
 
-// An image as this reader needs it: bytes by RVA. The laid-out image in target memory, or a file.
+// The bytes of an image by RVA: either the laid-out image in target memory, or a file.
 class R2RImageBytes {
 public:
   virtual ~R2RImageBytes() = default;
-  // The bytes [rva, rva + size). Throws Error when there are none.
+  // The bytes [rva, rva + size). Throws Error when the image lacks them.
   virtual ByteRange range(std::uint32_t rva, std::uint32_t size) = 0;
 };
-// Of an image mapped at `base`: base + rva.
+// An image that is mapped at `base`: an RVA means base + rva.
 class MappedR2RImage final : public R2RImageBytes {
 public:
   // `memory` must outlive this.
@@ -71,7 +71,8 @@ private:
 
 // Reads the header at `rva`. Throws Error{corrupt} for another magic or too many sections. Cost: 2 reads.
 R2RHeader read_r2r_header(R2RImageBytes& image, std::uint32_t rva);
-// The core header of a component of a composite image: flags, then the sections. As above.
+// Reads the core header of a component of a composite image: flags, then the sections. Errors and cost as
+// above.
 R2RHeader read_r2r_core_header(R2RImageBytes& image, std::uint32_t rva);
 
 } // namespace clr

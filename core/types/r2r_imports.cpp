@@ -24,7 +24,7 @@ constexpr std::uint8_t method_handle = 0x11, method_entry = 0x13, method_entry_d
                        indirect_pinvoke_target = 0x2e, pinvoke_target = 0x2f;
 }
 
-// Fixups of one type, and what is made of the type.
+// Fixups that refer to one type, with the word for their purpose.
 constexpr auto of_types = std::to_array<std::pair<std::uint8_t, std::string_view>>({
     {0x10, "type handle"},
     {0x1c, "new"},
@@ -161,7 +161,7 @@ std::optional<R2RImport> R2RImports::at(std::uint32_t rva, unsigned pointer_size
     const std::uint32_t width = section.entry_size != 0 ? section.entry_size : pointer_size;
     const std::uint32_t index = (rva - section.rva) / width;
     const std::uint32_t signature = image_.range(section.signatures + index * 4, 4).u32(0);
-    // How long it is only its decoding tells; a torn image may end behind it.
+    // Only decoding tells how long the signature is, so start small: a torn image may end soon behind it.
     for (std::uint32_t size = 64;; size *= 4) {
       try {
         const BlobBytes bytes(image_.range(signature, size));

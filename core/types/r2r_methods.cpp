@@ -10,10 +10,10 @@ namespace clr {
 namespace {
 
 constexpr std::uint64_t component_size = 16;
-// A section that its memory does not lend is copied whole up to this size, so that its many small reads are
-// one.
+// Sections up to this size are copied whole when their memory does not lend its bytes: one read instead of
+// many small ones.
 constexpr std::uint32_t max_copied_section = 64 * 1024 * 1024;
-// A RUNTIME_FUNCTION is 8 bytes at least (12 on x64).
+// Smallest size of a RUNTIME_FUNCTION (it is 12 on x64).
 constexpr std::uint32_t least_function_size = 8;
 
 // A section's bytes, copied when the image does not lend them.
@@ -27,7 +27,7 @@ public:
       memory_.emplace(copy_, bytes_.begin());
       bytes_ = ByteRange(*memory_, bytes_.begin(), section.size);
     } catch (const Error& error) {
-      // Some page is missing: what the others hold is still worth having, entry by entry.
+      // Some page is missing. The entries on the other pages are still useful, so each is read by itself.
       if (error.kind() != ErrorKind::memory_missing) throw;
     }
   }
@@ -42,8 +42,8 @@ private:
   std::optional<HostMemory> memory_;
 };
 
-// Calls `decode` with the bytes of an entry at `at`. How long it is only its decoding tells: where the memory
-// does not lend the section, a larger piece is tried when a small one ends too early.
+// Calls `decode` with the bytes of an entry at `at`. Only decoding tells how long the entry is: where the
+// memory does not lend the section, a larger piece is tried when a small one ends too early.
 template<typename Decode>
 auto with_entry(const ByteRange& section, std::uint64_t at, Decode&& decode) {
   const std::uint64_t rest = std::min<std::uint64_t>(section.size() - at, R2RMethods::max_entry_signature);
@@ -75,13 +75,14 @@ struct R2RMethods::Impl {
     return signatures.assembly(index < component_names.size() ? component_names[index] : std::string());
   }
 
-  // Valid until the next call: name and owner of an entry are asked for one after the other.
+  // Valid until the next call. Callers ask for the name and then for the owner of the same entry, so the last
+  // one is kept.
   const R2RMethodReference& read_instance(const R2REntry& entry) {
     if (last_rva == entry.instance_rva) return last_instance;
     const auto section = header.find(R2RSection::instance_entry_points);
     if (!section || entry.instance_rva < section->rva || entry.instance_rva - section->rva >= section->size)
       throw Error(ErrorKind::internal, "no instance entry of this image");
-    last_rva = 0; // unless it can be read
+    last_rva = 0; // stays so if the reading below throws
     last_instance = with_entry(instance_section(*section), entry.instance_rva - section->rva,
                                [&](const BlobBytes& bytes) {
                                  SignatureReader reader(bytes.span());
@@ -109,7 +110,7 @@ struct R2RMethods::Impl {
 R2RMethods::R2RMethods(R2RImageBytes& image, std::uint32_t header_rva, MetadataNames* own,
                        AssemblyMetadata* assemblies)
     : header_(read_r2r_header(image, header_rva)) {
-  // The metadata of a composite image is the manifest, which has no methods.
+  // The metadata of a composite image is the manifest, which defines no methods.
   impl_ = std::make_unique<Impl>(image, header_, composite() ? nullptr : own, assemblies);
   const auto table = header_.find(R2RSection::component_assemblies);
   if (!table) return;
@@ -123,7 +124,7 @@ R2RMethods::R2RMethods(R2RImageBytes& image, std::uint32_t header_rva, MetadataN
     try {
       component.simple_name = impl_->signatures.manifest_assembly(i + 1);
     } catch (const Error&) {
-      component.simple_name.clear(); // its methods stay without names, the others' do not
+      component.simple_name.clear(); // only the methods of this component stay without names
     }
     impl_->component_names.push_back(component.simple_name);
     components_.push_back(std::move(component));
@@ -169,7 +170,7 @@ void R2RMethods::index_instances(std::uint32_t functions) {
   if (!section) return;
   const ByteRange& bytes = impl_->instance_section(*section);
   const NativeHashtable table(bytes);
-  // Each entry of a table takes two bytes at least: more of them means that buckets overlap.
+  // Each entry of a table takes at least two bytes: more entries than that mean that buckets overlap.
   const std::uint64_t most = section->size / 2;
   std::uint64_t seen = 0;
   const auto payload_of = [&](const BlobBytes& signature) -> std::uint64_t {

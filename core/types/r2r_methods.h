@@ -1,6 +1,6 @@
-// The methods of a ReadyToRun image by its own tables: every method that has code, whether it ever ran or
-// not, named from metadata alone. Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md;
-// src/coreclr/vm/readytoruninfo.cpp, nativeformatreader.h.
+// The methods of a ReadyToRun image by the image's own tables: every method that has code, whether it ever
+// ran or not, named from metadata alone. Source: dotnet/runtime
+// docs/design/coreclr/botr/readytorun-format.md; src/coreclr/vm/readytoruninfo.cpp, nativeformatreader.h.
 #pragma once
 
 #include "core/metadata/metadata.h"
@@ -16,7 +16,7 @@
 
 namespace clr {
 
-// An assembly of a composite image. Its metadata lies in a file of its own.
+// An assembly of a composite image. Its metadata lies in a separate file.
 struct R2RComponent {
   std::string simple_name; // empty when not known
   R2RHeader header;
@@ -25,44 +25,44 @@ struct R2RComponent {
 // One method with code in the image.
 struct R2REntry {
   std::uint32_t function_index = 0; // first RUNTIME_FUNCTION of the method
-  std::uint32_t component = 0;      // index of the component whose metadata `rid` means; 0 unless composite
-  std::uint32_t rid = 0;            // of the MethodDef; 0 for an instance entry
-  std::uint32_t instance_rva = 0;   // of the instance entry's signature; 0 for MethodDef entries
+  std::uint32_t component = 0; // index of the component in whose metadata `rid` is a row; 0 unless composite
+  std::uint32_t rid = 0;       // of the MethodDef; 0 for an instance entry
+  std::uint32_t instance_rva = 0; // of the instance entry's signature; 0 for MethodDef entries
 };
 
 class R2RMethods {
 public:
-  // `image` and `assemblies` must outlive this; `assemblies` may be null (types of other modules are then
-  // unknown). `header_rva` as in the COR header's ManagedNativeHeader (or the RTR_HEADER export of a
-  // composite image). `own`: names of the image's own metadata, null for a composite image. `pointer_size`
-  // and `byte_order` of the target. Cost: header, one read per component. Throws Error.
+  // `image` and `assemblies` must outlive this; `assemblies` may be null (types of other modules are unknown
+  // then). `header_rva` is the ManagedNativeHeader of the COR header, or the RTR_HEADER export of a composite
+  // image. `own`: names of the image's own metadata, null for a composite image. Cost: the header, and one
+  // read per component. Throws Error.
   R2RMethods(R2RImageBytes& image, std::uint32_t header_rva, MetadataNames* own,
              AssemblyMetadata* assemblies);
   ~R2RMethods();
 
   const R2RHeader& header() const { return header_; }
-  // No flag says so: a composite image is one that lists components.
+  // No flag marks a composite image; it is the kind of image that lists components.
   bool composite() const { return header_.find(R2RSection::component_assemblies).has_value(); }
-  // Assemblies of a composite image, in order of their index; else none.
+  // Assemblies of a composite image, in the order of their index; empty for other images.
   const std::vector<R2RComponent>& components() const { return components_; }
 
-  // What the image's tables refer to.
+  // Resolves the signatures in the image's tables.
   R2RSignatures& signatures();
   // Names of the image's own metadata; null for a composite image.
   MetadataNames* own_names() const;
 
-  // Every method with code, in order of function_index, each once. Read on first use and kept; damaged
-  // entries are skipped and counted. Cost: the two tables, about one read per entry where the memory does not
-  // lend its bytes.
+  // Every method with code, in the order of function_index, each once. Read on first use and kept; damaged
+  // entries are skipped and counted. Cost: the two tables, and about one read per entry where the memory does
+  // not lend its bytes.
   const std::vector<R2REntry>& entries();
   std::uint32_t damaged() const { return damaged_; }
   // The entry that owns runtime function `index`: the last one that begins at or before it (funclets follow
-  // their method). Null when there is none. No reads once entries() is there.
+  // their method). Null when there is none. No reads after the first call of entries().
   const R2REntry* entry_of(std::uint32_t function_index);
 
-  // The method's name, from metadata alone. Throws Error when its metadata is not to be had.
+  // The method's name, from metadata alone. Throws Error when that metadata is not available.
   QualifiedMethodName name(const R2REntry& entry);
-  // The MethodDef token of an entry and the simple name of the assembly it belongs to; token 0 when the
+  // The MethodDef token of an entry and the names of the module that the token belongs to; token 0 when the
   // method is named through a MemberRef that was not resolved.
   struct Owner {
     MetadataNames* names = nullptr;

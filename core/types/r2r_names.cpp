@@ -12,7 +12,7 @@ struct R2RNames::Image {
   ExecutionManager::R2RImage info;
   MappedR2RImage bytes;
   NamedModule* module;            // null for a composite image
-  MetadataNames* names = nullptr; // what `methods` was made with
+  MetadataNames* names = nullptr; // the names that `methods` was made with
   std::unique_ptr<R2RMethods> methods;
   std::unique_ptr<R2RImports> imports;
   std::unordered_map<std::uint32_t, Method> by_index;
@@ -35,7 +35,8 @@ R2RNames::Image& R2RNames::image(const RangeSection& section) {
   return *slot;
 }
 
-// The tables of the image, read through the metadata that its module has by now.
+// The tables of the image. They are made again when the module's metadata has changed from memory to the
+// file.
 R2RMethods& R2RNames::methods(Image& image) {
   const auto rva = static_cast<std::uint32_t>(target_->platform().wrap(image.info.header - image.info.base));
   const auto make = [&](MetadataNames* own) {
@@ -107,7 +108,7 @@ Method R2RNames::describe(Image& image, const R2REntry& entry, Spelling spelling
 void R2RNames::for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit,
                         Spelling spelling) {
   Image& of = image(section);
-  const std::vector<R2REntry> entries = methods(of).entries(); // describing may replace the tables
+  const std::vector<R2REntry> entries = methods(of).entries(); // a copy: the tables may be replaced
   for (const R2REntry& entry : entries)
     if (!visit(entry.function_index, describe(of, entry, spelling))) return;
 }

@@ -1,4 +1,4 @@
-// Names of the methods of ReadyToRun images, executed or not, by the images' own tables.
+// Names of the methods of ReadyToRun images, executed or not, from the tables of the images themselves.
 #pragma once
 
 #include "core/execution/execution_manager.h"
@@ -15,7 +15,7 @@ namespace clr {
 
 class R2RNames final : private AssemblyMetadata {
 public:
-  // Modules by simple name, for entries that refer to other assemblies; asked at most once per name.
+  // Finds modules by simple name, for entries that refer to other assemblies; called at most once per name.
   using ModulesBySimpleName = std::function<NamedModule*(const std::string&)>;
 
   // All must outlive this. No reads.
@@ -26,10 +26,11 @@ public:
   void for_each(const RangeSection& section, const std::function<bool(std::uint32_t, Method)>& visit,
                 Spelling spelling);
   const Method* method(const RangeSection& section, std::uint32_t function_index);
-  // What the import cell at `address` stands for; nothing when the image has no such cell. Throws Error when
+  // The target of the import cell at `address`; nothing when the image has no such cell. Throws Error when
   // its signature cannot be read.
   std::optional<R2RImport> import_at(const RangeSection& section, Address address);
-  // The runtime functions of the image that begin a method, ascending; null when its tables cannot be read.
+  // The runtime functions of the image that begin a method, in ascending order; null when the image's tables
+  // cannot be read.
   const std::vector<std::uint32_t>* entry_points(const RangeSection& section);
 
 private:

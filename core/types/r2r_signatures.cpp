@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t has_method_arguments = 0x04, slot_instead_of_token = 0x08, member_ref_token = 0x10,
                         has_constrained_type = 0x20, has_owner_type = 0x40, has_module = 0x80;
 
-// What reads an instance entry only to find where it ends.
+// A provider that makes nothing: it serves to find where an instance entry ends.
 struct SkippingProvider {
   struct Type {};
   Type primitive(std::uint8_t) { return {}; }
@@ -63,7 +63,7 @@ R2RSignatures::R2RSignatures(R2RImageBytes& image, const R2RHeader& header, Meta
                              AssemblyMetadata* assemblies)
     : image_(image), header_(header), own_(own), assemblies_(assemblies) {}
 
-// References that the compiler added, and the components of a composite image.
+// The manifest metadata: references that the compiler added, and the components of a composite image.
 const Metadata* R2RSignatures::manifest() {
   if (!manifest_read_) {
     if (const auto section = header_.find(R2RSection::manifest_metadata))
@@ -84,8 +84,9 @@ MetadataNames* R2RSignatures::assembly(const std::string& simple_name) {
   return assemblies_ != nullptr && !simple_name.empty() ? assemblies_->by_simple_name(simple_name) : nullptr;
 }
 
-// Indexes count the image's own references first, then those of the manifest metadata; from format 6.3 on one
-// index between them stands for the manifest metadata itself. Composite images have only the latter.
+// An index counts the image's own references first, then those of the manifest metadata. From format 6.3 on,
+// one index between the two stands for the manifest metadata itself. Composite images have only the
+// manifest's references.
 std::string R2RSignatures::assembly_of_index(std::uint32_t index) {
   const std::uint32_t references = own_ != nullptr ? own_->metadata().rows(Table::assembly_ref) : 0;
   if (index <= references) return own_->metadata().string(own_->metadata().assembly_ref(index).name);
@@ -109,11 +110,11 @@ R2RMethodReference R2RSignatures::method(SignatureReader& reader, MetadataNames*
     R2RSignatures& signatures;
     SignatureReader& signature;
     R2RMethodReference& result;
-    MetadataNames* types; // where the types of the signature are
+    MetadataNames* types; // of the module that holds the types of the signature
 
     void module(std::uint32_t index) { types = result.names = signatures.module(index); }
     void owner_type() {
-      // The method's token belongs to the module that defines the owner.
+      // The method's token belongs to the module that defines the owner type.
       constexpr std::uint8_t generic_instance = 0x15, other_module = 0x3f;
       SignatureReader ahead = signature;
       if (ahead.peek() == generic_instance) ahead.u8();

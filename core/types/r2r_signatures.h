@@ -1,6 +1,6 @@
-// The signatures of a ReadyToRun image: methods and types of this module and of others, as the image's tables
-// refer to them. Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md, "Fixups" and "Method
-// Signatures"; src/coreclr/vm/zapsig.cpp.
+// The signatures of a ReadyToRun image: references from the image's tables to methods and types of this
+// module and of others. Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md, "Fixups" and
+// "Method Signatures"; src/coreclr/vm/zapsig.cpp.
 #pragma once
 
 #include "core/metadata/metadata.h"
@@ -14,11 +14,11 @@
 
 namespace clr {
 
-// Finds metadata by assembly simple name, for instance entries that refer to other modules.
+// Finds metadata by the simple name of an assembly, for instance entries that refer to other modules.
 class AssemblyMetadata {
 public:
   virtual ~AssemblyMetadata() = default;
-  // Names of the assembly's manifest module; null when it is not to be had.
+  // Names of the assembly's manifest module; null when they are not available.
   virtual MetadataNames* by_simple_name(const std::string& simple_name) = 0;
 };
 
@@ -26,7 +26,7 @@ public:
 struct R2RMethodReference {
   MetadataNames* names = nullptr; // of the module that `token` belongs to
   std::uint32_t token = 0;        // MethodDef or MemberRef
-  TypeNamePtr owner;              // null: as the token's row says
+  TypeNamePtr owner;              // null: the type in the token's row
   std::vector<TypeNamePtr> method_arguments;
 
   // Throws Error when its metadata cannot be read.
@@ -35,23 +35,24 @@ struct R2RMethodReference {
 
 class R2RSignatures final : public SignatureModules {
 public:
-  // All must outlive this. `own`: names of the image's own metadata, null for a composite image. `assemblies`
-  // may be null: what belongs to other modules is then not named. No reads.
+  // All arguments must outlive this. `own`: names of the image's own metadata, null for a composite image.
+  // `assemblies` may be null: types and methods of other modules are not named then. No reads.
   R2RSignatures(R2RImageBytes& image, const R2RHeader& header, MetadataNames* own,
                 AssemblyMetadata* assemblies);
 
-  // The method or type whose signature `reader` is at; `in` is the module that its tokens belong to unless
-  // the signature says otherwise. Throws Error{corrupt, memory_missing}.
+  // The method or type whose signature `reader` is at. Its tokens belong to the module `in`, unless the
+  // signature says otherwise. Throws Error{corrupt, memory_missing}.
   R2RMethodReference method(SignatureReader& reader, MetadataNames* in);
   TypeNamePtr type(SignatureReader& reader, MetadataNames* in);
-  // Moves behind a method's signature. Throws Error{corrupt}.
+  // Moves `reader` behind a method's signature. Throws Error{corrupt}.
   static void skip_method(SignatureReader& reader);
 
-  // Names of the module that a signature calls `index`; null when they are not to be had. Kept.
+  // Names of the module that a signature calls `index`; null when they are not available. Kept.
   MetadataNames* module(std::uint32_t index) override;
   // The same by simple name.
   MetadataNames* assembly(const std::string& simple_name);
-  // Simple name of a row of AssemblyRef in the manifest metadata; empty when there is none.
+  // Simple name of the assembly in a row of AssemblyRef of the manifest metadata; empty when there is no such
+  // row.
   std::string manifest_assembly(std::uint32_t rid);
 
 private:

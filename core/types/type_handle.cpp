@@ -28,7 +28,7 @@ TypeDesc read_type_desc(const Target& target, Address type_handle) {
       throw_corrupt(desc.address, fmt::format("function pointer with {} arguments", count));
     desc.call_conv = static_cast<std::uint8_t>(
         target.read_u32(target.field_address(desc.address, "FnPtrTypeDesc", "CallConv")));
-    // The types stand in the object itself, whatever type the descriptor gives the field.
+    // The types lie in the object itself, whatever type the descriptor gives to the field.
     const Address types = target.field_address(desc.address, "FnPtrTypeDesc", "RetAndArgTypes");
     for (std::uint32_t i = 0; i <= count; ++i)
       desc.ret_and_args.push_back(target.read_pointer(types + i * target.pointer_size()));

@@ -1,6 +1,6 @@
-// TypeHandle: a pointer to a MethodTable, or, tagged, to a TypeDesc: pointers, byrefs, type variables,
-// function pointers. Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md;
-// src/coreclr/vm/typedesc.h.
+// TypeHandle: a pointer to a MethodTable or, with a tag bit, to a TypeDesc. TypeDescs describe pointers,
+// byrefs, type variables and function pointers. Source: dotnet/runtime
+// docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typedesc.h.
 #pragma once
 
 #include "core/target/target.h"
@@ -22,9 +22,9 @@ constexpr std::uint8_t ptr = 0x0f, byref = 0x10, value_type = 0x11, var = 0x13, 
 struct TypeDesc {
   Address address = 0;
   std::uint8_t element_type = 0;
-  Address argument = 0;    // ptr, byref, value_type (the native view of a struct): the element's TypeHandle
-  Address module = 0;      // var, mvar
-  std::uint32_t token = 0; // var, mvar: GenericParam token
+  Address argument = 0; // ptr, byref, value_type (the marshalled view of a struct): the element's TypeHandle
+  Address module = 0;   // var, mvar
+  std::uint32_t token = 0;           // var, mvar: GenericParam token
   std::uint8_t call_conv = 0;        // fnptr: header byte of the signature
   std::vector<Address> ret_and_args; // fnptr: return type first
 };

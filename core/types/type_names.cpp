@@ -7,7 +7,8 @@
 namespace clr {
 namespace {
 
-// The types of CoreLib that signatures spell as one element type.
+// Replaces the definition of a CoreLib type by the primitive, if signatures spell that type as one element
+// type.
 TypeNamePtr as_primitive(const TypeNamePtr& type) {
   using E = ElementType;
   static constexpr std::array<std::pair<std::string_view, ElementType>, 18> primitives{{
@@ -42,7 +43,7 @@ TypeNamePtr over(TypeShape shape, TypeNamePtr element) {
   return make_type(TypeName{.shape = shape, .element = std::move(element)});
 }
 
-// A set element for as long as it is worked on.
+// Keeps an address in the set of types in progress while it lives. Throws when they are nested too deeply.
 class Working {
 public:
   Working(std::unordered_set<Address>& set, Address address) : set_(set), address_(address) {
@@ -100,7 +101,7 @@ RuntimeType TypeNames::read(Address method_table) {
   return type;
 }
 
-// Throws when nothing names the type; parts that cannot be read are unknown and told in `fault`.
+// Throws when nothing names the type. Parts that cannot be read are unknown, and `fault` says why.
 TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
   const MethodTable& table = type.table;
   const auto part = [&](Address handle) {
@@ -119,7 +120,7 @@ TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
   const std::uint32_t rid = table.typedef_rid();
   if (rid == 0) {
     TypeName made{.shape = TypeShape::definition};
-    made.chain = {"(dynamicClass)"}; // as the runtime's own formatter says
+    made.chain = {"(dynamicClass)"}; // the text of the runtime's own formatter
     return make_type(std::move(made));
   }
   if (table.generic() == MethodTable::Generic::definition)
@@ -162,7 +163,7 @@ TypeNamePtr TypeNames::describe(const TypeDesc& desc) {
     return over(TypeShape::byref, argument(desc.argument));
   case element_type::value_type: {
     TypeName native{.shape = TypeShape::native_valuetype, .element = type_of_handle(desc.argument)};
-    native.handle = desc.argument; // the runtime shows the struct's MethodTable for it
+    native.handle = desc.argument; // the runtime shows the MethodTable of the struct here
     return make_type(std::move(native));
   }
   case element_type::var:

@@ -1,4 +1,4 @@
-// TypeHandles and MethodTables -> names. Source: dotnet/runtime
+// Names of TypeHandles and MethodTables. Source: dotnet/runtime
 // docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typestring.cpp.
 #pragma once
 
@@ -14,17 +14,17 @@
 
 namespace clr {
 
-// A module and the source of its names.
+// A module and its metadata, from which names are read.
 struct NamedModule {
   NamedModule(const Target& target, Address address, AssemblyFiles* files)
       : module(read_module(target, address)), name(module.display_name()), metadata(target, module, files) {}
 
   Module module;
-  std::string name; // for people: "app.dll"
+  std::string name; // to show to people: "app.dll"
   ModuleMetadata metadata;
 };
 
-// Every module that was asked for, read once.
+// Every module that was asked for; each is read once.
 class NamedModules {
 public:
   // `files` may be null; both must outlive this. No reads.
@@ -40,12 +40,12 @@ private:
   std::unordered_map<Address, std::unique_ptr<NamedModule>> modules_;
 };
 
-// A type that the runtime loaded.
+// A type that the runtime has loaded.
 struct RuntimeType {
   MethodTable table;
   NamedModule* module = nullptr; // null when the Module could not be read
   TypeNamePtr name;              // null when nothing names it
-  std::string fault;             // why `name` is null or has unknown parts; empty when it is whole
+  std::string fault;             // why `name` is null or has unknown parts; empty when the name is whole
 };
 
 class TypeNames final : public TypeHandleNames {
@@ -55,18 +55,19 @@ public:
 
   // The type of a MethodTable. Throws Error{memory_missing} when it cannot be read and Error{corrupt} when it
   // is no MethodTable. Kept: a second call reads nothing. Cost cold: 3 reads for the MethodTable and its
-  // class, its module once, 3 for generic arguments and the same for each, then metadata.
+  // class, those of its module once, 3 reads for generic arguments and the whole cost for each argument, then
+  // metadata.
   const RuntimeType& type(Address method_table);
 
-  // The type behind a TypeHandle. Never null; unknown_type() for what cannot be read. Primitives are
-  // definitions ("System.Int32"), as signatures of the runtime's own making show them.
+  // The type behind a TypeHandle. Never null: unknown_type() when it cannot be read. Primitives come as
+  // definitions ("System.Int32"), as signatures that the runtime itself made show them.
   TypeNamePtr type_of_handle(std::uint64_t type_handle) override;
-  // The same as it stands for a type parameter: primitives as such.
+  // The same type as the argument of a type parameter: primitives come as primitives.
   TypeNamePtr argument(Address type_handle);
 
   const MethodTables& tables();
 
-  static constexpr unsigned max_depth = 64; // of types in types
+  static constexpr unsigned max_depth = 64; // nesting of types within types
 
 private:
   RuntimeType read(Address method_table);

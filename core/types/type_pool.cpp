@@ -5,7 +5,7 @@
 namespace clr {
 namespace {
 
-// Of parts or of the type that was made of them.
+// Hash of the parts, or of the type that was made of them.
 template<typename Type>
 std::size_t hash_of(const Type& type) {
   constexpr std::size_t factor = 31;

@@ -1,5 +1,6 @@
-// TypeNames that are made of others (arrays, instances, pointers), each once: the signatures of tens of
-// thousands of methods consist of few types, and memory that is touched for the first time is what costs.
+// A pool of TypeNames that are made of others (arrays, instances, pointers), each of them once. The
+// signatures of tens of thousands of methods consist of few types, and touching new memory is what costs
+// most.
 #pragma once
 
 #include "core/types/name_format.h"
@@ -10,7 +11,7 @@
 
 namespace clr {
 
-// What such a type consists of; the members are those of TypeName.
+// The parts of such a type; the members are those of TypeName.
 struct TypeParts {
   TypeShape shape = TypeShape::unknown;
   TypeNamePtr element;
@@ -23,8 +24,8 @@ struct TypeParts {
 
 class TypePool {
 public:
-  // The type that was made before of the same parts (the very nodes, not equal ones), else a new one. Once
-  // max_types are kept: a new one. No reads.
+  // The type that was made before from the same parts (the same nodes, not merely equal ones), else a new
+  // one. When max_types are kept already, every further type is new. No reads.
   TypeNamePtr make(TypeParts parts);
 
   static constexpr std::size_t max_types = 100'000;

@@ -13,8 +13,8 @@ constexpr std::string_view async_attribute = "AsyncStateMachineAttribute",
 
 constexpr std::string_view visual_basic_machine = "VB$StateMachine_";
 
-// A compiler's name "<Run>g__Work|0_1": what is between the brackets, the letter behind them that tells what
-// it is for, and the rest.
+// A compiler's name such as "<Run>g__Work|0_1": the text between the brackets, the letter behind them that
+// tells the purpose, and the rest.
 struct MadeName {
   std::string_view of;
   char purpose = 0;
@@ -47,12 +47,12 @@ bool runs_state_machine(std::string_view method) {
   return method == "MoveNext" || method.starts_with("<>m__Finally");
 }
 
-// Finds the way from a compiler's method to the user's.
+// Finds the way from a compiler's method back to the user's.
 class Search {
 public:
   explicit Search(MetadataNames& names) : names_(names), metadata_(names.metadata()) {}
 
-  // False when the method is its own.
+  // False when the user wrote the method as it is.
   bool follow(std::uint32_t method_rid) {
     for (unsigned depth = 0; depth < max_user_method_depth; ++depth) {
       const std::uint32_t type = metadata_.owner_of_method(method_rid);
@@ -79,7 +79,7 @@ public:
 private:
   std::string type_name(std::uint32_t type) const { return metadata_.string(metadata_.type_def(type).name); }
 
-  // The methods of a type, or those with a name.
+  // Visits the methods of a type; with `name`, only those of that name.
   template<typename Visit>
   void each_method(std::uint32_t type, std::string_view name, Visit visit) const {
     auto [first, last] = metadata_.method_range(type);
@@ -91,8 +91,8 @@ private:
     }
   }
 
-  // The method whose attribute names the type as its state machine; the compiler's name of the type where
-  // attributes were trimmed away.
+  // The method whose attribute names `machine` as its state machine. Where attributes were trimmed away, the
+  // compiler's name of the type leads to the method.
   std::uint32_t of_state_machine(std::uint32_t machine) {
     const std::uint32_t type = metadata_.encloser_of(machine);
     if (type == 0) return 0;
@@ -100,7 +100,7 @@ private:
     const auto made = parse(machine_name);
     const bool named = made && made->purpose == 'd';
     if (!named && !machine_name.starts_with(visual_basic_machine))
-      return 0; // an enumerator that someone wrote
+      return 0; // an enumerator that the user wrote
     const std::string of(named ? made->of : "");
     std::uint32_t found = 0;
     each_method(type, of, [&](std::uint32_t rid) {
@@ -120,7 +120,7 @@ private:
     return found;
   }
 
-  // A lambda or local function.
+  // The user's method of a lambda or local function.
   std::uint32_t of_part(std::uint32_t type, std::uint32_t method_rid, const std::string& name) {
     const auto made = parse(name);
     if (!made || !(is_lambda(*made) || is_local_function(*made))) return 0;
@@ -139,7 +139,7 @@ private:
     return host_;
   }
 
-  // The user's method is the one of that name in the type; which one is not known when there are several.
+  // Settles on the method of that name in the type. When there are several, the right one is not known.
   void settle(std::uint32_t type, std::string name) {
     host_ = 0;
     host_type_ = type;
@@ -152,7 +152,8 @@ private:
     bare_name_ = std::move(name);
   }
 
-  // What the attribute of a method that names `machine` says of it; empty when it has none.
+  // The mark for an attribute of the method that names `machine` as its state machine; empty when there is
+  // none.
   std::string_view state_machine_mark(std::uint32_t method_rid, const std::string& machine) const {
     const auto [first, last] = metadata_.custom_attributes(token_of(Table::method_def, method_rid));
     for (std::uint32_t rid = first; rid < last; ++rid) {
@@ -178,7 +179,7 @@ private:
     return metadata_.string(metadata_.type_ref(rid_of(parent)).name);
   }
 
-  // Does the value of an attribute (its one argument a type: ECMA-335 II.23.3) name a nested type? The
+  // Does the value of an attribute (its one argument is a type: ECMA-335 II.23.3) name a nested type? The
   // assembly's name may follow.
   bool names_type(std::uint32_t value, const std::string& nested) const {
     const Blob blob = metadata_.blob(value);
@@ -194,8 +195,8 @@ private:
            name[name.size() - nested.size() - 1] == '+';
   }
 
-  // What the made method was instantiated over: first the arguments of the user's type, then those of the
-  // user's method, which became parameters of the compiler's type or of its method.
+  // The type arguments of the compiler's method: first those of the user's type, then those of the user's
+  // method. The latter became parameters of the compiler's type or of its method.
   static std::vector<TypeNamePtr> all_arguments(const QualifiedMethodName& made) {
     std::vector<TypeNamePtr> all;
     if (made.declaring_type && made.declaring_type->shape == TypeShape::instance)
@@ -227,7 +228,7 @@ private:
     return format_type(*type) + "." + bare_name_;
   }
 
-  // "Work<T>(int)", without the closures that the compiler passes to it.
+  // "Work<T>(int)", without the closures that the compiler passes as parameters.
   std::string local_function_name(const QualifiedMethodName& made) const {
     const std::vector<TypeNamePtr> all = all_arguments(made);
     const std::uint32_t owner = metadata_.owner_of_method(local_function_);
@@ -236,7 +237,7 @@ private:
     context.class_arguments = std::span(all).first(of_type);
     context.method_arguments = std::span(all).subspan(of_type);
     QualifiedMethodName name = names_.method(local_function_, context);
-    // Its own type parameters follow those of the method that it is in.
+    // The local function's own type parameters follow those of the method around it.
     const std::size_t outer = host_ == 0 ? 0 : parameters_of(token_of(Table::method_def, host_));
     const auto own = [outer](auto& list) {
       list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(std::min(outer, list.size())));

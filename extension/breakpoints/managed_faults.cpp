@@ -1,5 +1,6 @@
 #include "extension/breakpoints/managed_faults.h"
 
+#include "core/isa/registers.h"
 #include "extension/lldb/signal_info.h"
 
 #include <array>
@@ -30,8 +31,10 @@ bool is_managed(Session& session, Address pc) {
 
 // A helper without a frame was called by the code at the top of the stack, or by that in the link register.
 std::optional<Address> caller_of_leaf(Session& session, lldb::SBFrame& frame) {
-  if (session.runtime().platform().cpu == Cpu::arm64) {
-    lldb::SBValue link = frame.FindRegister("lr");
+  const Architecture& architecture = architecture_of(session.runtime().platform().cpu);
+  if (!architecture.returns_by_stack()) {
+    const std::string name(register_name(architecture.cpu, architecture.roles.return_address));
+    lldb::SBValue link = frame.FindRegister(name.c_str());
     if (!link.IsValid()) return std::nullopt;
     return link.GetValueAsUnsigned(0);
   }

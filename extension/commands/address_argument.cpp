@@ -24,7 +24,7 @@ std::optional<Address> parse_digits(std::string_view digits, int base) {
   throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not an address: {}", text, why));
 }
 
-// What LLDB said, on one line.
+// The first line of an error of LLDB's.
 std::string message_of(const lldb::SBError& error) {
   const char* text = error.GetCString();
   std::string message = text == nullptr ? "it has no value" : text;
@@ -56,7 +56,17 @@ Address value_of(lldb::SBValue value, const std::string& text) {
   return result;
 }
 
-// "read" and "read+18" without debug information are no expression for LLDB, but its symbols know them.
+// In a core without its executable LLDB may know a register's value and no type of it.
+Address register_value(lldb::SBValue value, const std::string& text) {
+  if (value.GetType().GetTypeFlags() != 0 || value.GetByteSize() > sizeof(Address))
+    return value_of(value, text);
+  lldb::SBError error;
+  const Address result = value.GetValueAsUnsigned(error, 0);
+  if (error.Fail()) refuse(text, message_of(error));
+  return result;
+}
+
+// Finds "read" and "read+18" among LLDB's symbols: without debug information they are no expression for it.
 std::optional<Address> symbol_address(lldb::SBTarget& target, std::string_view text) {
   const auto sign = text.find_first_of("+-");
   std::string name(text.substr(0, sign));
@@ -104,10 +114,12 @@ std::optional<Address> parse_number(std::string_view text) {
 
 Address evaluate_address(lldb::SBTarget& target, const std::string& text) {
   if (const auto number = parse_number(text)) return *number;
+  if (text.starts_with('-') && parse_number(std::string_view(text).substr(1))) refuse(text, "it is negative");
+  if (text.find_first_not_of(' ') == std::string::npos) refuse(text, "it is empty");
   lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
   if (text.starts_with("$") && frame.IsValid()) {
     lldb::SBValue found = frame.FindRegister(text.c_str() + 1);
-    if (found.IsValid()) return value_of(found, text);
+    if (found.IsValid()) return register_value(found, text);
   }
   lldb::SBExpressionOptions options;
   options.SetAllowJIT(false);

@@ -2,6 +2,7 @@
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
 
@@ -14,13 +15,13 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-// Signals that stop a process because somebody asked for it, not because it failed.
+// Signals that say that somebody stopped the process, not that it failed.
 const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
 
 class Analyze final : public CommandRun {
 public:
   explicit Analyze(CLI::App& app) {
-    app.add_option("-n,--count", limit_, "at most N frames of the stack")->type_name("N");
+    add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of the stack.");
   }
 
   void run(Invocation& invocation) override {
@@ -135,14 +136,18 @@ private:
     if (whole) out.line("missing:   nothing that was asked for");
   }
 
-  std::size_t limit_ = 1'000'000;
+  std::size_t limit_ = max_frames;
 };
 
 } // namespace
 
 CommandSpec analyze_command() {
-  return {"analyze", nullptr,
-          "Tell what happened: signal, failing thread, exception, stack, what is missing.", "[-n N]",
+  return {"analyze",
+          nullptr,
+          "Tell what happened: the signal, the thread that failed, its exception, its stack, and what is "
+          "missing.",
+          "clr analyze -n 20",
+          "tells what happened, with 20 frames of the stack at most.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Analyze>(app); }};
 }
 

@@ -4,6 +4,7 @@
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/breakpoint_places.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 #include "extension/lldb/hidden_breakpoints.h"
 
@@ -19,7 +20,7 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-// Rows of one answer; a regular expression may cover everything.
+// Limit of the rows of one answer: a regular expression may cover every method.
 constexpr std::size_t max_rows = 200;
 
 std::string joined(const std::vector<std::string>& words) {
@@ -43,7 +44,7 @@ std::optional<FileLine> file_and_line(const std::string& where) {
   return place;
 }
 
-// A pattern of LLDB's for exactly this text, wherever a name begins.
+// A regular expression that finds exactly this text where a part of a name begins.
 std::string pattern_of(std::string_view name) {
   std::string pattern = "(^|[.])";
   for (const char c : name) {
@@ -85,31 +86,43 @@ bool is_compiled(const BreakTarget& target, const std::vector<CoveredBody>& bodi
 class Break final : public CommandRun {
 public:
   explicit Break(CLI::App& app) {
-    app.add_option("WHERE", words_,
-                   "a method (Run, Type.Run, Ns.Type.Run, with (int, string) for one overload), FILE:LINE, "
-                   "list, or delete with numbers");
-    app.add_flag("-o,--one-shot", one_shot_, "delete the breakpoint when it is hit");
-    app.add_option("-c,--condition", condition_, "stop only when this expression of LLDB's is true")
+    app.add_option(
+        "WHERE", words_,
+        "A method (Run, Type.Run, Ns.Type.Run; with its parameters, (int, string), for one overload), "
+        "or FILE:LINE.");
+    app.add_flag("-o,--one-shot", one_shot_, "Delete the breakpoint when it is hit.");
+    app.add_option("-c,--condition", condition_, "Stop only when this expression of LLDB's is true.")
         ->type_name("EXPR");
-    app.add_flag("-j,--json", json_, "print JSON");
-    app.footer("As long as there is a breakpoint on managed code (of b as well), the process stops for a "
-               "moment behind\n"
-               "each compilation, so that code which it concerns is known before it runs. Jitted code that "
-               "W^X keeps\n"
-               "from breakpoints is made writable by a call of mprotect in the process; where that is not "
-               "possible,\n"
-               "start the program with DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime "
-               "turns into\n"
-               "an exception (a null reference in managed code) is no stop; every other one is: process "
-               "handle decides.");
+    add_json(app, json_);
+    app.require_subcommand(0, 1);
+    list_ = app.add_subcommand("list", "List the breakpoints on managed code; so does `clr break` alone.");
+    add_json(*list_, json_);
+    delete_ = app.add_subcommand("delete", "Delete breakpoints.");
+    delete_->add_option("N", ids_, "The number of a breakpoint, as `clr break list` shows it.")->required();
+    app.footer(
+        "As long as there is a breakpoint on managed code (one of b as well), the process stops for a moment "
+        "after each compilation, so that the plugin sees new code before it runs. Jitted code that W^X keeps "
+        "from breakpoints is made writable by a call of mprotect in the process; where that is not possible, "
+        "start the program with DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime turns "
+        "into "
+        "an exception (a null reference in managed code) is no stop. Every other one is; `process handle` "
+        "decides.");
   }
 
   void run(Invocation& invocation) override {
     lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
     if (!target.IsValid())
       throw Error(ErrorKind::invalid_argument, "there is no target; attach to a process or create one");
-    if (words_.empty() || words_.front() == "list") return list(invocation, target);
-    if (words_.front() == "delete") return remove(invocation, target);
+    if (!words_.empty() && (list_->parsed() || delete_->parsed()))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("WHERE '{}' goes with no action; give `{}` alone", joined(words_),
+                              list_->parsed() ? "clr break list" : "clr break delete N"));
+    if (delete_->parsed()) return remove(invocation, target);
+    if (words_.empty()) {
+      if (one_shot_ || !condition_.empty())
+        throw Error(ErrorKind::invalid_argument, "WHERE is missing: give a method or FILE:LINE");
+      return list(invocation, target);
+    }
     if (!invocation.workspace().publish_settings().on)
       throw Error(ErrorKind::invalid_argument,
                   "publishing is off: LLDB does not know managed code (clr publish on)");
@@ -136,7 +149,8 @@ private:
       wish = {BreakpointWish::Kind::name, {where}, {}, 0};
     invocation.process(target)->breakpoints().prepare_set(wish);
     lldb::SBBreakpoint breakpoint = create(target, where, place);
-    if (!breakpoint.IsValid()) throw Error(ErrorKind::invalid_argument, "LLDB makes no such breakpoint");
+    if (!breakpoint.IsValid())
+      throw Error(ErrorKind::invalid_argument, "LLDB refuses to make this breakpoint");
     if (one_shot_) breakpoint.SetOneShot(true);
     if (!condition_.empty()) breakpoint.SetCondition(condition_.c_str());
     invocation.process(target)->breakpoints().add(breakpoint);
@@ -286,7 +300,7 @@ private:
                hook.compilations == 0 ? 0 : hook.milliseconds / static_cast<double>(hook.compilations));
   }
 
-  // What LLDB says of a breakpoint, without its frame.
+  // The place that a breakpoint asks for; of other kinds than names and lines LLDB's description.
   static std::string wish_text(lldb::SBBreakpoint& breakpoint) {
     const BreakpointWish wish = wish_of(breakpoint);
     if (wish.kind == BreakpointWish::Kind::line) return fmt::format("{}:{}", wish.file, wish.line);
@@ -297,21 +311,19 @@ private:
   }
 
   void remove(Invocation& invocation, lldb::SBTarget& target) const {
-    if (words_.size() < 2) throw Error(ErrorKind::invalid_argument, "delete which? give the numbers");
-    for (std::size_t i = 1; i < words_.size(); ++i) {
-      lldb::break_id_t id = 0;
-      const std::string& word = words_[i];
-      const auto read = std::from_chars(word.data(), word.data() + word.size(), id);
-      lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
-      if (read.ec != std::errc{} || read.ptr != word.data() + word.size() || !breakpoint.IsValid() ||
-          is_hidden(breakpoint))
+    std::vector<lldb::break_id_t> chosen;
+    for (const std::string& word : ids_) {
+      chosen.push_back(static_cast<lldb::break_id_t>(parse_count("N", word, {1, INT32_MAX})));
+      lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(chosen.back());
+      if (!breakpoint.IsValid() || is_hidden(breakpoint))
         throw Error(ErrorKind::invalid_argument, fmt::format("there is no breakpoint {}", word));
-      target.BreakpointDelete(id);
     }
+    for (const lldb::break_id_t id : chosen) target.BreakpointDelete(id);
     invocation.process(target)->breakpoints().refresh();
   }
 
-  std::vector<std::string> words_;
+  CLI::App *list_, *delete_;
+  std::vector<std::string> words_, ids_;
   std::string condition_;
   bool one_shot_ = false, json_ = false;
 };
@@ -319,9 +331,11 @@ private:
 } // namespace
 
 CommandSpec break_command() {
-  return {"break", nullptr,
-          "Set a breakpoint on a managed method or line, compiled or not, or list such breakpoints.",
-          "[-o] [-c EXPR] [-j] (METHOD | FILE:LINE | list | delete N...)",
+  return {"break",
+          nullptr,
+          "Set a breakpoint on a managed method or line, compiled or not; list or delete such breakpoints.",
+          "clr break Program.cs:41",
+          "stops where line 41 of Program.cs begins, also in code that is not compiled yet.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Break>(app); }};
 }
 

@@ -2,6 +2,7 @@
 #include "core/memory/error.h"
 #include "core/report/json.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
 
@@ -19,15 +20,18 @@ namespace {
 class Backtrace final : public CommandRun {
 public:
   explicit Backtrace(CLI::App& app) {
-    app.add_option("THREAD", threads_, "thread number as LLDB counts, or `all`");
-    app.add_option("-n,--count", limit_, "at most N frames of each thread")->type_name("N");
-    auto* const managed = app.add_flag("-m,--managed", managed_only_, "managed frames only");
-    app.add_flag("--native", native_only_, "native frames only")->excludes(managed);
-    app.add_flag("-r,--runtime-frames", runtime_frames_, "show the runtime's explicit Frames too");
+    app.add_option("THREAD", threads_,
+                   "A thread's number as LLDB counts, or `all`; the selected thread by default.");
+    add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of each thread.");
+    auto* const managed = app.add_flag("-m,--managed", managed_only_, "Show managed frames only.");
+    app.add_flag("--native", native_only_, "Show native frames only.")->excludes(managed);
+    app.add_flag("-r,--runtime-frames", runtime_frames_, "Show the runtime's explicit Frames too.");
     auto* const registers =
-        app.add_flag("--registers", registers_, "show what is known of each frame's registers");
-    app.add_flag("-u,--unique", unique_, "merge the equal stacks of all threads")->excludes(registers);
-    app.add_flag("-j,--json", json_, "print JSON");
+        app.add_flag("--registers", registers_, "Show the registers that are known of each frame.");
+    app.add_flag("-u,--unique", unique_, "Show stacks that are equal once; of all threads by default.")
+        ->excludes(registers);
+    app.add_flag("--no-lines", no_lines_, "Look for no source lines: PDBs are not read.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -146,7 +150,7 @@ private:
   }
 
   std::vector<std::string> threads_;
-  std::size_t limit_ = 1'000'000; // a stack overflow holds a few hundred thousand frames
+  std::size_t limit_ = max_frames;
   bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
        no_lines_ = false, unique_ = false, json_ = false;
 
@@ -158,8 +162,11 @@ private:
 } // namespace
 
 CommandSpec bt_command() {
-  return {"bt", "clrbt", "Show stacks of managed, native and runtime frames.",
-          "[-j] [-n N] [-m | --native] [-r] [--registers] [--no-lines] [-u] [all | THREAD...]",
+  return {"bt",
+          "clrbt",
+          "Show stacks of managed, native and runtime frames.",
+          "clr bt -n 20 all",
+          "shows the first 20 frames of every thread.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Backtrace>(app); }};
 }
 

@@ -1,11 +1,11 @@
 // The frame around every command: options, and what a run works with.
 #pragma once
 
+#include "extension/commands/command_spec.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/output.h"
 #include "extension/process/workspace.h"
 
-#include <CLI/CLI.hpp>
 #include <lldb/API/LLDB.h>
 
 #include <memory>
@@ -29,43 +29,6 @@ struct Invocation {
   Session& session() { return *workspace().selected(debugger)->sessions().at_stop(); }
 };
 
-// One run of a command: its options' values, and what it does with them.
-class CommandRun {
-public:
-  virtual ~CommandRun() = default;
-  // Whatever it throws becomes the command's "error:" line.
-  virtual void run(Invocation& invocation) = 0;
-};
-
-struct CommandSpec {
-  const char* name;       // within the tree `clr`
-  const char* short_name; // beside the tree; null: none
-  const char* help;       // one line
-  const char* syntax;     // what follows the name, as LLDB writes it
-  // Makes a run whose options have been added to `app`.
-  std::unique_ptr<CommandRun> (*make)(CLI::App& app);
-};
-
-// Every command of the plugin, each in its own file.
-CommandSpec analyze_command();
-CommandSpec ip2md_command();
-CommandSpec break_command();
-CommandSpec bt_command();
-CommandSpec disassemble_command();
-CommandSpec info_command();
-CommandSpec methods_command();
-CommandSpec pe_command();
-CommandSpec perfmap_command();
-CommandSpec publish_command();
-CommandSpec savecore_command();
-CommandSpec settings_command();
-CommandSpec source_command();
-CommandSpec step_command();
-CommandSpec symbolize_command();
-CommandSpec symbols_command();
-CommandSpec threads_command();
-CommandSpec unwind_command();
-
 // A spec under one name of LLDB's.
 class Command final : public CommandEntry {
 public:
@@ -77,8 +40,5 @@ protected:
 private:
   CommandSpec spec_;
 };
-
-// What `help` prints beneath a command's one line and its syntax: arguments and options.
-std::string help_text(const CommandSpec& spec);
 
 } // namespace clr::lldb_plugin

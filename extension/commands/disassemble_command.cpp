@@ -4,6 +4,7 @@
 #include "core/runtime/presence.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/source_text.h"
 #include "extension/commands/text.h"
 #include "extension/lldb/modules.h"
@@ -24,10 +25,11 @@ constexpr std::uint64_t max_region = 16 * 1024 * 1024; // bytes of one part that
 class Disassemble final : public CommandRun {
 public:
   explicit Disassemble(CLI::App& app) {
-    app.add_option("METHOD", words_,
-                   "address of code, MethodDesc or name; the selected frame's pc by default");
-    app.add_flag("--no-lines", no_lines_, "without IL offsets and source lines");
-    app.add_flag("-j,--json", json_, "print JSON");
+    app.add_option(
+        "METHOD", words_,
+        "An address of code, the address of a MethodDesc, or a name; the selected frame's pc by default.");
+    app.add_flag("--no-lines", no_lines_, "Show no IL offsets and no source lines: PDBs are not read.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -61,7 +63,7 @@ public:
 
 private:
   CodeBlock find(Runtime& runtime) {
-    // A name is tried first where it cannot be a number: LLDB's expressions would take it for C++.
+    // A text that is no number is first looked up as a name: LLDB would read it as an expression of C++.
     if (method_.empty()) method_ = "$pc";
     if (!parse_number(method_) && method_.front() != '$') {
       const auto bodies = by_name(runtime);
@@ -76,7 +78,7 @@ private:
     return of_method(runtime, ip, std::get<Miss>(found));
   }
 
-  // `ip` is no code of a method: a precode, or a MethodDesc.
+  // For an `ip` outside the code of methods: it is a precode or a MethodDesc.
   CodeBlock of_method(Runtime& runtime, Address ip, const Miss& miss) {
     const Answer answer = runtime.resolve(ip);
     Method method;
@@ -101,7 +103,7 @@ private:
       return rows.size() <= max_choices && !out_->interrupted();
     });
     if (rows.empty()) return rows;
-    // Generic instances of one name are several methods; so are those of two modules.
+    // Instances of a generic method are several methods of one name, and so are methods of two modules.
     const auto same = [&](const MethodRow& row) {
       const Method &a = row.method, &b = rows.front().method;
       return a.full_name == b.full_name && a.module == b.module && a.token == b.token;
@@ -172,7 +174,7 @@ private:
     }
   }
 
-  // What begins at or before a native offset and has not been told yet.
+  // Prints the marks at or before a native offset that are not printed yet.
   void print_marks(std::uint64_t offset) {
     for (; mark_ != marks_.end() && mark_->offset <= offset; ++mark_) {
       current_ = &*mark_;
@@ -246,7 +248,7 @@ private:
     return json;
   }
 
-  // A branch to another place of the same body, of which a name says nothing.
+  // Whether this is a branch within the body: the name of the body would say nothing about its target.
   static bool within(const Code& code, const CodeReference& reference) {
     return reference.kind == CodeReference::Kind::branch && reference.address != code.start &&
            std::ranges::any_of(code.regions, [&](const CodeRegion& region) {
@@ -279,9 +281,11 @@ private:
 } // namespace
 
 CommandSpec disassemble_command() {
-  return {"u", nullptr,
-          "Disassemble a managed method, with IL offsets, source lines and names of what it calls.",
-          "[-j] [--no-lines] [ADDRESS | METHODDESC | NAME]",
+  return {"u",
+          nullptr,
+          "Disassemble a managed method, with IL offsets, source lines and the names of what it calls.",
+          "clr u *Program.Main*",
+          "lists the code of Program.Main with its IL offsets and source lines.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Disassemble>(app); }};
 }
 

@@ -1,5 +1,6 @@
 #include "extension/commands/exception_text.h"
 
+#include "core/memory/utf8.h"
 #include "extension/lldb/output.h"
 
 #include <fmt/format.h>
@@ -7,16 +8,14 @@
 namespace clr::lldb_plugin {
 
 namespace {
-// A message of more is cut: it is told, not archived.
-constexpr std::size_t max_message = 2000;
+constexpr std::size_t max_message = 2000; // bytes; a longer message is cut
 
 std::string exception_lines(const ExceptionReport& report) {
   const ManagedException& exception = report.exception;
   std::string out = fmt::format(
       "{} at {:#x}\n", printable(exception.type.value_or("exception of unknown type")), exception.object);
   if (exception.message)
-    out += fmt::format("  message: {}\n",
-                       printable(std::string_view(*exception.message).substr(0, max_message)));
+    out += fmt::format("  message: {}\n", printable(cut_utf8(*exception.message, max_message)));
   if (exception.hresult)
     out += fmt::format("  HResult: {:#010x}\n", static_cast<std::uint32_t>(*exception.hresult));
   if (!report.trace.empty()) out += "  stack trace:\n";

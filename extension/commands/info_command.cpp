@@ -2,6 +2,7 @@
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,9 +18,9 @@ std::string count_text(const std::optional<std::size_t>& count) {
 class Info final : public CommandRun {
 public:
   explicit Info(CLI::App& app) {
-    app.add_flag("-m,--modules", modules_, "list every module, not only how many there are");
-    app.add_flag("-v,--verbose", verbose_, "list supplements and files too");
-    app.add_flag("-j,--json", json_, "print JSON");
+    app.add_flag("-m,--modules", modules_, "List every module, not only how many there are.");
+    app.add_flag("-v,--verbose", verbose_, "List supplements and files too.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -107,9 +108,12 @@ private:
 } // namespace
 
 CommandSpec info_command() {
-  return {"info", nullptr,
-          "Describe the runtime of the process: version, contracts, code, where memory came from.",
-          "[-j] [-m] [-v]",
+  return {"info",
+          nullptr,
+          "Describe the runtime of the process: its version, its contracts, its code, and where memory came "
+          "from.",
+          "clr info --modules",
+          "describes the runtime and lists its modules.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Info>(app); }};
 }
 

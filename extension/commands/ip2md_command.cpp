@@ -4,6 +4,7 @@
 #include "core/runtime/address_queries.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 #include "extension/lldb/modules.h"
 
@@ -17,21 +18,21 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-// A file of addresses may come from anywhere.
-constexpr std::size_t max_line = 4096;
+constexpr std::size_t max_line = 4096; // bytes; a file of addresses may come from anywhere
 
 class Ip2md final : public CommandRun {
 public:
   explicit Ip2md(CLI::App& app) {
-    app.add_option("ADDRESS", addresses_, "number, $register, symbol or expression");
-    app.add_option("-f,--from", file_, "read addresses from FILE, one a line (# comments)")
+    app.add_option("ADDRESS", addresses_, "A number, a register ($pc), a symbol or an expression.");
+    app.add_option("-f,--from", file_, "Read addresses from FILE, one in a line; # begins a comment.")
         ->type_name("FILE");
-    app.add_flag("-j,--json", json_, "print JSON");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
     if (addresses_.empty() && file_.empty())
-      throw Error(ErrorKind::invalid_argument, "no address given; try `clrip2md $pc`");
+      throw Error(ErrorKind::invalid_argument,
+                  "ADDRESS is missing: give one or more, such as $pc, or a file of them with --from");
     session_ = &invocation.session();
     out_ = &invocation.out;
     JsonList list([&](std::string_view text) { out_->write(text); });
@@ -94,8 +95,11 @@ private:
 } // namespace
 
 CommandSpec ip2md_command() {
-  return {"ip2md", "clrip2md", "Show which managed method owns an address, or why none does.",
-          "[-j] [-f FILE] [ADDRESS...]",
+  return {"ip2md",
+          "clrip2md",
+          "Show which managed method owns an address, or why none does.",
+          "clrip2md $pc",
+          "tells the method that the selected frame is in.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Ip2md>(app); }};
 }
 

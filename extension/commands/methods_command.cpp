@@ -2,6 +2,7 @@
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 
 #include <fmt/format.h>
@@ -14,11 +15,13 @@ namespace {
 class Methods final : public CommandRun {
 public:
   explicit Methods(CLI::App& app) {
-    app.add_option("GLOB", query_.glob, "methods whose full name matches (with * and ?)");
-    auto* const jitted = app.add_flag("--jitted", jitted_only_, "methods in code heaps only");
-    app.add_flag("--r2r", r2r_only_, "ReadyToRun methods only, those that never ran too")->excludes(jitted);
-    app.add_flag("-c,--count", count_only_, "print how many there are and nothing else");
-    app.add_flag("-j,--json", json_, "print JSON");
+    app.add_option("GLOB", query_.glob,
+                   "List methods whose full name matches this pattern, with * and ?; all by default.");
+    auto* const jitted = app.add_flag("--jitted", jitted_only_, "List methods in code heaps only.");
+    app.add_flag("--r2r", r2r_only_, "List ReadyToRun methods only, also those that never ran.")
+        ->excludes(jitted);
+    app.add_flag("-c,--count", count_only_, "Print the number of methods and nothing else.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -65,8 +68,11 @@ private:
 } // namespace
 
 CommandSpec methods_command() {
-  return {"methods", nullptr, "List the methods that the runtime has code for: address, size, kind, name.",
-          "[-j] [-c] [--jitted | --r2r] [GLOB]",
+  return {"methods",
+          nullptr,
+          "List the methods that the runtime has code for: address, size, kind and name.",
+          "clr methods --jitted *Main*",
+          "lists the compiled methods with Main in their names.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Methods>(app); }};
 }
 

@@ -4,6 +4,7 @@
 #include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
+#include "extension/commands/parser.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,9 +16,10 @@ namespace {
 class PrintException final : public CommandRun {
 public:
   explicit PrintException(CLI::App& app) {
-    app.add_option("ADDRESS", address_, "exception object; the selected thread's by default");
-    app.add_flag("-n,--nested", nested_, "every exception in flight on the thread");
-    app.add_flag("-j,--json", json_, "print JSON");
+    app.add_option("ADDRESS", address_,
+                   "The address of an exception object; the selected thread's exception by default.");
+    app.add_flag("-n,--nested", nested_, "Print every exception that is in flight on the thread.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -68,8 +70,11 @@ private:
 } // namespace
 
 CommandSpec pe_command() {
-  return {"pe", nullptr, "Print a managed exception: type, message, stack trace, inner exceptions.",
-          "[-j] [-n] [ADDRESS]",
+  return {"pe",
+          nullptr,
+          "Print a managed exception: its type, its message, its stack trace and its inner exceptions.",
+          "clr pe --nested",
+          "prints every exception in flight on the selected thread.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<PrintException>(app); }};
 }
 

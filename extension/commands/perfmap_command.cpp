@@ -6,6 +6,7 @@
 #include "core/runtime/code_rows.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 
 #include <fmt/format.h>
@@ -21,13 +22,12 @@ class PerfMap final : public CommandRun {
 public:
   explicit PerfMap(CLI::App& app) {
     app.add_option("FILE", file_,
-                   "the map to write: perf-PID.map or IMAGE.ni.r2rmap in this folder by default");
-    app.add_option(
-           "--r2r", image_,
-           "write the map of a ReadyToRun image instead: a module of the process by its name, or a file")
+                   "The map to write; perf-PID.map or IMAGE.ni.r2rmap in this folder by default.");
+    app.add_option("--r2r", image_,
+                   "Write the map of a ReadyToRun image instead: of a module of the process, or of a file.")
         ->type_name("MODULE");
-    app.add_option("--references", references_,
-                   "folders of assemblies that a file refers to, besides its own")
+    each_takes_one(app.add_option("--references", references_,
+                                  "A folder of assemblies that the file refers to, besides its own."))
         ->type_name("DIR");
   }
 
@@ -100,9 +100,11 @@ private:
 } // namespace
 
 CommandSpec perfmap_command() {
-  return {"perfmap", nullptr,
+  return {"perfmap",
+          nullptr,
           "Write the managed code of the process, or of a ReadyToRun image, as a perf map.",
-          "[FILE] [--r2r MODULE] [--references DIR]...",
+          "clr perfmap perf.map",
+          "writes every method with code, jitted and ReadyToRun.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<PerfMap>(app); }};
 }
 

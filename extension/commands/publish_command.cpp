@@ -1,6 +1,7 @@
 // clr publish: whether LLDB's own commands know managed code.
 #include "core/report/json.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/process/visits.h"
 
 #include <fmt/format.h>
@@ -13,15 +14,23 @@ namespace {
 class Publish final : public CommandRun {
 public:
   explicit Publish(CLI::App& app) {
-    app.add_option("WHAT", what_, "on, off, status (the default), or update: bring LLDB up to date now")
-        ->check(CLI::IsMember({"on", "off", "status", "update"}));
-    app.add_flag("--json", json_, "print JSON");
+    add_json(app, json_);
+    app.require_subcommand(0, 1);
+    const auto action = [&](const char* name, const char* help) {
+      CLI::App* const added = app.add_subcommand(name, help)->fallthrough();
+      added->set_help_flag(); // --help goes through to the command
+      added->callback([this, name] { what_ = name; });
+    };
+    action("on", "Let LLDB's own commands know managed code.");
+    action("off", "Take managed code from LLDB again.");
+    action("status", "Show how much was published and what it took; this is the default.");
+    action("update", "Bring LLDB up to date now; the plugin does so at each stop.");
   }
 
   void run(Invocation& invocation) override {
     if (what_ == "update") return at_stop(invocation);
     Workspace& workspace = invocation.workspace();
-    if (what_ != "status") {
+    if (what_ == "on" || what_ == "off") {
       PublishSettings settings = workspace.publish_settings();
       settings.on = what_ == "on";
       workspace.set(settings);
@@ -32,7 +41,8 @@ public:
   }
 
 private:
-  // Of the stop hook: nothing to say, and no reason to fail where there is no runtime.
+  // The stop hook runs this at every stop: it prints nothing, and a process without a runtime is no error.
+  // Lets the process run again when the stop was only for the plugin.
   static void at_stop(Invocation& invocation) {
     if (!visit_stop(invocation.turn, invocation.debugger)) return;
     invocation.debugger.GetSelectedTarget().GetProcess().Continue();
@@ -98,9 +108,11 @@ private:
 } // namespace
 
 CommandSpec publish_command() {
-  return {"publish", nullptr,
-          "Let LLDB's own commands (bt, b, step, frame variable) know managed code, or not.",
-          "[on|off|status|update] [--json]",
+  return {"publish",
+          nullptr,
+          "Choose whether LLDB's own commands (bt, b, step, frame variable) know managed code.",
+          "clr publish off",
+          "takes managed code from LLDB's own commands.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Publish>(app); }};
 }
 

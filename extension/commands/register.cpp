@@ -1,6 +1,8 @@
 #include "extension/commands/register.h"
 
 #include "extension/commands/command.h"
+#include "extension/commands/help_text.h"
+#include "extension/commands/parser.h"
 #include "extension/lldb/notice.h"
 #include "extension/process/visits.h"
 #include "extension/values/object_summaries.h"
@@ -13,9 +15,8 @@
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr const char* tree_name = "clr";
-constexpr const char* tree_help =
-    "Managed code of .NET processes and core files: methods, stacks, the runtime.";
+constexpr const char* tree_help = "Commands for managed code of .NET, in processes and core files: methods, "
+                                  "stacks, exceptions, the runtime.";
 
 bool is_free(lldb::SBDebugger& debugger, const char* name) {
   if (!name_is_taken(debugger, name)) return true;
@@ -37,22 +38,19 @@ bool register_commands(lldb::SBDebugger& debugger) {
       notice(debugger, "LLDB takes no summaries; variables are shown without text");
     lldb::SBCommand tree;
     if (is_free(debugger, tree_name)) tree = add_tree(debugger, tree_name, tree_help);
-    for (const CommandSpec& spec :
-         {analyze_command(), ip2md_command(), break_command(), bt_command(), disassemble_command(),
-          info_command(), methods_command(), pe_command(), perfmap_command(), publish_command(),
-          savecore_command(), settings_command(), source_command(), step_command(), symbolize_command(),
-          symbols_command(), threads_command(), unwind_command()}) {
+    for (const CommandSpec& spec : all_commands()) {
       const std::string help = help_text(spec);
-      const std::string arguments = *spec.syntax == '\0' ? "" : fmt::format(" {}", spec.syntax);
-      const auto add = [&](lldb::SBCommand to, const char* name, const std::string& syntax) {
+      const std::string arguments = syntax_of(Parser(spec).app());
+      const auto add = [&](lldb::SBCommand to, const char* name, std::string syntax) {
+        if (!arguments.empty()) syntax += " " + arguments;
         describe(
             add_command(debugger, to, name, std::make_unique<Command>(spec, door), spec.help, syntax.c_str()),
             help);
       };
       // LLDB owns a command, so every name gets an object of its own.
-      if (tree.IsValid()) add(tree, spec.name, fmt::format("{} {}{}", tree_name, spec.name, arguments));
+      if (tree.IsValid()) add(tree, spec.name, fmt::format("{} {}", tree_name, spec.name));
       if (spec.short_name != nullptr && is_free(debugger, spec.short_name))
-        add({}, spec.short_name, fmt::format("{}{}", spec.short_name, arguments));
+        add({}, spec.short_name, spec.short_name);
     }
     if (!tree.IsValid()) return true;
     follow_commands(debugger);

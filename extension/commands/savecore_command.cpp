@@ -11,8 +11,8 @@ namespace {
 class SaveCore final : public CommandRun {
 public:
   explicit SaveCore(CLI::App& app) {
-    app.add_option("FILE", path_, "the core to write")->required();
-    app.add_flag("-a,--all-methods", all_methods_, "with what a list of all jitted methods needs");
+    app.add_option("FILE", path_, "The core to write.")->required();
+    app.add_flag("-a,--all-methods", all_methods_, "Keep what a list of all jitted methods needs, too.");
   }
 
   void run(Invocation& invocation) override {
@@ -35,9 +35,11 @@ private:
 } // namespace
 
 CommandSpec savecore_command() {
-  return {"savecore", nullptr,
+  return {"savecore",
+          nullptr,
           "Write a minimal core of this process or core: what stacks, threads, exceptions and methods need.",
-          "[-a] FILE",
+          "clr savecore small.core",
+          "writes some MB that show the same stacks on any machine.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<SaveCore>(app); }};
 }
 

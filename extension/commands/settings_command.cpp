@@ -1,6 +1,9 @@
-// clr settings: where the target's files and their symbols lie on this host.
+// clr settings: where the target's files and their symbols lie on this host, what is published, the debug
+// log.
 #include "core/memory/error.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
+#include "extension/door/log.h"
 
 #include <fmt/format.h>
 
@@ -15,21 +18,38 @@ class Settings final : public CommandRun {
 public:
   explicit Settings(CLI::App& app) {
     sysroot_option_ =
-        app.add_option("--sysroot", sysroot_, "look for the target's files below DIR")->type_name("DIR");
-    app.add_option("--path-map", maps_, "take files below FROM from below TO")->type_name("FROM=TO");
-    app.add_option("--symbols", symbols_, "look for PDBs in PATH: a folder, a symbol cache or a PDB")
+        app.add_option("--sysroot", sysroot_, "Look for the target's files below DIR.")->type_name("DIR");
+    each_takes_one(app.add_option("--path-map", maps_, "Take files below FROM from below TO instead."))
+        ->type_name("FROM=TO");
+    each_takes_one(
+        app.add_option("--symbols", symbols_, "Look for PDBs in PATH: a folder, a symbol cache or a PDB."))
         ->type_name("PATH");
-    publish_option_ = app.add_option("--publish", publish_,
-                                     "what LLDB's own commands know of managed code, beside names and "
-                                     "unwinding: lines, variables, r2r (ReadyToRun code), or none; several "
-                                     "by commas")
-                          ->delimiter(',')
-                          ->check(CLI::IsMember({"lines", "variables", "r2r", "none"}))
-                          ->type_name("WHAT");
-    app.add_flag("--clear", clear_, "forget sysroot, path maps and symbol paths");
+    app.add_flag("--clear", clear_, "Forget sysroot, path maps and symbol paths, before others are set.");
+    publish_option_ =
+        each_takes_one(
+            app.add_option("--publish", publish_,
+                           "Tell LLDB's own commands this of managed code, beside names and "
+                           "unwinding: lines, variables, r2r (ReadyToRun code), several by commas, "
+                           "or none."))
+            ->delimiter(',')
+            ->check(one_of({"lines", "variables", "r2r", "none"}))
+            ->type_name("KINDS");
+    app.add_option("--log", log_, "Write a debug log to FILE, for a bug report; off ends it.")
+        ->type_name("FILE");
+    app.footer(
+        "The debug log gets one line for each call of the plugin: the time in UTC, the thread, the way in "
+        "(command, override, stop-hook, breakpoint, summary, c-interface), the names of the command and of "
+        "its "
+        "options, how long it took, kinds and addresses of faults, calls that found the plugin busy, how "
+        "much "
+        "was published; and the versions of LLDB and of the plugin, and the target's triple. It holds no "
+        "values "
+        "of options, no paths, no names and no strings of the target. FILE is a regular file: lines are "
+        "appended, only its owner may read it, and it ends at 64 MiB.");
   }
 
   void run(Invocation& invocation) override {
+    if (!log_.empty()) set_log(invocation.debugger); // first, so that a file that is refused changes nothing
     PdbSearch search = invocation.workspace().search();
     if (clear_) search = {};
     PathMap& paths = search.paths;
@@ -37,7 +57,7 @@ public:
     for (const std::string& map : maps_) {
       const auto equals = map.find('=');
       if (equals == 0 || equals == std::string::npos)
-        throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not of the form FROM=TO", map));
+        throw Error(ErrorKind::invalid_argument, fmt::format("--path-map takes FROM=TO, not '{}'", map));
       paths.prefixes.emplace_back(map.substr(0, equals), map.substr(equals + 1));
     }
     search.places.insert(search.places.end(), symbols_.begin(), symbols_.end());
@@ -48,9 +68,25 @@ public:
     for (const std::string& place : search.places) invocation.out.line("symbols: {}", printable(place));
     if (changes) invocation.workspace().set_search(std::move(search));
     publish(invocation);
+    const std::string log = debug_log().path();
+    invocation.out.line("log: {}", log.empty() ? "off" : printable(log));
   }
 
 private:
+  void set_log(lldb::SBDebugger& debugger) const {
+    if (log_ == "off") return debug_log().close();
+    debug_log().open(log_);
+    const char* const lldb = lldb::SBDebugger::GetVersionString();
+    debug_log().write(LogEntry::plugin,
+                      fmt::format("lldb-clr {}, {}", CLR_PROJECT_VERSION, lldb == nullptr ? "LLDB ?" : lldb));
+    for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
+      lldb::SBTarget target = debugger.GetTargetAtIndex(i);
+      const char* const triple = target.GetTriple();
+      debug_log().write(LogEntry::plugin,
+                        fmt::format("target {}: {}", i, triple == nullptr ? "no triple" : triple));
+    }
+  }
+
   void publish(Invocation& invocation) const {
     PublishSettings settings = invocation.workspace().publish_settings();
     if (publish_option_->count() > 0) {
@@ -67,7 +103,7 @@ private:
                         settings.on ? "" : " (off: clr publish on)");
   }
 
-  std::string sysroot_;
+  std::string sysroot_, log_;
   std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
   CLI::Option* publish_option_ = nullptr;
@@ -77,8 +113,12 @@ private:
 } // namespace
 
 CommandSpec settings_command() {
-  return {"settings", nullptr, "Show or set where files of the target and their PDBs lie on this host.",
-          "[--sysroot DIR] [--path-map FROM=TO]... [--symbols PATH]... [--publish WHAT] [--clear]",
+  return {"settings",
+          nullptr,
+          "Show or set where files of the target and their PDBs lie on this host, what is published, and the "
+          "log.",
+          "clr settings --path-map /app=/home/me/build",
+          "takes the target's files below /app from there.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Settings>(app); }};
 }
 

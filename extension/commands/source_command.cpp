@@ -3,6 +3,7 @@
 #include "core/runtime/presence.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/source_text.h"
 
 #include <fmt/format.h>
@@ -18,8 +19,10 @@ constexpr std::uint32_t max_context = 10'000; // lines
 class Source final : public CommandRun {
 public:
   explicit Source(CLI::App& app) {
-    app.add_option("ADDRESS", address_, "address within managed code; the selected frame's pc by default");
-    app.add_option("-c,--context", context_, "N lines before and after")->type_name("N");
+    app.add_option("ADDRESS", address_,
+                   "An address within managed code; the selected frame's pc by default.");
+    add_count(app, "-c,--context", context_, {0, max_context},
+              "Show N lines before and after; 5 by default.");
   }
 
   void run(Invocation& invocation) override {
@@ -28,7 +31,7 @@ public:
     Runtime& runtime = session.runtime();
     require_runtime(runtime);
     const Address ip = evaluate_address(session.target(), address_.empty() ? "$pc" : address_);
-    // Above the first frame the pc is behind the call that is meant.
+    // In a frame that called another one the pc is behind the call; the line of the call is wanted.
     lldb::SBFrame frame = session.target().GetProcess().GetSelectedThread().GetSelectedFrame();
     const bool behind_call = address_.empty() && frame.IsValid() && frame.GetFrameID() > 0 && ip != 0;
     Answer answer = runtime.resolve(behind_call ? ip - 1 : ip);
@@ -70,7 +73,7 @@ private:
     if (source.line == 0 || source.line > lines.size())
       throw Error(ErrorKind::io,
                   fmt::format("the file has {} lines only: it is of another build", lines.size()));
-    const std::size_t around = std::min(context_, max_context);
+    const std::size_t around = context_;
     const std::size_t first = source.line > around ? source.line - around : 1;
     const std::size_t last = std::min(lines.size(), source.line + around);
     for (std::size_t n = first; n <= last; ++n)
@@ -84,7 +87,11 @@ private:
 } // namespace
 
 CommandSpec source_command() {
-  return {"source", nullptr, "Show the source around an address of managed code.", "[-c N] [ADDRESS]",
+  return {"source",
+          nullptr,
+          "Show the source around an address of managed code.",
+          "clr source -c 10 $pc",
+          "shows the selected frame's line with 10 lines before and after it.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Source>(app); }};
 }
 

@@ -1,14 +1,14 @@
 #include "extension/commands/source_text.h"
 
+#include "core/memory/host_file.h"
 #include "core/runtime/source_lines.h"
 
-#include <fstream>
 #include <sstream>
 
 namespace clr::lldb_plugin {
 
 namespace {
-// Empty when there are too many bytes, or none.
+// The lines of `in`; none when there are more than max_bytes.
 std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
   std::vector<std::string> lines;
   std::string line;
@@ -19,7 +19,7 @@ std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
     if (line.ends_with('\r')) line.pop_back();
     lines.push_back(std::move(line));
   }
-  // A folder opens too, and then gives nothing.
+  // A folder can be opened too, but nothing can be read from it.
   if (in.bad() || lines.empty()) return {};
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (lines.front().starts_with(byte_order_mark)) lines.front().erase(0, byte_order_mark.size());
@@ -29,8 +29,12 @@ std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
 std::optional<SourceTexts::File> find(Session& session, const SourceLine& source) {
   SourceTexts::File file;
   for (const PathMap::Candidate& candidate : session.paths().candidates(source.file)) {
-    std::ifstream in(candidate.path, std::ios::binary);
-    if (in) file.lines = read_lines(in, SourceTexts::max_file);
+    try {
+      std::istringstream in(HostFile::open(candidate.path, candidate.named_by()).read(SourceTexts::max_file));
+      file.lines = read_lines(in, SourceTexts::max_file);
+    } catch (const Error&) {
+      continue; // the next candidate may be readable, or the PDB may hold the text
+    }
     if (file.lines.empty()) continue;
     file.found_at = candidate.path;
     return file;

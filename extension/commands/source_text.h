@@ -11,7 +11,7 @@
 
 namespace clr::lldb_plugin {
 
-// Files of one command, each read once.
+// The source files that one command shows. Each is read once.
 class SourceTexts {
 public:
   struct File {

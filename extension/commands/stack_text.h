@@ -11,6 +11,9 @@
 
 namespace clr::lldb_plugin {
 
+// Frames of one stack that are shown when nobody asks for fewer: a stack overflow has a few hundred thousand.
+inline constexpr std::size_t max_frames = 1'000'000;
+
 // One line a frame, runs of repeated frames folded; `selected` is the index of the frame to mark with a star.
 void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected);
 

@@ -11,12 +11,14 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-// Single steps of one command: a line in a loop, a stub, the way through the runtime and back.
+// Limit of the single steps of one command. A line with a loop, a stub, and the way through the runtime and
+// back all have to fit.
 constexpr unsigned max_steps = 20'000;
-// Of a call into the runtime that comes straight from managed code: a helper is stepped out of beyond these.
+// Limit of the single steps in a helper of the runtime that managed code called; after these it is stepped
+// out of.
 constexpr unsigned max_helper_steps = 400;
 
-// LLDB waits for each step while this lives.
+// While this lives, LLDB waits for the end of each step.
 class Synchronous {
 public:
   explicit Synchronous(lldb::SBDebugger& debugger) : debugger_(debugger), was_async_(debugger.GetAsync()) {
@@ -31,7 +33,7 @@ private:
   bool was_async_;
 };
 
-// What is stepped over may never return.
+// While this lives, exceptions are followed: a call that is stepped over may throw and never return.
 class Following {
 public:
   explicit Following(std::shared_ptr<DebuggedProcess> process) : process_(std::move(process)) {
@@ -63,7 +65,7 @@ public:
   void run() {
     if (!begin_.managed)
       throw Error(ErrorKind::invalid_argument,
-                  "the thread is not in managed code; step-in is what is wanted");
+                  "the selected thread is not in managed code; LLDB's own `step` steps there");
     Position at = begin_;
     for (unsigned steps = 0; steps < max_steps; ++steps) {
       if (invocation_.out.interrupted()) return;
@@ -88,8 +90,8 @@ public:
   }
 
 private:
-  // In the runtime's own code calls are stepped over: what they do is to find the method. Nothing else is:
-  // LLDB takes the jump at the end, into the method that was found, for a call as well.
+  // In the runtime's own code only calls are stepped over: they look for the method that is to be entered.
+  // The jump at the end enters that method, and LLDB would step over it as over a call.
   void step(const Position& at) { thread_.StepInstruction(!at.managed && !at.stub && stands_at_call()); }
 
   bool stands_at_call() {
@@ -122,7 +124,7 @@ private:
       at.managed = true;
       at.method = block->start;
       process->publishing().add(*session, block->start);
-      // Anew: what LLDB knew of the frame before the code was published is out of date.
+      // The frame is asked for again: LLDB's answers from before the code was published are out of date.
       lldb::SBFrame known = thread_.GetFrameAtIndex(0);
       lldb::SBLineEntry line = known.GetLineEntry();
       at.line = line.IsValid() ? line.GetLine() : 0;
@@ -138,8 +140,8 @@ private:
     return line.GetStartAddress().GetLoadAddress(target_) == at.pc;
   }
 
-  // In a method that was called. True when the user can stand here; else it is left again: no source. Stubs
-  // that are methods (of delegates, of generics) are gone through.
+  // Enters a method that was called. True when it has source, so that the user can stop here; else it is left
+  // again. Stubs that are methods (of delegates, of generics) are gone through.
   bool enter(const Position& at) {
     const std::shared_ptr<Session> session = invocation_.process(target_)->sessions().after_short_run();
     const Answer answer = session->runtime().resolve(at.pc);
@@ -220,9 +222,12 @@ private:
 } // namespace
 
 CommandSpec step_command() {
-  return {"step", nullptr,
+  return {"step",
+          nullptr,
           "Step to the next line, into the method that is called: through stubs, delegates and first calls.",
-          "", [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Step>(app); }};
+          "clr step",
+          "steps the selected thread.",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Step>(app); }};
 }
 
 } // namespace clr::lldb_plugin

@@ -5,6 +5,7 @@
 #include "core/runtime/symbol_answer.h"
 #include "core/symbols/profile.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,15 +17,19 @@ namespace clr::lldb_plugin {
 
 namespace {
 
+// All rows, as long as nobody asks for fewer: a profile has no more different samples.
+constexpr std::size_t max_top = 1'000'000'000;
+
 class Symbolize final : public CommandRun {
 public:
   explicit Symbolize(CLI::App& app) {
-    app.add_option("FILE", file_,
-                   "lines of ADDRESS [COUNT [SECONDS]]; seconds since the start of an added trace")
+    app.add_option(
+           "FILE", file_,
+           "A file of lines ADDRESS [COUNT [SECONDS]]; seconds count from the start of an added trace.")
         ->required();
-    app.add_option("-t,--top", top_, "print the N largest rows only")->type_name("N");
-    app.add_flag("-e,--each", each_, "print each line's symbol instead of the report");
-    app.add_flag("-j,--json", json_, "print JSON");
+    add_count(app, "-t,--top", top_, {1, max_top}, "Print the N largest rows only.");
+    app.add_flag("-e,--each", each_, "Print the symbol of each line instead of the report.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -78,7 +83,7 @@ private:
           out_->progress("symbolize", done, all);
           return !out_->interrupted();
         });
-    const std::size_t shown = top_ == 0 ? rows.size() : std::min<std::size_t>(top_, rows.size());
+    const std::size_t shown = std::min(top_, rows.size());
     JsonList list([&](std::string_view text) { out_->write(text); });
     if (!json_) out_->line("{:>10} {:>7}  {}", "count", "percent", "function");
     for (std::size_t i = 0; i < shown && !out_->interrupted(); ++i) {
@@ -178,7 +183,7 @@ private:
   }
 
   std::string file_;
-  std::size_t top_ = 0;
+  std::size_t top_ = max_top;
   bool each_ = false, json_ = false;
 
   Output* out_ = nullptr;
@@ -191,8 +196,11 @@ private:
 } // namespace
 
 CommandSpec symbolize_command() {
-  return {"symbolize", nullptr, "Name the addresses in a file and count them: a profile's report.",
-          "FILE [-t N] [-e] [-j]",
+  return {"symbolize",
+          nullptr,
+          "Name the addresses in a file and count them: a profile's report.",
+          "clr symbolize samples.txt --top 20",
+          "prints the 20 functions with the most samples.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Symbolize>(app); }};
 }
 

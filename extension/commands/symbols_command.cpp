@@ -5,6 +5,7 @@
 #include "core/runtime/presence.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 
 #include <fmt/format.h>
@@ -21,19 +22,22 @@ public:
   explicit Symbols(CLI::App& app) {
     app.require_subcommand(1);
     add_ = app.add_subcommand(
-        "add", "use a file: R2R perf map, perf-PID.map, jitdump, .nettrace, .sym table, ELF file");
-    add_->add_option("FILE", files_, "the file; its content tells its kind")->required();
-    add_->add_option("--base", base_, "the image that a table of RVAs is of lies at ADDRESS")
+        "add", "Use files: R2R perf maps, perf-PID.map, jitdumps, .nettrace, .sym tables, ELF files.");
+    add_->add_option("FILE", files_, "A file; its content tells its kind.")->required();
+    add_->add_option("--base", base_,
+                     "The image whose table of RVAs the file is lies at this address, a number.")
         ->type_name("ADDRESS");
-    add_->add_option("--process", process_, "the process of a trace of several")->type_name("ID");
-    list_ = app.add_subcommand("list", "list the files in use and what they apply to");
-    list_->add_flag("-j,--json", json_, "print JSON");
-    remove_ = app.add_subcommand("remove", "use files no more");
-    remove_->add_option("FILE", files_, "files as `clr symbols list` shows them; all by default");
+    add_count(*add_, "--process", process_, {1, UINT32_MAX},
+              "Use the process of this id, of a trace of several.")
+        ->type_name("ID");
+    list_ = app.add_subcommand("list", "List the files in use and what they apply to.");
+    add_json(*list_, json_);
+    remove_ = app.add_subcommand("remove", "Use files no more.");
+    remove_->add_option("FILE", files_, "A file as `clr symbols list` shows it; all by default.");
     save_ = app.add_subcommand("save",
-                               "write the managed code of the process, or a file in use, as a .sym table");
-    save_->add_option("FILE", files_, "the table to write")->required()->expected(1);
-    save_->add_option("--from", from_, "write what this file in use holds")->type_name("FILE");
+                               "Write the managed code of the process, or a file in use, as a .sym table.");
+    save_->add_option("FILE", saved_, "The table to write.")->required();
+    save_->add_option("--from", from_, "Write the content of this file in use.")->type_name("FILE");
   }
 
   void run(Invocation& invocation) override {
@@ -53,7 +57,10 @@ private:
     std::optional<Address> base;
     if (!base_.empty()) {
       base = parse_number(base_);
-      if (!base) throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is no address", base_));
+      if (!base)
+        throw Error(
+            ErrorKind::invalid_argument,
+            fmt::format("--base takes an address as a number, such as 0x7f0000000000, not '{}'", base_));
     }
     for (const std::string& path : files_) {
       std::vector<std::string> warnings;
@@ -118,14 +125,16 @@ private:
     std::vector<AddedSymbolFile> all = invocation.workspace().symbol_files();
     for (const std::string& path : files_)
       if (std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; }) == 0)
-        throw Error(ErrorKind::invalid_argument, fmt::format("{} is not in use", path));
+        throw Error(
+            ErrorKind::invalid_argument,
+            fmt::format("FILE '{}' is not in use; `clr symbols list` shows the files that are", path));
     if (files_.empty()) all.clear();
     invocation.workspace().set_symbol_files(std::move(all));
     invocation.out.line("{} symbol files in use", invocation.workspace().symbol_files().size());
   }
 
   void save(Invocation& invocation) {
-    const std::string& path = files_.front();
+    const std::string& path = saved_;
     const std::shared_ptr<const SymbolTable> table =
         from_.empty() ? of_process(invocation) : of_file(invocation);
     table->save(path);
@@ -135,7 +144,8 @@ private:
   std::shared_ptr<const SymbolTable> of_file(Invocation& invocation) const {
     for (const AddedSymbolFile& known : invocation.workspace().symbol_files())
       if (known.path == from_) return known.symbols;
-    throw Error(ErrorKind::invalid_argument, fmt::format("{} is not in use", from_));
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--from '{}' is not in use; `clr symbols list` shows the files that are", from_));
   }
 
   static std::shared_ptr<const SymbolTable> of_process(Invocation& invocation) {
@@ -156,7 +166,7 @@ private:
 
   CLI::App *add_, *list_, *remove_, *save_;
   std::vector<std::string> files_;
-  std::string base_, from_;
+  std::string base_, from_, saved_;
   std::optional<std::uint64_t> process_;
   bool json_ = false;
 };
@@ -164,10 +174,12 @@ private:
 } // namespace
 
 CommandSpec symbols_command() {
-  return {
-      "symbols", nullptr, "Use, list or write files of symbols: names for what runtime memory does not name.",
-      "add FILE... [--base ADDRESS] [--process ID] | list [-j] | remove [FILE...] | save FILE [--from FILE]",
-      [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Symbols>(app); }};
+  return {"symbols",
+          nullptr,
+          "Use, list or write files of symbols: names for what runtime memory does not name.",
+          "clr symbols list",
+          "lists the files in use.",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Symbols>(app); }};
 }
 
 } // namespace clr::lldb_plugin

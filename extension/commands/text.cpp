@@ -76,7 +76,7 @@ std::string describe(const Answer& answer) {
 }
 
 void warn_of(Output& out, const std::vector<EnumerationHole>& holes) {
-  // A torn core has thousands of unreadable places; the first ones tell the story.
+  // A torn core has thousands of places that cannot be read; the first ones are enough.
   constexpr std::size_t max_holes_shown = 5;
   for (std::size_t i = 0; i < holes.size() && i < max_holes_shown; ++i)
     out.warning(fmt::format("incomplete: {}", printable(holes[i].what)));

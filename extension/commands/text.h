@@ -15,7 +15,7 @@ std::string describe_kind(const Code& code);
 // The block of `clrip2md`: a first line with the answer, then one line per fact.
 std::string describe(const Answer& answer);
 
-// Warns of what a list lacks: the first few places, and how many more there are.
+// Warns that a list is incomplete: names the first few places that cannot be read and counts the others.
 void warn_of(Output& out, const std::vector<EnumerationHole>& holes);
 
 } // namespace clr::lldb_plugin

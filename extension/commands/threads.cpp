@@ -5,7 +5,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr::lldb_plugin {
+
+namespace {
+// "signal SIGABRT"; empty for a thread that has no reason to stop.
+std::string stop_description(lldb::SBThread& thread) {
+  const lldb::StopReason reason = thread.GetStopReason();
+  if (reason == lldb::eStopReasonInvalid || reason == lldb::eStopReasonNone) return {};
+  std::string text(512, '\0');
+  thread.GetStopDescription(text.data(), text.size());
+  text.resize(std::min(text.find('\0'), text.size()));
+  return text;
+}
+} // namespace
 
 std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::vector<std::string>& words) {
   std::vector<lldb::SBThread> found;
@@ -18,10 +32,13 @@ std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::
     }
     const auto index = parse_number(word);
     if (!index || *index > UINT32_MAX)
-      throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not a thread number", word));
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("THREAD '{}' is not a thread number, nor `all`", word));
     lldb::SBThread thread = process.GetThreadByIndexID(static_cast<std::uint32_t>(*index));
     if (!thread.IsValid())
-      throw Error(ErrorKind::invalid_argument, fmt::format("there is no thread #{}", *index));
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("there is no thread #{}; the process has {} threads, which `thread list` shows",
+                              *index, process.GetNumThreads()));
     found.push_back(thread);
   }
   std::erase_if(found, [](lldb::SBThread& thread) { return !thread.IsValid(); });
@@ -30,11 +47,13 @@ std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::
 }
 
 std::string thread_header(lldb::SBThread& thread) {
-  lldb::SBStream stream;
-  thread.GetDescription(stream, true);
-  std::string text = stream.GetData() == nullptr ? "" : stream.GetData();
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.empty() ? fmt::format("thread #{}, tid = {}", thread.GetIndexID(), thread.GetThreadID()) : text;
+  // Of values: LLDB's description of a thread has escapes for colours in it.
+  std::string text = fmt::format("thread #{}", thread.GetIndexID());
+  if (const char* name = thread.GetName(); name != nullptr && *name != '\0')
+    text += fmt::format(", name = '{}'", name);
+  if (const std::string reason = stop_description(thread); !reason.empty())
+    text += fmt::format(", stop reason = {}", reason);
+  return text;
 }
 
 } // namespace clr::lldb_plugin

@@ -14,7 +14,7 @@ namespace clr::lldb_plugin {
 // Error{invalid_argument} for a word that names no thread.
 std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::vector<std::string>& words);
 
-// "thread #1, name = 'app', stop reason = signal SIGSTOP", as LLDB heads its own backtraces.
+// "thread #1, name = 'app', stop reason = signal SIGSTOP", as LLDB heads its own backtraces, without colours.
 std::string thread_header(lldb::SBThread& thread);
 
 } // namespace clr::lldb_plugin

@@ -3,6 +3,7 @@
 #include "core/report/thread_report.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,7 +14,7 @@ namespace {
 
 class Threads final : public CommandRun {
 public:
-  explicit Threads(CLI::App& app) { app.add_flag("-j,--json", json_, "print JSON"); }
+  explicit Threads(CLI::App& app) { add_json(app, json_); }
 
   void run(Invocation& invocation) override {
     Session& session = invocation.session();
@@ -77,7 +78,11 @@ private:
 } // namespace
 
 CommandSpec threads_command() {
-  return {"threads", nullptr, "List the runtime's threads: ids, name, state, GC mode, exception.", "[-j]",
+  return {"threads",
+          nullptr,
+          "List the runtime's threads: ids, name, state, GC mode and exception.",
+          "clr threads",
+          "lists the threads that the runtime knows.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Threads>(app); }};
 }
 

@@ -3,6 +3,7 @@
 #include "core/runtime/address_queries.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
+#include "extension/commands/parser.h"
 #include "extension/lldb/modules.h"
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@ namespace {
 class Unwind final : public CommandRun {
 public:
   explicit Unwind(CLI::App& app) {
-    app.add_option("ADDRESS", address_, "address within code; the selected frame's pc by default");
-    app.add_flag("-j,--json", json_, "print JSON");
+    app.add_option("ADDRESS", address_, "An address within code; the selected frame's pc by default.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
@@ -66,8 +67,11 @@ private:
 } // namespace
 
 CommandSpec unwind_command() {
-  return {"unwind", nullptr, "Show the unwind data of an address: codes, CFA and saved registers there.",
-          "[-j] [ADDRESS]",
+  return {"unwind",
+          nullptr,
+          "Show the unwind data of an address: codes, and the CFA and saved registers there.",
+          "clr unwind $pc",
+          "shows how the selected frame is unwound.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Unwind>(app); }};
 }
 

@@ -25,9 +25,31 @@ std::string text_of(const std::exception_ptr& thrown) noexcept {
   }
 }
 
-Door::Lock Door::wait(Way) {
+LogEntry Door::log_entry(Way way) {
+  switch (way) {
+  case Way::load:
+    break;
+  case Way::command:
+    return LogEntry::command;
+  case Way::override:
+    return LogEntry::command_override;
+  case Way::stop_hook:
+    return LogEntry::stop_hook;
+  case Way::compile_hook:
+  case Way::handler_stop:
+    return LogEntry::breakpoint;
+  case Way::summary:
+    return LogEntry::summary;
+  case Way::script:
+    return LogEntry::c_interface;
+  }
+  return LogEntry::plugin;
+}
+
+Door::Lock Door::wait(LoggedCall& logged) {
   Lock lock(mutex_, max_wait_);
   if (lock.owns_lock()) return lock;
+  logged.lost_turn();
   {
     const std::scoped_lock of_troubles(troubles_mutex_);
     ++troubles_.lost_turns;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "extension/door/faults.h"
+#include "extension/door/log.h"
 
 #include <array>
 #include <chrono>
@@ -56,13 +57,19 @@ public:
 
   // For who shows errors himself, and has a handler of every exception: calls `act` with a turn and returns
   // what it returns. Throws Error{busy} when no turn was to be had, and what `act` throws. Who is inside may
-  // come in again.
+  // come in again. The debug log gets a line of it, with what was `asked`.
   template<typename Act>
-  decltype(auto) call(Way way, const Act& act) {
-    const std::unique_lock lock = wait(way);
-    const Turn turn(*this);
-    faults_.at(way);
-    return act(turn);
+  decltype(auto) call(Way way, const Act& act, std::string_view asked = {}) {
+    LoggedCall logged(log_entry(way), asked);
+    try {
+      const std::unique_lock lock = wait(logged);
+      const Turn turn(*this);
+      faults_.at(way);
+      return act(turn);
+    } catch (const Error& error) {
+      logged.fault(error);
+      throw;
+    }
   }
 
   // For callbacks, which have nobody to show an error to: as call(), but nothing is thrown. `otherwise` is
@@ -90,7 +97,8 @@ public:
 
 private:
   using Lock = std::unique_lock<std::recursive_timed_mutex>;
-  Lock wait(Way way);
+  static LogEntry log_entry(Way way);
+  Lock wait(LoggedCall& logged);
   void failed(Way way, const std::exception_ptr& thrown) noexcept;
 
   Tell tell_;

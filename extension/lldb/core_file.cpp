@@ -1,5 +1,6 @@
 #include "extension/lldb/core_file.h"
 
+#include "core/isa/registers.h"
 #include "extension/lldb/newer_api.h"
 
 #include <fmt/format.h>
@@ -45,11 +46,7 @@ std::set<std::string> files_of_this_process() {
 }
 
 std::optional<Address> stack_pointer_of(const ElfCore& core, const ThreadRegisters& thread) {
-  constexpr std::size_t x64_sp = 7, arm64_sp = 31;
-  const std::size_t index = core.platform().cpu == Cpu::arm64 ? arm64_sp : x64_sp;
-  if (core.platform().cpu != Cpu::x64 && core.platform().cpu != Cpu::arm64) return std::nullopt;
-  if (thread.values.size() <= index) return std::nullopt;
-  return thread.values[index];
+  return context_of_thread(core.platform().cpu, thread).sp();
 }
 
 // Same threads, and the first one with the same stack pointer: cores of one process taken twice differ there.

@@ -24,7 +24,9 @@ bool CommandEntry::DoExecute(lldb::SBDebugger debugger, char** arguments,
       std::vector<std::string> words;
       for (char** word = arguments; word != nullptr && *word != nullptr; ++word) words.emplace_back(*word);
       if (const std::unique_ptr<Run> made = parse(std::move(words), out))
-        door_->call(Way::command, [&](const Turn& turn) { made->run(turn, debugger, out); });
+        door_->call(
+            Way::command, [&](const Turn& turn) { made->run(turn, debugger, out); },
+            debug_log().on() ? made->asked() : std::string());
     } catch (...) {
       out.error(text_of(std::current_exception()));
     }

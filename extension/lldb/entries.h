@@ -73,6 +73,8 @@ public:
   class Run {
   public:
     virtual ~Run() = default;
+    // The command and the names of its options, for the log.
+    virtual std::string asked() const = 0;
     virtual void run(const Turn& turn, lldb::SBDebugger& debugger, Output& out) = 0;
   };
 

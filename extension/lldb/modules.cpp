@@ -1,5 +1,6 @@
 #include "extension/lldb/modules.h"
 
+#include "core/memory/cpu_table.h"
 #include "core/memory/path_map.h"
 #include "extension/lldb/published_module.h"
 
@@ -95,18 +96,7 @@ Platform platform_of(lldb::SBTarget& target) {
   Platform platform;
   platform.pointer_size = target.GetAddressByteSize() == 4 ? 4 : 8;
   platform.byte_order = target.GetByteOrder() == lldb::eByteOrderBig ? ByteOrder::big : ByteOrder::little;
-  if (cpu == "x86_64" || cpu == "amd64")
-    platform.cpu = Cpu::x64;
-  else if (cpu == "aarch64" || cpu == "arm64")
-    platform.cpu = Cpu::arm64;
-  else if (cpu.starts_with("arm") || cpu.starts_with("thumb"))
-    platform.cpu = Cpu::arm;
-  else if (cpu == "i386" || cpu == "i486" || cpu == "i586" || cpu == "i686")
-    platform.cpu = Cpu::x86;
-  else if (cpu == "loongarch64")
-    platform.cpu = Cpu::loongarch64;
-  else if (cpu == "riscv64")
-    platform.cpu = Cpu::riscv64;
+  platform.cpu = cpu_of_triple(cpu);
   if (triple.find("windows") != std::string::npos)
     platform.os = Os::windows;
   else if (triple.find("-apple-") != std::string::npos)

@@ -14,8 +14,9 @@ from typing import Any, Dict
 from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 from ._frames import Frame, ManagedException, TraceFrame
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
-from ._lldb import import_lldb
-from ._runtime import Backtrace, Methods, Runtime, Thread, ThrownException, open_core
+from ._lldb import import_lldb, init_module
+from ._runtime import Methods, Runtime, open_core
+from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
 __all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "FileError", "Frame", "Info", "Interrupted", "LibraryError", "ManagedException",
@@ -24,5 +25,4 @@ __all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Descrip
 
 
 def __lldb_init_module(debugger: Any, _dictionary: Dict[str, Any]) -> None:
-    from ._lldb import init_module
     init_module(debugger)

@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Dict, Optional, Tuple
+from typing import Dict, Optional, Tuple
 
-from ._library import Json
-from ._values import Code, Method, Source, number
-
-if TYPE_CHECKING:
-    from ._runtime import Runtime
+from ._json import Json, number
+from ._values import Code, CodeReader, Method, Source
 
 
 @dataclass(frozen=True)
@@ -65,9 +62,9 @@ class Frame:
         return self.source.line if self.source else None
 
     @classmethod
-    def of(cls, json: Json, runtime: Optional[Runtime]) -> Frame:
+    def of(cls, json: Json, reader: Optional[CodeReader]) -> Frame:
         ip = number(json.get("ip"))
-        method = Method.of(json["method"], runtime, json.get("code"), json.get("source"), ip) if "method" in json else None
+        method = Method.of(json["method"], reader, json.get("code"), json.get("source"), ip) if "method" in json else None
         registers = {name: int(value, 16) for name, value in json["registers"].items()} if "registers" in json else None
         return cls(json["index"], json["kind"], ip, number(json["sp"]), json["found_by"], json["text"], method, json.get("module"), json.get("symbol"),
                    json.get("frame_type"), json["repeat"], json.get("fault"), registers)
@@ -101,8 +98,8 @@ class ManagedException:
         return f"<ManagedException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
 
     @classmethod
-    def of(cls, json: Json, inner: Optional[ManagedException], runtime: Optional[Runtime]) -> ManagedException:
-        trace = tuple(TraceFrame(int(t["ip"], 16), int(t["sp"], 16), t["text"], Method.of(t["method"], runtime, t.get("code"), t.get("source"), int(t["ip"], 16)))
+    def of(cls, json: Json, inner: Optional[ManagedException], reader: Optional[CodeReader]) -> ManagedException:
+        trace = tuple(TraceFrame(int(t["ip"], 16), int(t["sp"], 16), t["text"], Method.of(t["method"], reader, t.get("code"), t.get("source"), int(t["ip"], 16)))
                       for t in json["trace"])
         return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace, inner,
                    json.get("remote_trace"), json.get("fault"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, Optional, Tuple
 
-from ._library import Json
-from ._values import hex_of, number
+from ._json import Json, hex_of, number
 
 
 @dataclass(frozen=True)

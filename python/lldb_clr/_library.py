@@ -9,23 +9,18 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
+from ._json import Json
 
 API_VERSION = 1
-CORE_LIBRARY = "libclr.so"
+# The name with the number: the one without it is for compilers, and not everyone installs it.
+CORE_LIBRARY = f"libclr.so.{API_VERSION}"
 PLUGIN = "liblldb-clr.so"
 FOLDER_VARIABLE = "LLDB_CLR_LIBRARY_DIR"
-
-Json = Dict[str, Any]
 
 
 class CError(ctypes.Structure):
     """clr_error"""
     _fields_ = [("status", ctypes.c_int32), ("has_address", ctypes.c_int32), ("address", ctypes.c_uint64), ("text", ctypes.c_char * 1024)]
-
-
-class Place(ctypes.Structure):
-    """clr_place"""
-    _fields_ = [("file", ctypes.c_uint32), ("line", ctypes.c_uint32), ("column", ctypes.c_uint32), ("il_offset", ctypes.c_uint32)]
 
 
 NO_NUMBER = 0xFFFF_FFFF

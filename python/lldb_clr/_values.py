@@ -3,24 +3,10 @@ text there, are numbers here. A value that is not known is None; zero and "" are
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple, Union
+from typing import NamedTuple, Optional, Protocol, Tuple, Union
 
 from ._errors import Fault, UsageError
-from ._library import Json
-
-if TYPE_CHECKING:
-    from ._runtime import Runtime
-
-
-def number(value: Any) -> Optional[int]:
-    """The number of a JSON field, "0x..." or a number."""
-    if value is None or isinstance(value, int):
-        return value
-    return int(value, 16)
-
-
-def hex_of(value: Optional[int]) -> str:
-    return "None" if value is None else f"{value:#x}"
+from ._json import Json, hex_of, number
 
 
 @dataclass(frozen=True)
@@ -124,6 +110,14 @@ class UnwindInfo:
         return cls(int(json["address"], 16), json["name"], json["source"], tuple(json.get("records", ())), json["cfa"], tuple(json["saved"]))
 
 
+class CodeReader(Protocol):
+    """Reads what a Method does not hold itself. Runtime is one; values name only this, because Runtime is made of values and imports must not go round."""
+
+    def unwind_info(self, address: int) -> UnwindInfo: ...
+
+    def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]: ...
+
+
 @dataclass(frozen=True)
 class Method:
     """A method, and the body that was found of it."""
@@ -151,7 +145,7 @@ class Method:
     source: Optional[Source] = None
     address: Optional[int] = None
     """That was asked for."""
-    _runtime: Optional[Runtime] = field(default=None, repr=False, compare=False)
+    _reader: Optional[CodeReader] = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         offset = f" + {self.offset}" if self.offset is not None else ""
@@ -183,7 +177,7 @@ class Method:
         """Unwind data of the address that was asked for, or of the body's start. Raises Fault, StaleError; UsageError without a body."""
         if self.code is None:
             raise UsageError(f"{self!r} is only named: no body of it was found here")
-        return self._of_runtime().unwind_info(self.address if self.address is not None else self.code.start)
+        return self._its_reader().unwind_info(self.address if self.address is not None else self.code.start)
 
     @property
     def code_versions(self) -> Tuple[CodeVersion, ...]:
@@ -191,20 +185,20 @@ class Method:
         MethodDesc of it (ReadyToRun methods that never ran)."""
         if self.method_desc is None:
             raise UsageError(f"{self!r} has no MethodDesc: the runtime never prepared it")
-        return self._of_runtime().code_versions(self.method_desc)
+        return self._its_reader().code_versions(self.method_desc)
 
-    def _of_runtime(self) -> Runtime:
-        if self._runtime is None:
+    def _its_reader(self) -> CodeReader:
+        if self._reader is None:
             raise UsageError("this Method was made without a Runtime")
-        return self._runtime
+        return self._reader
 
     @classmethod
-    def of(cls, json: Json, runtime: Optional[Runtime], code: Optional[Json] = None, source: Optional[Json] = None, address: Optional[int] = None) -> Method:
+    def of(cls, json: Json, reader: Optional[CodeReader], code: Optional[Json] = None, source: Optional[Json] = None, address: Optional[int] = None) -> Method:
         user = json.get("user_method")
         return cls(json["name"], json["full_name"], json["sos_name"], json["signature_known"], json["module"], json.get("module_path"), number(json.get("token")),
                    number(json.get("method_desc")), number(json.get("method_table")), json["name_from"], json["kind"], json.get("degraded"),
                    UserMethod(user["full_name"], user["mark"], number(user["token"])) if user else None,
-                   Code.of(code) if code else None, Source.of(source), address, runtime)
+                   Code.of(code) if code else None, Source.of(source), address, reader)
 
 
 @dataclass(frozen=True)
@@ -230,13 +224,13 @@ class Miss:
 Owner = Union[Method, Miss, Fault]
 
 
-def owner_of(json: Json, runtime: Optional[Runtime], address: Optional[int] = None) -> Owner:
+def owner_of(json: Json, reader: Optional[CodeReader], address: Optional[int] = None) -> Owner:
     """An element of `clrip2md --json`."""
     if json["result"] == "method":
-        return Method.of(json["method"], runtime, json["code"], json.get("source"), address)
+        return Method.of(json["method"], reader, json["code"], json.get("source"), address)
     if json["result"] == "miss":
         method = json.get("method")
-        return Miss(json["reason"], json["text"], Method.of(method, runtime) if method else None, json.get("module"), json.get("symbol"), address)
+        return Miss(json["reason"], json["text"], Method.of(method, reader) if method else None, json.get("module"), json.get("symbol"), address)
     return Fault(json["text"], json["reason"], number(json.get("at")))
 
 

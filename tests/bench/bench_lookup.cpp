@@ -1,8 +1,8 @@
-// Figures of lookups on a core file, beside each other in one run:
+// Measures lookups on a core file, all in one run:
 //   bench_lookup CORE
 // Warm lookups a second; cold lookups of 10,000 methods, each with its name; all jitted methods with their
-// names; and the reads through the page cache that one cold lookup costs. Figures, not tests: the machine's
-// noise decides nothing here.
+// names; and the reads through the page cache that one cold lookup costs. These are figures, not tests, so
+// the noise of the machine cannot make anything fail.
 #include "core/memory/counting_reader.h"
 #include "core/memory/elf_core.h"
 #include "core/memory/file_overlay.h"

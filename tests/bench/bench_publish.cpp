@@ -1,4 +1,4 @@
-// What publishing the code of a core costs: the catalog and the modules that are written of it.
+// Measures the cost of publishing the code of a core: the catalog, and the modules that are written from it.
 //   bench_publish CORE [--lines] [--exact]
 // Prints methods, modules, bytes, milliseconds of processor time in each phase, reads of the target's memory
 // and the growth of the resident memory.

@@ -1,5 +1,5 @@
-// The rate at which Runtime::resolve answers, for tests/python: bench_resolve CORE FILE, FILE with a
-// hexadecimal address a line. Prints addresses a second; the first pass, which reads the target, does not
+// Measures how fast Runtime::resolve answers, for tests/python: bench_resolve CORE FILE. FILE has one
+// hexadecimal address per line. Prints addresses per second; the first pass, which reads the target, does not
 // count.
 #include "core/runtime/core_session.h"
 

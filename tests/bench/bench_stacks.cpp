@@ -1,8 +1,8 @@
-// Figures of whole stacks on a core file, with the core library alone:
+// Measures whole stacks on a core file, with the core library alone:
 //   bench_stacks CORE [ROUNDS]
 // All threads walked and every frame named, minimum of the rounds (default 5): the first time in a session
 // (cold) and again (warm), each without and with the text of every frame; and the reads of target memory that
-// a frame costs. Figures, not tests: the machine's noise decides nothing here.
+// a frame costs. These are figures, not tests, so the noise of the machine cannot make anything fail.
 #include "core/memory/counting_reader.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/native_names.h"

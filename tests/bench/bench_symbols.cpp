@@ -1,9 +1,9 @@
-// Symbol tables beside what they replace, in one run (Google Benchmark):
+// Compares symbol tables with the code that they replace, in one run (Google Benchmark):
 //   bench_symbols
-// Naming 3,000 samples over 100,000 debug records: the two linear passes a sample, one for the function and
-// one for the file, that the proposal for sorted symbol files (ros-dev, January 2005) found in the kernel's
-// profiler, against the table. A million samples over a million entries. Loading: the text parsed against the
-// .sym mapped. The last lines are the ratios.
+// Naming 3,000 samples over 100,000 debug records: the table against two linear passes per sample, one for
+// the function and one for the file. (The proposal for sorted symbol files, ros-dev, January 2005, found
+// these passes in the kernel's profiler.) A million samples over a million entries. Loading: a mapped .sym
+// file against parsing the text. The last lines are the ratios.
 #include "core/symbols/perf_map.h"
 #include "core/symbols/symbol_table_builder.h"
 

@@ -1,5 +1,5 @@
-// Compares what is published of the bodies of a core with what the commands know: the unwind rows at every
-// instruction with the layouts of the stack walk, the lines of calls with those of clrbt.
+// Compares the published debug information of a core's bodies with the answers of the commands: the unwind
+// rows at every instruction with the layouts of the stack walk, and the lines of calls with those of clrbt.
 //   check_rows CORE [CODE]     CODE: writes the code of all bodies there, and where its instructions begin,
 //                              one a line, to CODE.starts (offsets in that file), for a disassembler to check
 #include "core/describe/image_bodies.h"

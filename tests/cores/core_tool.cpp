@@ -1,10 +1,10 @@
-// The core library at work on a core file, without a debugger. Prints the JSON that the plugin's commands
-// print with --json:
+// Uses the core library on a core file, without a debugger. Prints the JSON that the plugin's commands print
+// with --json:
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 //   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
-//   core_tool pdb FILE                     all of a PDB as lines; FILE may be an assembly whose PDB is
-//   searched
+//   core_tool pdb FILE                     all of a PDB as lines; FILE may also be an assembly, whose PDB
+//                                          is then searched
 #include "core/debuginfo/debug_info_reader.h"
 #include "core/report/json.h"
 #include "core/runtime/core_session.h"

@@ -1,5 +1,5 @@
-// What our reader of portable PDBs makes of one, line by line, in the form that tests/live/metadata_dump
-// prints what System.Reflection.Metadata makes of it.
+// Prints the contents of a portable PDB as our reader decodes them, line by line, in the form in which
+// tests/live/metadata_dump prints those of System.Reflection.Metadata.
 #pragma once
 
 #include "core/metadata/pdb_locator.h"

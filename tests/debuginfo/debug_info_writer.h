@@ -1,5 +1,5 @@
-// Writes debug info in the codings of every release, from the specification and not with the product's code,
-// so that the two check each other.
+// Writes debug info in the codings of every release. It follows the specification and does not use the
+// product's code, so that the two check each other.
 #pragma once
 
 #include "core/debuginfo/bounds.h"

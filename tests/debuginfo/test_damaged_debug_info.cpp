@@ -1,4 +1,4 @@
-// Debug info that is cut, lies, or cannot be read.
+// Debug info that is cut, contradicts itself, or cannot be read.
 #include "tests/debuginfo/debug_info_runtime.h"
 #include "tests/support/faults.h"
 

@@ -1,4 +1,4 @@
-// Blobs of debug info in synthetic runtimes: how the parts of one are found, in every release's form.
+// Blobs of debug info in synthetic runtimes: how the parts of a blob are found, in the form of every release.
 #include "core/memory/counting_reader.h"
 #include "tests/debuginfo/debug_info_runtime.h"
 #include "tests/support/faults.h"

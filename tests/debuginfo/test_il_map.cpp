@@ -1,4 +1,4 @@
-// The runtime's choice of an IL offset for a native one. Source of the cases: dotnet/runtime
+// The runtime's choice of an IL offset for a native offset. Source of the cases: dotnet/runtime
 // src/coreclr/vm/debugdebugger.cpp.
 #include "core/debuginfo/il_map.h"
 

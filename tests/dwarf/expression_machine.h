@@ -1,4 +1,4 @@
-// Runs DWARF expressions. What a debugger would take from registers and memory comes from the test.
+// Runs DWARF expressions. The test supplies the registers and memory that a debugger would read.
 #pragma once
 
 #include <catch2/catch.hpp>

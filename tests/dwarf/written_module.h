@@ -1,4 +1,4 @@
-// A module as write_elf_module makes it, read back with libelf and libdw.
+// A module that write_elf_module made, read back with libelf and libdw.
 #pragma once
 
 #include "core/dwarf/elf_module_writer.h"

@@ -1,4 +1,4 @@
-// The bytes of a real stub, as .NET 10 on x64 has them.
+// The bytes of a real stub of .NET 10 on x64.
 #include "core/execution/call_counting_stub.h"
 #include "tests/memory/sparse_memory.h"
 

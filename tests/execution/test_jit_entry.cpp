@@ -1,4 +1,5 @@
-// A made-up image with a compiler's object in it, found by the runtime's pointer and by the code of getJit.
+// A made-up image that contains a compiler's object. It is found by the runtime's pointer and by the code of
+// getJit.
 #include "core/execution/jit_entry.h"
 
 #include "core/memory/error.h"

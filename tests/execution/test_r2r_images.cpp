@@ -1,6 +1,6 @@
-// Real ReadyToRun images in a synthetic runtime: every line of the maps that crossgen2 wrote of them, and
-// every runtime function. Recorded ones always; CLR_R2R_IMAGES names a folder with more, at any depth
-// (IMAGE.dll with IMAGE.ni.r2rmap beside it).
+// Real ReadyToRun images in a synthetic runtime: every line of the maps that crossgen2 wrote for them, and
+// every runtime function. The recorded images are always tested; CLR_R2R_IMAGES names a folder with more, at
+// any depth (IMAGE.dll with IMAGE.ni.r2rmap beside it).
 #include "core/execution/execution_manager.h"
 #include "tests/support/r2r_image_target.h"
 

@@ -1,5 +1,6 @@
 """A fault at each way in from LLDB, by LLDB_CLR_FAIL_AT (extension/door/faults.h): LLDB stays alive, its own command still answers, and the
 fault is told."""
+import os
 import pathlib
 
 import dotnet_process
@@ -49,8 +50,9 @@ def check(driver, report, tag, library):
 
 
 def at(driver, way, kind, commands, library):
-    return driver.run([c.replace("{{", "{").replace("}}", "}") for c in commands], 300,
-                      {"LLDB_CLR_FAIL_AT": f"{way}:{kind}", "LLDB_CLR_LIBRARY_DIR": str(library)})
+    # The Python inside LLDB is the system's; it looks for its modules beside the first python3 of PATH, which may be another.
+    environment = {"LLDB_CLR_FAIL_AT": f"{way}:{kind}", "LLDB_CLR_LIBRARY_DIR": str(library), "PATH": os.pathsep.join(["/usr/bin", os.environ["PATH"]])}
+    return driver.run([c.replace("{{", "{").replace("}}", "}") for c in commands], 300, environment=environment)
 
 
 def one(driver, report, name, way, kind, text, commands, expected, library):

@@ -1,15 +1,17 @@
 """Runs LLDB's own driver over a list of commands and hands back what each printed, as a user would see it."""
 import os
+import pty
 import re
 import subprocess
+import tempfile
 
 
 class Driver:
     def __init__(self, version, program, plugin):
         self.version, self.program, self.plugin = version, program, plugin
 
-    def run(self, commands, seconds=120, environment=None):
-        """Texts (output and errors together) of `commands`, in their order. Commands after a failed one run too."""
+    def run(self, commands, seconds=120, folder=None, environment=None):
+        """Texts (output and errors together) of `commands`, in their order, run in `folder`. Commands after a failed one run too."""
         setup = ["settings set interpreter.stop-command-source-on-error false",
                  "settings set interpreter.prompt-on-quit false",
                  f'plugin load "{self.plugin}"']
@@ -18,7 +20,7 @@ class Driver:
         script = "".join(f"{line}\n" for line in lines) + "quit\n"
         done = subprocess.run([self.program, "--no-lldbinit", "--no-use-colors"], input=script, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
-                              env=dict(os.environ, TERM="dumb", **(environment or {})))
+                              cwd=folder, env={**os.environ, "TERM": "dumb", **(environment or {})})
         texts, current, rest = [], [], iter([*lines, "quit"])
         expected = next(rest)
         for line in done.stdout.splitlines():
@@ -32,6 +34,48 @@ class Driver:
                        + done.stdout[-400:])
         self.load_text = texts[len(setup)]
         return texts[len(setup) + 1:]
+
+
+    def run_in_colour(self, commands, seconds=120):
+        """The same on a terminal, with LLDB's colours on: texts with their escapes."""
+        lines = [f'plugin load "{self.plugin}"', "settings set use-color true", *commands]
+        before = ["--one-line-before-file", "settings set interpreter.stop-command-source-on-error false"]
+        master, slave = pty.openpty()
+        with tempfile.NamedTemporaryFile("w", suffix=".lldb") as script, open(master, "rb", buffering=0) as terminal:
+            script.write("\n".join(lines) + "\n")
+            script.flush()
+            process = subprocess.Popen([self.program, "--no-lldbinit", "--batch", *before, "--source", script.name], stdin=slave, stdout=slave, stderr=slave,
+                                       env=dict(os.environ, TERM="xterm-256color"))
+            os.close(slave)
+            text = b"".join(parts_until_closed(terminal))
+            process.wait(seconds)
+        texts = {}
+        current = texts.setdefault(None, [])
+        for line in text.decode(errors="replace").splitlines():
+            plain = ESCAPE.sub("", line)
+            if plain.startswith("(lldb) ") and plain[7:] in lines:
+                current = texts.setdefault(plain[7:], [])
+            else:
+                current.append(line)
+        missing = [command for command in commands if command not in texts]
+        if missing:
+            raise Died(f"LLDB {self.version} on a terminal did not run {missing[0]}: {text[-400:]!r}")
+        return ["\n".join(texts[command]) for command in commands]
+
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def parts_until_closed(terminal):
+    """What arrives at `terminal`; the system tells of its end by an error."""
+    while True:
+        try:
+            part = terminal.read(1 << 16)
+        except OSError:
+            return
+        if not part:
+            return
+        yield part
 
 
 class Died(Exception):

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import bad_input
+import command_line
 import dotnet_process
 import faults
 import sources
@@ -43,17 +44,17 @@ def check_without_process(driver, report, tag):
     expect("Syntax: clrip2md", "--json", "--from")
     expect("Syntax: clr ip2md", "--json")
     expect("Syntax: clrbt", "THREAD")
-    expect("^error: no address given")
+    expect("^error: ADDRESS is missing")
     expect("^error: there is no target")
     expect("^error: .*--bogus")
     expect("^error: there is no target")
     expect("^error: there is no target")
     expect("^error: there is no target")
     expect("^error: .*extra")
-    expect("^error: .*nonsense.*FROM=TO")
-    expect("^error: .*subcommand")
+    expect("^error: --path-map takes FROM=TO, not 'nonsense'")
+    expect("^error: .*add, list, remove, save")
     expect("^no symbol files")
-    expect("^error: x is not in use")
+    expect("^error: FILE 'x' is not in use")
     expect("^(/bin/true: ELF file|error: )")
     expect("^error: ")
     expect("^error: there is no target")
@@ -84,7 +85,7 @@ def check_native_process(driver, report, tag):
     report.check(f"{tag} a fraction", texts["clrip2md 1.5"], "^error: '1.5' is not an address")
     report.check(f"{tag} an empty word", texts["clrip2md ''"], "^error: ")
     report.check(f"{tag} no such thread", texts["clrbt 99"], "^error: there is no thread #99")
-    report.check(f"{tag} not a thread", texts["clrbt nonsense"], "^error: 'nonsense' is not a thread number")
+    report.check(f"{tag} not a thread", texts["clrbt nonsense"], "^error: THREAD 'nonsense' is not a thread number")
     report.check(f"{tag} the process survives", str(alive), "True")
     (*_, exited) = driver.run(["target create /bin/true", "process launch --no-stdio", "clrip2md 0x1000"])
     report.check(f"{tag} after the process has exited", exited,
@@ -241,7 +242,7 @@ def main():
 
 
 def check_version(driver, report, tag, process, core, folder):
-    steps = [(check_without_process, ()), (check_native_process, ())]
+    steps = [(check_without_process, ()), (check_native_process, ()), (command_line.check, (folder,))]
     for step, more in steps:
         try:
             step(driver, report, tag, *more)

@@ -1,4 +1,4 @@
-// Breakpoints as LLDB 14 to 19 serialize them and as their command is written.
+// Breakpoints as LLDB 14 to 19 serialize them, and in the form of their commands.
 #include "core/types/user_method.h"
 #include "extension/breakpoints/breakpoint_wish.h"
 

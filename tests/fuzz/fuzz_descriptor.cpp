@@ -1,5 +1,5 @@
 // The contract descriptor from arbitrary bytes. The first byte chooses word size, byte order and form: JSON
-// alone, or a whole memory in which structure, JSON and pointer table lie, its magic put in place.
+// alone, or a whole memory that contains structure, JSON and pointer table, with the right magic.
 #include "core/target/descriptor_locator.h"
 #include "core/target/target.h"
 

@@ -1,5 +1,5 @@
-// Modules of debug information from values that make no sense: whatever they are, a file comes out that libdw
-// reads to its end.
+// Modules of debug information from values that make no sense: whatever the values are, the result is a file
+// that libdw reads to its end.
 #include "core/dwarf/elf_module_writer.h"
 #include "core/memory/elf_handle.h"
 #include "core/memory/error.h"

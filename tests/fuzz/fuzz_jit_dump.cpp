@@ -1,5 +1,5 @@
-// jitdump files from arbitrary bytes, of the byte order that the first one chooses; the header is put in
-// place, so that mutation gets to the records.
+// jitdump files from arbitrary bytes. The first byte chooses the byte order. The header is always valid, so
+// that mutation reaches the records.
 #include "core/symbols/jit_dump.h"
 #include "tests/fuzz/symbol_table_check.h"
 

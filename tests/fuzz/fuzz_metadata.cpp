@@ -1,5 +1,5 @@
-// Metadata, signatures and ReadyToRun tables from arbitrary bytes. The input is a PE image when it starts as
-// one, else a metadata root; the magics are put in place, so that mutation gets past the first checks.
+// Metadata, signatures and ReadyToRun tables from arbitrary bytes. The input is a PE image when it starts
+// like one, else a metadata root. The magics are always valid, so that mutation gets past the first checks.
 #include "core/metadata/pe_image.h"
 #include "core/types/metadata_names.h"
 #include "core/types/r2r_methods.h"

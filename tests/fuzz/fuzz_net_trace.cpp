@@ -1,5 +1,5 @@
-// Nettrace files from arbitrary bytes, and the method stores of what they tell. The first byte chooses: the
-// rest is a whole file, or the blocks behind the header of version 4, 5 or 6.
+// Nettrace files from arbitrary bytes, and the method stores that are made from them. The first byte chooses:
+// the rest is a whole file, or the blocks behind the header of version 4, 5 or 6.
 #include "core/symbols/method_store_trace.h"
 
 #include <algorithm>

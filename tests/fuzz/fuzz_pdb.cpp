@@ -1,5 +1,5 @@
-// Portable PDBs from arbitrary bytes, and embedded ones of assemblies. The input is a PE image when it starts
-// as one, else a PDB; the magics are put in place, so that mutation gets past the first checks.
+// Portable PDBs from arbitrary bytes, and PDBs embedded in assemblies. The input is a PE image when it starts
+// like one, else a PDB. The magics are always valid, so that mutation gets past the first checks.
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/portable_pdb.h"
 

@@ -1,4 +1,4 @@
-// perf maps from arbitrary text, and the names in them taken apart.
+// Perf maps from arbitrary text, and the parts of the names in them.
 #include "core/symbols/load_symbols.h"
 #include "core/symbols/perf_map.h"
 #include "tests/fuzz/symbol_table_check.h"

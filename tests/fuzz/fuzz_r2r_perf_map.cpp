@@ -1,4 +1,4 @@
-// R2R perf maps from arbitrary text, and the debug directory's entries that name them.
+// R2R perf maps from arbitrary text, and the entries of the debug directory that refer to them.
 #include "core/symbols/r2r_perf_map.h"
 #include "tests/fuzz/symbol_table_check.h"
 

@@ -1,4 +1,4 @@
-// .sym files from arbitrary bytes; magic, version and size are put in place, so that mutation gets past them.
+// .sym files from arbitrary bytes. Magic, version and size are always valid, so that mutation gets past them.
 #include "core/symbols/symbol_table.h"
 
 #include "core/memory/error.h"

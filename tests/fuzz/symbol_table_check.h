@@ -1,4 +1,4 @@
-// What holds for every table that a reader makes, whatever the input.
+// Properties that every table must have that a reader makes, whatever the input.
 #pragma once
 
 #include "core/symbols/symbol_table.h"

@@ -1,5 +1,5 @@
-// The writer of R2R perf maps against crossgen2's own maps, line by line. Recorded images always;
-// CLR_R2R_IMAGES names a folder with more (IMAGE.dll with IMAGE.ni.r2rmap beside it).
+// Compares the writer of R2R perf maps with crossgen2's own maps, line by line. The recorded images are
+// always tested; CLR_R2R_IMAGES names a folder with more (IMAGE.dll with IMAGE.ni.r2rmap beside it).
 #include "core/images/r2r_map.h"
 
 #include "core/symbols/r2r_perf_map.h"

@@ -1,4 +1,4 @@
-// Instructions and the addresses that they name, as an assembler makes them.
+// Instructions in the form that an assembler makes, and the addresses that they refer to.
 #include "core/isa/code_reference.h"
 
 #include <catch2/catch.hpp>

@@ -20,6 +20,18 @@ TEST_CASE("registers are known only once they are set") {
   CHECK_THROWS_AS(RegisterContext().set(0, 1), Error);
 }
 
+TEST_CASE("a register that is not known is no missing memory, though scripts see one word for both") {
+  try {
+    RegisterContext(Cpu::arm64).get(arm64_register::lr);
+    FAIL("an unknown register has a value");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::register_unknown);
+    CHECK_FALSE(error.address());
+    CHECK(std::string(error.what()) == "register lr is not known");
+  }
+  CHECK(to_string(ErrorKind::register_unknown) == "register_unknown");
+}
+
 TEST_CASE("roles and names of both CPUs") {
   RegisterContext x64(Cpu::x64), arm64(Cpu::arm64);
   x64.set_pc(1);

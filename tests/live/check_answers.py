@@ -1,4 +1,4 @@
-"""What must be true of every target, whatever its kind: `clr info` tells what it is, every managed frame has a name, and the same stop
+"""Checks for every target, whatever its kind: `clr info` tells what it is, every managed frame has a name, and the same stop
 answers alike from the process and from each core of it."""
 from plugin import Target
 from results import Examples

@@ -1,4 +1,4 @@
-// A directory of a test's own, removed at its end.
+// A directory for one test, removed at its end.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Damaged metadata: cut short at every length, bytes changed at random. Nothing may crash, hang or read
-// outside; whatever is wrong is an Error.
+// outside; every fault must be an Error.
 #include "core/metadata/metadata.h"
 #include "core/metadata/pe_image.h"
 #include "core/metadata/signature.h"

@@ -1,5 +1,5 @@
-// Damaged and huge PDBs: nothing crashes, hangs or allocates what a count claims; what is wrong is an Error
-// with the name of the PDB; what is not asked for is not read.
+// Damaged and huge PDBs. Nothing may crash, hang, or allocate the size that a wrong count claims. Every fault
+// must be an Error with the name of the PDB. Parts that nobody asks for must not be read.
 #include "core/metadata/portable_pdb.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/faults.h"

@@ -1,4 +1,4 @@
-// From the debug directory of an assembly to its PDB.
+// The way from the debug directory of an assembly to its PDB.
 #include "core/memory/counting_reader.h"
 #include "core/metadata/inflate.h"
 #include "core/metadata/pdb_locator.h"

@@ -1,4 +1,5 @@
-// Values of the framework's own types as .NET prints them. Expected texts: what ToString() prints.
+// Values of the framework's own types in the form that .NET prints. The expected texts are the output of
+// ToString().
 #include "core/objects/known_values.h"
 
 #include <catch2/catch.hpp>

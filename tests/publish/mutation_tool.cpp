@@ -1,8 +1,8 @@
-// Publishes damaged cores, many times: what lies in a core must not bring down the process that a debugger
-// runs in, nor make it wait for ever.
+// Publishes damaged cores, many times: the contents of a core must not crash the debugger's process, nor make
+// it wait for ever.
 //   mutation_tool CORE COUNT [SEED]
-// Of each copy some bytes are changed, half of them where code headers, unwind data and debug info lie. All
-// its managed code becomes modules, which libdw reads to the last entry. Prints what that came to.
+// In each copy some bytes are changed, half of them in code headers, unwind data and debug info. All managed
+// code of the copy is written into modules, which libdw reads to the last entry. Prints the totals.
 #include "core/dwarf/elf_module_writer.h"
 #include "core/publish/code_catalog.h"
 #include "core/runtime/core_session.h"

@@ -21,11 +21,17 @@ CORES = HERE.parent / "cores"
 sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "extension"), str(PYTHON), str(HERE)]
 
 import dotnet_process
+import imports
 import same
 from json_schema import Schema
 from plugin import Lldb, Target
 from processes import Unavailable
 from results import Results
+
+
+def header_number():
+    """CLR_API_VERSION of the header."""
+    return int(re.search(r"^#define CLR_API_VERSION (\d+)u$", (ROOT / "include" / "lldb_clr.h").read_text(), re.M)[1])
 
 
 class Setup:
@@ -34,6 +40,7 @@ class Setup:
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
         self.plugin = build / "liblldb-clr.so"
+        self.core_library = build / f"libclr.so.{header_number()}"
         self.environment = dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(build), PYTHONDONTWRITEBYTECODE="1")
         os.environ["LLDB_CLR_LIBRARY_DIR"] = str(build)
         self.cores = {}
@@ -74,24 +81,26 @@ except lldb_clr.LibraryError as error:
 """
     done = setup.run([sys.executable, "-c", script])
     assert done.stdout == "25\nTrue\n", done.stdout + done.stderr
-    linked = setup.run(["readelf", "-d", str(setup.build / "libclr.so")]).stdout
+    linked = setup.run(["readelf", "-d", str(setup.core_library)]).stdout
     assert "NEEDED" in linked and "lldb" not in linked.replace("lldb-clr", ""), "libclr.so is linked to LLDB"
 
 
 def c_interface(setup):
     """The header is C, both libraries have all of it and nothing else, and wrong calls are answered."""
     import ctypes
-    from lldb_clr._library import CError, find_library, Library
+    from lldb_clr._library import CORE_LIBRARY, CError, Library, find_library
     header = ROOT / "include" / "lldb_clr.h"
     compiled = setup.run(["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c", str(header)])
     assert compiled.returncode == 0, compiled.stderr
-    declared = set(re.findall(r"^CLR_API [\w ]+?[ *](clr_\w+)\(", header.read_text(), re.M))
-    for library in ("libclr.so", "liblldb-clr.so"):
-        if (setup.build / library).exists():
-            exported = set(re.findall(r" [TDB] (\w+)$", setup.run(["nm", "-D", "--defined-only", str(setup.build / library)]).stdout, re.M))
-            assert exported - {"_ZN4lldb16PluginInitializeENS_10SBDebuggerE"} == declared, exported ^ declared
-    Library(find_library("libclr.so"))   # knows every function that the package calls
-    c = ctypes.CDLL(str(setup.build / "libclr.so"))
+    declared = set(re.findall(r"^CLR_API [\w *]+[ *](clr_\w+)\(", header.read_text(), re.M))
+    for library in (setup.core_library, setup.plugin):
+        if library.exists():
+            # Symbols of every kind: a weak one of a template, or one of another library, would be a part of the interface too.
+            exported = set(re.findall(r" [^U] (\S+)$", setup.run(["nm", "-D", "--defined-only", str(library)]).stdout, re.M))
+            entry = {"_ZN4lldb16PluginInitializeENS_10SBDebuggerE"} if library == setup.plugin else set()
+            assert exported == declared | entry, exported ^ (declared | entry)
+    Library(find_library(CORE_LIBRARY))   # knows every function that the package calls
+    c = ctypes.CDLL(str(setup.core_library))
     for name in ("clr_open_core", "clr_query_info", "clr_query_frames", "clr_query_save_core", "clr_symbolize"):
         getattr(c, name).restype = ctypes.c_void_p
     error = CError()
@@ -122,6 +131,22 @@ def c_interface(setup):
     for close in (c.clr_close, c.clr_rows_close, c.clr_symbols_close):
         close(None)
     return f"{len(declared)} functions"
+
+
+def version_numbers(setup):
+    """One number for the interface, in the header, in the library's name, in what it says and in the package; one version of the product."""
+    import lldb_clr._library as library
+    number = header_number()
+    product = re.search(r"^project\(lldb-clr VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+    dynamic = setup.run(["readelf", "-d", str(setup.core_library)]).stdout
+    assert f"Library soname: [libclr.so.{number}]" in dynamic, dynamic
+    development = setup.build / "libclr.so"
+    assert development.resolve() == setup.core_library.resolve() and development.resolve().name == f"libclr.so.{number}.{product}", development.resolve()
+    assert library.API_VERSION == number, f"the package needs {library.API_VERSION}, the header is {number}"
+    assert library.find_library(library.CORE_LIBRARY) == setup.core_library
+    loaded = library.Library(setup.core_library)   # refuses another number
+    assert loaded.version == product, loaded.version
+    return f"interface {number}, product {product}"
 
 
 def values(setup):
@@ -311,6 +336,20 @@ def no_text_is_parsed(setup):
     assert calls == ["_lldb.py HandleCommand", "_lldb.py GetError"], calls
 
 
+def one_way(setup):
+    """The package's imports go one way: no circle, and none is hidden in a function or below TYPE_CHECKING."""
+    sources = {path.stem: path.read_text() for path in (PYTHON / "lldb_clr").glob("*.py")}
+    found = imports.circle(sources, "lldb_clr")
+    assert found is None, " imports ".join(reversed(found))
+    arrows = imports.arrows(sources, "lldb_clr")
+    assert "_values" in arrows["_runtime"] and arrows["_errors"] == set(), arrows
+    hidden = ["from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ._runtime import Runtime\n", "def f():\n    from . import _runtime\n",
+              "def f():\n    import lldb_clr._runtime\n", "from lldb_clr import Runtime\n"]
+    for source in hidden:
+        assert imports.circle({**sources, "_values": sources["_values"] + source}, "lldb_clr") is not None, source
+    return f"{len(sources)} modules, {sum(map(len, arrows.values()))} imports"
+
+
 def types(setup):
     program = shutil.which("mypy")
     if not program:
@@ -463,7 +502,7 @@ def main():
         setup = Setup(build, pathlib.Path(folder))
         for name in setup.cores:
             results.check(f"python/{name}: answers are those of the commands", same_answers, setup, name)
-        for check in (without_lldb, c_interface, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, types, example_stacks, example_hot):
+        for check in (without_lldb, c_interface, version_numbers, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, one_way, types, example_stacks, example_hot):
             results.check(f"python/{check.__name__}", check, setup)
         if not setup.plugin.exists():
             results.skip("python in LLDB", "the plugin is not built")

@@ -1,4 +1,4 @@
-// Names of what instructions refer to, with native symbols from a table of the test's own.
+// Names for the targets of instructions, with native symbols from a table in the test.
 #include "core/runtime/code_listing.h"
 #include "tests/support/execution_builder.h"
 

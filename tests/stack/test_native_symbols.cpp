@@ -1,4 +1,4 @@
-// Symbols of this very process: its modules are real, and the linker knows the truth.
+// Symbols of the test process itself: its modules are real, and the linker knows the right answers.
 #include "core/stack/elf_symbols.h"
 #include "core/stack/native_symbols.h"
 

@@ -1,5 +1,5 @@
-// Walks of synthetic threads, frame by frame. What a real thread's stack looks like is taken from
-// dotnet/runtime docs/design/datacontracts/StackWalk.md.
+// Walks of synthetic threads, frame by frame. The form of a real thread's stack follows dotnet/runtime
+// docs/design/datacontracts/StackWalk.md.
 #include "tests/stack/walker_runtime.h"
 
 using namespace clr;

@@ -1,4 +1,5 @@
-// Stacks that are torn, cut, looping or random: a walk always ends, says why, and repeats no frame for ever.
+// Stacks that are torn, cut, looping or random: a walk always ends, says why, and never repeats a frame for
+// ever.
 #include "tests/stack/walker_runtime.h"
 
 #include "tests/support/faults.h"

@@ -1,5 +1,5 @@
-// The walker where the only unwind information is words on the stack: native code without call frames. It
-// ends, says why, and never goes back.
+// The walker in native code without call frame information, where the only unwind information is words on the
+// stack. It must end, say why, and never go back.
 #include "core/stack/native_unwinder.h"
 #include "core/stack/walker.h"
 #include "tests/support/stack_memory.h"
@@ -15,7 +15,7 @@ using test::StackMemory;
 
 namespace {
 
-constexpr Address stack = 0x7000'0000, code = 0x40'0000;
+constexpr Address stack_start = 0x7000'0000, code = 0x40'0000;
 constexpr std::size_t stack_words = 512, code_size = 0x1000;
 
 // One module of code without call frame information, in which every word may follow a call.
@@ -35,7 +35,7 @@ struct Torn {
     RegisterContext context(cpu);
     for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg) context.set(reg, return_address);
     context.set_pc(return_address + 20);
-    context.set_sp(stack);
+    context.set_sp(stack_start);
     context.set_fp(fp);
     return context;
   }
@@ -79,13 +79,13 @@ TEST_CASE("walker: random words on the stack", "[stack][walker]") {
         const auto draw = static_cast<std::uint32_t>(random());
         Address value = draw;
         if (draw % 4 == 0) value = code + draw / 4 % code_size;
-        if (draw % 4 == 1) value = stack + draw / 4 % (stack_words * 8);
-        if (draw % 4 == 2) value = stack + (word * 8 + draw / 4 % 64) % (stack_words * 8) / 8 * 8;
+        if (draw % 4 == 1) value = stack_start + draw / 4 % (stack_words * 8);
+        if (draw % 4 == 2) value = stack_start + (word * 8 + draw / 4 % 64) % (stack_words * 8) / 8 * 8;
         if (draw % 64 == 3) value = 0;
-        torn.memory.u64(stack + word * 8, value);
+        torn.memory.u64(stack_start + word * 8, value);
       }
       CAPTURE(to_string(cpu), seed);
-      const Torn::Seen seen = torn.walk(torn.start(stack + random() % 64 * 8));
+      const Torn::Seen seen = torn.walk(torn.start(stack_start + random() % 64 * 8));
       CHECK(seen.stack_pointers.size() <= stack_words + 2);
       CHECK(grows(seen.stack_pointers));
       CHECK((seen.walk.end == WalkEnd::bottom || seen.walk.end == WalkEnd::failed));
@@ -99,11 +99,11 @@ TEST_CASE("walker: a chain of frame pointers that leads back", "[stack][walker]"
     Torn torn(cpu);
     CAPTURE(to_string(cpu));
     const Address back = GENERATE(Address{0x100}, Address{0x80}, Address{0x40}); // itself, inward
-    for (std::size_t word = 0; word < stack_words; ++word) torn.memory.u64(stack + word * 8, 0);
-    torn.memory.words(stack + 0x40, {stack + 0x80, Torn::return_address});
-    torn.memory.words(stack + 0x80, {stack + 0x100, Torn::return_address});
-    torn.memory.words(stack + 0x100, {stack + back, Torn::return_address});
-    const Torn::Seen seen = torn.walk(torn.start(stack + 0x40));
+    for (std::size_t word = 0; word < stack_words; ++word) torn.memory.u64(stack_start + word * 8, 0);
+    torn.memory.words(stack_start + 0x40, {stack_start + 0x80, Torn::return_address});
+    torn.memory.words(stack_start + 0x80, {stack_start + 0x100, Torn::return_address});
+    torn.memory.words(stack_start + 0x100, {stack_start + back, Torn::return_address});
+    const Torn::Seen seen = torn.walk(torn.start(stack_start + 0x40));
     CAPTURE(seen.walk.reason);
     CHECK(seen.stack_pointers.size() >= 3);
     CHECK(seen.stack_pointers.size() <= 5);
@@ -116,8 +116,8 @@ TEST_CASE("walker: a chain of frame pointers that leads back", "[stack][walker]"
 TEST_CASE("walker: a limit, a visitor that has enough, and registers that are not known", "[stack][walker]") {
   Torn torn(Cpu::x64);
   for (Address at = 0; at < 0x800; at += 0x10)
-    torn.memory.words(stack + at, {stack + at + 0x10, Torn::return_address});
-  const Torn::Seen limited = torn.walk(torn.start(stack), 7);
+    torn.memory.words(stack_start + at, {stack_start + at + 0x10, Torn::return_address});
+  const Torn::Seen limited = torn.walk(torn.start(stack_start), 7);
   CHECK(limited.stack_pointers.size() == 7);
   CHECK(limited.walk.end == WalkEnd::limit);
 
@@ -125,7 +125,7 @@ TEST_CASE("walker: a limit, a visitor that has enough, and registers that are no
                         {{.path = "/lib/torn.so", .base = code, .size = code_size}});
   StackWalker walker(nullptr, nullptr, native);
   unsigned frames = 0;
-  CHECK(walker.walk(torn.start(stack), nullptr, [&](const StackFrame&) { return ++frames < 3; }).end ==
+  CHECK(walker.walk(torn.start(stack_start), nullptr, [&](const StackFrame&) { return ++frames < 3; }).end ==
         WalkEnd::stopped);
   CHECK(frames == 3);
 
@@ -141,11 +141,11 @@ TEST_CASE("walker: whichever read fails, the walk ends and says why", "[stack][w
     for (std::size_t k = 0;; ++k) {
       Torn torn(cpu);
       for (Address at = 0; at < 0x100; at += 0x10)
-        torn.memory.words(stack + at,
-                          {at == 0xF0 ? 0 : stack + at + 0x10, at == 0xF0 ? 0 : Torn::return_address});
+        torn.memory.words(stack_start + at,
+                          {at == 0xF0 ? 0 : stack_start + at + 0x10, at == 0xF0 ? 0 : Torn::return_address});
       torn.memory.fail_at = k == 0 ? std::numeric_limits<std::size_t>::max() : k - 1;
       CAPTURE(to_string(cpu), k);
-      const Torn::Seen seen = torn.walk(torn.start(stack));
+      const Torn::Seen seen = torn.walk(torn.start(stack_start));
       if (k == 0) whole = seen.stack_pointers.size();
       CHECK(seen.stack_pointers.size() <= whole);
       CHECK(grows(seen.stack_pointers));

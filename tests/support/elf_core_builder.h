@@ -1,5 +1,6 @@
-// Builds small ELF cores of any class and byte order in memory, honest ones and lying ones. Written against
-// the ELF and Linux documents and not with the product's own writer, so that the two check each other.
+// Builds small ELF cores of any class and byte order in memory, both correct and contradictory ones. It
+// follows the ELF and Linux documents and does not use the product's own writer, so that the two check each
+// other.
 #pragma once
 
 #include "core/memory/core_notes.h"

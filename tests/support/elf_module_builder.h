@@ -1,4 +1,5 @@
-// Builds a small ELF module of any class and byte order: a file, and what a loader makes of it at an address.
+// Builds a small ELF module of any class and byte order: a file, and its bytes in memory after a loader
+// mapped it at an address.
 //
 //   linked address 0      ELF header, program headers, build id, hash tables, symbols, strings, relocations
 //                  0x2000 code (`text_size` bytes of pattern 40), not writable

@@ -1,5 +1,5 @@
 // A synthetic ExecutionManager: range section map, code heaps with nibble maps and jitted methods, ReadyToRun
-// images. Written from the documents and not with the product's code, so that the two check each other.
+// images. It follows the documents and does not use the product's code, so that the two check each other.
 // 64-bit platforms are x64 and 32-bit ones x86 unless the platform says otherwise.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How tests look at faults.
+// Helpers that run code and return the fault that it throws.
 #pragma once
 
 #include "core/memory/failing_reader.h"

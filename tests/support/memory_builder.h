@@ -1,6 +1,6 @@
-// A synthetic target memory that is written like assembly: cursors place integers in the target's byte order,
-// labels may be used before they stand. What was not written is missing. It is read while it is written:
-// there is no build step.
+// A synthetic target memory that is written like assembly: cursors write integers in the target's byte order,
+// and labels may be used before they are placed. Bytes that were not written are missing. The memory can be
+// read while it is being written: there is no build step.
 #pragma once
 
 #include "core/memory/memory_reader.h"

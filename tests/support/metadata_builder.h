@@ -1,5 +1,6 @@
-// Writes ECMA-335 metadata and the PE image around it, so that tests can make what no compiler emits. All in
-// the header: it needs the metadata room, which the library of test support does without.
+// Writes ECMA-335 metadata and the PE image around it, so that tests can make forms that no compiler emits.
+// Everything is in the header, because it needs the metadata room, which the library of test support does not
+// link.
 #pragma once
 
 #include "core/metadata/tables.h"

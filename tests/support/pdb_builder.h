@@ -1,4 +1,5 @@
-// Writes portable PDBs, and the assembly that names one. All in the header, as metadata_builder.h.
+// Writes portable PDBs, and assemblies that refer to them. Everything is in the header, for the reason in
+// metadata_builder.h.
 #pragma once
 
 #include "core/metadata/pdb_id.h"

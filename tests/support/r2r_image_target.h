@@ -1,6 +1,6 @@
-// A synthetic runtime around a real ReadyToRun image: the image laid out by its section headers, a Module and
-// a ReadyToRunInfo that point into it, and a map of entry points with what the test registers. So the
-// ReadyToRun manager meets the tables of every CPU that crossgen2 compiles for.
+// A synthetic runtime around a real ReadyToRun image: the image is laid out by its section headers; a Module
+// and a ReadyToRunInfo point into it; a map of entry points holds the methods that the test registers. With
+// it, the ReadyToRun manager reads the tables of every CPU that crossgen2 compiles for.
 #pragma once
 
 #include "core/metadata/pe_image.h"

@@ -1,5 +1,5 @@
-// Sparse little-endian target memory for unwinder tests: what was not written is missing. Read number k can
-// be made to fail.
+// Sparse little-endian target memory for unwinder tests: bytes that were not written are missing. Any chosen
+// read can be made to fail.
 #pragma once
 
 #include "core/isa/frame_layout.h"

@@ -1,5 +1,5 @@
 // A synthetic runtime: types, globals and contracts of a made-up descriptor, and records of those types in
-// memory. The descriptor is had as a value (target()) or as the bytes that a runtime would export
+// memory. The descriptor is available as a value (target()) or as the bytes that a runtime would export
 // (write_descriptor()).
 //
 //   TargetBuilder t(platform);

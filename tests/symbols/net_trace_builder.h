@@ -1,4 +1,4 @@
-// Writes nettrace files of versions 4, 5 and 6, block by block, so that tests can write wrong ones, too.
+// Writes nettrace files of versions 4, 5 and 6, block by block, so that tests can also write wrong ones.
 #pragma once
 
 #include "core/symbols/net_trace_event.h"

@@ -1,4 +1,4 @@
-// A visitor that keeps what it is shown.
+// A visitor that keeps everything that it visits.
 #pragma once
 
 #include "core/symbols/net_trace.h"

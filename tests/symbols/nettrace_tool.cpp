@@ -1,9 +1,9 @@
-// What the method store makes of a trace, as lines of JSON, for the live tests
+// Prints the answers of a trace's method store as lines of JSON, for the live tests
 // (tests/live/check_nettrace.py):
 //   nettrace_tool info FILE               the trace and how much of it could be used
-//   nettrace_tool methods FILE            every body: start, size, name, module, token, tier, from when to
-//   when nettrace_tool stacks FILE PROVIDER    every event of that provider with its stack, each frame
-//   resolved at the event's time
+//   nettrace_tool methods FILE            every body: start, size, name, module, token, tier, begin, end
+//   nettrace_tool stacks FILE PROVIDER    every event of that provider with its stack; each frame is
+//                                         resolved at the event's time
 #include "core/symbols/method_store_trace.h"
 
 #include <fmt/format.h>

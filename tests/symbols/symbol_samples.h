@@ -1,4 +1,4 @@
-// What the suites of the symbols room share.
+// Helpers that the suites of the symbols room share.
 #pragma once
 
 #include "core/symbols/symbol_table_builder.h"

@@ -1,4 +1,4 @@
-// jitdump files in both byte orders: every kind of record, ends within one, and sizes that lie.
+// jitdump files in both byte orders: every kind of record, files that end within a record, and wrong sizes.
 #include "core/symbols/jit_dump.h"
 #include "tests/symbols/jit_dump_builder.h"
 #include "tests/symbols/symbol_samples.h"

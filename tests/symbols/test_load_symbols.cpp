@@ -1,4 +1,4 @@
-// What kind of file it is, by content alone, and any kind as a table.
+// The kind of a file, recognised by its content alone, and files of every kind as a table.
 #include "core/symbols/load_symbols.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/symbols/jit_dump_builder.h"

@@ -1,4 +1,4 @@
-// Maps as the tools write them, to the byte; and back through the readers.
+// Maps must equal those of the tools byte by byte, and the readers must read them back.
 #include "core/symbols/map_writers.h"
 #include "core/symbols/perf_map.h"
 #include "tests/symbols/symbol_samples.h"

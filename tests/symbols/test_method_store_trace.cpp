@@ -1,4 +1,4 @@
-// From a trace to the stores of its processes: made ones, and a real one (data/README.md).
+// From a trace to the stores of its processes: synthetic traces, and a real one (data/README.md).
 #include "core/symbols/method_store_trace.h"
 #include "core/symbols/trace_fault_kind.h"
 #include "tests/symbols/net_trace_builder.h"

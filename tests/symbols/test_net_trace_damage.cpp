@@ -1,5 +1,5 @@
-// Nettrace files that are cut, damaged or hostile: what is wrong is counted and told, the rest is used, and
-// nothing crashes, hangs or allocates what a count claims.
+// Nettrace files that are cut, damaged or hostile: faults are counted and reported, the rest is used, and
+// nothing crashes, hangs, or allocates the size that a wrong count claims.
 #include "core/symbols/net_trace.h"
 #include "core/symbols/trace_fault_kind.h"
 #include "tests/support/faults.h"

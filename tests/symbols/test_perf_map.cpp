@@ -1,4 +1,4 @@
-// perf maps: what the runtime writes, what it damages, and every class of lines that are wrong.
+// perf maps: the lines that the runtime writes, the lines that it damages, and every kind of wrong line.
 #include "core/symbols/perf_map.h"
 #include "tests/symbols/symbol_samples.h"
 

@@ -1,4 +1,4 @@
-// R2R perf maps: real ones of crossgen2, and every class of lines that are wrong.
+// R2R perf maps: real ones of crossgen2, and every kind of wrong line.
 #include "core/symbols/r2r_perf_map.h"
 #include "tests/symbols/symbol_samples.h"
 

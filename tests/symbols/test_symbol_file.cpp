@@ -1,4 +1,4 @@
-// .sym files: what is written comes back, and what is damaged is refused or has no answer.
+// .sym files: a file that was written is read back unchanged; a damaged one is refused or gives no answer.
 #include "tests/memory/temporary_directory.h"
 #include "tests/symbols/symbol_samples.h"
 

@@ -1,4 +1,5 @@
-// The table and its builder: what holds an address, where entries overlap, and that asking costs nothing.
+// The table and its builder: which entry holds an address, overlapping entries, and lookups that allocate
+// nothing.
 #include "tests/symbols/symbol_samples.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// The builders that all suites stand on.
+// The builders that all suites use.
 #include "tests/support/target_builder.h"
 
 #include <catch2/catch.hpp>

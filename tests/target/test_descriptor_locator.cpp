@@ -1,5 +1,5 @@
-// Which module of a process holds a runtime, and what becomes of those that hold none, half of one or
-// another.
+// Which module of a process holds a runtime, and the handling of modules that hold none, an incomplete one,
+// or another kind.
 #include "core/target/descriptor_locator.h"
 
 #include "core/memory/recording_reader.h"

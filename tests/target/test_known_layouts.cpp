@@ -1,4 +1,4 @@
-// Runtimes that do not describe themselves: roots by their place in g_dacTable, layouts that are known.
+// Runtimes that do not describe themselves: addresses by their index in g_dacTable, and known layouts.
 #include "core/target/known_layouts.h"
 #include "tests/support/faults.h"
 #include "tests/support/target_builder.h"

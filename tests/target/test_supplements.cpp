@@ -1,4 +1,4 @@
-// The table of layouts that a descriptor is silent about.
+// The table of layouts that descriptors do not publish.
 #include "core/target/supplements.h"
 #include "tests/support/faults.h"
 #include "tests/support/target_builder.h"

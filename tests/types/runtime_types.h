@@ -1,4 +1,4 @@
-// A synthetic runtime with modules, types and methods, laid out as CoreCLR 10 does for the platform.
+// A synthetic runtime with modules, types and methods, in CoreCLR 10's layout for the platform.
 #pragma once
 
 #include "core/types/method_names.h"

@@ -1,4 +1,4 @@
-// A runtime with a method of every kind, and what each is called.
+// A runtime with a method of every kind, and the expected name of each.
 #pragma once
 
 #include "tests/types/runtime_types.h"

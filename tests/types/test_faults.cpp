@@ -1,4 +1,5 @@
-// Every read may fail: the answer is then a fault or says that something is missing, and never a wrong name.
+// Every read may fail. The answer is then a fault, or says that something is missing; it is never a wrong
+// name.
 #include "core/memory/failing_reader.h"
 #include "tests/types/sample_runtime.h"
 

@@ -1,5 +1,5 @@
-// Every method of every assembly of a framework, compared with what another reader says of it. Hidden: the
-// file with those names is made by tests/live/metadata_dump/compare.sh, which needs an SDK.
+// Every method of every assembly of a framework, compared with the name that another reader gives. A hidden
+// test, because tests/live/metadata_dump/compare.sh makes the file with those names and needs an SDK.
 #include "core/metadata/pe_image.h"
 #include "core/types/metadata_names.h"
 

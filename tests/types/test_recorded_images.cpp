@@ -1,5 +1,5 @@
 // Names of real compiled assemblies: tests/metadata/data/names.dll and its ReadyToRun images for four CPUs,
-// compared with what System.Reflection.Metadata and the compiler's own maps say of them.
+// compared with the names from System.Reflection.Metadata and from the compiler's own maps.
 #include "core/memory/counting_reader.h"
 #include "core/memory/failing_reader.h"
 #include "core/memory/page_cache.h"

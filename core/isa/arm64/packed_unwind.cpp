@@ -151,7 +151,7 @@ Arm64UnwindInfo expand_arm64_packed(std::uint32_t unwind_data, Address at) {
   info.address = at;
   info.packed = true;
   info.function_length = data.function_length;
-  // What describes an unwind is in the opposite order of the prologue.
+  // Unwind codes stand in the opposite order of the prologue that they undo.
   if (data.fragment) append(info.codes, end_c);
   for (auto code = prologue.codes.rbegin(); code != prologue.codes.rend(); ++code) append(info.codes, *code);
   append(info.codes, end);

@@ -11,7 +11,7 @@ namespace clr {
 
 // The fields of the word.
 struct Arm64PackedUnwindData {
-  // How the return address is kept.
+  // The place of the return address.
   enum class Chain : std::uint8_t {
     none = 0,           // it stays in lr
     saved = 1,          // lr is saved behind the general registers

@@ -1,4 +1,4 @@
-// The frame pointer that the code of a method sets up without its unwind data saying so.
+// The frame pointer of a method whose code sets one up while its unwind data do not say so.
 // The runtime's x64 unwind data count from rsp wherever they can. A debugger that comes to a frame with a
 // wrong rsp but the right rbp gets further by the latter: so it is where the runtime handles a stack overflow
 // on another stack, below a frame that it makes up.

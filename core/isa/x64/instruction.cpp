@@ -1,12 +1,15 @@
 #include "core/isa/x64/instruction.h"
 
+#include "core/isa/code_instructions.h"
+#include "core/isa/x64/calls.h"
+
 #include <cstdint>
 
 namespace clr {
 namespace {
 
-// What follows an opcode. `immediate_z` is 4 bytes, 2 with an operand size prefix; `group3` has an immediate
-// only as TEST (/0 and /1).
+// The operands behind an opcode. `immediate_z` is 4 bytes, 2 with an operand size prefix; `group3` has an
+// immediate only as TEST (/0 and /1).
 enum Operands : std::uint8_t {
   none = 0,
   modrm = 1,
@@ -265,6 +268,19 @@ unsigned x64_instruction_length(std::span<const std::byte> code) {
     if ((operands & offset) != 0) bytes.skip(small_address ? 4 : 8);
   }
   return bytes.ended() ? 0 : static_cast<unsigned>(bytes.position());
+}
+
+std::uint32_t x64_list_instructions(std::span<const std::byte> code, std::uint32_t begin, std::uint32_t end,
+                                    InstructionList& to) {
+  for (std::uint32_t at = begin; at < end;) {
+    const std::span<const std::byte> rest = code.subspan(at);
+    const unsigned length = x64_instruction_length(rest);
+    if (length == 0) return at;
+    to.starts.push_back(at);
+    if (x64_is_call(rest.first(length))) to.calls.push_back(at);
+    at += length;
+  }
+  return end;
 }
 
 } // namespace clr

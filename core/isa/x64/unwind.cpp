@@ -13,7 +13,6 @@ constexpr ByteOrder x64_byte_order = ByteOrder::little; // x64 has no other
 constexpr unsigned max_version = 2;
 constexpr std::size_t runtime_function_size = 12;
 constexpr unsigned machine_rsp = 4;
-constexpr unsigned dwarf_xmm0 = 17;
 
 // Slots of 16 bits that each operation takes; alloc_large depends on its info.
 unsigned slots_of(X64UnwindOp op, unsigned info) {
@@ -83,7 +82,7 @@ public:
   }
 
 private:
-  // Where SAVE_NONVOL counts from: the frame register once it is set up, else rsp.
+  // The base that SAVE_NONVOL counts from: the frame register once it is set up, else rsp.
   static RegisterOffset save_base(const X64UnwindInfo& info, std::uint64_t offset) {
     const RegisterOffset rsp{x64_register::rsp, 0};
     if (info.frame_register == 0) return rsp;
@@ -124,7 +123,7 @@ private:
       break;
     case X64UnwindOp::save_xmm128:
     case X64UnwindOp::save_xmm128_far:
-      layout_.save(dwarf_xmm0 + code.info, {base.reg, base.offset + bytes});
+      layout_.save(x64_register::xmm0 + code.info, {base.reg, base.offset + bytes});
       break;
     case X64UnwindOp::push_machframe: {
       const std::int64_t error_code = code.value != 0 ? 8 : 0;

@@ -1,7 +1,7 @@
-// The packed form of arm64 unwind data. What is expected is worked out from the canonical prologue and
-// epilogue of Microsoft's ARM64 exception handling document, instruction by instruction.
+// The packed form of arm64 unwind data. The expected values follow from the canonical prologue and epilogue
+// in Microsoft's ARM64 exception handling document, instruction by instruction.
 #include "core/isa/arm64/packed_unwind.h"
-#include "core/stack/unwind_report.h"
+#include "core/isa/unwind_record.h"
 #include "tests/support/stack_memory.h"
 
 #include <catch2/catch.hpp>

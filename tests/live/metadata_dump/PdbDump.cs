@@ -1,4 +1,4 @@
-// A portable PDB as System.Reflection.Metadata reads it, in the form that `core_tool pdb` prints ours.
+// Prints a portable PDB as System.Reflection.Metadata decodes it, in the form of `core_tool pdb`.
 using System.Reflection.Metadata;
 using System.Reflection.Metadata.Ecma335;
 using System.Reflection.PortableExecutable;

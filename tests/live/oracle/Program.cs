@@ -1,4 +1,4 @@
-// What ClrMD and the runtime's own DAC say about a core or a live process, as JSON lines; to compare with from outside.
+// Prints the answers of ClrMD and the runtime's own DAC about a core or a live process as JSON lines, for comparison with ours.
 //   oracle bodies (--core FILE | --pid N) [--dac PATH]   every body in the code heaps
 //   oracle stacks ...                                    every managed thread, frames from the top
 //   oracle ilmap  ... --methods FILE                     the IL maps of the MethodDescs of FILE (one a line): of one body each, by absolute addresses

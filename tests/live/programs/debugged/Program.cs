@@ -1,4 +1,4 @@
-// What LLDB's own commands are tried on: debugged lines|breaks|values FILE.
+// The program on which LLDB's own commands are tested: debugged lines|breaks|values FILE.
 // FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks), or JSON lines (values).
 using System;
 using System.IO;

@@ -1,4 +1,4 @@
-// What the process itself knows about its code. One fact a line, tab between fields:
+// Writes the facts that the process itself knows about its code, one per line, with tabs between fields:
 //   method METHODDESC ENTRY TOKEN MODULE NAME      ENTRY: MethodHandle.GetFunctionPointer(), the code or a precode of it
 //   load   METHODDESC START SIZE TOKEN TIER NAME   a MethodLoad event (jitted code)
 //   r2r    METHODDESC ENTRY NAME                   an R2RGetEntryPoint event (precompiled code)

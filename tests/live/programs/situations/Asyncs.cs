@@ -1,4 +1,4 @@
-// Asynchronous code, pools and timers. What stands on a stack is what runs, not what waits.
+// Asynchronous code, pools and timers. A stack shows the code that runs, not the code that waits.
 using System;
 using System.Collections.Generic;
 using System.Linq;

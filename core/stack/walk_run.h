@@ -1,0 +1,80 @@
+// The state of one walk of a StackWalker, which no other file of the room needs: walker.cpp holds the order
+// of the walk, walk_steps.cpp the steps outward.
+#pragma once
+
+#include "core/stack/walker.h"
+
+namespace clr {
+
+// One walk. The state is the context of the frame to be reported next, and the explicit Frames not yet
+// passed.
+class StackWalker::Run {
+public:
+  Run(StackWalker& walker, const RuntimeThread* thread, const std::function<bool(const StackFrame&)>& visit,
+      const WalkOptions& options)
+      : walker_(walker), thread_(thread), visit_(visit), options_(options) {}
+
+  Walk walk(const RegisterContext& start);
+
+private:
+  // ReadyToRun code enters native code through a helper, whose return address the InlinedCallFrame records;
+  // the call itself stands a few instructions further. The runtime reports the recorded one, and so does
+  // this.
+  void take_call_site_of_helper();
+
+  // The code at a pc: of a method, of a stub, or neither (native code).
+  struct Place {
+    std::optional<CodeBlock> code;
+    std::optional<Miss> stub;
+    std::string fault;
+  };
+  Place classify(Address pc, bool leaf);
+  bool is_managed(Address pc);
+
+  // The caller of each kind of frame; nothing when there is none to be had, with why_ set.
+  std::optional<Unwound> step_managed(StackFrame& frame);
+  std::optional<Unwound> step_stub();
+  std::optional<Unwound> step_native();
+  // Code of no module and no range section that is about to return: a stub that the runtime lists nowhere
+  // (call counting stubs, copies of the write barriers), or a call to nowhere.
+  std::optional<Unwound> step_unlisted();
+  // The return address of a call to nowhere, or the frame pointer.
+  std::optional<Unwound> step_last_resort();
+  // Continues from the first explicit Frame beyond the present stack pointer that leads to managed code.
+  std::optional<Unwound> step_explicit_frame();
+  // The real caller when the return address that was just popped is the runtime's hijack trampoline.
+  void undo_hijack(Unwound& unwound);
+  void note_exact_context(const Unwound& unwound);
+
+  bool emit(const StackFrame& frame);
+  // Reports the explicit Frames below `limit`. False when the visitor asked to stop.
+  bool emit_frames_below(Address limit);
+  std::optional<FrameContext> context_of(const ExplicitFrame& frame);
+  // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
+  void note(const std::string& text);
+
+  StackWalker& walker_;
+  const RuntimeThread* thread_;
+  const std::function<bool(const StackFrame&)>& visit_;
+  const WalkOptions& options_;
+
+  Walk result_;
+  std::size_t emitted_ = 0;
+  std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
+  std::size_t next_frame_ = 0;        // first one that was not reported
+
+  // The context that the last Frame passed since the last managed frame restores. It is frames_[next_frame_ -
+  // 1], or one before it.
+  std::optional<FrameContext> passed_context_;
+  std::size_t passed_index_ = 0;
+  // Frames before this one cannot take the walk to another stack any more. A walk goes outward, and so do the
+  // stacks that it changes to: without this rule a context that leads back would be walked for ever.
+  std::size_t next_switch_ = 0;
+
+  RegisterContext context_;
+  FoundBy found_by_ = FoundBy::context;
+  bool leaf_ = true;
+  std::string why_; // why the last step gave nothing
+};
+
+} // namespace clr

@@ -1,0 +1,58 @@
+// A command as it is declared: its names, its help, its options, and what a run of it does.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <span>
+
+namespace clr::lldb_plugin {
+
+struct Invocation;
+
+// One run of a command: the values of its options, and the work.
+class CommandRun {
+public:
+  virtual ~CommandRun() = default;
+  // Whatever it throws becomes the command's "error:" line.
+  virtual void run(Invocation& invocation) = 0;
+};
+
+struct CommandSpec {
+  const char* name;       // within the tree `clr`
+  const char* short_name; // beside the tree; null: none
+  const char* help;       // one sentence
+  const char* example;    // a command line that works, and
+  const char* shows;      // what it does, in a few words
+  // Makes a run whose options have been added to `app`. Syntax and help are generated from them.
+  std::unique_ptr<CommandRun> (*make)(CLI::App& app);
+};
+
+// Every command of the plugin is in a file of its own.
+CommandSpec analyze_command();
+CommandSpec ip2md_command();
+CommandSpec break_command();
+CommandSpec bt_command();
+CommandSpec disassemble_command();
+CommandSpec help_command();
+CommandSpec info_command();
+CommandSpec methods_command();
+CommandSpec pe_command();
+CommandSpec perfmap_command();
+CommandSpec publish_command();
+CommandSpec savecore_command();
+CommandSpec settings_command();
+CommandSpec source_command();
+CommandSpec step_command();
+CommandSpec symbolize_command();
+CommandSpec symbols_command();
+CommandSpec threads_command();
+CommandSpec unwind_command();
+
+// All of them, by name.
+std::span<const CommandSpec> all_commands();
+
+// The command of LLDB below which they all are.
+inline constexpr const char* tree_name = "clr";
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""What users type: the command reference, every documented option, wrong numbers, colours, the debug log.
+
+    command_line.py --plugin build/liblldb-clr.so --write      writes docs/commands.md anew from the commands
+"""
+import argparse
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import stat
+import sys
+
+from lldb_driver import Driver
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+REFERENCE = ROOT / "docs" / "commands.md"
+RENEW = "tests/extension/command_line.py --plugin build/liblldb-clr.so --write"
+# Refusals of the arguments themselves; all else that a command says comes behind them.
+REFUSED = r"there is no option|there is no place|is missing|needs a value|takes a|is not one of|cannot be used together|more than once|say what to do"
+OPTION = re.compile(r"(?<![\w/.=-])--?[a-zA-Z][\w-]*")
+
+
+def reference(driver):
+    (text,) = driver.run(["clr help --markdown"])
+    return text.strip("\n") + "\n"
+
+
+def commands_of(text):
+    """Names of the reference's headings ("clr bt"), with the short ones, and the actions of each."""
+    names, actions = {}, {}
+    for part in text.split("\n## ")[1:]:
+        name = part.split("\n", 1)[0]
+        names[name] = name
+        short = re.search(r"^Short name: `(\w+)`", part, re.M)
+        if short:
+            names[short.group(1)] = name
+        actions[name] = re.findall(r"^\| \*\*`(\w+)", part, re.M)
+    return names, actions
+
+
+def code_of(text):
+    """Code of a page of Markdown: lines of blocks, and spans in its text, which may go over a line's end. Spans of a table's row with the row's first cell."""
+    fenced, plain = False, []
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            yield line.strip().removeprefix("(lldb) "), ""
+        elif line.startswith("|"):
+            first = re.split(r"(?<!\\)\|", line)[1]
+            for span in re.findall(r"`([^`]+)`", line):
+                yield span.replace("\\|", "|"), first
+        else:
+            plain.append(line)
+    for span in re.findall(r"`([^`]+)`", " ".join(plain)):
+        yield span, ""
+
+
+def documented(pages, names):
+    """(page, command, option) of everything in `pages` that is written as an option of one of the commands; option "" stands for the command alone."""
+    known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    begins = re.compile(rf"(?:{known})\b|clr [a-z]\w*")
+    for page, text in pages.items():
+        for code, row in code_of(text):
+            here = begins.match(code)
+            of = [here.group(0)] if here else begins.findall(row) if code.startswith("-") else []
+            if here:
+                yield page, (here.group(0),), ""
+            for option in OPTION.findall(code.split("#")[0]) if of else []:
+                yield page, tuple(of), option
+
+
+def check_documented(driver, report, tag, text):
+    """An option that is written down is one that the command's parser knows."""
+    names, actions = commands_of(text)
+    pages = {str(path.relative_to(ROOT)): path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+    pages["the commands' help"] = text
+    helps = driver.run([f"help {name}" for name in names])
+    pages.update({f"help {name}": "\n".join(f"    {line.strip()}" for line in page.splitlines() if line.strip().startswith("clr")) for name, page in zip(names, helps)})
+    wanted = sorted(set(documented(pages, names)))
+    lines = {}
+    for page, of, option in wanted:
+        for command in of:
+            for action in ["", *actions.get(names.get(command, ""), [])]:
+                lines.setdefault(" ".join(filter(None, [command, action, option])), None)
+    lines["clr bt --no-such-option"] = None   # the check can fail
+    # Alone a command may do something: then its help is as good.
+    run = [line if line.split()[-1].startswith("-") else f"help {line}" for line in lines]
+    known = {line: not re.search(r"there is no option|is not a (valid|known) (sub)?command|invalid command|not a known command|does not have|'.*' is not", said)
+             for line, said in zip(lines, driver.run(run, 300), strict=True)}
+    unknown = [f"{page}: `{' or '.join(of)} {option}`".replace(" `", "`") for page, of, option in wanted
+               if not any(known[" ".join(filter(None, [command, action, option]))] for command in of for action in ["", *actions.get(names.get(command, ""), [])])]
+    report.check(f"{tag} documented options exist", "\n".join(unknown) or f"all {len(wanted)}", r"^all \d\d+$")
+    report.check(f"{tag} an option that does not exist is found out", str(known["clr bt --no-such-option"]), "^False$")
+    short = {option for _, _, option in wanted}
+    report.check(f"{tag} options of the documentation were found", " ".join(sorted(short)), r"--no-lines\b", r"-n\b", r"--path-map\b", r"--base\b")
+
+
+def check_reference(driver, report, tag, text):
+    committed = REFERENCE.read_text() if REFERENCE.exists() else ""
+    same = "same" if committed == text else f"docs/commands.md is not what the commands say: {RENEW}"
+    report.check(f"{tag} docs/commands.md", same, "^same$")
+
+
+def check_help(driver, report, tag, text):
+    names, _ = commands_of(text)
+    plain, listed, helped, one, of_one = driver.run(["clr", "clr help", "help clr", "clr help bt", "help clr bt"])
+    report.check(f"{tag} clr help is help clr", listed, re.escape(helped.strip()), "savecore")
+    report.check(f"{tag} clr alone lists the commands", plain, "savecore", "ip2md")
+    report.check(f"{tag} clr help NAME", one, re.escape(of_one.strip()), "Syntax: clr bt", "--no-lines")
+    examples = re.findall(r"^Example: `", text, re.M)
+    report.check(f"{tag} every command has an example", f"{len(examples)} of {len(set(names.values()))}", rf"^{len(set(names.values()))} of ")
+
+
+NUMBERS = {
+    "clrbt -n -3": "--count takes a number from 1 to 1000000, not '-3'", "clrbt -n 0": "--count takes", "clrbt -n 3x": "--count takes", "clrbt -n 0x10": "--count takes",
+    "clrbt --count=99999999999999999999": "--count takes", "clrbt -n": "--count needs a value: N", "clrbt -n 3 -n 4": "--count is given more than once",
+    "clr analyze -n -1": "--count takes a number from 1 to 1000000", "clr source -c -1": "--context takes a number from 0 to 10000, not '-1'",
+    "clr source -c 10001": "--context takes", "clr symbolize x -t -1": "--top takes a number from 1 to", "clr symbolize x -t 0": "--top takes",
+    "clr symbols add x --process -1": "--process takes a number from 1 to 4294967295", "clr symbols add x --base -1": "--base takes an address as a number",
+    "clr break delete -1": "N takes a number from 1 to 2147483647, not '-1'", "clr break delete 0": "N takes", "clrbt -1": "THREAD '-1' is not a thread number",
+    "clrip2md -3": "'-3' is not an address: it is negative", "clr u -3": "'-3' is not an address", "clr unwind -3": "'-3' is not an address",
+    "clr source -3": "'-3' is not an address", "clr pe -3": "'-3' is not an address",
+    "clrbt --bogus": r"there is no option '--bogus'; the syntax is: clr bt \[-n N\]", "clr info extra": "there is no place for 'extra'; the syntax is: clr info",
+    "clr publish maybe": r"there is no place for 'maybe'.*\[on \| off \| status \| update\]", "clr settings --publish x": "--publish.*'x' is not one of lines, variables, r2r, none",
+    "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore",
+    "clr symbols": "clr symbols takes one of add, list, remove, save", "clr symbols list x": "there is no place for 'x'", "clr break x list": "WHERE 'x' goes with no action",
+    "clr help x": "'x' is not one of analyze, break", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
+}
+
+
+def check_numbers(driver, report, tag, core):
+    opening = [f'target create --core "{core}"']
+    for command, said in zip(NUMBERS, driver.run([*opening, *NUMBERS], 300)[1:], strict=True):
+        report.check(f"{tag} {command}", said, f"^error: .*{NUMBERS[command]}")
+
+
+def check_lines(driver, report, tag, core):
+    opening = f'target create --core "{core}"'
+    _, without, read_without = driver.run([opening, "clrbt --no-lines --json all", "clr info"], 300)
+    _, with_lines, read_with = driver.run([opening, "clrbt --json all", "clr info"], 300)
+    report.check(f"{tag} clrbt --no-lines: no source", without, r'^\{"threads": \[', '"kind":"managed"', absent=['"source":'])
+    report.check(f"{tag} clrbt has source otherwise", with_lines, '"source":')
+    pages = [int(re.search(r"(\d+) pages read", text).group(1)) for text in (read_without, read_with)]
+    report.check(f"{tag} clrbt --no-lines reads less", f"{pages[0]} pages, {pages[1]} with lines: {pages[0] < pages[1]}", "True")
+
+
+def check_examples(driver, report, tag, core, folder, text):
+    """Examples do what they say, or, where this core has nothing to show, are at least understood."""
+    work = folder / f"examples-{driver.version}"
+    work.mkdir()
+    (work / "samples.txt").write_text("0x10 3\n")
+    examples = re.findall(r"^Example: `([^`]+)`", text, re.M)
+    nothing_here = {"clr break", "clr step", "clr source"}   # a core does not run, and the program's source is elsewhere
+    for example, said in zip(examples, driver.run([f'target create --core "{core}"', *examples], 300, folder=work)[1:], strict=True):
+        report.check(f"{tag} example {example}", said, absent=[REFUSED] if " ".join(example.split()[:2]) in nothing_here else ["^error: "])
+
+
+def check_first(driver, report, tag, core):
+    """A register has no type yet when nothing else was asked of the core."""
+    said = driver.run([f'target create --core "{core}"', "clr unwind", "clrip2md $pc $xmm0"])[1:]
+    report.check(f"{tag} clr unwind as the first command", said[0], r"^0x00007f888aea8eec: ", absent=["error"])
+    report.check(f"{tag} a register that is no address", said[1], r"^0x00007f888aea8eec: no managed method", r"^error: '\$xmm0' is not an address")
+
+
+def check_colours(driver, report, tag, core):
+    """LLDB's colours are in LLDB's own texts only."""
+    ours = ["clrbt -n 3", "clrbt --unique", "clrbt --json -n 3", "clr analyze -n 3", "clr threads", "clr pe", "clr u Situations.Gallery.Order", "clr source", "clr unwind", "clr methods *Gallery*", "clr info",
+            "clr break Situations.Gallery.Order", "clr break list", "clr publish", "clr settings", "clr symbols list", "clrip2md $pc", "clrip2md no_such_name_at_all", "clrip2md (1+", "clr u no such method", "clrbt -n -1"]
+    shown, created, *texts = driver.run_in_colour(["settings show use-color", f'target create --core "{core}"', *ours, "thread list"], 300)
+    report.check(f"{tag} colours are on", texts[-1], "\x1b\\[")
+    for command, said in zip(ours, texts):
+        # The words before a text, "error: " and "warning: ", are LLDB's.
+        own = re.sub(r"^(\x1b\[[0-9;]*m)*(error|warning): (\x1b\[[0-9;]*m)*", "", said, flags=re.M)
+        report.check(f"{tag} no colour in {command}", own, r".", absent=["\x1b", r"\\x1b"])
+
+
+def check_log(driver, report, tag, core, folder):
+    log = folder / f"debug-{driver.version}.log"
+    pipe = folder / f"pipe-{driver.version}"
+    os.mkfifo(pipe)
+    start = f'clr settings --log "{log}"'
+    _, on, *_ = driver.run([f'target create --core "{core}"', start, "clrbt -n 3"])
+    off, again, refused, missing = driver.run([start, "clr settings --log off", f'clr settings --log "{pipe}"', f'clr settings --log "{folder}/no/such"'])
+    report.check(f"{tag} clr settings --log", on, rf"^log: {re.escape(str(log))}$")
+    report.check(f"{tag} clr settings --log appends", off, rf"^log: {re.escape(str(log))}$")
+    report.check(f"{tag} clr settings --log off", again, "^log: off$")
+    report.check(f"{tag} clr settings --log of a pipe", refused, "^error: cannot log to .*: it is not a regular file")
+    report.check(f"{tag} clr settings --log to nowhere", missing, "^error: cannot log to .*: No such file or directory")
+    text = log.read_text()
+    report.check(f"{tag} what the log holds", text, r"^\d{4}-\d\d-\d\dT[\d:.]+Z \d+ plugin lldb-clr \d+\.\d+\.\d+, .*lldb version \d+", r"^\S+ \d+ plugin target 0: x86_64-",
+                 absent=[re.escape(str(core))])
+    report.check(f"{tag} the log was appended to", str(len(re.findall("plugin lldb-clr ", text))), "^2$")
+    report.check(f"{tag} only its owner reads the log", f"{stat.S_IMODE(log.stat().st_mode):o}", "^600$")
+
+
+def check(driver, report, tag, folder):
+    core = folder / "gallery.core"
+    if not core.exists():
+        with lzma.open(ROOT / "tests" / "cores" / "gallery-x64.core.xz") as packed, open(core, "wb") as out:
+            shutil.copyfileobj(packed, out)
+    text = reference(driver)
+    check_reference(driver, report, tag, text)
+    check_help(driver, report, tag, text)
+    check_documented(driver, report, tag, text)
+    check_numbers(driver, report, tag, core)
+    check_lines(driver, report, tag, core)
+    check_examples(driver, report, tag, core, folder, text)
+    check_first(driver, report, tag, core)
+    check_colours(driver, report, tag, core)
+    check_log(driver, report, tag, core, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plugin", required=True, type=pathlib.Path)
+    parser.add_argument("--write", action="store_true", required=True)
+    arguments = parser.parse_args()
+    program = shutil.which("lldb-19") or shutil.which("lldb")
+    if not program:
+        sys.exit("lldb is not installed")
+    REFERENCE.parent.mkdir(exist_ok=True)
+    REFERENCE.write_text(reference(Driver("", program, arguments.plugin.resolve())))
+
+
+if __name__ == "__main__":
+    main()

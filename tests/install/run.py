@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The product as others use it: installed into an empty folder, then found there by CMake, pkg-config, Python and LLDB.
+    tests/install/run.py --build BUILD_DIR
+Needs the target `product` of the build. Prints `ok`, `FAILED` and `SKIPPED` lines and a last line "N passed, N failed, N skipped"."""
+import argparse
+import json
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+EXAMPLES = ROOT / "docs" / "examples"
+sys.path[:0] = [str(HERE.parent / "live")]
+
+from processes import Unavailable
+from results import Results
+
+
+class Setup:
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        self.prefix = folder / "prefix"
+        self.core = folder / "gallery-x64.core"
+        self.core.write_bytes(lzma.open(ROOT / "tests" / "cores" / "gallery-x64.core.xz").read())
+        answers = json.loads(lzma.open(ROOT / "tests" / "cores" / "gallery-x64.expected.json.xz").read())["clrip2md"]
+        self.known = next(a for a in answers if a["result"] == "method" and (a["method"]["module"] or "").startswith("situations"))
+
+    def run(self, *command, good=True, **environment):
+        # Nothing of this tree shall be found in place of what is installed.
+        kept = {k: v for k, v in os.environ.items() if k not in ("LLDB_CLR_LIBRARY_DIR", "PYTHONPATH", "LD_LIBRARY_PATH")}
+        done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, cwd=self.folder,
+                              stdin=subprocess.DEVNULL, env={**kept, **environment})
+        assert not good or done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        return done
+
+    def file(self, pattern):
+        """The one installed file of this name; the library folder's name differs between systems."""
+        found = sorted(self.prefix.glob(pattern))
+        assert len(found) == 1, f"{pattern}: {found}"
+        return found[0]
+
+    def pkg_config(self, *words):
+        return self.run("pkg-config", *words, PKG_CONFIG_PATH=str(self.file("lib/**/pkgconfig"))).stdout.split()
+
+
+def install(setup):
+    """Everything comes, by the target that scripts/demo and scripts/test build, and nothing of it names the folders of the build."""
+    setup.run("cmake", "--install", setup.build, "--prefix", setup.prefix)
+    names = {str(p.relative_to(setup.prefix)) for p in setup.prefix.rglob("*") if not p.is_dir()}
+    number = re.search(r"^#define CLR_API_VERSION (\d+)u$", (ROOT / "include" / "lldb_clr.h").read_text(), re.M)[1]
+    wanted = ["include/lldb_clr.h", "lib/libclr.so", f"lib/libclr.so.{number}", "lib/liblldb-clr-core.a", "lib/pkgconfig/lldb-clr.pc",
+              "lib/pkgconfig/lldb-clr-core.pc", "lib/cmake/lldb-clr/lldb-clr-config.cmake", "lib/lldb-clr/python/lldb_clr/__init__.py", "share/doc/lldb-clr/LICENSE"]
+    if (setup.build / "liblldb-clr.so").exists():
+        wanted.append("lib/liblldb-clr.so")
+    wanted += [f"include/lldb-clr/{p.relative_to(ROOT)}" for p in (ROOT / "core").rglob("*.h")]
+    missing = set(wanted) - names
+    assert not missing, f"not installed: {sorted(missing)}"
+    strange = [n for n in names if n.endswith((".cpp", ".pyc", ".txt"))]
+    assert not strange, f"installed: {strange}"
+    for name in names:
+        if name.endswith((".cmake", ".pc")):
+            assert str(ROOT) not in (setup.prefix / name).read_text(), f"{name} names the folder of the sources"
+    for script in ("demo", "test"):
+        assert re.search(r"\bproduct\b", (ROOT / "scripts" / script).read_text()), f"scripts/{script} does not build what is installed"
+    return f"{len(names)} files"
+
+
+def check_program(setup, program, **environment):
+    """name_address.cpp, built: a method, an address without one, a file that is no core."""
+    method = setup.known["method"]
+    done = setup.run(program, setup.core, setup.known["address"], **environment)
+    text = f"{method['module']}`{method.get('user_method', {}).get('full_name') or method['full_name']}"
+    assert done.stdout.startswith(text), f"{done.stdout!r} is not {text!r}"
+    assert setup.run(program, setup.core, "0x10", **environment).stdout == "no managed method: outside every range of managed code\n"
+    refused = setup.run(program, __file__, "0x10", good=False, **environment)
+    assert refused.returncode == 1 and refused.stderr.startswith("error: "), refused
+    return done.stdout.strip()
+
+
+def check_c_program(setup, program, **environment):
+    row = json.loads(setup.run(program, setup.core, setup.known["address"], **environment).stdout.splitlines()[0])["rows"][0]
+    assert (row["address"], row["method"]["full_name"]) == (setup.known["address"], setup.known["method"]["full_name"]), row
+    refused = setup.run(program, __file__, "0x10", good=False, **environment)
+    assert refused.returncode == 1 and refused.stderr.startswith("error: "), refused
+    return row["method"]["full_name"]
+
+
+def by_cmake(setup):
+    """docs/examples, as its CMakeLists.txt says."""
+    build = setup.folder / "examples"
+    setup.run("cmake", "-S", EXAMPLES, "-B", build, f"-DCMAKE_PREFIX_PATH={setup.prefix}", "-DCMAKE_BUILD_TYPE=Debug")
+    setup.run("cmake", "--build", build)
+    check_c_program(setup, build / "name_address_c")
+    return check_program(setup, build / "name_address")
+
+
+def another_version(setup):
+    """Before version 1 a program says which minor version it was written for."""
+    folder = setup.folder / "another"
+    folder.mkdir()
+    for version, found in (("0.0", False), ("0.1", True), ("0.9", False)):
+        (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(another LANGUAGES CXX)\nfind_package(lldb-clr {version} REQUIRED)\n")
+        done = setup.run("cmake", "-S", folder, "-B", folder / version, f"-DCMAKE_PREFIX_PATH={setup.prefix}", good=False)
+        assert (done.returncode == 0) == found, f"{version}: {done.stderr}"
+
+
+def by_pkg_config(setup):
+    """The C interface, and the C++ library with every header of it in one program: what a header includes is installed, too."""
+    program = setup.folder / "by_pkg_config_c"
+    setup.run("cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", EXAMPLES / "name_address.c", *setup.pkg_config("--cflags", "--libs", "lldb-clr"), "-o", program)
+    library = setup.file("lib/**/libclr.so").parent
+    check_c_program(setup, program, LD_LIBRARY_PATH=str(library))
+    everything = setup.folder / "everything.cpp"
+    headers = sorted(p.relative_to(setup.prefix / "include" / "lldb-clr") for p in (setup.prefix / "include" / "lldb-clr").rglob("*.h"))
+    everything.write_text("".join(f"#include <{h}>\n" for h in headers) + (EXAMPLES / "name_address.cpp").read_text())
+    program = setup.folder / "by_pkg_config"
+    setup.run("c++", "-std=c++2b", everything, *setup.pkg_config("--cflags", "--libs", "lldb-clr-core"), "-o", program)
+    check_program(setup, program)
+    return f"{len(headers)} headers"
+
+
+def page(setup):
+    """docs/library.md shows the program as it is, which stays short, and what it prints."""
+    text = (ROOT / "docs" / "library.md").read_text()
+    source = (EXAMPLES / "name_address.cpp").read_text()
+    assert source in text, "docs/library.md shows another name_address.cpp"
+    lines = [line for line in source[source.index("int main"):].splitlines() if line.strip("} ")]
+    assert len(lines) <= 20, f"{len(lines)} lines"
+    shown = re.search(r"\$ \./name_address gallery-x64\.core (0x[0-9a-f]+)\n *(.+)\n", text)
+    program = setup.folder / "examples" / "name_address"
+    assert shown and program.exists(), "there is nothing to run" if shown else "docs/library.md shows no run"
+    assert setup.run(program, setup.core, shown[1]).stdout == shown[2] + "\n", shown[0]
+    return f"{len(lines)} lines"
+
+
+def python(setup):
+    """The installed package finds the installed library."""
+    script = "import sys, lldb_clr, lldb_clr._library as l\nprint(lldb_clr.open_core(sys.argv[1]).method_at(int(sys.argv[2], 16)).full_name)\nprint(*l._libraries)"
+    done = setup.run(sys.executable, "-c", script, setup.core, setup.known["address"], PYTHONPATH=str(setup.file("lib/**/python/lldb_clr").parent))
+    name, library = done.stdout.splitlines()
+    assert name == setup.known["method"]["full_name"] and pathlib.Path(library).is_relative_to(setup.prefix), done.stdout
+    return name
+
+
+def plugin(setup):
+    """The installed plugin loads."""
+    if not (setup.build / "liblldb-clr.so").exists():
+        raise Unavailable("the plugin is not built")
+    lldb = shutil.which("lldb-19")
+    if not lldb:
+        raise Unavailable("lldb-19 is not installed")
+    done = setup.run(lldb, "--no-lldbinit", "--batch", "--no-use-colors", "-o", f"plugin load {setup.file('lib/**/liblldb-clr.so')}", "-o",
+                     f"target create --core {setup.core}", "-o", f"clrip2md {setup.known['address']}")
+    assert setup.known["method"]["module"] + "`" in done.stdout, done.stdout + done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    build = parser.parse_args().build.resolve()
+    results = Results()
+    with tempfile.TemporaryDirectory() as folder:
+        setup = Setup(build, pathlib.Path(folder).resolve())
+        for check in (install, by_cmake, another_version, by_pkg_config, page, python, plugin):
+            results.check(f"install/{check.__name__}", check, setup)
+    return results.summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+// Files of the host are looked at before they are opened.
+#include "core/memory/host_file.h"
+#include "core/memory/mapped_file.h"
+#include "core/memory/path_map.h"
+#include "tests/memory/temporary_directory.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+std::string refusal(const std::string& path, NamedBy named_by = NamedBy::user) {
+  const auto fault = fault_of([&] { HostFile::open(path, named_by); });
+  if (!fault) return "opened";
+  CHECK(fault->kind() == ErrorKind::io);
+  return fault->what();
+}
+
+bool tells(const std::string& text, std::string_view part) {
+  CAPTURE(text);
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("a regular file is read whole, up to a limit", "[host_file]") {
+  TemporaryDirectory folder;
+  const std::string path = folder.path("text");
+  std::ofstream(path) << "0123456789";
+  const HostFile file = HostFile::open(path);
+  CHECK(file.read(10) == "0123456789");
+  CHECK(file.status().st_size == 10);
+  const auto fault = fault_of([&] { file.read(9); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::io);
+  CHECK(tells(fault->what(), "more than 9 bytes"));
+}
+
+TEST_CASE("a file that tells no size is read up to the limit as well", "[host_file]") {
+  const HostFile file = HostFile::open("/proc/self/stat"); // its size is 0
+  CHECK(file.status().st_size == 0);
+  CHECK(tells(file.read(1u << 16), " ("));
+  CHECK(fault_of([&] { file.read(3); }).has_value());
+}
+
+TEST_CASE("devices, pipes and folders are not opened", "[host_file]") {
+  TemporaryDirectory folder;
+  const std::string pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(tells(refusal(pipe), "not a regular file"));
+  // Nobody reads the pipe: had it been opened, a writer that does not wait would find a reader.
+  CHECK(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK) == -1);
+  CHECK(errno == ENXIO);
+  CHECK(tells(refusal("/dev/zero"), "not a regular file"));
+  CHECK(tells(refusal(folder.path()), "not a regular file"));
+  CHECK(tells(refusal(folder.path("none")), "No such file"));
+  CHECK(tells(refusal(std::string("/etc/passwd\0.pdb", 16)), "NUL"));
+  REQUIRE(::symlink("/dev/zero", (folder.path("link")).c_str()) == 0);
+  CHECK(tells(refusal(folder.path("link")), "not a regular file"));
+  CHECK(fault_of([&] { MappedFile::open(pipe); }).has_value());
+}
+
+TEST_CASE("what only the target names is not looked for among the system's files", "[host_file]") {
+  for (const char* path : {"/proc/self/environ", "//proc/self/environ", "/x/../proc/self/environ",
+                           "/dev/zero", "/./dev//zero", "/sys/kernel/uevent_seqnum", "/../proc/self/mem"}) {
+    CAPTURE(path);
+    CHECK(tells(refusal(path, NamedBy::target), "file of the system"));
+    CHECK_FALSE(refusal_of_target_path(path).empty());
+  }
+  // A link leads there: the name does not tell, the file system does.
+  TemporaryDirectory folder;
+  const std::string link = folder.path() + "/app.pdb";
+  REQUIRE(::symlink("/proc/self/environ", link.c_str()) == 0);
+  CHECK(tells(refusal(link, NamedBy::target), "file of the system"));
+  CHECK(refusal(link, NamedBy::user) == "opened");
+  CHECK(refusal_of_target_path("/device/app.dll").empty());
+  CHECK(refusal_of_target_path("/processes/app.dll").empty());
+}
+
+TEST_CASE("a path is worked out by its names", "[host_file]") {
+  CHECK(normal_path("/a/b") == "/a/b");
+  CHECK(normal_path("//a///b") == "/a/b");
+  CHECK(normal_path("/a/./b/../c") == "/a/c");
+  CHECK(normal_path("/../../a") == "/a");
+}
+
+TEST_CASE("the target's path cannot lead out of a sysroot", "[host_file]") {
+  PathMap paths;
+  paths.sysroot = "/srv/root";
+  const auto found = paths.candidates("/app/../../../etc/shadow");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].path == "/srv/root/etc/shadow");
+  CHECK(found[0].named_by() == NamedBy::user);
+  CHECK(found[1].path == "/etc/shadow");
+  CHECK(found[1].named_by() == NamedBy::target);
+}
