@@ -10,7 +10,7 @@
 #include <new>
 
 struct clr_runtime {
-  std::shared_ptr<clr::capi::Inspection> inspection;
+  clr::capi::SharedInspection inspection;
 };
 
 struct clr_rows {
@@ -94,8 +94,9 @@ template<typename Make>
 clr_rows* query(clr_runtime* runtime, clr_error* error, const Make& make) {
   return guarded(error, static_cast<clr_rows*>(nullptr), [&] {
     require(runtime, "no runtime is given");
-    runtime->inspection->require_current();
-    return new clr_rows{RowStream(runtime->inspection, make())};
+    clr_rows* rows = nullptr;
+    runtime->inspection.visit([&](Inspection&) { rows = new clr_rows{{runtime->inspection, make()}}; });
+    return rows;
   });
 }
 
@@ -114,13 +115,13 @@ const char* clr_version(void) {
 clr_runtime* clr_open_core(const char* path, const char* options, clr_error* error) {
   return guarded(error, static_cast<clr_runtime*>(nullptr), [&] {
     require(path, "no path is given");
-    return new clr_runtime{open_core(path, options)};
+    return new clr_runtime{SharedInspection(open_core(path, options))};
   });
 }
 
 clr_runtime* clr_open_process(uint64_t debugger, uint32_t target, uint32_t process, clr_error* error) {
   return guarded(error, static_cast<clr_runtime*>(nullptr),
-                 [&] { return new clr_runtime{open_process(debugger, target, process)}; });
+                 [&] { return new clr_runtime{SharedInspection(open_process(debugger, target, process))}; });
 }
 
 int clr_debugger_known(uint64_t debugger) {
@@ -134,7 +135,7 @@ void clr_close(clr_runtime* runtime) {
 int clr_is_current(clr_runtime* runtime) {
   return guarded(nullptr, 0, [&] {
     require(runtime, "no runtime is given");
-    runtime->inspection->require_current();
+    runtime->inspection.visit([](Inspection&) {});
     return 1;
   });
 }
@@ -216,9 +217,11 @@ clr_symbols* clr_symbolize(clr_runtime* runtime, const uint64_t* addresses, size
   return guarded(error, static_cast<clr_symbols*>(nullptr), [&] {
     require(runtime, "no runtime is given");
     if (count != 0) require(addresses, "no addresses are given");
-    runtime->inspection->require_current();
-    return new clr_symbols{
-        symbolize(*runtime->inspection, {addresses, count}, (flags & CLR_SYMBOLS_LINES) != 0)};
+    clr_symbols* made = nullptr;
+    runtime->inspection.visit([&](Inspection& inspection) {
+      made = new clr_symbols{symbolize(inspection, {addresses, count}, (flags & CLR_SYMBOLS_LINES) != 0)};
+    });
+    return made;
   });
 }
 

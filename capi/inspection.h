@@ -28,6 +28,9 @@ public:
   Inspection& operator=(const Inspection&) = delete;
   virtual ~Inspection() = default;
 
+  // Calls `act` while no other thread works with this process. Throws what `act` throws, and Error when that
+  // cannot be had now. Who is inside may come in again.
+  virtual void in_turn(const std::function<void()>& act) { act(); }
   // Throws Stale when the process has run or is gone. No reads.
   virtual void require_current() = 0;
   virtual Runtime& runtime() = 0;
@@ -42,6 +45,29 @@ public:
   virtual std::string symbol_at(Address address) = 0;
   virtual MemoryReport memory_report() = 0;
   virtual SaveSource save_source() = 0;
+};
+
+// An inspection as handles share it: nobody gets at it out of turn.
+class SharedInspection {
+public:
+  explicit SharedInspection(std::shared_ptr<Inspection> shared) : shared_(std::move(shared)) {}
+
+  // Calls `act` with it, in turn, wherever the process is.
+  template<typename Act>
+  void enter(const Act& act) const {
+    shared_->in_turn([&] { act(*shared_); });
+  }
+  // The same while the process is where it was; throws Stale when it is not.
+  template<typename Act>
+  void visit(const Act& act) const {
+    enter([&](Inspection& inspection) {
+      inspection.require_current();
+      act(inspection);
+    });
+  }
+
+private:
+  std::shared_ptr<Inspection> shared_;
 };
 
 // Opens a core file without a debugger. `options` as for clr_open_core. Throws Error{io, corrupt} as

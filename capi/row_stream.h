@@ -22,7 +22,7 @@ public:
   // Makes all rows and returns the end object of the answer.
   using Producer = std::function<Json(Inspection& inspection, const Emit& emit)>;
 
-  RowStream(std::shared_ptr<Inspection> inspection, Producer producer);
+  RowStream(SharedInspection inspection, Producer producer);
   ~RowStream();
 
   // The next batch, in the form that clr_rows_next describes, valid until the next call; null after the last
@@ -33,9 +33,10 @@ private:
   void produce();
   bool add(const Json& row);
 
-  std::shared_ptr<Inspection> inspection_;
+  SharedInspection inspection_;
+  Inspection* visited_ = nullptr; // while the producer runs
   Producer producer_;
-  Fiber fiber_;
+  std::unique_ptr<Fiber> fiber_;
   Json end_;
   std::string rows_, batch_;
   std::size_t in_batch_ = 0, batch_limit_ = first_batch;

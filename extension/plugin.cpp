@@ -5,8 +5,6 @@
 
 #include <dlfcn.h>
 
-#include <exception>
-
 namespace lldb {
 __attribute__((visibility("default"))) bool PluginInitialize(SBDebugger debugger);
 }
@@ -25,7 +23,7 @@ bool lldb::PluginInitialize(SBDebugger debugger) {
   expose_caller(__builtin_return_address(0));
   try {
     return clr::lldb_plugin::register_commands(debugger);
-  } catch (const std::exception&) {
-    return false;
+  } catch (...) {
+    return false; // there was no memory for a door
   }
 }

@@ -58,6 +58,7 @@ struct CatalogChange {
   std::vector<SpelledModule> added;
   std::vector<std::uint64_t> gone; // modules that hold code which was freed or replaced; withdraw them first
   std::size_t methods = 0;         // bodies in modules that were made
+  bool complete = true;            // false: CatalogOptions::stop gave up; the next update goes on
   std::vector<std::string> problems;
 };
 

@@ -122,6 +122,7 @@ CatalogChange CodePublisher::finish(Published) {
   return {.added = std::move(added_),
           .gone = std::exchange(run_.state.gone, {}),
           .methods = run_.methods,
+          .complete = !run_.stopped(),
           .problems = run_.take_problems()};
 }
 

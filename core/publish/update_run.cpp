@@ -19,7 +19,6 @@ void UpdateRun::problem(std::string text) {
 
 std::vector<std::string> UpdateRun::take_problems() {
   if (more_problems_ != 0) problems_.push_back(fmt::format("and {} more", more_problems_));
-  if (stopped_) problems_.emplace_back("given up before all code was described");
   more_problems_ = 0;
   return std::exchange(problems_, {});
 }

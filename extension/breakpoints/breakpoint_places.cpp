@@ -46,6 +46,13 @@ void add_lines(std::vector<Address>& places, lldb::SBTarget& target, const std::
 }
 } // namespace
 
+BreakpointWish wish_of(lldb::SBBreakpoint& breakpoint) {
+  lldb::SBStream text;
+  lldb::SBStructuredData data = breakpoint.SerializeToStructuredData();
+  if (!data.IsValid() || data.GetAsJSON(text).Fail() || text.GetData() == nullptr) return {};
+  return wish_of_serialized({text.GetData(), text.GetSize()});
+}
+
 std::vector<Address> places_of(lldb::SBTarget& target, const BreakpointWish& wish) {
   std::vector<Address> places;
   switch (wish.kind) {

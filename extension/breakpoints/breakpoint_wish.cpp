@@ -6,34 +6,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <nlohmann/json.hpp>
 
 namespace clr {
 
 namespace {
-// The text between the first quotes at or behind `from`, and where it ends.
-std::optional<std::string_view> quoted(std::string_view text, std::size_t from, std::size_t& end) {
-  const std::size_t open = text.find('\'', from);
-  if (open == std::string_view::npos) return std::nullopt;
-  const std::size_t close = text.find('\'', open + 1);
-  if (close == std::string_view::npos) return std::nullopt;
-  end = close + 1;
-  return text.substr(open + 1, close - open - 1);
-}
-
 std::uint32_t number(std::string_view text) {
   std::uint32_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-// Where the value of "KEY = " begins; nothing when the text does not have it.
-std::optional<std::size_t> value_of(std::string_view text, std::string_view key) {
-  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
-    const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == ',';
-    if (begins && text.substr(at + key.size()).starts_with(" = ")) return at + key.size() + 3;
-  }
-  return std::nullopt;
 }
 
 // An option of a command with its value: "-n", "--name".
@@ -49,34 +30,27 @@ bool contains(std::string_view text, std::string_view part) {
 }
 } // namespace
 
-BreakpointWish wish_of_description(std::string_view text) {
+BreakpointWish wish_of_serialized(std::string_view json) {
   BreakpointWish wish;
-  std::size_t end = 0;
-  if (const auto file = value_of(text, "file")) {
-    const auto name = quoted(text, *file, end);
-    const auto line = value_of(text, "line");
-    if (!name || !line) return wish;
-    wish.kind = BreakpointWish::Kind::line;
-    wish.file = *name;
-    wish.line = number(text.substr(*line));
-  } else if (value_of(text, "regex") || value_of(text, "source regex")) {
-    wish.kind = BreakpointWish::Kind::pattern;
-  } else if (const auto names = value_of(text, "names")) {
-    const std::size_t close = text.find('}', *names);
-    for (std::size_t at = *names; at < close;) {
-      const auto name = quoted(text, at, end);
-      if (!name || end > close) break;
-      wish.names.emplace_back(*name);
-      at = end;
+  try {
+    const nlohmann::json resolver = nlohmann::json::parse(json).at("Breakpoint").at("BKPTResolver");
+    const nlohmann::json& options = resolver.at("Options");
+    const std::string type = resolver.at("Type");
+    if (type == "FileAndLine") {
+      wish.file = options.at("FileName");
+      wish.line = options.at("LineNumber");
+      wish.kind = BreakpointWish::Kind::line;
+    } else if (options.contains("Regex")) { // of names or of source text
+      wish.names.push_back(options.at("Regex"));
+      wish.kind = BreakpointWish::Kind::pattern;
+    } else if (type == "SymbolName") {
+      wish.names = options.at("SymbolNames");
+      if (!wish.names.empty()) wish.kind = BreakpointWish::Kind::name;
+    } else if (type == "Address") {
+      wish.kind = BreakpointWish::Kind::address;
     }
-    if (!wish.names.empty()) wish.kind = BreakpointWish::Kind::name;
-  } else if (const auto name_at = value_of(text, "name")) {
-    if (const auto name = quoted(text, *name_at, end)) {
-      wish.kind = BreakpointWish::Kind::name;
-      wish.names.emplace_back(*name);
-    }
-  } else if (value_of(text, "address")) {
-    wish.kind = BreakpointWish::Kind::address;
+  } catch (const nlohmann::json::exception&) {
+    return {};
   }
   return wish;
 }

@@ -1,4 +1,5 @@
-// What a breakpoint of LLDB's asks for, as far as it tells, and whether a method can be meant by it.
+// The place that a breakpoint of LLDB's asks for, as far as it tells, and whether a method can be meant by
+// it.
 #pragma once
 
 #include "core/types/method.h"
@@ -27,8 +28,9 @@ struct BreakpointWish {
   friend bool operator==(const BreakpointWish&, const BreakpointWish&) = default;
 };
 
-// By what SBBreakpoint::GetDescription writes: "SBBreakpoint: id = 2, file = 'Program.cs', line = 41, ...".
-BreakpointWish wish_of_description(std::string_view description);
+// By the JSON of SBBreakpoint::SerializeToStructuredData, which is the same from LLDB 14 on; unknown for what
+// is no such text, and for kinds of breakpoints that it does not have (exceptions).
+BreakpointWish wish_of_serialized(std::string_view json);
 // By the arguments of `breakpoint set`, without these two words.
 BreakpointWish wish_of_arguments(std::span<const std::string_view> words);
 

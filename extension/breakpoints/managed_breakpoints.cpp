@@ -1,51 +1,26 @@
 #include "extension/breakpoints/managed_breakpoints.h"
 
-#include "core/describe/break_targets.h"
 #include "core/memory/error.h"
-#include "core/memory/path_map.h"
-#include "core/runtime/source_lines.h"
 #include "extension/breakpoints/breakpoint_places.h"
 #include "extension/breakpoints/compile_method.h"
 #include "extension/breakpoints/managed_faults.h"
+#include "extension/breakpoints/stop_verdict.h"
 #include "extension/lldb/core_file.h"
-#include "extension/lldb/hidden_breakpoints.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/stop_reasons.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <chrono>
 #include <utility>
 
 namespace clr::lldb_plugin {
 
 namespace {
-// Locations of one breakpoint that are looked at: a regular expression may have a hundred thousand.
-constexpr std::size_t max_locations = 10'000;
-
-bool has_process(lldb::SBTarget& target) {
-  lldb::SBProcess process = target.GetProcess();
-  return process.IsValid() && process.GetState() == lldb::eStateStopped;
-}
-
 bool is_core_file(lldb::SBTarget& target) {
   lldb::SBProcess process = target.GetProcess();
   return is_core(process);
-}
-
-// A line breakpoint in a source file of another language waits for a native library.
-bool is_native_source(std::string_view file) {
-  constexpr std::array<std::string_view, 10> endings{".c",   ".cc", ".cpp", ".cxx", ".h",
-                                                     ".hpp", ".rs", ".s",   ".S",   ".go"};
-  return std::ranges::any_of(endings, [&](std::string_view ending) { return file.ends_with(ending); });
-}
-
-BreakpointWish wish_of(lldb::SBBreakpoint& breakpoint) {
-  lldb::SBStream text;
-  breakpoint.GetDescription(text, false);
-  return wish_of_description(text.GetData() != nullptr ? text.GetData() : "");
 }
 
 std::vector<CodeSpan> code_heaps(Session& session) {
@@ -56,218 +31,139 @@ std::vector<CodeSpan> code_heaps(Session& session) {
   return heaps;
 }
 
-CompileHook::Code code_at(Session& session, Address address) {
-  if (session.runtime().absence() != nullptr) return CompileHook::Code::none;
+CompileWatch::Code code_at(Session& session, Address address) {
+  if (session.runtime().absence() != nullptr) return CompileWatch::Code::none;
   const CodeLookup found = session.runtime().code()->find(address);
   const auto* block = std::get_if<CodeBlock>(&found);
-  if (block == nullptr || block->start != address) return CompileHook::Code::none;
-  return block->kind == CodeKind::jitted ? CompileHook::Code::jitted : CompileHook::Code::ready_to_run;
+  if (block == nullptr || block->start != address) return CompileWatch::Code::none;
+  return block->kind == CodeKind::jitted ? CompileWatch::Code::jitted : CompileWatch::Code::ready_to_run;
 }
 
-std::vector<std::string> files_of(Session& session, const Method& method) {
-  std::vector<std::string> files;
-  SourceLines* lines = session.runtime().lines();
-  const PortablePdb* pdb = lines != nullptr ? lines->pdb_of(method.runtime_module) : nullptr;
-  if (pdb == nullptr || method.token == 0) return files;
-  std::uint32_t last = 0;
-  for (const SequencePoint& point : pdb->sequence_points(method.token)) {
-    if (point.document == last || point.document == 0) continue;
-    last = point.document;
-    files.push_back(pdb->document_name(last));
+class HitThread final : public CompileWatch::Visitor {
+public:
+  explicit HitThread(lldb::SBThread& thread) : thread_(&thread) {}
+
+  Address pc() override { return thread_->GetFrameAtIndex(0).GetPC(); }
+  std::vector<Address> return_addresses(std::size_t most) override {
+    std::vector<Address> found;
+    const std::uint32_t frames = std::min(thread_->GetNumFrames(), static_cast<std::uint32_t>(most) + 1);
+    for (std::uint32_t i = 1; i < frames; ++i) {
+      lldb::SBFrame frame = thread_->GetFrameAtIndex(i);
+      if (!frame.GetModule().IsValid()) break;
+      found.push_back(frame.GetPC());
+    }
+    return found;
   }
-  return files;
-}
+  Address return_value() override {
+    lldb::SBFrame frame = thread_->GetFrameAtIndex(0);
+    for (const char* name : {"rax", "x0"}) {
+      lldb::SBValue value = frame.FindRegister(name);
+      if (value.IsValid()) return value.GetValueAsUnsigned(0);
+    }
+    return 0;
+  }
+
+private:
+  lldb::SBThread* thread_;
+};
 } // namespace
 
-ManagedBreakpoints::Entry& ManagedBreakpoints::entry_of(lldb::SBTarget& target) {
-  std::erase_if(entries_, [](const std::unique_ptr<Entry>& entry) { return !entry->target.IsValid(); });
-  lldb::SBProcess process = target.GetProcess();
-  const bool alive = process.IsValid() && process.GetState() != lldb::eStateExited &&
-                     process.GetState() != lldb::eStateDetached;
-  const std::uint32_t id = alive ? process.GetUniqueID() : 0;
-  for (const auto& entry : entries_) {
-    if (!(entry->target == target)) continue;
-    if (entry->process != 0 && entry->process != id) {
-      // Another process: its libraries may lie elsewhere, its pages are as they were made.
-      entry->hook.reset();
-      entry->handlers.reset();
-      entry->pages = std::make_unique<CodePages>(target);
-      entry->told = entry->told_failure = false;
-    }
-    entry->process = id;
-    return *entry;
-  }
-  auto made = std::make_unique<Entry>();
-  made->target = target;
-  made->process = id;
-  made->pages = std::make_unique<CodePages>(target);
-  entries_.push_back(std::move(made));
-  return *entries_.back();
-}
-
-std::unique_ptr<CompileHook> ManagedBreakpoints::make_hook(lldb::SBTarget target) {
-  // Of the same process a session that only drops what it has read of the code's whereabouts will do: this
-  // happens for every method.
-  auto session = [this, target]() mutable {
-    lldb::SBDebugger debugger = target.GetDebugger();
-    return sessions_->after_short_run(debugger, target);
-  };
-  CompileHook::Client client;
-  client.compile_method = [session, target]() mutable -> lldb::addr_t {
-    if (!has_process(target)) return 0;
-    return find_compile_method(target, *session());
-  };
-  client.code_at = [session](lldb::addr_t address) mutable { return code_at(*session(), address); };
-  client.ready = [this, target](lldb::SBThread& thread, lldb::addr_t start) mutable {
-    code_ready(target, thread, start);
-  };
-  client.turn = [sessions = sessions_] { return sessions->try_turn(); };
-  return std::make_unique<CompileHook>(target, std::move(client));
-}
-
-void ManagedBreakpoints::arm(Entry& entry) {
-  if (!publishing_->settings().on || is_core_file(entry.target)) return;
-  if (!entry.hook) entry.hook = make_hook(entry.target);
-  entry.hook->arm();
-}
-
-bool ManagedBreakpoints::is_managed(Entry& entry, lldb::SBBreakpoint& breakpoint,
-                                    const BreakpointWish& wish) {
-  if (entry.ours.contains(breakpoint.GetID())) return true;
-  if (wish.kind == BreakpointWish::Kind::address) return false;
-  if (wish.kind == BreakpointWish::Kind::line && is_native_source(wish.file)) return false;
-  const std::size_t locations = std::min(breakpoint.GetNumLocations(), max_locations);
-  if (locations == 0) return true; // may come to be one
-  const Publisher* publisher = publishing_->of(entry.target);
-  if (publisher == nullptr) return false;
-  for (std::size_t i = 0; i < locations; ++i)
-    if (publisher->holds(breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(i)).GetLoadAddress()))
-      return true;
-  return false;
-}
-
-bool ManagedBreakpoints::is_managed(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint) {
-  return is_managed(entry_of(target), breakpoint, wish_of(breakpoint));
-}
-
-void ManagedBreakpoints::collect_wishes(Entry& entry) {
-  entry.wishes.clear();
-  entry.waiting = false;
-  for (std::uint32_t i = 0; i < entry.target.GetNumBreakpoints(); ++i) {
-    lldb::SBBreakpoint breakpoint = entry.target.GetBreakpointAtIndex(i);
-    if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
-    BreakpointWish wish = wish_of(breakpoint);
-    if (!is_managed(entry, breakpoint, wish)) continue;
-    entry.wishes.push_back(std::move(wish));
-    entry.waiting = entry.waiting || breakpoint.GetNumLocations() == 0;
+ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessions,
+                                       ProcessPublishing& publishing, const OwnEntries& entries,
+                                       ManagedBreakpoints* before)
+    : target_(target), sessions_(&sessions), publishing_(&publishing),
+      breakpoints_(before != nullptr ? std::move(before->breakpoints_) : TargetBreakpoints(target)),
+      pages_(target), compile_places_(target, Hidden::passing, entries.compile_hook),
+      handler_places_(target, Hidden::asked, entries.handler_stop),
+      // Of the same process a session that only drops what it has read of the code's whereabouts will do:
+      // this happens for every method.
+      compilations_(
+          compile_places_,
+          {.compile_method = [this]() -> Address {
+             if (!is_stopped_process(target_)) return 0;
+             return find_compile_method(target_, *sessions_->after_short_run());
+           },
+           .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); }}),
+      handlers_(handler_places_) {
+  if (before == nullptr || !before->compilations_.armed()) return;
+  try {
+    arm(); // the process before was watched when it was started anew
+  } catch (const Error&) {
+    // Its next stop arms it.
   }
 }
 
-// LLDB sets a breakpoint on the next line that it knows. Where the symbols have code on the very line that is
-// not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead.
-void ManagedBreakpoints::drop_wrong_lines(Entry& entry, Session& session) {
-  const Publisher* publisher = publishing_->of(entry.target);
-  if (publisher == nullptr || session.runtime().absence() != nullptr) return;
-  for (std::uint32_t i = 0; i < entry.target.GetNumBreakpoints(); ++i) {
-    lldb::SBBreakpoint breakpoint = entry.target.GetBreakpointAtIndex(i);
-    const std::size_t locations = std::min(breakpoint.GetNumLocations(), max_locations);
-    if (locations == 0 || is_hidden(breakpoint)) continue;
-    LineCheck& check = entry.lines[breakpoint.GetID()];
-    if (check.locations == locations) continue;
-    const BreakpointWish wish = wish_of(breakpoint);
-    const std::size_t first = std::exchange(check.locations, locations);
-    if (wish.kind != BreakpointWish::Kind::line || is_native_source(wish.file)) continue;
-    check.line = methods_at_line(session.runtime(), file_name_of(wish.file), wish.line, {}).line;
-    if (check.line == 0) continue;
-    for (std::size_t k = std::min(first, locations); k < locations; ++k) {
-      lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
-      lldb::SBAddress address = location.GetAddress();
-      if (!publisher->holds(location.GetLoadAddress())) continue;
-      if (address.GetLineEntry().GetLine() != check.line) location.SetEnabled(false);
-    }
-  }
+void ManagedBreakpoints::retire() {
+  compile_places_.remove_all();
+  handler_places_.remove_all();
 }
 
-void ManagedBreakpoints::plant_pending(Entry& entry) {
-  const Publisher* publisher = publishing_->of(entry.target);
-  if (publisher == nullptr || !has_process(entry.target) || is_core_file(entry.target)) return;
-  std::vector<CodeSpan> spans;
-  std::vector<lldb::SBBreakpointLocation> waiting;
-  for (std::uint32_t i = 0; i < entry.target.GetNumBreakpoints(); ++i) {
-    lldb::SBBreakpoint breakpoint = entry.target.GetBreakpointAtIndex(i);
-    if (!breakpoint.IsEnabled()) continue;
-    const std::size_t locations = std::min(breakpoint.GetNumLocations(), max_locations);
-    for (std::size_t k = 0; k < locations; ++k) {
-      lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
-      if (location.IsResolved() || !location.IsEnabled()) continue;
-      const Address at = location.GetLoadAddress();
-      if (!publisher->holds(at)) continue;
-      spans.push_back({at, at + 1});
-      waiting.push_back(location);
-    }
-  }
+void ManagedBreakpoints::arm() {
+  if (publishing_->settings().on && !is_core_file(target_)) compilations_.arm();
+}
+
+bool ManagedBreakpoints::is_managed(lldb::SBBreakpoint& breakpoint) {
+  return breakpoints_.is_managed(breakpoint, wish_of(breakpoint), *publishing_);
+}
+
+void ManagedBreakpoints::plant_pending() {
+  if (!is_stopped_process(target_)) return;
+  std::vector<lldb::SBBreakpointLocation> waiting = breakpoints_.not_planted(*publishing_);
   if (waiting.empty()) return;
-  if (!make_writable(entry, spans, entry.target.GetProcess().GetSelectedThread())) return;
+  std::vector<CodeSpan> spans;
+  for (lldb::SBBreakpointLocation& location : waiting) {
+    const Address at = location.GetLoadAddress();
+    spans.push_back({at, at + 1});
+  }
+  if (!make_writable(spans, target_.GetProcess().GetSelectedThread())) return;
   for (lldb::SBBreakpointLocation& location : waiting) {
     location.SetEnabled(false);
     location.SetEnabled(true);
   }
 }
 
-void ManagedBreakpoints::refresh(lldb::SBTarget& target) {
-  Entry& entry = entry_of(target);
-  if (has_process(target) && !is_core_file(target) && publishing_->of(target) != nullptr) {
-    lldb::SBDebugger debugger = target.GetDebugger();
-    drop_wrong_lines(entry, *sessions_->after_short_run(debugger, target));
-  }
-  plant_pending(entry);
-  collect_wishes(entry);
-  if (!entry.wishes.empty())
-    arm(entry);
-  else if (entry.hook)
-    entry.hook->disarm();
+void ManagedBreakpoints::refresh() {
+  if (is_stopped_process(target_) && publishing_->begun())
+    breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
+  plant_pending();
+  breakpoints_.collect(*publishing_);
+  if (!breakpoints_.wishes().empty())
+    arm();
+  else
+    compilations_.disarm();
 }
 
-void ManagedBreakpoints::add(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint) {
-  entry_of(target).ours.insert(breakpoint.GetID());
-  refresh(target);
+void ManagedBreakpoints::add(lldb::SBBreakpoint& breakpoint) {
+  breakpoints_.add_managed(breakpoint);
+  refresh();
 }
 
-ManagedBreakpoints::HookState ManagedBreakpoints::hook_state(lldb::SBTarget& target) {
-  const Entry& entry = entry_of(target);
-  if (!entry.hook) return {};
-  return {.armed = entry.hook->armed(),
-          .learned = entry.hook->learned(),
-          .compilations = entry.hook->hits(),
-          .milliseconds = entry.hook->milliseconds()};
+ManagedBreakpoints::HookState ManagedBreakpoints::hook_state() const {
+  return {.armed = compilations_.armed(),
+          .learned = compilations_.learned(),
+          .compilations = compilations_.hits(),
+          .milliseconds = compile_milliseconds_};
 }
 
-bool ManagedBreakpoints::make_writable(Entry& entry, const std::vector<CodeSpan>& spans,
-                                       lldb::SBThread thread) {
-  const CodePages::Outcome outcome = entry.pages->make_writable(spans, std::move(thread));
-  if (!outcome.problem.empty() && !outcome.passing && !entry.told_failure) {
-    entry.told_failure = true;
-    notice(entry.target.GetDebugger(),
+bool ManagedBreakpoints::make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread) {
+  const CodePages::Outcome outcome = pages_.make_writable(spans, std::move(thread));
+  if (!outcome.problem.empty() && !outcome.passing && !std::exchange(told_failure_, true))
+    notice(target_.GetDebugger(),
            fmt::format("breakpoints and steps in jitted code are not possible: its pages are not writable "
                        "(W^X) and {}; {}",
                        outcome.problem, CodePages::advice));
-  }
-  if (outcome.spans != 0 && !entry.told) {
-    entry.told = true;
-    notice(entry.target.GetDebugger(),
+  if (outcome.spans != 0 && !std::exchange(told_, true))
+    notice(target_.GetDebugger(),
            "pages of jitted code were made writable for breakpoints, by a call of mprotect in the process "
            "(W^X is on)");
-  }
   return outcome.problem.empty();
 }
 
-bool ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
-  Entry& entry = entry_of(target);
-  if (!has_process(target) || is_core_file(target) || !publishing_->settings().on) return false;
-  lldb::SBDebugger debugger = target.GetDebugger();
-  const std::shared_ptr<Session> session = sessions_->of(debugger, target);
+bool ManagedBreakpoints::prepare_step() {
+  if (!is_stopped_process(target_) || !publishing_->settings().on) return false;
+  const std::shared_ptr<Session> session = sessions_->at_stop();
   if (session->runtime().absence() != nullptr) return false;
-  lldb::SBThread thread = target.GetProcess().GetSelectedThread();
+  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
   // Only a step that begins in managed code or ends in it writes there.
   constexpr std::uint32_t looked_at = 3;
   bool managed = false;
@@ -277,148 +173,143 @@ bool ManagedBreakpoints::prepare_step(lldb::SBTarget& target) {
     managed = std::holds_alternative<CodeBlock>(session->runtime().code()->find(frame.GetPC()));
   }
   if (!managed) return false;
-  publishing_->before_step(target, *session);
-  make_writable(entry, code_heaps(*session), thread);
+  publishing_->before_step(*session);
+  make_writable(code_heaps(*session), thread);
   return true;
 }
 
-void ManagedBreakpoints::stop_in_handlers(Entry& entry, bool out) {
-  if (!entry.handlers) entry.handlers = std::make_unique<HandlerStops>(entry.target);
-  lldb::SBDebugger debugger = entry.target.GetDebugger();
+void ManagedBreakpoints::stop_in_handlers(bool out) {
+  handlers_.disarm();
   try {
-    entry.handlers->arm(*sessions_->of(debugger, entry.target), entry.target.GetProcess().GetSelectedThread(),
-                        out);
+    const std::shared_ptr<Session> session = sessions_->at_stop();
+    Runtime& runtime = session->runtime();
+    if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return;
+    if (handlers_.full()) {
+      handlers_.forget();
+      handler_frames_.forget();
+    }
+    lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+    const std::vector<HandlerWatch::Frame> frames = handler_frames_.of(*session, thread);
+    std::vector<Address> resumes;
+    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0]);
+    handlers_.arm(thread.GetThreadID(), frames, out, resumes);
   } catch (const Error&) {
     // The step goes as LLDB's own do.
   }
 }
 
-void ManagedBreakpoints::follow_exceptions(lldb::SBTarget& target) {
-  Entry& entry = entry_of(target);
-  entry.following = true;
-  stop_in_handlers(entry, false);
+void ManagedBreakpoints::follow_exceptions() {
+  following_ = true;
+  stop_in_handlers(false);
 }
 
-void ManagedBreakpoints::end_following(lldb::SBTarget& target) {
-  Entry& entry = entry_of(target);
-  entry.following = false;
-  if (entry.handlers) entry.handlers->end_step();
+void ManagedBreakpoints::end_following() {
+  following_ = false;
+  handlers_.end_step();
 }
 
-void ManagedBreakpoints::before_set(Entry& entry, const BreakpointWish& wish) {
-  const Publisher* publisher = publishing_->of(entry.target);
-  const std::vector<Address> places = places_of(entry.target, wish);
+bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  return handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame));
+}
+
+void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
+  const std::vector<Address> places = places_of(target_, wish);
   std::vector<CodeSpan> spans;
   for (const Address at : places)
-    if (publisher != nullptr && publisher->holds(at)) spans.push_back({at, at + 1});
-  if (!spans.empty() && has_process(entry.target) && !is_core_file(entry.target))
-    make_writable(entry, spans, entry.target.GetProcess().GetSelectedThread());
+    if (publishing_->holds(at)) spans.push_back({at, at + 1});
+  if (!spans.empty() && is_stopped_process(target_))
+    make_writable(spans, target_.GetProcess().GetSelectedThread());
   const bool native = wish.kind == BreakpointWish::Kind::address || (!places.empty() && spans.empty()) ||
                       (wish.kind == BreakpointWish::Kind::line && is_native_source(wish.file));
   if (native) return;
-  collect_wishes(entry);
-  entry.wishes.push_back(wish);
-  entry.waiting = entry.waiting || places.empty();
-  arm(entry);
+  breakpoints_.collect(*publishing_);
+  breakpoints_.expect(wish, places.empty());
+  arm();
 }
 
-void ManagedBreakpoints::before_command(lldb::SBTarget& target, const char** words) {
+void ManagedBreakpoints::before_command(const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
-  try {
-    // What the step before left.
-    const bool runs = all[1].starts_with("step-") || all[1] == "until" || all[1] == "continue" ||
-                      all[1] == "launch" || all[1] == "attach";
-    if (Entry& entry = entry_of(target); runs && entry.handlers) entry.handlers->disarm();
-    if (all[0] == "breakpoint" && all[1] == "set") {
-      before_set(entry_of(target), wish_of_arguments(std::span(all).subspan(2)));
-    } else if (all[0] == "thread" && (all[1].starts_with("step-") || all[1] == "until")) {
-      refresh(target);
-      const bool by_line = all[1] == "step-in" || all[1] == "step-over" || all[1] == "step-out";
-      if (prepare_step(target) && by_line) stop_in_handlers(entry_of(target), all[1] == "step-out");
-    } else if (all[0] == "thread" && all[1] == "continue") {
-      refresh(target);
-    } else if (all[0] == "process" && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach")) {
-      refresh(target);
-    }
-  } catch (const std::exception&) {
-    // LLDB's command goes on without; what is missing shows as an unresolved location.
-  }
+  const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
+  const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
+  const bool runs = steps || (of_thread && all[1] == "continue") ||
+                    (of_process && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach"));
+  if (runs) handlers_.disarm(); // what the step before left
+  if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));
+  if (!runs) return;
+  refresh();
+  const bool by_line = all[1] == "step-in" || all[1] == "step-over" || all[1] == "step-out";
+  if (steps && prepare_step() && by_line) stop_in_handlers(all[1] == "step-out");
 }
 
-bool ManagedBreakpoints::at_stop(lldb::SBTarget& target) {
-  if (!has_process(target) || is_core_file(target)) return false;
-  try {
-    Entry& entry = entry_of(target);
-    const auto is_hook = [&](lldb::addr_t pc) { return entry.hook && entry.hook->was_at(pc); };
-    if (nobody_asked_to_stop(target, is_hook) || goes_on(target)) return true;
-    if (entry.handlers && entry.handlers->goes_on(target.GetProcess().GetSelectedThread())) return true;
-    select_asked_stop(target);
-    if (entry.hook) entry.hook->tidy();
-    if (entry.handlers && !entry.following) entry.handlers->end_step();
-    refresh(target);
-  } catch (const std::exception&) {
-    // The stop is the user's.
-  }
+bool ManagedBreakpoints::at_stop() {
+  if (!is_stopped_process(target_)) return false;
+  const std::vector<ThreadStop> stops = thread_stops(target_);
+  if (nobody_asked(stops, [this](Address pc) { return compilations_.was_at(pc); }) || signal_goes_on(stops))
+    return true;
+  lldb::SBProcess process = target_.GetProcess();
+  lldb::SBThread selected = process.GetSelectedThread();
+  if (handlers_.goes_on(selected.GetThreadID(), selected.GetFrameAtIndex(0).GetPC())) return true;
+  if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
+    process.SetSelectedThreadByID(shown);
+  compilations_.tidy();
+  if (!following_) handlers_.end_step();
+  refresh();
   return false;
 }
 
 // A signal that is no stop to the user.
-bool ManagedBreakpoints::goes_on(lldb::SBTarget& target) {
-  lldb::SBThread at_signal = thread_at_lone_signal(target);
-  if (!at_signal.IsValid()) return false;
-  lldb::SBDebugger debugger = target.GetDebugger();
-  const std::shared_ptr<Session> session = sessions_->of(debugger, target);
-  const auto exception = exception_of_signal(*session, at_signal);
+bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
+  const std::uint64_t id = lone_signal(stops);
+  if (id == 0) return false;
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(id);
+  const std::shared_ptr<Session> session = sessions_->at_stop();
+  const auto exception = exception_of_signal(*session, thread);
   if (!exception) return false;
-  notice(debugger, fmt::format("the signal in managed code becomes a {}; the process goes on", *exception));
+  notice(target_.GetDebugger(),
+         fmt::format("the signal in managed code becomes a {}; the process goes on", *exception));
   return true;
 }
 
-bool ManagedBreakpoints::concerns_anyone(Entry& entry, Session& session, const Method& method) {
-  if (entry.wishes.empty()) return false;
-  std::vector<std::string> files;
-  const bool by_line = std::ranges::any_of(
-      entry.wishes, [](const BreakpointWish& wish) { return wish.kind == BreakpointWish::Kind::line; });
-  if (by_line) files = files_of(session, method);
-  return std::ranges::any_of(entry.wishes,
-                             [&](const BreakpointWish& wish) { return may_concern(wish, method, files); });
+void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
+  HitThread visitor(thread);
+  const std::optional<Address> start = compilations_.hit(visitor);
+  if (!start) return;
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point began = Clock::now();
+  const std::shared_ptr<Session> session = sessions_->after_short_run();
+  if (session->runtime().absence() == nullptr) {
+    publish_compiled(*session, thread, *start);
+    publish_new_images(session->runtime());
+  }
+  compile_milliseconds_ += std::chrono::duration<double, std::milli>(Clock::now() - began).count();
 }
 
 // Code of an image that was loaded since the last look is there without being compiled.
-void ManagedBreakpoints::publish_new_images(Entry& entry, Runtime& runtime) {
-  if (!entry.waiting || !publishing_->settings().r2r) return;
+void ManagedBreakpoints::publish_new_images(Runtime& runtime) {
+  if (!breakpoints_.waiting() || !publishing_->settings().r2r) return;
   const auto images = static_cast<std::size_t>(std::ranges::count_if(
       runtime.code()->sections(), [](const RangeSection& section) { return section.r2r_module != 0; }));
-  if (std::exchange(entry.images, images) == images) return;
-  publishing_->update(entry.target);
-  plant_pending(entry);
+  if (std::exchange(images_, images) == images) return;
+  publishing_->update();
+  plant_pending();
 }
 
-void ManagedBreakpoints::code_ready(lldb::SBTarget& target, lldb::SBThread& thread, Address start) {
-  Entry& entry = entry_of(target);
-  lldb::SBDebugger debugger = target.GetDebugger();
-  const std::shared_ptr<Session> session = sessions_->after_short_run(debugger, target);
-  if (session->runtime().absence() != nullptr) return;
-  publish_compiled(entry, *session, thread, start);
-  publish_new_images(entry, session->runtime());
-}
-
-void ManagedBreakpoints::publish_compiled(Entry& entry, Session& session, lldb::SBThread& thread,
-                                          Address start) {
+void ManagedBreakpoints::publish_compiled(Session& session, lldb::SBThread& thread, Address start) {
   Runtime& runtime = session.runtime();
   const CodeLookup found = runtime.code()->find(start);
   const auto* block = std::get_if<CodeBlock>(&found);
   if (block == nullptr) return;
   const Method method = runtime.describe(block->method_desc);
   // The runtime uses the MethodDesc of a dynamic method again for another one.
-  if (method.kind == MethodKind::dynamic || !concerns_anyone(entry, session, method)) return;
+  if (method.kind == MethodKind::dynamic || !breakpoints_.concern(session, method)) return;
   const MethodRegions regions = runtime.code()->regions(*block);
   // Before LLDB learns of the code: it plants the breakpoints in it at once.
-  make_writable(entry, {{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
-  publishing_->add(entry.target, session, start);
-  drop_wrong_lines(entry, session);
+  make_writable({{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
+  publishing_->add(session, start);
+  breakpoints_.drop_wrong_lines(session, *publishing_);
 }
 
 } // namespace clr::lldb_plugin

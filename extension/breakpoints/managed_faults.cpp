@@ -1,9 +1,9 @@
 #include "extension/breakpoints/managed_faults.h"
 
 #include "core/isa/registers.h"
+#include "extension/lldb/signal_info.h"
 
 #include <array>
-#include <charconv>
 #include <csignal>
 
 namespace clr::lldb_plugin {
@@ -49,18 +49,6 @@ bool in_runtime(Session& session, Address pc) {
 }
 } // namespace
 
-std::optional<Address> fault_address(std::string_view description) {
-  const std::size_t at = description.find("fault address");
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::size_t digits = description.find("0x", at);
-  if (digits == std::string_view::npos) return std::nullopt;
-  const std::string_view text = description.substr(digits + 2);
-  Address value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (end.ec != std::errc{}) return std::nullopt;
-  return value;
-}
-
 std::optional<std::string> exception_of_signal(Session& session, lldb::SBThread& thread) {
   if (thread.GetStopReason() != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0)
     return std::nullopt;
@@ -68,9 +56,7 @@ std::optional<std::string> exception_of_signal(Session& session, lldb::SBThread&
   if (number != SIGSEGV && number != SIGFPE) return std::nullopt;
   if (session.runtime().absence() != nullptr) return std::nullopt;
   if (number == SIGSEGV) {
-    char text[256] = {};
-    thread.GetStopDescription(text, sizeof text);
-    const auto address = fault_address(text);
+    const auto address = fault_address(thread);
     if (!address || *address >= null_area) return std::nullopt;
   }
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);

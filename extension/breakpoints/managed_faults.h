@@ -18,8 +18,4 @@ namespace clr::lldb_plugin {
 // (HandleHardwareException, IsSafeToHandleHardwareException), NULL_AREA_SIZE of vm/common.h.
 std::optional<std::string> exception_of_signal(Session& session, lldb::SBThread& thread);
 
-// The address in what LLDB says of a SIGSEGV: "signal SIGSEGV: invalid address (fault address: 0x8)" (14),
-// "... (fault address=0x8)" (newer ones). Nothing when it names none.
-std::optional<Address> fault_address(std::string_view description);
-
 } // namespace clr::lldb_plugin

@@ -2,7 +2,7 @@
 #include "core/describe/break_targets.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
-#include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/breakpoints/breakpoint_places.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/text.h"
@@ -123,7 +123,7 @@ public:
         throw Error(ErrorKind::invalid_argument, "WHERE is missing: give a method or FILE:LINE");
       return list(invocation, target);
     }
-    if (!invocation.publishing.settings().on)
+    if (!invocation.workspace().publish_settings().on)
       throw Error(ErrorKind::invalid_argument,
                   "publishing is off: LLDB does not know managed code (clr publish on)");
     set(invocation, target, joined(words_));
@@ -137,7 +137,7 @@ private:
     if (process.IsValid() && process.GetState() == lldb::eStateStopped) {
       Runtime& runtime = invocation.session().runtime();
       if (runtime.absence() == nullptr) {
-        invocation.publishing.update(target);
+        invocation.process(target)->publishing().update();
         found = look(invocation.out, runtime, where, place);
         refuse_unknown(*found, where, place);
       }
@@ -147,13 +147,13 @@ private:
       wish = {BreakpointWish::Kind::line, {}, place->file, place->line};
     else
       wish = {BreakpointWish::Kind::name, {where}, {}, 0};
-    invocation.breakpoints.prepare_set(target, wish);
+    invocation.process(target)->breakpoints().prepare_set(wish);
     lldb::SBBreakpoint breakpoint = create(target, where, place);
     if (!breakpoint.IsValid())
       throw Error(ErrorKind::invalid_argument, "LLDB refuses to make this breakpoint");
     if (one_shot_) breakpoint.SetOneShot(true);
     if (!condition_.empty()) breakpoint.SetCondition(condition_.c_str());
-    invocation.breakpoints.add(target, breakpoint);
+    invocation.process(target)->breakpoints().add(breakpoint);
     if (found)
       report(invocation, breakpoint, *found, where);
     else
@@ -268,7 +268,8 @@ private:
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < target.GetNumBreakpoints(); ++i) {
       lldb::SBBreakpoint breakpoint = target.GetBreakpointAtIndex(i);
-      if (is_hidden(breakpoint) || !invocation.breakpoints.is_managed(target, breakpoint)) continue;
+      if (is_hidden(breakpoint) || !invocation.process(target)->breakpoints().is_managed(breakpoint))
+        continue;
       ++count;
       std::vector<CoveredBody> bodies;
       if (stopped) bodies = bodies_of_breakpoint(invocation.session().runtime(), breakpoint);
@@ -279,14 +280,12 @@ private:
                        {"locations", locations(bodies)}});
         continue;
       }
-      lldb::SBStream description;
-      breakpoint.GetDescription(description, false);
-      out.line("{}: {}{}, hit {} times", breakpoint.GetID(), printable(wish_text(description.GetData())),
+      out.line("{}: {}{}, hit {} times", breakpoint.GetID(), printable(wish_text(breakpoint)),
                breakpoint.IsEnabled() ? "" : ", disabled", breakpoint.GetHitCount());
       for (const CoveredBody& body : bodies) out.line("  {}", printable(text_of(body)));
       if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");
     }
-    const ManagedBreakpoints::HookState hook = invocation.breakpoints.hook_state(target);
+    const ManagedBreakpoints::HookState hook = invocation.process(target)->breakpoints().hook_state();
     if (json_) {
       out.line("{}", dump(Json{{"schema", json_schema},
                                {"breakpoints", std::move(all)},
@@ -301,12 +300,14 @@ private:
                hook.compilations == 0 ? 0 : hook.milliseconds / static_cast<double>(hook.compilations));
   }
 
-  // The place in LLDB's description of a breakpoint.
-  static std::string wish_text(const char* description) {
-    const BreakpointWish wish = wish_of_description(description != nullptr ? description : "");
+  // The place that a breakpoint asks for; of other kinds than names and lines LLDB's description.
+  static std::string wish_text(lldb::SBBreakpoint& breakpoint) {
+    const BreakpointWish wish = wish_of(breakpoint);
     if (wish.kind == BreakpointWish::Kind::line) return fmt::format("{}:{}", wish.file, wish.line);
     if (wish.kind == BreakpointWish::Kind::name) return joined(wish.names);
-    return description != nullptr ? description : "";
+    lldb::SBStream description;
+    breakpoint.GetDescription(description, false);
+    return description.GetData() != nullptr ? description.GetData() : "";
   }
 
   void remove(Invocation& invocation, lldb::SBTarget& target) const {
@@ -318,7 +319,7 @@ private:
         throw Error(ErrorKind::invalid_argument, fmt::format("there is no breakpoint {}", word));
     }
     for (const lldb::break_id_t id : chosen) target.BreakpointDelete(id);
-    invocation.breakpoints.refresh(target);
+    invocation.process(target)->breakpoints().refresh();
   }
 
   CLI::App *list_, *delete_;

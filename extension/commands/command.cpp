@@ -1,42 +1,37 @@
 #include "extension/commands/command.h"
 
-#include "core/memory/error.h"
 #include "extension/commands/parser.h"
 
 #include <algorithm>
-#include <new>
 #include <vector>
 
 namespace clr::lldb_plugin {
 
-bool Command::DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) {
-  Output out(debugger, result);
-  // Nothing may leave this function as an exception: LLDB is built without them.
-  try {
-    result.SetStatus(lldb::eReturnStatusSuccessFinishResult);
-    Parser parser(spec_);
-    std::vector<std::string> words;
-    for (char** word = arguments; word != nullptr && *word != nullptr; ++word) words.emplace_back(*word);
-    std::reverse(words.begin(), words.end()); // as CLI11 takes them
-    try {
-      parser.app().parse(std::move(words));
-      const SessionStore::Turn turn = sessions_->try_turn();
-      if (!turn.owns_lock())
-        throw Error(ErrorKind::invalid_argument, "another command of lldb-clr is running");
-      Invocation invocation{debugger, *sessions_, *publishing_, *breakpoints_, out};
-      parser.run().run(invocation);
-    } catch (const CLI::CallForHelp&) {
-      out.write(parser.app().help());
-    }
-  } catch (const std::bad_alloc&) {
-    out.error("out of memory");
-  } catch (const std::exception& error) {
-    out.error(error.what());
-  } catch (...) {
-    out.error("unknown failure");
+namespace {
+// Command::Run, with the parser that its options live in.
+class ParsedRun final : public Command::Run {
+public:
+  explicit ParsedRun(const CommandSpec& spec) : parser(spec) {}
+  std::string asked() const override { return parser.given(); }
+  void run(const Turn& turn, lldb::SBDebugger& debugger, Output& out) override {
+    Invocation invocation{debugger, turn, out};
+    parser.run().run(invocation);
   }
-  out.flush();
-  return result.Succeeded();
+
+  Parser parser;
+};
+} // namespace
+
+std::unique_ptr<CommandEntry::Run> Command::parse(std::vector<std::string> words, Output& out) {
+  auto made = std::make_unique<ParsedRun>(spec_);
+  std::reverse(words.begin(), words.end()); // as CLI11 takes them
+  try {
+    made->parser.app().parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    out.write(made->parser.app().help());
+    return nullptr;
+  }
+  return made;
 }
 
 } // namespace clr::lldb_plugin

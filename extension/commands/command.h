@@ -1,47 +1,44 @@
-// The frame around every command: options, the session, faults.
+// The frame around every command: options, and what a run works with.
 #pragma once
 
-#include "extension/breakpoints/managed_breakpoints.h"
 #include "extension/commands/command_spec.h"
+#include "extension/lldb/entries.h"
 #include "extension/lldb/output.h"
-#include "extension/publish/publishing.h"
-#include "extension/session/session_store.h"
+#include "extension/process/workspace.h"
 
 #include <lldb/API/LLDB.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
-// What a run of a command works with.
+// What a run of a command works with. Its turn lasts as long as the run.
 struct Invocation {
   lldb::SBDebugger debugger;
-  SessionStore& sessions;
-  Publishing& publishing;
-  ManagedBreakpoints& breakpoints;
+  const Turn& turn;
   Output& out;
 
+  Workspace& workspace() const { return Workspace::of(turn); }
+  // What is kept of `target` and its process; throws Error when there is no target.
+  std::shared_ptr<DebuggedProcess> process(lldb::SBTarget target) const {
+    return workspace().process(std::move(target));
+  }
   // The session of the selected target; throws Error with the plain reason when there is none.
-  Session& session() { return sessions.selected(debugger); }
+  Session& session() { return *workspace().selected(debugger)->sessions().at_stop(); }
 };
 
-// A spec under one name of LLDB's, which owns it for the debugger's life.
-class Command final : public lldb::SBCommandPluginInterface {
+// A spec under one name of LLDB's.
+class Command final : public CommandEntry {
 public:
-  Command(const CommandSpec& spec, std::shared_ptr<SessionStore> sessions,
-          std::shared_ptr<Publishing> publishing, std::shared_ptr<ManagedBreakpoints> breakpoints)
-      : spec_(spec), sessions_(std::move(sessions)), publishing_(std::move(publishing)),
-        breakpoints_(std::move(breakpoints)) {}
+  Command(const CommandSpec& spec, std::shared_ptr<Door> door) : CommandEntry(std::move(door)), spec_(spec) {}
 
-  // Called by LLDB. Parses the arguments, runs, turns every exception into an "error:" line.
-  bool DoExecute(lldb::SBDebugger debugger, char** arguments, lldb::SBCommandReturnObject& result) override;
+protected:
+  std::unique_ptr<Run> parse(std::vector<std::string> words, Output& out) override;
 
 private:
   CommandSpec spec_;
-  std::shared_ptr<SessionStore> sessions_;
-  std::shared_ptr<Publishing> publishing_;
-  std::shared_ptr<ManagedBreakpoints> breakpoints_;
 };
 
 } // namespace clr::lldb_plugin

@@ -2,6 +2,7 @@
 #include "core/report/json.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
+#include "extension/process/visits.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -42,65 +43,79 @@ public:
   }
 
   void run(Invocation& invocation) override {
-    Publishing& publishing = invocation.publishing;
-    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
-    if (what_ == "update") {
-      // The stop hook runs this at every stop: it prints nothing, and a process without a runtime is no
-      // error.
-      publishing.update_all(invocation.debugger);
-      go_on(invocation);
-      return;
-    }
+    if (what_ == "update") return at_stop(invocation);
+    Workspace& workspace = invocation.workspace();
     if (what_ == "on" || what_ == "off") {
-      PublishSettings settings = publishing.settings();
+      PublishSettings settings = workspace.publish_settings();
       settings.on = what_ == "on";
-      publishing.set(settings);
+      workspace.set(settings);
     }
-    publishing.update_all(invocation.debugger);
-    print(invocation.out, publishing, target);
+    // To ask how far it is does not go on with what the user interrupted.
+    workspace.publish_all(invocation.debugger, what_ != "status");
+    print(invocation, workspace);
   }
 
 private:
+  // The stop hook runs this at every stop: it prints nothing, and a process without a runtime is no error.
   // Lets the process run again when the stop was only for the plugin.
-  static void go_on(Invocation& invocation) {
-    PublishListener* listener = invocation.publishing.listener();
-    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
-    if (listener == nullptr || !target.IsValid() || !listener->at_stop(target)) return;
-    target.GetProcess().Continue();
+  static void at_stop(Invocation& invocation) {
+    if (!visit_stop(invocation.turn, invocation.debugger)) return;
+    invocation.debugger.GetSelectedTarget().GetProcess().Continue();
     invocation.out.continued();
   }
 
-  void print(Output& out, const Publishing& publishing, lldb::SBTarget& target) const {
-    const Publisher* publisher = target.IsValid() ? publishing.of(target) : nullptr;
-    const PublishStatus status = publisher != nullptr ? publisher->status() : PublishStatus{};
-    const Omissions missing = publisher != nullptr ? publisher->omissions() : Omissions{};
-    const PublishSettings& settings = publishing.settings();
+  void print(const Invocation& invocation, Workspace& workspace) const {
+    Output& out = invocation.out;
+    lldb::SBDebugger debugger = invocation.debugger;
+    const auto process = workspace.find(debugger.GetSelectedTarget());
+    const bool begun = process && process->publishing().begun();
+    const PublishStatus status = begun ? process->publishing().status() : PublishStatus{};
+    const bool complete = !begun || process->publishing().complete();
+    const Omissions missing = begun ? process->publishing().omissions() : Omissions{};
+    const PublishSettings& settings = workspace.publish_settings();
+    const Door::Troubles troubles = workspace.troubles();
     if (json_) {
       Json json{{"schema", json_schema},
                 {"on", settings.on},
                 {"modules", status.modules},
                 {"methods", status.methods},
+                {"complete", complete},
                 {"first_ms", status.first_milliseconds},
                 {"last_ms", status.last_milliseconds},
-                {"problems", Json::array()}};
+                {"problems", Json::array()},
+                {"lost_turns", troubles.lost_turns},
+                {"unhandled_calls", troubles.unhandled}};
       for (const std::string& problem : status.problems) json["problems"].push_back(problem);
       json["missing"] = json_of(missing);
       out.line("{}", dump(json));
       return;
     }
-    if (!settings.on) {
+    if (!settings.on)
       out.line("publishing is off");
-      return;
-    }
+    else
+      print_status(out, settings, status, missing, begun, complete);
+    if (troubles.lost_turns != 0)
+      out.warning(fmt::format("{} calls found another command at work and did nothing", troubles.lost_turns));
+    if (troubles.unhandled != 0)
+      out.warning(printable(fmt::format("{} calls of LLDB's were not handled, the last one: {}",
+                                        troubles.unhandled, troubles.last)));
+  }
+
+  static void print_status(Output& out, const PublishSettings& settings, const PublishStatus& status,
+                           const Omissions& missing, bool begun, bool complete) {
     out.line("publishing is on: names and unwinding{}{}{}", settings.lines ? ", lines" : "",
              settings.variables ? ", variables" : "", settings.r2r ? ", ReadyToRun code" : "");
-    if (publisher == nullptr) {
+    if (!begun) {
       out.line("nothing is published: no stopped process with a runtime is selected");
       return;
     }
     out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",
              status.modules, status.methods, status.first_milliseconds, status.last_milliseconds);
     for (const std::string& sentence : missing.sentences()) out.line("{}", printable(sentence));
+    if (!complete)
+      out.warning(
+          "not complete: it was interrupted; the next command that shows code goes on with it, or clr "
+          "publish on");
     for (const std::string& problem : status.problems) out.warning(printable(problem));
   }
 

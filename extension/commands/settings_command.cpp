@@ -3,7 +3,7 @@
 #include "core/memory/error.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
-#include "extension/session/log.h"
+#include "extension/door/log.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ public:
 
   void run(Invocation& invocation) override {
     if (!log_.empty()) set_log(invocation.debugger); // first, so that a file that is refused changes nothing
-    PdbSearch search = invocation.sessions.search();
+    PdbSearch search = invocation.workspace().search();
     if (clear_) search = {};
     PathMap& paths = search.paths;
     if (sysroot_option_->count() > 0) paths.sysroot = sysroot_;
@@ -66,10 +66,7 @@ public:
     for (const auto& [from, to] : paths.prefixes)
       invocation.out.line("path map: {} -> {}", printable(from), printable(to));
     for (const std::string& place : search.places) invocation.out.line("symbols: {}", printable(place));
-    if (changes) {
-      invocation.sessions.set_search(std::move(search));
-      invocation.publishing.withdraw(); // lines may be found elsewhere now
-    }
+    if (changes) invocation.workspace().set_search(std::move(search));
     publish(invocation);
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : printable(log));
@@ -91,7 +88,7 @@ private:
   }
 
   void publish(Invocation& invocation) const {
-    PublishSettings settings = invocation.publishing.settings();
+    PublishSettings settings = invocation.workspace().publish_settings();
     if (publish_option_->count() > 0) {
       const auto wanted = [&](const char* what) {
         return std::ranges::find(publish_, what) != publish_.end();
@@ -99,7 +96,7 @@ private:
       settings.lines = wanted("lines");
       settings.variables = wanted("variables");
       settings.r2r = wanted("r2r");
-      invocation.publishing.set(settings);
+      invocation.workspace().set(settings);
     }
     invocation.out.line("publish: names, unwinding{}{}{}{}", settings.lines ? ", lines" : "",
                         settings.variables ? ", variables" : "", settings.r2r ? ", r2r" : "",

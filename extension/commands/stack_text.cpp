@@ -1,7 +1,6 @@
 #include "extension/commands/stack_text.h"
 
 #include "core/stack/repeats.h"
-#include "extension/lldb/stack.h"
 
 #include <fmt/format.h>
 
@@ -30,14 +29,6 @@ std::uint64_t key_of(const FrameRow& row) {
   return row.frame_type.empty() ? row.ip : std::hash<std::string>{}(row.frame_type);
 }
 } // namespace
-
-StackReporter::End walk_stack(Session& session, lldb::SBThread& thread, const StackReporter::Options& options,
-                              const std::function<bool(const FrameRow&)>& visit) {
-  const RegisterContext registers = session.registers(thread);
-  if (registers.pc() && registers.sp())
-    return session.stacks().walk(registers, thread.GetThreadID(), options, visit);
-  return {walk_with_lldb(session, thread, options.max_frames, visit), {}};
-}
 
 void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected) {
   std::vector<std::uint64_t> keys;

@@ -4,11 +4,8 @@
 #include "core/runtime/stack_reporter.h"
 #include "core/runtime/stack_rows.h"
 #include "extension/lldb/output.h"
-#include "extension/session/session.h"
+#include "extension/session/stack_walk.h"
 
-#include <lldb/API/LLDB.h>
-
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,11 +13,6 @@ namespace clr::lldb_plugin {
 
 // Frames of one stack that are shown when nobody asks for fewer: a stack overflow has a few hundred thousand.
 inline constexpr std::size_t max_frames = 1'000'000;
-
-// The stack of `thread` by the core's own walker where it knows the CPU, else by LLDB's unwinder. Never
-// throws for target data.
-StackReporter::End walk_stack(Session& session, lldb::SBThread& thread, const StackReporter::Options& options,
-                              const std::function<bool(const FrameRow&)>& visit);
 
 // One line a frame, runs of repeated frames folded; `selected` is the index of the frame to mark with a star.
 void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected);

@@ -1,6 +1,5 @@
 // clr step: into the method that a call enters, through the runtime's stubs.
 #include "core/runtime/presence.h"
-#include "extension/breakpoints/managed_breakpoints.h"
 #include "extension/commands/command.h"
 
 #include <fmt/format.h>
@@ -37,17 +36,15 @@ private:
 // While this lives, exceptions are followed: a call that is stepped over may throw and never return.
 class Following {
 public:
-  Following(ManagedBreakpoints& breakpoints, lldb::SBTarget& target)
-      : breakpoints_(breakpoints), target_(target) {
-    breakpoints_.follow_exceptions(target_);
+  explicit Following(std::shared_ptr<DebuggedProcess> process) : process_(std::move(process)) {
+    process_->breakpoints().follow_exceptions();
   }
-  ~Following() { breakpoints_.end_following(target_); }
+  ~Following() { process_->breakpoints().end_following(); }
   Following(const Following&) = delete;
   Following& operator=(const Following&) = delete;
 
 private:
-  ManagedBreakpoints& breakpoints_;
-  lldb::SBTarget& target_;
+  std::shared_ptr<DebuggedProcess> process_;
 };
 
 struct Position {
@@ -118,15 +115,15 @@ private:
     lldb::SBFrame frame = thread_.GetFrameAtIndex(0);
     at.pc = frame.GetPC();
     at.sp = frame.GetSP();
-    lldb::SBDebugger debugger = invocation_.debugger;
-    const std::shared_ptr<Session> session = invocation_.sessions.after_short_run(debugger, target_);
+    const std::shared_ptr<DebuggedProcess> process = invocation_.process(target_);
+    const std::shared_ptr<Session> session = process->sessions().after_short_run();
     Runtime& runtime = session->runtime();
     if (runtime.absence() != nullptr || runtime.module_at(at.pc) != nullptr) return at;
     const CodeLookup found = runtime.code()->find(at.pc);
     if (const auto* block = std::get_if<CodeBlock>(&found)) {
       at.managed = true;
       at.method = block->start;
-      invocation_.publishing.add(target_, *session, block->start);
+      process->publishing().add(*session, block->start);
       // The frame is asked for again: LLDB's answers from before the code was published are out of date.
       lldb::SBFrame known = thread_.GetFrameAtIndex(0);
       lldb::SBLineEntry line = known.GetLineEntry();
@@ -146,8 +143,7 @@ private:
   // Enters a method that was called. True when it has source, so that the user can stop here; else it is left
   // again. Stubs that are methods (of delegates, of generics) are gone through.
   bool enter(const Position& at) {
-    lldb::SBDebugger debugger = invocation_.debugger;
-    const std::shared_ptr<Session> session = invocation_.sessions.after_short_run(debugger, target_);
+    const std::shared_ptr<Session> session = invocation_.process(target_)->sessions().after_short_run();
     const Answer answer = session->runtime().resolve(at.pc);
     const auto* method = std::get_if<MethodAnswer>(&answer.result);
     if (method != nullptr && method->method.kind == MethodKind::il_stub) return false;
@@ -174,7 +170,7 @@ private:
 
   // Runs until the function that was just entered, whose return address is at the top of the stack, returns.
   void leave(Address) {
-    invocation_.breakpoints.prepare_step(target_);
+    invocation_.process(target_)->breakpoints().prepare_step();
     thread_.StepOut();
   }
 
@@ -203,10 +199,11 @@ public:
     lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
     lldb::SBThread thread = target.GetProcess().GetSelectedThread();
     if (!thread.IsValid()) throw Error(ErrorKind::invalid_argument, "no thread is selected");
-    invocation.publishing.update(target);
-    invocation.breakpoints.prepare_step(target);
+    const std::shared_ptr<DebuggedProcess> process = invocation.process(target);
+    process->publishing().update();
+    process->breakpoints().prepare_step();
     {
-      const Following following(invocation.breakpoints, target);
+      const Following following(process);
       const Synchronous synchronous(invocation.debugger);
       Stepper(invocation, target, thread).run();
     }
@@ -215,7 +212,7 @@ public:
 
 private:
   static void show(Invocation& invocation) {
-    invocation.publishing.update_all(invocation.debugger);
+    invocation.workspace().publish_all(invocation.debugger);
     lldb::SBCommandReturnObject result;
     invocation.debugger.GetCommandInterpreter().HandleCommand("process status", result);
     if (result.GetOutput() != nullptr) invocation.out.write(result.GetOutput());

@@ -52,9 +52,9 @@ private:
       session_ = &invocation.session();
       symbols_ = session_->runtime().symbols();
     } catch (const Error& error) {
-      if (invocation.sessions.symbol_files().empty()) throw;
+      if (invocation.workspace().symbol_files().empty()) throw;
       out_->warning(fmt::format("only the added symbol files are asked: {}", error.what()));
-      own_symbols_.emplace(invocation.sessions.symbol_files(), [] { return std::vector<SymbolImage>(); });
+      own_symbols_.emplace(invocation.workspace().symbol_files(), [] { return std::vector<SymbolImage>(); });
       symbols_ = &*own_symbols_;
     }
   }

@@ -53,7 +53,7 @@ public:
 
 private:
   void add(Invocation& invocation) {
-    std::vector<AddedSymbolFile> all = invocation.sessions.symbol_files();
+    std::vector<AddedSymbolFile> all = invocation.workspace().symbol_files();
     std::optional<Address> base;
     if (!base_.empty()) {
       base = parse_number(base_);
@@ -73,7 +73,7 @@ private:
       for (const std::string& warning : warnings) invocation.out.warning(printable(warning));
       all.push_back(std::move(file));
     }
-    invocation.sessions.set_symbol_files(std::move(all));
+    invocation.workspace().set_symbol_files(std::move(all));
   }
 
   // How the files apply to the selected process; null, with the reason, when it cannot be read.
@@ -87,7 +87,7 @@ private:
   }
 
   void list(Invocation& invocation) const {
-    const std::vector<AddedSymbolFile>& files = invocation.sessions.symbol_files();
+    const std::vector<AddedSymbolFile>& files = invocation.workspace().symbol_files();
     std::string no_process;
     const AddedSymbols* const used = in_process(invocation, no_process);
     Json rows = Json::array();
@@ -122,15 +122,15 @@ private:
   }
 
   void remove(Invocation& invocation) {
-    std::vector<AddedSymbolFile> all = invocation.sessions.symbol_files();
+    std::vector<AddedSymbolFile> all = invocation.workspace().symbol_files();
     for (const std::string& path : files_)
       if (std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; }) == 0)
         throw Error(
             ErrorKind::invalid_argument,
             fmt::format("FILE '{}' is not in use; `clr symbols list` shows the files that are", path));
     if (files_.empty()) all.clear();
-    invocation.sessions.set_symbol_files(std::move(all));
-    invocation.out.line("{} symbol files in use", invocation.sessions.symbol_files().size());
+    invocation.workspace().set_symbol_files(std::move(all));
+    invocation.out.line("{} symbol files in use", invocation.workspace().symbol_files().size());
   }
 
   void save(Invocation& invocation) {
@@ -142,7 +142,7 @@ private:
   }
 
   std::shared_ptr<const SymbolTable> of_file(Invocation& invocation) const {
-    for (const AddedSymbolFile& known : invocation.sessions.symbol_files())
+    for (const AddedSymbolFile& known : invocation.workspace().symbol_files())
       if (known.path == from_) return known.symbols;
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--from '{}' is not in use; `clr symbols list` shows the files that are", from_));

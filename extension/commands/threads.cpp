@@ -56,17 +56,4 @@ std::string thread_header(lldb::SBThread& thread) {
   return text;
 }
 
-ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t selected) {
-  ThreadRow row;
-  row.index = thread.GetIndexID();
-  row.os_id = thread.GetThreadID();
-  row.name = thread.GetName() == nullptr ? "" : thread.GetName();
-  row.selected = row.os_id == selected;
-  if (const RuntimeThread* known = session.stacks().thread_of(row.os_id)) {
-    row.managed_id = known->managed_id;
-    if (known->name) row.name = *known->name;
-  }
-  return row;
-}
-
 } // namespace clr::lldb_plugin

@@ -1,8 +1,7 @@
 // Threads as commands name and show them.
 #pragma once
 
-#include "core/runtime/stack_rows.h"
-#include "extension/session/session.h"
+#include "extension/session/stack_walk.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -17,8 +16,5 @@ std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::
 
 // "thread #1, name = 'app', stop reason = signal SIGSTOP", as LLDB heads its own backtraces, without colours.
 std::string thread_header(lldb::SBThread& thread);
-
-// The row of `thread`, with what the runtime knows of it.
-ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t selected);
 
 } // namespace clr::lldb_plugin

@@ -2,7 +2,7 @@
 
 #include "core/memory/cpu_table.h"
 #include "core/memory/path_map.h"
-#include "extension/publish/published_module.h"
+#include "extension/lldb/published_module.h"
 
 #include <fmt/format.h>
 

@@ -29,6 +29,12 @@ std::optional<std::string> core_file_of(lldb::SBProcess& process) {
   return path;
 }
 
+lldb::SBValue siginfo_of(lldb::SBThread& thread) {
+  using GetSiginfo = lldb::SBValue (*)(lldb::SBThread*);
+  const auto get = find_function<GetSiginfo>("_ZN4lldb8SBThread10GetSiginfoEv");
+  return get != nullptr ? get(&thread) : lldb::SBValue();
+}
+
 bool interrupt_requested(lldb::SBDebugger& debugger) {
   using InterruptRequested = bool (*)(lldb::SBDebugger*);
   const auto requested = find_function<InterruptRequested>("_ZN4lldb10SBDebugger18InterruptRequestedEv");

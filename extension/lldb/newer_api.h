@@ -12,6 +12,9 @@ namespace clr::lldb_plugin {
 // Path of the core file of `process` as this LLDB knows it; nothing when it cannot tell.
 std::optional<std::string> core_file_of(lldb::SBProcess& process);
 
+// The siginfo_t of the signal that `thread` stopped at; invalid when this LLDB has none.
+lldb::SBValue siginfo_of(lldb::SBThread& thread);
+
 // Whether the user asked LLDB to stop what it does; false when this LLDB cannot tell.
 bool interrupt_requested(lldb::SBDebugger& debugger);
 

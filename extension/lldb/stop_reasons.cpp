@@ -34,63 +34,44 @@ bool stops(lldb::SBTarget& target, lldb::SBThread& thread) {
   return target.GetProcess().GetUnixSignals().GetShouldStop(number);
 }
 
-// What a thread that stopped tells the user, most first.
-enum class Stop : std::uint8_t { asked, unknown, passing, none };
-
-Stop stop_of(lldb::SBTarget& target, lldb::SBThread& thread) {
+ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread) {
+  using Kind = ThreadStop::Kind;
+  ThreadStop stop{.thread = thread.GetThreadID()};
   switch (thread.GetStopReason()) {
   case lldb::eStopReasonInvalid:
   case lldb::eStopReasonNone:
-    return Stop::none;
+    break;
   case lldb::eStopReasonBreakpoint:
-    // Of a place whose breakpoints are gone LLDB does not tell which they were.
-    if (thread.GetStopReasonDataCount() == 0) return is_of_step(thread) ? Stop::passing : Stop::unknown;
-    return lets_go_on(target, thread) ? Stop::passing : Stop::asked;
+    stop.at_breakpoint = true;
+    if (thread.GetStopReasonDataCount() != 0) {
+      stop.kind = lets_go_on(target, thread) ? Kind::passing : Kind::asked;
+    } else { // LLDB does not tell which breakpoints were there
+      stop.kind = is_of_step(thread) ? Kind::passing : Kind::unknown;
+      stop.pc = thread.GetFrameAtIndex(0).GetPC();
+    }
+    break;
   case lldb::eStopReasonSignal:
-    return stops(target, thread) ? Stop::asked : Stop::passing;
+    stop.at_signal = true;
+    stop.kind = stops(target, thread) ? Kind::asked : Kind::passing;
+    break;
   default:
-    return Stop::asked;
+    stop.kind = Kind::asked;
   }
+  return stop;
 }
 } // namespace
 
-void select_asked_stop(lldb::SBTarget& target) {
+std::vector<ThreadStop> thread_stops(lldb::SBTarget& target) {
   lldb::SBProcess process = target.GetProcess();
-  lldb::SBThread best = process.GetSelectedThread();
-  Stop most = stop_of(target, best);
-  for (std::uint32_t i = 0; i < process.GetNumThreads() && most != Stop::asked; ++i) {
-    lldb::SBThread thread = process.GetThreadAtIndex(i);
-    if (const Stop stop = stop_of(target, thread); stop < most) {
-      most = stop;
-      best = thread;
-    }
-  }
-  if (best.GetThreadID() != process.GetSelectedThread().GetThreadID()) process.SetSelectedThread(best);
-}
-
-bool nobody_asked_to_stop(lldb::SBTarget& target, const std::function<bool(lldb::addr_t)>& is_ours) {
-  lldb::SBProcess process = target.GetProcess();
-  bool passing = false;
+  std::vector<ThreadStop> stops;
+  lldb::SBThread selected = process.GetSelectedThread();
+  const lldb::tid_t first = selected.GetThreadID();
+  if (selected.IsValid()) stops.push_back(stop_of(target, selected));
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
-    Stop stop = stop_of(target, thread);
-    if (stop == Stop::unknown && is_ours(thread.GetFrameAtIndex(0).GetPC())) stop = Stop::passing;
-    if (stop < Stop::passing) return false;
-    passing = passing || (stop == Stop::passing && thread.GetStopReason() == lldb::eStopReasonBreakpoint);
+    if (thread.GetThreadID() != first) stops.push_back(stop_of(target, thread));
   }
-  return passing;
-}
-
-lldb::SBThread thread_at_lone_signal(lldb::SBTarget& target) {
-  lldb::SBProcess process = target.GetProcess();
-  lldb::SBThread at_signal;
-  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-    lldb::SBThread thread = process.GetThreadAtIndex(i);
-    if (stop_of(target, thread) >= Stop::passing) continue;
-    if (thread.GetStopReason() != lldb::eStopReasonSignal || at_signal.IsValid()) return {};
-    at_signal = thread;
-  }
-  return at_signal;
+  return stops;
 }
 
 } // namespace clr::lldb_plugin

@@ -2,23 +2,15 @@
 // plugin's own.
 #pragma once
 
+#include "extension/lldb/thread_stop.h"
+
 #include <lldb/API/LLDB.h>
 
-#include <functional>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
-// LLDB shows any thread that came to a breakpoint, also one at which it goes on: a thread that compiles may
-// be at such a one in the very moment when another comes to the user's. Selects one that has something to
-// tell.
-void select_asked_stop(lldb::SBTarget& target);
-
-// No thread has anything to tell, and one came to a breakpoint at which it goes on; `is_ours` tells of
-// addresses whether that breakpoint, if it is gone since, was the plugin's. LLDB (14 to 19) stops the process
-// then when in the same moment a step of another thread came to a breakpoint of its own and removed it.
-bool nobody_asked_to_stop(lldb::SBTarget& target, const std::function<bool(lldb::addr_t)>& is_ours);
-
-// The thread that got a signal, when that is all that happened: no other thread has a reason to stop.
-lldb::SBThread thread_at_lone_signal(lldb::SBTarget& target);
+// One for each thread of the process of `target`, the selected one first.
+std::vector<ThreadStop> thread_stops(lldb::SBTarget& target);
 
 } // namespace clr::lldb_plugin

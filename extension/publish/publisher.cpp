@@ -3,7 +3,7 @@
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/executable_memory.h"
 #include "extension/lldb/newer_api.h"
-#include "extension/publish/published_module.h"
+#include "extension/lldb/published_module.h"
 
 #include <algorithm>
 #include <atomic>
@@ -127,7 +127,9 @@ std::vector<MemoryRange>
 Publisher::apply_part(Session& session, CatalogOptions options,
                       const std::function<CatalogChange(const CatalogOptions&)>& step) {
   std::vector<std::string> problems = status_.problems;
+  const bool was_complete = status_.complete;
   std::vector<MemoryRange> added = apply(session, std::move(options), step);
+  status_.complete = status_.complete && was_complete;
   if (status_.problems.empty()) status_.problems = std::move(problems);
   return added;
 }
@@ -154,6 +156,7 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
 
   std::vector<MemoryRange> added;
   status_.problems = std::move(change.problems);
+  status_.complete = change.complete;
   for (const std::uint64_t id : change.gone) drop(id);
   writer->finish([&](const WrittenModule& written) {
     if (!written.fault.empty()) {
@@ -205,6 +208,10 @@ void Publisher::drop(std::uint64_t id) {
   --status_.modules;
   status_.methods -= found->second.methods;
   modules_.erase(found);
+}
+
+void Publisher::refuse(std::string why) {
+  status_.problems.assign(1, std::move(why));
 }
 
 void Publisher::withdraw() {

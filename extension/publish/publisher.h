@@ -27,6 +27,7 @@ struct PublishStatus {
   std::size_t modules = 0, methods = 0;
   double first_milliseconds = 0,
          last_milliseconds = 0; // of the first update, of the last that changed something
+  bool complete = true;         // false: the user interrupted an update, which the next one goes on with
   std::vector<std::string> problems;
 };
 
@@ -44,6 +45,8 @@ public:
   // lists nowhere, since a step that gets there must find out of it. Never throws. Cost: a look at the memory
   // map for each mapping there.
   void add_unknown_stubs(Session& session, const PublishSettings& settings);
+  // Why there was no update: the only problem of status() until there is one.
+  void refuse(std::string why);
   // Takes every module away; the next update brings all back.
   void withdraw();
 

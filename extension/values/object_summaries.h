@@ -2,17 +2,13 @@
 // refers to. The types are those of the modules that the publisher adds.
 #pragma once
 
-#include "extension/session/session_store.h"
-
 #include <lldb/API/LLDB.h>
-
-#include <memory>
 
 namespace clr::lldb_plugin {
 
 // Registers the summaries in the category "clr", which LLDB keeps for all its debuggers; values of a debugger
-// are read through the sessions that were registered for it. False when LLDB has no such category. A value
+// are read through its own workspace, as long as it has one. False when LLDB has no such category. A value
 // that is no managed object (a type of native code that is called alike) gets no summary.
-bool register_summaries(lldb::SBDebugger& debugger, const std::shared_ptr<SessionStore>& sessions);
+bool register_summaries(lldb::SBDebugger& debugger);
 
 } // namespace clr::lldb_plugin

@@ -18,6 +18,12 @@ def compiler_server(name="smoke"):
     return [dotnet, found[-1], f"-pipename:lldb-clr-{os.getpid()}-{name}"] if found else None
 
 
+def short_program():
+    """Command line of a .NET program that ends by itself, at once; None where there is no SDK."""
+    server = compiler_server()
+    return [server[0], server[1].replace("VBCSCompiler.dll", "csc.dll"), "-version"] if server else None
+
+
 @contextlib.contextmanager
 def running(command, environment=None, settle=4.0):
     """The process of `command`, started and given time to come to rest; killed at the end."""

@@ -10,7 +10,7 @@ class Driver:
     def __init__(self, version, program, plugin):
         self.version, self.program, self.plugin = version, program, plugin
 
-    def run(self, commands, seconds=120, folder=None):
+    def run(self, commands, seconds=120, folder=None, environment=None):
         """Texts (output and errors together) of `commands`, in their order, run in `folder`. Commands after a failed one run too."""
         setup = ["settings set interpreter.stop-command-source-on-error false",
                  "settings set interpreter.prompt-on-quit false",
@@ -20,7 +20,7 @@ class Driver:
         script = "".join(f"{line}\n" for line in lines) + "quit\n"
         done = subprocess.run([self.program, "--no-lldbinit", "--no-use-colors"], input=script, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
-                              cwd=folder, env=dict(os.environ, TERM="dumb"))
+                              cwd=folder, env={**os.environ, "TERM": "dumb", **(environment or {})})
         texts, current, rest = [], [], iter([*lines, "quit"])
         expected = next(rest)
         for line in done.stdout.splitlines():

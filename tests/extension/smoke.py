@@ -1,6 +1,7 @@
 """The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive."""
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -10,6 +11,8 @@ import tempfile
 import bad_input
 import command_line
 import dotnet_process
+import faults
+import sources
 from lldb_driver import Died, Driver, Report
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -178,6 +181,29 @@ def check_minimal_core(driver, report, tag, opening, closing, path):
     report.check(f"{tag} clr savecore to nowhere", refused, "^error: cannot write .*No such file")
 
 
+def check_interrupted(driver, report, tag, core):
+    """Publishing of a core that was interrupted is gone on with. Needs a way to interrupt that a test can take: LLDB 17 and later."""
+    name = f"{tag} interrupted publishing"
+    paths = subprocess.run([driver.program, "-P"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
+    done = subprocess.run([sys.executable, HERE / "interrupted.py", driver.plugin, core], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
+                          env=dict(os.environ, PYTHONPATH=paths))
+    found = re.search("^ANSWERS (.*)$", done.stdout, re.M)
+    if not found:
+        if "RequestInterrupt" in done.stderr or "No module named" in done.stderr:
+            report.skip(name, done.stderr.strip().splitlines()[-1])
+        else:
+            report.fail(name, f"exit code {done.returncode}: {done.stderr[-400:]}")
+        return
+    answers = json.loads(found[1])
+    whole, part, rest, other = (answers[k] for k in ("whole", "interrupted", "continued", "other"))
+    report.check(f"{name}: a part is published", json.dumps(part), '"complete": false')
+    report.check(f"{name}: less than all", "fewer" if part["methods"] < whole["methods"] else f"{part['methods']} of {whole['methods']}", "^fewer$")
+    report.check(f"{name}: it is said", answers["asked"], "^warning: not complete: it was interrupted; the next command that shows code goes on with it")
+    report.check(f"{name}: the next command goes on", f"{rest['complete']} {rest['methods']}", f"^True {whole['methods']}$")
+    report.check(f"{name}: nothing is said then", answers["asked_again"], "^publishing is on", absent=["not complete", "given up"])
+    report.check(f"{name}: another debugger stays as it is", str(other["methods"]), f"^{whole['methods']}$")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin", required=True, type=pathlib.Path)
@@ -188,6 +214,7 @@ def main():
     if not arguments.plugin.exists():
         report.fail("the plugin", f"{arguments.plugin} is not built")
         return report.finish()
+    sources.check(report)
     versions = arguments.versions or ["14", "15", "16", "19"]
     command = dotnet_process.compiler_server()
     with tempfile.TemporaryDirectory() as folder:
@@ -202,6 +229,8 @@ def main():
                     report.skip(tag, "this version cannot be had here")
                     continue
                 check_version(driver, report, tag, process, core if have_core else None, pathlib.Path(folder))
+            if core and driver and have_core:
+                check_interrupted(driver, report, tag, core)
             if process and driver:   # of the newest version
                 # A server that has nothing to do ends after ten minutes.
                 with dotnet_process.running(dotnet_process.compiler_server("torn")) as fresh:
@@ -219,6 +248,7 @@ def check_version(driver, report, tag, process, core, folder):
             step(driver, report, tag, *more)
         except (Died, subprocess.TimeoutExpired) as error:
             report.fail(f"{tag} {step.__name__}", str(error))
+    faults.check(driver, report, tag, driver.plugin.parent)
     targets = {"live": process and ([f"process attach --pid {process.pid}"], ["detach"]),
                "core": core and ([f'target create --core "{core}"'], [])}
     for name, target in targets.items():

@@ -1,4 +1,4 @@
-// Breakpoints in the descriptions of LLDB 14 to 19 and in the form of their commands.
+// Breakpoints as LLDB 14 to 19 serialize them, and in the form of their commands.
 #include "core/types/user_method.h"
 #include "extension/breakpoints/breakpoint_wish.h"
 
@@ -22,21 +22,34 @@ Method method(std::string name, std::string full_name) {
 
 } // namespace
 
-TEST_CASE("a description tells what a breakpoint is for", "[breakpoint_wish]") {
-  CHECK(wish_of_description("SBBreakpoint: id = 2, name = 'Worker.Tick', locations = 0") ==
+namespace {
+// As LLDB 14, 15, 16 and 19 write a breakpoint.
+BreakpointWish serialized(const std::string& type, const std::string& options) {
+  return wish_of_serialized(
+      R"({"Breakpoint":{"BKPTOptions":{"AutoContinue":false,"EnabledState":true},"BKPTResolver":{"Options":{)" +
+      options + R"(},"Type":")" + type +
+      R"("},"Hardware":false,"SearchFilter":{"Options":{},"Type":"Unconstrained"}}})");
+}
+} // namespace
+
+TEST_CASE("what LLDB serializes tells what a breakpoint is for", "[breakpoint_wish]") {
+  CHECK(serialized("SymbolName", R"("NameMask":[56],"Offset":0,"SymbolNames":["Worker.Tick"])") ==
         BreakpointWish{Kind::name, {"Worker.Tick"}, {}, 0});
-  CHECK(wish_of_description("SBBreakpoint: id = 3, names = {'a', 'Ns.b'}, module = x.dll") ==
+  CHECK(serialized("SymbolName", R"("NameMask":[56,36],"SymbolNames":["a","Ns.b"])") ==
         BreakpointWish{Kind::name, {"a", "Ns.b"}, {}, 0});
-  CHECK(wish_of_description("SBBreakpoint: id = 3, file = 'Program.cs', line = 41, exact_match = 0") ==
-        BreakpointWish{Kind::line, {}, "Program.cs", 41});
-  CHECK(wish_of_description("SBBreakpoint: id = 4, regex = 'Foo.*', locations = 0").kind == Kind::pattern);
-  CHECK(wish_of_description("SBBreakpoint: id = 4, source regex = \"x\", exact_match = 0").kind ==
-        Kind::pattern);
-  CHECK(wish_of_description("SBBreakpoint: id = 5, address = app[0x10]").kind == Kind::address);
-  for (const char* odd :
-       {"", "SBBreakpoint: id = 2", "name = 'cut", "file = 'x', no line", "names = {", "No value"}) {
+  CHECK(serialized("FileAndLine", R"("Column":2,"Exact":false,"FileName":"/src/it's.cs","LineNumber":41)") ==
+        BreakpointWish{Kind::line, {}, "/src/it's.cs", 41});
+  CHECK(serialized("SymbolName", R"("Offset":0,"Regex":"Foo.*","SkipPrologue":true)") ==
+        BreakpointWish{Kind::pattern, {"Foo.*"}, {}, 0});
+  CHECK(serialized("SourceRegex", R"("Exact":false,"Regex":"Foo")").kind == Kind::pattern);
+  CHECK(serialized("Address", R"("AddressOffset":4096,"Offset":0)").kind == Kind::address);
+  CHECK(serialized("Exception", "").kind == Kind::unknown);
+  CHECK(serialized("SymbolName", R"("SymbolNames":[])").kind == Kind::unknown);
+  CHECK(serialized("FileAndLine", R"("FileName":"x.cs")") == BreakpointWish{});
+  CHECK(serialized("FileAndLine", R"("FileName":7,"LineNumber":"x")") == BreakpointWish{});
+  for (const char* odd : {"", "{", "[]", "7", "{\"Breakpoint\":{}}", "{\"Breakpoint\":[1,2]}"}) {
     CAPTURE(odd);
-    CHECK(wish_of_description(odd).kind == Kind::unknown);
+    CHECK(wish_of_serialized(odd) == BreakpointWish{});
   }
 }
 

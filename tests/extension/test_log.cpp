@@ -1,5 +1,5 @@
 // The debug log: its lines, its file, its limits.
-#include "extension/session/log.h"
+#include "extension/door/log.h"
 #include "tests/memory/temporary_directory.h"
 
 #include <catch2/catch.hpp>

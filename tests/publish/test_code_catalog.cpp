@@ -152,7 +152,8 @@ TEST_CASE("catalog: a call that gives up is continued by the next") {
   options.stop = [&] { return ++asked == 6; };
   const CatalogChange part = catalog.update(runtime, options);
   CHECK(part.methods < 600);
-  CHECK(part.problems == std::vector<std::string>{"given up before all code was described"});
+  CHECK_FALSE(part.complete);
+  CHECK(part.problems.empty());
   const CatalogChange rest = catalog.update(runtime, catalog_options);
   CHECK(part.methods + rest.methods == 600);
   CHECK(rest.gone.empty());

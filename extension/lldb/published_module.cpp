@@ -1,4 +1,4 @@
-#include "extension/publish/published_module.h"
+#include "extension/lldb/published_module.h"
 
 #include "core/memory/error.h"
 

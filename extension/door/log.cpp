@@ -1,4 +1,4 @@
-#include "extension/session/log.h"
+#include "extension/door/log.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

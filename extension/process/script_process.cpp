@@ -1,49 +1,31 @@
-#include "extension/session/script_process.h"
-
+// The way from scripts to LLDB's processes: the plugin's part of the C interface (include/lldb_clr.h).
 #include "capi/inspection.h"
 #include "core/memory/error.h"
-#include "extension/commands/stack_text.h"
-#include "extension/commands/threads.h"
+#include "extension/door/door.h"
 #include "extension/lldb/modules.h"
+#include "extension/process/workspace.h"
+#include "extension/session/stack_walk.h"
 
 #include <fmt/format.h>
 
-#include <map>
-#include <mutex>
+#include <memory>
 
 namespace clr::lldb_plugin {
 
 namespace {
 
-class ScriptStores {
-public:
-  void add(std::uint64_t debugger, const std::shared_ptr<SessionStore>& store) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
-    stores_[debugger] = store;
-  }
-  std::shared_ptr<SessionStore> find(std::uint64_t debugger) {
-    const std::lock_guard lock(mutex_);
-    const auto found = stores_.find(debugger);
-    return found == stores_.end() ? nullptr : found->second.lock();
-  }
-
-private:
-  std::mutex mutex_;
-  std::map<std::uint64_t, std::weak_ptr<SessionStore>> stores_;
-};
-
-ScriptStores& stores() {
-  static ScriptStores all;
-  return all;
-}
-
 // A process of LLDB's at the stop at which it was opened.
 class ScriptProcess final : public capi::Inspection {
 public:
-  ScriptProcess(lldb::SBTarget target, std::shared_ptr<Session> session)
-      : target_(std::move(target)), process_(target_.GetProcess()), id_(process_.GetUniqueID()),
-        stop_(process_.GetStopID(true)), session_(std::move(session)) {}
+  ScriptProcess(std::weak_ptr<Door> door, lldb::SBTarget target, std::shared_ptr<Session> session)
+      : door_(std::move(door)), target_(std::move(target)), process_(target_.GetProcess()),
+        id_(process_.GetUniqueID()), stop_(process_.GetStopID(true)), session_(std::move(session)) {}
+
+  void in_turn(const std::function<void()>& act) override {
+    const std::shared_ptr<Door> door = door_.lock();
+    if (!door) return act(); // the debugger is gone, and with it everybody else
+    door->call(Way::script, [&](const Turn&) { act(); });
+  }
 
   void require_current() override {
     lldb::SBProcess now = target_.GetProcess();
@@ -94,6 +76,7 @@ private:
     return process.GetState();
   }
 
+  std::weak_ptr<Door> door_;
   lldb::SBTarget target_;
   lldb::SBProcess process_;
   std::uint32_t id_, stop_;
@@ -102,32 +85,30 @@ private:
 
 } // namespace
 
-void remember_store(std::uint64_t debugger, const std::shared_ptr<SessionStore>& store) {
-  stores().add(debugger, store);
-}
-
 } // namespace clr::lldb_plugin
 
 namespace clr::capi {
 
 std::shared_ptr<Inspection> open_process(std::uint64_t debugger, std::uint32_t target,
                                          std::uint32_t process) {
-  const auto store = lldb_plugin::stores().find(debugger);
+  const std::shared_ptr<lldb_plugin::Door> door = lldb_plugin::doors().find(debugger);
   // LLDB hands ids out as 64 bits and takes them back as an int.
   lldb::SBDebugger found =
-      store ? lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger)) : lldb::SBDebugger();
+      door ? lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger)) : lldb::SBDebugger();
   if (!found.IsValid())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("the plugin is not loaded in the debugger with id {} (plugin load)", debugger));
-  lldb::SBTarget chosen = found.GetTargetAtIndex(target);
-  if (!chosen.IsValid() || !chosen.GetProcess().IsValid() || chosen.GetProcess().GetUniqueID() != process)
-    throw Stale("the process is gone");
-  std::shared_ptr<lldb_plugin::Session> session = store->of(found, chosen);
-  return std::make_shared<lldb_plugin::ScriptProcess>(chosen, std::move(session));
+  return door->call(lldb_plugin::Way::script, [&](const lldb_plugin::Turn& turn) {
+    lldb::SBTarget chosen = found.GetTargetAtIndex(target);
+    if (!chosen.IsValid() || !chosen.GetProcess().IsValid() || chosen.GetProcess().GetUniqueID() != process)
+      throw Stale("the process is gone");
+    const auto debugged = lldb_plugin::Workspace::of(turn).process(chosen);
+    return std::make_shared<lldb_plugin::ScriptProcess>(door, chosen, debugged->sessions().at_stop());
+  });
 }
 
 bool debugger_known(std::uint64_t debugger) {
-  return lldb_plugin::stores().find(debugger) != nullptr;
+  return lldb_plugin::doors().find(debugger) != nullptr;
 }
 
 } // namespace clr::capi

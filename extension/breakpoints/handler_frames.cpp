@@ -1,0 +1,81 @@
+#include "extension/breakpoints/handler_frames.h"
+
+#include "core/describe/exception_handlers.h"
+#include "core/runtime/source_lines.h"
+
+namespace clr::lldb_plugin {
+
+namespace {
+bool is_funclet(Session& session, const CodeBlock& block) {
+  try {
+    return session.runtime().code()->is_funclet(block);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::vector<HandlerPlace> places_in(Runtime& runtime, const CodeBlock& block) {
+  if (runtime.lines() == nullptr) return {};
+  const Method method = runtime.describe(block.method_desc);
+  const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
+  // Methods without lines are the framework's: exceptions come through them, and nobody steps there.
+  if (pdb == nullptr || method.token == 0) return {};
+  return handler_places(*runtime.code(), block, *runtime.lines()->debug_info().il_map(block),
+                        pdb->sequence_points(method.token));
+}
+} // namespace
+
+Address frame_pointer(lldb::SBFrame& frame) {
+  lldb::SBValue value = frame.FindRegister("rbp");
+  return value.IsValid() ? value.GetValueAsUnsigned(0) : 0;
+}
+
+std::vector<HandlerWatch::Frame> HandlerFrames::of(Session& session, lldb::SBThread& thread) {
+  std::vector<HandlerWatch::Frame> frames;
+  for (std::uint32_t i = 0; i < max_frames; ++i) {
+    lldb::SBFrame known = thread.GetFrameAtIndex(i);
+    if (!known.IsValid()) break;
+    HandlerWatch::Frame frame{.pc = known.GetPC()};
+    // The return address of a call that does not return lies behind its method.
+    const CodeLookup found = session.runtime().code()->find(i == 0 ? frame.pc : frame.pc - 1);
+    if (const auto* const block = std::get_if<CodeBlock>(&found)) {
+      frame.rbp = frame_pointer(known);
+      lldb::SBLineEntry line = known.GetLineEntry();
+      frame.has_line = line.IsValid() && line.GetLine() != 0;
+      frame.handlers = &handlers_of(session, *block);
+      frame.funclet = is_funclet(session, *block);
+    }
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+const HandlerEntries& HandlerFrames::handlers_of(Session& session, const CodeBlock& block) {
+  Known& known = known_[block.start];
+  if (known.method_desc == block.method_desc && known.code_header == block.code_header) return known.entries;
+  known = {.method_desc = block.method_desc, .code_header = block.code_header, .entries = {}};
+  try {
+    for (const HandlerPlace& place : places_in(session.runtime(), block)) {
+      if (place.line)
+        known.entries.shown.push_back(*place.line);
+      else
+        known.entries.hidden.push_back(place.begin);
+    }
+  } catch (const Error&) {
+    // Its other frames are followed.
+  }
+  return known.entries;
+}
+
+std::vector<Address> HandlerFrames::resumes(Session& session, const HandlerWatch::Frame& frame) {
+  if (frame.handlers == nullptr) return {};
+  try {
+    Runtime& runtime = session.runtime();
+    const CodeLookup found = runtime.code()->find(frame.pc);
+    return resume_places(*runtime.code(), runtime.target()->memory(), std::get<CodeBlock>(found));
+  } catch (const Error&) {
+    return {}; // the step runs on behind the handler
+  }
+}
+
+} // namespace clr::lldb_plugin

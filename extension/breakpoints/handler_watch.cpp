@@ -1,0 +1,71 @@
+#include "extension/breakpoints/handler_watch.h"
+
+#include <utility>
+
+namespace clr::lldb_plugin {
+
+void HandlerWatch::disarm() {
+  thread_ = 0;
+  left_to_ = 0;
+  if (!std::exchange(planted_, false)) return;
+  for (auto& [address, place] : places_) {
+    plants_->enable(place.number, false);
+    place.stops.clear();
+    place.then.clear();
+  }
+}
+
+void HandlerWatch::forget() {
+  disarm();
+  for (const auto& [address, place] : places_) plants_->remove(place.number);
+  places_.clear();
+}
+
+bool HandlerWatch::goes_on(std::uint64_t thread, Address pc) {
+  if (thread_ == 0 || thread != thread_ || left_to_ == 0) return false;
+  return pc == std::exchange(left_to_, 0);
+}
+
+void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool out,
+                       std::span<const Address> resumes) {
+  disarm();
+  thread_ = thread;
+  const Frame* caller = nullptr; // the next one outward that has a line
+  for (std::size_t i = frames.size(); i-- > (out ? 1u : 0u);) {
+    const Frame& frame = frames[i];
+    if (frame.handlers != nullptr) {
+      for (const Address entry : frame.handlers->shown) place(entry).stops.insert(frame.rbp);
+      if (caller != nullptr)
+        for (const Address entry : frame.handlers->hidden)
+          place(entry).then[frame.rbp] = {caller->pc, caller->rbp};
+    }
+    if (frame.has_line) caller = &frame;
+  }
+  if (frames.size() < 2 || !frames[0].funclet) return;
+  for (const Address address : resumes) place(address).stops.insert(frames[0].rbp);
+  if (frames[1].handlers == nullptr) left_to_ = frames[1].pc;
+}
+
+HandlerWatch::Place& HandlerWatch::place(Address address) {
+  Place& place = places_[address];
+  if (place.number == 0)
+    place.number = plants_->plant(address);
+  else
+    plants_->enable(place.number, true);
+  planted_ = true;
+  return place;
+}
+
+bool HandlerWatch::hit(std::uint64_t thread, Address pc, Address rbp) {
+  if (thread_ == 0 || thread != thread_) return false;
+  const auto found = places_.find(pc);
+  if (found == places_.end()) return false;
+  if (found->second.stops.contains(rbp)) return true;
+  if (const auto then = found->second.then.find(rbp); then != found->second.then.end()) {
+    const auto [address, callers_rbp] = then->second;
+    place(address).stops.insert(callers_rbp);
+  }
+  return false;
+}
+
+} // namespace clr::lldb_plugin

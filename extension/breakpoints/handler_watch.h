@@ -1,0 +1,71 @@
+// Stops of a step in exception handlers. The code of a catch, finally or filter block is a function of its
+// own (a funclet), which the runtime calls: no plan of the debugger's that waits for a return sees it, and
+// the process would run away.
+#pragma once
+
+#include "extension/breakpoints/plants.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// Where the handlers of a method begin.
+struct HandlerEntries {
+  std::vector<Address> shown, hidden; // with and without a source line
+};
+
+class HandlerWatch {
+public:
+  // A frame of the thread that steps; rbp is the value by which handlers know the frame of their method.
+  struct Frame {
+    Address pc = 0, rbp = 0;
+    bool has_line = false, funclet = false;
+    const HandlerEntries* handlers = nullptr; // null: no managed code
+  };
+
+  // The places must outlive this.
+  explicit HandlerWatch(Plants& plants) : plants_(&plants) {}
+
+  // Until end_step(), `thread` stops at the first line of each handler of the methods of `frames`, innermost
+  // first, when it runs for one of them; without source lines (of async methods, using, foreach) it does not
+  // stop in the handler, but in the frame that called the method. `out`: a step out of the innermost frame,
+  // whose own handlers do not count. `resumes`: where the handler that the thread stands in goes on, which
+  // counts too.
+  void arm(std::uint64_t thread, std::span<const Frame> frames, bool out, std::span<const Address> resumes);
+  // The step that began in a handler has left it for the runtime, which goes on with the exception: `thread`
+  // comes to the next place by itself.
+  bool goes_on(std::uint64_t thread, Address pc);
+  // No stops from now on: the step has ended. The places stay as they are, since the debugger still has to
+  // tell where it stopped, until the process is to run on.
+  void end_step() { thread_ = 0; }
+  // Before the process runs on.
+  void disarm();
+  // `thread` came to a place: true when it stops there.
+  bool hit(std::uint64_t thread, Address pc, Address rbp);
+  // So many places are remembered that all of them should be forgotten.
+  bool full() const { return places_.size() > max_places; }
+  void forget();
+
+  static constexpr std::size_t max_places = 1'000;
+
+private:
+  struct Place {
+    int number = 0;
+    std::set<Address> stops;                             // frames for which it is a stop
+    std::map<Address, std::pair<Address, Address>> then; // frame, and the place and frame to wait for
+  };
+  Place& place(Address address);
+
+  Plants* plants_;
+  std::uint64_t thread_ = 0; // 0: no step
+  bool planted_ = false;     // some places are enabled
+  Address left_to_ = 0;      // where the handler that the thread stood in returns to in the runtime; 0: none
+  std::map<Address, Place> places_; // by address; not all are wanted
+};
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,34 @@
+#include "extension/breakpoints/stop_verdict.h"
+
+#include <algorithm>
+
+namespace clr::lldb_plugin {
+
+using Kind = ThreadStop::Kind;
+
+bool nobody_asked(std::span<const ThreadStop> stops, const std::function<bool(std::uint64_t)>& is_ours) {
+  bool passing = false;
+  for (const ThreadStop& stop : stops) {
+    const Kind kind = stop.kind == Kind::unknown && is_ours(stop.pc) ? Kind::passing : stop.kind;
+    if (kind < Kind::passing) return false;
+    passing = passing || (kind == Kind::passing && stop.at_breakpoint);
+  }
+  return passing;
+}
+
+std::uint64_t thread_to_show(std::span<const ThreadStop> stops) {
+  const auto most = std::ranges::min_element(stops, {}, &ThreadStop::kind);
+  return most == stops.end() ? 0 : most->thread;
+}
+
+std::uint64_t lone_signal(std::span<const ThreadStop> stops) {
+  std::uint64_t found = 0;
+  for (const ThreadStop& stop : stops) {
+    if (stop.kind >= Kind::passing) continue;
+    if (!stop.at_signal || found != 0) return 0;
+    found = stop.thread;
+  }
+  return found;
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,120 @@
+#include "extension/breakpoints/target_breakpoints.h"
+
+#include "core/describe/break_targets.h"
+#include "core/memory/path_map.h"
+#include "core/runtime/source_lines.h"
+#include "extension/breakpoints/breakpoint_places.h"
+#include "extension/lldb/hidden_breakpoints.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace clr::lldb_plugin {
+
+namespace {
+std::vector<std::string> files_of(Session& session, const Method& method) {
+  std::vector<std::string> files;
+  SourceLines* lines = session.runtime().lines();
+  const PortablePdb* pdb = lines != nullptr ? lines->pdb_of(method.runtime_module) : nullptr;
+  if (pdb == nullptr || method.token == 0) return files;
+  std::uint32_t last = 0;
+  for (const SequencePoint& point : pdb->sequence_points(method.token)) {
+    if (point.document == last || point.document == 0) continue;
+    last = point.document;
+    files.push_back(pdb->document_name(last));
+  }
+  return files;
+}
+
+std::size_t locations_of(lldb::SBBreakpoint& breakpoint) {
+  return std::min(breakpoint.GetNumLocations(), TargetBreakpoints::max_locations);
+}
+} // namespace
+
+bool is_native_source(std::string_view file) {
+  constexpr std::array<std::string_view, 10> endings{".c",   ".cc", ".cpp", ".cxx", ".h",
+                                                     ".hpp", ".rs", ".s",   ".S",   ".go"};
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return file.ends_with(ending); });
+}
+
+bool TargetBreakpoints::is_managed(lldb::SBBreakpoint& breakpoint, const BreakpointWish& wish,
+                                   const ProcessPublishing& publishing) const {
+  if (ours_.contains(breakpoint.GetID())) return true;
+  if (wish.kind == BreakpointWish::Kind::address) return false;
+  if (wish.kind == BreakpointWish::Kind::line && is_native_source(wish.file)) return false;
+  const std::size_t locations = locations_of(breakpoint);
+  if (locations == 0) return true; // may come to be one
+  for (std::size_t i = 0; i < locations; ++i)
+    if (publishing.holds(breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(i)).GetLoadAddress()))
+      return true;
+  return false;
+}
+
+void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
+  wishes_.clear();
+  waiting_ = false;
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
+    BreakpointWish wish = wish_of(breakpoint);
+    if (!is_managed(breakpoint, wish, publishing)) continue;
+    wishes_.push_back(std::move(wish));
+    waiting_ = waiting_ || breakpoint.GetNumLocations() == 0;
+  }
+}
+
+void TargetBreakpoints::expect(const BreakpointWish& wish, bool waits) {
+  wishes_.push_back(wish);
+  waiting_ = waiting_ || waits;
+}
+
+bool TargetBreakpoints::concern(Session& session, const Method& method) const {
+  if (wishes_.empty()) return false;
+  std::vector<std::string> files;
+  const bool by_line = std::ranges::any_of(
+      wishes_, [](const BreakpointWish& wish) { return wish.kind == BreakpointWish::Kind::line; });
+  if (by_line) files = files_of(session, method);
+  return std::ranges::any_of(wishes_,
+                             [&](const BreakpointWish& wish) { return may_concern(wish, method, files); });
+}
+
+void TargetBreakpoints::drop_wrong_lines(Session& session, const ProcessPublishing& publishing) {
+  if (!publishing.begun() || session.runtime().absence() != nullptr) return;
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    const std::size_t locations = locations_of(breakpoint);
+    if (locations == 0 || is_hidden(breakpoint)) continue;
+    LineCheck& check = lines_[breakpoint.GetID()];
+    if (check.locations == locations) continue;
+    const BreakpointWish wish = wish_of(breakpoint);
+    const std::size_t first = std::exchange(check.locations, locations);
+    if (wish.kind != BreakpointWish::Kind::line || is_native_source(wish.file)) continue;
+    check.line = methods_at_line(session.runtime(), file_name_of(wish.file), wish.line, {}).line;
+    if (check.line == 0) continue;
+    for (std::size_t k = std::min(first, locations); k < locations; ++k) {
+      lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
+      lldb::SBAddress address = location.GetAddress();
+      if (!publishing.holds(location.GetLoadAddress())) continue;
+      if (address.GetLineEntry().GetLine() != check.line) location.SetEnabled(false);
+    }
+  }
+}
+
+std::vector<lldb::SBBreakpointLocation> TargetBreakpoints::not_planted(const ProcessPublishing& publishing) {
+  std::vector<lldb::SBBreakpointLocation> waiting;
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    if (!breakpoint.IsEnabled()) continue;
+    const std::size_t locations = locations_of(breakpoint);
+    for (std::size_t k = 0; k < locations; ++k) {
+      lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
+      if (location.IsResolved() || !location.IsEnabled()) continue;
+      if (publishing.holds(location.GetLoadAddress())) waiting.push_back(location);
+    }
+  }
+  return waiting;
+}
+
+} // namespace clr::lldb_plugin

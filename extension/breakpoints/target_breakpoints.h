@@ -1,0 +1,64 @@
+// The breakpoints of a target, of which some are on managed code.
+#pragma once
+
+#include "extension/breakpoints/breakpoint_wish.h"
+#include "extension/publish/process_publishing.h"
+#include "extension/session/session.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// What is known of them by LLDB's numbers outlives the target's processes.
+class TargetBreakpoints {
+public:
+  explicit TargetBreakpoints(lldb::SBTarget target) : target_(std::move(target)) {}
+
+  // `breakpoint` is on managed code, whatever LLDB can tell of it.
+  void add_managed(lldb::SBBreakpoint& breakpoint) { ours_.insert(breakpoint.GetID()); }
+  bool is_managed(lldb::SBBreakpoint& breakpoint, const BreakpointWish& wish,
+                  const ProcessPublishing& publishing) const;
+
+  // Looks at all of them: wishes() and waiting() afterwards.
+  void collect(const ProcessPublishing& publishing);
+  // One more that is to be set; it `waits` when nothing that it means is there yet.
+  void expect(const BreakpointWish& wish, bool waits);
+  // The enabled ones on managed code; one of them has no place yet.
+  std::span<const BreakpointWish> wishes() const { return wishes_; }
+  bool waiting() const { return waiting_; }
+  // Can one of them mean `method`?
+  bool concern(Session& session, const Method& method) const;
+
+  // LLDB sets a breakpoint on the next line that it knows. Where the symbols have code on the very line that
+  // is not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead.
+  void drop_wrong_lines(Session& session, const ProcessPublishing& publishing);
+  // Enabled locations in published code that LLDB could not write to.
+  std::vector<lldb::SBBreakpointLocation> not_planted(const ProcessPublishing& publishing);
+
+  // Locations of one breakpoint that are looked at: a regular expression may have a hundred thousand.
+  static constexpr std::size_t max_locations = 10'000;
+
+private:
+  // The line where a breakpoint on a line belongs, and how many of its locations were looked at.
+  struct LineCheck {
+    std::uint32_t line = 0; // 0: symbols do not tell
+    std::size_t locations = 0;
+  };
+
+  lldb::SBTarget target_;
+  std::map<lldb::break_id_t, LineCheck> lines_; // of breakpoints on lines
+  std::set<lldb::break_id_t> ours_;             // made by `clr break`
+  std::vector<BreakpointWish> wishes_;
+  bool waiting_ = false;
+};
+
+// A breakpoint on a line of such a file waits for a native library.
+bool is_native_source(std::string_view file);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,15 @@
+// Commands that LLDB runs by itself at each stop.
+#pragma once
+
+#include <lldb/API/LLDB.h>
+
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+// Has LLDB run `command` at each stop of `target`, before the stop is printed. A target that has such a hook
+// already gets no second one. LLDB runs a hook once for each thread that stopped for a reason, under a header
+// when there are several.
+void add_stop_hook(lldb::SBTarget& target, std::string_view command);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,43 @@
+// All that the plugin keeps of one process of one target.
+#pragma once
+
+#include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/publish/process_publishing.h"
+#include "extension/session/stop_session.h"
+
+#include <lldb/API/LLDB.h>
+
+namespace clr::lldb_plugin {
+
+// What the user set for all targets of a debugger.
+struct WorkspaceSettings {
+  SessionSettings session;
+  PublishSettings publish;
+};
+
+// Its parts use each other and live as long as it does. A target without a process has one too: breakpoints
+// are set before a program is started.
+class DebuggedProcess {
+public:
+  // The settings must outlive this. `before`: the one of the target's process before, which gives what is
+  // known of the target's breakpoints; null: there was none.
+  DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSettings& settings, DebuggedProcess* before);
+  DebuggedProcess(const DebuggedProcess&) = delete;
+  DebuggedProcess& operator=(const DebuggedProcess&) = delete;
+
+  StopSession& sessions() { return sessions_; }
+  ProcessPublishing& publishing() { return publishing_; }
+  ManagedBreakpoints& breakpoints() { return breakpoints_; }
+
+  // The process has ended, or another one stands in its place, or the target is gone: takes back what was put
+  // into LLDB. Called once, by the table of processes.
+  void retire();
+
+private:
+  lldb::SBTarget target_;
+  StopSession sessions_;
+  ProcessPublishing publishing_;
+  ManagedBreakpoints breakpoints_;
+};
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,67 @@
+#include "extension/process/visits.h"
+
+#include "extension/lldb/entries.h"
+#include "extension/process/workspace.h"
+
+namespace clr::lldb_plugin {
+
+namespace {
+// LLDB's commands that show or use what is published. Their aliases (bt, b, up) end in these.
+constexpr const char* commands[] = {
+    "thread backtrace",      "thread list",         "thread select",       "thread info",
+    "thread until",          "thread step-in",      "thread step-out",     "thread step-over",
+    "thread return",         "thread continue",     "frame info",          "frame select",
+    "frame variable",        "frame diagnose",      "frame recognizer",    "disassemble",
+    "target modules lookup", "target modules list", "target modules dump", "target modules show-unwind",
+    "target symbols add",    "target variable",     "source list",         "source info",
+    "breakpoint set",        "breakpoint list",     "dwim-print",          "expression",
+    "process status",        "process continue",    "process launch",      "process attach",
+    "process save-core",     "register read",
+};
+
+// Null, which the user is told, when the process is not known.
+std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process, Way way) {
+  std::shared_ptr<DebuggedProcess> found = Workspace::of(turn).find(process.GetTarget());
+  if (!found) turn.door().failed(way, "the plugin does not know the process that it is of");
+  return found;
+}
+
+bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread) {
+  if (const auto found = find(turn, process, Way::compile_hook)) found->breakpoints().at_compilation(thread);
+  return false; // the process goes on
+}
+
+bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread) {
+  const auto found = find(turn, process, Way::handler_stop);
+  return found && found->breakpoints().stops_in_handler(thread);
+}
+
+void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
+  lldb::SBTarget target = debugger.GetSelectedTarget();
+  if (!target.IsValid()) return;
+  const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
+  process->publishing().update();
+  process->breakpoints().before_command(words);
+}
+} // namespace
+
+OwnEntries own_entries() {
+  // A step whose handler cannot be judged stops there: it must not run away.
+  return {.compile_hook = hit_entry<Way::compile_hook, visit_compilation, false>(),
+          .handler_stop = hit_entry<Way::handler_stop, visit_handler, true>()};
+}
+
+void follow_commands(lldb::SBDebugger& debugger) {
+  call_before<visit_command>(debugger, commands);
+}
+
+bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
+  return turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
+    Workspace& workspace = Workspace::of(inner);
+    workspace.publish_all(debugger);
+    lldb::SBTarget target = debugger.GetSelectedTarget();
+    return target.IsValid() && workspace.process(target)->breakpoints().at_stop();
+  });
+}
+
+} // namespace clr::lldb_plugin

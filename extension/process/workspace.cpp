@@ -1,0 +1,73 @@
+#include "extension/process/workspace.h"
+
+#include "core/memory/error.h"
+#include "extension/lldb/notice.h"
+
+#include <utility>
+
+namespace clr::lldb_plugin {
+
+namespace {
+void tell(lldb::user_id_t debugger, std::string_view text) {
+  // LLDB hands ids out as 64 bits and takes them back as an int.
+  lldb::SBDebugger found = lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger));
+  if (found.IsValid()) notice(found, text);
+}
+
+bool is_gone(lldb::SBTarget& target) {
+  return !target.IsValid() || target.GetDebugger().GetIndexOfTarget(target) == UINT32_MAX;
+}
+
+std::uint32_t process_of(lldb::SBTarget& target) {
+  return is_alive(life_of(target)) ? target.GetProcess().GetUniqueID() : 0;
+}
+} // namespace
+
+Workspace::Workspace(lldb::user_id_t debugger)
+    : Door([debugger](std::string_view text) { tell(debugger, text); }),
+      processes_({.is_gone = is_gone,
+                  .process_of = process_of,
+                  .make = [this](const lldb::SBTarget& target, DebuggedProcess* before) {
+                    return std::make_shared<DebuggedProcess>(target, settings_, before);
+                  }}) {}
+
+std::shared_ptr<Workspace> Workspace::make(lldb::SBDebugger& debugger) {
+  const lldb::user_id_t id = debugger.GetID();
+  const std::shared_ptr<Workspace> made(new Workspace(id));
+  doors().add(id, made);
+  return made;
+}
+
+std::shared_ptr<DebuggedProcess> Workspace::process(lldb::SBTarget target) {
+  std::shared_ptr<DebuggedProcess> found = target.IsValid() ? processes_.at(std::move(target)) : nullptr;
+  if (!found)
+    throw Error(ErrorKind::invalid_argument, "there is no target; attach to a process or open a core file");
+  return found;
+}
+
+void Workspace::publish_all(lldb::SBDebugger& debugger, bool goes_on) {
+  for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i)
+    if (lldb::SBTarget target = debugger.GetTargetAtIndex(i); target.IsValid())
+      process(target)->publishing().update(goes_on);
+}
+
+void Workspace::set_search(PdbSearch search) {
+  settings_.session.search = std::move(search);
+  for (const auto& process : processes_.all()) {
+    process->sessions().search_changed();
+    process->publishing().withdraw(); // lines may be found elsewhere now
+  }
+}
+
+void Workspace::set_symbol_files(std::vector<AddedSymbolFile> files) {
+  settings_.session.symbol_files = std::move(files);
+  for (const auto& process : processes_.all()) process->sessions().symbol_files_changed();
+}
+
+void Workspace::set(const PublishSettings& settings) {
+  if (settings == settings_.publish) return;
+  settings_.publish = settings;
+  for (const auto& process : processes_.all()) process->publishing().withdraw();
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,55 @@
+// What LLDB knows of the managed code of one process.
+#pragma once
+
+#include "extension/publish/publish_state.h"
+#include "extension/publish/publisher.h"
+#include "extension/session/stop_session.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+class ProcessPublishing {
+public:
+  // The sessions and the settings must outlive this.
+  ProcessPublishing(lldb::SBTarget target, StopSession& sessions, const PublishSettings& settings)
+      : target_(target), sessions_(&sessions), settings_(&settings), publisher_(std::move(target)) {}
+
+  const PublishSettings& settings() const { return *settings_; }
+
+  // Brings what LLDB knows up to date with this stop and returns the code that is new to it; what was done
+  // for this stop already is not done again, and what the user interrupted is gone on with if `goes_on`.
+  // Nothing happens when publishing is off, or when the process cannot be read. A fault of the target becomes
+  // a problem of status().
+  std::vector<MemoryRange> update(bool goes_on = true);
+  // Only the body that holds `ip`, which was compiled just now.
+  std::vector<MemoryRange> add(Session& session, Address ip);
+  // Before the process runs on by a step: Publisher::add_unknown_stubs.
+  void before_step(Session& session);
+  // Takes everything away; the next update brings it back.
+  void withdraw();
+
+  // False when nothing was ever to be published of this process.
+  bool begun() const { return state_.begun(); }
+  // False when the user interrupted the last update.
+  bool complete() const { return state_.complete(); }
+  const PublishStatus& status() const { return publisher_.status(); }
+  // What could not be described, with the reasons.
+  Omissions omissions() const { return publisher_.omissions(); }
+  // True when what was published describes the code at `address`.
+  bool holds(Address address) const { return publisher_.holds(address); }
+
+private:
+  void hook();
+
+  lldb::SBTarget target_;
+  StopSession* sessions_;
+  const PublishSettings* settings_;
+  Publisher publisher_;
+  PublishState state_;
+  bool hooked_ = false; // LLDB tells us of its stops
+};
+
+} // namespace clr::lldb_plugin

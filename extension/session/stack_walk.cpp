@@ -1,0 +1,71 @@
+#include "extension/session/stack_walk.h"
+
+#include "extension/lldb/stack.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace clr::lldb_plugin {
+
+namespace {
+FrameRow describe_frame(Session& session, lldb::SBFrame& frame, bool leaf) {
+  FrameRow row;
+  row.index = frame.GetFrameID();
+  row.ip = frame.GetPC();
+  row.sp = frame.GetSP();
+  row.found_by = "lldb";
+  // A return address may lie behind the last byte of its method.
+  const std::uint64_t distance = leaf || row.ip == 0 ? 0 : 1;
+  Answer answer = session.runtime().resolve(row.ip - distance);
+  session.runtime().add_source(answer);
+  if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
+    row.kind = "managed";
+    // The call was looked up, the return address is shown.
+    if (method->code.offset) *method->code.offset += distance;
+    row.answer = std::make_shared<const MethodAnswer>(std::move(*method));
+    return row;
+  }
+  name_native_frame(session.target(), row, row.ip - distance);
+  if (const auto* fault = std::get_if<FaultAnswer>(&answer.result))
+    row.fault = fault->text;
+  else if (row.symbol.empty() && row.module.empty())
+    row.symbol = std::get<MissAnswer>(answer.result).text;
+  return row;
+}
+
+// The stack as LLDB's own unwinder walks it, managed frames named by the runtime: for CPUs whose stacks the
+// core does not walk. Returns why the walk ended, as ThreadRow::end.
+std::string walk_with_lldb(Session& session, lldb::SBThread& thread, std::size_t limit,
+                           const std::function<bool(const FrameRow&)>& visit) {
+  for (std::size_t i = 0; i < limit; ++i) {
+    lldb::SBFrame frame = thread.GetFrameAtIndex(static_cast<std::uint32_t>(i));
+    if (!frame.IsValid()) return i == 0 ? "LLDB has no frame of this thread" : "bottom";
+    if (!visit(describe_frame(session, frame, i == 0))) return "interrupted";
+  }
+  return "limit";
+}
+} // namespace
+
+ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t selected) {
+  ThreadRow row;
+  row.index = thread.GetIndexID();
+  row.os_id = thread.GetThreadID();
+  row.name = thread.GetName() == nullptr ? "" : thread.GetName();
+  row.selected = row.os_id == selected;
+  if (const RuntimeThread* known = session.stacks().thread_of(row.os_id)) {
+    row.managed_id = known->managed_id;
+    if (known->name) row.name = *known->name;
+  }
+  return row;
+}
+
+StackReporter::End walk_stack(Session& session, lldb::SBThread& thread, const StackReporter::Options& options,
+                              const std::function<bool(const FrameRow&)>& visit) {
+  const RegisterContext registers = session.registers(thread);
+  if (registers.pc() && registers.sp())
+    return session.stacks().walk(registers, thread.GetThreadID(), options, visit);
+  return {walk_with_lldb(session, thread, options.max_frames, visit), {}};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,54 @@
+// The session of one process, made at the stop that is asked for.
+#pragma once
+
+#include "extension/session/session.h"
+#include "extension/session/session_age.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <memory>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// What `clr settings` and `clr symbols` say, for all targets of a debugger.
+struct SessionSettings {
+  PdbSearch search;                          // where files of the targets and their symbols lie on this host
+  std::vector<AddedSymbolFile> symbol_files; // that were added
+};
+
+// What the process of `target` does. No target, or none that is left: none.
+ProcessLife life_of(lldb::SBTarget& target);
+// It stands, and it is not a core file.
+bool is_stopped_process(lldb::SBTarget& target);
+
+class StopSession {
+public:
+  // The settings must outlive this.
+  StopSession(lldb::SBTarget target, const SessionSettings& settings)
+      : target_(std::move(target)), settings_(&settings) {}
+
+  // The session of the present stop, made on first use. Throws Error{process_running}, or
+  // Error{invalid_argument} with the plain reason when the process cannot be read: there is none, it has
+  // exited.
+  std::shared_ptr<Session> at_stop();
+  // The session of the last stop that at_stop() was asked for, with what it has read forgotten, for those who
+  // look at many stops in a row; a runtime that was not there then is looked for again. Throws as at_stop().
+  std::shared_ptr<Session> after_short_run();
+
+  // The settings have changed: where files lie, or which symbol files there are.
+  void search_changed() { drop(); }
+  void symbol_files_changed();
+  void drop();
+
+private:
+  std::uint32_t require_stop();
+  std::shared_ptr<Session> open(std::uint32_t stop);
+
+  lldb::SBTarget target_;
+  const SessionSettings* settings_;
+  SessionAge age_;
+  std::shared_ptr<Session> session_;
+};
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,84 @@
+// Steps that end in exception handlers.
+#include "extension/breakpoints/handler_watch.h"
+#include "tests/extension/fake_plants.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::lldb_plugin;
+
+namespace {
+constexpr std::uint64_t stepping = 7, other = 8;
+
+struct Step {
+  FakePlants plants;
+  HandlerWatch watch{plants};
+  HandlerEntries inner{{0x1100, 0x1200}, {}}, hidden{{}, {0x2100}}, outer{{0x3100}, {}}, nothing;
+  // A method with handlers, one whose handler has no line, and their caller.
+  std::vector<HandlerWatch::Frame> frames{
+      {.pc = 0x1010, .rbp = 0xA0, .has_line = true, .handlers = &inner},
+      {.pc = 0x2010, .rbp = 0xB0, .has_line = false, .handlers = &hidden},
+      {.pc = 0x3010, .rbp = 0xC0, .has_line = true, .handlers = &outer},
+      {.pc = 0x4010},
+  };
+  void arm(bool out = false, std::vector<Address> resumes = {}) { watch.arm(stepping, frames, out, resumes); }
+};
+} // namespace
+
+TEST_CASE("a step ends at the handlers of its frames", "[handler_watch]") {
+  Step step;
+  step.arm();
+  CHECK(step.plants.stops() == std::set<Address>{0x1100, 0x1200, 0x2100, 0x3100});
+  CHECK(step.watch.hit(stepping, 0x1100, 0xA0));
+  CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x1100, 0xC0)); // of a deeper call of the same method
+  CHECK_FALSE(step.watch.hit(other, 0x1100, 0xA0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x9999, 0xA0));
+}
+
+TEST_CASE("behind a handler without lines the step ends in the caller", "[handler_watch]") {
+  Step step;
+  step.arm();
+  CHECK_FALSE(step.watch.hit(stepping, 0x3010, 0xC0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x2100, 0xB0));
+  CHECK(step.plants.stops().contains(0x3010));
+  CHECK(step.watch.hit(stepping, 0x3010, 0xC0));
+}
+
+TEST_CASE("a step out leaves its own handlers alone", "[handler_watch]") {
+  Step step;
+  step.arm(true);
+  CHECK_FALSE(step.watch.hit(stepping, 0x1100, 0xA0));
+  CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
+}
+
+TEST_CASE("a step within a handler follows where it goes on", "[handler_watch]") {
+  Step step;
+  step.frames = {{.pc = 0x1110, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},
+                 {.pc = 0x5010}, // the runtime
+                 {.pc = 0x1010, .rbp = 0xA0, .has_line = true, .handlers = &step.inner}};
+  step.arm(false, {0x1300});
+  CHECK(step.watch.hit(stepping, 0x1300, 0xA0));
+  CHECK_FALSE(step.watch.goes_on(other, 0x5010));
+  CHECK(step.watch.goes_on(stepping, 0x5010));
+  CHECK_FALSE(step.watch.goes_on(stepping, 0x5010)); // once
+  step.arm();
+  CHECK_FALSE(step.watch.goes_on(stepping, 0x1010));
+}
+
+TEST_CASE("when the step has ended nobody stops, when the process runs on there are no places",
+          "[handler_watch]") {
+  Step step;
+  step.arm();
+  step.watch.end_step();
+  CHECK_FALSE(step.watch.hit(stepping, 0x1100, 0xA0));
+  CHECK(step.plants.stops().size() == 4); // LLDB still tells where it stopped
+  step.watch.disarm();
+  CHECK(step.plants.stops().empty());
+  CHECK(step.plants.at.size() == 4);
+  step.arm();
+  CHECK(step.plants.at.size() == 4); // used again
+  CHECK(step.plants.stops().size() == 4);
+  step.watch.forget();
+  CHECK(step.plants.at.empty());
+}
