@@ -2,6 +2,7 @@
 status` says of a whole run, behind an interrupted one, asked again, and behind the command that goes on with it."""
 import json
 import sys
+import threading
 
 import lldb
 
@@ -24,11 +25,20 @@ def main(plugin, core):
     whole = opened(plugin, core)
     run(whole, "thread backtrace")
     answers = {"whole": json.loads(run(whole, "clr publish status --json"))}
-    debugger = opened(plugin, core)
-    debugger.RequestInterrupt()
-    run(debugger, "thread backtrace")
-    debugger.CancelInterruptRequest()
-    answers["interrupted"] = json.loads(run(debugger, "clr publish status --json"))
+    # LLDB itself refuses a command that begins while an interruption is wanted, so the request must come while the plugin publishes: how long
+    # that takes depends on the machine, and so does the moment that is tried.
+    for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2, 1.6, 2.4, 3.2, 5, 7, 10):
+        debugger = opened(plugin, core)
+        request = threading.Timer(delay, debugger.RequestInterrupt)
+        request.start()
+        run(debugger, "thread backtrace")
+        request.cancel()
+        request.join()
+        debugger.CancelInterruptRequest()
+        answers["interrupted"] = json.loads(run(debugger, "clr publish status --json"))
+        if not answers["interrupted"]["complete"]:
+            break
+        lldb.SBDebugger.Destroy(debugger)
     answers["asked"] = run(debugger, "clr publish status")
     run(debugger, "thread backtrace")
     answers["continued"] = json.loads(run(debugger, "clr publish status --json"))
