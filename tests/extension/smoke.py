@@ -1,6 +1,6 @@
 """The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive.
 
-Groups that every version runs: symbols of the API, without a process, native process, core and live (the commands on a runtime,
+Groups that every version runs: symbols of the API, without a process, native process, without /proc, core and live (the commands on a runtime,
 and minimal cores), whole names. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own and not LLDB's: symbol
 files; and, in the newest of them, a runtime whose self-description is torn.
 """
@@ -8,6 +8,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import json
+import lzma
 import pathlib
 import re
 import subprocess
@@ -19,12 +20,14 @@ import api_symbols
 import bad_input
 import dotnet_process
 import whole_names
+import without_proc
 from lldb_driver import Died, Driver, Report
 
 import processes   # of tests/live, which whole_names knows
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "scripts"
+RECORDED = HERE.parent / "cores" / "gallery-x64.core.xz"
 EVERY_GROUP = ("14", "15", "16", "19")
 AT_ONCE = 2   # LLDBs; each waits for its process now and then
 
@@ -233,6 +236,10 @@ class Targets:
         self.process = ends.enter_context(dotnet_process.running(command)) if command else None
         core = folder / "core"
         self.core = core if self.process and dotnet_process.gcore(self.process.pid, core) else None
+        self.recorded = folder / "recorded.core"
+        with lzma.open(RECORDED) as packed:
+            self.recorded.write_bytes(packed.read())
+        self.proc = without_proc.impossible()
 
 
 def check_version(driver, targets):
@@ -248,6 +255,10 @@ def check_version(driver, targets):
     guarded("symbols of the API", api_symbols.check)
     guarded("without a process", check_without_process)
     guarded("native process", check_native_process)
+    if targets.proc:
+        report.skip(f"{tag} without /proc", targets.proc)
+    else:
+        guarded("without /proc", without_proc.check, targets.recorded)
     if targets.core:
         guarded("core", check_managed_target, "core", targets)
     else:
