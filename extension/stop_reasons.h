@@ -14,8 +14,9 @@ namespace clr::lldb_plugin {
 void select_asked_stop(lldb::SBTarget& target);
 
 // No thread has anything to tell, and one came to a breakpoint at which it goes on; `is_ours` tells of
-// addresses whether that breakpoint, if it is gone since, was the plugin's. LLDB (14 to 19) stops the process
-// then when in the same moment a step of another thread came to a breakpoint of its own and removed it.
+// addresses whether that breakpoint, if it is gone since, was the plugin's. LLDB stops the process then
+// when in the same moment another thread came to a breakpoint of LLDB's own: of a step, which it removes (14
+// to 19), or in the dynamic loader (22 and 23).
 bool nobody_asked_to_stop(lldb::SBTarget& target, const std::function<bool(lldb::addr_t)>& is_ours);
 
 // The thread that got a signal, when that is all that happened: no other thread has a reason to stop.
