@@ -41,8 +41,8 @@ SourceField source_of(const std::string& field) {
   return source;
 }
 
-void collect(TypeLayouts& layouts, const TypeUse& type, std::vector<std::uint32_t> path, bool by_pointer,
-             unsigned depth, std::vector<CapturedVariable>& found) {
+void collect(TypeLayouts& layouts, const TypeUse& type, const std::vector<std::uint32_t>& path,
+             bool by_pointer, unsigned depth, std::vector<CapturedVariable>& found) {
   if (depth > max_closure_depth || type.method_table == 0) return;
   const TypeLayout& layout = layouts.of(type.method_table);
   const std::uint32_t header = layout.table.is_value_type() ? 0 : layouts.finder().target().pointer_size();

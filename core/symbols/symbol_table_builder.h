@@ -22,7 +22,8 @@ public:
     std::size_t total() const { return empty + oversize + nameless + no_room + covered; }
   };
 
-  explicit SymbolTableBuilder(SymbolSpace space, std::string made_from = {}, std::string identity = {});
+  explicit SymbolTableBuilder(SymbolSpace space, std::string_view made_from = {},
+                              std::string_view identity = {});
 
   // A function, with the file and line that hold for all of it where add_line says nothing better. Where
   // functions overlap, the one that was added last holds the shared bytes; the earlier ones keep what is left
