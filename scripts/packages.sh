@@ -4,6 +4,9 @@ build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json
                 liblldb-19-dev lldb-19 python3 xz-utils)
 # For the build with sanitizers, which takes g++ twice as long.
 sanitize_packages=(clang-19 libclang-rt-19-dev)
+# Versions by name: another version formats, and finds, other things.
+tidy_packages=(clang-19 clang-tidy-19)
+format_packages=(clang-format-14)
 # The Python modules of LLDB 14 and 15 want six.
 python_packages=(python3-six mypy)
 # For the live tests: cores of processes, musl, and arm64 under user-mode emulation.

@@ -6,8 +6,8 @@
 #include "core/memory/core_writer.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/stack_reporter.h"
-#include "core/stack/unwind_arm64.h"
-#include "core/stack/unwind_x64.h"
+#include "core/isa/arm64/unwind.h"
+#include "core/isa/x64/unwind.h"
 #include "core/symbols/load_symbols.h"
 
 #include <fmt/format.h>
