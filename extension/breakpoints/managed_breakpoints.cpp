@@ -183,6 +183,7 @@ void ManagedBreakpoints::stop_in_handlers(bool out) {
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     Runtime& runtime = session->runtime();
+    // Funclets are told from their parents by rbp, and places of resumption by the x64 code that names them.
     if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return;
     if (handlers_.full()) {
       handlers_.forget();
