@@ -7,6 +7,9 @@ namespace {
 
 constexpr unsigned info_version = 4;
 
+// How the string of a value comes into .debug_str.
+enum : std::uint64_t { shared, unique, same_as_last };
+
 } // namespace
 
 Die::Die(unsigned tag, bool children)
@@ -38,7 +41,11 @@ Die& Die::string(unsigned attribute, std::string_view value) {
 }
 
 Die& Die::unique_string(unsigned attribute, std::string_view value) {
-  return value.empty() ? *this : add(attribute, {.form = DW_FORM_strp, .number = 1, .text = value});
+  return value.empty() ? *this : add(attribute, {.form = DW_FORM_strp, .number = unique, .text = value});
+}
+
+Die& Die::same_string(unsigned attribute) {
+  return add(attribute, {.form = DW_FORM_strp, .number = same_as_last});
 }
 
 Die& Die::section(unsigned attribute, std::uint64_t offset) {
@@ -83,6 +90,7 @@ std::uint32_t DwarfEntries::abbreviation(const std::u16string& key) {
 std::size_t DwarfEntries::write(const Die& die) {
   const std::size_t offset = info_.size();
   info_.uleb(abbreviation(die.key_));
+  std::uint32_t string = 0; // the last one's place
   for (const Die::Value& value : die.values_) {
     switch (value.form) {
     case DW_FORM_addr:
@@ -95,7 +103,9 @@ std::size_t DwarfEntries::write(const Die& die) {
       info_.sleb(static_cast<std::int64_t>(value.number));
       break;
     case DW_FORM_strp:
-      info_.u32(value.number == 0 ? strings_.add(value.text) : strings_.append(value.text));
+      if (value.number != same_as_last)
+        string = value.number == unique ? strings_.append(value.text) : strings_.add(value.text);
+      info_.u32(string);
       break;
     case DW_FORM_exprloc:
       info_.block(value.bytes);

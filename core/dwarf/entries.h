@@ -24,6 +24,8 @@ public:
   Die& string(unsigned attribute, std::string_view value);
   // The same for one that is hardly ever equal to another.
   Die& unique_string(unsigned attribute, std::string_view value);
+  // The string that was added last, as the value of another attribute. There must be one.
+  Die& same_string(unsigned attribute);
   // An offset into another section.
   Die& section(unsigned attribute, std::uint64_t offset);
   Die& expression(unsigned attribute, std::span<const std::byte> value);
@@ -36,7 +38,7 @@ private:
   friend class DwarfEntries;
   struct Value {
     std::uint16_t form = 0;
-    std::uint64_t number = 0; // of a string: whether it is unique
+    std::uint64_t number = 0; // of a string: how it is kept
     std::string_view text;
     std::span<const std::byte> bytes;
   };

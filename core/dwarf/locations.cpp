@@ -198,7 +198,7 @@ VariablePlaces write_places(const DebugVariable& variable, const PlacedCode& pla
       continue;
     }
     const auto expression = location_expression(range, platform);
-    if (expression && range.begin == 0 && range.end == placed.size) return {.everywhere = *expression};
+    if (expression && range.begin == 0 && range.end == placed.size) return {.everywhere = expression};
     if (write(range.begin, range.end, expression)) covered = range.end;
   }
   for (const auto& interruption : code.interruptions)

@@ -73,22 +73,27 @@ private:
     return {};
   }
 
-  void write_function(const PlacedCode& placed, const std::optional<std::size_t>& declaration) {
+  // Frames show the whole name. LLDB 14 to 22 take it from the linkage name; LLDB 23 does so only when that
+  // is mangled as those of C++ are, and else takes the first DW_AT_name. Breakpoints find both names: the
+  // short one stands in a declaration, which comes last, because LLDB's index of names keeps the last
+  // DW_AT_name.
+  void write_function(const PlacedCode& placed, std::optional<std::size_t> in_class) {
     const DebugCode& code = *placed.code;
+    const std::optional<std::size_t> declaration = in_class ? in_class : declare(code);
     const VariableScope scope = scope_tree(code.variables, placed.size);
     Die die(DW_TAG_subprogram, !code.variables.empty());
-    if (declaration)
-      die.reference(DW_AT_specification, *declaration);
-    else if (code.function && is_usable_name(code.name))
+    if (is_usable_name(code.full_name)) {
+      die.unique_string(DW_AT_name, code.full_name);
+      if (code.function) die.same_string(DW_AT_linkage_name);
+    } else if (!declaration && code.function && is_usable_name(code.name)) {
       die.string(DW_AT_name, code.name);
-    // Frames show it; breakpoints by name look for either. Code that is no function has this name alone.
-    if (is_usable_name(code.full_name))
-      die.unique_string(code.function ? DW_AT_linkage_name : DW_AT_name, code.full_name);
+    }
+    if (declaration) die.reference(DW_AT_specification, *declaration);
     die.address(DW_AT_low_pc, code.start);
     die.number(DW_AT_high_pc, placed.size);
-    if (!declaration) add_type(die, code.return_type, true);
+    if (!in_class) add_type(die, code.return_type, true);
     std::optional<std::size_t> object_pointer;
-    if (declaration) {
+    if (in_class) {
       die.reference(DW_AT_object_pointer, Die::later);
       out_->entries.write(die);
       object_pointer = out_->entries.last_reference();
@@ -98,6 +103,14 @@ private:
     if (code.variables.empty()) return;
     write_scope(scope, placed, object_pointer);
     out_->entries.end_children();
+  }
+
+  // A declaration that says nothing but the short name of `code`; nothing where the entry of the code itself
+  // has it.
+  std::optional<std::size_t> declare(const DebugCode& code) {
+    if (!code.function || !is_usable_name(code.full_name) || !is_usable_name(code.name)) return {};
+    if (code.name == code.full_name) return {};
+    return out_->entries.write(Die(DW_TAG_subprogram).string(DW_AT_name, code.name).flag(DW_AT_declaration));
   }
 
   void write_scope(const VariableScope& scope, const PlacedCode& placed,

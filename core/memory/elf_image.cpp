@@ -84,7 +84,7 @@ std::vector<std::uint8_t> ElfImage::build_id() {
     auto id = find_build_id(bytes, platform_.byte_order, segment.alignment);
     if (!id.empty()) return id;
   }
-  if (missing) throw *missing;
+  if (missing) throw Error(*missing);
   return {};
 }
 

@@ -112,7 +112,7 @@ FileProof ElfModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& p
   const auto module = std::find_if(places.begin(), places.end(),
                                    [](const FilePlace& place) { return place.mapping->file_offset == 0; });
   if (module == places.end()) return {};
-  const FileProof by_id = compare_build_id(core, bias(*module));
+  FileProof by_id = compare_build_id(core, bias(*module));
   if (by_id.verdict != FileProof::Verdict::unknown) return by_id;
   return compare_relocated(core, *module);
 }

@@ -93,7 +93,7 @@ struct TypeFinder::Provider {
     }
   }
 
-  Type instance(Type definition, std::vector<Type> arguments) {
+  Type instance(const Type& definition, const std::vector<Type>& arguments) {
     std::vector<TypeNamePtr> names;
     names.reserve(arguments.size());
     for (const Type& argument : arguments) names.push_back(argument->name);
@@ -119,15 +119,13 @@ struct TypeFinder::Provider {
     name.rank = shape.rank;
     return array_of(std::move(element), shape.rank, false, std::move(name));
   }
-  Type indirect(TypeUse::Kind kind, TypeShape shape, Type element) {
+  Type indirect(TypeUse::Kind kind, TypeShape shape, const Type& element) {
     TypeUse use{.kind = kind, .element = element};
     use.name = around(shape, element);
     return share(std::move(use));
   }
-  Type pointer(Type element) {
-    return indirect(TypeUse::Kind::pointer, TypeShape::pointer, std::move(element));
-  }
-  Type byref(Type element) { return indirect(TypeUse::Kind::byref, TypeShape::byref, std::move(element)); }
+  Type pointer(const Type& element) { return indirect(TypeUse::Kind::pointer, TypeShape::pointer, element); }
+  Type byref(const Type& element) { return indirect(TypeUse::Kind::byref, TypeShape::byref, element); }
   Type pinned(Type element) { return element; }
   Type function_pointer(const MethodSignature<Type>& signature) {
     TypeName name{.shape = TypeShape::function_pointer, .element = signature.return_type->name};

@@ -8,7 +8,7 @@ namespace clr {
 namespace {
 
 std::string place_of(Cpu cpu, const RegisterOffset& at) {
-  const std::string name = saved_register_name(cpu, at.reg);
+  std::string name = saved_register_name(cpu, at.reg);
   if (at.offset == 0) return name;
   return at.offset < 0 ? fmt::format("{} - {:#x}", name, ~static_cast<std::uint64_t>(at.offset) + 1)
                        : fmt::format("{} + {:#x}", name, at.offset);

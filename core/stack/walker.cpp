@@ -82,7 +82,7 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
       frame.fault = error.what();
     }
     if (auto saved = context_of(explicit_frame)) {
-      passed_context_ = std::move(saved);
+      passed_context_ = saved;
       passed_index_ = next_frame_;
     }
     if (!emit(frame)) return false;

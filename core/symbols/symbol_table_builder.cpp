@@ -60,7 +60,8 @@ struct SymbolTableBuilder::Piece {
   const Row* row = nullptr;
 };
 
-SymbolTableBuilder::SymbolTableBuilder(SymbolSpace space, std::string made_from, std::string identity)
+SymbolTableBuilder::SymbolTableBuilder(SymbolSpace space, std::string_view made_from,
+                                       std::string_view identity)
     : space_(space), strings_(std::make_unique<std::string>(1, '\0')),
       interned_(0, Hash{strings_.get()}, Equal{strings_.get()}) {
   made_from_ = intern(made_from).value_or(0);

@@ -20,7 +20,8 @@ public:
     std::size_t total() const { return empty + oversize + nameless + no_room + covered; }
   };
 
-  explicit SymbolTableBuilder(SymbolSpace space, std::string made_from = {}, std::string identity = {});
+  explicit SymbolTableBuilder(SymbolSpace space, std::string_view made_from = {},
+                              std::string_view identity = {});
 
   // Adds a function, with the file and line for all parts of it for which add_line gives nothing better.
   // Where functions overlap, the one that was added last gets the shared bytes; the earlier ones keep their

@@ -14,13 +14,13 @@ struct SkippingProvider {
   struct Type {};
   Type primitive(std::uint8_t) { return {}; }
   Type from_token(std::uint32_t, bool) { return {}; }
-  Type instance(Type, std::vector<Type>) { return {}; }
+  Type instance(Type, const std::vector<Type>&) { return {}; }
   Type szarray(Type) { return {}; }
-  Type array(Type, ArrayShape) { return {}; }
+  Type array(Type, const ArrayShape&) { return {}; }
   Type pointer(Type) { return {}; }
   Type byref(Type) { return {}; }
   Type pinned(Type) { return {}; }
-  Type function_pointer(MethodSignature<Type>) { return {}; }
+  Type function_pointer(const MethodSignature<Type>&) { return {}; }
   Type variable(std::uint32_t, bool) { return {}; }
   Type modified(Type, std::uint32_t, bool) { return {}; }
   Type from_handle(std::uint64_t) { return {}; }

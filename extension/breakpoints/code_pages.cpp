@@ -1,5 +1,7 @@
 #include "extension/breakpoints/code_pages.h"
 
+#include "extension/lldb/lldb_error.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -143,9 +145,9 @@ CodePages::Outcome CodePages::make_writable(const std::vector<CodeSpan>& wanted,
     lldb::SBFrame frame = thread.GetFrameAtIndex(0);
     lldb::SBValue value = frame.EvaluateExpression(text.c_str(), call_options());
     if (value.GetError().Fail()) {
-      const char* why = value.GetError().GetCString();
+      const std::string why = error_line(value.GetError());
       outcome.problem =
-          fmt::format("mprotect could not be called: {}", why != nullptr ? why : "no reason given");
+          fmt::format("mprotect could not be called: {}", why.empty() ? "no reason given" : why);
       return outcome;
     }
     if (value.GetValueAsSigned(-1) != 0) {

@@ -1,6 +1,7 @@
 #include "extension/commands/address_argument.h"
 
 #include "core/memory/error.h"
+#include "extension/lldb/lldb_error.h"
 
 #include <fmt/format.h>
 
@@ -26,10 +27,7 @@ std::optional<Address> parse_digits(std::string_view digits, int base) {
 
 // The first line of an error of LLDB's.
 std::string message_of(const lldb::SBError& error) {
-  const char* text = error.GetCString();
-  std::string message = text == nullptr ? "it has no value" : text;
-  if (message.starts_with("error: ")) message.erase(0, 7);
-  message = message.substr(0, message.find('\n'));
+  const std::string message = error_line(error);
   return message.empty() ? "it has no value" : message;
 }
 

@@ -87,10 +87,13 @@ CoreFile find_core_file(lldb::SBProcess& process) {
     if (found.core) return {nullptr, "several open core files fit this process; memory is read through LLDB"};
     found = std::move(candidate);
   }
-  if (!found.core)
+  if (!found.core) {
+    std::error_code error;
     found.note =
-        "the core file is not known to this LLDB; memory is read through it, and what the file lacks may "
-        "read as zero";
+        fmt::format("the core file is not known to this LLDB{}; memory is read through it, and what the file "
+                    "lacks may read as zero",
+                    fs::exists("/proc/self/maps", error) ? "" : " (mount /proc, where it can be found)");
+  }
   return found;
 }
 

@@ -2,7 +2,9 @@
 
 #include "core/memory/error.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,64 +21,65 @@ namespace {
 constexpr std::string_view folder_prefix = "lldb-clr-published-";
 // What file systems allow a name to have.
 constexpr std::size_t max_name = 200;
+// Leads to the open files of this process where /proc is mounted.
+constexpr const char* open_files = "/proc/self/fd";
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorKind::io, fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-class MemoryFile {
+bool write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// An open file, closed with this object.
+class OpenFile {
 public:
-  explicit MemoryFile(FileParts parts) : file_(memfd_create("lldb-clr", MFD_CLOEXEC)) {
-    if (file_ < 0) fail("no memory file for debug information");
+  // `file`: a descriptor, or negative with errno set.
+  OpenFile(int file, FileParts parts) : file_(file) {
+    if (file_ < 0) fail("no file for debug information");
     for (const std::span<const std::byte> part : parts) {
-      if (append(part)) continue;
+      if (write_all(file_, part)) continue;
       const int error = errno;
       close(file_);
       errno = error;
       fail("debug information cannot be kept");
     }
   }
-  ~MemoryFile() { close(file_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~OpenFile() { close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
 
-  std::string path() const { return fmt::format("/proc/self/fd/{}", file_); }
+  std::string path() const { return fmt::format("{}/{}", open_files, file_); }
 
 private:
-  bool append(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = write(file_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-
   int file_;
 };
 
-// A folder that is gone with this object. LLDB names a module by its path, and reads what a link leads to.
-class LinkFolder {
+// A folder of this user alone, which is gone with this object. LLDB names a module by its path. It has read
+// or mapped the file when it hands out the module.
+class ModuleFolder {
 public:
-  LinkFolder() {
+  ModuleFolder() {
     const char* temporary = std::getenv("TMPDIR");
     path_ = fmt::format("{}/{}XXXXXX", temporary != nullptr && *temporary != '\0' ? temporary : "/tmp",
                         folder_prefix);
-    if (mkdtemp(path_.data()) == nullptr) fail("no folder for links to debug information");
+    if (mkdtemp(path_.data()) == nullptr) fail("no folder for debug information");
   }
-  ~LinkFolder() {
+  ~ModuleFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  LinkFolder(const LinkFolder&) = delete;
-  LinkFolder& operator=(const LinkFolder&) = delete;
+  ModuleFolder(const ModuleFolder&) = delete;
+  ModuleFolder& operator=(const ModuleFolder&) = delete;
 
-  std::string link(const std::string& name, const std::string& to) const {
-    const std::string path = fmt::format("{}/{}", path_, name);
-    if (symlink(to.c_str(), path.c_str()) != 0) fail("no link to debug information");
-    return path;
-  }
+  std::string path_of(const std::string& name) const { return fmt::format("{}/{}", path_, name); }
 
 private:
   std::string path_;
@@ -93,9 +96,15 @@ std::string file_name(std::string name) {
 } // namespace
 
 lldb::SBModule load_module(const std::string& triple, const std::string& name, FileParts elf) {
-  const MemoryFile file(elf);
-  const LinkFolder folder;
-  const std::string path = folder.link(file_name(name), file.path());
+  const ModuleFolder folder;
+  const std::string path = folder.path_of(file_name(name));
+  // In memory behind a link; in a chroot without /proc such a link leads nowhere.
+  const bool in_memory = access(open_files, X_OK) == 0;
+  const OpenFile file(in_memory
+                          ? memfd_create("lldb-clr", MFD_CLOEXEC)
+                          : open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR),
+                      elf);
+  if (in_memory && symlink(file.path().c_str(), path.c_str()) != 0) fail("no link to debug information");
   lldb::SBModuleSpec spec;
   spec.SetFileSpec(lldb::SBFileSpec(path.c_str(), false));
   spec.SetTriple(triple.c_str());

@@ -1,4 +1,5 @@
-// One module of debug information that LLDB loaded from memory of this process: no file stays behind.
+// One module of debug information that LLDB loaded from memory of this process, or where /proc is not mounted
+// from a temporary file: none stays behind.
 #pragma once
 
 #include "core/dwarf/elf_container.h"

@@ -9,12 +9,23 @@
 namespace clr::lldb_plugin {
 
 namespace {
-// At breakpoints that are no stops: most of ours, and those that continue by themselves.
+// LLDB's own breakpoint in the dynamic loader is a stop when the user has said so.
+bool stops_at_libraries(lldb::SBTarget& target) {
+  lldb::SBDebugger debugger = target.GetDebugger();
+  lldb::SBStringList values = lldb::SBDebugger::GetInternalVariableValue(
+      "target.process.stop-on-sharedlibrary-events", debugger.GetInstanceName());
+  const char* const value = values.GetSize() != 0 ? values.GetStringAtIndex(0) : nullptr;
+  return value != nullptr && std::string_view(value) == "true";
+}
+
+// True when the thread stands only at breakpoints that are no stops: LLDB's own, which have negative numbers,
+// most of the plugin's, and those that continue by themselves.
 bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread) {
   // Pairs of a breakpoint's and a location's number.
   for (std::size_t i = 0; i < thread.GetStopReasonDataCount(); i += 2) {
     const auto id =
         static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i)));
+    if (id < 0 && !stops_at_libraries(target)) continue;
     lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
     if (breakpoint.IsValid() && !is_passing(breakpoint) && !breakpoint.GetAutoContinue()) return false;
   }

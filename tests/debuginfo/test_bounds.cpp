@@ -20,7 +20,7 @@ const std::vector<IlBoundary> example{
 std::vector<IlBoundary> decode(const Bytes& raw, BoundsCoding coding) {
   return decode_bounds({.address = 0x1000, .bytes = raw}, coding);
 }
-std::optional<Error> fault(const Bytes& raw, BoundsCoding coding) {
+Fault fault(const Bytes& raw, BoundsCoding coding) {
   return fault_of([&] { decode(raw, coding); });
 }
 

@@ -29,6 +29,24 @@ void add_line(DebugModule& module, DebugCode& code) {
   code.lines = {{.offset = 0, .file = 0, .line = 5}};
 }
 
+// The names of an entry in their order: "name=Run". Those of the entry that it refers to stand where the
+// reference does.
+std::vector<std::string> names_in_order(Dwarf_Die die) {
+  std::vector<std::string> names;
+  const auto add = [](Dwarf_Attribute* attribute, void* to) {
+    auto& all = *static_cast<std::vector<std::string>*>(to);
+    Dwarf_Die target;
+    const unsigned code = dwarf_whatattr(attribute);
+    if (code == DW_AT_name) all.push_back(std::string("name=") + dwarf_formstring(attribute));
+    if (code == DW_AT_linkage_name) all.push_back(std::string("linkage=") + dwarf_formstring(attribute));
+    if (code == DW_AT_specification && dwarf_formref_die(attribute, &target) != nullptr)
+      for (const std::string& name : names_in_order(target)) all.push_back("declared " + name);
+    return static_cast<int>(DWARF_CB_OK);
+  };
+  dwarf_getattrs(&die, add, &names, 0);
+  return names;
+}
+
 } // namespace
 
 TEST_CASE("the file is of the platform's class, byte order and machine") {
@@ -194,6 +212,25 @@ TEST_CASE("the short name is a symbol where no entry has it, or LLDB does not lo
   };
   CHECK(symbols("Run_2") == 1);
   for (const char* name : {".ctor", "<Main>$", "2d", "Grüße", "Run<int>"}) CHECK(symbols(name) == 2);
+}
+
+TEST_CASE("a function with lines has its whole name first, its short name last") {
+  const auto names = [](const std::string& name, const std::string& full) {
+    DebugModule module = module_at(base);
+    module.code.push_back(code_at(base, 16, name));
+    module.code[0].full_name = full;
+    add_line(module, module.code[0]);
+    const ModuleReadBack written(module);
+    for (Dwarf_Die die : ModuleReadBack::children(written.units().at(0), DW_TAG_subprogram))
+      if (!ModuleReadBack::has(die, DW_AT_declaration)) return names_in_order(die);
+    return std::vector<std::string>();
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("Run", "Ns.Type.Run(int)") ==
+        Names{"name=Ns.Type.Run(int)", "linkage=Ns.Type.Run(int)", "declared name=Run"});
+  CHECK(names("Run", "") == Names{"name=Run"});
+  CHECK(names("Run", "Run") == Names{"name=Run", "linkage=Run"});
+  CHECK(names("", "Ns.Type.Run(int)") == Names{"name=Ns.Type.Run(int)", "linkage=Ns.Type.Run(int)"});
 }
 
 TEST_CASE("code outside of sections, without bytes or over other code is left out") {

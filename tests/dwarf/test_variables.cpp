@@ -48,7 +48,7 @@ DebugVariable variable(const std::string& name, std::vector<DebugVariableRange> 
 
 std::vector<std::string> places(const std::vector<DebugVariableRange>& ranges, Platform platform = x64) {
   const ModuleReadBack written(module_with({variable("v", ranges)}, platform));
-  const auto function = written.find(DW_TAG_subprogram, "Run");
+  const auto function = written.find(DW_TAG_subprogram, "Ns.Type.Run()");
   REQUIRE(function);
   const auto found = ModuleReadBack::children(*function, DW_TAG_variable);
   REQUIRE(found.size() == 1);
@@ -177,7 +177,7 @@ TEST_CASE("parameters, types and scopes") {
                 wild = variable("wild", {}, 77), nameless = variable("", {});
   const ModuleReadBack written(
       module_with({first, next, local, inner, outer, beside, beyond, void_type, object, wild, nameless}));
-  const auto function = written.find(DW_TAG_subprogram, "Run");
+  const auto function = written.find(DW_TAG_subprogram, "Ns.Type.Run()");
   REQUIRE(function);
   CHECK(ModuleReadBack::name_of(*ModuleReadBack::type_of(*function)) == "int");
   std::vector<std::string> shape;
@@ -220,7 +220,7 @@ TEST_CASE("scopes within scopes without end are cut") {
   }
   const ModuleReadBack written(module);
   std::size_t depth = 0;
-  Dwarf_Die die = *written.find(DW_TAG_subprogram, "Run");
+  Dwarf_Die die = *written.find(DW_TAG_subprogram, "Ns.Type.Run()");
   for (auto blocks = ModuleReadBack::children(die, DW_TAG_lexical_block); !blocks.empty();
        blocks = ModuleReadBack::children(blocks[0], DW_TAG_lexical_block))
     ++depth;
@@ -241,7 +241,7 @@ TEST_CASE("a method with `this` is declared in its class") {
   module.code[2].variables = {of_int};
   const ModuleReadBack written(module);
 
-  const auto run = written.find(DW_TAG_subprogram, "Run");
+  const auto run = written.find(DW_TAG_subprogram, "Ns.Type.Run()");
   REQUIRE(run);
   CHECK(ModuleReadBack::string_of(*run, DW_AT_linkage_name) == "Ns.Type.Run()");
   const auto declaration = ModuleReadBack::reference_of(*run, DW_AT_specification);
@@ -262,5 +262,12 @@ TEST_CASE("a method with `this` is declared in its class") {
   REQUIRE(parameters.size() == 1);
   CHECK(ModuleReadBack::has(parameters[0], DW_AT_artificial));
   CHECK(ModuleReadBack::name_of(ModuleReadBack::children(*point, DW_TAG_subprogram).at(0)) == "Move");
-  CHECK_FALSE(ModuleReadBack::has(*written.find(DW_TAG_subprogram, "Wrong"), DW_AT_specification));
+  const auto wrong = written.find(DW_TAG_subprogram, "Ns.Type.Wrong()");
+  REQUIRE(wrong);
+  const auto outside = ModuleReadBack::reference_of(*wrong, DW_AT_specification);
+  REQUIRE(outside);
+  CHECK_FALSE(ModuleReadBack::has(*outside, DW_AT_object_pointer));
+  for (const Dwarf_Die& type : {*node, *point})
+    for (Dwarf_Die method : ModuleReadBack::children(type, DW_TAG_subprogram))
+      CHECK(ModuleReadBack::offset_of(method) != ModuleReadBack::offset_of(*outside));
 }

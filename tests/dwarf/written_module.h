@@ -197,6 +197,7 @@ public:
     for (Dwarf_Die unit : units())
       for (Dwarf_Die die : children(unit, DW_TAG_subprogram)) {
         Dwarf_Addr start = 0;
+        if (has(die, DW_AT_declaration)) continue;
         REQUIRE(dwarf_lowpc(&die, &start) == 0);
         if (holds(unit, start) == by_address)
           all.push_back({name_of(die), start, number_of(die, DW_AT_high_pc).value_or(0)});

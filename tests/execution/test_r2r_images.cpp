@@ -2,13 +2,13 @@
 // every runtime function. The recorded images are always tested; CLR_R2R_IMAGES names a folder with more, at
 // any depth (IMAGE.dll with IMAGE.ni.r2rmap beside it).
 #include "core/execution/execution_manager.h"
+#include "tests/support/more_images.h"
 #include "tests/support/r2r_image_target.h"
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -167,17 +167,13 @@ TEST_CASE("a recorded ReadyToRun image with cold parts") {
 }
 
 TEST_CASE("more ReadyToRun images, from a folder") {
-  const char* folder = std::getenv("CLR_R2R_IMAGES");
-  if (folder == nullptr) {
-    std::cout << "SKIPPED: more ReadyToRun images, because CLR_R2R_IMAGES is not set\n";
-    return;
+  const auto images = more_r2r_images("execution: more ReadyToRun images");
+  if (!images) return;
+  std::size_t with_map = 0;
+  for (const fs::path& image : *images) {
+    if (!fs::exists(compilers_map(image))) continue;
+    check_and_tell(image);
+    ++with_map;
   }
-  std::size_t images = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".dll") continue;
-    if (!fs::exists(fs::path(entry.path()).replace_extension(".ni.r2rmap"))) continue;
-    check_and_tell(entry.path());
-    ++images;
-  }
-  CHECK(images > 0);
+  CHECK(with_map > 0);
 }

@@ -57,7 +57,7 @@ def check(driver, report, tag, pid):
         report.check(f"{tag} {name}: clrip2md", pc, "^0x[0-9a-f]+: no managed method")
         report.check(f"{tag} {name}: --json", as_json, r'"result":"miss","reason":"outside"')
         report.check(f"{tag} {name}: clr methods", methods, r"^0x[0-9a-f]+ .*Main", "methods$")
-        report.check(f"{tag} {name}: clr threads", threads, r"^index.*\n.*#?1 +\d+ ")
+        report.check(f"{tag} {name}: clr threads", threads, r"^index", r"^ *\*? *#\d+ +\d+ ")
         report.check(f"{tag} {name}: clrbt", stack, r"^\* thread #1", r"frame #0: 0x")
         report.check(f"{tag} {name}: same managed frames", named(managed), "^" + re.escape(named(whole) or "some") + "$")
         report.check(f"{tag} {name}: clr analyze", analysis, "thread")
@@ -65,5 +65,8 @@ def check(driver, report, tag, pid):
 
 
 def named(stacks):
-    """The managed frames of the first thread that has some."""
-    return " | ".join(re.findall(r"[\w.]+\.dll`[^\n]*", stacks.split("thread #2")[0]))
+    """The managed frames of the first thread that has some. It need not be thread #1: LLDB numbers threads by their ids, which begin again."""
+    for thread in re.split(r"^[* ] thread #\d+", stacks, flags=re.M):
+        if frames := re.findall(r"[\w.]+\.dll`[^\n]*", thread):
+            return " | ".join(frames)
+    return ""

@@ -7,8 +7,12 @@ import tempfile
 
 
 class Driver:
-    def __init__(self, version, program, plugin):
-        self.version, self.program, self.plugin = version, program, plugin
+    def __init__(self, version, program, plugin, prefix=()):
+        self.version, self.program, self.plugin, self.prefix = version, program, plugin, prefix
+
+    def within(self, prefix):
+        """The same driver, started by the command `prefix`."""
+        return Driver(self.version, self.program, self.plugin, tuple(prefix))
 
     def run(self, commands, seconds=120, folder=None, environment=None):
         """Texts (output and errors together) of `commands`, in their order, run in `folder`. Commands after a failed one run too."""
@@ -18,7 +22,7 @@ class Driver:
         lines = [*setup, *commands]
         # LLDB echoes each command; a marker in front of each tells their texts apart.
         script = "".join(f"{line}\n" for line in lines) + "quit\n"
-        done = subprocess.run([self.program, "--no-lldbinit", "--no-use-colors"], input=script, text=True, errors="replace",
+        done = subprocess.run([*self.prefix, self.program, "--no-lldbinit", "--no-use-colors"], input=script, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
                               cwd=folder, env={**os.environ, "TERM": "dumb", **(environment or {})})
         texts, current, rest = [], [], iter([*lines, "quit"])
@@ -83,29 +87,36 @@ class Died(Exception):
 
 
 class Report:
-    """Counts checks and prints one line for each."""
+    """Counts checks, and keeps one line for each until it is printed."""
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+        self.lines = []
+
+    def print(self, of):
+        """Prints what the report `of` keeps, and counts it."""
+        for line in of.lines:
+            print(line, flush=True)
+        self.passed, self.failed, self.skipped = self.passed + of.passed, self.failed + of.failed, self.skipped + of.skipped
 
     def check(self, name, text, *patterns, absent=()):
         missing = [p for p in patterns if not re.search(p, text, re.M)]
         found = [p for p in absent if re.search(p, text, re.M)]
         if not missing and not found:
             self.passed += 1
-            print(f"ok    {name}")
+            self.lines.append(f"ok    {name}")
             return
         self.failed += 1
-        print(f"FAIL  {name}: " + "; ".join([f"no /{p}/" for p in missing] + [f"has /{p}/" for p in found]))
-        print("      | " + "\n      | ".join(text.splitlines()[:12]))
+        self.lines.append(f"FAIL  {name}: " + "; ".join([f"no /{p}/" for p in missing] + [f"has /{p}/" for p in found]))
+        self.lines.append("      | " + "\n      | ".join(text.splitlines()[:12]))
 
     def fail(self, name, why):
         self.failed += 1
-        print(f"FAIL  {name}: {why}")
+        self.lines.append(f"FAIL  {name}: {why}")
 
     def skip(self, name, why):
         self.skipped += 1
-        print(f"skip  {name}: {why}")
+        self.lines.append(f"skip  {name}: {why}")
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")

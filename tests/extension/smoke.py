@@ -1,29 +1,49 @@
-"""The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive."""
+"""The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive.
+
+Groups that every version runs: symbols of the API, without a process, native process, without /proc, core and live (the commands on a runtime,
+and minimal cores), whole names. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own and not LLDB's: symbol
+files; and, in the newest of them, a runtime whose self-description is torn.
+"""
 import argparse
+import concurrent.futures
+import contextlib
 import json
+import lzma
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 
+import api_symbols
 import bad_input
 import command_line
 import dotnet_process
 import faults
 import sources
+import whole_names
+import without_proc
 from lldb_driver import Died, Driver, Report
+
+import processes   # of tests/live, which whole_names knows
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "scripts"
+RECORDED = HERE.parent / "cores" / "gallery-x64.core.xz"
+EVERY_GROUP = ("14", "15", "16", "19")
+FAULT_GROUP = ("14", "19")   # the plugin handles its faults itself: the oldest and the newest way of being called are enough
+AT_ONCE = 2   # LLDBs; each waits for its process now and then
 
 
 def drivers(folder, versions, plugin):
-    """A driver per version that can be had, and the versions that cannot."""
-    done = subprocess.run([SCRIPTS / "get-lldbs", folder, *versions], stdout=subprocess.PIPE, text=True)
-    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    return {v: Driver(v, found[v], plugin) if v in found else None for v in versions}
+    """A driver for each version that can be had, and of the others why not."""
+    done = subprocess.run([SCRIPTS / "get-lldbs", folder, *versions], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(done.stderr)
+    found = {version: Driver(version, program, plugin) for version, program in (line.split(" ", 1) for line in done.stdout.splitlines())}
+    missing = dict(re.findall(r"^get-lldbs: LLDB (\d+) skipped: (.*)$", done.stderr, re.M))
+    return found, {version: missing.get(version, done.stderr[-300:]) for version in {*versions, *missing} - {*found}}
 
 
 def check_without_process(driver, report, tag):
@@ -80,8 +100,8 @@ def check_native_process(driver, report, tag):
     report.check(f"{tag} no runtime: --json", texts["clrip2md --json $pc $sp 12"], r'"reason":"no_runtime"', r'"address":"0xc"')
     report.check(f"{tag} no runtime: clrbt", texts["clrbt"], r"^\* thread #1", r"^  \* frame #0: 0x[0-9a-f]+ ", "frame #1: ")
     report.check(f"{tag} no runtime: clr methods", texts["clr methods"], "^error: .*no .NET runtime")
-    report.check(f"{tag} unknown name", texts["clrip2md no_such_name_at_all"], "^error: 'no_such_name_at_all' is not an address")
-    report.check(f"{tag} number of 68 bits", texts["clrip2md 0x1ffffffffffffffffff"], "^error: ")
+    report.check(f"{tag} unknown name", texts["clrip2md no_such_name_at_all"], "^error: 'no_such_name_at_all' is not an address: .*undeclared identifier")
+    report.check(f"{tag} number of 68 bits", texts["clrip2md 0x1ffffffffffffffffff"], "^error: .* is not an address: .*too large")
     report.check(f"{tag} a fraction", texts["clrip2md 1.5"], "^error: '1.5' is not an address")
     report.check(f"{tag} an empty word", texts["clrip2md ''"], "^error: ")
     report.check(f"{tag} no such thread", texts["clrbt 99"], "^error: there is no thread #99")
@@ -213,62 +233,113 @@ def main():
     report = Report()
     if not arguments.plugin.exists():
         report.fail("the plugin", f"{arguments.plugin} is not built")
-        return report.finish()
-    sources.check(report)
-    versions = arguments.versions or ["14", "15", "16", "19"]
-    command = dotnet_process.compiler_server()
-    with tempfile.TemporaryDirectory() as folder:
-        server = dotnet_process.running(command) if command else None
-        process = server.__enter__() if server else None
-        core = pathlib.Path(folder, "core")
-        have_core = process is not None and dotnet_process.gcore(process.pid, core)
-        try:
-            for version, driver in drivers(arguments.lldbs, versions, arguments.plugin.resolve()).items():
-                tag = f"lldb-{version}"
-                if driver is None:
-                    report.skip(tag, "this version cannot be had here")
-                    continue
-                check_version(driver, report, tag, process, core if have_core else None, pathlib.Path(folder))
-            if core and driver and have_core:
-                check_interrupted(driver, report, tag, core)
-            if process and driver:   # of the newest version
-                # A server that has nothing to do ends after ten minutes.
-                with dotnet_process.running(dotnet_process.compiler_server("torn")) as fresh:
-                    check_bad_input(driver, report, tag, fresh)
-        finally:
-            if server:
-                server.__exit__(None, None, None)
+    else:
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ends:
+            sources.check(report)
+            check_all(arguments, report, pathlib.Path(folder), ends)
     return report.finish()
 
 
-def check_version(driver, report, tag, process, core, folder):
-    steps = [(check_without_process, ()), (check_native_process, ()), (command_line.check, (folder,))]
-    for step, more in steps:
+def check_all(arguments, report, folder, ends):
+    pool = ends.enter_context(concurrent.futures.ThreadPoolExecutor(AT_ONCE))
+    situation = pool.submit(whole_names.make_core, folder)
+    found, missing = drivers(arguments.lldbs, arguments.versions, arguments.plugin.resolve())
+    targets = Targets(folder, ends, situation)
+    torn = [version for version in found if version in EVERY_GROUP][-1:]
+    targets.newest = torn[-1] if torn else None
+    # The longest comes first.
+    jobs = [pool.submit(check_torn, found[version]) for version in torn]
+    jobs += [pool.submit(check_version, driver, targets) for driver in found.values()]
+    for version in sorted(missing):
+        report.skip(f"lldb-{version}", missing[version])
+    for job in [*jobs[len(torn):], *jobs[:len(torn)]]:
+        report.print(job.result())
+
+
+class Targets:
+    """What every version is tried on, and why some of it cannot be had."""
+
+    def __init__(self, folder, ends, situation):
+        self.folder, self.situation = folder, situation
+        self.attaching = threading.Lock()   # a process has one debugger at a time
+        self.faults = threading.Lock()      # they have a process of their own
+        self.newest = None                  # of the versions that every group runs in
+        command = dotnet_process.compiler_server()
+        self.process = ends.enter_context(dotnet_process.running(command)) if command else None
+        core = folder / "core"
+        self.core = core if self.process and dotnet_process.gcore(self.process.pid, core) else None
+        self.recorded = folder / "recorded.core"
+        with lzma.open(RECORDED) as packed:
+            self.recorded.write_bytes(packed.read())
+        self.proc = without_proc.impossible()
+
+
+def check_version(driver, targets):
+    """The report of one version."""
+    report, tag = Report(), f"lldb-{driver.version}"
+
+    def guarded(name, step, *more):
         try:
             step(driver, report, tag, *more)
-        except (Died, subprocess.TimeoutExpired) as error:
-            report.fail(f"{tag} {step.__name__}", str(error))
-    faults.check(driver, report, tag, driver.plugin.parent)
-    targets = {"live": process and ([f"process attach --pid {process.pid}"], ["detach"]),
-               "core": core and ([f'target create --core "{core}"'], [])}
-    for name, target in targets.items():
-        if not target:
-            report.skip(f"{tag} {name}", "no .NET SDK" if not process else "no gcore")
-            continue
-        try:
-            check_managed(driver, report, f"{tag} {name}:", *target)
-            check_minimal_core(driver, report, f"{tag} {name}:", *target, folder / f"minimal-{driver.version}-{name}")
-            if name == "core":
-                check_symbols(driver, report, f"{tag} {name}:", *target, folder)
-        except (Died, subprocess.TimeoutExpired) as error:
+        except (Died, subprocess.SubprocessError, processes.Unavailable) as error:
             report.fail(f"{tag} {name}", str(error))
 
-
-def check_bad_input(driver, report, tag, process):
+    guarded("symbols of the API", api_symbols.check)
+    guarded("without a process", check_without_process)
+    guarded("native process", check_native_process)
+    if driver.version in EVERY_GROUP:
+        own = targets.folder / f"own-{driver.version}"
+        own.mkdir()
+        guarded("command line", command_line.check, own)
+    if driver.version in FAULT_GROUP:
+        with targets.faults:
+            guarded("faults", faults.check, driver.plugin.parent)
+    if targets.proc:
+        report.skip(f"{tag} without /proc", targets.proc)
+    else:
+        guarded("without /proc", without_proc.check, targets.recorded)
+    if targets.core:
+        guarded("core", check_managed_target, "core", targets)
+        if driver.version == targets.newest:
+            guarded("interrupted publishing", check_interrupted, targets.core)
+    else:
+        report.skip(f"{tag} core", "no gcore" if targets.process else "no .NET SDK")
+    if targets.process:
+        with targets.attaching:
+            guarded("live", check_managed_target, "live", targets)
+    else:
+        report.skip(f"{tag} live", "no .NET SDK")
     try:
-        bad_input.check(driver, report, f"{tag} torn:", process.pid)
-    except (Died, subprocess.TimeoutExpired, ValueError, KeyError, IndexError) as error:
-        report.fail(f"{tag} torn", f"{type(error).__name__}: {error}")
+        core = targets.situation.result()
+    except processes.Unavailable as error:
+        report.skip(f"{tag} whole names", str(error))
+    except (OSError, subprocess.SubprocessError) as error:
+        report.fail(f"{tag} whole names", f"no core of a program: {error}")
+    else:
+        guarded("whole names", whole_names.check, core)
+    return report
+
+
+def check_managed_target(driver, report, tag, name, targets):
+    opening, closing = {"live": ([f"process attach --pid {targets.process.pid}"], ["detach"]), "core": ([f'target create --core "{targets.core}"'], [])}[name]
+    check_managed(driver, report, f"{tag} {name}:", opening, closing)
+    check_minimal_core(driver, report, f"{tag} {name}:", opening, closing, targets.folder / f"minimal-{driver.version}-{name}")
+    if name == "core" and driver.version in EVERY_GROUP:
+        check_symbols(driver, report, f"{tag} {name}:", opening, closing, targets.folder)
+
+
+def check_torn(driver):
+    report, tag = Report(), f"lldb-{driver.version} torn"
+    command = dotnet_process.compiler_server("torn")
+    if not command:
+        report.skip(tag, "no .NET SDK")
+        return report
+    try:
+        with dotnet_process.running(command) as process:
+            bad_input.check(driver, report, f"{tag}:", process.pid)
+    except (Died, subprocess.SubprocessError, ValueError, KeyError, IndexError) as error:
+        report.fail(tag, f"{type(error).__name__}: {error}")
+    return report
 
 
 if __name__ == "__main__":

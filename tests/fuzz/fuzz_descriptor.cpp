@@ -1,5 +1,6 @@
 // The contract descriptor from arbitrary bytes. The first byte chooses word size, byte order and form: JSON
 // alone, or a whole memory that contains structure, JSON and pointer table, with the right magic.
+#include "core/memory/byte_range.h"
 #include "core/target/descriptor_locator.h"
 #include "core/target/target.h"
 
@@ -10,21 +11,6 @@
 using namespace clr;
 
 namespace {
-
-// The input at address 0.
-class InputMemory final : public MemoryReader {
-public:
-  explicit InputMemory(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  std::size_t read_some(Address address, std::span<std::byte> out) override {
-    if (address >= bytes_.size()) return 0;
-    const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - address);
-    std::memcpy(out.data(), bytes_.data() + address, count);
-    return count;
-  }
-
-private:
-  std::span<const std::byte> bytes_;
-};
 
 // Asks a target for everything that its descriptor has.
 void ask(MemoryReader& memory, const ContractDescriptor& descriptor) {
@@ -58,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto input = std::as_bytes(std::span(data + 1, size - 1));
   try {
     if ((choice & 1) != 0) {
-      InputMemory memory({});
+      HostMemory memory({});
       ask(memory, parse_contract_json({reinterpret_cast<const char*>(input.data()), input.size()}));
       return 0;
     }
@@ -71,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::reverse(bytes.begin(), bytes.begin() + 8);
       std::swap(bytes[8], bytes[11]);
     }
-    InputMemory memory(bytes);
+    HostMemory memory(bytes);
     ask(memory, read_contract_descriptor(memory, 0));
   } catch (const Error&) {
   }

@@ -4,10 +4,12 @@
 #include "core/memory/elf_handle.h"
 #include "core/memory/error.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fuzzer/FuzzedDataProvider.h>
+#include <limits>
 
 namespace {
 
@@ -49,7 +51,9 @@ FrameLayout layout(Values& in) {
   FrameLayout made;
   made.cfa = in.place();
   made.saved = in.some<SavedRegister>([&] { return SavedRegister{in.reg(), in.place()}; });
-  if (in.yes()) made.saved.push_back({16, {made.cfa.reg, made.cfa.offset - 8}});
+  // Where a call leaves the return address. One offset in eight is any number, the smallest one too.
+  if (in.yes() && made.cfa.offset >= std::numeric_limits<std::int64_t>::min() + 8)
+    made.saved.push_back({16, {made.cfa.reg, made.cfa.offset - 8}});
   if (in.yes()) made.stack_pointer_at = in.place();
   made.interrupted = in.below(8) == 0;
   made.signed_return_address = in.yes();
@@ -120,44 +124,52 @@ DebugCode code(Values& in) {
   return made;
 }
 
+// libdw could not read what was written.
+[[noreturn]] void refuse(const char* what) {
+  std::fprintf(stderr, "%s: %s\n", what, dwarf_errmsg(-1));
+  std::abort();
+}
+
 void read_entries(Dwarf_Die die, unsigned depth) {
-  if (depth > 200) std::abort();
+  if (depth > 200) refuse("entries without an end");
   Dwarf_Attribute attribute;
   Dwarf_Die target, child;
   for (const unsigned name : {DW_AT_type, DW_AT_specification, DW_AT_object_pointer})
     if (dwarf_attr(&die, name, &attribute) != nullptr && dwarf_formref_die(&attribute, &target) == nullptr)
-      std::abort();
+      refuse("a reference to an entry");
   if (dwarf_attr(&die, DW_AT_location, &attribute) != nullptr) {
     Dwarf_Op* ops = nullptr;
     std::size_t count = 0;
     Dwarf_Addr start = 0, begin = 0, end = 0;
     std::ptrdiff_t at = 0;
     while ((at = dwarf_getlocations(&attribute, at, &start, &begin, &end, &ops, &count)) > 0) continue;
-    if (at < 0) std::abort();
+    if (at < 0) refuse("a list of locations");
   }
   if (dwarf_child(&die, &child) == 0) {
     int next = 0;
     do read_entries(child, depth + 1);
     while ((next = dwarf_siblingof(&child, &child)) == 0);
-    if (next < 0) std::abort();
+    if (next < 0) refuse("an entry");
   }
 }
 
 void read(std::vector<std::byte> bytes) {
   const ElfHandle elf(elf_memory(reinterpret_cast<char*>(bytes.data()), bytes.size()));
-  if (elf == nullptr) std::abort();
+  if (elf == nullptr) refuse("the file");
   Dwarf* dwarf = dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr);
   if (dwarf == nullptr) return; // without debug sections
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   int result = 0;
+  dwarf_errno(); // forgets the error of an earlier call
   while ((result = dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr)) == 0) {
     read_entries(die, 0);
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
-    if (dwarf_hasattr(&die, DW_AT_stmt_list) && dwarf_getsrclines(&die, &lines, &count) != 0) std::abort();
+    if (dwarf_hasattr(&die, DW_AT_stmt_list) && dwarf_getsrclines(&die, &lines, &count) != 0) refuse("lines");
   }
-  if (result < 0) std::abort();
+  // Without .debug_info there is no unit, which is told as a failure, but without an error.
+  if (result < 0 && dwarf_errno() != 0) refuse("a unit");
   if (Dwarf_CFI* cfi = dwarf_getcfi(dwarf))
     for (Address at = base; at < base + 0x400; at += 8) {
       Dwarf_Frame* frame = nullptr;

@@ -2,6 +2,7 @@
 // a native module, which libdw parses. The first byte chooses; the rest lies at address 0.
 #include "core/isa/arm64/unwind.h"
 #include "core/isa/x64/unwind.h"
+#include "core/memory/byte_range.h"
 #include "core/stack/native_unwinder.h"
 
 #include <elf.h>
@@ -12,20 +13,6 @@
 using namespace clr;
 
 namespace {
-
-class InputMemory final : public MemoryReader {
-public:
-  explicit InputMemory(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  std::size_t read_some(Address address, std::span<std::byte> out) override {
-    if (address >= bytes_.size() || out.empty()) return 0;
-    const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - address);
-    std::memcpy(out.data(), bytes_.data() + address, count);
-    return count;
-  }
-
-private:
-  std::span<const std::byte> bytes_;
-};
 
 // Registers that point into the input.
 RegisterContext context_in(Cpu cpu, Address pc) {
@@ -68,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     bytes[EI_CLASS] = std::byte{ELFCLASS64};
     bytes[EI_DATA] = std::byte{ELFDATA2LSB};
   }
-  InputMemory memory(bytes);
+  HostMemory memory(bytes);
   if (native)
     unwind_native(memory, cpu, bytes.size());
   else

@@ -3,11 +3,11 @@
 #include "core/images/r2r_map.h"
 
 #include "core/symbols/r2r_perf_map.h"
+#include "tests/support/more_images.h"
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -16,6 +16,7 @@
 #include <random>
 
 using namespace clr;
+using namespace clr::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -101,19 +102,15 @@ TEST_CASE("maps of recorded images are those that the compiler wrote") {
 }
 
 TEST_CASE("maps of more images, from a folder") {
-  const char* folder = std::getenv("CLR_R2R_IMAGES");
-  if (folder == nullptr) {
-    std::cout << "SKIPPED: maps of more ReadyToRun images, because CLR_R2R_IMAGES is not set\n";
-    return;
+  const auto images = more_r2r_images("runtime: maps of more images");
+  if (!images) return;
+  std::size_t with_map = 0;
+  for (const fs::path& image : *images) {
+    if (!fs::exists(compilers_map(image))) continue;
+    check_image(image, image.parent_path().string().find("arm") != std::string::npos);
+    ++with_map;
   }
-  std::size_t images = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".dll") continue;
-    if (!fs::exists(fs::path(entry.path()).replace_extension(".ni.r2rmap"))) continue;
-    check_image(entry.path(), entry.path().parent_path().string().find("arm") != std::string::npos);
-    ++images;
-  }
-  CHECK(images > 0);
+  CHECK(with_map > 0);
 }
 
 TEST_CASE("what is no ReadyToRun image has no map") {

@@ -94,7 +94,7 @@ class Log:
     """The program's log, read on from where it was read last: entries (line, None) and (-line, returned value)."""
 
     def __init__(self, path):
-        self.file, self.entries, self.at = open(path, "rb"), 0, 0
+        self.file, self.entries, self.at = open(path, "rb", buffering=0), 0, 0   # of a file that grows a buffer holds what was
 
     def count(self):
         while True:

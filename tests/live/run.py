@@ -395,16 +395,20 @@ def debugging(c):
             c.results.with_second_try(f"lldb/breaks/release/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/release/{protection}", c.lldb, release, knobs))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
-    older_versions(c, debug, program)
+    other_versions(c, debug, program)
 
 
-OLDER_PLACES = {"primitives", "strings", "structures", "references", "this", "collections"}
-OLDER_BREAKS = ["b Breaks.cs:LINE(Plain)", "b Debugged.Breaks.Plain", "b Breaks.cs:LINE(Generic)", "b Breaks.cs:LINE(Async)", "b Breaks.Late.Method", "b Breaks.cs:LINE(Null)"]
+OTHER_PLACES = {"primitives", "strings", "structures", "references", "this", "collections"}
+OTHER_BREAKS = ["b Breaks.cs:LINE(Plain)", "b Debugged.Breaks.Plain", "b Breaks.cs:LINE(Generic)", "b Breaks.cs:LINE(Async)", "b Breaks.Late.Method", "b Breaks.cs:LINE(Null)"]
 
 
-def older_versions(c, debug, program):
-    """A part of the same in every other LLDB that can be had."""
-    versions = [v for v in ("14", "15", "16") if c.may_want(f"lldb/versions/{v}")]
+# The oldest ones, and the newest. Those between were tried with the same checks.
+OTHER_VERSIONS = ("14", "15", "16", "23")
+
+
+def other_versions(c, debug, program):
+    """A part of the same in other LLDBs."""
+    versions = [v for v in OTHER_VERSIONS if c.may_want(f"lldb/versions/{v}")]
     if not versions:
         return
     done = subprocess.run([HERE.parent.parent / "scripts" / "get-lldbs", c.lldbs, *versions], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -416,8 +420,8 @@ def older_versions(c, debug, program):
             continue
         lldb = Lldb(c.plugin, found[version])
         c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, COUNTING, 300 if c.full else 40))
-        c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OLDER_BREAKS))
-        c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OLDER_PLACES))
+        c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
+        c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
 
 
 def debug_lines(c, label, lldb, executable, program, knobs, count):
@@ -472,7 +476,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
     parser.add_argument("--lldb", help="the LLDB driver (default: lldb-19)")
-    parser.add_argument("--lldbs", help="folder of scripts/get-lldbs with LLDB 14 to 16 (default: beside the plugin)")
+    parser.add_argument("--lldbs", help="folder of scripts/get-lldbs with LLDB 14, 15, 16 and 23 (default: beside the plugin)")
     parser.add_argument("--core-tool", help="ask this program (tests/cores/core_tool.cpp) instead of the plugin in LLDB; cores only")
     parser.add_argument("--work", help="folder for builds and cores, kept")
     parser.add_argument("--only", action="append", metavar="PREFIX", help="only checks whose name starts so (may be repeated)")

@@ -1,17 +1,20 @@
-// Unwind data of real ReadyToRun images, of every method. CLR_R2R_IMAGES names a folder that holds images
-// made with crossgen2 --targetarch arm64 or x64, at any depth; without it these tests are skipped.
+// Unwind data of real ReadyToRun images for x64 and arm64, of every method. Recorded images always;
+// CLR_R2R_IMAGES names a folder with more.
 #include "core/isa/arm64/unwind.h"
 #include "core/isa/x64/unwind.h"
+#include "tests/support/more_images.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <map>
 
 using namespace clr;
+using namespace clr::test;
 
 namespace {
 
@@ -67,18 +70,6 @@ public:
 private:
   std::vector<std::byte> memory_;
 };
-
-std::vector<std::filesystem::path> images() {
-  const char* folder = std::getenv("CLR_R2R_IMAGES");
-  if (folder == nullptr) {
-    WARN("skipped: CLR_R2R_IMAGES does not name a folder with ReadyToRun images");
-    return {};
-  }
-  std::vector<std::filesystem::path> result;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".dll") result.push_back(entry.path());
-  return result;
-}
 
 // What a prologue or an epilogue of arm64 has done to the frame; places are relative to the CFA.
 struct Arm64Machine {
@@ -264,33 +255,45 @@ void check_x64(Image& image, Address function, Count& count) {
   }
 }
 
+// How many functions the image has of its own: the components of a composite image have none. Images of other
+// CPUs count as empty.
+std::size_t check_image(const std::filesystem::path& path) {
+  Image image(path);
+  const bool arm64 = image.machine == 0xAA64, x64 = image.machine == 0x8664;
+  if (!arm64 && !x64) return 0;
+  const std::uint32_t size = arm64 ? 8 : 12;
+  Count count;
+  for (std::uint32_t at = 0; at + size <= image.functions_size; at += size) {
+    const Address function = Image::base + image.functions + at;
+    if (image.u32(function) == 0xFFFF'FFFF) break; // the sentinel behind the last one
+    CAPTURE(path.string(), at / size);
+    if (arm64)
+      check_arm64(image, function, count);
+    else
+      check_x64(image, function, count);
+  }
+  std::cout << fmt::format(
+      "  {}/{}: {} functions, {} positions, {} epilogues, {} differences, {} not emulated\n",
+      path.parent_path().filename().string(), path.filename().string(), count.functions, count.positions,
+      count.epilogues, count.differences, count.not_emulated);
+  CHECK(count.differences == 0);
+  CHECK(count.not_emulated == 0);
+  return count.functions;
+}
+
 } // namespace
 
-TEST_CASE("the unwind data of every method of real images decodes") {
-  const auto paths = images();
-  std::size_t total = 0;
-  for (const auto& path : paths) {
-    Image image(path);
-    const bool arm64 = image.machine == 0xAA64, x64 = image.machine == 0x8664;
-    if (!arm64 && !x64) continue;
-    const std::uint32_t size = arm64 ? 8 : 12;
-    Count count;
-    for (std::uint32_t at = 0; at + size <= image.functions_size; at += size) {
-      const Address function = Image::base + image.functions + at;
-      if (image.u32(function) == 0xFFFF'FFFF) break; // the sentinel behind the last one
-      CAPTURE(path.string(), at / size);
-      if (arm64)
-        check_arm64(image, function, count);
-      else
-        check_x64(image, function, count);
-    }
-    WARN(path.parent_path().filename().string()
-         << "/" << path.filename().string() << ": " << count.functions << " functions, " << count.positions
-         << " positions, " << count.epilogues << " epilogues, " << count.differences << " differences, "
-         << count.not_emulated << " not emulated");
-    CHECK(count.differences == 0);
-    CHECK(count.not_emulated == 0);
-    total += count.functions; // the components of a composite image have none of their own
-  }
-  CHECK((total > 0 || paths.empty()));
+TEST_CASE("the unwind data of every method of recorded images decodes") {
+  const std::filesystem::path data = CLR_TEST_DATA;
+  CHECK(check_image(data / "metadata/data/names-x64.dll") == 55);
+  CHECK(check_image(data / "metadata/data/names-arm64.dll") == 55);
+  CHECK(check_image(data / "execution/data/cold-x64.dll") == 11);
+}
+
+TEST_CASE("the unwind data of every method of more images decodes") {
+  const auto images = more_r2r_images("stack: unwind data of more images");
+  if (!images) return;
+  std::size_t functions = 0;
+  for (const std::filesystem::path& image : *images) functions += check_image(image);
+  CHECK(functions > 0);
 }

@@ -5,18 +5,37 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 namespace clr::test {
 
-// The fault that `call` ends with; nothing when it returns.
+// The fault that a call ended with, if it did. To look into a fault that is not there fails the test case,
+// where an optional would be undefined.
+class Fault {
+public:
+  Fault() = default;
+  explicit Fault(Error error) : error_(std::move(error)) {}
+
+  bool has_value() const { return error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  const Error* operator->() const {
+    if (!error_) throw std::logic_error("a fault was expected, but the call returned");
+    return &*error_;
+  }
+
+private:
+  std::optional<Error> error_;
+};
+
 template<typename Call>
-std::optional<Error> fault_of(const Call& call) {
+Fault fault_of(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
-    return error;
+    return Fault(error);
   }
-  return std::nullopt;
+  return {};
 }
 
 // Calls `attempt` with a reader of which read number k fails, for k = 1, 2, ... until it makes fewer reads

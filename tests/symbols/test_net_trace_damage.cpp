@@ -27,7 +27,7 @@ Heard read(std::span<const std::byte> bytes) {
 Heard read(const NetTraceBuilder& builder) {
   return read(builder.out.bytes);
 }
-std::optional<Error> refusal(std::span<const std::byte> bytes) {
+Fault refusal(std::span<const std::byte> bytes) {
   return fault_of([&] { NetTrace::of_bytes(bytes, "t.nettrace"); });
 }
 

@@ -13,7 +13,7 @@ using namespace clr::test;
 
 namespace {
 
-std::optional<Error> read_fault(MemoryReader& memory, Address address) {
+Fault read_fault(MemoryReader& memory, Address address) {
   return fault_of([&] { read_contract_descriptor(memory, address); });
 }
 

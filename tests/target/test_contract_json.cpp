@@ -9,7 +9,7 @@ using namespace clr::test;
 
 namespace {
 
-std::optional<Error> parse_fault(const std::string& json) {
+Fault parse_fault(const std::string& json) {
   return fault_of([&] { parse_contract_json(json); });
 }
 

@@ -38,7 +38,7 @@ std::optional<std::uint64_t> root(const ContractDescriptor& descriptor, const ch
   return found == descriptor.globals.end() ? std::nullopt : found->second.number;
 }
 
-std::optional<Error> fault(std::size_t slots, ContractDescriptor descriptor) {
+Fault fault(std::size_t slots, ContractDescriptor descriptor) {
   MemoryBuilder memory;
   const DacTable table = place_table(memory, slots);
   return fault_of([&] { complete_from_dac_table(memory, table, descriptor); });

@@ -46,7 +46,7 @@ TEST_CASE("types with size and fields, with fields only, with size only") {
     check_fault(ErrorKind::unsupported_contract, [&] { target.offset("Both", "Absent"); });
     check_fault(ErrorKind::unsupported_contract, [&] { target.size_of("Fields"); });
     const auto fault = fault_of([&] { target.field_address(0, "Both", "Absent"); });
-    CHECK(std::string(fault.value().what()).find("Both.Absent") != std::string::npos);
+    CHECK(std::string(fault->what()).find("Both.Absent") != std::string::npos);
   }
 }
 

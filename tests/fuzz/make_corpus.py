@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the fuzz targets, tests/fuzz/corpus/TARGET, from what real programs left: the recorded cores, assemblies and symbol files of
+the other tests. Of many candidates those are kept that reach code which the others do not.
+
+    make_corpus.py BUILD [TARGET...]      BUILD: a build with the fuzz targets (scripts/fuzz makes build-sanitize); default: all targets
+
+Needs g++ and, for PDBs, the .NET SDK. Files of a corpus that begin with "found-" are inputs that once made a target fail: they stay.
+"""
+import gzip
+import lzma
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = HERE.parent
+METADATA = TESTS / "metadata/data"
+SYMBOLS = TESTS / "symbols/data"
+LARGEST = 16384   # bytes of a seed: the mutation of a larger one finds little, slowly
+
+NATIVE = """
+int deeper(int, void*);
+int leaf(int a) { return a * 3; }
+__attribute__((noinline)) int middle(int a, void* b) { char room[200]; int r = deeper(a, room); return r + deeper(a + 1, b) + room[a]; }
+int outer(int a) { int sum = 0; for (int i = 0; i < a; i++) sum += middle(i, &sum); return sum + leaf(a); }
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", **options)
+    if done.returncode:
+        sys.exit(f"make_corpus: {command[0]} ended with {done.returncode}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+
+def native_module(folder):
+    """A shared library with call frame information, as small as the linker makes one."""
+    source, library = folder / "seed.c", folder / "libseed.so"
+    source.write_text(NATIVE)
+    run("g++", "-x", "c", "-O1", "-fPIC", "-shared", "-nostdlib", "-Wl,-z,noseparate-code", "-Wl,--build-id", "-s", "-Wl,-soname,libseed.so",
+        "-o", library, source)
+    return library.read_bytes()
+
+
+def pdbs(folder):
+    """The portable PDB of an assembly, and an assembly that embeds its own."""
+    if not shutil.which("dotnet"):
+        print("make_corpus: no .NET SDK, so no PDBs", file=sys.stderr)
+        return []
+    project = folder / "names"
+    project.mkdir()
+    for name in ("names.cs", "names.csproj"):
+        shutil.copy(METADATA / name, project)
+    for kind in ("portable", "embedded"):
+        run("dotnet", "build", "-c", "Release", "-o", folder / kind, f"-p:DebugType={kind}", "-p:PathMap=" + str(project) + "=/names", cwd=project)
+    return [(folder / "portable/names.pdb").read_bytes(), (folder / "embedded/names.dll").read_bytes()]
+
+
+def descriptor_memory(json_text, choice):
+    """The structure of a contract descriptor with its JSON and two pointers behind it, as fuzz_descriptor lays it out."""
+    order = ">" if choice & 4 else "<"
+    word = "I" if choice & 2 else "Q"
+    header = 8 + struct.calcsize(order + "II" + word + "II" + word)
+    pointers = struct.pack(order + word * 2, 0, header)
+    head = bytes(8) + struct.pack(order + "II" + word + "II" + word, 3 if choice & 2 else 1, len(json_text), header + len(pointers), 2, 0, header)
+    return bytes([choice]) + head + pointers + json_text
+
+
+def trace_blocks(trace, largest):
+    """The start of a trace: its header and whole blocks, shortened at their ends."""
+    at = trace.index(b"\x05Trace") if b"\x05Trace" in trace else trace.index(b"Trace") - 4
+    at = trace.index(b"Trace", at) + len("Trace") + 1 + 48
+    out, kinds = bytearray(trace[:at + 1]), {}
+    at += 1
+    while at < len(trace) and trace[at] == 5:
+        name_size = struct.unpack_from("<I", trace, at + 11)[0]
+        name = trace[at + 15:at + 15 + name_size]
+        size_at = at + 15 + name_size + 1
+        size = struct.unpack_from("<I", trace, size_at)[0]
+        begin = (size_at + 4 + 3) // 4 * 4
+        end = begin + size + 1
+        kinds[name] = kinds.get(name, 0) + 1
+        if kinds[name] <= 2:
+            part = trace[begin:begin + min(size, largest)]
+            out += trace[at:size_at] + struct.pack("<I", len(part))
+            out += bytes(-len(out) % 4) + part + b"\x06"
+        at = end
+    return bytes(out + b"\x01")
+
+
+def metadata_root(image):
+    return image[image.index(b"BSJB"):]
+
+
+def own_inputs(folder, build, target):
+    made = folder / f"{target}-own"
+    made.mkdir()
+    run(build / f"tests/fuzz_{target}", "-runs=1000", "-seed=1", "-len_control=0", "-max_len=400", made)
+    return [f.read_bytes() for f in sorted(made.iterdir())]
+
+
+def candidates(folder, build):
+    """TARGET -> inputs."""
+    cores = {}
+    for core in ("gallery-x64", "gallery-arm64"):
+        path = folder / f"{core}.core"
+        path.write_bytes(lzma.open(TESTS / f"cores/{core}.core.xz").read())
+        run(build / "tests/seed_tool", path, folder / "seeds", core.split("-")[1])
+    for target in ("debug_info", "unwind", "elf_core"):
+        cores[target] = [f.read_bytes() for f in sorted((folder / "seeds" / target).iterdir())]
+    native = native_module(folder)
+    images = [(METADATA / name).read_bytes() for name in ("names.dll", "names-x64.dll", "names-arm64.dll", "composite.r2r.dll")]
+    images.append((TESTS / "execution/data/cold-x64.dll").read_bytes())
+    descriptors = [f.read_bytes() for f in sorted((TESTS / "target/data").glob("*.json"))]
+    smallest = min(descriptors, key=len)
+    trace = gzip.open(SYMBOLS / "traced.nettrace.gz").read()
+    perf_maps = [f.read_bytes() for f in sorted(SYMBOLS.glob("perf-*.map"))]
+    symbol_files = []
+    for i, path in enumerate(sorted(SYMBOLS.glob("perf-*.map")) + sorted(METADATA.glob("*.r2rmap"))):
+        saved = folder / f"{i}.sym"
+        run(build / "tests/seed_tool", "--symbols", path, saved)
+        symbol_files.append(saved.read_bytes())
+    return {
+        "debug_info": cores["debug_info"],
+        "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6)],
+        "elf_core": cores["elf_core"] + [native] + images[:2],
+        "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))],
+        "metadata": images + [metadata_root(images[0])],
+        "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)],
+        "pdb": pdbs(folder),
+        "perf_map": perf_maps,
+        "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))],
+        "symbol_file": symbol_files,
+        "unwind": cores["unwind"] + [b"\x02" + native],
+        # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.
+        "elf_module": own_inputs(folder, build, "elf_module"),
+    }
+
+
+def choose(build, target, inputs, folder):
+    """Writes the corpus of `target`: the inputs that libFuzzer keeps when it merges them, the smallest first."""
+    corpus = HERE / "corpus" / target
+    corpus.mkdir(parents=True, exist_ok=True)
+    given, chosen = folder / f"{target}-given", folder / f"{target}-chosen"
+    given.mkdir()
+    chosen.mkdir()
+    for i, data in enumerate(inputs):
+        if len(data) > LARGEST:
+            print(f"make_corpus: {target} {i} has {len(data)} bytes and is left out", file=sys.stderr)
+            continue
+        (given / str(i)).write_bytes(data)
+    found = [f for f in corpus.iterdir() if f.name.startswith("found-")]
+    run(build / f"tests/fuzz_{target}", "-set_cover_merge=1", chosen, given)
+    for old in corpus.iterdir():
+        if old not in found:
+            old.unlink()
+    for i, seed in enumerate(sorted(chosen.iterdir(), key=lambda f: (f.stat().st_size, f.name))):
+        shutil.copy(seed, corpus / f"{i:02}")
+    sizes = [f.stat().st_size for f in corpus.iterdir()]
+    print(f"{target}: {len(sizes)} of {len(inputs)} inputs, {sum(sizes)} bytes")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        all_inputs = candidates(folder, build)
+        for target in sys.argv[2:] or all_inputs:
+            if all_inputs[target]:  # none: what they are made with is not here
+                choose(build, target, all_inputs[target], folder)
+
+
+if __name__ == "__main__":
+    main()
