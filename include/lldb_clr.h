@@ -26,8 +26,9 @@
 extern "C" {
 #endif
 
-/* New functions may be added without a new number. Existing ones keep their meaning within one number. The number stands
- * in the name of libclr.so.1, too: a program loads the library of the number that it was compiled with. */
+/* New functions may be added without a new number. Existing ones keep their meaning within one number. The
+ * number stands in the name of libclr.so.1, too: a program loads the library of the number that it was
+ * compiled with. */
 #define CLR_API_VERSION 1u
 
 #if defined(__GNUC__)

@@ -3,11 +3,11 @@
 //   seed_tool CORE FOLDER NAME        writes FOLDER/TARGET/NAME-...; tests/fuzz/make_corpus.py chooses among
 //   them seed_tool --symbols FILE OUT      writes the .sym file of a file of symbols
 #include "core/debuginfo/debug_info_reader.h"
+#include "core/isa/arm64/unwind.h"
+#include "core/isa/x64/unwind.h"
 #include "core/memory/core_writer.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/stack_reporter.h"
-#include "core/isa/arm64/unwind.h"
-#include "core/isa/x64/unwind.h"
 #include "core/symbols/load_symbols.h"
 
 #include <fmt/format.h>
