@@ -43,14 +43,14 @@ std::vector<std::size_t> batch_sizes(RowStream& stream, std::size_t* rows = null
 
 TEST_CASE("rows: batches grow from one row to the largest, and the last has the end") {
   const auto inspection = std::make_shared<FakeInspection>();
-  RowStream stream(inspection, numbers(5));
+  RowStream stream(SharedInspection(inspection), numbers(5));
   CHECK(*stream.next() == R"({"rows":[{"n":0}]})");
   CHECK(*stream.next() == R"({"rows":[{"n":1},{"n":2}]})");
   CHECK(*stream.next() == R"({"rows":[{"n":3},{"n":4}],"end":{"count":5}})");
   CHECK(stream.next() == nullptr);
   CHECK(stream.next() == nullptr);
 
-  RowStream many(inspection, numbers(5000));
+  RowStream many(SharedInspection(inspection), numbers(5000));
   std::size_t rows = 0;
   const std::vector<std::size_t> sizes = batch_sizes(many, &rows);
   CHECK(rows == 5000);
@@ -60,7 +60,7 @@ TEST_CASE("rows: batches grow from one row to the largest, and the last has the 
 
 TEST_CASE("rows: a batch of large rows ends early") {
   const auto inspection = std::make_shared<FakeInspection>();
-  RowStream stream(inspection, [](Inspection&, const RowStream::Emit& emit) {
+  RowStream stream(SharedInspection(inspection), [](Inspection&, const RowStream::Emit& emit) {
     const std::string text(100'000, 'x');
     for (int n = 0; n < 12; ++n) emit(Json{{"n", n}, {"text", text}});
     return Json();
@@ -69,7 +69,7 @@ TEST_CASE("rows: a batch of large rows ends early") {
 }
 
 TEST_CASE("rows: an answer without rows has its end all the same") {
-  RowStream stream(std::make_shared<FakeInspection>(), numbers(0));
+  RowStream stream(SharedInspection(std::make_shared<FakeInspection>()), numbers(0));
   CHECK(*stream.next() == R"({"rows":[],"end":{"count":0}})");
   CHECK(stream.next() == nullptr);
 }
@@ -77,7 +77,7 @@ TEST_CASE("rows: an answer without rows has its end all the same") {
 TEST_CASE("rows: nothing is made before it is asked for") {
   int last = -1;
   const auto inspection = std::make_shared<FakeInspection>();
-  RowStream stream(inspection, numbers(10, &last));
+  RowStream stream(SharedInspection(inspection), numbers(10, &last));
   CHECK(last == -1);
   CHECK(inspection->questions == 0);
   stream.next();
@@ -90,7 +90,7 @@ TEST_CASE("rows: who stops asking lets the producer leave by its own way") {
   int last = -1;
   bool left = false;
   {
-    RowStream stream(std::make_shared<FakeInspection>(), numbers(1000, &last, &left));
+    RowStream stream(SharedInspection(std::make_shared<FakeInspection>()), numbers(1000, &last, &left));
     stream.next();
     CHECK_FALSE(left);
   }
@@ -101,36 +101,39 @@ TEST_CASE("rows: who stops asking lets the producer leave by its own way") {
 TEST_CASE("rows: a producer that goes on after it was stopped gets no row through") {
   int refused = 0;
   {
-    RowStream stream(std::make_shared<FakeInspection>(), [&](Inspection&, const RowStream::Emit& emit) {
-      for (int n = 0; n < 4; ++n) refused += emit(Json{{"n", n}}) ? 0 : 1;
-      return Json();
-    });
+    RowStream stream(SharedInspection(std::make_shared<FakeInspection>()),
+                     [&](Inspection&, const RowStream::Emit& emit) {
+                       for (int n = 0; n < 4; ++n) refused += emit(Json{{"n", n}}) ? 0 : 1;
+                       return Json();
+                     });
     stream.next();
   }
   CHECK(refused == 4);
 }
 
 TEST_CASE("rows: what the producer throws comes out, and then there are no more") {
-  RowStream stream(std::make_shared<FakeInspection>(), [](Inspection&, const RowStream::Emit& emit) -> Json {
-    emit(Json{{"n", 0}});
-    throw Error(ErrorKind::corrupt, "a broken list");
-  });
+  RowStream stream(SharedInspection(std::make_shared<FakeInspection>()),
+                   [](Inspection&, const RowStream::Emit& emit) -> Json {
+                     emit(Json{{"n", 0}});
+                     throw Error(ErrorKind::corrupt, "a broken list");
+                   });
   CHECK(stream.next() != nullptr);
   CHECK_THROWS_WITH(stream.next(), "a broken list");
   CHECK(stream.next() == nullptr);
 
   // The same when nobody waits for it any more.
-  RowStream dropped(std::make_shared<FakeInspection>(), [](Inspection&, const RowStream::Emit& emit) -> Json {
-    emit(Json{{"n", 0}});
-    throw Error(ErrorKind::corrupt, "a broken list");
-  });
+  RowStream dropped(SharedInspection(std::make_shared<FakeInspection>()),
+                    [](Inspection&, const RowStream::Emit& emit) -> Json {
+                      emit(Json{{"n", 0}});
+                      throw Error(ErrorKind::corrupt, "a broken list");
+                    });
   CHECK(dropped.next() != nullptr);
 }
 
 TEST_CASE("rows: a process that has run in between gives no more") {
   const auto inspection = std::make_shared<FakeInspection>();
   int last = -1;
-  RowStream stream(inspection, numbers(10, &last));
+  RowStream stream(SharedInspection(inspection), numbers(10, &last));
   stream.next();
   inspection->stale = true;
   CHECK_THROWS_AS(stream.next(), Stale);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <sys/uio.h>
@@ -43,7 +44,7 @@ std::vector<LoadedModule> own_modules() {
       [](dl_phdr_info* info, std::size_t, void* out) {
         LoadedModule module;
         module.path = info->dlpi_name;
-        if (module.path.empty()) module.path = "/proc/self/exe";
+        if (module.path.empty()) module.path = std::filesystem::read_symlink("/proc/self/exe").string();
         for (int n = 0; n < info->dlpi_phnum; ++n)
           if (info->dlpi_phdr[n].p_type == PT_LOAD) {
             if (module.base == 0)
