@@ -45,7 +45,7 @@ public:
   Bulk(Inspection& inspection, bool lines) : inspection_(inspection), lines_(lines) {}
 
   Row row_of(Address address) {
-    Answer answer = answer_at(inspection_, address);
+    runtime::Answer answer = answer_at(inspection_, address);
     if (lines_) inspection_.runtime().add_source(answer);
     Row row;
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  static Json owner_json(const Answer& answer) {
+  static Json owner_json(const runtime::Answer& answer) {
     Json json = to_json(answer);
     json.erase("address");
     json.erase("source");
@@ -72,7 +72,7 @@ private:
   }
 
   // Addresses come in ascending order, so those of one body follow each other.
-  std::uint32_t owner_of(MethodAnswer& method, Answer&& answer) {
+  std::uint32_t owner_of(MethodAnswer& method, runtime::Answer&& answer) {
     const bool same = last_ && method.code.start == last_start_ && method.method.method_desc == last_desc_ &&
                       method.code.fault.empty();
     if (same) return *last_;

@@ -40,7 +40,7 @@ Json thread_row(const ThreadRow* known, const RuntimeThread* thread, ExceptionRe
 
 } // namespace
 
-Answer answer_at(Inspection& inspection, Address address) {
+runtime::Answer answer_at(Inspection& inspection, Address address) {
   return clr::answer_at(inspection.runtime(), address, [&](Address at) { return inspection.symbol_at(at); });
 }
 
@@ -60,7 +60,7 @@ RowStream::Producer info_rows(bool counts) {
 
 RowStream::Producer address_rows(Address address) {
   return [address](Inspection& inspection, const RowStream::Emit& emit) {
-    Answer answer = answer_at(inspection, address);
+    runtime::Answer answer = answer_at(inspection, address);
     inspection.runtime().add_source(answer);
     emit(to_json(answer));
     return Json();

@@ -20,6 +20,6 @@ RowStream::Producer version_rows(Address method_desc);
 RowStream::Producer save_core_rows(std::string path, bool all_methods);
 
 // The answer of `clrip2md` for an address, without its source line.
-Answer answer_at(Inspection& inspection, Address address);
+runtime::Answer answer_at(Inspection& inspection, Address address);
 
 } // namespace clr::capi

@@ -124,7 +124,7 @@ IlPosition DebugInfoReader::il_position(const CodeBlock& block, NativeOffsetKind
   return map->at(manager_->relative_offset(block), kind);
 }
 
-std::vector<Variable> DebugInfoReader::variables(const CodeBlock& block) {
+std::vector<debuginfo::Variable> DebugInfoReader::variables(const CodeBlock& block) {
   const DebugInfoFormat format = format_of(block);
   const Part part = parts_of(format, manager_->debug_info(block)).variables;
   if (part.size == 0) return {};

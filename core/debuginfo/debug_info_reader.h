@@ -33,7 +33,7 @@ public:
 
   // The stored locations of arguments and locals. Cost: that of il_map, but not kept. Throws
   // Error{unsupported_contract} when the target does not tell how they are coded.
-  std::vector<Variable> variables(const CodeBlock& block);
+  std::vector<debuginfo::Variable> variables(const CodeBlock& block);
 
   // The frame that a tier-0 body with patchpoints describes for its OSR bodies; nothing for other bodies.
   // Cost: that of ExecutionManager::debug_info and 3 reads.

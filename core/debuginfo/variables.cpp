@@ -36,22 +36,22 @@ public:
   VariableReader(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86)
       : chunk_(chunk), in_(chunk), coding_(coding), x86_(x86) {}
 
-  std::vector<Variable> all() {
+  std::vector<debuginfo::Variable> all() {
     const std::uint32_t count = in_.u32();
     if (count > in_.nibbles_left() / nibbles_per_variable)
       throw_corrupt(chunk_.address,
                     fmt::format("{} variables in {} bytes of debug info", count, chunk_.bytes.size()));
-    std::vector<Variable> variables(count);
-    for (Variable& variable : variables) read(variable);
+    std::vector<debuginfo::Variable> variables(count);
+    for (debuginfo::Variable& variable : variables) read(variable);
     return variables;
   }
 
 private:
-  void read(Variable& variable) {
+  void read(debuginfo::Variable& variable) {
     const bool number_first = coding_ == VariablesCoding::number_first;
     if (number_first) variable.number = number();
     variable.begin = in_.u32();
-    if (number_first && variable.number == Variable::call_return) {
+    if (number_first && variable.number == debuginfo::Variable::call_return) {
       variable.call_il = in_.u32();
       variable.end = checked(std::uint64_t{variable.begin} + 1);
     } else {
@@ -132,7 +132,8 @@ std::string_view to_string(VariableHome home) {
   return home_names[static_cast<std::size_t>(home)];
 }
 
-std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86) {
+std::vector<debuginfo::Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding,
+                                                  bool x86) {
   if (chunk.bytes.empty()) return {};
   return VariableReader(chunk, coding, x86).all();
 }

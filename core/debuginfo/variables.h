@@ -20,6 +20,8 @@ enum class VariablesCoding : std::uint8_t {
   number_first, // numbers from -6 on; number, then range; return values of calls
 };
 
+namespace debuginfo {
+
 // A variable is at this location while the native offset lies in [begin, end).
 struct Variable {
   // Arguments count from 0, `this` first, then the locals in the order of their signature. Or one of the
@@ -36,10 +38,13 @@ struct Variable {
   friend bool operator==(const Variable&, const Variable&) = default;
 };
 
+} // namespace debuginfo
+
 // Decodes the entries of the block `chunk`: in no particular order, several per variable. `x86`: its stack
 // offsets are stored in words of 4 bytes. Throws Error{corrupt} for a count that does not fit into the block,
 // and for an unknown type of location. No reads.
-std::vector<Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding, bool x86);
+std::vector<debuginfo::Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding,
+                                                  bool x86);
 
 std::string_view to_string(VariableHome home); // "reg", "reg_byref", ...
 

@@ -94,7 +94,7 @@ BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::
     const std::vector<std::uint32_t> rids = module.metadata.with([&](MetadataNames& names) {
       std::vector<std::uint32_t> matching;
       const Metadata& metadata = names.metadata();
-      const std::uint32_t rows = metadata.rows(Table::method_def);
+      const std::uint32_t rows = metadata.rows(MetadataTable::method_def);
       for (std::uint32_t rid = 1; rid <= rows && matching.size() < BreakTargets::max_methods; ++rid) {
         if (rid % rows_between_questions == 0 && stop && stop()) break;
         if (metadata.string(metadata.method_def(rid).name) != method) continue;
@@ -134,7 +134,7 @@ BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint3
       if (is_file(pdb->document_name(row), file)) documents.insert(row);
     if (documents.empty()) return;
     found.file_known = true;
-    const std::uint32_t methods = pdb->metadata().rows(Table::method_debug_information);
+    const std::uint32_t methods = pdb->metadata().rows(MetadataTable::method_debug_information);
     for (std::uint32_t rid = 1; rid <= methods; ++rid) {
       if (rid % rows_between_questions == 0 && stop && stop()) break;
       std::uint32_t best = UINT32_MAX;

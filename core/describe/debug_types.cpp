@@ -32,10 +32,9 @@ std::optional<DebugEnumerator> plain_number(const TypeLayout& layout) {
   constexpr std::int64_t most = 127; // fits in every integer
   for (std::int64_t value = 3; value <= most; ++value) {
     if (std::popcount(static_cast<std::uint64_t>(value)) < 2) continue;
-    const bool named =
-        std::any_of(layout.enumerators.begin(), layout.enumerators.end(), [&](const Enumerator& known) {
-          return known.value == static_cast<std::uint64_t>(value);
-        });
+    const bool named = std::any_of(
+        layout.enumerators.begin(), layout.enumerators.end(),
+        [&](const objects::Enumerator& known) { return known.value == static_cast<std::uint64_t>(value); });
     if (!named) return DebugEnumerator{.name = std::to_string(value), .value = value};
   }
   return std::nullopt;
@@ -157,7 +156,7 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
     enumeration.element = under;
     if (!layout->flags)
       if (const auto number = plain_number(*layout)) enumeration.enumerators.push_back(*number);
-    for (const Enumerator& enumerator : layout->enumerators)
+    for (const objects::Enumerator& enumerator : layout->enumerators)
       enumeration.enumerators.push_back(
           {.name = enumerator.name, .value = static_cast<std::int64_t>(enumerator.value)});
     return index;

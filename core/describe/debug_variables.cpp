@@ -46,7 +46,7 @@ struct DebugVariables::Impl {
     const Method& method;
     TypeScope scope;
     std::vector<Address> class_arguments, method_arguments;
-    std::vector<Variable> variables;
+    std::vector<debuginfo::Variable> variables;
     std::shared_ptr<const IlMap> map;
     const PortablePdb* pdb = nullptr;
     std::uint32_t size = 0; // of the whole method
@@ -323,7 +323,7 @@ DebugVariables::DebugVariables(Runtime& runtime, std::vector<DebugType>& types, 
 DebugVariables::~DebugVariables() = default;
 
 void DebugVariables::add(DebugBody& code, const CodeBlock& block, const Method& method) {
-  if (!impl_ || table_of(method.token) != Table::method_def || rid_of(method.token) == 0 ||
+  if (!impl_ || table_of(method.token) != MetadataTable::method_def || rid_of(method.token) == 0 ||
       method.runtime_module == 0)
     return;
   try {

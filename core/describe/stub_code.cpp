@@ -67,7 +67,7 @@ DebugCode stub_code(const Platform& platform, StubKind kind, Address begin, Addr
 
 StubKind stub_kind_of_section(ExecutionManager& code, const RangeSection& section) {
   const CodeLookup found = code.find(section.begin);
-  const auto* const miss = std::get_if<Miss>(&found);
+  const auto* const miss = std::get_if<execution::Miss>(&found);
   return miss != nullptr ? miss->stub.value_or(StubKind::unknown) : StubKind::unknown;
 }
 

@@ -65,10 +65,10 @@ std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std:
   return result;
 }
 
-std::vector<DebugVariableRange> homes_of(const std::vector<Variable>& variables, std::int32_t number,
-                                         const std::vector<NativeRange>& where) {
+std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>& variables,
+                                         std::int32_t number, const std::vector<NativeRange>& where) {
   std::vector<DebugVariableRange> homes;
-  for (const Variable& variable : variables) {
+  for (const debuginfo::Variable& variable : variables) {
     if (variable.number != number || variable.begin >= variable.end) continue;
     for (const NativeRange& range : intersect({{variable.begin, variable.end}}, where))
       homes.push_back({.begin = range.begin, .end = range.end, .location = variable.location});

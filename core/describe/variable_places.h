@@ -33,7 +33,7 @@ std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std:
 
 // The homes of variable `number` within `where`, ascending and disjoint: of two that overlap the later one
 // begins where the earlier one ends.
-std::vector<DebugVariableRange> homes_of(const std::vector<Variable>& variables, std::int32_t number,
-                                         const std::vector<NativeRange>& where);
+std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>& variables,
+                                         std::int32_t number, const std::vector<NativeRange>& where);
 
 } // namespace clr

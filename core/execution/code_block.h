@@ -84,6 +84,8 @@ enum class StubKind : std::uint8_t {
 };
 std::string_view to_string(StubKind kind); // "jump stub", "fixup precode", ...
 
+namespace execution {
+
 // No code block: a normal negative answer.
 struct Miss {
   MissReason reason = MissReason::outside;
@@ -93,6 +95,8 @@ struct Miss {
   std::optional<Address> block_start; // start of the stub, or of the method that ended before the address
 };
 
-using CodeLookup = std::variant<CodeBlock, Miss>;
+} // namespace execution
+
+using CodeLookup = std::variant<CodeBlock, execution::Miss>;
 
 } // namespace clr

@@ -32,7 +32,7 @@ CodeHeaps::CodeHeaps(const Target& target, NibbleMapVersion version)
 
 CodeHeaps::Node CodeHeaps::read_node(Address address) const {
   if (address == 0) throw_corrupt(address, "a code heap section without a heap");
-  const Record record(*target_, address, span_);
+  const target::Record record(*target_, address, span_);
   const Node node{.start = record.pointer(start_),
                   .end = record.pointer(end_),
                   .map_base = record.pointer(map_base_),

@@ -21,7 +21,7 @@ EntryPointMap::EntryPointMap(const Target& target, Address address, bool shifted
   const std::size_t slots_size = std::size_t{slots_per_bucket} * target.pointer_size();
   keys_ = span_.require(target, "Keys", slots_size);
   values_ = span_.require(target, "Values", slots_size);
-  if (stride_ < span_.size() || stride_ > Record::max_size)
+  if (stride_ < span_.size() || stride_ > target::Record::max_size)
     throw Error(ErrorKind::unsupported_contract, fmt::format("hash map with buckets of {} bytes", stride_));
 }
 
@@ -36,7 +36,7 @@ const EntryPointMap::Buckets& EntryPointMap::buckets() const {
 }
 
 EntryPointMap::Bucket EntryPointMap::read_bucket(std::uint32_t index) const {
-  const Record record(*target_, buckets().first + index * stride_, span_);
+  const target::Record record(*target_, buckets().first + index * stride_, span_);
   Bucket bucket;
   for (unsigned slot = 0; slot < slots_per_bucket; ++slot) {
     const std::int64_t offset = std::int64_t{slot} * target_->pointer_size();

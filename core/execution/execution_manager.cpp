@@ -10,7 +10,7 @@
 namespace clr {
 namespace {
 
-Miss miss(MissReason reason, std::string text) {
+execution::Miss miss(MissReason reason, std::string text) {
   return {.reason = reason, .text = std::move(text)};
 }
 
@@ -59,7 +59,7 @@ CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Addr
   const HeapBlock& at = *found.block;
   if (at.start > pc) throw_corrupt(section.heap_list, "a nibble map that points forward, of the heap");
   if (at.stub) {
-    Miss result = miss(MissReason::stub, std::string(to_string(*at.stub)));
+    execution::Miss result = miss(MissReason::stub, std::string(to_string(*at.stub)));
     result.stub = at.stub;
     result.block_start = at.start;
     return result;
@@ -68,8 +68,9 @@ CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Addr
   if (header.method_desc == 0) throw_corrupt(at.header, "a code header without a method");
   const std::uint64_t length = jitted.length(header, section);
   if (pc - at.start >= length) {
-    Miss result = miss(MissReason::gap, fmt::format("in a code heap, {} bytes behind the end of a method",
-                                                    pc - at.start - length));
+    execution::Miss result =
+        miss(MissReason::gap,
+             fmt::format("in a code heap, {} bytes behind the end of a method", pc - at.start - length));
     result.method_desc = header.method_desc;
     result.block_start = at.start;
     return result;
@@ -86,7 +87,7 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
   ReadyToRunImage& image = image_of(section);
   const std::uint64_t rva = pc - section.begin;
   if (image.is_thunk(rva)) {
-    Miss result = miss(MissReason::thunk, "delay-load method call thunk of a ReadyToRun image");
+    execution::Miss result = miss(MissReason::thunk, "delay-load method call thunk of a ReadyToRun image");
     result.stub = StubKind::method_call_thunk;
     return result;
   }
@@ -95,7 +96,7 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
   // Data behind the code belongs to no function, but the search still returns the last function before it.
   const Address begin = image.start_of(*index);
   if (const std::uint64_t length = image.length_of(*index); pc - begin >= length) {
-    Miss result =
+    execution::Miss result =
         miss(MissReason::gap, fmt::format("in a ReadyToRun image, {} bytes behind the end of a function",
                                           pc - begin - length));
     result.block_start = begin;

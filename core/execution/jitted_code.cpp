@@ -25,7 +25,7 @@ JittedCode::JittedCode(const Target& target, const RuntimeFunctions& functions)
 }
 
 CodeHeader JittedCode::read_header(Address address) const {
-  const Record record(*target_, address, span_);
+  const target::Record record(*target_, address, span_);
   CodeHeader header{.address = address, .method_desc = record.pointer(method_desc_)};
   if (gc_info_) header.gc_info = record.pointer(*gc_info_);
   if (debug_info_) header.debug_info = record.pointer(*debug_info_);

@@ -52,7 +52,7 @@ Address RangeSectionMap::slot(Address table, unsigned at) const {
 }
 
 RangeSection RangeSectionMap::read_section(Address address) const {
-  const Record record(*target_, address, section_.span);
+  const target::Record record(*target_, address, section_.span);
   RangeSection section{.address = address,
                        .begin = record.pointer(section_.begin),
                        .end = record.pointer(section_.end),
@@ -78,7 +78,7 @@ std::optional<RangeSection> RangeSectionMap::find(Address address) const {
   unsigned seen = 0;
   for (Address fragment = slot(table, index(target.platform(), address, 1)); fragment != 0;) {
     if (++seen > max_fragments) throw_corrupt(fragment, "range section fragments form a loop");
-    const Record record(target, fragment, fragment_.span);
+    const target::Record record(target, fragment, fragment_.span);
     // Every fragment holds the range of its whole section.
     if (address >= record.pointer(fragment_.begin) && address < record.pointer(fragment_.end)) {
       const Address at = record.pointer(fragment_.section);
@@ -142,7 +142,7 @@ struct RangeSectionMap::Walk {
     unsigned seen = 0;
     for (Address fragment = first; fragment != 0 && ++seen <= max_fragments;) {
       if (!fragments.insert(fragment).second) return;
-      std::optional<Record> record;
+      std::optional<target::Record> record;
       try {
         record.emplace(target, fragment, map.fragment_.span);
       } catch (const Error& error) {

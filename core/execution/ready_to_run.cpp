@@ -45,7 +45,7 @@ ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& f
     : target_(&target), table_(&functions), layout_(&layout), module_(section.r2r_module),
       info_(info_of(target, module_, layout.module_info_)), base_(section.begin),
       image_size_(section.end - section.begin), entry_points_(target, 0), hot_cold_(target, 0, 0, 0) {
-  const Record info(target, info_, layout.span_);
+  const target::Record info(target, info_, layout.span_);
   const auto count = [&](std::int64_t field, std::string_view name) {
     const std::uint32_t value = info.u32(field);
     if (value > max_functions) throw_corrupt(info_, fmt::format("ReadyToRunInfo.{} = {}", name, value));

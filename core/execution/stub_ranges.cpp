@@ -6,7 +6,7 @@
 
 namespace clr {
 
-Miss StubRanges::at(const RangeSection& section, Address pc) const {
+execution::Miss StubRanges::at(const RangeSection& section, Address pc) const {
   const Target& target = *target_;
   StubKind kind = StubKind::unknown;
   std::string unread;
@@ -17,7 +17,7 @@ Miss StubRanges::at(const RangeSection& section, Address pc) const {
   } catch (const Error& error) {
     unread = error.what();
   }
-  Miss result{.reason = MissReason::stub};
+  execution::Miss result{.reason = MissReason::stub};
   if (kind == StubKind::stub_precode || kind == StubKind::fixup_precode || kind == StubKind::unknown) {
     try {
       const Precodes::Precode precode = precodes_->containing(pc);

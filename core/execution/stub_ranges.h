@@ -16,7 +16,7 @@ public:
   // The stub at `pc` in `section`, a range list. For a precode it names the method if that can be read;
   // otherwise the text says what could not be read. Cost: 1 read for the kind, and those of
   // Precodes::containing.
-  Miss at(const RangeSection& section, Address pc) const;
+  execution::Miss at(const RangeSection& section, Address pc) const;
 
 private:
   const Target* target_;

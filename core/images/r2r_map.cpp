@@ -69,7 +69,7 @@ public:
     report(unnamed_, "methods are named by their token", why_unnamed_);
     report(unsized_, "methods are left out: how long they are is not known", why_unsized_);
     std::sort(map_.rows.begin(), map_.rows.end(),
-              [](const MapRow& a, const MapRow& b) { return a.start < b.start; });
+              [](const symbols::MapRow& a, const symbols::MapRow& b) { return a.start < b.start; });
     return std::move(map_);
   }
 
@@ -153,7 +153,7 @@ private:
       ++unnamed_;
       if (why_unnamed_.empty()) why_unnamed_ = error.what();
       const std::string module = names_ ? names_->assembly_name() : std::string("?");
-      return format_token_name(module, token_of(Table::method_def, entry.rid));
+      return format_token_name(module, token_of(MetadataTable::method_def, entry.rid));
     }
   }
 

@@ -22,7 +22,7 @@ struct R2RMethodMap {
   R2rPerfMapHeader header;
   // In the order of their RVAs. Sizes are bytes of code: they include funclets, but not constants behind the
   // code. A cold part is a separate row. Names have the form of the compiler's own maps.
-  std::vector<MapRow> rows;
+  std::vector<symbols::MapRow> rows;
   // The parts that are missing in the map, one sentence for each kind of reason.
   std::vector<std::string> problems;
 };

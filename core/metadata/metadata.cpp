@@ -9,13 +9,13 @@ namespace {
 constexpr unsigned string_heap_wide = 0x01, guid_heap_wide = 0x02, blob_heap_wide = 0x04, extra_data = 0x40;
 constexpr std::uint64_t table_header_size = 24;
 
-constexpr std::size_t index_of(Table table) {
+constexpr std::size_t index_of(MetadataTable table) {
   return static_cast<std::size_t>(table);
 }
 
 } // namespace
 
-std::string to_string(const Guid& guid) {
+std::string to_string(const metadata::Guid& guid) {
   const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(guid[i]); };
   const auto u16 = [&](std::size_t i) { return byte(i) | byte(i + 1) << 8; };
   return fmt::format("{:08x}-{:04x}-{:04x}-{:02x}{:02x}-{:02x}{:02x}{:02x}{:02x}{:02x}{:02x}",
@@ -122,13 +122,13 @@ void Metadata::read_tables(const ByteRange& stream, bool all_wide) {
   tables_ = stream;
 }
 
-void Metadata::check_row(Table table, std::uint32_t rid) const {
+void Metadata::check_row(MetadataTable table, std::uint32_t rid) const {
   if (index_of(table) >= table_count || rid == 0 || rid > rows(table))
     throw_corrupt(bytes_.begin(),
                   fmt::format("row {} of metadata table {:#04x} does not exist", rid, index_of(table)));
 }
 
-Metadata::Row Metadata::row(Table table, std::uint32_t rid) const {
+Metadata::Row Metadata::row(MetadataTable table, std::uint32_t rid) const {
   check_row(table, rid);
   Row row;
   row.layout = &layouts_[index_of(table)];
@@ -140,7 +140,7 @@ Metadata::Row Metadata::row(Table table, std::uint32_t rid) const {
   return row;
 }
 
-std::uint32_t Metadata::cell(Table table, std::uint32_t rid, unsigned column) const {
+std::uint32_t Metadata::cell(MetadataTable table, std::uint32_t rid, unsigned column) const {
   check_row(table, rid);
   const TableLayout& layout = layouts_[index_of(table)];
   if (column >= layout.columns) throw_corrupt(bytes_.begin(), "metadata column does not exist");
@@ -156,7 +156,7 @@ std::uint32_t Metadata::cell(Table table, std::uint32_t rid, unsigned column) co
   }
 }
 
-ByteRange Metadata::table_bytes(Table table) const {
+ByteRange Metadata::table_bytes(MetadataTable table) const {
   if (index_of(table) >= table_count) return {};
   const std::size_t t = index_of(table);
   return tables_.slice(table_offset_[t], std::uint64_t{rows_[t]} * layouts_[t].row_size);
@@ -168,82 +168,82 @@ bool Metadata::valid(std::uint32_t token) const {
 }
 
 std::uint32_t Metadata::module_name() const {
-  return row(Table::module, 1)[1];
+  return row(MetadataTable::module, 1)[1];
 }
 
-Guid Metadata::mvid() const {
-  return guid(row(Table::module, 1)[2]);
+metadata::Guid Metadata::mvid() const {
+  return guid(row(MetadataTable::module, 1)[2]);
 }
 
 TypeRefRow Metadata::type_ref(std::uint32_t rid) const {
-  const Row r = row(Table::type_ref, rid);
+  const Row r = row(MetadataTable::type_ref, rid);
   return {r.coded(CodedIndex::resolution_scope, 0), r[1], r[2]};
 }
 
 TypeDefRow Metadata::type_def(std::uint32_t rid) const {
-  const Row r = row(Table::type_def, rid);
+  const Row r = row(MetadataTable::type_def, rid);
   return {r[0], r[1], r[2], r.coded(CodedIndex::type_def_or_ref, 3), r[4], r[5]};
 }
 
 MethodDefRow Metadata::method_def(std::uint32_t rid) const {
-  const Row r = row(Table::method_def, rid);
+  const Row r = row(MetadataTable::method_def, rid);
   return {r[0], r.u16(1), r.u16(2), r[3], r[4], r[5]};
 }
 
 FieldRow Metadata::field(std::uint32_t rid) const {
-  const Row r = row(Table::field, rid);
+  const Row r = row(MetadataTable::field, rid);
   return {r.u16(0), r[1], r[2]};
 }
 
 ParamRow Metadata::param(std::uint32_t rid) const {
-  const Row r = row(Table::param, rid);
+  const Row r = row(MetadataTable::param, rid);
   return {r.u16(0), r.u16(1), r[2]};
 }
 
 MemberRefRow Metadata::member_ref(std::uint32_t rid) const {
-  const Row r = row(Table::member_ref, rid);
+  const Row r = row(MetadataTable::member_ref, rid);
   return {r.coded(CodedIndex::member_ref_parent, 0), r[1], r[2]};
 }
 
 GenericParamRow Metadata::generic_param(std::uint32_t rid) const {
-  const Row r = row(Table::generic_param, rid);
+  const Row r = row(MetadataTable::generic_param, rid);
   return {r.u16(0), r.u16(1), r.coded(CodedIndex::type_or_method_def, 2), r[3]};
 }
 
 AssemblyRow Metadata::assembly() const {
-  const Row r = row(Table::assembly, 1);
+  const Row r = row(MetadataTable::assembly, 1);
   return {r.u16(1), r.u16(2), r.u16(3), r.u16(4), r[5], r[7]};
 }
 
 AssemblyRefRow Metadata::assembly_ref(std::uint32_t rid) const {
-  const Row r = row(Table::assembly_ref, rid);
+  const Row r = row(MetadataTable::assembly_ref, rid);
   return {r.u16(0), r.u16(1), r.u16(2), r.u16(3), r[6]};
 }
 
 std::uint32_t Metadata::module_ref_name(std::uint32_t rid) const {
-  return row(Table::module_ref, rid)[0];
+  return row(MetadataTable::module_ref, rid)[0];
 }
 
 std::uint32_t Metadata::type_spec(std::uint32_t rid) const {
-  return row(Table::type_spec, rid)[0];
+  return row(MetadataTable::type_spec, rid)[0];
 }
 
 std::uint32_t Metadata::stand_alone_sig(std::uint32_t rid) const {
-  return row(Table::stand_alone_sig, rid)[0];
+  return row(MetadataTable::stand_alone_sig, rid)[0];
 }
 
 MethodSpecRow Metadata::method_spec(std::uint32_t rid) const {
-  const Row r = row(Table::method_spec, rid);
+  const Row r = row(MetadataTable::method_spec, rid);
   return {r.coded(CodedIndex::method_def_or_ref, 0), r[1]};
 }
 
 CustomAttributeRow Metadata::custom_attribute(std::uint32_t rid) const {
-  const Row r = row(Table::custom_attribute, rid);
+  const Row r = row(MetadataTable::custom_attribute, rid);
   return {r.coded(CodedIndex::has_custom_attribute, 0), r.coded(CodedIndex::custom_attribute_type, 1), r[2]};
 }
 
 ExportedTypeRow Metadata::exported_type(std::uint32_t rid) const {
-  const Row r = row(Table::exported_type, rid);
+  const Row r = row(MetadataTable::exported_type, rid);
   return {r[0], r[1], r[2], r[3], r.coded(CodedIndex::implementation, 4)};
 }
 
@@ -251,8 +251,8 @@ std::string Metadata::string(std::uint32_t index) const {
   return index == 0 ? std::string() : strings_.c_string(index, max_string);
 }
 
-Blob Metadata::blob(std::uint32_t index) const {
-  return index == 0 ? Blob() : heap_entry(blobs_, index);
+metadata::Blob Metadata::blob(std::uint32_t index) const {
+  return index == 0 ? metadata::Blob() : heap_entry(blobs_, index);
 }
 
 ByteRange Metadata::heap_entry(const ByteRange& heap, std::uint32_t index) const {
@@ -273,8 +273,8 @@ ByteRange Metadata::heap_entry(const ByteRange& heap, std::uint32_t index) const
   return heap.slice(std::uint64_t{index} + width, size);
 }
 
-Guid Metadata::guid(std::uint32_t index) const {
-  Guid guid{};
+metadata::Guid Metadata::guid(std::uint32_t index) const {
+  metadata::Guid guid{};
   if (index != 0) guids_.read((std::uint64_t{index} - 1) * guid.size(), guid);
   return guid;
 }

@@ -13,12 +13,21 @@ namespace clr {
 // The first bytes of a metadata root, also that of a portable PDB: "BSJB".
 constexpr std::uint32_t metadata_root_magic = 0x424a'5342;
 
+namespace metadata {
+
 using Guid = std::array<std::byte, 16>;
+
+} // namespace metadata
+
 // "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".
-std::string to_string(const Guid& guid);
+std::string to_string(const metadata::Guid& guid);
+
+namespace metadata {
 
 // A blob of the #Blob heap, without its length.
 using Blob = ByteRange;
+
+} // namespace metadata
 
 // Rows, with the columns that names and lines need. A column that is a table index holds a token, 0 for a nil
 // index. Name and signature columns hold heap indexes; Metadata::string and Metadata::blob read them on
@@ -93,7 +102,7 @@ public:
   // within the first page.
   explicit Metadata(ByteRange bytes);
 
-  std::uint32_t rows(Table table) const { return rows_[static_cast<unsigned>(table)]; }
+  std::uint32_t rows(MetadataTable table) const { return rows_[static_cast<unsigned>(table)]; }
   const std::string& version() const { return version_; } // "v4.0.30319", "PDB v1.0"
   // The stream is the uncompressed "#-" of edited or emitted modules.
   bool uncompressed() const { return uncompressed_; }
@@ -102,13 +111,13 @@ public:
 
   // Raw access: the stored value of column `column` in row `rid` (1-based). Throws Error{corrupt} for a row
   // or column that does not exist. One read.
-  std::uint32_t cell(Table table, std::uint32_t rid, unsigned column) const;
+  std::uint32_t cell(MetadataTable table, std::uint32_t rid, unsigned column) const;
   // The bytes of a whole table, and of one row.
-  ByteRange table_bytes(Table table) const;
+  ByteRange table_bytes(MetadataTable table) const;
 
   // Rows by rid, 1-based; Error{corrupt} for a rid outside the table. One read each.
   std::uint32_t module_name() const; // string index
-  Guid mvid() const;                 // Module row 1; two reads
+  metadata::Guid mvid() const;       // Module row 1; two reads
   TypeRefRow type_ref(std::uint32_t rid) const;
   TypeDefRow type_def(std::uint32_t rid) const;
   MethodDefRow method_def(std::uint32_t rid) const;
@@ -127,8 +136,8 @@ public:
 
   // Heaps. Index 0 is the empty string, the empty blob, the nil GUID.
   std::string string(std::uint32_t index) const; // at most max_string bytes
-  Blob blob(std::uint32_t index) const;
-  Guid guid(std::uint32_t index) const; // 1-based
+  metadata::Blob blob(std::uint32_t index) const;
+  metadata::Guid guid(std::uint32_t index) const; // 1-based
   // Content of a #US entry as UTF-16 code units.
   std::u16string user_string(std::uint32_t offset) const;
 
@@ -173,12 +182,12 @@ private:
     ByteRange bytes;
   };
   void read_tables(const ByteRange& stream, bool all_wide);
-  void check_row(Table table, std::uint32_t rid) const;
-  Row row(Table table, std::uint32_t rid) const;
-  std::pair<std::uint32_t, std::uint32_t> list_range(Table owner, std::uint32_t rid, unsigned column,
-                                                     Table list, Table pointers) const;
+  void check_row(MetadataTable table, std::uint32_t rid) const;
+  Row row(MetadataTable table, std::uint32_t rid) const;
+  std::pair<std::uint32_t, std::uint32_t> list_range(MetadataTable owner, std::uint32_t rid, unsigned column,
+                                                     MetadataTable list, MetadataTable pointers) const;
   // Rows of a table that is sorted by its owner column.
-  std::pair<std::uint32_t, std::uint32_t> rows_of_owner(Table table, unsigned column,
+  std::pair<std::uint32_t, std::uint32_t> rows_of_owner(MetadataTable table, unsigned column,
                                                         std::uint32_t owner) const;
   ByteRange heap_entry(const ByteRange& heap, std::uint32_t index) const;
 

@@ -14,24 +14,25 @@ constexpr unsigned field_list = 4, method_list = 5, constant_parent = 2, param_l
 } // namespace
 
 std::uint32_t Metadata::owner_of_method(std::uint32_t method_rid) const {
-  if (method_rid == 0 || method_rid > rows(Table::method_def)) return 0;
+  if (method_rid == 0 || method_rid > rows(MetadataTable::method_def)) return 0;
   std::uint32_t index = method_rid;
-  if (const std::uint32_t pointers = rows(Table::method_ptr); pointers != 0) {
+  if (const std::uint32_t pointers = rows(MetadataTable::method_ptr); pointers != 0) {
     if (pointers > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of MethodPtr");
     index = 1;
-    while (index <= pointers && cell(Table::method_ptr, index, 0) != method_rid) ++index;
+    while (index <= pointers && cell(MetadataTable::method_ptr, index, 0) != method_rid) ++index;
     if (index > pointers) return 0;
   }
   // The last type whose list begins at or before the method: the list of an empty type begins where the next
   // one begins.
   return partition_point(
-             rows(Table::type_def),
-             [&](std::uint32_t rid) { return cell(Table::type_def, rid, method_list) <= index; }) -
+             rows(MetadataTable::type_def),
+             [&](std::uint32_t rid) { return cell(MetadataTable::type_def, rid, method_list) <= index; }) -
          1;
 }
 
-std::pair<std::uint32_t, std::uint32_t> Metadata::list_range(Table owner, std::uint32_t rid, unsigned column,
-                                                             Table list, Table pointers) const {
+std::pair<std::uint32_t, std::uint32_t> Metadata::list_range(MetadataTable owner, std::uint32_t rid,
+                                                             unsigned column, MetadataTable list,
+                                                             MetadataTable pointers) const {
   const std::uint32_t count = rows(pointers) != 0 ? rows(pointers) : rows(list);
   const std::uint32_t first = cell(owner, rid, column);
   const std::uint32_t last = rid < rows(owner) ? cell(owner, rid + 1, column) : count + 1;
@@ -42,52 +43,57 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::list_range(Table owner, std::u
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::method_range(std::uint32_t type_rid) const {
-  return list_range(Table::type_def, type_rid, method_list, Table::method_def, Table::method_ptr);
+  return list_range(MetadataTable::type_def, type_rid, method_list, MetadataTable::method_def,
+                    MetadataTable::method_ptr);
 }
 
 std::uint32_t Metadata::method_at(std::uint32_t list_index) const {
-  return rows(Table::method_ptr) != 0 ? cell(Table::method_ptr, list_index, 0) : list_index;
+  return rows(MetadataTable::method_ptr) != 0 ? cell(MetadataTable::method_ptr, list_index, 0) : list_index;
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::field_range(std::uint32_t type_rid) const {
-  return list_range(Table::type_def, type_rid, field_list, Table::field, Table::field_ptr);
+  return list_range(MetadataTable::type_def, type_rid, field_list, MetadataTable::field,
+                    MetadataTable::field_ptr);
 }
 
 std::uint32_t Metadata::field_at(std::uint32_t list_index) const {
-  return rows(Table::field_ptr) != 0 ? cell(Table::field_ptr, list_index, 0) : list_index;
+  return rows(MetadataTable::field_ptr) != 0 ? cell(MetadataTable::field_ptr, list_index, 0) : list_index;
 }
 
 std::optional<ConstantRow> Metadata::constant_of_field(std::uint32_t field_rid) const {
   constexpr unsigned type = 0, value = 3, tag_bits = 2; // HasConstant: 0 is a field
-  const auto [first, last] = rows_of_owner(Table::constant, constant_parent, field_rid << tag_bits);
+  const auto [first, last] = rows_of_owner(MetadataTable::constant, constant_parent, field_rid << tag_bits);
   if (first == last) return std::nullopt;
-  return ConstantRow{.type = static_cast<std::uint8_t>(cell(Table::constant, first, type)),
-                     .value = cell(Table::constant, first, value)};
+  return ConstantRow{.type = static_cast<std::uint8_t>(cell(MetadataTable::constant, first, type)),
+                     .value = cell(MetadataTable::constant, first, value)};
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::param_range(std::uint32_t method_rid) const {
-  return list_range(Table::method_def, method_rid, param_list, Table::param, Table::param_ptr);
+  return list_range(MetadataTable::method_def, method_rid, param_list, MetadataTable::param,
+                    MetadataTable::param_ptr);
 }
 
 std::uint32_t Metadata::param_at(std::uint32_t list_index) const {
-  return rows(Table::param_ptr) != 0 ? cell(Table::param_ptr, list_index, 0) : list_index;
+  return rows(MetadataTable::param_ptr) != 0 ? cell(MetadataTable::param_ptr, list_index, 0) : list_index;
 }
 
 std::uint32_t Metadata::encloser_of(std::uint32_t type_rid) const {
-  const std::uint32_t count = rows(Table::nested_class);
+  const std::uint32_t count = rows(MetadataTable::nested_class);
   std::uint32_t found = 0;
   if (uncompressed_) { // edited modules append rows out of order
     if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of NestedClass");
-    for (found = 1; found <= count && cell(Table::nested_class, found, nested_type) != type_rid;) ++found;
+    for (found = 1; found <= count && cell(MetadataTable::nested_class, found, nested_type) != type_rid;)
+      ++found;
   } else {
-    found = partition_point(
-        count, [&](std::uint32_t rid) { return cell(Table::nested_class, rid, nested_type) < type_rid; });
+    found = partition_point(count, [&](std::uint32_t rid) {
+      return cell(MetadataTable::nested_class, rid, nested_type) < type_rid;
+    });
   }
-  if (found > count || cell(Table::nested_class, found, nested_type) != type_rid) return 0;
-  return cell(Table::nested_class, found, enclosing_type);
+  if (found > count || cell(MetadataTable::nested_class, found, nested_type) != type_rid) return 0;
+  return cell(MetadataTable::nested_class, found, enclosing_type);
 }
 
-std::pair<std::uint32_t, std::uint32_t> Metadata::rows_of_owner(Table table, unsigned column,
+std::pair<std::uint32_t, std::uint32_t> Metadata::rows_of_owner(MetadataTable table, unsigned column,
                                                                 std::uint32_t owner) const {
   const std::uint32_t count = rows(table);
   const auto owner_at = [&](std::uint32_t rid) { return cell(table, rid, column); };
@@ -104,14 +110,15 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::rows_of_owner(Table table, uns
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t owner_token) const {
-  const std::uint32_t tag = table_of(owner_token) == Table::method_def ? 1 : 0;
-  return rows_of_owner(Table::generic_param, generic_owner, rid_of(owner_token) << 1 | tag);
+  const std::uint32_t tag = table_of(owner_token) == MetadataTable::method_def ? 1 : 0;
+  return rows_of_owner(MetadataTable::generic_param, generic_owner, rid_of(owner_token) << 1 | tag);
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::custom_attributes(std::uint32_t owner_token) const {
   constexpr unsigned tag_bits = 5;
-  const std::uint32_t tag = table_of(owner_token) == Table::method_def ? 0 : 3;
-  return rows_of_owner(Table::custom_attribute, attribute_parent, rid_of(owner_token) << tag_bits | tag);
+  const std::uint32_t tag = table_of(owner_token) == MetadataTable::method_def ? 0 : 3;
+  return rows_of_owner(MetadataTable::custom_attribute, attribute_parent,
+                       rid_of(owner_token) << tag_bits | tag);
 }
 
 } // namespace clr

@@ -11,7 +11,7 @@ namespace clr {
 // The 20 bytes of the PDB's stream #Pdb. The assembly holds them as GUID and stamp of a CodeView entry.
 // Source: dotnet/runtime docs/design/specs/PortablePdb-Metadata.md, PE-COFF.md.
 struct PdbId {
-  Guid guid{};
+  metadata::Guid guid{};
   std::uint32_t stamp = 0;
 
   bool operator==(const PdbId&) const = default;

@@ -139,19 +139,19 @@ void PortablePdb::read_header() {
       at += 4;
     }
   });
-  const std::uint32_t methods = metadata_->rows(Table::method_debug_information);
-  if (methods != 0 && methods != assembly_rows(Table::method_def))
+  const std::uint32_t methods = metadata_->rows(MetadataTable::method_debug_information);
+  if (methods != 0 && methods != assembly_rows(MetadataTable::method_def))
     fail(fmt::format("{} methods with debug information, but the assembly has {}", methods,
-                     assembly_rows(Table::method_def)));
+                     assembly_rows(MetadataTable::method_def)));
 }
 
-Blob PortablePdb::points_blob(std::uint32_t method, std::uint32_t& document) const {
+metadata::Blob PortablePdb::points_blob(std::uint32_t method, std::uint32_t& document) const {
   const std::uint32_t row = rid_of(method);
-  if (table_of(method) != Table::method_def || row == 0 ||
-      row > metadata_->rows(Table::method_debug_information))
+  if (table_of(method) != MetadataTable::method_def || row == 0 ||
+      row > metadata_->rows(MetadataTable::method_debug_information))
     return {};
-  document = metadata_->cell(Table::method_debug_information, row, points_document);
-  return metadata_->blob(metadata_->cell(Table::method_debug_information, row, points_blob_column));
+  document = metadata_->cell(MetadataTable::method_debug_information, row, points_document);
+  return metadata_->blob(metadata_->cell(MetadataTable::method_debug_information, row, points_blob_column));
 }
 
 // Calls `use` with each point until it returns false.
@@ -159,7 +159,7 @@ template<typename Use>
 void PortablePdb::each_point(std::uint32_t method, Use use) const {
   guarded([&] {
     std::uint32_t document = 0;
-    const Blob blob = points_blob(method, document);
+    const metadata::Blob blob = points_blob(method, document);
     if (blob.size() == 0) return;
     PointReader points(blob.lent(), document);
     SequencePoint point;
@@ -193,7 +193,7 @@ std::optional<SequencePoint> PortablePdb::sequence_point(std::uint32_t method,
 std::uint32_t PortablePdb::local_signature(std::uint32_t method) const {
   return guarded([&]() -> std::uint32_t {
     std::uint32_t document = 0;
-    const Blob blob = points_blob(method, document);
+    const metadata::Blob blob = points_blob(method, document);
     // The F# compiler writes a token where the format has a row.
     return blob.size() == 0 ? 0 : rid_of(PointReader(blob.lent(), document).local_signature());
   });
@@ -202,7 +202,8 @@ std::uint32_t PortablePdb::local_signature(std::uint32_t method) const {
 std::string PortablePdb::document_name(std::uint32_t row) const {
   if (row == 0) return {};
   return guarded([&] {
-    const Blob blob = metadata_->blob(metadata_->cell(Table::document, row, document_name_column));
+    const metadata::Blob blob =
+        metadata_->blob(metadata_->cell(MetadataTable::document, row, document_name_column));
     std::string name;
     if (blob.size() == 0) return name;
     SignatureReader reader(blob.lent(), blob.begin());
@@ -211,7 +212,7 @@ std::string PortablePdb::document_name(std::uint32_t row) const {
     for (bool first = true; !reader.at_end(); first = false) {
       if (!first && separator != 0) name += static_cast<char>(separator);
       // Index 0 is an empty part: the part before the first slash of a path.
-      const Blob part = metadata_->blob(reader.compressed_unsigned());
+      const metadata::Blob part = metadata_->blob(reader.compressed_unsigned());
       if (part.size() > max_document_name - std::min(name.size(), max_document_name))
         reader.fail("document name too long");
       name.append(reinterpret_cast<const char*>(part.lent().data()), part.lent().size());

@@ -83,7 +83,9 @@ public:
   std::uint32_t entry_point() const { return entry_point_; } // MethodDef token; 0 none
   // Number of rows that a table of the assembly has according to the PDB; 0 when the PDB does not refer to
   // the table.
-  std::uint32_t assembly_rows(Table table) const { return assembly_rows_[static_cast<std::size_t>(table)]; }
+  std::uint32_t assembly_rows(MetadataTable table) const {
+    return assembly_rows_[static_cast<std::size_t>(table)];
+  }
   const Metadata& metadata() const { return *metadata_; }
 
   // --- methods, by MethodDef token. An unknown token has no points, scopes or names.
@@ -114,7 +116,7 @@ public:
 
   // --- documents, by row
 
-  std::uint32_t documents() const { return metadata_->rows(Table::document); }
+  std::uint32_t documents() const { return metadata_->rows(MetadataTable::document); }
   // The path that the compiler was given; empty for row 0.
   std::string document_name(std::uint32_t row) const;
   // The source text as bytes, if the compiler put it into the PDB; else nothing.
@@ -124,7 +126,8 @@ public:
 
   // The value of the custom debug information with this kind and this `parent` (a token); nothing when there
   // is none.
-  std::optional<Blob> custom_debug_information(std::uint32_t parent, const Guid& kind) const;
+  std::optional<metadata::Blob> custom_debug_information(std::uint32_t parent,
+                                                         const metadata::Guid& kind) const;
 
   static constexpr std::size_t max_copied_file = 4u << 20;      // bytes
   static constexpr std::size_t max_sequence_points = 1u << 20;  // of one method; real ones have thousands
@@ -137,13 +140,14 @@ public:
 private:
   PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::string name);
   void read_header();
-  Blob points_blob(std::uint32_t method, std::uint32_t& document) const;
+  metadata::Blob points_blob(std::uint32_t method, std::uint32_t& document) const;
   template<typename Use>
   void each_point(std::uint32_t method, Use use) const;
   IlRange scope_range(std::uint32_t row) const;
-  std::pair<std::uint32_t, std::uint32_t> scope_list(std::uint32_t row, unsigned column, Table list) const;
-  std::optional<Blob> find_information(std::uint32_t parent, const Guid& kind) const;
-  std::uint32_t first_row(Table table, unsigned column, std::uint32_t value) const;
+  std::pair<std::uint32_t, std::uint32_t> scope_list(std::uint32_t row, unsigned column,
+                                                     MetadataTable list) const;
+  std::optional<metadata::Blob> find_information(std::uint32_t parent, const metadata::Guid& kind) const;
+  std::uint32_t first_row(MetadataTable table, unsigned column, std::uint32_t value) const;
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail(const Error& fault) const;
   // Runs `act` and adds the name of the PDB to its faults.

@@ -20,18 +20,18 @@ constexpr unsigned information_parent = 0, information_kind = 1, information_val
 
 constexpr std::uint32_t debugger_hidden = 1;
 
-constexpr Guid guid_of(std::uint32_t a, std::uint16_t b, std::uint16_t c, std::uint64_t rest) {
-  Guid guid{};
+constexpr metadata::Guid guid_of(std::uint32_t a, std::uint16_t b, std::uint16_t c, std::uint64_t rest) {
+  metadata::Guid guid{};
   for (unsigned i = 0; i < 4; ++i) guid[i] = static_cast<std::byte>(a >> (8 * i));
   for (unsigned i = 0; i < 2; ++i) guid[4 + i] = static_cast<std::byte>(b >> (8 * i));
   for (unsigned i = 0; i < 2; ++i) guid[6 + i] = static_cast<std::byte>(c >> (8 * i));
   for (unsigned i = 0; i < 8; ++i) guid[8 + i] = static_cast<std::byte>(rest >> (56 - 8 * i));
   return guid;
 }
-constexpr Guid hoisted_scopes_kind = guid_of(0x6da9'a61e, 0xf8c7, 0x4874, 0xbe62'68bc'5630'df71);
-constexpr Guid async_kind = guid_of(0x54fd'2ac5, 0xe925, 0x401a, 0x9c2a'f94f'1710'72f8);
-constexpr Guid source_link_kind = guid_of(0xcc11'0556, 0xa091, 0x4d38, 0x9fec'25ab'9a35'1a6a);
-constexpr Guid embedded_source_kind = guid_of(0x0e8a'571b, 0x6926, 0x466e, 0xb4ad'8ab0'4611'f5fe);
+constexpr metadata::Guid hoisted_scopes_kind = guid_of(0x6da9'a61e, 0xf8c7, 0x4874, 0xbe62'68bc'5630'df71);
+constexpr metadata::Guid async_kind = guid_of(0x54fd'2ac5, 0xe925, 0x401a, 0x9c2a'f94f'1710'72f8);
+constexpr metadata::Guid source_link_kind = guid_of(0xcc11'0556, 0xa091, 0x4d38, 0x9fec'25ab'9a35'1a6a);
+constexpr metadata::Guid embedded_source_kind = guid_of(0x0e8a'571b, 0x6926, 0x466e, 0xb4ad'8ab0'4611'f5fe);
 
 constexpr std::size_t max_source_link = 16u << 20; // bytes
 
@@ -61,43 +61,46 @@ std::optional<std::uint32_t> coded_parent(std::uint32_t token) {
 } // namespace
 
 // The first row whose `column` is at least `value`, in a table that is sorted by this column.
-std::uint32_t PortablePdb::first_row(Table table, unsigned column, std::uint32_t value) const {
+std::uint32_t PortablePdb::first_row(MetadataTable table, unsigned column, std::uint32_t value) const {
   return partition_point(metadata_->rows(table),
                          [&](std::uint32_t row) { return metadata_->cell(table, row, column) < value; });
 }
 
 IlRange PortablePdb::scope_range(std::uint32_t row) const {
-  return il_range(metadata_->cell(Table::local_scope, row, scope_start),
-                  metadata_->cell(Table::local_scope, row, scope_length));
+  return il_range(metadata_->cell(MetadataTable::local_scope, row, scope_start),
+                  metadata_->cell(MetadataTable::local_scope, row, scope_length));
 }
 
 // Rows [first, last) of a scope's list. The list begins at the row in `column` and ends where the list of the
 // next scope begins.
 std::pair<std::uint32_t, std::uint32_t> PortablePdb::scope_list(std::uint32_t row, unsigned column,
-                                                                Table list) const {
+                                                                MetadataTable list) const {
   const std::uint32_t end = metadata_->rows(list) + 1;
-  const std::uint32_t first = metadata_->cell(Table::local_scope, row, column);
-  const std::uint32_t last =
-      row < metadata_->rows(Table::local_scope) ? metadata_->cell(Table::local_scope, row + 1, column) : end;
+  const std::uint32_t first = metadata_->cell(MetadataTable::local_scope, row, column);
+  const std::uint32_t last = row < metadata_->rows(MetadataTable::local_scope)
+                                 ? metadata_->cell(MetadataTable::local_scope, row + 1, column)
+                                 : end;
   if (first == 0 || first >= end) return {1, 1};
   if (last < first || last > end) throw Error(ErrorKind::corrupt, "the names of a scope run backwards");
   return {first, last};
 }
 
 std::vector<LocalScope> PortablePdb::local_scopes(std::uint32_t method) const {
-  if (table_of(method) != Table::method_def) return {};
+  if (table_of(method) != MetadataTable::method_def) return {};
   return guarded([&] {
-    const std::uint32_t rows = metadata_->rows(Table::local_scope);
+    const std::uint32_t rows = metadata_->rows(MetadataTable::local_scope);
     const auto method_of = [&](std::uint32_t row) {
-      return metadata_->cell(Table::local_scope, row, scope_method);
+      return metadata_->cell(MetadataTable::local_scope, row, scope_method);
     };
     std::vector<LocalScope> scopes;
-    for (std::uint32_t row = first_row(Table::local_scope, scope_method, rid_of(method));
+    for (std::uint32_t row = first_row(MetadataTable::local_scope, scope_method, rid_of(method));
          row <= rows && method_of(row) == rid_of(method); ++row) {
-      const auto [first_variable, last_variable] = scope_list(row, scope_variables, Table::local_variable);
-      const auto [first_constant, last_constant] = scope_list(row, scope_constants, Table::local_constant);
+      const auto [first_variable, last_variable] =
+          scope_list(row, scope_variables, MetadataTable::local_variable);
+      const auto [first_constant, last_constant] =
+          scope_list(row, scope_constants, MetadataTable::local_constant);
       scopes.push_back({.row = row,
-                        .import_scope = metadata_->cell(Table::local_scope, row, scope_import),
+                        .import_scope = metadata_->cell(MetadataTable::local_scope, row, scope_import),
                         .range = scope_range(row),
                         .first_variable = first_variable,
                         .last_variable = last_variable,
@@ -112,7 +115,9 @@ std::vector<LocalVariable> PortablePdb::variables(const LocalScope& scope) const
   return guarded([&] {
     std::vector<LocalVariable> found;
     for (std::uint32_t row = scope.first_variable; row < scope.last_variable; ++row) {
-      const auto cell = [&](unsigned column) { return metadata_->cell(Table::local_variable, row, column); };
+      const auto cell = [&](unsigned column) {
+        return metadata_->cell(MetadataTable::local_variable, row, column);
+      };
       found.push_back({.slot = static_cast<std::uint16_t>(cell(variable_slot)),
                        .debugger_hidden = (cell(variable_attributes) & debugger_hidden) != 0,
                        .name = metadata_->string(cell(variable_name)),
@@ -127,7 +132,9 @@ std::vector<LocalConstant> PortablePdb::constants(const LocalScope& scope) const
   return guarded([&] {
     std::vector<LocalConstant> found;
     for (std::uint32_t row = scope.first_constant; row < scope.last_constant; ++row) {
-      const auto cell = [&](unsigned column) { return metadata_->cell(Table::local_constant, row, column); };
+      const auto cell = [&](unsigned column) {
+        return metadata_->cell(MetadataTable::local_constant, row, column);
+      };
       const BlobBytes signature(metadata_->blob(cell(constant_signature)));
       found.push_back({.name = metadata_->string(cell(constant_name)),
                        .signature = {signature.span().begin(), signature.span().end()},
@@ -148,23 +155,24 @@ std::vector<LocalVariable> PortablePdb::locals(std::uint32_t method, std::uint32
 }
 
 std::optional<std::uint32_t> PortablePdb::kickoff_method(std::uint32_t move_next) const {
-  if (table_of(move_next) != Table::method_def) return std::nullopt;
+  if (table_of(move_next) != MetadataTable::method_def) return std::nullopt;
   return guarded([&]() -> std::optional<std::uint32_t> {
-    constexpr Table machines = Table::state_machine_method;
+    constexpr MetadataTable machines = MetadataTable::state_machine_method;
     const std::uint32_t rid = rid_of(move_next);
     const std::uint32_t row = first_row(machines, machine_move_next, rid);
     if (row > metadata_->rows(machines) || metadata_->cell(machines, row, machine_move_next) != rid)
       return std::nullopt;
     const std::uint32_t kickoff = metadata_->cell(machines, row, machine_kickoff);
-    if (kickoff == 0 || kickoff > assembly_rows(Table::method_def))
+    if (kickoff == 0 || kickoff > assembly_rows(MetadataTable::method_def))
       throw Error(ErrorKind::corrupt, "a state machine without the method that starts it");
-    return token_of(Table::method_def, kickoff);
+    return token_of(MetadataTable::method_def, kickoff);
   });
 }
 
 // The table is sorted by the coded parent.
-std::optional<Blob> PortablePdb::find_information(std::uint32_t parent, const Guid& kind) const {
-  constexpr Table table = Table::custom_debug_information;
+std::optional<metadata::Blob> PortablePdb::find_information(std::uint32_t parent,
+                                                            const metadata::Guid& kind) const {
+  constexpr MetadataTable table = MetadataTable::custom_debug_information;
   const std::optional<std::uint32_t> coded = coded_parent(parent);
   if (!coded) return std::nullopt;
   for (std::uint32_t row = first_row(table, information_parent, *coded);
@@ -174,13 +182,14 @@ std::optional<Blob> PortablePdb::find_information(std::uint32_t parent, const Gu
   return std::nullopt;
 }
 
-std::optional<Blob> PortablePdb::custom_debug_information(std::uint32_t parent, const Guid& kind) const {
+std::optional<metadata::Blob> PortablePdb::custom_debug_information(std::uint32_t parent,
+                                                                    const metadata::Guid& kind) const {
   return guarded([&] { return find_information(parent, kind); });
 }
 
 std::optional<AsyncMethod> PortablePdb::async_method(std::uint32_t move_next) const {
   return guarded([&]() -> std::optional<AsyncMethod> {
-    const std::optional<Blob> blob = find_information(move_next, async_kind);
+    const std::optional<metadata::Blob> blob = find_information(move_next, async_kind);
     if (!blob) return std::nullopt;
     const BlobBytes bytes(*blob);
     SignatureReader reader(bytes.span(), blob->begin());
@@ -191,7 +200,7 @@ std::optional<AsyncMethod> PortablePdb::async_method(std::uint32_t move_next) co
       AwaitPoint& point = method.awaits.emplace_back();
       point.yield_offset = fixed_u32(reader);
       point.resume_offset = fixed_u32(reader);
-      point.resume_method = token_of(Table::method_def, reader.compressed_unsigned());
+      point.resume_method = token_of(MetadataTable::method_def, reader.compressed_unsigned());
     }
     return method;
   });
@@ -200,7 +209,7 @@ std::optional<AsyncMethod> PortablePdb::async_method(std::uint32_t move_next) co
 std::vector<IlRange> PortablePdb::hoisted_scopes(std::uint32_t move_next) const {
   return guarded([&] {
     std::vector<IlRange> scopes;
-    const std::optional<Blob> blob = find_information(move_next, hoisted_scopes_kind);
+    const std::optional<metadata::Blob> blob = find_information(move_next, hoisted_scopes_kind);
     if (!blob) return scopes;
     const BlobBytes bytes(*blob);
     SignatureReader reader(bytes.span(), blob->begin());
@@ -214,7 +223,7 @@ std::vector<IlRange> PortablePdb::hoisted_scopes(std::uint32_t move_next) const 
 
 std::optional<std::vector<std::byte>> PortablePdb::embedded_source(std::uint32_t row) const {
   return guarded([&]() -> std::optional<std::vector<std::byte>> {
-    const auto blob = find_information(token_of(Table::document, row), embedded_source_kind);
+    const auto blob = find_information(token_of(MetadataTable::document, row), embedded_source_kind);
     if (!blob) return std::nullopt;
     // 0: the text follows uncompressed; else the number is its size and the text is compressed.
     const std::uint32_t size = blob->u32(0);
@@ -229,7 +238,7 @@ std::optional<std::vector<std::byte>> PortablePdb::embedded_source(std::uint32_t
 
 std::string PortablePdb::source_link() const {
   return guarded([&] {
-    const auto blob = find_information(token_of(Table::module, 1), source_link_kind);
+    const auto blob = find_information(token_of(MetadataTable::module, 1), source_link_kind);
     if (!blob) return std::string();
     if (blob->size() > max_source_link) throw Error(ErrorKind::corrupt, "Source Link file too long");
     return std::string(reinterpret_cast<const char*>(blob->lent().data()), blob->lent().size());

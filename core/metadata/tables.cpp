@@ -7,15 +7,15 @@
 namespace clr {
 namespace {
 
-constexpr Table none = static_cast<Table>(0xff);
+constexpr MetadataTable none = static_cast<MetadataTable>(0xff);
 
 struct CodedKind {
   unsigned tag_bits;
-  std::vector<Table> tables; // by tag
+  std::vector<MetadataTable> tables; // by tag
 };
 
 const CodedKind& coded_kind(CodedIndex kind) {
-  using enum Table;
+  using enum MetadataTable;
   static const std::array<CodedKind, 14> kinds{{
       {2, {type_def, type_ref, type_spec}},
       {2, {module, module_ref, assembly_ref, type_ref}},
@@ -54,12 +54,12 @@ const CodedKind& coded_kind(CodedIndex kind) {
 struct Column {
   enum class Kind : std::uint8_t { fixed, strings, guid, blob, simple, coded } kind;
   std::uint8_t width = 0;
-  Table table = none;
+  MetadataTable table = none;
   CodedIndex coded = CodedIndex::type_def_or_ref;
 };
 constexpr Column u1{Column::Kind::fixed, 1}, u2{Column::Kind::fixed, 2}, u4{Column::Kind::fixed, 4};
 constexpr Column S{Column::Kind::strings}, G{Column::Kind::guid}, B{Column::Kind::blob};
-constexpr Column T(Table table) {
+constexpr Column T(MetadataTable table) {
   return {Column::Kind::simple, 0, table};
 }
 constexpr Column C(CodedIndex coded) {
@@ -69,11 +69,11 @@ constexpr Column C(CodedIndex coded) {
 using Schema = std::vector<Column>;
 
 const std::array<Schema, table_count>& schemas() {
-  using enum Table;
+  using enum MetadataTable;
   using enum CodedIndex;
   static const std::array<Schema, table_count> all = [] {
     std::array<Schema, table_count> s;
-    const auto set = [&s](Table table, Schema columns) {
+    const auto set = [&s](MetadataTable table, Schema columns) {
       s[static_cast<std::size_t>(table)] = std::move(columns);
     };
     set(module, {u2, S, G, G, G});
@@ -135,23 +135,25 @@ const std::array<Schema, table_count>& schemas() {
 }
 
 // List columns count rows of the pointer table when the stream has one.
-bool is_list_column(Table table, unsigned column) {
-  return (table == Table::type_def && column >= 4) || (table == Table::method_def && column == 5) ||
-         (table == Table::event_map && column == 1) || (table == Table::property_map && column == 1);
+bool is_list_column(MetadataTable table, unsigned column) {
+  return (table == MetadataTable::type_def && column >= 4) ||
+         (table == MetadataTable::method_def && column == 5) ||
+         (table == MetadataTable::event_map && column == 1) ||
+         (table == MetadataTable::property_map && column == 1);
 }
 
-Table pointer_table(Table table) {
+MetadataTable pointer_table(MetadataTable table) {
   switch (table) {
-  case Table::field:
-    return Table::field_ptr;
-  case Table::method_def:
-    return Table::method_ptr;
-  case Table::param:
-    return Table::param_ptr;
-  case Table::event:
-    return Table::event_ptr;
-  case Table::property:
-    return Table::property_ptr;
+  case MetadataTable::field:
+    return MetadataTable::field_ptr;
+  case MetadataTable::method_def:
+    return MetadataTable::method_ptr;
+  case MetadataTable::param:
+    return MetadataTable::param_ptr;
+  case MetadataTable::event:
+    return MetadataTable::event_ptr;
+  case MetadataTable::property:
+    return MetadataTable::property_ptr;
   default:
     return none;
   }
@@ -161,12 +163,12 @@ Table pointer_table(Table table) {
 
 TableLayouts layout_tables(const RowCounts& own, const RowCounts& referenced, HeapWidths heaps,
                            bool all_wide) {
-  const auto rows_of = [&](Table table) {
+  const auto rows_of = [&](MetadataTable table) {
     if (table == none) return std::uint32_t{0};
     const std::size_t i = static_cast<std::size_t>(table);
     return std::max(own[i], referenced[i]);
   };
-  const auto width_of = [&](Table table, unsigned number, const Column& column) -> std::uint8_t {
+  const auto width_of = [&](MetadataTable table, unsigned number, const Column& column) -> std::uint8_t {
     using enum Column::Kind;
     if (column.kind == fixed) return column.width;
     if (all_wide) return 4;
@@ -188,7 +190,7 @@ TableLayouts layout_tables(const RowCounts& own, const RowCounts& referenced, He
     default: {
       const CodedKind& kind = coded_kind(column.coded);
       std::uint32_t rows = 0;
-      for (const Table t : kind.tables) rows = std::max(rows, rows_of(t));
+      for (const MetadataTable t : kind.tables) rows = std::max(rows, rows_of(t));
       return rows < (0x1'0000u >> kind.tag_bits) ? 2 : 4;
     }
     }
@@ -200,7 +202,7 @@ TableLayouts layout_tables(const RowCounts& own, const RowCounts& referenced, He
     for (const Column& column : schemas()[t]) {
       const unsigned c = layout.columns++;
       layout.offset[c] = layout.row_size;
-      layout.width[c] = width_of(static_cast<Table>(t), c, column);
+      layout.width[c] = width_of(static_cast<MetadataTable>(t), c, column);
       layout.row_size = static_cast<std::uint8_t>(layout.row_size + layout.width[c]);
     }
   }

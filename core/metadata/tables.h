@@ -9,7 +9,7 @@
 
 namespace clr {
 
-enum class Table : std::uint8_t {
+enum class MetadataTable : std::uint8_t {
   module = 0x00,
   type_ref = 0x01,
   type_def = 0x02,
@@ -69,14 +69,14 @@ constexpr unsigned table_count = 0x38;  // numbers of known tables
 constexpr unsigned table_id_limit = 64; // bits of the Valid mask
 
 // A token: the table is the top byte, the row (1-based, "rid") the low 24 bits.
-constexpr std::uint32_t token_of(Table table, std::uint32_t rid) {
+constexpr std::uint32_t token_of(MetadataTable table, std::uint32_t rid) {
   return (static_cast<std::uint32_t>(table) << 24) | (rid & 0x00ff'ffff);
 }
 constexpr std::uint32_t rid_of(std::uint32_t token) {
   return token & 0x00ff'ffff;
 }
-constexpr Table table_of(std::uint32_t token) {
-  return static_cast<Table>(token >> 24);
+constexpr MetadataTable table_of(std::uint32_t token) {
+  return static_cast<MetadataTable>(token >> 24);
 }
 
 // The largest number of columns of one table (Assembly and AssemblyRef have nine).

@@ -107,21 +107,22 @@ void ObjectText::number(ElementType number, Address at) {
 
 void ObjectText::enumeration(const TypeLayout& layout, Address at) {
   const std::uint64_t value = read_number(layout.number, at);
-  for (const Enumerator& enumerator : layout.enumerators)
+  for (const objects::Enumerator& enumerator : layout.enumerators)
     if (enumerator.value == value) return add(enumerator.name);
   const std::string digits = is_signed_number(layout.number)
                                  ? fmt::format("{}", static_cast<std::int64_t>(value))
                                  : fmt::format("{}", value);
   if (!layout.flags || value == 0) return add(digits);
   // Enum.ToString() takes the greatest values first, and prints the names in the order of their values.
-  std::vector<const Enumerator*> by_value;
-  for (const Enumerator& enumerator : layout.enumerators)
+  std::vector<const objects::Enumerator*> by_value;
+  for (const objects::Enumerator& enumerator : layout.enumerators)
     if (enumerator.value != 0) by_value.push_back(&enumerator);
-  std::stable_sort(by_value.begin(), by_value.end(),
-                   [](const Enumerator* a, const Enumerator* b) { return a->value > b->value; });
+  std::stable_sort(
+      by_value.begin(), by_value.end(),
+      [](const objects::Enumerator* a, const objects::Enumerator* b) { return a->value > b->value; });
   std::uint64_t rest = value;
   std::vector<std::string_view> names;
-  for (const Enumerator* enumerator : by_value) {
+  for (const objects::Enumerator* enumerator : by_value) {
     if ((rest & enumerator->value) != enumerator->value) continue;
     rest &= ~enumerator->value;
     names.push_back(enumerator->name);

@@ -152,7 +152,7 @@ std::string ObjectText::code_name(Address code) {
   if (const auto* block = std::get_if<CodeBlock>(&found))
     method_desc = block->method_desc;
   else
-    method_desc = std::get<Miss>(found).method_desc.value_or(0);
+    method_desc = std::get<execution::Miss>(found).method_desc.value_or(0);
   if (method_desc == 0) return {};
   Method method = names.describe(method_desc);
   names.add_user_method(method);

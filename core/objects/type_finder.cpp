@@ -47,7 +47,7 @@ struct TypeFinder::Provider {
 
   Type from_token(std::uint32_t token, bool value_type) {
     if (rid_of(token) == 0) return unknown_use();
-    if (table_of(token) == Table::type_spec) return from_spec(rid_of(token));
+    if (table_of(token) == MetadataTable::type_spec) return from_spec(rid_of(token));
     Address table = 0;
     try {
       table = finder->loaded(scope.module, token);
@@ -70,7 +70,7 @@ struct TypeFinder::Provider {
     ++finder->spec_depth_;
     try {
       Type type = finder->names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
-        const Blob blob = names.metadata().blob(names.metadata().type_spec(rid));
+        const metadata::Blob blob = names.metadata().blob(names.metadata().type_spec(rid));
         const BlobBytes bytes(blob);
         SignatureReader reader(bytes.span(), blob.begin());
         return finder->read(reader, scope);
@@ -241,7 +241,7 @@ TypeUsePtr TypeFinder::read(SignatureReader& reader, const TypeScope& scope) {
 TypeFinder::Signature TypeFinder::method(std::uint32_t method_rid, const TypeScope& scope) {
   return names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
     const Metadata& metadata = names.metadata();
-    const Blob blob = metadata.blob(metadata.method_def(method_rid).signature);
+    const metadata::Blob blob = metadata.blob(metadata.method_def(method_rid).signature);
     const BlobBytes bytes(blob);
     SignatureReader reader(bytes.span(), blob.begin());
     Provider provider{.finder = this, .scope = scope};
@@ -255,7 +255,7 @@ TypeFinder::Signature TypeFinder::method(std::uint32_t method_rid, const TypeSco
 std::vector<TypeUsePtr> TypeFinder::locals(std::uint32_t signature_rid, const TypeScope& scope) {
   return names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
     const Metadata& metadata = names.metadata();
-    const Blob blob = metadata.blob(metadata.stand_alone_sig(signature_rid));
+    const metadata::Blob blob = metadata.blob(metadata.stand_alone_sig(signature_rid));
     const BlobBytes bytes(blob);
     SignatureReader reader(bytes.span(), blob.begin());
     if ((reader.u8() & signature::convention_mask) != signature::local_variables)
@@ -272,7 +272,7 @@ std::vector<TypeUsePtr> TypeFinder::locals(std::uint32_t signature_rid, const Ty
 TypeUsePtr TypeFinder::field(std::uint32_t field_rid, const TypeScope& scope) {
   return names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
     const Metadata& metadata = names.metadata();
-    const Blob blob = metadata.blob(metadata.field(field_rid).signature);
+    const metadata::Blob blob = metadata.blob(metadata.field(field_rid).signature);
     const BlobBytes bytes(blob);
     SignatureReader reader(bytes.span(), blob.begin());
     if ((reader.u8() & signature::convention_mask) != signature::field)
@@ -305,9 +305,9 @@ Address TypeFinder::loaded(Address module, std::uint32_t token) {
   const auto key = std::pair(module, token);
   if (const auto known = loaded_.find(key); known != loaded_.end()) return known->second;
   Address found = 0;
-  if (table_of(token) == Table::type_def) {
+  if (table_of(token) == MetadataTable::type_def) {
     found = in_map(module, "TypeDefToMethodTableMap", rid_of(token));
-  } else if (table_of(token) == Table::type_ref) {
+  } else if (table_of(token) == MetadataTable::type_ref) {
     found = in_map(module, "TypeRefToMethodTableMap", rid_of(token));
     if (found == 0) found = by_name(module, rid_of(token)); // this module has not resolved it yet
   }
@@ -347,14 +347,15 @@ Address TypeFinder::named_type(NamedModule& module, const TypeName& name, unsign
     auto slot = by_name_.find(address);
     if (slot == by_name_.end()) {
       std::map<std::string, std::uint32_t> rids;
-      for (std::uint32_t i = 1; i <= metadata.rows(Table::type_def); ++i)
+      for (std::uint32_t i = 1; i <= metadata.rows(MetadataTable::type_def); ++i)
         rids.emplace(key_of(*names.type_def(i)), i);
       slot = by_name_.emplace(address, std::move(rids)).first;
     }
     if (const auto found = slot->second.find(key_of(name)); found != slot->second.end()) return found->second;
-    for (std::uint32_t i = 1; i <= metadata.rows(Table::exported_type); ++i) {
+    for (std::uint32_t i = 1; i <= metadata.rows(MetadataTable::exported_type); ++i) {
       const ExportedTypeRow row = metadata.exported_type(i);
-      if (table_of(row.implementation) != Table::assembly_ref || rid_of(row.implementation) == 0) continue;
+      if (table_of(row.implementation) != MetadataTable::assembly_ref || rid_of(row.implementation) == 0)
+        continue;
       if (metadata.string(row.name) != name.chain.front() ||
           metadata.string(row.name_space) != name.name_space)
         continue;

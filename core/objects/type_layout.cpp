@@ -24,7 +24,7 @@ bool is_reference_type(std::uint8_t element) {
 }
 
 std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
-  const Blob blob = metadata.blob(row.value);
+  const metadata::Blob blob = metadata.blob(row.value);
   switch (static_cast<ElementType>(row.type)) {
   case ElementType::boolean:
   case ElementType::u1:
@@ -55,11 +55,12 @@ bool has_flags_attribute(MetadataNames& names, std::uint32_t type_def) {
   for (std::uint32_t rid = first; rid < last; ++rid) {
     const std::uint32_t constructor = metadata.custom_attribute(rid).constructor;
     std::uint32_t owner = 0;
-    if (table_of(constructor) == Table::member_ref)
+    if (table_of(constructor) == MetadataTable::member_ref)
       owner = metadata.member_ref(rid_of(constructor)).parent;
-    else if (table_of(constructor) == Table::method_def)
-      owner = token_of(Table::type_def, metadata.owner_of_method(rid_of(constructor)));
-    if (rid_of(owner) == 0 || (table_of(owner) != Table::type_ref && table_of(owner) != Table::type_def))
+    else if (table_of(constructor) == MetadataTable::method_def)
+      owner = token_of(MetadataTable::type_def, metadata.owner_of_method(rid_of(constructor)));
+    if (rid_of(owner) == 0 ||
+        (table_of(owner) != MetadataTable::type_ref && table_of(owner) != MetadataTable::type_def))
       continue;
     const TypeNamePtr name = names.type(owner);
     if (name->name_space == "System" && name->chain.size() == 1 && name->chain.front() == "FlagsAttribute")
@@ -125,7 +126,8 @@ TypeLayout TypeLayouts::read(Address method_table) {
   layout.name = type.name ? type.name : unknown_type();
   layout.text = format_type(*layout.name);
   layout.module = type.module ? type.module->module.address : 0;
-  layout.type_def = type.table.typedef_rid() == 0 ? 0 : token_of(Table::type_def, type.table.typedef_rid());
+  layout.type_def =
+      type.table.typedef_rid() == 0 ? 0 : token_of(MetadataTable::type_def, type.table.typedef_rid());
   if (!type.fault.empty()) layout.problem = type.fault;
   const MethodTable& table = layout.table;
   if (table.is_array()) {
@@ -201,7 +203,7 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
     const Address at = list + i * stride;
     const std::uint32_t first = target.read_u32(target.field_address(at, "FieldDesc", "DWord1"));
     const std::uint32_t second = target.read_u32(target.field_address(at, "FieldDesc", "DWord2"));
-    FieldLayout field{.token = token_of(Table::field, first & rid_mask), .type = unknown_use()};
+    FieldLayout field{.token = token_of(MetadataTable::field, first & rid_mask), .type = unknown_use()};
     field.is_static = (first & is_static_bit) != 0;
     field.thread_static = (first & thread_static_bit) != 0;
     const std::uint32_t offset = second & offset_mask;

@@ -28,10 +28,14 @@ struct FieldLayout {
   bool boxed = false;
 };
 
+namespace objects {
+
 struct Enumerator {
   std::string name;
   std::uint64_t value = 0; // sign-extended
 };
+
+} // namespace objects
 
 struct TypeLayout {
   enum class Kind : std::uint8_t { object, interface, value, enumeration, number, string, array };
@@ -45,9 +49,9 @@ struct TypeLayout {
   std::uint32_t size = 0;
   ElementType number = ElementType::end; // the kind of a number, or the underlying type of an enumeration
   std::vector<FieldLayout> fields;       // declared by the type itself, in the order of their places
-  std::vector<Enumerator> enumerators;   // in the order of the metadata
-  bool flags = false;                    // of an enumeration: [Flags]
-  TypeUsePtr element;                    // of an array; else null
+  std::vector<objects::Enumerator> enumerators; // in the order of the metadata
+  bool flags = false;                           // of an enumeration: [Flags]
+  TypeUsePtr element;                           // of an array; else null
   std::uint32_t rank = 0;
   std::uint32_t element_size = 0; // bytes; of arrays and strings
   std::string problem;            // why fields or enumerators are missing; empty when nothing is

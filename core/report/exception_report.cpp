@@ -20,7 +20,7 @@ ExceptionReport ExceptionReporter::read(Address object) {
     TraceRow row{.element = element, .answer = {}, .text = {}};
     // A stored return address lies behind its call, unless the runtime has already moved it to the call.
     const Address lookup = element.adjusted() || element.ip == 0 ? element.ip : element.ip - 1;
-    Answer answer = runtime_->resolve(lookup);
+    runtime::Answer answer = runtime_->resolve(lookup);
     runtime_->add_source(answer);
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
       row.answer = std::move(*method);

@@ -76,7 +76,7 @@ Json to_json(const Method& method) {
   return json;
 }
 
-Json to_json(const Code& code) {
+Json to_json(const runtime::Code& code) {
   Json json;
   json["kind"] = to_string(code.kind);
   const auto tier = to_string(code.tier);
@@ -108,7 +108,7 @@ Json to_json(const SourceLine& source) {
   return json;
 }
 
-Json to_json(const Answer& answer) {
+Json to_json(const runtime::Answer& answer) {
   Json json;
   json["address"] = hex(answer.address);
   const Json result = [&] {

@@ -26,9 +26,9 @@ constexpr unsigned json_schema = 1;
 std::string hex(std::uint64_t value);
 
 Json to_json(const Method& method);
-Json to_json(const Code& code);
+Json to_json(const runtime::Code& code);
 Json to_json(const SourceLine& source);
-Json to_json(const Answer& answer);
+Json to_json(const runtime::Answer& answer);
 Json to_json(const MethodRow& row);
 Json to_json(const FrameRow& frame);
 // The thread without its frames.

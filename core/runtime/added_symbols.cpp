@@ -64,7 +64,7 @@ std::vector<SymbolImage> symbol_images(Runtime& runtime) {
 
 namespace {
 
-void warn_of(std::vector<std::string>& warnings, const Malformed& malformed) {
+void warn_of(std::vector<std::string>& warnings, const symbols::Malformed& malformed) {
   for (const MalformedClass& kind : malformed.classes())
     warnings.push_back(fmt::format("{} times, first at {}: {}", kind.count, kind.first, kind.what));
 }

@@ -6,8 +6,8 @@
 
 namespace clr {
 
-Answer answer_at(Runtime& runtime, Address address, const NativeNamer& native) {
-  Answer answer = runtime.resolve(address);
+runtime::Answer answer_at(Runtime& runtime, Address address, const NativeNamer& native) {
+  runtime::Answer answer = runtime.resolve(address);
   if (auto* miss = std::get_if<MissAnswer>(&answer.result);
       miss != nullptr && miss->symbol.empty() && !miss->method)
     miss->symbol = native(address);
@@ -23,7 +23,7 @@ UnwindAnswer unwind_at(Runtime& runtime, MemoryReader& memory, Address ip, const
       const MethodAnswer method = runtime.describe(*block);
       return {method_and_offset(method.method, method.code), report_unwind(*code, *block)};
     }
-    const Miss& miss = std::get<Miss>(found);
+    const execution::Miss& miss = std::get<execution::Miss>(found);
     if (miss.reason != MissReason::outside) {
       answer.name = miss.text;
       why = fmt::format("{}: it has no unwind data", miss.text);

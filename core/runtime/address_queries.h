@@ -13,7 +13,7 @@ namespace clr {
 using NativeNamer = std::function<std::string(Address)>;
 
 // Runtime::resolve, and for native code its symbol. Never throws. Cost: that of Runtime::resolve.
-Answer answer_at(Runtime& runtime, Address address, const NativeNamer& native);
+runtime::Answer answer_at(Runtime& runtime, Address address, const NativeNamer& native);
 
 struct UnwindAnswer {
   std::string name; // name of the code: "app.dll`Ns.Type.Run() + 4", "libc.so.6`read + 18"

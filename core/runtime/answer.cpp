@@ -19,7 +19,7 @@ std::string source_position(const std::optional<SourceLine>& source) {
   return fmt::format(" at {}:{}:{}", file_name_of(source->file), source->line, source->column);
 }
 
-std::string method_and_offset(const Method& method, const Code& code) {
+std::string method_and_offset(const Method& method, const runtime::Code& code) {
   const std::string name = method.shown_name();
   std::string text =
       fmt::format("{}`{}", method.module.empty() ? "?" : method.module, name.empty() ? "?" : name);

@@ -24,6 +24,8 @@ struct CodeRegion {
   std::uint64_t size = 0; // bytes
 };
 
+namespace runtime {
+
 // One body of a method.
 struct Code {
   CodeKind kind = CodeKind::jitted;
@@ -36,6 +38,8 @@ struct Code {
   std::optional<Address> funclet;  // start of the funclet that holds the address; nothing in the main body
   std::string fault; // which of the members above could not be read, and why; empty when all could
 };
+
+} // namespace runtime
 
 struct SourceLine {
   std::uint32_t il_offset = 0;
@@ -50,7 +54,7 @@ struct SourceLine {
 
 struct MethodAnswer {
   Method method;
-  Code code;
+  runtime::Code code;
   std::optional<SourceLine> source;
 };
 
@@ -68,10 +72,14 @@ struct FaultAnswer {
   std::string text;
 };
 
+namespace runtime {
+
 struct Answer {
   Address address = 0; // the address that was asked for
   std::variant<MethodAnswer, MissAnswer, FaultAnswer> result;
 };
+
+} // namespace runtime
 
 FaultAnswer to_fault(const Error& error);
 
@@ -80,6 +88,6 @@ FaultAnswer to_fault(const Error& error);
 std::string source_position(const std::optional<SourceLine>& source);
 
 // The code of a frame in LLDB's form: "app.dll`Ns.Type.Run(int, string[]) + 44".
-std::string method_and_offset(const Method& method, const Code& code);
+std::string method_and_offset(const Method& method, const runtime::Code& code);
 
 } // namespace clr

@@ -17,7 +17,7 @@ bool same_place(const ListingMark& a, const ListingMark& b) {
 // The name of `address`. `named` tells whether it is code with a name.
 ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& native) {
   ReferenceName name{.address = address};
-  const Answer answer = runtime.resolve(address);
+  const runtime::Answer answer = runtime.resolve(address);
   if (const auto* method = std::get_if<MethodAnswer>(&answer.result)) {
     name.text = method->method.shown_name();
     if (method->code.offset.value_or(0) != 0) name.text += fmt::format(" + {}", *method->code.offset);
@@ -65,7 +65,7 @@ std::optional<Address> pointer_at(Runtime& runtime, MemoryReader& memory, Addres
 }
 
 // The rank of a body: new calls reach the body with the lowest rank that a method has.
-int rank(const Code& code) {
+int rank(const runtime::Code& code) {
   switch (code.tier) {
   case Tier::tier1:
   case Tier::optimized:

@@ -29,7 +29,7 @@ std::string_view perf_map_tier(Tier tier) {
 }
 
 std::vector<EnumerationHole> for_each_code_row(Runtime& runtime,
-                                               const std::function<bool(const MapRow&)>& visit) {
+                                               const std::function<bool(const symbols::MapRow&)>& visit) {
   std::vector<EnumerationHole> unsized;
   auto holes = runtime.for_each_method({}, [&](const MethodRow& row) {
     if (row.code.regions.empty()) {

@@ -17,7 +17,7 @@ namespace clr {
 // jitted or ReadyToRun, whether it ran or not; stops when `visit` returns false. Returns the parts that could
 // not be read, including bodies of unknown size. Never throws. Cost: that of Runtime::for_each_method.
 std::vector<EnumerationHole> for_each_code_row(Runtime& runtime,
-                                               const std::function<bool(const MapRow&)>& visit);
+                                               const std::function<bool(const symbols::MapRow&)>& visit);
 
 // The runtime's own word for a tier in perf maps and events: "QuickJitted"; "Unknown" when memory does not
 // tell the tier.

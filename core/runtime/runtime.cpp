@@ -77,15 +77,16 @@ const LoadedModule* Runtime::module_at(Address address) const {
   return address - module.base < module.size ? &module : nullptr;
 }
 
-Answer Runtime::resolve(Address ip) {
-  Answer answer = resolve_by_memory(ip);
+runtime::Answer Runtime::resolve(Address ip) {
+  runtime::Answer answer = resolve_by_memory(ip);
   if (symbols_) name_by_symbols(answer, *symbols_);
   return answer;
 }
 
-Answer Runtime::resolve_by_memory(Address ip) {
+runtime::Answer Runtime::resolve_by_memory(Address ip) {
   if (absence_)
-    return {ip, std::visit([](const auto& reason) -> decltype(Answer::result) { return reason; }, *absence_)};
+    return {ip, std::visit([](const auto& reason) -> decltype(runtime::Answer::result) { return reason; },
+                           *absence_)};
   try {
     return resolve_or_throw(ip);
   } catch (const Error& error) {
@@ -95,9 +96,9 @@ Answer Runtime::resolve_by_memory(Address ip) {
   }
 }
 
-Answer Runtime::resolve_or_throw(Address ip) {
+runtime::Answer Runtime::resolve_or_throw(Address ip) {
   const CodeLookup found = parts_->code.find(ip);
-  if (const auto* miss = std::get_if<Miss>(&found)) return {ip, explain(*miss, ip)};
+  if (const auto* miss = std::get_if<execution::Miss>(&found)) return {ip, explain(*miss, ip)};
   const auto& block = std::get<CodeBlock>(found);
   return {ip, MethodAnswer{
                   .method = method_of(block), .code = describe_code(block, true), .source = std::nullopt}};
@@ -130,7 +131,7 @@ MethodAnswer Runtime::describe(const CodeBlock& block) {
   return answer;
 }
 
-void Runtime::add_source(Answer& answer) {
+void Runtime::add_source(runtime::Answer& answer) {
   auto* method = std::get_if<MethodAnswer>(&answer.result);
   if (method == nullptr) return;
   try {
@@ -184,9 +185,9 @@ Method Runtime::described(Address method_desc, const Describe& describe) {
   return method;
 }
 
-Code Runtime::describe_code(const CodeBlock& block, bool with_offset) {
+runtime::Code Runtime::describe_code(const CodeBlock& block, bool with_offset) {
   ExecutionManager& manager = parts_->code;
-  Code code;
+  runtime::Code code;
   code.kind = block.kind;
   code.start = block.start;
   const auto regions = attempt(code.fault, "size", [&] { return manager.regions(block); });
@@ -206,7 +207,7 @@ Code Runtime::describe_code(const CodeBlock& block, bool with_offset) {
   return code;
 }
 
-MissAnswer Runtime::explain(const Miss& miss, Address ip) {
+MissAnswer Runtime::explain(const execution::Miss& miss, Address ip) {
   MissAnswer answer{.reason = miss.reason, .text = miss.text};
   if (miss.method_desc) answer.method = describe(*miss.method_desc);
   const LoadedModule* module = module_at(ip);

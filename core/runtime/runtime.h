@@ -27,7 +27,7 @@ class SourceLines;
 // One row of `clr methods`.
 struct MethodRow {
   Method method;
-  Code code;
+  runtime::Code code;
 };
 
 struct MethodQuery {
@@ -75,14 +75,14 @@ public:
 
   // The answer about `ip`. Never throws. Cost: that of ExecutionManager::find and MethodNames::describe; 0
   // reads for a second address in the same method.
-  Answer resolve(Address ip);
+  runtime::Answer resolve(Address ip);
 
   // The method of a code block that a stack walker found. Never throws.
   MethodAnswer describe(const CodeBlock& block);
 
   // Adds the source line of the instruction at the answer's address, if the answer is a method. Never throws.
   // Cost: that of SourceLines::at.
-  void add_source(Answer& answer);
+  void add_source(runtime::Answer& answer);
   // The same for a block that a stack walker found; `kind` belongs to block.ip.
   void add_source(MethodAnswer& answer, const CodeBlock& block, NativeOffsetKind kind);
 
@@ -121,19 +121,19 @@ public:
 private:
   struct Parts;
   void locate();
-  Answer resolve_by_memory(Address ip);
-  Answer resolve_or_throw(Address ip);
+  runtime::Answer resolve_by_memory(Address ip);
+  runtime::Answer resolve_or_throw(Address ip);
   Method method_of(const CodeBlock& block);
   Method compiled_method(const CodeBlock& block);
   Method method_at(Address method_desc);
-  MissAnswer explain(const Miss& miss, Address ip);
+  MissAnswer explain(const execution::Miss& miss, Address ip);
   void explain_call_counting(MissAnswer& answer, Address ip);
   bool visit_jitted(const NameFilter& filter, const std::function<bool(const MethodRow&)>& visit);
   bool visit_r2r(const RangeSection& section, const NameFilter& filter,
                  const std::function<bool(const MethodRow&)>& visit);
   void describe_location(RuntimeInfo& info) const;
   void count_code(RuntimeInfo& info);
-  Code describe_code(const CodeBlock& block, bool with_offset);
+  runtime::Code describe_code(const CodeBlock& block, bool with_offset);
   template<typename Describe>
   Method described(Address method_desc, const Describe& describe);
 

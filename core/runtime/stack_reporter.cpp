@@ -6,7 +6,7 @@ namespace {
 // Frames of one stack share few addresses, but a torn stack may produce many.
 constexpr std::size_t max_described = 100'000;
 
-std::string end_text(const Walk& walk) {
+std::string end_text(const stack::Walk& walk) {
   switch (walk.end) {
   case WalkEnd::bottom:
     return "bottom";
@@ -104,7 +104,7 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
       row.registers = std::make_shared<const RegisterContext>(frame.registers);
     return visit(row);
   };
-  Walk walk = walker_.walk(start, thread_of(os_id), each);
+  stack::Walk walk = walker_.walk(start, thread_of(os_id), each);
   return {limited ? "limit" : end_text(walk), std::move(walk.notes)};
 }
 

@@ -79,7 +79,7 @@ std::string with_offset(const AddedName& found, Address address) {
 
 } // namespace
 
-void name_by_symbols(Answer& answer, const AddedSymbols& symbols) {
+void name_by_symbols(runtime::Answer& answer, const AddedSymbols& symbols) {
   auto* const method = std::get_if<MethodAnswer>(&answer.result);
   auto* const miss = std::get_if<MissAnswer>(&answer.result);
   if (method != nullptr && method->method.qualified != nullptr) return;

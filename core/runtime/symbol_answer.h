@@ -12,7 +12,7 @@ namespace clr {
 // Completes an answer: a method without a name gets one; an address about which nothing is known, or that
 // could not be read, becomes the method or symbol that a file names. The answer says which file the name
 // comes from. Everything else stays unchanged.
-void name_by_symbols(Answer& answer, const AddedSymbols& symbols);
+void name_by_symbols(runtime::Answer& answer, const AddedSymbols& symbols);
 
 // "function + 12 (by perf-123.map)", for native frames; empty when no file names the address.
 std::string symbol_text(const AddedSymbols& symbols, Address address);

@@ -14,7 +14,7 @@ public:
       const WalkOptions& options)
       : walker_(walker), thread_(thread), visit_(visit), options_(options) {}
 
-  Walk walk(const RegisterContext& start);
+  stack::Walk walk(const RegisterContext& start);
 
 private:
   // ReadyToRun code enters native code through a helper, whose return address the InlinedCallFrame records;
@@ -25,7 +25,7 @@ private:
   // The code at a pc: of a method, of a stub, or neither (native code).
   struct Place {
     std::optional<CodeBlock> code;
-    std::optional<Miss> stub;
+    std::optional<execution::Miss> stub;
     std::string fault;
   };
   Place classify(Address pc, bool leaf);
@@ -58,7 +58,7 @@ private:
   const std::function<bool(const StackFrame&)>& visit_;
   const WalkOptions& options_;
 
-  Walk result_;
+  stack::Walk result_;
   std::size_t emitted_ = 0;
   std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
   std::size_t next_frame_ = 0;        // first one that was not reported

@@ -16,7 +16,7 @@ constexpr unsigned max_signal_frames = 64;
 // Notes of one walk; a chain of Frames that is nothing but damage would have one for each.
 constexpr std::size_t max_notes = 100;
 
-bool is_stub(const Miss& miss) {
+bool is_stub(const execution::Miss& miss) {
   switch (miss.reason) {
   case MissReason::stub:
   case MissReason::precode:
@@ -114,7 +114,7 @@ StackWalker::Run::Place StackWalker::Run::classify(Address pc, bool leaf) {
       place.code = *block;
       return place;
     }
-    Miss& miss = std::get<Miss>(found);
+    execution::Miss& miss = std::get<execution::Miss>(found);
     // A call that never returns may be the last instruction of its method.
     if (!leaf && miss.reason == MissReason::gap) {
       CodeLookup before = walker_.code_->find(pc - 1);
@@ -177,7 +177,7 @@ void StackWalker::Run::take_call_site_of_helper() {
   }
 }
 
-Walk StackWalker::Run::walk(const RegisterContext& start) {
+stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
   if (thread_ != nullptr && walker_.chain_ && thread_->frame != 0) {
     // The stack bounds are not given to the chain: a handler may run, and push Frames, on another stack.
     FrameChain::Result chain = walker_.chain_->read(thread_->frame, std::nullopt, std::nullopt);
@@ -248,8 +248,8 @@ Walk StackWalker::Run::walk(const RegisterContext& start) {
   }
 }
 
-Walk StackWalker::walk(const RegisterContext& start, const RuntimeThread* thread,
-                       const std::function<bool(const StackFrame&)>& visit, WalkOptions options) {
+stack::Walk StackWalker::walk(const RegisterContext& start, const RuntimeThread* thread,
+                              const std::function<bool(const StackFrame&)>& visit, WalkOptions options) {
   return Run(*this, thread, visit, options).walk(start);
 }
 

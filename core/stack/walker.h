@@ -26,10 +26,10 @@ struct StackFrame {
   StackFrameKind kind = StackFrameKind::native;
   RegisterContext registers; // as they are in this frame; pc and sp are always known
   FoundBy found_by = FoundBy::context;
-  bool leaf = false;                  // pc is the instruction that runs next; otherwise a return address
-  std::optional<CodeBlock> code;      // managed
-  std::optional<Miss> stub;           // native: the code is a stub of the runtime
-  std::optional<ExplicitFrame> frame; // runtime; sp is the Frame's address then, pc 0
+  bool leaf = false;                   // pc is the instruction that runs next; otherwise a return address
+  std::optional<CodeBlock> code;       // managed
+  std::optional<execution::Miss> stub; // native: the code is a stub of the runtime
+  std::optional<ExplicitFrame> frame;  // runtime; sp is the Frame's address then, pc 0
   std::optional<Address>
       method_desc;   // managed: the method; runtime: the method the Frame names; stub: the precode's
   std::string fault; // what went wrong at this frame; the walk may have gone on
@@ -48,12 +48,16 @@ enum class WalkEnd : std::uint8_t {
   failed,  // Walk::reason says why
 };
 
+namespace stack {
+
 struct Walk {
   WalkEnd end = WalkEnd::bottom;
   std::string reason; // for failed: a sentence
   // Problems of the Frame chain and such, that did not end the walk: each once, at most about 100.
   std::vector<std::string> notes;
 };
+
+} // namespace stack
 
 struct WalkOptions {
   std::size_t max_frames = 1'000'000;
@@ -70,8 +74,8 @@ public:
   // thread, null for a thread that the runtime does not know. Runtime frames are reported where they lie
   // among the others. The stack pointer grows with every frame; a walk that cannot go on says why. Never
   // throws for target data. Cost per managed frame: that of ManagedUnwinder::unwind.
-  Walk walk(const RegisterContext& start, const RuntimeThread* thread,
-            const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {});
+  stack::Walk walk(const RegisterContext& start, const RuntimeThread* thread,
+                   const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {});
 
 private:
   class Run;

@@ -38,9 +38,9 @@ struct JitDump {
   // that was moved is in the table at both places.
   std::shared_ptr<const SymbolTable> symbols;
   std::size_t records = 0;
-  bool closed = false; // the file ends as the format requires; CoreCLR's files do not
-  std::string stopped; // a sentence when reading ended before the file did; empty otherwise
-  Malformed malformed; // places are numbers of records
+  bool closed = false;          // the file ends as the format requires; CoreCLR's files do not
+  std::string stopped;          // a sentence when reading ended before the file did; empty otherwise
+  symbols::Malformed malformed; // places are numbers of records
   SymbolTableBuilder::Dropped dropped;
 
   using enum JitDumpFault;

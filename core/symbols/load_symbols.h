@@ -26,7 +26,7 @@ SymbolFileKind symbol_file_kind(std::span<const std::byte> prefix);
 struct LoadedSymbols {
   SymbolFileKind kind = SymbolFileKind::unknown;
   std::shared_ptr<const SymbolTable> symbols;
-  Malformed malformed;                 // lines or records that were not used, by kind of fault
+  symbols::Malformed malformed;        // lines or records that were not used, by kind of fault
   SymbolTableBuilder::Dropped dropped; // entries that were read but are not in the table
   std::string note;                    // a sentence on the file as a whole; empty when it is sound
 };

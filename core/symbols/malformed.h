@@ -16,6 +16,8 @@ struct MalformedClass {
   std::size_t first = 0; // number of the line, or of the record in a binary file, both from 1
 };
 
+namespace symbols {
+
 class Malformed {
 public:
   // `fault` is a value of a reader's enum of faults, whose to_string() gives a fixed text.
@@ -47,5 +49,7 @@ public:
 private:
   std::vector<MalformedClass> classes_;
 };
+
+} // namespace symbols
 
 } // namespace clr

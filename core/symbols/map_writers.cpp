@@ -13,7 +13,7 @@ constexpr std::size_t piece_size = 1u << 16; // bytes that the sink gets in one 
 
 class Buffer {
 public:
-  explicit Buffer(const TextSink& sink) : sink_(sink) {}
+  explicit Buffer(const symbols::TextSink& sink) : sink_(sink) {}
 
   template<typename... Args>
   void line(std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
@@ -31,20 +31,20 @@ public:
   }
 
 private:
-  const TextSink& sink_;
+  const symbols::TextSink& sink_;
   std::string text_;
 };
 
-bool is_written(const MapRow& row) {
+bool is_written(const symbols::MapRow& row) {
   return row.size != 0 && !row.name.empty();
 }
 
 } // namespace
 
-std::size_t write_perf_map(const TextSink& sink, std::span<const MapRow> rows) {
+std::size_t write_perf_map(const symbols::TextSink& sink, std::span<const symbols::MapRow> rows) {
   Buffer buffer(sink);
   std::size_t lines = 0;
-  for (const MapRow& row : rows) {
+  for (const symbols::MapRow& row : rows) {
     if (!is_written(row)) continue;
     buffer.line(row.name, "{:#x} {:x} ", row.start, row.size);
     ++lines;
@@ -53,9 +53,9 @@ std::size_t write_perf_map(const TextSink& sink, std::span<const MapRow> rows) {
   return lines;
 }
 
-std::size_t write_r2r_perf_map(const TextSink& sink, const R2rPerfMapHeader& header,
-                               std::span<const MapRow> rows) {
-  for (const MapRow& row : rows)
+std::size_t write_r2r_perf_map(const symbols::TextSink& sink, const R2rPerfMapHeader& header,
+                               std::span<const symbols::MapRow> rows) {
+  for (const symbols::MapRow& row : rows)
     if (is_written(row) &&
         (row.start >= first_r2r_header_token || row.size > first_r2r_header_token - row.start))
       throw Error(ErrorKind::invalid_argument,
@@ -71,7 +71,7 @@ std::size_t write_r2r_perf_map(const TextSink& sink, const R2rPerfMapHeader& hea
   if (header.architecture) record(3, fmt::format("{}", static_cast<std::uint32_t>(*header.architecture)));
   if (header.abi) record(4, fmt::format("{}", static_cast<std::uint32_t>(*header.abi)));
   std::size_t lines = 0;
-  for (const MapRow& row : rows) {
+  for (const symbols::MapRow& row : rows) {
     if (!is_written(row)) continue;
     buffer.line(row.name, "{:08X} {:02X} ", row.start, row.size);
     ++lines;

@@ -46,7 +46,7 @@ constexpr std::array rundown_events{
     KnownEvent{154, Subject::module, CodeEventKind::rundown_end},
 };
 
-KnownEvent known_event(const EventType& type) {
+KnownEvent known_event(const symbols::EventType& type) {
   const auto find = [&](const auto& events) {
     const auto found =
         std::ranges::find(events, type.event_id, [](const KnownEvent& e) { return std::uint32_t{e.id}; });
@@ -101,7 +101,7 @@ ModuleEvent read_module(TraceBytes bytes) {
 
 } // namespace
 
-bool is_code_event(const EventType& type) {
+bool is_code_event(const symbols::EventType& type) {
   return known_event(type).subject != Subject::none;
 }
 

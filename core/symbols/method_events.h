@@ -84,7 +84,7 @@ struct RundownComplete {
 using CodeEvent = std::variant<std::monostate, MethodEvent, ModuleEvent, RundownComplete>;
 
 // Whether events of this type are used here: methods, modules, and the marks at the end of a rundown.
-bool is_code_event(const EventType& type);
+bool is_code_event(const symbols::EventType& type);
 // Decodes an event; monostate when it is not used here. The texts are bytes of the event's payload. A payload
 // that is longer than the known form is accepted; a shorter one is accepted if it is complete up to the end
 // of its texts. Throws Error{corrupt} when the payload ends before that, or when a text has no end.

@@ -10,7 +10,7 @@ public:
   CodeEvents(TraceMethods& methods, const std::function<bool(std::uint64_t, std::uint64_t)>& progress)
       : methods_(methods), progress_(progress) {}
 
-  bool wants(const EventType& type) override { return is_code_event(type); }
+  bool wants(const symbols::EventType& type) override { return is_code_event(type); }
 
   bool event(const TraceEvent& event) override {
     try {

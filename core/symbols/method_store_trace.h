@@ -17,7 +17,7 @@ struct TraceMethods {
   // collection began have no names: the collection was cut off instead of stopped, or its rundown was
   // switched off.
   bool rundown_complete = false;
-  Malformed malformed; // of the events' payloads; places are file offsets
+  symbols::Malformed malformed; // of the events' payloads; places are file offsets
 
   // The store of a process; without an id, the store of the only process. Null when there is none or the
   // choice is not clear.

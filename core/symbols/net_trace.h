@@ -18,7 +18,7 @@ class TraceVisitor {
 public:
   virtual ~TraceVisitor() = default;
   // Whether to visit events of this type. Called once for every row of the metadata table.
-  virtual bool wants(const EventType&) { return true; }
+  virtual bool wants(const symbols::EventType&) { return true; }
   // Events come in the order of the file: those of one thread in the order of their times, those of different
   // threads not. False ends the reading.
   virtual bool event(const TraceEvent& event) = 0;
@@ -33,7 +33,7 @@ struct TraceReport {
   std::uint64_t events = 0, visited = 0;
   std::uint64_t dropped = 0;        // events that the writer lost, by the gaps in their numbers
   std::uint64_t skipped_blocks = 0; // blocks of unknown kinds
-  Malformed malformed;              // places are file offsets
+  symbols::Malformed malformed;     // places are file offsets
 };
 
 class NetTrace {

@@ -25,15 +25,16 @@ bool TraceDecoder::read(TraceBlock block) {
 bool TraceDecoder::read_rows(TraceBlock& block) {
   switch (block.kind) {
   case TraceBlockKind::event:
-    return each_event(block.body, false, [this](const EventHeader& header, const TraceBytes& payload) {
-      return visit(header, payload);
-    });
+    return each_event(block.body, false,
+                      [this](const symbols::EventHeader& header, const TraceBytes& payload) {
+                        return visit(header, payload);
+                      });
   case TraceBlockKind::metadata:
     if (info_.version >= 6) {
       read_metadata_rows(block.body);
       return true;
     }
-    return each_event(block.body, true, [this](const EventHeader&, const TraceBytes& payload) {
+    return each_event(block.body, true, [this](const symbols::EventHeader&, const TraceBytes& payload) {
       try {
         add_type(read_metadata_event(payload), payload.offset());
       } catch (const TraceFault& fault) {
@@ -84,7 +85,7 @@ bool TraceDecoder::each_event(TraceBytes& body, bool metadata, Use use) {
   if (header_size < fixed) body.fail(TraceFaultKind::short_block_header);
   body.skip(static_cast<std::size_t>(header_size - fixed));
 
-  EventHeader header;
+  symbols::EventHeader header;
   while (!body.at_end()) {
     bool more = true;
     if (compressed) {
@@ -99,7 +100,7 @@ bool TraceDecoder::each_event(TraceBytes& body, bool metadata, Use use) {
   return true;
 }
 
-void TraceDecoder::take_compressed(TraceBytes& bytes, EventHeader& header, bool metadata) const {
+void TraceDecoder::take_compressed(TraceBytes& bytes, symbols::EventHeader& header, bool metadata) const {
   const std::uint8_t flags = bytes.u8();
   if ((flags & has_metadata_id) != 0) header.metadata_id = bytes.var32();
   if ((flags & has_sequence) != 0) {
@@ -120,7 +121,7 @@ void TraceDecoder::take_compressed(TraceBytes& bytes, EventHeader& header, bool 
   if ((flags & has_payload_size) != 0) header.payload_size = bytes.var32();
 }
 
-TraceBytes TraceDecoder::take_uncompressed(TraceBytes& bytes, EventHeader& header) const {
+TraceBytes TraceDecoder::take_uncompressed(TraceBytes& bytes, symbols::EventHeader& header) const {
   TraceBytes row = bytes.part(bytes.size32());
   header.metadata_id = row.u32() & id_mask;
   header.sequence = row.u32();
@@ -136,7 +137,7 @@ TraceBytes TraceDecoder::take_uncompressed(TraceBytes& bytes, EventHeader& heade
   return row.part(row.size32());
 }
 
-bool TraceDecoder::visit(const EventHeader& header, const TraceBytes& payload) {
+bool TraceDecoder::visit(const symbols::EventHeader& header, const TraceBytes& payload) {
   ++report_.events;
   count_dropped(header);
   const auto known = types_.find(header.metadata_id);
@@ -186,7 +187,7 @@ void TraceDecoder::check_sequence(std::uint64_t thread, std::uint32_t last) {
   before = last;
 }
 
-void TraceDecoder::count_dropped(const EventHeader& header) {
+void TraceDecoder::count_dropped(const symbols::EventHeader& header) {
   const auto found = sequences_.find(header.capture_thread);
   if (found != sequences_.end() && found->second + 1 == header.sequence) {
     found->second = header.sequence;
@@ -215,7 +216,7 @@ void TraceDecoder::read_sequence_point(TraceBytes& body) {
 
 // --- tables
 
-void TraceDecoder::add_type(EventType type, std::uint64_t offset) {
+void TraceDecoder::add_type(symbols::EventType type, std::uint64_t offset) {
   const std::uint32_t id = type.id;
   if (types_.size() >= NetTrace::max_event_types && !types_.contains(id))
     throw TraceFault(TraceFaultKind::many_event_types, offset);

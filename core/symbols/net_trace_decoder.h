@@ -9,6 +9,8 @@
 
 namespace clr {
 
+namespace symbols {
+
 // The header of an event, or of a metadata event of versions 4 and 5. With compression, each header is
 // written as the difference to the one before, and every block starts from zeroes.
 struct EventHeader {
@@ -16,6 +18,8 @@ struct EventHeader {
   std::uint64_t capture_thread = 0, thread = 0; // ids of the OS; in version 6 indexes
   TraceTime time = 0;
 };
+
+} // namespace symbols
 
 class TraceDecoder {
 public:
@@ -27,7 +31,7 @@ public:
 
 private:
   struct KnownType {
-    EventType type;
+    symbols::EventType type;
     bool wanted = false;
   };
   // The stacks with ids `first` to `first` + `count` - 1. They are located when an event needs one of them.
@@ -40,13 +44,13 @@ private:
   bool read_rows(TraceBlock& block);
   template<typename Use>
   bool each_event(TraceBytes& body, bool metadata, Use use);
-  void take_compressed(TraceBytes& bytes, EventHeader& header, bool metadata) const;
-  TraceBytes take_uncompressed(TraceBytes& bytes, EventHeader& header) const;
-  bool visit(const EventHeader& header, const TraceBytes& payload);
-  void count_dropped(const EventHeader& header);
+  void take_compressed(TraceBytes& bytes, symbols::EventHeader& header, bool metadata) const;
+  TraceBytes take_uncompressed(TraceBytes& bytes, symbols::EventHeader& header) const;
+  bool visit(const symbols::EventHeader& header, const TraceBytes& payload);
+  void count_dropped(const symbols::EventHeader& header);
   void check_sequence(std::uint64_t thread, std::uint32_t last);
   void read_metadata_rows(TraceBytes& body);
-  void add_type(EventType type, std::uint64_t offset);
+  void add_type(symbols::EventType type, std::uint64_t offset);
   void read_sequence_point(TraceBytes& body);
   void read_stacks(TraceBytes& body);
   TraceStack stack(std::uint32_t id, std::uint64_t offset);

@@ -65,6 +65,8 @@ struct PayloadField {
   std::vector<PayloadField> nested; // the fields of an object; the one element type of an array or location
 };
 
+namespace symbols {
+
 // A row of the metadata table: it describes one type of event.
 struct EventType {
   std::uint32_t id = 0; // within the file
@@ -78,6 +80,8 @@ struct EventType {
 
   static constexpr unsigned max_field_depth = 16;
 };
+
+} // namespace symbols
 
 // Instruction pointers, the innermost first. Those of callers are return addresses.
 class TraceStack {
@@ -100,7 +104,7 @@ private:
 
 // Valid only while it is visited.
 struct TraceEvent {
-  const EventType* type = nullptr;
+  const symbols::EventType* type = nullptr;
   std::uint32_t version = 0; // of the payload: the version of the type, or that of a label of the event
   TraceTime time = 0;
   std::uint64_t process_id = 0; // 0: the file does not say

@@ -16,7 +16,7 @@ bool has_element(PayloadType type) {
 }
 
 void check_depth(unsigned depth, const TraceBytes& bytes) {
-  if (depth > EventType::max_field_depth) bytes.fail(TraceFaultKind::deep_fields);
+  if (depth > symbols::EventType::max_field_depth) bytes.fail(TraceFaultKind::deep_fields);
 }
 
 // Versions 4 and 5, first form: count, then { type, fields of an object, name }.
@@ -81,7 +81,7 @@ std::vector<PayloadField> take_fields_v6(TraceBytes& bytes, unsigned depth) {
   return fields;
 }
 
-void take_tags_v5(TraceBytes& bytes, EventType& type) {
+void take_tags_v5(TraceBytes& bytes, symbols::EventType& type) {
   constexpr std::uint8_t opcode_tag = 1, fields_tag = 2;
   while (!bytes.at_end()) {
     const std::uint32_t size = bytes.size32();
@@ -92,7 +92,7 @@ void take_tags_v5(TraceBytes& bytes, EventType& type) {
   }
 }
 
-void take_optional_v6(TraceBytes bytes, EventType& type) {
+void take_optional_v6(TraceBytes bytes, symbols::EventType& type) {
   while (!bytes.at_end()) {
     switch (bytes.u8()) {
     case 1:
@@ -126,8 +126,8 @@ void take_optional_v6(TraceBytes bytes, EventType& type) {
 
 } // namespace
 
-EventType read_metadata_event(TraceBytes payload) {
-  EventType type;
+symbols::EventType read_metadata_event(TraceBytes payload) {
+  symbols::EventType type;
   type.id = payload.u32();
   type.provider = payload.utf16_text();
   type.event_id = payload.u32();
@@ -145,8 +145,8 @@ EventType read_metadata_event(TraceBytes payload) {
   return type;
 }
 
-EventType read_metadata_row(TraceBytes row) {
-  EventType type;
+symbols::EventType read_metadata_row(TraceBytes row) {
+  symbols::EventType type;
   type.id = row.var32();
   type.provider = row.utf8_text();
   type.event_id = row.var32();

@@ -9,9 +9,9 @@ namespace clr {
 
 // Reads the payload of a metadata event of versions 4 and 5. Throws TraceFault when provider, ids or version
 // are cut. When only the fields are damaged, `fields_fault` says so.
-EventType read_metadata_event(TraceBytes payload);
+symbols::EventType read_metadata_event(TraceBytes payload);
 // Reads a metadata row of version 6. The same faults.
-EventType read_metadata_row(TraceBytes row);
+symbols::EventType read_metadata_row(TraceBytes row);
 
 struct TraceThread {
   std::uint64_t index = 0;

@@ -41,7 +41,7 @@ struct PerfMap {
   // in the file, with tiers.
   std::shared_ptr<const SymbolTable> symbols;
   std::size_t lines = 0;
-  Malformed malformed;
+  symbols::Malformed malformed;
   SymbolTableBuilder::Dropped dropped;
 
   using enum PerfMapFault;

@@ -27,8 +27,8 @@ std::optional<Number> parse_number(std::string_view text) {
 
 } // namespace
 
-std::optional<Sample> Profile::parse(std::string_view line, std::size_t number) {
-  const auto refuse = [&](ProfileFault why) -> std::optional<Sample> {
+std::optional<symbols::Sample> symbols::Profile::parse(std::string_view line, std::size_t number) {
+  const auto refuse = [&](ProfileFault why) -> std::optional<symbols::Sample> {
     malformed_.count(why, number);
     return std::nullopt;
   };
@@ -38,7 +38,7 @@ std::optional<Sample> Profile::parse(std::string_view line, std::size_t number) 
   if (address.empty()) return std::nullopt;
   const HexNumber parsed = parse_hex(address, 64);
   if (parsed.fault != HexFault::none) return refuse(no_address);
-  Sample sample{.address = parsed.value, .seconds = std::nullopt};
+  symbols::Sample sample{.address = parsed.value, .seconds = std::nullopt};
   if (!count.empty()) {
     const auto value = parse_number<std::uint64_t>(count);
     if (!value || *value == 0) return refuse(bad_count);
@@ -52,7 +52,7 @@ std::optional<Sample> Profile::parse(std::string_view line, std::size_t number) 
   return sample;
 }
 
-bool Profile::add(const Sample& sample) {
+bool symbols::Profile::add(const symbols::Sample& sample) {
   const auto count_in = [&](auto& counts, const auto& key) {
     const auto known = counts.find(key);
     if (known == counts.end() && distinct() >= max_samples) return false;
@@ -64,8 +64,8 @@ bool Profile::add(const Sample& sample) {
                         : count_in(counts_, sample.address);
 }
 
-std::vector<ProfileRow> Profile::rows(const OwnerOf& owner_of,
-                                      const std::function<bool(std::size_t)>& progress) const {
+std::vector<ProfileRow> symbols::Profile::rows(const OwnerOf& owner_of,
+                                               const std::function<bool(std::size_t)>& progress) const {
   std::map<SampleOwner, std::uint64_t> owners;
   std::size_t done = 0;
   bool going = true;

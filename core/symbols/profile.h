@@ -15,11 +15,15 @@
 
 namespace clr {
 
+namespace symbols {
+
 struct Sample {
   Address address = 0;
   std::uint64_t count = 1;
   std::optional<double> seconds; // since the start of the trace that supplies the names
 };
+
+} // namespace symbols
 
 // The code that an address belongs to.
 struct SampleOwner {
@@ -46,6 +50,8 @@ enum class ProfileFault : std::uint8_t {
 };
 // A fixed text, for instance "the address is not hexadecimal".
 std::string_view to_string(ProfileFault kind);
+
+namespace symbols {
 
 class Profile {
 public:
@@ -76,5 +82,7 @@ private:
   std::uint64_t total_ = 0;
   Malformed malformed_;
 };
+
+} // namespace symbols
 
 } // namespace clr

@@ -59,8 +59,8 @@ struct R2rPerfMap {
   // Addresses are RVAs of the image that was compiled, which may be a composite image. One method may have
   // several entries. The identity is the signature in upper-case hexadecimal.
   std::shared_ptr<const SymbolTable> symbols;
-  std::size_t records = 0; // lines that name code, usable or not
-  Malformed malformed;     // places are line numbers
+  std::size_t records = 0;      // lines that name code, usable or not
+  symbols::Malformed malformed; // places are line numbers
   SymbolTableBuilder::Dropped dropped;
 
   using enum R2rPerfMapFault;

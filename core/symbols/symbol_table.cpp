@@ -70,7 +70,7 @@ void SymbolTable::throw_damaged_entry(std::size_t index) const {
 }
 
 template<typename AddressType>
-Symbol SymbolTable::symbol_form(std::size_t index) const {
+symbols::Symbol SymbolTable::symbol_form(std::size_t index) const {
   const StoredEntry<AddressType> entry(entries_, index);
   const std::uint64_t offset = entry.offset(), address = header_.base + offset;
   const std::uint32_t size = entry.field(0), into = entry.field(1), function = entry.field(2),
@@ -88,11 +88,11 @@ Symbol SymbolTable::symbol_form(std::size_t index) const {
           line};
 }
 
-Symbol SymbolTable::operator[](std::size_t index) const {
+symbols::Symbol SymbolTable::operator[](std::size_t index) const {
   return header_.address_size == 4 ? symbol_form<std::uint32_t>(index) : symbol_form<std::uint64_t>(index);
 }
 
-std::optional<Symbol> SymbolTable::find(std::uint64_t address) const {
+std::optional<symbols::Symbol> SymbolTable::find(std::uint64_t address) const {
   const auto index = index_of(address);
   return index ? std::optional((*this)[*index]) : std::nullopt;
 }

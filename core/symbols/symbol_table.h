@@ -18,6 +18,8 @@
 
 namespace clr {
 
+namespace symbols {
+
 struct Symbol {
   std::uint64_t address = 0, size = 0; // the range of bytes that the other members describe
   std::uint64_t function_start = 0;    // at most `address`: a function with lines has several entries
@@ -25,6 +27,8 @@ struct Symbol {
   std::string_view file;               // empty: unknown
   std::uint32_t line = 0;              // 0: unknown
 };
+
+} // namespace symbols
 
 // Immutable, so any number of threads may use it. Views of its text are valid as long as the table. Addresses
 // are those of the source: of the process, or relative to the image (space()).
@@ -42,7 +46,7 @@ public:
   // The entry that holds the address; nothing in gaps. Allocates nothing. Cost: one look into the directory
   // of addresses, then a binary search among the entries of its bucket. Throws Error{corrupt} when the entry
   // or the way to it is damaged, which can happen only with a file.
-  std::optional<Symbol> find(std::uint64_t address) const;
+  std::optional<symbols::Symbol> find(std::uint64_t address) const;
   // The number of that entry, for (*this)[n]. A caller that only counts samples need not touch the texts.
   std::optional<std::size_t> index_of(std::uint64_t address) const;
   // index_of for many addresses, in any order: entries[i] belongs to addresses[i], no_entry in a gap. The
@@ -54,7 +58,7 @@ public:
   std::size_t size() const { return static_cast<std::size_t>(header_.entry_count); }
   bool empty() const { return size() == 0; }
   // Entry number `index` < size(), by address. Throws Error{corrupt} as find does.
-  Symbol operator[](std::size_t index) const;
+  symbols::Symbol operator[](std::size_t index) const;
 
   class Iterator;
   Iterator begin() const;
@@ -91,7 +95,7 @@ private:
   template<typename AddressType>
   std::optional<std::size_t> search_form(Bucket bucket, std::uint64_t key) const;
   template<typename AddressType>
-  Symbol symbol_form(std::size_t index) const;
+  symbols::Symbol symbol_form(std::size_t index) const;
   std::string_view header_text(std::uint32_t offset) const;
   [[noreturn]] void throw_damaged(std::string_view what) const;
   [[noreturn]] void throw_damaged_entry(std::size_t index) const;
@@ -107,14 +111,14 @@ private:
 class SymbolTable::Iterator {
 public:
   using iterator_category = std::input_iterator_tag;
-  using value_type = Symbol;
+  using value_type = symbols::Symbol;
   using difference_type = std::ptrdiff_t;
-  using pointer = const Symbol*;
-  using reference = Symbol;
+  using pointer = const symbols::Symbol*;
+  using reference = symbols::Symbol;
 
   Iterator() = default;
   Iterator(const SymbolTable& table, std::size_t index) : table_(&table), index_(index) {}
-  Symbol operator*() const { return (*table_)[index_]; }
+  symbols::Symbol operator*() const { return (*table_)[index_]; }
   Iterator& operator++() {
     ++index_;
     return *this;

@@ -24,16 +24,16 @@ void RecordSpan::cover(std::string_view field, std::int64_t offset, std::size_t 
                 fmt::format("offset {} of {}.{} is not plausible", offset, type_, field));
   const std::int64_t begin = empty_ ? offset : std::min(begin_, offset);
   const std::int64_t end = std::max(empty_ ? offset : end_, offset + static_cast<std::int64_t>(width));
-  if (end - begin > static_cast<std::int64_t>(Record::max_size))
+  if (end - begin > static_cast<std::int64_t>(target::Record::max_size))
     throw Error(ErrorKind::unsupported_contract,
                 fmt::format("the fields of {} spread over {} bytes, {} at most", type_, end - begin,
-                            Record::max_size));
+                            target::Record::max_size));
   begin_ = begin;
   end_ = end;
   empty_ = false;
 }
 
-Record::Record(const Target& target, Address base, const RecordSpan& span)
+target::Record::Record(const Target& target, Address base, const RecordSpan& span)
     : platform_(&target.platform()), begin_(span.begin()) {
   target.read_bytes(base + static_cast<Address>(begin_), std::span(bytes_).first(span.size()));
 }

@@ -33,6 +33,8 @@ private:
   bool empty_ = true;
 };
 
+namespace target {
+
 class Record {
 public:
   // No runtime structure that is read whole is larger; a descriptor that claims more is wrong.
@@ -59,5 +61,7 @@ private:
   const Platform* platform_;
   std::int64_t begin_;
 };
+
+} // namespace target
 
 } // namespace clr

@@ -35,7 +35,7 @@ void CodeVersions::for_each(Address code_data,
   Address at = target_->read_pointer(state + static_cast<Address>(*first_node_));
   for (std::size_t count = 0; at != 0; ++count) {
     if (count == max_versions) throw_corrupt(at, "chain of code versions does not end");
-    const Record raw(*target_, at, node_->span);
+    const target::Record raw(*target_, at, node_->span);
     const NativeCodeVersion version{.node = at,
                                     .code = raw.pointer(node_->code),
                                     .method_desc = raw.pointer(node_->method_desc),

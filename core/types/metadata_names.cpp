@@ -98,7 +98,7 @@ struct MetadataNames::Provider {
     TypeName type;
     type.shape = TypeShape::variable;
     type.index = row.number;
-    type.method_variable = table_of(row.owner) == Table::method_def;
+    type.method_variable = table_of(row.owner) == MetadataTable::method_def;
     type.name = names->metadata().string(row.name);
     return make_type(std::move(type));
   }
@@ -127,7 +127,7 @@ MetadataNames::MetadataNames(const Metadata& metadata) : metadata_(&metadata) {}
 
 const std::string& MetadataNames::assembly_name() {
   if (!assembly_name_) {
-    if (metadata_->rows(Table::assembly) != 0) {
+    if (metadata_->rows(MetadataTable::assembly) != 0) {
       assembly_name_ = metadata_->string(metadata_->assembly().name);
     } else {
       std::string name = metadata_->string(metadata_->module_name());
@@ -164,12 +164,12 @@ TypeName MetadataNames::read_type_ref(std::uint32_t rid) {
     if (level == max_nesting) throw Error(ErrorKind::corrupt, "types nested too deeply");
     const TypeRefRow row = metadata_->type_ref(rid);
     type.chain.push_back(metadata_->string(row.name));
-    if (row.resolution_scope != 0 && table_of(row.resolution_scope) == Table::type_ref) {
+    if (row.resolution_scope != 0 && table_of(row.resolution_scope) == MetadataTable::type_ref) {
       rid = rid_of(row.resolution_scope);
       continue;
     }
     type.name_space = metadata_->string(row.name_space);
-    if (table_of(row.resolution_scope) == Table::assembly_ref && rid_of(row.resolution_scope) != 0) {
+    if (table_of(row.resolution_scope) == MetadataTable::assembly_ref && rid_of(row.resolution_scope) != 0) {
       type.scope = metadata_->string(metadata_->assembly_ref(rid_of(row.resolution_scope)).name);
       type.assembly = type.scope;
     } else {
@@ -203,7 +203,7 @@ TypeNamePtr MetadataNames::read_type_spec(std::uint32_t rid, const SignatureCont
     }
     ~Depth() { --depth; }
   } const guard(type_spec_depth_);
-  const Blob blob = metadata_->blob(metadata_->type_spec(rid));
+  const metadata::Blob blob = metadata_->blob(metadata_->type_spec(rid));
   const BlobBytes bytes(blob);
   expanded_ += bytes.span().size();
   if (expanded_ > max_expanded) throw Error(ErrorKind::corrupt, "type specifications expand without end");
@@ -213,14 +213,15 @@ TypeNamePtr MetadataNames::read_type_spec(std::uint32_t rid, const SignatureCont
 
 TypeNamePtr MetadataNames::reference(std::uint32_t token, std::optional<bool> value_type,
                                      const SignatureContext& context) {
-  const Table table = table_of(token);
+  const MetadataTable table = table_of(token);
   if (rid_of(token) == 0) return unknown_type();
   // The meaning of a TypeSpec depends on the context, so it is not kept.
-  if (table == Table::type_spec) return read_type_spec(rid_of(token), context);
-  if (table != Table::type_def && table != Table::type_ref) return unknown_type();
+  if (table == MetadataTable::type_spec) return read_type_spec(rid_of(token), context);
+  if (table != MetadataTable::type_def && table != MetadataTable::type_ref) return unknown_type();
   const std::uint64_t key = std::uint64_t{token} << 2 | (value_type ? 2u + *value_type : 0u);
   if (const auto found = types_.find(key); found != types_.end()) return found->second;
-  TypeName type = table == Table::type_def ? read_type_def(rid_of(token)) : read_type_ref(rid_of(token));
+  TypeName type =
+      table == MetadataTable::type_def ? read_type_def(rid_of(token)) : read_type_ref(rid_of(token));
   type.value_type = value_type;
   return types_.emplace(key, make_type(std::move(type))).first->second;
 }
@@ -231,17 +232,18 @@ TypeNamePtr MetadataNames::type(std::uint32_t token, const SignatureContext& con
 }
 
 TypeNamePtr MetadataNames::type_def(std::uint32_t rid) {
-  return reference(token_of(Table::type_def, rid), std::nullopt, {});
+  return reference(token_of(MetadataTable::type_def, rid), std::nullopt, {});
 }
 
 TypeNamePtr MetadataNames::type_ref(std::uint32_t rid) {
-  return reference(token_of(Table::type_ref, rid), std::nullopt, {});
+  return reference(token_of(MetadataTable::type_ref, rid), std::nullopt, {});
 }
 
 TypeNamePtr MetadataNames::open_type_def(std::uint32_t rid) {
   if (const auto found = open_types_.find(rid); found != open_types_.end()) return found->second;
   TypeNamePtr type = type_def(rid);
-  const std::vector<std::string>& parameters = generic_parameter_names(token_of(Table::type_def, rid));
+  const std::vector<std::string>& parameters =
+      generic_parameter_names(token_of(MetadataTable::type_def, rid));
   if (!parameters.empty()) {
     TypeName open = *type;
     open.parameter_names = parameters;
@@ -290,7 +292,7 @@ TypeNamePtr MetadataNames::read_type_in(MetadataNames* module, SignatureReader& 
 QualifiedMethodName MetadataNames::method(std::uint32_t method_rid, const SignatureContext& context,
                                           TypeNamePtr declaring_type) {
   const MethodDefRow row = metadata_->method_def(method_rid);
-  const std::uint32_t method_token = token_of(Table::method_def, method_rid);
+  const std::uint32_t method_token = token_of(MetadataTable::method_def, method_rid);
   SignatureContext own = context;
   own.method_token = method_token;
 
@@ -300,7 +302,7 @@ QualifiedMethodName MetadataNames::method(std::uint32_t method_rid, const Signat
   name.method_arguments.assign(context.method_arguments.begin(), context.method_arguments.end());
   if (declaring_type == nullptr) {
     if (const std::uint32_t owner = metadata_->owner_of_method(method_rid); owner != 0) {
-      own.class_token = token_of(Table::type_def, owner);
+      own.class_token = token_of(MetadataTable::type_def, owner);
       declaring_type = context.class_arguments.empty()
                            ? open_type_def(owner)
                            : instance_of(type_def(owner),
@@ -321,10 +323,10 @@ QualifiedMethodName MetadataNames::member(std::uint32_t member_ref_rid, const Si
   name.module = assembly_name();
   name.method_arguments.assign(context.method_arguments.begin(), context.method_arguments.end());
   if (declaring_type == nullptr && metadata_->valid(row.parent)) {
-    const Table parent = table_of(row.parent);
-    if (parent == Table::method_def) // a vararg call site
+    const MetadataTable parent = table_of(row.parent);
+    if (parent == MetadataTable::method_def) // a vararg call site
       return method(rid_of(row.parent), context);
-    if (parent != Table::module_ref) declaring_type = type(row.parent, context);
+    if (parent != MetadataTable::module_ref) declaring_type = type(row.parent, context);
   }
   name.declaring_type = std::move(declaring_type);
   try_signature(row.signature, context, name);
@@ -334,7 +336,7 @@ QualifiedMethodName MetadataNames::member(std::uint32_t member_ref_rid, const Si
 void MetadataNames::try_signature(std::uint32_t blob_index, const SignatureContext& context,
                                   QualifiedMethodName& name) {
   try {
-    const Blob blob = metadata_->blob(blob_index);
+    const metadata::Blob blob = metadata_->blob(blob_index);
     read_signature(BlobBytes(blob).span(), context, name);
     if ((name.signature_header & signature::generic) != 0 && name.method_arguments.empty() &&
         context.method_token != 0)

@@ -30,7 +30,7 @@ MethodDescs::MethodDescs(const Target& target) : target_(&target) {
   alignment_ = target.global("MethodDescAlignment");
   const std::uint64_t bits = target.global("MethodDescTokenRemainderBitCount");
   if (bits == 0 || bits > 16 || alignment_ == 0 || alignment_ > 64 || (alignment_ & (alignment_ - 1)) != 0 ||
-      chunk_header_ > Record::max_size)
+      chunk_header_ > target::Record::max_size)
     throw Error(
         ErrorKind::unsupported_contract,
         fmt::format("MethodDesc alignment {}, token remainder of {} bits and chunk header of {} bytes "
@@ -40,7 +40,7 @@ MethodDescs::MethodDescs(const Target& target) : target_(&target) {
 }
 
 MethodDescs::Chunk MethodDescs::read_chunk(Address address) const {
-  const Record raw(*target_, address, chunk_span_);
+  const target::Record raw(*target_, address, chunk_span_);
   return Chunk{.method_table = raw.pointer(chunk_method_table_),
                .next = raw.pointer(chunk_next_),
                .size_units = raw.u8(chunk_size_) + 1u,
@@ -49,7 +49,7 @@ MethodDescs::Chunk MethodDescs::read_chunk(Address address) const {
 }
 
 MethodDesc MethodDescs::decode(Address address, Address chunk_address, const Chunk& chunk,
-                               const Record& raw) const {
+                               const target::Record& raw) const {
   const std::uint32_t remainder = raw.u16(token_remainder_);
   const std::uint32_t range_mask = (1u << (24 - remainder_bits_)) - 1;
   const std::uint32_t remainder_mask = (1u << remainder_bits_) - 1;
@@ -66,7 +66,7 @@ MethodDesc MethodDescs::decode(Address address, Address chunk_address, const Chu
 MethodDesc MethodDescs::read(Address address) const {
   address = target_->platform().wrap(address);
   if (address == 0 || address % alignment_ != 0) throw_corrupt(address, "no MethodDesc can lie");
-  const Record raw(*target_, address, span_);
+  const target::Record raw(*target_, address, span_);
   const Address behind_header = raw.u8(chunk_index_) * alignment_;
   if (address < chunk_header_ + behind_header)
     throw_corrupt(address, "MethodDesc without room for its chunk");
@@ -105,7 +105,7 @@ std::optional<std::uint32_t> MethodDescs::base_size(MethodClassification kind) c
     break;
   }
   const auto size = target_->find_size(type);
-  if (!size || *size > Record::max_size) return std::nullopt;
+  if (!size || *size > target::Record::max_size) return std::nullopt;
   return static_cast<std::uint32_t>(*size);
 }
 
@@ -127,7 +127,7 @@ std::optional<std::uint32_t> MethodDescs::offset_behind(const MethodDesc& method
   for (const auto& [bit, type] : all) {
     if ((present & bit) == 0) continue;
     const auto size = target_->find_size(type);
-    if (!total || !size || *size > Record::max_size) return std::nullopt;
+    if (!total || !size || *size > target::Record::max_size) return std::nullopt;
     *total += static_cast<std::uint32_t>(*size);
   }
   return total;
@@ -148,7 +148,7 @@ StoredSignature MethodDescs::stored_signature(const MethodDesc& method) const {
   RecordSpan span("StoredSigMethodDesc");
   const auto sig = span.require(*target_, "Sig", target_->pointer_size());
   const auto size = span.require(*target_, "cSig", 4);
-  const Record raw(*target_, method.address, span);
+  const target::Record raw(*target_, method.address, span);
   const StoredSignature result{raw.pointer(sig), raw.u32(size)};
   if (result.size > max_signature) throw_corrupt(method.address, "stored signature beyond the limit");
   return result;
@@ -167,7 +167,7 @@ MethodInstantiation MethodDescs::instantiation(const MethodDesc& method) const {
   const auto arguments = span.require(*target_, "PerInstInfo", target_->pointer_size());
   const auto flags = span.require(*target_, "Flags2", 2);
   const auto count = span.require(*target_, "NumGenericArgs", 2);
-  const Record raw(*target_, method.address, span);
+  const target::Record raw(*target_, method.address, span);
   MethodInstantiation result;
   const unsigned kind = raw.u16(flags) & 7u;
   if (kind > 4) throw_corrupt(method.address, "instantiated method of an unknown kind");
@@ -203,7 +203,7 @@ void MethodDescs::for_each(Address chunk_address, const std::function<bool(const
     Address address = chunk_address + chunk_header_;
     for (std::uint32_t i = 0; i < chunk.count; ++i) {
       if (address >= end) throw_corrupt(chunk_address, "methods overrun their chunk");
-      const Record raw(*target_, address, span_);
+      const target::Record raw(*target_, address, span_);
       const MethodDesc method = decode(address, chunk_address, chunk, raw);
       if (raw.u8(chunk_index_) * alignment_ != address - chunk_address - chunk_header_)
         throw_corrupt(address, "MethodDesc that does not know its place in the chunk");

@@ -110,7 +110,8 @@ private:
     std::uint32_t token_range = 0;
   };
   Chunk read_chunk(Address address) const;
-  MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk, const Record& raw) const;
+  MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
+                    const target::Record& raw) const;
   std::optional<std::uint32_t> base_size(MethodClassification kind) const;
   std::optional<std::uint32_t> offset_behind(const MethodDesc& method, std::uint16_t parts) const;
 

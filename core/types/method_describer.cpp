@@ -134,7 +134,7 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   if (desc.classification() == MethodClassification::instantiated) add_method_arguments(checked, draft);
   ModuleMetadata& metadata = type.module->metadata;
   const MethodDefRow row = metadata.with([&](MetadataNames& names) {
-    if (desc.rid > names.metadata().rows(Table::method_def)) {
+    if (desc.rid > names.metadata().rows(MetadataTable::method_def)) {
       draft.token_lies =
           type.module->module.dynamic_metadata == 0 && !type.module->module.edit_and_continue();
       if (draft.token_lies) throw_corrupt(desc.address, "MethodDesc whose token its module does not have");
@@ -163,7 +163,7 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
       context.class_arguments = class_arguments(type.name);
       context.method_arguments = name.method_arguments;
       if (context.class_arguments.empty())
-        context.class_token = token_of(Table::type_def, type.table.typedef_rid());
+        context.class_token = token_of(MetadataTable::type_def, type.table.typedef_rid());
       if (context.method_arguments.empty()) context.method_token = desc.token();
       const BlobBytes blob(names.metadata().blob(row.signature));
       names.read_signature(blob.span(), context, name);

@@ -87,8 +87,8 @@ struct MethodNames::Impl {
   CallCounting call_counting;
   R2RNames r2r;
   static bool may_have_user_method(const MethodFacts& method) {
-    return method.qualified && table_of(method.token) == Table::method_def && method.runtime_module != 0 &&
-           may_be_compiler_made(*method.qualified);
+    return method.qualified && table_of(method.token) == MetadataTable::method_def &&
+           method.runtime_module != 0 && may_be_compiler_made(*method.qualified);
   }
   // `full_name` tells instantiations apart.
   std::shared_ptr<const UserMethod> user_method(const MethodFacts& method, const std::string& full_name) {
@@ -200,7 +200,7 @@ std::vector<ModuleDescription> MethodNames::modules() {
       }
       try {
         named.metadata.with([&](MetadataNames& names) {
-          description.method_count = names.metadata().rows(Table::method_def);
+          description.method_count = names.metadata().rows(MetadataTable::method_def);
           description.mvid = to_string(names.metadata().mvid());
         });
         description.metadata_from = named.metadata.source();

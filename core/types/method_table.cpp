@@ -25,7 +25,7 @@ MethodTable MethodTables::read(Address address) const {
   const Platform& platform = target_->platform();
   address = platform.wrap(address);
   if (address == 0 || address % platform.pointer_size != 0) throw_corrupt(address, "no MethodTable can lie");
-  const Record raw(*target_, address, span_);
+  const target::Record raw(*target_, address, span_);
   MethodTable table{.address = address,
                     .canonical = address,
                     .ee_class = raw.pointer(class_or_canonical_),
@@ -43,7 +43,7 @@ MethodTable MethodTables::read(Address address) const {
     table.ee_class = target_->read_pointer(table.canonical + static_cast<Address>(class_or_canonical_));
   }
   if (table.ee_class == 0 || (table.ee_class & 1) != 0) throw_corrupt(address, "MethodTable without a class");
-  const Record cls(*target_, table.ee_class, class_span_);
+  const target::Record cls(*target_, table.ee_class, class_span_);
   if (cls.pointer(class_method_table_) != table.canonical)
     throw_corrupt(address, "MethodTable whose class belongs to another type");
   if (num_non_virtual_slots_) table.num_non_virtual_slots = cls.u16(*num_non_virtual_slots_);
@@ -57,7 +57,8 @@ std::vector<Address> MethodTables::generic_arguments(const MethodTable& table) c
   // The GenericsDictInfo lies in the pointer-sized word before the dictionaries; the offsets of its fields
   // count from its own start.
   const std::uint64_t info_size = target_->find_size("GenericsDictInfo").value_or(pointer);
-  const Record info(*target_, target_->platform().wrap(table.per_inst_info - info_size), dictionary_span_);
+  const target::Record info(*target_, target_->platform().wrap(table.per_inst_info - info_size),
+                            dictionary_span_);
   const std::uint16_t count = info.u16(num_type_args_);
   // There is one dictionary for each generic class of the inheritance chain; the type's own is the last.
   const std::uint16_t dictionaries = info.u16(num_dicts_);

@@ -114,11 +114,11 @@ std::optional<std::string> ModuleMetadata::mismatch(const Metadata& of_file) {
   }
   struct Count {
     std::string_view map;
-    Table table;
+    MetadataTable table;
   };
-  constexpr Count counts[] = {{"TypeDefToMethodTableMap", Table::type_def},
-                              {"MethodDefToDescMap", Table::method_def},
-                              {"FieldDefToDescMap", Table::field}};
+  constexpr Count counts[] = {{"TypeDefToMethodTableMap", MetadataTable::type_def},
+                              {"MethodDefToDescMap", MetadataTable::method_def},
+                              {"FieldDefToDescMap", MetadataTable::field}};
   for (const auto& [map, table] : counts) {
     const auto rows = rows_of_map(map);
     if (!rows)

@@ -182,7 +182,7 @@ R2RImport R2RImports::decode(SignatureReader& reader) {
   if ((kind & module_override) != 0) in = signatures_.module(reader.compressed_unsigned());
   import.fixup = kind & static_cast<std::uint8_t>(~module_override);
   const auto method_name = [&] { return format_full_name(signatures_.method(reader, in).name()); };
-  const auto token_name = [&](Table table) {
+  const auto token_name = [&](MetadataTable table) {
     if (in == nullptr)
       throw Error(ErrorKind::memory_missing, "the metadata of the method's module is not available");
     return format_full_name(R2RMethodReference{
@@ -198,12 +198,12 @@ R2RImport R2RImports::decode(SignatureReader& reader) {
   case fixup::method_entry_def:
   case fixup::virtual_entry_def:
     import.method = true;
-    import.text = token_name(Table::method_def);
+    import.text = token_name(MetadataTable::method_def);
     return import;
   case fixup::method_entry_ref:
   case fixup::virtual_entry_ref:
     import.method = true;
-    import.text = token_name(Table::member_ref);
+    import.text = token_name(MetadataTable::member_ref);
     return import;
   case fixup::virtual_entry_slot: {
     const std::uint32_t slot = reader.compressed_unsigned();

@@ -241,9 +241,9 @@ QualifiedMethodName R2RMethods::name(const R2REntry& entry) {
 
 R2RMethods::Owner R2RMethods::owner(const R2REntry& entry) {
   if (entry.instance_rva == 0)
-    return {impl_->component(entry.component), token_of(Table::method_def, entry.rid)};
+    return {impl_->component(entry.component), token_of(MetadataTable::method_def, entry.rid)};
   const R2RMethodReference& instance = impl_->read_instance(entry);
-  return {instance.names, table_of(instance.token) == Table::method_def ? instance.token : 0};
+  return {instance.names, table_of(instance.token) == MetadataTable::method_def ? instance.token : 0};
 }
 
 } // namespace clr

@@ -39,7 +39,7 @@ void read_method_encoding(SignatureReader& reader, Parts&& parts) {
   if ((flags & has_module) != 0) parts.module(reader.compressed_unsigned());
   if ((flags & has_owner_type) != 0) parts.owner_type();
   if ((flags & slot_instead_of_token) != 0) reader.fail("instance entry names its method by slot");
-  parts.token((flags & member_ref_token) != 0 ? Table::member_ref : Table::method_def,
+  parts.token((flags & member_ref_token) != 0 ? MetadataTable::member_ref : MetadataTable::method_def,
               reader.compressed_unsigned());
   if ((flags & has_method_arguments) != 0) {
     const std::uint32_t count = reader.compressed_unsigned();
@@ -55,7 +55,7 @@ QualifiedMethodName R2RMethodReference::name() const {
   SignatureContext context;
   context.method_arguments = method_arguments;
   if (owner != nullptr && owner->shape == TypeShape::instance) context.class_arguments = owner->arguments;
-  if (table_of(token) == Table::method_def) return names->method(rid_of(token), context, owner);
+  if (table_of(token) == MetadataTable::method_def) return names->method(rid_of(token), context, owner);
   return names->member(rid_of(token), context, owner);
 }
 
@@ -88,7 +88,7 @@ MetadataNames* R2RSignatures::assembly(const std::string& simple_name) {
 // one index between the two stands for the manifest metadata itself. Composite images have only the
 // manifest's references.
 std::string R2RSignatures::assembly_of_index(std::uint32_t index) {
-  const std::uint32_t references = own_ != nullptr ? own_->metadata().rows(Table::assembly_ref) : 0;
+  const std::uint32_t references = own_ != nullptr ? own_->metadata().rows(MetadataTable::assembly_ref) : 0;
   if (index <= references) return own_->metadata().string(own_->metadata().assembly_ref(index).name);
   index -= references;
   const bool manifest_has_index = header_.major > 6 || (header_.major == 6 && header_.minor >= 3);
@@ -121,7 +121,7 @@ R2RMethodReference R2RSignatures::method(SignatureReader& reader, MetadataNames*
       if (ahead.u8() == other_module) result.names = signatures.module(ahead.compressed_unsigned());
       result.owner = signatures.type(signature, types);
     }
-    void token(Table table, std::uint32_t rid) { result.token = token_of(table, rid); }
+    void token(MetadataTable table, std::uint32_t rid) { result.token = token_of(table, rid); }
     void method_argument() { result.method_arguments.push_back(signatures.type(signature, types)); }
     void constrained_type() { signatures.type(signature, types); }
   };
@@ -146,7 +146,7 @@ void R2RSignatures::skip_method(SignatureReader& reader) {
     SignatureDecoder<SkippingProvider>& types;
     void module(std::uint32_t) {}
     void owner_type() { types.type(); }
-    void token(Table, std::uint32_t) {}
+    void token(MetadataTable, std::uint32_t) {}
     void method_argument() { types.type(); }
     void constrained_type() { types.type(); }
   };

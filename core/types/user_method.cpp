@@ -70,7 +70,7 @@ public:
     UserMethod user;
     for (const std::string_view mark : marks_)
       user.mark += (user.mark.empty() ? "" : " ") + std::string(mark);
-    user.token = host_ == 0 ? 0 : token_of(Table::method_def, host_);
+    user.token = host_ == 0 ? 0 : token_of(MetadataTable::method_def, host_);
     user.full_name = host_name(made);
     if (local_function_ != 0) user.full_name += "." + local_function_name(made);
     return user;
@@ -155,7 +155,7 @@ private:
   // The mark for an attribute of the method that names `machine` as its state machine; empty when there is
   // none.
   std::string_view state_machine_mark(std::uint32_t method_rid, const std::string& machine) const {
-    const auto [first, last] = metadata_.custom_attributes(token_of(Table::method_def, method_rid));
+    const auto [first, last] = metadata_.custom_attributes(token_of(MetadataTable::method_def, method_rid));
     for (std::uint32_t rid = first; rid < last; ++rid) {
       const CustomAttributeRow row = metadata_.custom_attribute(rid);
       const std::string attribute = attribute_name(row.constructor);
@@ -169,20 +169,20 @@ private:
   }
 
   std::string attribute_name(std::uint32_t constructor) const {
-    if (table_of(constructor) == Table::method_def) {
+    if (table_of(constructor) == MetadataTable::method_def) {
       const std::uint32_t type = metadata_.owner_of_method(rid_of(constructor));
       return type == 0 ? std::string() : type_name(type);
     }
-    if (table_of(constructor) != Table::member_ref) return {};
+    if (table_of(constructor) != MetadataTable::member_ref) return {};
     const std::uint32_t parent = metadata_.member_ref(rid_of(constructor)).parent;
-    if (table_of(parent) != Table::type_ref) return {};
+    if (table_of(parent) != MetadataTable::type_ref) return {};
     return metadata_.string(metadata_.type_ref(rid_of(parent)).name);
   }
 
   // Does the value of an attribute (its one argument is a type: ECMA-335 II.23.3) name a nested type? The
   // assembly's name may follow.
   bool names_type(std::uint32_t value, const std::string& nested) const {
-    const Blob blob = metadata_.blob(value);
+    const metadata::Blob blob = metadata_.blob(value);
     const BlobBytes bytes(blob);
     SignatureReader reader(bytes.span(), blob.begin());
     constexpr std::uint8_t prolog = 1;
@@ -211,12 +211,13 @@ private:
 
   std::string host_name(const QualifiedMethodName& made) const {
     const std::vector<TypeNamePtr> all = all_arguments(made);
-    const std::size_t of_type = std::min(parameters_of(token_of(Table::type_def, host_type_)), all.size());
+    const std::size_t of_type =
+        std::min(parameters_of(token_of(MetadataTable::type_def, host_type_)), all.size());
     const std::span<const TypeNamePtr> arguments(all);
     SignatureContext context;
     context.class_arguments = arguments.first(of_type);
     if (host_ != 0) {
-      const std::size_t of_method = parameters_of(token_of(Table::method_def, host_));
+      const std::size_t of_method = parameters_of(token_of(MetadataTable::method_def, host_));
       if (of_method <= all.size() - of_type) context.method_arguments = arguments.subspan(of_type, of_method);
       return format_full_name(names_.method(host_, context));
     }
@@ -232,13 +233,13 @@ private:
   std::string local_function_name(const QualifiedMethodName& made) const {
     const std::vector<TypeNamePtr> all = all_arguments(made);
     const std::uint32_t owner = metadata_.owner_of_method(local_function_);
-    const std::size_t of_type = std::min(parameters_of(token_of(Table::type_def, owner)), all.size());
+    const std::size_t of_type = std::min(parameters_of(token_of(MetadataTable::type_def, owner)), all.size());
     SignatureContext context;
     context.class_arguments = std::span(all).first(of_type);
     context.method_arguments = std::span(all).subspan(of_type);
     QualifiedMethodName name = names_.method(local_function_, context);
     // The local function's own type parameters follow those of the method around it.
-    const std::size_t outer = host_ == 0 ? 0 : parameters_of(token_of(Table::method_def, host_));
+    const std::size_t outer = host_ == 0 ? 0 : parameters_of(token_of(MetadataTable::method_def, host_));
     const auto own = [outer](auto& list) {
       list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(std::min(outer, list.size())));
     };

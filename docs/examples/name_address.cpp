@@ -8,7 +8,7 @@
 int main(int count, char** words) try {
   if (count != 3) throw std::runtime_error("usage: name_address CORE ADDRESS");
   const auto session = clr::CoreSession::open(words[1], {});
-  clr::Answer answer = session->runtime().resolve(std::stoull(words[2], nullptr, 16));
+  clr::runtime::Answer answer = session->runtime().resolve(std::stoull(words[2], nullptr, 16));
   session->runtime().add_source(answer);
   if (const auto* method = std::get_if<clr::MethodAnswer>(&answer.result))
     std::cout << method_and_offset(method->method, method->code) << source_position(method->source) << '\n';

@@ -14,7 +14,7 @@ constexpr Address null_area = 4096;
 
 // Managed code, or what it enters without a frame of its own: stubs, and the copies of write barriers.
 bool is_managed(Session& session, Address pc) {
-  const Answer answer = session.runtime().resolve(pc);
+  const runtime::Answer answer = session.runtime().resolve(pc);
   if (std::holds_alternative<MethodAnswer>(answer.result)) return true;
   const auto* miss = std::get_if<MissAnswer>(&answer.result);
   if (miss == nullptr) return false;

@@ -69,7 +69,7 @@ std::vector<CoveredBody> bodies_of_breakpoint(Runtime& runtime, lldb::SBBreakpoi
                      .answer = {},
                      .resolved = location.IsResolved(),
                      .enabled = location.IsEnabled()};
-    Answer answer = runtime.resolve(body.address);
+    runtime::Answer answer = runtime.resolve(body.address);
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) body.answer = std::move(*method);
     bodies.push_back(std::move(body));
   }

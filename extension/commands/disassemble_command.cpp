@@ -75,12 +75,12 @@ private:
       if (ip != block->start) asked_ = ip;
       return *block;
     }
-    return of_method(runtime, ip, std::get<Miss>(found));
+    return of_method(runtime, ip, std::get<execution::Miss>(found));
   }
 
   // For an `ip` outside the code of methods: it is a precode or a MethodDesc.
-  CodeBlock of_method(Runtime& runtime, Address ip, const Miss& miss) {
-    const Answer answer = runtime.resolve(ip);
+  CodeBlock of_method(Runtime& runtime, Address ip, const execution::Miss& miss) {
+    const runtime::Answer answer = runtime.resolve(ip);
     Method method;
     if (const auto* known = std::get_if<MissAnswer>(&answer.result); known != nullptr && known->method)
       method = *known->method;
@@ -131,7 +131,7 @@ private:
     const CodeLookup found = runtime.code()->find(bodies.front().code.start);
     if (const auto* block = std::get_if<CodeBlock>(&found)) return *block;
     throw Error(ErrorKind::corrupt,
-                fmt::format("{:#x}: {}", bodies.front().code.start, std::get<Miss>(found).text));
+                fmt::format("{:#x}: {}", bodies.front().code.start, std::get<execution::Miss>(found).text));
   }
 
   void list(const MethodAnswer& answer) {
@@ -249,14 +249,14 @@ private:
   }
 
   // Whether this is a branch within the body: the name of the body would say nothing about its target.
-  static bool within(const Code& code, const CodeReference& reference) {
+  static bool within(const runtime::Code& code, const CodeReference& reference) {
     return reference.kind == CodeReference::Kind::branch && reference.address != code.start &&
            std::ranges::any_of(code.regions, [&](const CodeRegion& region) {
              return reference.address - region.start < region.size;
            });
   }
 
-  static std::uint64_t offset_of(const Code& code, Address address) {
+  static std::uint64_t offset_of(const runtime::Code& code, Address address) {
     std::uint64_t linear = 0;
     for (const CodeRegion& region : code.regions) {
       if (address - region.start < region.size) return linear + (address - region.start);

@@ -56,8 +56,8 @@ private:
       out_->error(error.what());
       return true;
     }
-    Answer found = answer_at(session_->runtime(), address,
-                             [this](Address at) { return symbol_at(session_->target(), at); });
+    runtime::Answer found = answer_at(session_->runtime(), address,
+                                      [this](Address at) { return symbol_at(session_->target(), at); });
     session_->runtime().add_source(found);
     if (json_)
       list_->add(to_json(found));

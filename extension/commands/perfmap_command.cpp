@@ -43,14 +43,14 @@ private:
     Session& session = invocation.session();
     require_runtime(session.runtime());
     if (file_.empty()) file_ = fmt::format("perf-{}.map", session.target().GetProcess().GetProcessID());
-    std::vector<MapRow> rows;
-    const auto holes = for_each_code_row(session.runtime(), [&](const MapRow& row) {
+    std::vector<symbols::MapRow> rows;
+    const auto holes = for_each_code_row(session.runtime(), [&](const symbols::MapRow& row) {
       rows.push_back(row);
       return !invocation.out.interrupted();
     });
     if (invocation.out.interrupted())
       throw Error(ErrorKind::invalid_argument, "interrupted; nothing is written");
-    std::ranges::sort(rows, {}, &MapRow::start);
+    std::ranges::sort(rows, {}, &symbols::MapRow::start);
     OutputFile out(file_);
     const std::size_t lines = write_perf_map([&](std::string_view text) { out.write(text); }, rows);
     out.commit();

@@ -34,7 +34,7 @@ public:
     // In a frame that called another one the pc is behind the call; the line of the call is wanted.
     lldb::SBFrame frame = session.target().GetProcess().GetSelectedThread().GetSelectedFrame();
     const bool behind_call = address_.empty() && frame.IsValid() && frame.GetFrameID() > 0 && ip != 0;
-    Answer answer = runtime.resolve(behind_call ? ip - 1 : ip);
+    runtime::Answer answer = runtime.resolve(behind_call ? ip - 1 : ip);
     runtime.add_source(answer);
     const auto* method = std::get_if<MethodAnswer>(&answer.result);
     if (method == nullptr)

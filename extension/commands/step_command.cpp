@@ -144,7 +144,7 @@ private:
   // again. Stubs that are methods (of delegates, of generics) are gone through.
   bool enter(const Position& at) {
     const std::shared_ptr<Session> session = invocation_.process(target_)->sessions().after_short_run();
-    const Answer answer = session->runtime().resolve(at.pc);
+    const runtime::Answer answer = session->runtime().resolve(at.pc);
     const auto* method = std::get_if<MethodAnswer>(&answer.result);
     if (method != nullptr && method->method.kind == MethodKind::il_stub) return false;
     lldb::SBFunction function = thread_.GetFrameAtIndex(0).GetFunction();

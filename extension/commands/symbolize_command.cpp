@@ -71,7 +71,7 @@ private:
   }
 
   void print_report(std::istream& in) {
-    each_sample(in, [&](const Sample& sample) {
+    each_sample(in, [&](const symbols::Sample& sample) {
       if (profile_.add(sample)) return true;
       out_->warning("there are more different samples than this command takes: the rest is left out");
       return false;
@@ -99,7 +99,7 @@ private:
 
   void print_each(std::istream& in) {
     JsonList list([&](std::string_view text) { out_->write(text); });
-    each_sample(in, [&](const Sample& sample) {
+    each_sample(in, [&](const symbols::Sample& sample) {
       const SampleOwner owner = owner_of(sample.address, sample.seconds);
       if (json_) {
         Json json;
@@ -153,7 +153,7 @@ private:
       const auto found = symbols_->find(address);
       return found ? of_file(*found) : unknown(address);
     }
-    Answer answer = session_->runtime().resolve(address);
+    runtime::Answer answer = session_->runtime().resolve(address);
     session_->runtime().add_source(answer);
     if (const auto* method = std::get_if<MethodAnswer>(&answer.result)) {
       SampleOwner owner{.function = method->method.shown_name(), .module = method->method.module, .file = {}};
@@ -190,7 +190,7 @@ private:
   Session* session_ = nullptr; // null: there is no process
   const AddedSymbols* symbols_ = nullptr;
   std::optional<AddedSymbols> own_symbols_;
-  Profile profile_;
+  symbols::Profile profile_;
 };
 
 } // namespace

@@ -154,7 +154,7 @@ private:
     const std::uint64_t process = session.target().GetProcess().GetProcessID();
     SymbolTableBuilder builder(SymbolSpace::process, fmt::format("process {}", process),
                                fmt::format("{}", process));
-    const auto holes = for_each_code_row(session.runtime(), [&](const MapRow& row) {
+    const auto holes = for_each_code_row(session.runtime(), [&](const symbols::MapRow& row) {
       builder.add(row.start, row.size, row.name);
       return !invocation.out.interrupted();
     });

@@ -32,7 +32,7 @@ void add_method(std::string& out, const Method& method) {
     add(out, "name from", to_string(method.name_from));
 }
 
-void add_code(std::string& out, const Code& code) {
+void add_code(std::string& out, const runtime::Code& code) {
   add(out, "code", describe_kind(code));
   add(out, "start", fmt::format("{:#x}", code.start));
   if (code.offset) add(out, "offset", fmt::format("{}", *code.offset));
@@ -42,14 +42,14 @@ void add_code(std::string& out, const Code& code) {
 }
 } // namespace
 
-std::string describe_kind(const Code& code) {
+std::string describe_kind(const runtime::Code& code) {
   const auto tier = to_string(code.tier);
   std::string text(to_string(code.kind));
   if (!tier) return code.kind == CodeKind::jitted ? text + ", tier not known" : text;
   return *tier == text ? text : fmt::format("{}, {}", text, *tier);
 }
 
-std::string describe(const Answer& answer) {
+std::string describe(const runtime::Answer& answer) {
   std::string out = fmt::format("{:#018x}: ", answer.address);
   if (const auto* found = std::get_if<MethodAnswer>(&answer.result)) {
     out += printable(method_and_offset(found->method, found->code)) + "\n";

@@ -17,7 +17,7 @@ FrameRow describe_frame(Session& session, lldb::SBFrame& frame, bool leaf) {
   row.found_by = "lldb";
   // A return address may lie behind the last byte of its method.
   const std::uint64_t distance = leaf || row.ip == 0 ? 0 : 1;
-  Answer answer = session.runtime().resolve(row.ip - distance);
+  runtime::Answer answer = session.runtime().resolve(row.ip - distance);
   session.runtime().add_source(answer);
   if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
     row.kind = "managed";

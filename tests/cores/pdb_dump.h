@@ -63,8 +63,8 @@ inline void dump_pdb(const std::string& path) {
                    source ? static_cast<std::int64_t>(source->size()) : -1);
   }
   fmt::format_to(std::back_inserter(out), "source link {}\n", pdb->source_link().size());
-  for (std::uint32_t rid = 1; rid <= pdb->assembly_rows(Table::method_def); ++rid) {
-    dump_method(*pdb, token_of(Table::method_def, rid), out);
+  for (std::uint32_t rid = 1; rid <= pdb->assembly_rows(MetadataTable::method_def); ++rid) {
+    dump_method(*pdb, token_of(MetadataTable::method_def, rid), out);
     std::fwrite(out.data(), 1, out.size(), stdout);
     out.clear();
   }

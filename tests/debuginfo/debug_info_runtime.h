@@ -15,7 +15,7 @@ constexpr std::uint64_t method_size = 0x450;
 
 inline const std::vector<IlBoundary> map{{0, il_prolog, 2}, {0x20, 5, 2}, {0x200, 9, 0}};
 inline const std::vector<IlBoundary> original{{0, il_prolog, 2}, {0x20, 3, 2}};
-inline const std::vector<Variable> variables{
+inline const std::vector<debuginfo::Variable> variables{
     {.number = 0, .begin = 0, .end = 0x20, .location = {.reg = 7}},
     {.number = 1,
      .begin = 0x20,
@@ -125,7 +125,7 @@ struct Runtime {
 
 inline CodeBlock block_at(ExecutionManager& manager, Address ip) {
   const CodeLookup found = manager.find(ip);
-  if (const auto* miss = std::get_if<Miss>(&found)) FAIL("a miss: " << miss->text);
+  if (const auto* miss = std::get_if<execution::Miss>(&found)) FAIL("a miss: " << miss->text);
   return std::get<CodeBlock>(found);
 }
 

@@ -122,14 +122,14 @@ inline void put_location(NibbleWriter& out, const VariableLocation& at, bool x86
 }
 
 // The block of variables.
-inline Bytes variables_bytes(const std::vector<Variable>& variables, VariablesCoding coding,
+inline Bytes variables_bytes(const std::vector<debuginfo::Variable>& variables, VariablesCoding coding,
                              bool x86 = false) {
   NibbleWriter out;
   out.u32(static_cast<std::uint32_t>(variables.size()));
   const std::int64_t lowest = coding == VariablesCoding::from_4   ? -4
                               : coding == VariablesCoding::from_5 ? -5
                                                                   : -6;
-  for (const Variable& variable : variables) {
+  for (const debuginfo::Variable& variable : variables) {
     const auto number = static_cast<std::uint32_t>(variable.number - lowest);
     if (coding == VariablesCoding::number_first) out.u32(number);
     out.u32(variable.begin);

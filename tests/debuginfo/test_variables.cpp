@@ -13,12 +13,12 @@ namespace {
 constexpr VariablesCoding all_codings[] = {VariablesCoding::from_4, VariablesCoding::from_5,
                                            VariablesCoding::number_first};
 
-std::vector<Variable> decode(const Bytes& raw, VariablesCoding coding, bool x86 = false) {
+std::vector<debuginfo::Variable> decode(const Bytes& raw, VariablesCoding coding, bool x86 = false) {
   return decode_variables({.address = 0x1000, .bytes = raw}, coding, x86);
 }
 
 // One of each home.
-std::vector<Variable> every_home() {
+std::vector<debuginfo::Variable> every_home() {
   const std::vector<VariableLocation> locations{
       {.home = VariableHome::reg, .reg = 7},
       {.home = VariableHome::reg_byref, .reg = 12},
@@ -31,7 +31,7 @@ std::vector<Variable> every_home() {
       {.home = VariableHome::stack2, .base = 17, .offset = 16},
       {.home = VariableHome::fp_stack, .index = 3},
       {.home = VariableHome::fixed_va, .index = 40}};
-  std::vector<Variable> all;
+  std::vector<debuginfo::Variable> all;
   std::uint32_t at = 0;
   for (const VariableLocation& location : locations) {
     // Any order, and more than once.
@@ -39,8 +39,8 @@ std::vector<Variable> every_home() {
     all.push_back({.number = number, .begin = at * 10, .end = at * 10 + 100 * at, .location = location});
     ++at;
   }
-  for (const std::int32_t number :
-       {Variable::varargs_handle, Variable::return_buffer, Variable::type_context, Variable::unknown})
+  for (const std::int32_t number : {debuginfo::Variable::varargs_handle, debuginfo::Variable::return_buffer,
+                                    debuginfo::Variable::type_context, debuginfo::Variable::unknown})
     all.push_back({.number = number, .begin = 0, .end = 0xFFFF'FFFF, .location = locations[0]});
   return all;
 }
@@ -50,10 +50,11 @@ std::vector<Variable> every_home() {
 TEST_CASE("a vector worked out by hand") {
   // One variable: [2, 12), number 1 (stored 5), on the stack at rbp - 24 (5, 49).
   const Bytes raw = bytes({0x21, 0x29, 0x35, 0xE5, 0x01});
-  const std::vector<Variable> expected{{.number = 1,
-                                        .begin = 2,
-                                        .end = 12,
-                                        .location = {.home = VariableHome::stack, .base = 5, .offset = -24}}};
+  const std::vector<debuginfo::Variable> expected{
+      {.number = 1,
+       .begin = 2,
+       .end = 12,
+       .location = {.home = VariableHome::stack, .base = 5, .offset = -24}}};
   CHECK(decode(raw, VariablesCoding::from_4) == expected);
   CHECK(variables_bytes(expected, VariablesCoding::from_4) == raw);
 }
@@ -67,12 +68,13 @@ TEST_CASE("every home in every coding") {
 }
 
 TEST_CASE("the return value of a call names the call") {
-  const std::vector<Variable> expected{{.number = Variable::call_return,
-                                        .begin = 40,
-                                        .end = 41,
-                                        .location = {.home = VariableHome::reg, .reg = 0},
-                                        .call_il = 17},
-                                       {.number = 0, .begin = 0, .end = 40, .location = {.reg = 3}}};
+  const std::vector<debuginfo::Variable> expected{
+      {.number = debuginfo::Variable::call_return,
+       .begin = 40,
+       .end = 41,
+       .location = {.home = VariableHome::reg, .reg = 0},
+       .call_il = 17},
+      {.number = 0, .begin = 0, .end = 40, .location = {.reg = 3}}};
   const Bytes raw = variables_bytes(expected, VariablesCoding::number_first);
   CHECK(decode(raw, VariablesCoding::number_first) == expected);
 }

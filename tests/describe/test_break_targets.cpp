@@ -26,7 +26,7 @@ struct TargetsProcess {
     metadata.method("Walk", nothing);
     metadata.nested("Inner", outer);
     metadata.method("Run", nothing);
-    metadata.generic_parameter(Table::type_def, metadata.type("Ns", "Box`1"), 0, "T");
+    metadata.generic_parameter(MetadataTable::type_def, metadata.type("Ns", "Box`1"), 0, "T");
     metadata.method("Run", nothing);
     metadata.type("Other", "Outer");
     metadata.method("Run", nothing);

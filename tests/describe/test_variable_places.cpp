@@ -60,7 +60,7 @@ TEST_CASE("the code of a scope", "[publish][variables]") {
 }
 
 TEST_CASE("homes are clipped and disjoint", "[publish][variables]") {
-  const std::vector<Variable> variables{
+  const std::vector<debuginfo::Variable> variables{
       {.number = 1, .begin = 0, .end = 8, .location = {.home = VariableHome::reg, .reg = 7}},
       {.number = 1, .begin = 6, .end = 80, .location = on_stack(-8)},
       {.number = 2, .begin = 0, .end = 80, .location = on_stack(-16)},

@@ -29,13 +29,13 @@ std::vector<Case> cases() {
 
 CodeBlock block_at(ExecutionManager& manager, Address ip) {
   const CodeLookup found = manager.find(ip);
-  if (const auto* miss = std::get_if<Miss>(&found)) FAIL("a miss: " << miss->text);
+  if (const auto* miss = std::get_if<execution::Miss>(&found)) FAIL("a miss: " << miss->text);
   return std::get<CodeBlock>(found);
 }
-Miss miss_at(ExecutionManager& manager, Address ip) {
+execution::Miss miss_at(ExecutionManager& manager, Address ip) {
   const CodeLookup found = manager.find(ip);
   if (found.index() == 0) FAIL("a method, and not a miss");
-  return std::get<Miss>(found);
+  return std::get<execution::Miss>(found);
 }
 
 } // namespace
@@ -114,7 +114,7 @@ TEST_CASE("a jitted method") {
     CHECK(manager.gc_info(block).version == 4);
     CHECK(manager.gc_info(block).address != 0);
 
-    const Miss behind = miss_at(manager, method_start + method_size);
+    const execution::Miss behind = miss_at(manager, method_start + method_size);
     CHECK(behind.reason == MissReason::gap);
     CHECK(behind.method_desc == method_desc);
     CHECK(behind.block_start == method_start);
@@ -165,7 +165,7 @@ TEST_CASE("the word before the code tells stubs from methods") {
       const Target target = b.target();
       ExecutionManager manager(target);
       const auto kind_of = [&](Address kind) {
-        const Miss miss = miss_at(manager, range_begin + 0x100 + 0x40 * kind + 8);
+        const execution::Miss miss = miss_at(manager, range_begin + 0x100 + 0x40 * kind + 8);
         CHECK(miss.reason == MissReason::stub);
         CHECK(miss.block_start == range_begin + 0x100 + 0x40 * kind);
         return *miss.stub;
@@ -207,7 +207,7 @@ TEST_CASE("ranges of stubs") {
     const Target target = b.target();
     ExecutionManager manager(target);
     // Without the contract PrecodeStubs there is no telling whose it is.
-    const Miss miss = miss_at(manager, range_begin + 0x40);
+    const execution::Miss miss = miss_at(manager, range_begin + 0x40);
     CHECK(miss.reason == MissReason::stub);
     CHECK(miss.stub == StubKind::stub_precode);
     CHECK_THAT(miss.text, Catch::Contains("PrecodeStubs"));
@@ -414,7 +414,7 @@ TEST_CASE("reads that fail one by one never make a wrong answer") {
             CHECK(debug_info == 0x5000);
             const Address gc_info = manager.gc_info(block).address;
             CHECK(gc_info != 0);
-            const Miss behind = miss_at(manager, method_start + method_size);
+            const execution::Miss behind = miss_at(manager, method_start + method_size);
             CHECK(behind.reason == MissReason::gap);
             const auto method = manager.method_desc_of_entry_point(method_start);
             CHECK(method == method_desc);

@@ -217,14 +217,14 @@ TEST_CASE("a range of precodes") {
     const Target target = p.b.target();
     ExecutionManager manager(target);
     for (const Address ip : {fixup, fixup + 1, fixup + 23}) {
-      const Miss miss = std::get<Miss>(manager.find(ip));
+      const execution::Miss miss = std::get<execution::Miss>(manager.find(ip));
       CHECK(miss.reason == MissReason::precode);
       CHECK(miss.stub == StubKind::fixup_precode);
       CHECK(miss.method_desc == Address{0x0202'bbb0});
       CHECK(miss.block_start == fixup);
       CHECK(miss.text == "fixup precode");
     }
-    const Miss free = std::get<Miss>(manager.find(unused + 4));
+    const execution::Miss free = std::get<execution::Miss>(manager.find(unused + 4));
     CHECK(free.reason == MissReason::stub);
     CHECK_FALSE(free.method_desc);
     CHECK(manager.method_desc_of_entry_point(fixup) == Address{0x0202'bbb0});
@@ -233,13 +233,13 @@ TEST_CASE("a range of precodes") {
 
     // The kind is not needed to see whose precode it is.
     t.memory().erase(list + 32, 4);
-    const Miss unlisted = std::get<Miss>(ExecutionManager(target).find(fixup));
+    const execution::Miss unlisted = std::get<execution::Miss>(ExecutionManager(target).find(fixup));
     CHECK(unlisted.method_desc == Address{0x0202'bbb0});
     CHECK(unlisted.stub == StubKind::fixup_precode);
     for_each_failing_read(p.b.memory(), [&](MemoryReader& memory, std::uint64_t) {
       const Target failing(memory, p.b.types().contract_descriptor(), platform);
       const auto fault = fault_of([&] {
-        const Miss miss = std::get<Miss>(ExecutionManager(failing).find(fixup));
+        const execution::Miss miss = std::get<execution::Miss>(ExecutionManager(failing).find(fixup));
         CHECK((miss.reason == MissReason::precode || miss.reason == MissReason::stub));
         if (miss.method_desc) CHECK(miss.method_desc == Address{0x0202'bbb0});
       });

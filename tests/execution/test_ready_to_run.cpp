@@ -17,13 +17,13 @@ constexpr Address first_method = 0x0101'aaa0, second_method = 0x0202'bbb0;
 
 CodeBlock block_at(ExecutionManager& manager, Address ip) {
   const CodeLookup found = manager.find(ip);
-  if (const auto* miss = std::get_if<Miss>(&found)) FAIL("a miss: " << miss->text);
+  if (const auto* miss = std::get_if<execution::Miss>(&found)) FAIL("a miss: " << miss->text);
   return std::get<CodeBlock>(found);
 }
 MissReason reason_at(ExecutionManager& manager, Address ip) {
   const CodeLookup found = manager.find(ip);
   if (found.index() == 0) FAIL("a method, and not a miss");
-  return std::get<Miss>(found).reason;
+  return std::get<execution::Miss>(found).reason;
 }
 
 } // namespace
@@ -104,7 +104,7 @@ TEST_CASE("an image without functions, and its thunks") {
     CHECK(reason_at(manager, base + 0x2000) == MissReason::thunk);
     CHECK(reason_at(manager, base + 0x20ff) == MissReason::thunk);
     CHECK(reason_at(manager, base + 0x2100) == MissReason::no_method);
-    CHECK(*std::get<Miss>(manager.find(base + 0x2010)).stub == StubKind::method_call_thunk);
+    CHECK(*std::get<execution::Miss>(manager.find(base + 0x2010)).stub == StubKind::method_call_thunk);
   }
 }
 

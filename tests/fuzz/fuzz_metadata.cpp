@@ -15,7 +15,7 @@ constexpr std::uint32_t most_rows =
     300; // of each table: what a longer run would find, a shorter finds sooner
 
 void name_methods(MetadataNames& names) {
-  const std::uint32_t rows = std::min(names.metadata().rows(Table::method_def), most_rows);
+  const std::uint32_t rows = std::min(names.metadata().rows(MetadataTable::method_def), most_rows);
   for (std::uint32_t rid = 1; rid <= rows; ++rid) try {
       const QualifiedMethodName name = names.method(rid);
       format_full_name(name);
@@ -25,7 +25,7 @@ void name_methods(MetadataNames& names) {
       format_short_name(name);
     } catch (const Error&) {
     }
-  const std::uint32_t members = std::min(names.metadata().rows(Table::member_ref), most_rows);
+  const std::uint32_t members = std::min(names.metadata().rows(MetadataTable::member_ref), most_rows);
   for (std::uint32_t rid = 1; rid <= members; ++rid) try {
       format_full_name(names.member(rid));
     } catch (const Error&) {

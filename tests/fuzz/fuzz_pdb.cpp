@@ -28,9 +28,9 @@ void read_pdb(std::vector<std::byte> bytes) {
     attempt([&] { pdb->document_name(row); });
     attempt([&] { pdb->embedded_source(row); });
   }
-  const std::uint32_t methods = std::min(pdb->assembly_rows(Table::method_def), most_rows);
+  const std::uint32_t methods = std::min(pdb->assembly_rows(MetadataTable::method_def), most_rows);
   for (std::uint32_t rid = 0; rid <= methods; ++rid) {
-    const std::uint32_t method = token_of(Table::method_def, rid);
+    const std::uint32_t method = token_of(MetadataTable::method_def, rid);
     attempt([&] { pdb->sequence_points(method); });
     attempt([&] { pdb->sequence_point(method, rid); });
     attempt([&] { pdb->locals(method, rid); });

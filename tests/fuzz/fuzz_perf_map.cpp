@@ -10,6 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   symbol_file_kind(bytes);
   const PerfMap map = read_perf_map(bytes, "fuzz.map");
   fuzz::check(*map.symbols);
-  for (const Symbol& symbol : *map.symbols) parse_perf_map_name(symbol.function);
+  for (const symbols::Symbol& symbol : *map.symbols) parse_perf_map_name(symbol.function);
   return 0;
 }

@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       attempt([&] { table->find(table->base() + offset); });
     for (std::size_t i = 0; i < std::min(table->size(), most_entries); ++i)
       attempt([&] {
-        const Symbol symbol = (*table)[i];
+        const symbols::Symbol symbol = (*table)[i];
         table->find(symbol.address);
         table->find(symbol.address + symbol.size);
       });

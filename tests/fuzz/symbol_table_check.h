@@ -10,7 +10,7 @@ namespace clr::fuzz {
 inline void check(const SymbolTable& table) {
   std::uint64_t end = 0;
   std::size_t index = 0;
-  for (const Symbol& symbol : table) {
+  for (const symbols::Symbol& symbol : table) {
     const bool sound = symbol.address >= end && symbol.size != 0 && symbol.function_start <= symbol.address &&
                        (!symbol.function.empty() || !symbol.file.empty()) &&
                        table.index_of(symbol.address) == index &&

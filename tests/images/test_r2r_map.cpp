@@ -132,7 +132,7 @@ TEST_CASE("an image with changed bytes costs an error or rows at most") {
     try {
       const LaidOutImage image(copy.string());
       const R2RMethodMap map = map_methods(image.image(), nullptr);
-      for (const MapRow& row : map.rows) CHECK_FALSE(row.name.empty());
+      for (const symbols::MapRow& row : map.rows) CHECK_FALSE(row.name.empty());
     } catch (const Error&) {
       // Says what is wrong.
     }

@@ -70,20 +70,20 @@ unsigned touch_everything(const Bytes& bytes) {
   attempt([&] { m.mvid(); });
   attempt([&] { m.string(m.assembly().name); });
   // A row count may claim millions where rows are empty of data: the first and last few are enough.
-  const auto rids = [&](Table table, const auto& act) {
+  const auto rids = [&](MetadataTable table, const auto& act) {
     const std::uint32_t rows = m.rows(table);
     for (std::uint32_t rid = 1; rid <= std::min(rows, 100u); ++rid) attempt([&] { act(rid); });
     if (rows > 100) attempt([&] { act(rows); });
     attempt([&] { act(rows + 1); });
   };
-  rids(Table::type_def, [&](std::uint32_t rid) {
+  rids(MetadataTable::type_def, [&](std::uint32_t rid) {
     m.string(m.type_def(rid).name);
     m.method_range(rid);
     m.encloser_of(rid);
-    m.generic_params(token_of(Table::type_def, rid));
+    m.generic_params(token_of(MetadataTable::type_def, rid));
   });
-  rids(Table::type_ref, [&](std::uint32_t rid) { m.string(m.type_ref(rid).name); });
-  rids(Table::method_def, [&](std::uint32_t rid) {
+  rids(MetadataTable::type_ref, [&](std::uint32_t rid) { m.string(m.type_ref(rid).name); });
+  rids(MetadataTable::method_def, [&](std::uint32_t rid) {
     m.string(m.method_def(rid).name);
     m.owner_of_method(rid);
     m.param_range(rid);
@@ -92,10 +92,10 @@ unsigned touch_everything(const Bytes& bytes) {
     SignatureReader reader(signature.span());
     SignatureDecoder(skip, reader, {.internal = true, .ready_to_run = true}).method();
   });
-  rids(Table::member_ref, [&](std::uint32_t rid) { m.string(m.member_ref(rid).name); });
-  rids(Table::param, [&](std::uint32_t rid) { m.string(m.param(rid).name); });
-  rids(Table::type_spec, [&](std::uint32_t rid) { m.blob(m.type_spec(rid)); });
-  rids(Table::assembly_ref, [&](std::uint32_t rid) { m.string(m.assembly_ref(rid).name); });
+  rids(MetadataTable::member_ref, [&](std::uint32_t rid) { m.string(m.member_ref(rid).name); });
+  rids(MetadataTable::param, [&](std::uint32_t rid) { m.string(m.param(rid).name); });
+  rids(MetadataTable::type_spec, [&](std::uint32_t rid) { m.blob(m.type_spec(rid)); });
+  rids(MetadataTable::assembly_ref, [&](std::uint32_t rid) { m.string(m.assembly_ref(rid).name); });
   return answers;
 }
 

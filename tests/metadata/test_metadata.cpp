@@ -34,8 +34,8 @@ MetadataBuilder small() {
   builder.assembly("small");
   const std::uint32_t a = builder.type("Ns", "A");
   builder.method("M1", bytes_of({0x20, 0, 1}));
-  builder.add(Table::param, {0, 1, builder.string("first")});
-  builder.add(Table::param, {0, 2, builder.string("second")});
+  builder.add(MetadataTable::param, {0, 1, builder.string("first")});
+  builder.add(MetadataTable::param, {0, 2, builder.string("second")});
   builder.method("M2", bytes_of({0x00, 0, 1}));
   builder.type("Ns", "Empty");
   const std::uint32_t b = builder.nested("B", a);
@@ -43,10 +43,10 @@ MetadataBuilder small() {
   builder.nested("C", b);
   builder.method("M4", bytes_of({0x20, 0, 1}));
   // Sorted by owner, as a coded index: method 1 comes before type 2.
-  builder.generic_parameter(Table::method_def, 1, 0, "U");
-  builder.generic_parameter(Table::type_def, a, 0, "TKey");
-  builder.generic_parameter(Table::type_def, b, 0, "TKey");
-  builder.generic_parameter(Table::type_def, b, 1, "TValue");
+  builder.generic_parameter(MetadataTable::method_def, 1, 0, "U");
+  builder.generic_parameter(MetadataTable::type_def, a, 0, "TKey");
+  builder.generic_parameter(MetadataTable::type_def, b, 0, "TKey");
+  builder.generic_parameter(MetadataTable::type_def, b, 1, "TValue");
   return builder;
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("root, streams and heaps") {
 }
 
 TEST_CASE("a GUID prints in its usual form") {
-  Guid guid{};
+  metadata::Guid guid{};
   for (std::size_t i = 0; i < guid.size(); ++i) guid[i] = static_cast<std::byte>(i);
   CHECK(to_string(guid) == "03020100-0504-0706-0809-0a0b0c0d0e0f");
 }
@@ -91,17 +91,17 @@ TEST_CASE("rows, whatever the widths") {
     const std::uint32_t runtime = builder.assembly_ref("System.Runtime");
     const std::uint32_t list = builder.type_ref("System.Collections.Generic", "List`1", runtime);
     const std::uint32_t nested = builder.nested_type_ref("Enumerator", list);
-    builder.add(Table::type_spec, {builder.blob(bytes_of({0x1d, 0x08}))});
-    builder.add(Table::method_spec, {1 << 1 | 1, builder.blob(bytes_of({0x0a, 1, 8}))});
-    builder.add(Table::member_ref,
+    builder.add(MetadataTable::type_spec, {builder.blob(bytes_of({0x1d, 0x08}))});
+    builder.add(MetadataTable::method_spec, {1 << 1 | 1, builder.blob(bytes_of({0x0a, 1, 8}))});
+    builder.add(MetadataTable::member_ref,
                 {list << 3 | 1, builder.string("Add"), builder.blob(bytes_of({0x20, 0, 1}))});
-    builder.add(Table::exported_type,
+    builder.add(MetadataTable::exported_type,
                 {0, 9, builder.string("Moved"), builder.string("Ns"), runtime << 2 | 1});
-    builder.add(Table::module_ref, {builder.string("libc")});
+    builder.add(MetadataTable::module_ref, {builder.string("libc")});
     const Built built(builder);
     const Metadata& m = built.metadata;
     CAPTURE(variant);
-    CHECK(m.rows(Table::type_def) == 5);
+    CHECK(m.rows(MetadataTable::type_def) == 5);
     CHECK(m.string(m.type_def(2).name) == "A");
     CHECK(m.string(m.type_def(2).name_space) == "Ns");
     CHECK_FALSE(m.type_def(2).nested());
@@ -110,20 +110,20 @@ TEST_CASE("rows, whatever the widths") {
     CHECK(m.blob(m.method_def(1).signature).u8(0) == 0x20);
     CHECK(m.string(m.param(2).name) == "second");
     CHECK(m.param(2).sequence == 2);
-    CHECK(m.type_ref(nested).resolution_scope == token_of(Table::type_ref, list));
-    CHECK(m.type_ref(list).resolution_scope == token_of(Table::assembly_ref, runtime));
+    CHECK(m.type_ref(nested).resolution_scope == token_of(MetadataTable::type_ref, list));
+    CHECK(m.type_ref(list).resolution_scope == token_of(MetadataTable::assembly_ref, runtime));
     CHECK(m.string(m.assembly_ref(runtime).name) == "System.Runtime");
     CHECK(m.assembly_ref(runtime).major == 10);
     CHECK(m.blob(m.type_spec(1)).u8(0) == 0x1d);
     CHECK(m.method_spec(1).method == 0x0a000001);
-    CHECK(m.member_ref(1).parent == token_of(Table::type_ref, list));
-    CHECK(m.exported_type(1).implementation == token_of(Table::assembly_ref, runtime));
+    CHECK(m.member_ref(1).parent == token_of(MetadataTable::type_ref, list));
+    CHECK(m.exported_type(1).implementation == token_of(MetadataTable::assembly_ref, runtime));
     CHECK(m.exported_type(1).type_def_id == 9);
     CHECK(m.string(m.module_ref_name(1)) == "libc");
     CHECK(m.string(m.generic_param(4).name) == "TValue");
     CHECK(m.generic_param(4).number == 1);
-    CHECK(m.cell(Table::method_def, 2, 3) == m.method_def(2).name);
-    CHECK(m.table_bytes(Table::nested_class).size() == 2u * (builder.all_wide ? 8 : 4));
+    CHECK(m.cell(MetadataTable::method_def, 2, 3) == m.method_def(2).name);
+    CHECK(m.table_bytes(MetadataTable::nested_class).size() == 2u * (builder.all_wide ? 8 : 4));
   }
 }
 
@@ -133,8 +133,8 @@ TEST_CASE("rows that do not exist are corrupt, not zero") {
   CHECK(corrupt([&] { m.method_def(0); }));
   CHECK(corrupt([&] { m.method_def(5); }));
   CHECK(corrupt([&] { m.type_ref(1); }));
-  CHECK(corrupt([&] { m.cell(Table::method_def, 1, 6); }));
-  CHECK(corrupt([&] { m.cell(static_cast<Table>(0x2e), 1, 0); }));
+  CHECK(corrupt([&] { m.cell(MetadataTable::method_def, 1, 6); }));
+  CHECK(corrupt([&] { m.cell(static_cast<MetadataTable>(0x2e), 1, 0); }));
   CHECK(corrupt([&] { m.string(0x00ff'ffff); }));
   CHECK(corrupt([&] { m.blob(0x00ff'ffff); }));
   CHECK(corrupt([&] { m.guid(7); }));
@@ -161,10 +161,10 @@ TEST_CASE("navigation") {
   CHECK(m.encloser_of(5) == 4);
   CHECK(m.param_range(1) == std::pair(1u, 3u));
   CHECK(m.param_range(2).first == m.param_range(2).second);
-  CHECK(m.generic_params(token_of(Table::method_def, 1)) == std::pair(1u, 2u));
-  CHECK(m.generic_params(token_of(Table::type_def, 2)) == std::pair(2u, 3u));
-  CHECK(m.generic_params(token_of(Table::type_def, 3)) == std::pair(3u, 3u));
-  CHECK(m.generic_params(token_of(Table::type_def, 4)) == std::pair(3u, 5u));
+  CHECK(m.generic_params(token_of(MetadataTable::method_def, 1)) == std::pair(1u, 2u));
+  CHECK(m.generic_params(token_of(MetadataTable::type_def, 2)) == std::pair(2u, 3u));
+  CHECK(m.generic_params(token_of(MetadataTable::type_def, 3)) == std::pair(3u, 3u));
+  CHECK(m.generic_params(token_of(MetadataTable::type_def, 4)) == std::pair(3u, 5u));
 }
 
 TEST_CASE("edited metadata: pointer tables, rows out of order") {
@@ -175,14 +175,14 @@ TEST_CASE("edited metadata: pointer tables, rows out of order") {
   const std::uint32_t n1 = builder.type("", "N1", 2), n2 = builder.type("", "N2", 2);
   for (const char* name : {"M1", "M2", "M3"}) builder.method(name, bytes_of({0, 0, 1}));
   // A owns M2 and M3, B owns M1: the pointers say so.
-  for (const unsigned rid : {2u, 3u, 1u}) builder.add(Table::method_ptr, {rid});
-  builder.set(Table::type_def, a, 5, 1);
-  builder.set(Table::type_def, b, 5, 3);
-  for (const std::uint32_t rid : {n1, n2}) builder.set(Table::type_def, rid, 5, 4);
-  builder.add(Table::nested_class, {n2, b});
-  builder.add(Table::nested_class, {n1, a});
-  builder.generic_parameter(Table::type_def, b, 0, "T");
-  builder.generic_parameter(Table::type_def, a, 0, "U");
+  for (const unsigned rid : {2u, 3u, 1u}) builder.add(MetadataTable::method_ptr, {rid});
+  builder.set(MetadataTable::type_def, a, 5, 1);
+  builder.set(MetadataTable::type_def, b, 5, 3);
+  for (const std::uint32_t rid : {n1, n2}) builder.set(MetadataTable::type_def, rid, 5, 4);
+  builder.add(MetadataTable::nested_class, {n2, b});
+  builder.add(MetadataTable::nested_class, {n1, a});
+  builder.generic_parameter(MetadataTable::type_def, b, 0, "T");
+  builder.generic_parameter(MetadataTable::type_def, a, 0, "U");
   const Built built(builder);
   const Metadata& m = built.metadata;
   CHECK(m.uncompressed());
@@ -195,13 +195,13 @@ TEST_CASE("edited metadata: pointer tables, rows out of order") {
   CHECK(m.encloser_of(n1) == a);
   CHECK(m.encloser_of(n2) == b);
   CHECK(m.encloser_of(a) == 0);
-  CHECK(m.generic_params(token_of(Table::type_def, a)) == std::pair(2u, 3u));
+  CHECK(m.generic_params(token_of(MetadataTable::type_def, a)) == std::pair(2u, 3u));
 }
 
 TEST_CASE("lists that lie are refused") {
   MetadataBuilder builder = small();
-  builder.set(Table::type_def, 3, 5, 1); // behind the beginning of the type before it
-  builder.set(Table::type_def, 2, 5, 4);
+  builder.set(MetadataTable::type_def, 3, 5, 1); // behind the beginning of the type before it
+  builder.set(MetadataTable::type_def, 2, 5, 4);
   const Built built(builder);
   CHECK(corrupt([&] { built.metadata.method_range(2); }));
 }
@@ -250,7 +250,7 @@ TEST_CASE("the k-th read fails: a fault, never a wrong answer") {
     const Metadata m(ByteRange(failing, 0, bytes.size()));
     std::string text = to_string(m.mvid()) + m.string(m.type_def(2).name) + m.string(m.method_def(3).name);
     text += std::to_string(m.owner_of_method(3)) + std::to_string(m.encloser_of(5));
-    text += std::to_string(m.generic_params(token_of(Table::type_def, 4)).second);
+    text += std::to_string(m.generic_params(token_of(MetadataTable::type_def, 4)).second);
     return text + std::to_string(m.blob(m.method_def(1).signature).size());
   };
   const std::string right = all();

@@ -18,7 +18,7 @@ using namespace clr::test;
 namespace {
 
 constexpr std::uint32_t method(std::uint32_t rid) {
-  return token_of(Table::method_def, rid);
+  return token_of(MetadataTable::method_def, rid);
 }
 
 PdbBuilder rich() {
@@ -175,8 +175,8 @@ TEST_CASE("scopes and state machines that contradict themselves are faults") {
   builder.scope(2, 0, 9);
   builder.variable(0, "x");
   builder.scope(3, 0, 9);
-  builder.metadata.set(Table::local_scope, 2, 2, 2);
-  builder.metadata.set(Table::local_scope, 3, 2, 1); // the list of the scope before runs backwards
+  builder.metadata.set(MetadataTable::local_scope, 2, 2, 2);
+  builder.metadata.set(MetadataTable::local_scope, 3, 2, 1); // the list of the scope before runs backwards
   builder.variable(0, "y");
   builder.state_machine(1, 0);
   builder.state_machine(2, 5); // of 4

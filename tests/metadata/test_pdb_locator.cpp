@@ -50,7 +50,7 @@ struct Host {
 
 std::uint32_t line_of(const PdbResult& result) {
   if (result.pdb == nullptr) return 0;
-  const auto point = result.pdb->sequence_point(token_of(Table::method_def, 1), 0);
+  const auto point = result.pdb->sequence_point(token_of(MetadataTable::method_def, 1), 0);
   return point ? point->start_line : 0;
 }
 

@@ -12,7 +12,7 @@ using namespace clr::test;
 namespace {
 
 constexpr std::uint32_t method(std::uint32_t rid) {
-  return token_of(Table::method_def, rid);
+  return token_of(MetadataTable::method_def, rid);
 }
 
 std::unique_ptr<PortablePdb> read(const PdbBuilder& builder) {
@@ -53,16 +53,16 @@ TEST_CASE("signed integers of sequence points are written as the format's descri
 TEST_CASE("a PDB tells its id, entry point and the rows of its assembly") {
   PdbBuilder builder;
   builder.metadata.pdb->entry_point = method(2);
-  builder.assembly_rows(Table::param) = 6674; // makes coded parents wide
+  builder.assembly_rows(MetadataTable::param) = 6674; // makes coded parents wide
   builder.method();
   builder.method();
   const auto pdb = read(builder);
   CHECK(pdb->id() == builder.id());
   CHECK(to_string(pdb->id()) == "a3a2a1a0-a5a4-a7a6-a8a9-aaabacadaeaf/b3b2b1b0");
   CHECK(pdb->entry_point() == method(2));
-  CHECK(pdb->assembly_rows(Table::method_def) == 2);
-  CHECK(pdb->assembly_rows(Table::param) == 6674);
-  CHECK(pdb->assembly_rows(Table::type_def) == 0);
+  CHECK(pdb->assembly_rows(MetadataTable::method_def) == 2);
+  CHECK(pdb->assembly_rows(MetadataTable::param) == 6674);
+  CHECK(pdb->assembly_rows(MetadataTable::type_def) == 0);
   CHECK(pdb->name() == "test.pdb");
 }
 
@@ -280,10 +280,10 @@ TEST_CASE("wide heaps and tables of more than 65,535 rows read the same") {
   PdbBuilder builder;
   builder.metadata.heap_widths = {.strings = 4, .guid = 4, .blob = 4};
   const std::uint32_t doc = builder.document("/a.cs");
-  builder.assembly_rows(Table::method_def) = 0;
+  builder.assembly_rows(MetadataTable::method_def) = 0;
   for (unsigned i = 0; i < 70'000; ++i) builder.method();
-  builder.metadata.set(Table::method_debug_information, 69'999, 0, doc);
-  builder.metadata.set(Table::method_debug_information, 69'999, 1,
+  builder.metadata.set(MetadataTable::method_debug_information, 69'999, 0, doc);
+  builder.metadata.set(MetadataTable::method_debug_information, 69'999, 1,
                        builder.metadata.blob(PointsBlob().at(0, 42, 3, 42, 4).bytes));
   builder.scope(69'999, 0, 9);
   builder.variable(0, "x");
@@ -309,7 +309,7 @@ TEST_CASE("what is no portable PDB is refused by its name") {
   CHECK(why(MetadataBuilder().build()) == "a.pdb: metadata without the stream #Pdb, not a PDB");
   PdbBuilder builder;
   builder.method();
-  builder.assembly_rows(Table::method_def) = 5;
+  builder.assembly_rows(MetadataTable::method_def) = 5;
   CHECK(why(builder.build()) == "a.pdb: 1 methods with debug information, but the assembly has 5");
   CHECK(kind_of([&] { PortablePdb::open(directory.path("none.pdb")); }) == ErrorKind::io);
   CHECK(kind_of([&] { PortablePdb::open(directory.path()); }) == ErrorKind::io);

@@ -6,11 +6,11 @@ using namespace clr;
 
 namespace {
 
-const TableLayout& of(const TableLayouts& layouts, Table table) {
+const TableLayout& of(const TableLayouts& layouts, MetadataTable table) {
   return layouts[static_cast<std::size_t>(table)];
 }
 
-void set(RowCounts& counts, Table table, std::uint32_t rows) {
+void set(RowCounts& counts, MetadataTable table, std::uint32_t rows) {
   counts[static_cast<std::size_t>(table)] = rows;
 }
 
@@ -30,71 +30,71 @@ TEST_CASE("row sizes of a small image, every table") {
 
 TEST_CASE("heap indexes are wide where HeapSizes says so") {
   const TableLayouts strings = layout_tables({}, {}, {.strings = 4}, false);
-  CHECK(of(strings, Table::module).row_size == 12);
-  CHECK(of(strings, Table::method_def).row_size == 16);
-  CHECK(of(strings, Table::method_def).offset[3] == 8);
-  CHECK(of(strings, Table::method_def).width[3] == 4);
-  CHECK(of(strings, Table::method_def).width[4] == 2);
+  CHECK(of(strings, MetadataTable::module).row_size == 12);
+  CHECK(of(strings, MetadataTable::method_def).row_size == 16);
+  CHECK(of(strings, MetadataTable::method_def).offset[3] == 8);
+  CHECK(of(strings, MetadataTable::method_def).width[3] == 4);
+  CHECK(of(strings, MetadataTable::method_def).width[4] == 2);
   const TableLayouts guid = layout_tables({}, {}, {.guid = 4}, false);
-  CHECK(of(guid, Table::module).row_size == 16);
-  CHECK(of(guid, Table::method_def).row_size == 14);
+  CHECK(of(guid, MetadataTable::module).row_size == 16);
+  CHECK(of(guid, MetadataTable::method_def).row_size == 14);
   const TableLayouts blob = layout_tables({}, {}, {.blob = 4}, false);
-  CHECK(of(blob, Table::module).row_size == 10);
-  CHECK(of(blob, Table::method_def).row_size == 16);
+  CHECK(of(blob, MetadataTable::module).row_size == 10);
+  CHECK(of(blob, MetadataTable::method_def).row_size == 16);
 }
 
 TEST_CASE("a simple index is 2 bytes up to 65,535 rows") {
   RowCounts counts{};
-  set(counts, Table::param, 0xffff);
-  CHECK(of(layout_tables(counts, {}, {}, false), Table::method_def).width[5] == 2);
-  set(counts, Table::param, 0x10000);
-  CHECK(of(layout_tables(counts, {}, {}, false), Table::method_def).width[5] == 4);
+  set(counts, MetadataTable::param, 0xffff);
+  CHECK(of(layout_tables(counts, {}, {}, false), MetadataTable::method_def).width[5] == 2);
+  set(counts, MetadataTable::param, 0x10000);
+  CHECK(of(layout_tables(counts, {}, {}, false), MetadataTable::method_def).width[5] == 4);
 }
 
 TEST_CASE("a coded index loses the bits of its tag") {
-  const auto width_of_extends = [](Table table, std::uint32_t rows) {
+  const auto width_of_extends = [](MetadataTable table, std::uint32_t rows) {
     RowCounts counts{};
     set(counts, table, rows);
-    return of(layout_tables(counts, {}, {}, false), Table::type_def).width[3];
+    return of(layout_tables(counts, {}, {}, false), MetadataTable::type_def).width[3];
   };
   // TypeDefOrRef: two bits.
-  CHECK(width_of_extends(Table::type_def, 0x3fff) == 2);
-  CHECK(width_of_extends(Table::type_def, 0x4000) == 4);
-  CHECK(width_of_extends(Table::type_ref, 0x4000) == 4);
-  CHECK(width_of_extends(Table::type_spec, 0x4000) == 4);
-  CHECK(width_of_extends(Table::field, 0xffff) == 2);
+  CHECK(width_of_extends(MetadataTable::type_def, 0x3fff) == 2);
+  CHECK(width_of_extends(MetadataTable::type_def, 0x4000) == 4);
+  CHECK(width_of_extends(MetadataTable::type_ref, 0x4000) == 4);
+  CHECK(width_of_extends(MetadataTable::type_spec, 0x4000) == 4);
+  CHECK(width_of_extends(MetadataTable::field, 0xffff) == 2);
   // HasCustomAttribute: five bits, of 22 tables.
   RowCounts counts{};
-  set(counts, Table::method_spec, 0x7ff);
-  CHECK(of(layout_tables(counts, {}, {}, false), Table::custom_attribute).width[0] == 2);
-  set(counts, Table::method_spec, 0x800);
-  CHECK(of(layout_tables(counts, {}, {}, false), Table::custom_attribute).width[0] == 4);
+  set(counts, MetadataTable::method_spec, 0x7ff);
+  CHECK(of(layout_tables(counts, {}, {}, false), MetadataTable::custom_attribute).width[0] == 2);
+  set(counts, MetadataTable::method_spec, 0x800);
+  CHECK(of(layout_tables(counts, {}, {}, false), MetadataTable::custom_attribute).width[0] == 4);
 }
 
 TEST_CASE("list columns index the pointer table where there is one") {
   RowCounts counts{};
-  set(counts, Table::method_def, 0x10000);
-  CHECK(of(layout_tables(counts, {}, {}, false), Table::type_def).width[5] == 4);
-  set(counts, Table::method_ptr, 5);
+  set(counts, MetadataTable::method_def, 0x10000);
+  CHECK(of(layout_tables(counts, {}, {}, false), MetadataTable::type_def).width[5] == 4);
+  set(counts, MetadataTable::method_ptr, 5);
   const TableLayouts with_pointers = layout_tables(counts, {}, {}, false);
-  CHECK(of(with_pointers, Table::type_def).width[5] == 2);
+  CHECK(of(with_pointers, MetadataTable::type_def).width[5] == 2);
   // What is no list still counts the methods.
-  CHECK(of(with_pointers, Table::method_semantics).width[1] == 4);
+  CHECK(of(with_pointers, MetadataTable::method_semantics).width[1] == 4);
 }
 
 TEST_CASE("#JTD makes every variable column wide and leaves constants alone") {
   const TableLayouts layouts = layout_tables({}, {}, {}, true);
-  CHECK(of(layouts, Table::module).row_size == 18);
-  CHECK(of(layouts, Table::method_def).row_size == 20);
-  CHECK(of(layouts, Table::generic_param).row_size == 12);
-  CHECK(of(layouts, Table::assembly_os).row_size == 12);
+  CHECK(of(layouts, MetadataTable::module).row_size == 18);
+  CHECK(of(layouts, MetadataTable::method_def).row_size == 20);
+  CHECK(of(layouts, MetadataTable::generic_param).row_size == 12);
+  CHECK(of(layouts, MetadataTable::assembly_os).row_size == 12);
 }
 
 TEST_CASE("indexes of a portable PDB count the rows of the other file") {
   RowCounts own{}, referenced{};
-  set(own, Table::local_variable, 3);
-  set(referenced, Table::method_def, 0x10000);
-  const TableLayout scope = of(layout_tables(own, referenced, {}, false), Table::local_scope);
+  set(own, MetadataTable::local_variable, 3);
+  set(referenced, MetadataTable::method_def, 0x10000);
+  const TableLayout scope = of(layout_tables(own, referenced, {}, false), MetadataTable::local_scope);
   CHECK(scope.width[0] == 4);
   CHECK(scope.width[2] == 2);
 }

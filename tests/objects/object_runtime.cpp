@@ -10,7 +10,7 @@ constexpr std::uint32_t field_static = 0x10, field_literal = 0x50;
 // A type whose fields are the rows that follow.
 std::uint32_t begin_type(MetadataBuilder& metadata, std::string_view name_space, std::string_view name) {
   const std::uint32_t rid = metadata.type(name_space, name);
-  metadata.set(Table::type_def, rid, 4, metadata.rows(Table::field) + 1);
+  metadata.set(MetadataTable::type_def, rid, 4, metadata.rows(MetadataTable::field) + 1);
   return rid;
 }
 
@@ -18,12 +18,12 @@ std::uint32_t field(MetadataBuilder& metadata, std::string_view name, std::initi
                     std::uint32_t flags = 0) {
   Bytes signature = bytes_of({6});
   for (const unsigned byte : type) signature.push_back(static_cast<std::byte>(byte));
-  return metadata.add(Table::field, {flags, metadata.string(name), metadata.blob(signature)});
+  return metadata.add(MetadataTable::field, {flags, metadata.string(name), metadata.blob(signature)});
 }
 
 void enumerator(MetadataBuilder& metadata, std::string_view name, unsigned type_def, unsigned value) {
   const std::uint32_t rid = field(metadata, name, {0x11, type_def << 2}, field_literal);
-  metadata.add(Table::constant, {0x08, 0, rid << 2, metadata.blob(bytes_of({value, 0, 0, 0}))});
+  metadata.add(MetadataTable::constant, {0x08, 0, rid << 2, metadata.blob(bytes_of({value, 0, 0, 0}))});
 }
 
 Bytes core_lib_metadata() {
@@ -36,11 +36,11 @@ Bytes core_lib_metadata() {
   begin_type(metadata, "System", "DateTime");                                     // 6
   field(metadata, "_dateData", {0x0b});                                           // field 1
   const auto list = begin_type(metadata, "System.Collections.Generic", "List`1"); // 7
-  metadata.generic_parameter(Table::type_def, list, 0, "T");
+  metadata.generic_parameter(MetadataTable::type_def, list, 0, "T");
   field(metadata, "_items", {0x1d, 0x13, 0});                         // 2
   field(metadata, "_size", {0x08});                                   // 3
   const auto nullable = begin_type(metadata, "System", "Nullable`1"); // 8
-  metadata.generic_parameter(Table::type_def, nullable, 0, "T");
+  metadata.generic_parameter(MetadataTable::type_def, nullable, 0, "T");
   field(metadata, "hasValue", {0x02});              // 4
   field(metadata, "value", {0x13, 0});              // 5
   begin_type(metadata, "System", "Exception");      // 9
@@ -57,7 +57,7 @@ Bytes app_metadata() {
   metadata.type_ref("System", "FlagsAttribute", core);             // TypeRef 1
   metadata.type_ref("System", "DateTime", core);                   // 2
   metadata.type_ref("System.Collections.Generic", "List`1", core); // 3
-  metadata.add(Table::member_ref,
+  metadata.add(MetadataTable::member_ref,
                {1u << 3 | 1, metadata.string(".ctor"), metadata.blob(bytes_of({0x20, 0, 0x01}))});
   const auto color = begin_type(metadata, "Ns", "Color");   // 2
   field(metadata, "value__", {0x08});                       // field 1
@@ -68,7 +68,7 @@ Bytes app_metadata() {
   enumerator(metadata, "None", access, 0);                  // 5
   enumerator(metadata, "Read", access, 1);                  // 6
   enumerator(metadata, "Write", access, 2);                 // 7
-  metadata.add(Table::custom_attribute, {access << 5 | 3, 1u << 3 | 3, 0});
+  metadata.add(MetadataTable::custom_attribute, {access << 5 | 3, 1u << 3 | 3, 0});
   begin_type(metadata, "Ns", "Point");                           // 4
   field(metadata, "X", {0x08});                                  // 8
   field(metadata, "Y", {0x08});                                  // 9

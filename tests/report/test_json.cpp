@@ -22,8 +22,8 @@ Method sample_method() {
   return method;
 }
 
-Code sample_code() {
-  Code code;
+runtime::Code sample_code() {
+  runtime::Code code;
   code.tier = Tier::tier1;
   code.start = 0x7f0000abc000;
   code.offset = 44;
@@ -39,8 +39,8 @@ TEST_CASE("addresses are lower case, prefixed and not padded") {
 }
 
 TEST_CASE("a method answer has the published shape") {
-  const Answer answer{0x7f0000abc02c,
-                      MethodAnswer{sample_method(), sample_code(), SourceLine{12, "/src/P.cs", 41, 9}}};
+  const runtime::Answer answer{
+      0x7f0000abc02c, MethodAnswer{sample_method(), sample_code(), SourceLine{12, "/src/P.cs", 41, 9}}};
   const Json json = to_json(answer);
   CHECK(
       dump(json["method"]) ==
@@ -67,7 +67,7 @@ TEST_CASE("what does not apply is absent, what is not known is null, zero is a v
   CHECK_FALSE(json.contains("module_path"));
   CHECK(json["degraded"] == "metadata: memory at 0x1000 is not available");
 
-  Code code;
+  runtime::Code code;
   code.start = 0x1000;
   code.fault = "size: memory at 0x2000 is not available";
   Json unknown = to_json(code);
@@ -90,26 +90,26 @@ TEST_CASE("what does not apply is absent, what is not known is null, zero is a v
 TEST_CASE("misses and faults say why") {
   MissAnswer miss{.reason = MissReason::precode, .text = "precode (fixup) of Ns.Type.M()"};
   miss.method = sample_method();
-  const Json precode = to_json(Answer{0x1000, miss});
+  const Json precode = to_json(runtime::Answer{0x1000, miss});
   CHECK(precode["result"] == "miss");
   CHECK(precode["reason"] == "precode");
   CHECK(precode["text"] == "precode (fixup) of Ns.Type.M()");
   CHECK(precode["method"]["token"] == "0x6000123");
   CHECK_FALSE(precode.contains("symbol"));
 
-  const Json native = to_json(Answer{0x1000, MissAnswer{.reason = MissReason::native,
-                                                        .text = "native code of libc.so.6",
-                                                        .method = {},
-                                                        .module = "libc.so.6",
-                                                        .symbol = "libc.so.6`read + 18"}});
+  const Json native = to_json(runtime::Answer{0x1000, MissAnswer{.reason = MissReason::native,
+                                                                 .text = "native code of libc.so.6",
+                                                                 .method = {},
+                                                                 .module = "libc.so.6",
+                                                                 .symbol = "libc.so.6`read + 18"}});
   CHECK(native["reason"] == "native");
   CHECK(native["symbol"] == "libc.so.6`read + 18");
 
   const Json fault =
-      to_json(Answer{0x1000, to_fault(Error(ErrorKind::memory_missing, 0x2ff0, "memory is gone"))});
+      to_json(runtime::Answer{0x1000, to_fault(Error(ErrorKind::memory_missing, 0x2ff0, "memory is gone"))});
   CHECK(dump(fault) == R"({"address":"0x1000","result":"fault","reason":"memory_missing","at":"0x2ff0",)"
                        R"("text":"memory is gone"})");
-  CHECK_FALSE(to_json(Answer{0, to_fault(Error(ErrorKind::corrupt, "bad"))}).contains("at"));
+  CHECK_FALSE(to_json(runtime::Answer{0, to_fault(Error(ErrorKind::corrupt, "bad"))}).contains("at"));
 }
 
 TEST_CASE("names that are not UTF-8 do not break the document") {

@@ -30,7 +30,7 @@ struct Process {
   Address descriptor = 0;
 };
 
-const MissAnswer& miss_of(const Answer& answer) {
+const MissAnswer& miss_of(const runtime::Answer& answer) {
   REQUIRE(std::holds_alternative<MissAnswer>(answer.result));
   return std::get<MissAnswer>(answer.result);
 }
@@ -40,7 +40,7 @@ TEST_CASE("a process without a runtime answers every address with that") {
   MemoryBuilder memory;
   Runtime runtime(memory, {module_at(0x1000, 0x1000, "/bin/true")}, {}, nullptr);
   REQUIRE(runtime.absence() != nullptr);
-  const Answer answer = runtime.resolve(0x1234);
+  const runtime::Answer answer = runtime.resolve(0x1234);
   CHECK(answer.address == 0x1234);
   CHECK(miss_of(answer).reason == MissReason::no_runtime);
   CHECK(runtime.target() == nullptr);
@@ -73,7 +73,7 @@ TEST_CASE("a torn descriptor is told, not guessed around") {
       memory.fresh(40).u64(0x1122334455667788).u32(1).u32(100).u64(0).u32(0).u32(0).u64(0).address() - 40;
   Runtime runtime(memory, {module_at(0x20'0000, 0x1000, "/x/libcoreclr.so", descriptor)}, {}, nullptr);
   REQUIRE(runtime.absence() != nullptr);
-  const Answer answer = runtime.resolve(0x1000);
+  const runtime::Answer answer = runtime.resolve(0x1000);
   const std::string text = std::holds_alternative<MissAnswer>(answer.result)
                                ? std::get<MissAnswer>(answer.result).text
                                : std::get<FaultAnswer>(answer.result).text;
@@ -137,7 +137,7 @@ TEST_CASE("whichever read fails, opening and resolving end in an answer") {
     for_each_failing_read(process.builder.memory(), [&](MemoryReader& memory, std::uint64_t k) {
       CAPTURE(k);
       Runtime runtime(memory, process.modules(), platform, nullptr);
-      const Answer answer = runtime.resolve(0x40'1010);
+      const runtime::Answer answer = runtime.resolve(0x40'1010);
       // Its MethodDesc cannot be read, so there is never a method, and never a name made up.
       CHECK_FALSE(std::holds_alternative<MethodAnswer>(answer.result));
       runtime.info();

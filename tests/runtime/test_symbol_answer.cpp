@@ -19,8 +19,9 @@ AddedSymbols added(const std::vector<AddedSymbolFile>& files, std::vector<Symbol
   return {files, [&] { return images; }};
 }
 
-Answer ask(const AddedSymbols& symbols, Address address, decltype(Answer::result) before = MissAnswer{}) {
-  Answer answer{address, std::move(before)};
+runtime::Answer ask(const AddedSymbols& symbols, Address address,
+                    decltype(runtime::Answer::result) before = MissAnswer{}) {
+  runtime::Answer answer{address, std::move(before)};
   name_by_symbols(answer, symbols);
   return answer;
 }
@@ -30,7 +31,7 @@ Answer ask(const AddedSymbols& symbols, Address address, decltype(Answer::result
 TEST_CASE("an address that memory does not explain becomes the method that a file names") {
   const AddedSymbols symbols = added({file_of({{0x1000, "void [app] Ns.Type::Run(int32)[OptimizedTier1]"}})});
   for (const MissReason reason : {MissReason::outside, MissReason::no_runtime, MissReason::not_started}) {
-    const Answer answer = ask(symbols, 0x1008, MissAnswer{.reason = reason, .text = "nothing"});
+    const runtime::Answer answer = ask(symbols, 0x1008, MissAnswer{.reason = reason, .text = "nothing"});
     const auto& found = std::get<MethodAnswer>(answer.result);
     CHECK(found.method.name == "Ns.Type.Run");
     CHECK(found.method.full_name == "Ns.Type.Run(int32)");
@@ -49,7 +50,7 @@ TEST_CASE("an address that memory does not explain becomes the method that a fil
 
 TEST_CASE("a fault keeps its reason beside the name") {
   const AddedSymbols symbols = added({file_of({{0x1000, "void [app] Ns.Type::Run()[PreJIT]"}})});
-  const Answer answer =
+  const runtime::Answer answer =
       ask(symbols, 0x1000, FaultAnswer{.kind = ErrorKind::memory_missing, .at = 0x99, .text = "no page"});
   const auto& found = std::get<MethodAnswer>(answer.result);
   CHECK(found.code.kind == CodeKind::ready_to_run);
@@ -72,7 +73,7 @@ TEST_CASE("what memory knows stays") {
   MethodAnswer token;
   token.method.name = "app.dll!0x06000001";
   token.method.module = "app.dll";
-  const Answer named = ask(symbols, 0x1000, token);
+  const runtime::Answer named = ask(symbols, 0x1000, token);
   CHECK(std::get<MethodAnswer>(named.result).method.name == "Ns.Wrong.Name");
   CHECK(std::get<MethodAnswer>(named.result).method.module == "app.dll");
 }

@@ -41,7 +41,7 @@ struct Torn {
   }
 
   struct Seen {
-    Walk walk;
+    stack::Walk walk;
     std::vector<Address> stack_pointers;
   };
   Seen walk(const RegisterContext& context, std::size_t limit = 100'000) {
@@ -129,7 +129,7 @@ TEST_CASE("walker: a limit, a visitor that has enough, and registers that are no
         WalkEnd::stopped);
   CHECK(frames == 3);
 
-  const Walk nothing =
+  const stack::Walk nothing =
       walker.walk(RegisterContext(Cpu::x64), nullptr, [&](const StackFrame&) { return true; });
   CHECK(nothing.end == WalkEnd::failed);
   CHECK_FALSE(nothing.reason.empty());

@@ -19,7 +19,7 @@ constexpr std::uint64_t inlined_call = 1, resumable = 2, faulting = 4, software 
 
 struct WalkedStack {
   std::vector<StackFrame> frames;
-  Walk walk;
+  stack::Walk walk;
 };
 
 class WalkerRuntime {

@@ -7,6 +7,7 @@ The linker sees a call into a room that a target does not name, but not an inclu
                 a folder of the extension includes only what extension/README.md allows it
   sizes         a file of product code has at most 400 lines; a room has at most 12 % of them
   first pages   each room and each folder of the extension has a README.md
+  generic names a name that says too little in namespace clr stands in the namespace of its room
   names         each place that docs/architecture.md names exists: the file, and the name within it
 
 Prints one line for each check; the last line is `N passed, N failed`.
@@ -19,6 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAX_LINES = 400
 MAX_SHARE = 0.12
+GENERIC = {"Answer", "Blob", "Code", "Entry", "Enumerator", "EventHeader", "EventType", "Guid", "Header", "Info", "Malformed", "MapRow", "Miss", "Profile", "Record",
+           "Result", "Row", "Sample", "State", "Symbol", "Table", "TextSink", "Variable", "Walk"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
@@ -110,6 +113,25 @@ def check_first_pages(files):
     return [f"{room} has no README.md that says what may stand there" for room in sorted(rooms | {"extension", "capi"}) if not (ROOT / room / "README.md").is_file()]
 
 
+def check_generic_names(files):
+    """clang-format indents nothing in a namespace: a type that begins at the margin stands in the innermost namespace that was opened there."""
+    problems = []
+    for name in files:
+        if not (name.startswith("core/") and name.endswith(".h")):
+            continue
+        opened = []
+        for line in (ROOT / name).read_text().splitlines():
+            if found := re.match(r"(?:inline )?namespace ([\w:]*)", line):
+                opened += found[1].split("::") if "}" not in line else []
+            elif line.startswith("} // namespace"):
+                del opened[-len(line.split("namespace")[1].strip().split("::")):]
+            elif opened == ["clr"] and (found := re.match(r"(?:(?:struct|class|enum class) (\w+)[^;]*(?:[^;]|};)$|using (\w+) =)", line)):
+                word = found[1] or found[2]
+                if word in GENERIC:
+                    problems.append(f"{name} declares clr::{word}: that says too little; clr::{name.split('/')[1]}::{word} would do")
+    return problems
+
+
 def check_names():
     page = ROOT / "docs/architecture.md"
     if not page.is_file():
@@ -130,7 +152,7 @@ def check_names():
 def main():
     files = product_files()
     passed = failed = 0
-    for label, problems in (("arrows", check_arrows(files)), ("sizes", check_sizes(files)), ("first pages", check_first_pages(files)), ("names of docs/architecture.md", check_names())):
+    for label, problems in (("arrows", check_arrows(files)), ("sizes", check_sizes(files)), ("first pages", check_first_pages(files)), ("generic names", check_generic_names(files)), ("names of docs/architecture.md", check_names())):
         if problems:
             failed += 1
             print(f"FAILED   structure: {label}")

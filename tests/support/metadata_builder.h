@@ -41,10 +41,10 @@ public:
   std::uint32_t user_string(std::u16string_view text);
 
   // A row with its columns as stored (coded indexes already encoded); the rid.
-  std::uint32_t add(Table table, std::initializer_list<std::uint32_t> columns);
-  std::uint32_t rows(Table table) const;
+  std::uint32_t add(MetadataTable table, std::initializer_list<std::uint32_t> columns);
+  std::uint32_t rows(MetadataTable table) const;
   // Overwrites one cell of a row made before.
-  void set(Table table, std::uint32_t rid, unsigned column, std::uint32_t value);
+  void set(MetadataTable table, std::uint32_t rid, unsigned column, std::uint32_t value);
 
   // Shorthands for what names need. Every metadata has Module row 1 and TypeDef row 1 "<Module>".
   std::uint32_t assembly(std::string_view name);
@@ -52,7 +52,8 @@ public:
   std::uint32_t type(std::string_view name_space, std::string_view name, std::uint32_t flags = 1);
   std::uint32_t nested(std::string_view name, std::uint32_t encloser); // rid of a nested public type
   std::uint32_t method(std::string_view name, const Bytes& signature); // of the last type
-  std::uint32_t generic_parameter(Table owner, std::uint32_t rid, unsigned number, std::string_view name);
+  std::uint32_t generic_parameter(MetadataTable owner, std::uint32_t rid, unsigned number,
+                                  std::string_view name);
   // TypeRef within AssemblyRef `scope`, or nested in TypeRef `encloser`.
   std::uint32_t type_ref(std::string_view name_space, std::string_view name, std::uint32_t scope);
   std::uint32_t nested_type_ref(std::string_view name, std::uint32_t encloser);
@@ -170,8 +171,8 @@ inline MetadataBuilder::MetadataBuilder() {
   strings_.push_back(std::byte{0});
   blobs_.push_back(std::byte{0});
   user_strings_.push_back(std::byte{0});
-  add(Table::module, {0, string("test.dll"), guid(0x5a), 0, 0});
-  add(Table::type_def, {0, string("<Module>"), 0, 0, 1, 1});
+  add(MetadataTable::module, {0, string("test.dll"), guid(0x5a), 0, 0});
+  add(MetadataTable::type_def, {0, string("<Module>"), 0, 0, 1, 1});
 }
 
 inline std::uint32_t MetadataBuilder::string(std::string_view text) {
@@ -209,65 +210,68 @@ inline std::uint32_t MetadataBuilder::user_string(std::u16string_view text) {
   return index;
 }
 
-inline std::uint32_t MetadataBuilder::add(Table table, std::initializer_list<std::uint32_t> columns) {
+inline std::uint32_t MetadataBuilder::add(MetadataTable table, std::initializer_list<std::uint32_t> columns) {
   auto& rows = rows_[static_cast<std::size_t>(table)];
   rows.emplace_back(columns);
   return static_cast<std::uint32_t>(rows.size());
 }
 
-inline std::uint32_t MetadataBuilder::rows(Table table) const {
+inline std::uint32_t MetadataBuilder::rows(MetadataTable table) const {
   return static_cast<std::uint32_t>(rows_[static_cast<std::size_t>(table)].size());
 }
 
-inline void MetadataBuilder::set(Table table, std::uint32_t rid, unsigned column, std::uint32_t value) {
+inline void MetadataBuilder::set(MetadataTable table, std::uint32_t rid, unsigned column,
+                                 std::uint32_t value) {
   rows_[static_cast<std::size_t>(table)].at(rid - 1).at(column) = value;
 }
 
 inline std::uint32_t MetadataBuilder::assembly(std::string_view name) {
-  return add(Table::assembly, {0x8004, 1, 2, 3, 4, 0, 0, string(name), 0});
+  return add(MetadataTable::assembly, {0x8004, 1, 2, 3, 4, 0, 0, string(name), 0});
 }
 
 inline std::uint32_t MetadataBuilder::assembly_ref(std::string_view name) {
-  return add(Table::assembly_ref, {10, 0, 0, 0, 0, 0, string(name), 0, 0});
+  return add(MetadataTable::assembly_ref, {10, 0, 0, 0, 0, 0, string(name), 0, 0});
 }
 
 inline std::uint32_t MetadataBuilder::type(std::string_view name_space, std::string_view name,
                                            std::uint32_t flags) {
-  return add(Table::type_def, {flags, string(name), string(name_space), 0, 1, rows(Table::method_def) + 1});
+  return add(MetadataTable::type_def,
+             {flags, string(name), string(name_space), 0, 1, rows(MetadataTable::method_def) + 1});
 }
 
 inline std::uint32_t MetadataBuilder::nested(std::string_view name, std::uint32_t encloser) {
   const std::uint32_t rid = type("", name, 2);
-  add(Table::nested_class, {rid, encloser});
+  add(MetadataTable::nested_class, {rid, encloser});
   return rid;
 }
 
 inline std::uint32_t MetadataBuilder::method(std::string_view name, const Bytes& signature) {
-  return add(Table::method_def, {0, 0, 0, string(name), blob(signature), rows(Table::param) + 1});
+  return add(MetadataTable::method_def,
+             {0, 0, 0, string(name), blob(signature), rows(MetadataTable::param) + 1});
 }
 
-inline std::uint32_t MetadataBuilder::generic_parameter(Table owner, std::uint32_t rid, unsigned number,
-                                                        std::string_view name) {
-  return add(Table::generic_param,
-             {number, 0, rid << 1 | (owner == Table::method_def ? 1u : 0u), string(name)});
+inline std::uint32_t MetadataBuilder::generic_parameter(MetadataTable owner, std::uint32_t rid,
+                                                        unsigned number, std::string_view name) {
+  return add(MetadataTable::generic_param,
+             {number, 0, rid << 1 | (owner == MetadataTable::method_def ? 1u : 0u), string(name)});
 }
 
 inline std::uint32_t MetadataBuilder::type_ref(std::string_view name_space, std::string_view name,
                                                std::uint32_t scope) {
   constexpr std::uint32_t assembly_ref_tag = 2;
-  return add(Table::type_ref, {scope << 2 | assembly_ref_tag, string(name), string(name_space)});
+  return add(MetadataTable::type_ref, {scope << 2 | assembly_ref_tag, string(name), string(name_space)});
 }
 
 inline std::uint32_t MetadataBuilder::nested_type_ref(std::string_view name, std::uint32_t encloser) {
   constexpr std::uint32_t type_ref_tag = 3;
-  return add(Table::type_ref, {encloser << 2 | type_ref_tag, string(name), 0});
+  return add(MetadataTable::type_ref, {encloser << 2 | type_ref_tag, string(name), 0});
 }
 
 inline Bytes MetadataBuilder::build() const {
   RowCounts counts{};
   std::uint64_t valid = unknown_tables;
   for (unsigned t = 0; t < table_count; ++t) {
-    if (pdb && t < static_cast<unsigned>(Table::document)) continue;
+    if (pdb && t < static_cast<unsigned>(MetadataTable::document)) continue;
     counts[t] = static_cast<std::uint32_t>(rows_[t].size());
     if (counts[t] != 0) valid |= std::uint64_t{1} << t;
   }

@@ -83,12 +83,12 @@ public:
     metadata.pdb = MetadataBuilder::Pdb();
     metadata.version = "PDB v1.0";
     for (std::size_t i = 0; i < 20; ++i) metadata.pdb->id[i] = static_cast<std::byte>(0xa0 + i);
-    assembly_rows(Table::module) = 1;
+    assembly_rows(MetadataTable::module) = 1;
   }
 
   MetadataBuilder metadata;
 
-  std::uint32_t& assembly_rows(Table table) {
+  std::uint32_t& assembly_rows(MetadataTable table) {
     return metadata.pdb->assembly_rows[static_cast<std::size_t>(table)];
   }
   PdbId id() const {
@@ -111,32 +111,33 @@ public:
     return document_of_blob(metadata.blob(name));
   }
   std::uint32_t document_of_blob(std::uint32_t name) {
-    return metadata.add(Table::document, {name, 0, 0, 0});
+    return metadata.add(MetadataTable::document, {name, 0, 0, 0});
   }
   // The next method: its row.
   std::uint32_t method(std::uint32_t document = 0, const Bytes& points = {}) {
-    ++assembly_rows(Table::method_def);
-    return metadata.add(Table::method_debug_information,
+    ++assembly_rows(MetadataTable::method_def);
+    return metadata.add(MetadataTable::method_debug_information,
                         {document, points.empty() ? 0 : metadata.blob(points)});
   }
   // A scope of a method; scopes come in the order of the table. Its names are those that are added until the
   // next.
   std::uint32_t scope(std::uint32_t method, std::uint32_t start, std::uint32_t length) {
-    return metadata.add(Table::local_scope, {method, 0, metadata.rows(Table::local_variable) + 1,
-                                             metadata.rows(Table::local_constant) + 1, start, length});
+    return metadata.add(MetadataTable::local_scope,
+                        {method, 0, metadata.rows(MetadataTable::local_variable) + 1,
+                         metadata.rows(MetadataTable::local_constant) + 1, start, length});
   }
   void variable(std::uint32_t slot, std::string_view name, std::uint32_t attributes = 0) {
-    metadata.add(Table::local_variable, {attributes, slot, metadata.string(name)});
+    metadata.add(MetadataTable::local_variable, {attributes, slot, metadata.string(name)});
   }
   void constant(std::string_view name, const Bytes& signature) {
-    metadata.add(Table::local_constant, {metadata.string(name), metadata.blob(signature)});
+    metadata.add(MetadataTable::local_constant, {metadata.string(name), metadata.blob(signature)});
   }
   void state_machine(std::uint32_t move_next, std::uint32_t kickoff) {
-    metadata.add(Table::state_machine_method, {move_next, kickoff});
+    metadata.add(MetadataTable::state_machine_method, {move_next, kickoff});
   }
   // `tag`: of the coded index, 0 MethodDef, 7 Module, 22 Document. In the order of row, then tag.
   void information(unsigned tag, std::uint32_t row, const Bytes& kind, const Bytes& value) {
-    metadata.add(Table::custom_debug_information,
+    metadata.add(MetadataTable::custom_debug_information,
                  {row << 5 | tag, metadata.guid(kind), metadata.blob(value)});
   }
 

@@ -19,7 +19,7 @@ struct SeenEvent {
 
 class Listener final : public TraceVisitor {
 public:
-  bool wants(const EventType& type) override {
+  bool wants(const symbols::EventType& type) override {
     types.push_back(type);
     return !wanted || wanted(type);
   }
@@ -41,9 +41,9 @@ public:
     return steps.size() < stop_after_blocks;
   }
 
-  std::function<bool(const EventType&)> wanted;
+  std::function<bool(const symbols::EventType&)> wanted;
   std::size_t stop_after = SIZE_MAX, stop_after_blocks = SIZE_MAX;
-  std::vector<EventType> types;
+  std::vector<symbols::EventType> types;
   std::vector<SeenEvent> events;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> steps;
 };

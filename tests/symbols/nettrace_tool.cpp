@@ -30,7 +30,7 @@ Json time_of(const std::optional<TraceTime>& time) {
   return time ? Json(*time) : Json(nullptr);
 }
 
-Json classes_of(const Malformed& malformed) {
+Json classes_of(const symbols::Malformed& malformed) {
   Json classes = Json::object();
   for (const MalformedClass& each : malformed.classes()) classes[std::string(each.what)] = each.count;
   return classes;
@@ -79,7 +79,7 @@ public:
   Stacks(const TraceMethods& methods, std::string provider)
       : methods_(methods), provider_(std::move(provider)) {}
 
-  bool wants(const EventType& type) override { return type.provider == provider_; }
+  bool wants(const symbols::EventType& type) override { return type.provider == provider_; }
   bool event(const TraceEvent& event) override {
     const MethodStore* const store = methods_.of_process(event.process_id);
     Json frames = Json::array();

@@ -11,7 +11,7 @@ using namespace clr::test;
 
 namespace {
 
-std::string perf_map(const std::vector<MapRow>& rows, std::size_t& lines) {
+std::string perf_map(const std::vector<symbols::MapRow>& rows, std::size_t& lines) {
   std::string text;
   lines = write_perf_map([&](std::string_view piece) { text += piece; }, rows);
   return text;
@@ -40,8 +40,8 @@ TEST_CASE("The compiler's own maps come out as they went in", "[writers]") {
                            "metadata/data/composite.r2r.ni.r2rmap", "execution/data/cold-x64.ni.r2rmap"}) {
     const std::string text = read_text(std::string(CLR_TEST_DATA) + "/" + file);
     const R2rPerfMap map = read_r2r_perf_map(as_bytes_of(text), file);
-    std::vector<MapRow> rows;
-    for (const Symbol& symbol : *map.symbols)
+    std::vector<symbols::MapRow> rows;
+    for (const symbols::Symbol& symbol : *map.symbols)
       rows.push_back({symbol.address, symbol.size, std::string(symbol.function)});
     std::string written;
     CHECK(write_r2r_perf_map([&](std::string_view piece) { written += piece; }, map.header, rows) ==
@@ -52,7 +52,7 @@ TEST_CASE("The compiler's own maps come out as they went in", "[writers]") {
 
 TEST_CASE("Lengths have two digits at least, and any number at most", "[writers]") {
   std::string text;
-  const MapRow rows[] = {
+  const symbols::MapRow rows[] = {
       {0x10, 1, "a"}, {0xabcdef, 0x1f004, "b\xc3\xb6"}, {0x20, 0, "none"}, {0xffff'ff00, 0xf0, "end"}};
   CHECK(write_r2r_perf_map([&](std::string_view piece) { text += piece; }, {.os = PerfMapOs::haiku}, rows) ==
         3);
@@ -60,10 +60,11 @@ TEST_CASE("Lengths have two digits at least, and any number at most", "[writers]
 }
 
 TEST_CASE("Rows that no R2R perf map can hold are refused before anything is written", "[writers]") {
-  for (const MapRow& bad : {MapRow{0xffff'fff0, 1, "token"}, MapRow{0x1'0000'0000, 1, "far"},
-                            MapRow{0xffff'ff00, 0xf1, "long"}, MapRow{8, ~0ull, "huge"}}) {
+  for (const symbols::MapRow& bad :
+       {symbols::MapRow{0xffff'fff0, 1, "token"}, symbols::MapRow{0x1'0000'0000, 1, "far"},
+        symbols::MapRow{0xffff'ff00, 0xf1, "long"}, symbols::MapRow{8, ~0ull, "huge"}}) {
     std::size_t pieces = 0;
-    const MapRow rows[] = {{0x10, 1, "good"}, bad};
+    const symbols::MapRow rows[] = {{0x10, 1, "good"}, bad};
     const auto fault = fault_of([&] { write_r2r_perf_map([&](std::string_view) { ++pieces; }, {}, rows); });
     REQUIRE(fault);
     CHECK(fault->kind() == ErrorKind::invalid_argument);
@@ -73,7 +74,7 @@ TEST_CASE("Rows that no R2R perf map can hold are refused before anything is wri
 }
 
 TEST_CASE("Large maps go out in pieces, and come back", "[writers]") {
-  std::vector<MapRow> rows;
+  std::vector<symbols::MapRow> rows;
   for (std::uint64_t i = 0; i < 20'000; ++i)
     rows.push_back(
         {0x7f00'0000'0000 + i * 32, 16 + i % 16, "N::M" + std::to_string(i) + "(int32)[QuickJitted]"});
@@ -91,11 +92,11 @@ TEST_CASE("Large maps go out in pieces, and come back", "[writers]") {
   const PerfMap map = read_perf_map(as_bytes_of(text), "x");
   CHECK(map.malformed.total() == 0);
   CHECK(map.symbols->size() == rows.size());
-  for (const MapRow& row : rows)
+  for (const symbols::MapRow& row : rows)
     if (whole(*map.symbols, row.start, row.size) != row.name) FAIL(row.name);
 }
 
 TEST_CASE("What a sink throws ends the writing", "[writers]") {
-  const MapRow rows[] = {{0x10, 1, "a"}};
+  const symbols::MapRow rows[] = {{0x10, 1, "a"}};
   CHECK_THROWS_AS(write_perf_map([](std::string_view) { throw Error(ErrorKind::io, "full"); }, rows), Error);
 }

@@ -14,14 +14,14 @@ using namespace clr::test;
 
 namespace {
 
-EventType type_of(std::string_view provider, std::uint32_t id) {
-  EventType type;
+symbols::EventType type_of(std::string_view provider, std::uint32_t id) {
+  symbols::EventType type;
   type.provider = provider;
   type.event_id = id;
   return type;
 }
 
-CodeEvent read(const EventType& type, const NetTraceBytes& payload) {
+CodeEvent read(const symbols::EventType& type, const NetTraceBytes& payload) {
   TraceEvent event;
   event.type = &type;
   event.time = 42;
@@ -59,7 +59,7 @@ TEST_CASE("method events: kinds by provider and id") {
                                          {rundown_provider, 144, CodeEventKind::rundown_end, true}}));
   const auto version = GENERATE(0u, 1u, 2u);
   CAPTURE(row.provider, row.id, version);
-  const EventType type = type_of(row.provider, row.id);
+  const symbols::EventType type = type_of(row.provider, row.id);
   CHECK(is_code_event(type));
   const BuiltMethod built{.flags = 1 | 8 | 4 << 7 | 0x1000'0000, .version = version, .named = row.named};
   const NetTraceBytes payload = payload_of(built);
@@ -94,7 +94,7 @@ TEST_CASE("method events: modules") {
                                            std::tuple(rundown_provider, 154u, CodeEventKind::rundown_end)}) {
     CAPTURE(provider, id);
     const NetTraceBytes payload = module_payload(0x8000, "/app/app.dll", "/app/app.r2r.dll");
-    const EventType type = type_of(provider, id);
+    const symbols::EventType type = type_of(provider, id);
     const CodeEvent code = read(type, payload);
     REQUIRE(std::holds_alternative<ModuleEvent>(code));
     const ModuleEvent& module = std::get<ModuleEvent>(code);
@@ -112,7 +112,7 @@ TEST_CASE("method events: modules") {
   }
   // Version 0 and 1 end earlier.
   NetTraceBytes old = NetTraceBytes().u64(1).u64(2).u32(3).u32(0).utf16("a").utf16("");
-  const EventType type = type_of(runtime_provider, 152);
+  const symbols::EventType type = type_of(runtime_provider, 152);
   CHECK_FALSE(std::get<ModuleEvent>(read(type, old)).clr_instance);
   old.u16(9);
   const CodeEvent first = read(type, old);
@@ -138,7 +138,7 @@ TEST_CASE("method events: marks of the rundown, and what is of no interest") {
 }
 
 TEST_CASE("method events: payloads that are cut") {
-  const EventType type = type_of(runtime_provider, 143);
+  const symbols::EventType type = type_of(runtime_provider, 143);
   const NetTraceBytes whole = payload_of({.version = 2});
   const std::size_t texts_end = whole.size() - 10;
   for (std::size_t size = 0; size <= whole.size(); ++size) {
@@ -153,7 +153,7 @@ TEST_CASE("method events: payloads that are cut") {
   longer.raw("and more");
   CHECK(std::get<MethodEvent>(read(type, longer)).code_version == 77);
 
-  const EventType module = type_of(runtime_provider, 152);
+  const symbols::EventType module = type_of(runtime_provider, 152);
   NetTraceBytes no_end = NetTraceBytes().u64(1).u64(2).u32(3).u32(0).raw("a");
   const auto fault = fault_of([&] { read(module, no_end); });
   REQUIRE(fault);

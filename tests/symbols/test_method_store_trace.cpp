@@ -155,7 +155,9 @@ TEST_CASE("trace methods: a trace of .NET 10 names every frame that the process 
   REQUIRE(store != nullptr);
 
   Listener listener;
-  listener.wanted = [](const EventType& type) { return type.provider == "traced" && type.name == "Point"; };
+  listener.wanted = [](const symbols::EventType& type) {
+    return type.provider == "traced" && type.name == "Point";
+  };
   trace.read(listener);
   std::ranges::sort(listener.events, {}, &SeenEvent::time); // one point is on another thread
   const std::vector<std::byte> text = unpacked("traced.report.gz");

@@ -92,7 +92,7 @@ TEST_CASE("nettrace: events of every version, compressed or not, of 32 and 64 bi
 
 TEST_CASE("nettrace: what is not wanted is passed over, and asked for once") {
   Listener picky;
-  picky.wanted = [](const EventType& type) { return type.provider == "Other"; };
+  picky.wanted = [](const symbols::EventType& type) { return type.provider == "Other"; };
   const auto [listener, report] = read(simple(GENERATE(4u, 6u), true), std::move(picky));
   CHECK(listener.types.size() == 2);
   CHECK(report.events == 3);

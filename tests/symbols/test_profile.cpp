@@ -5,8 +5,8 @@
 using namespace clr;
 
 namespace {
-std::optional<Sample> parse(std::string_view line) {
-  Profile profile;
+std::optional<symbols::Sample> parse(std::string_view line) {
+  symbols::Profile profile;
   return profile.parse(line, 1);
 }
 } // namespace
@@ -24,28 +24,29 @@ TEST_CASE("a line of samples is an address, a count and a time") {
 }
 
 TEST_CASE("malformed lines are counted by class, with the first of each") {
-  Profile profile;
+  symbols::Profile profile;
   std::size_t number = 0;
   for (const std::string line : {"zz", "12 x", "12 0", "12 -1", "12 1.5", "12 99999999999999999999", "12 1 x",
                                  "12 1 -1", "12 1 nan", "12 1 inf", "12 1 1 1", "1ffffffffffffffff", "ok"})
     CHECK_FALSE(profile.parse(line, ++number).has_value());
-  CHECK_FALSE(profile.parse(std::string(Profile::max_line, ' ') + "12", ++number).has_value());
-  const Malformed& malformed = profile.malformed();
-  CHECK(malformed.count_of(Profile::no_address) == 3);
-  CHECK(malformed.count_of(Profile::bad_count) == 5);
-  CHECK(malformed.count_of(Profile::bad_time) == 4);
-  CHECK(malformed.count_of(Profile::too_much) == 1);
-  CHECK(malformed.count_of(Profile::long_line) == 1);
+  CHECK_FALSE(profile.parse(std::string(symbols::Profile::max_line, ' ') + "12", ++number).has_value());
+  const symbols::Malformed& malformed = profile.malformed();
+  CHECK(malformed.count_of(symbols::Profile::no_address) == 3);
+  CHECK(malformed.count_of(symbols::Profile::bad_count) == 5);
+  CHECK(malformed.count_of(symbols::Profile::bad_time) == 4);
+  CHECK(malformed.count_of(symbols::Profile::too_much) == 1);
+  CHECK(malformed.count_of(symbols::Profile::long_line) == 1);
   CHECK(malformed.total() == number);
   CHECK(malformed.classes().front().first == 1);
   CHECK(malformed.classes()[1].first == 2);
 }
 
 TEST_CASE("samples of one owner are one row, the largest first") {
-  Profile profile;
-  for (const Sample& sample :
-       {Sample{0x10, 1, std::nullopt}, Sample{0x20, 5, std::nullopt}, Sample{0x11, 2, std::nullopt},
-        Sample{0x10, 1, std::nullopt}, Sample{0x30, 4, 2.0}, Sample{0x30, 3, 9.0}})
+  symbols::Profile profile;
+  for (const symbols::Sample& sample :
+       {symbols::Sample{0x10, 1, std::nullopt}, symbols::Sample{0x20, 5, std::nullopt},
+        symbols::Sample{0x11, 2, std::nullopt}, symbols::Sample{0x10, 1, std::nullopt},
+        symbols::Sample{0x30, 4, 2.0}, symbols::Sample{0x30, 3, 9.0}})
     CHECK(profile.add(sample));
   CHECK(profile.total() == 16);
   CHECK(profile.distinct() == 5);
@@ -68,7 +69,7 @@ TEST_CASE("samples of one owner are one row, the largest first") {
 }
 
 TEST_CASE("a report that is stopped has the rows of what was done") {
-  Profile profile;
+  symbols::Profile profile;
   for (Address address = 0; address < 100; ++address)
     profile.add({.address = address, .seconds = std::nullopt});
   const auto rows =

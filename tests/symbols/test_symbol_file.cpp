@@ -55,7 +55,7 @@ TEST_CASE("A saved table comes back as it was", "[sym]") {
     CHECK(at(*back, 0x1020) == "-");
     CHECK(whole(*back, wide ? 0x9'0000'0000 : 0x2000, 0x100) == "X::Three() /src/Y.cs:0");
     std::vector<std::string> names;
-    for (const Symbol& symbol : *back) names.emplace_back(symbol.function);
+    for (const symbols::Symbol& symbol : *back) names.emplace_back(symbol.function);
     CHECK(names ==
           std::vector<std::string>{"System.Void X::One()", "System.Void X::One()", "X::Two()", "X::Three()"});
   }

@@ -211,7 +211,7 @@ TEST_CASE("Entries come in the order of their addresses", "[table]") {
   const auto table = builder.build();
   std::uint64_t end = 0;
   std::size_t count = 0;
-  for (const Symbol& symbol : *table) {
+  for (const symbols::Symbol& symbol : *table) {
     REQUIRE(symbol.address >= end);
     end = symbol.address + symbol.size;
     ++count;
@@ -302,7 +302,7 @@ TEST_CASE("Asking allocates nothing", "[table]") {
   std::size_t found = 0;
   for (std::uint64_t address = 0; address < 17'000; ++address)
     found += table->find(address).has_value() ? 1 : 0;
-  for (const Symbol& symbol : *table) found += symbol.function.size() > 8 ? 1 : 0;
+  for (const symbols::Symbol& symbol : *table) found += symbol.function.size() > 8 ? 1 : 0;
   CHECK(allocations == before);
   CHECK(found == 9000);
 }

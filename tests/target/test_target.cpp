@@ -217,13 +217,13 @@ TEST_CASE("a record is one read, whatever the number of its fields") {
     CHECK_FALSE(span.optional(target, "Absent", 8));
     check_fault(ErrorKind::unsupported_contract, [&] { span.require(target, "Absent", 8); });
     check_fault(ErrorKind::unsupported_contract, [&] { span.require(target, "Far", 1); });
-    const Record record(target, at, span);
+    const target::Record record(target, at, span);
     CHECK(record.pointer(a) == 0x1234'5678);
     CHECK(record.u32(b) == 0x9abc'def0);
     CHECK(record.u16(c) == 0x1122);
     CHECK(record.u8(d) == 0x33);
     CHECK(record.u32(before) == 7);
     CHECK(counter.reads() == 1);
-    check_fault(ErrorKind::memory_missing, [&] { Record(target, at + 64, span); });
+    check_fault(ErrorKind::memory_missing, [&] { target::Record(target, at + 64, span); });
   }
 }

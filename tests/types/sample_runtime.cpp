@@ -11,7 +11,7 @@ Bytes core_lib_metadata() {
   metadata.type("System", "String");                     // 3
   metadata.type("System", "__Canon");                    // 4
   metadata.type("System.Collections.Generic", "List`1"); // 5
-  metadata.generic_parameter(Table::type_def, 5, 0, "T");
+  metadata.generic_parameter(MetadataTable::type_def, 5, 0, "T");
   metadata.method("Add", bytes_of({0x20, 1, 0x01, 0x13, 0})); // 1: instance void Add(!0)
   return metadata.build();
 }
@@ -23,12 +23,12 @@ Bytes app_metadata() {
   metadata.nested("Inner", outer);                                     // 3
   metadata.method("Run", bytes_of({0x20, 2, 0x01, 0x08, 0x1d, 0x0e})); // 1: instance void Run(int, string[])
   metadata.method("Map", bytes_of({0x10, 1, 2, 0x01, 0x1e, 0, 0x10, 0x08})); // 2: void Map<T>(!!0, ref int)
-  metadata.generic_parameter(Table::method_def, 2, 0, "T");
+  metadata.generic_parameter(MetadataTable::method_def, 2, 0, "T");
   const auto pair = metadata.type("Ns", "Pair`1"); // 4
-  metadata.generic_parameter(Table::type_def, pair, 0, "A");
+  metadata.generic_parameter(MetadataTable::type_def, pair, 0, "A");
   const auto node = metadata.nested("Node`1", pair); // 5
-  metadata.generic_parameter(Table::type_def, node, 0, "A");
-  metadata.generic_parameter(Table::type_def, node, 1, "B");
+  metadata.generic_parameter(MetadataTable::type_def, node, 0, "A");
+  metadata.generic_parameter(MetadataTable::type_def, node, 1, "B");
   metadata.method("Link", bytes_of({0x20, 2, 0x01, 0x13, 0, 0x13, 1})); // 3: instance void Link(!0, !1)
   metadata.type("Ns", "Call");                                          // 6: a delegate
   metadata.method("Invoke", bytes_of({0x20, 1, 0x08, 0x0f, 0x01}));     // 4: instance int Invoke(void*)

@@ -16,7 +16,7 @@ Bytes two_methods() {
   metadata.type("Ns", "C");
   metadata.method("Plain", bytes_of({0, 0, 1}));
   const auto plodding = metadata.method("Plodding", bytes_of({0, 0, 1}));
-  metadata.set(Table::method_def, plodding, 1, 0x40);
+  metadata.set(MetadataTable::method_def, plodding, 1, 0x40);
   return metadata.build();
 }
 

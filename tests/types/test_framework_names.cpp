@@ -42,7 +42,7 @@ TEST_CASE("all names of a framework as System.Reflection.Metadata has them", "[.
   std::uint32_t rid = 0;
   for (std::string line; std::getline(oracle, line);) {
     if (line.starts_with("# ")) {
-      if (assembly) CHECK(rid == assembly->metadata->rows(Table::method_def));
+      if (assembly) CHECK(rid == assembly->metadata->rows(MetadataTable::method_def));
       assembly = std::make_unique<Assembly>(line.substr(2));
       ++assemblies;
       rid = 0;

@@ -37,10 +37,10 @@ Ids fill(MetadataBuilder& builder) {
   append_compressed(signature, ids.enumerator << 2 | 1);
   for (const std::byte b : bytes_of({1, 0x1e, 0})) signature.push_back(b);
   ids.run = builder.method("Run", signature);
-  builder.generic_parameter(Table::method_def, ids.run, 0, "R"); // sorts first: 1 << 1 | 1
-  builder.generic_parameter(Table::type_def, ids.outer, 0, "T");
-  builder.generic_parameter(Table::type_def, ids.inner, 0, "T");
-  builder.generic_parameter(Table::type_def, ids.inner, 1, "U");
+  builder.generic_parameter(MetadataTable::method_def, ids.run, 0, "R"); // sorts first: 1 << 1 | 1
+  builder.generic_parameter(MetadataTable::type_def, ids.outer, 0, "T");
+  builder.generic_parameter(MetadataTable::type_def, ids.inner, 0, "T");
+  builder.generic_parameter(MetadataTable::type_def, ids.inner, 1, "U");
   return ids;
 }
 
@@ -95,14 +95,14 @@ TEST_CASE("types by token") {
   Bytes spec = bytes_of({0x15, 0x12});
   append_compressed(spec, ids.outer << 2);
   for (const std::byte b : bytes_of({1, 0x08})) spec.push_back(b);
-  const std::uint32_t rid = builder.add(Table::type_spec, {builder.blob(spec)});
+  const std::uint32_t rid = builder.add(MetadataTable::type_spec, {builder.blob(spec)});
   Built built(builder);
-  CHECK(format_type(*built.names.type(token_of(Table::type_def, ids.inner))) == "Ns.Outer<>.Inner<>");
+  CHECK(format_type(*built.names.type(token_of(MetadataTable::type_def, ids.inner))) == "Ns.Outer<>.Inner<>");
   CHECK(format_type(*built.names.open_type_def(ids.inner)) == "Ns.Outer<T>.Inner<U>");
   const TypeNamePtr reference = built.names.type_ref(ids.enumerator);
   CHECK(reference->scope == "System.Collections");
   CHECK(reference->chain == std::vector<std::string>{"List`1", "Enumerator"});
-  CHECK(format_type(*built.names.type(token_of(Table::type_spec, rid))) == "Ns.Outer<int>");
+  CHECK(format_type(*built.names.type(token_of(MetadataTable::type_spec, rid))) == "Ns.Outer<int>");
   CHECK(built.names.type_def(ids.outer) == built.names.type_def(ids.outer)); // kept
   CHECK(built.names.type(0)->shape == TypeShape::unknown);
   CHECK(kind_of([&] { built.names.type_def(99); }) == ErrorKind::corrupt);
@@ -112,10 +112,11 @@ TEST_CASE("members by reference") {
   MetadataBuilder builder;
   const Ids ids = fill(builder);
   const std::uint32_t by_type =
-      builder.add(Table::member_ref, {ids.enumerator << 3 | 1, builder.string("MoveNext"),
-                                      builder.blob(bytes_of({0x20, 0, 2}))});
-  const std::uint32_t call_site = builder.add(
-      Table::member_ref, {ids.run << 3 | 3, builder.string("Run"), builder.blob(bytes_of({0x20, 0, 1}))});
+      builder.add(MetadataTable::member_ref, {ids.enumerator << 3 | 1, builder.string("MoveNext"),
+                                              builder.blob(bytes_of({0x20, 0, 2}))});
+  const std::uint32_t call_site =
+      builder.add(MetadataTable::member_ref,
+                  {ids.run << 3 | 3, builder.string("Run"), builder.blob(bytes_of({0x20, 0, 1}))});
   Built built(builder);
   CHECK(format_full_name(built.names.member(by_type)) ==
         "System.Collections.Generic.List<>.Enumerator.MoveNext()");
@@ -196,15 +197,16 @@ TEST_CASE("chains that loop are refused") {
   CHECK(b == 3);
   const std::uint32_t reference = builder.nested_type_ref("R", 1);
   CHECK(reference == 1); // nested in itself
-  const std::uint32_t spec = builder.add(Table::type_spec, {builder.blob(bytes_of({0x12, 1 << 2 | 2}))});
+  const std::uint32_t spec =
+      builder.add(MetadataTable::type_spec, {builder.blob(bytes_of({0x12, 1 << 2 | 2}))});
   const std::uint32_t wide =
-      builder.add(Table::type_spec,
+      builder.add(MetadataTable::type_spec,
                   {builder.blob(bytes_of({0x15, 0x12, 2 << 2 | 2, 2, 0x12, 2 << 2 | 2, 0x12, 2 << 2 | 2}))});
   Built built(builder);
   CHECK(kind_of([&] { built.names.type_def(a); }) == ErrorKind::corrupt);
   CHECK(kind_of([&] { built.names.type_ref(reference); }) == ErrorKind::corrupt);
-  CHECK(kind_of([&] { built.names.type(token_of(Table::type_spec, spec)); }) == ErrorKind::corrupt);
-  CHECK(kind_of([&] { built.names.type(token_of(Table::type_spec, wide)); }) == ErrorKind::corrupt);
+  CHECK(kind_of([&] { built.names.type(token_of(MetadataTable::type_spec, spec)); }) == ErrorKind::corrupt);
+  CHECK(kind_of([&] { built.names.type(token_of(MetadataTable::type_spec, wide)); }) == ErrorKind::corrupt);
 }
 
 TEST_CASE("type specifications that multiply are refused") {
@@ -215,12 +217,12 @@ TEST_CASE("type specifications that multiply are refused") {
     for (unsigned i = 0; i < 100; ++i)
       for (const std::byte b : level == 0 ? bytes_of({0x08}) : bytes_of({0x12, level << 2 | 2}))
         spec.push_back(b);
-    builder.add(Table::type_spec, {builder.blob(spec)});
+    builder.add(MetadataTable::type_spec, {builder.blob(spec)});
   }
   Built built(builder);
-  CHECK(built.names.type(token_of(Table::type_spec, 2))->arguments.size() == 100);
-  CHECK(kind_of([&] { built.names.type(token_of(Table::type_spec, 8)); }) == ErrorKind::corrupt);
-  CHECK(built.names.type(token_of(Table::type_spec, 2))->arguments.size() == 100);
+  CHECK(built.names.type(token_of(MetadataTable::type_spec, 2))->arguments.size() == 100);
+  CHECK(kind_of([&] { built.names.type(token_of(MetadataTable::type_spec, 8)); }) == ErrorKind::corrupt);
+  CHECK(built.names.type(token_of(MetadataTable::type_spec, 2))->arguments.size() == 100);
 }
 
 TEST_CASE("the k-th read fails: a fault or a name that says what it lacks") {

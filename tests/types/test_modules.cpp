@@ -11,7 +11,7 @@ namespace {
 
 Bytes some_metadata(std::uint8_t mvid, std::string_view type = "C") {
   MetadataBuilder metadata;
-  metadata.set(Table::module, 1, 2, metadata.guid(mvid));
+  metadata.set(MetadataTable::module, 1, 2, metadata.guid(mvid));
   metadata.assembly("app");
   metadata.type("Ns", type);
   metadata.method("Run", bytes_of({0, 0, 1}));

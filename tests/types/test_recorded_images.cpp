@@ -56,13 +56,13 @@ TEST_CASE("every method of an assembly is named as System.Reflection.Metadata na
     ++rid;
     CHECK(fmt::format("{:06x} {}", rid, format_perf_map_name(assembly.names.method(rid))) == line);
   }
-  CHECK(rid == assembly.metadata.rows(Table::method_def));
+  CHECK(rid == assembly.metadata.rows(MetadataTable::method_def));
 }
 
 TEST_CASE("the C#-like form of what a compiler emits") {
   RecordedAssembly assembly("names.dll");
   std::map<std::string, std::string> by_short_name;
-  for (std::uint32_t rid = 1; rid <= assembly.metadata.rows(Table::method_def); ++rid) {
+  for (std::uint32_t rid = 1; rid <= assembly.metadata.rows(MetadataTable::method_def); ++rid) {
     const QualifiedMethodName name = assembly.names.method(rid);
     by_short_name[format_short_name(name)] = format_full_name(name);
   }
@@ -151,7 +151,7 @@ TEST_CASE("a cold name costs few page fills") {
   const Bytes laid_out = map_pe(assembly.bytes);
   constexpr Address base = 0x7f00'0000'0000;
   HostMemory memory(laid_out, base);
-  for (std::uint32_t rid = 1; rid <= assembly.metadata.rows(Table::method_def); ++rid) {
+  for (std::uint32_t rid = 1; rid <= assembly.metadata.rows(MetadataTable::method_def); ++rid) {
     CountingReader fills(memory);
     PageCache cache(fills);
     const PeImage pe(cache, base, true);

@@ -46,13 +46,13 @@ public:
     constexpr std::uint32_t parent_is_type_ref = 1, constructor_is_member_ref = 3;
     const std::uint32_t type = builder_.type_ref("System.Runtime.CompilerServices", attribute, runtime_);
     const std::uint32_t constructor =
-        builder_.add(Table::member_ref, {type << 3 | parent_is_type_ref, builder_.string(".ctor"),
-                                         builder_.blob(bytes_of({0x20, 1, 1, 0x12, 5}))});
+        builder_.add(MetadataTable::member_ref, {type << 3 | parent_is_type_ref, builder_.string(".ctor"),
+                                                 builder_.blob(bytes_of({0x20, 1, 1, 0x12, 5}))});
     Bytes value = bytes_of({1, 0});
     append_compressed(value, static_cast<std::uint32_t>(machine.size()));
     for (const char c : machine) value.push_back(static_cast<std::byte>(c));
     append_u16(value, 0);
-    builder_.add(Table::custom_attribute,
+    builder_.add(MetadataTable::custom_attribute,
                  {method << 5, constructor << 3 | constructor_is_member_ref, builder_.blob(value)});
   }
 
@@ -88,7 +88,7 @@ TEST_CASE("a state machine is the method whose attribute names it") {
   attributes.add(stream, "AsyncIteratorStateMachineAttribute", "Ns.Type+<Stream>d__3");
   Built built(builder);
   CHECK(built.text(async_move_next) == "Ns.Type.RunAsync(int) [async]");
-  CHECK(built.find(async_move_next)->token == token_of(Table::method_def, second));
+  CHECK(built.find(async_move_next)->token == token_of(MetadataTable::method_def, second));
   CHECK(built.text(iterator_move_next) == "Ns.Type.Items() [iterator]");
   CHECK(built.text(finally_block) == "Ns.Type.Items() [iterator]");
   CHECK(built.text(stream_move_next) == "Ns.Type.Stream() [async iterator]");
@@ -105,7 +105,7 @@ TEST_CASE("an attribute whose value is torn names nothing") {
   const std::uint32_t move_next = builder.method("MoveNext", no_parameters);
   attributes.add(run, "AsyncStateMachineAttribute", "Type+<Run>d__0");
   const std::uint32_t torn = builder.blob(bytes_of({1, 0, 0x20, 'T'}));
-  builder.set(Table::custom_attribute, 1, 2, torn);
+  builder.set(MetadataTable::custom_attribute, 1, 2, torn);
   Built built(builder);
   // The compiler's name of the type is left.
   CHECK(built.text(move_next) == "Type.Run() [state machine]");
@@ -181,7 +181,7 @@ TEST_CASE("a state machine of a lambda has both marks") {
   attributes.add(lambda, "AsyncStateMachineAttribute", "Ns.Type+<>c+<<Run>b__0_0>d");
   Built built(builder);
   CHECK(built.text(move_next) == "Ns.Type.Run() [async lambda]");
-  CHECK(built.find(move_next)->token == token_of(Table::method_def, lambda - 1));
+  CHECK(built.find(move_next)->token == token_of(MetadataTable::method_def, lambda - 1));
 }
 
 TEST_CASE("type arguments are shared out between the user's type and method") {
@@ -193,12 +193,12 @@ TEST_CASE("type arguments are shared out between the user's type and method") {
   const std::uint32_t machine = builder.nested("<RunAsync>d__0`1", type);
   const std::uint32_t move_next = builder.method("MoveNext", no_parameters);
   // In the order of the coded owners, as the table is sorted.
-  builder.generic_parameter(Table::method_def, run, 0, "R");
-  builder.generic_parameter(Table::type_def, type, 0, "T");
-  builder.generic_parameter(Table::method_def, local, 0, "R");
-  builder.generic_parameter(Table::method_def, local, 1, "U");
-  builder.generic_parameter(Table::type_def, machine, 0, "T");
-  builder.generic_parameter(Table::type_def, machine, 1, "R");
+  builder.generic_parameter(MetadataTable::method_def, run, 0, "R");
+  builder.generic_parameter(MetadataTable::type_def, type, 0, "T");
+  builder.generic_parameter(MetadataTable::method_def, local, 0, "R");
+  builder.generic_parameter(MetadataTable::method_def, local, 1, "U");
+  builder.generic_parameter(MetadataTable::type_def, machine, 0, "T");
+  builder.generic_parameter(MetadataTable::type_def, machine, 1, "R");
   attributes.add(run, "AsyncStateMachineAttribute", "Ns.Outer`1+<RunAsync>d__0`1");
   Built built(builder);
   const TypeNamePtr integer = primitive_type(ElementType::i4), text = primitive_type(ElementType::string),
