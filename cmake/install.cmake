@@ -1,4 +1,4 @@
-# What is installed, and where. Below the prefix, with Debian's names of folders:
+# The files that are installed. Below the prefix, with Debian's names of folders:
 #   lib/liblldb-clr.so                   the plugin                                    component plugin
 #   lib/libclr.so.N                      the C interface                               component library
 #   lib/lldb-clr/python/lldb_clr         the Python package, which looks for both      component python

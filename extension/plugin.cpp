@@ -1,4 +1,4 @@
-// What LLDB calls when it loads the plugin.
+// LLDB calls this when it loads the plugin.
 #include "extension/commands/register.h"
 
 #include <lldb/API/LLDB.h>

@@ -29,7 +29,7 @@ struct SaveSource {
 // result.
 SaveSource source_of(CoreSession& session, const PathMap& paths);
 
-// What the copy contains.
+// The contents of the copy.
 struct SaveOptions {
   // Also the pages for the counts of clr info and for lists of all jitted methods: about a kilobyte per
   // method.

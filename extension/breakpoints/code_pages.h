@@ -19,7 +19,7 @@ class CodePages {
 public:
   explicit CodePages(lldb::SBTarget target) : target_(std::move(target)) {}
 
-  // What came of a wish.
+  // The outcome of a wish.
   struct Outcome {
     std::size_t spans = 0; // mappings that were made writable now
     std::string problem;   // why some are not; empty when all are
@@ -32,7 +32,7 @@ public:
   // mapping, some 10 ms for the call.
   Outcome make_writable(const std::vector<CodeSpan>& wanted, lldb::SBThread thread);
 
-  // What to do about code that stays as it is.
+  // Advice for the user whose code stays as it is.
   static constexpr const char* advice = "start the program with DOTNET_EnableWriteXorExecute=0";
 
 private:

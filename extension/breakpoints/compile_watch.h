@@ -32,8 +32,8 @@ public:
   public:
     virtual ~Visitor() = default;
     virtual Address pc() = 0;
-    // What the functions around it return to, innermost first, as far as they lie in known modules: at most
-    // `most`.
+    // The return addresses of the functions around it, innermost first, as far as they lie in known modules:
+    // at most `most`.
     virtual std::vector<Address> return_addresses(std::size_t most) = 0;
     // Of the function that has just returned.
     virtual Address return_value() = 0;

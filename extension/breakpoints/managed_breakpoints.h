@@ -20,7 +20,7 @@
 
 namespace clr::lldb_plugin {
 
-// What a hit of one of the plugin's own breakpoints calls.
+// The functions that hits of the plugin's own breakpoints call.
 struct OwnEntries {
   HitEntry compile_hook, handler_stop;
 };

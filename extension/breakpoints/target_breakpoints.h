@@ -15,7 +15,7 @@
 
 namespace clr::lldb_plugin {
 
-// What is known of them by LLDB's numbers outlives the target's processes.
+// They are known by LLDB's numbers, which outlive the target's processes.
 class TargetBreakpoints {
 public:
   explicit TargetBreakpoints(lldb::SBTarget target) : target_(std::move(target)) {}

@@ -14,14 +14,14 @@
 
 namespace clr::lldb_plugin {
 
-// What a run of a command works with. Its turn lasts as long as the run.
+// Everything that one run of a command works with. Its turn lasts as long as the run.
 struct Invocation {
   lldb::SBDebugger debugger;
   const Turn& turn;
   Output& out;
 
   Workspace& workspace() const { return Workspace::of(turn); }
-  // What is kept of `target` and its process; throws Error when there is no target.
+  // All that is kept of `target` and its process. Throws Error when there is no target.
   std::shared_ptr<DebuggedProcess> process(lldb::SBTarget target) const {
     return workspace().process(std::move(target));
   }

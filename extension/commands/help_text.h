@@ -9,8 +9,8 @@
 
 namespace clr::lldb_plugin {
 
-// What follows the name, as LLDB writes it: "[-n N] [-m | --native] [THREAD...]". Empty for a command that
-// takes nothing.
+// The part of the syntax that follows the name, as LLDB writes it: "[-n N] [-m | --native] [THREAD...]".
+// Empty for a command that takes nothing.
 std::string syntax_of(const CLI::App& app);
 
 // The part of `help COMMAND` beneath its sentence and its syntax: arguments, options, actions, example.

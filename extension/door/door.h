@@ -126,8 +126,8 @@ private:
 // The plugin's. Never destroyed: LLDB may print values until the very end.
 Doors& doors();
 
-// What needs nothing of the plugin's state (the text of a date), and so no turn: `otherwise` when it throws.
-// Where the door is known the user is told.
+// For an act that needs nothing of the plugin's state (the text of a date), and so no turn: `otherwise` when
+// it throws. Where the door is known the user is told.
 template<typename Result, typename Act>
 Result shelter(const Doors& all, std::uint64_t debugger, Way way, Result otherwise, const Act& act) noexcept {
   try {

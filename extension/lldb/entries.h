@@ -17,7 +17,7 @@ namespace clr::lldb_plugin {
 
 // --- Breakpoints
 
-// What to do when `thread` of `process` came to a breakpoint. False: the process goes on.
+// Called when `thread` of `process` came to a breakpoint. False: the process goes on.
 using HitVisit = bool (*)(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread);
 
 class HitEntry {

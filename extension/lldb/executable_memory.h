@@ -13,7 +13,7 @@ namespace clr::lldb_plugin {
 // Of [begin, end), ascending. Cost: a look at the memory map for each mapping there.
 std::vector<MemoryRange> executable_memory_in(lldb::SBProcess& process, Address begin, Address end);
 
-// What holds one of `addresses`, ascending. Cost: a look at the memory map for each.
+// The executable ranges that hold one of `addresses`, ascending. Cost: a look at the memory map for each.
 std::vector<MemoryRange> executable_memory_at(lldb::SBProcess& process,
                                               const std::vector<Address>& addresses);
 

@@ -1,4 +1,4 @@
-// What LLDB knows of a target, as core's values.
+// LLDB's modules, sections and symbols of a target, as core's values.
 #pragma once
 
 #include "core/memory/loaded_module.h"

@@ -1,4 +1,4 @@
-// What the plugin says on its own, outside of a command.
+// Sentences that the plugin says on its own, outside of a command.
 #pragma once
 
 #include <lldb/API/LLDB.h>

@@ -19,7 +19,7 @@ namespace clr::lldb_plugin {
 namespace {
 // Folders of this name hold nothing but what is published: it tells those modules from the process's own.
 constexpr std::string_view folder_prefix = "lldb-clr-published-";
-// What file systems allow a name to have.
+// A name of a file may have 255 bytes on most file systems; this leaves room for what is added to it.
 constexpr std::size_t max_name = 200;
 // Leads to the open files of this process where /proc is mounted.
 constexpr const char* open_files = "/proc/self/fd";

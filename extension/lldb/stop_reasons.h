@@ -1,5 +1,5 @@
-// What the threads of a stopped process tell the user: of the breakpoints that they came to some are the
-// plugin's own.
+// The reasons that the threads of a stopped process give the user. Some of the breakpoints that they came to
+// are the plugin's own.
 #pragma once
 
 #include "extension/lldb/thread_stop.h"

@@ -1,4 +1,4 @@
-// What one thread of a stopped process tells the user. A value without LLDB's types.
+// The reason that one thread of a stopped process gives the user. A value without LLDB's types.
 #pragma once
 
 #include <cstdint>

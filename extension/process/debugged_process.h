@@ -9,7 +9,7 @@
 
 namespace clr::lldb_plugin {
 
-// What the user set for all targets of a debugger.
+// The user's settings for all targets of a debugger.
 struct WorkspaceSettings {
   SessionSettings session;
   PublishSettings publish;

@@ -65,7 +65,7 @@ public:
   SaveSource save_source() override { return session_->save_source(); }
 
 private:
-  // What LLDB says of the state follows only when somebody takes its events, which a script seldom does: an
+  // LLDB's own state follows only when somebody takes its events, which a script seldom does: an
   // event that waits tells more.
   lldb::StateType latest_state(lldb::SBProcess& process) {
     lldb::SBEvent event;

@@ -1,4 +1,4 @@
-// What happens when LLDB calls, beside commands and values: before its own commands, at stops, at the
+// LLDB's calls beside commands and values: before its own commands, at stops, at the
 // plugin's breakpoints. Each finds the process that it is about, or does nothing and says so.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace clr::lldb_plugin {
 
-// What hits of the plugin's own breakpoints call.
+// The functions that hits of the plugin's own breakpoints call.
 OwnEntries own_entries();
 
 // From now on what LLDB knows of managed code is brought up to date before each of its commands that show

@@ -1,4 +1,4 @@
-// What the plugin keeps for one debugger: the door, the settings, the processes.
+// All that the plugin keeps for one debugger: the door, the settings, the processes.
 #pragma once
 
 #include "extension/door/door.h"
@@ -31,14 +31,14 @@ public:
   // Brings LLDB up to date with the stop of every target; `goes_on` as of ProcessPublishing::update.
   void publish_all(lldb::SBDebugger& debugger, bool goes_on = true);
 
-  // What is set is for every target of the debugger.
+  // The settings are those of every target of the debugger.
   const PdbSearch& search() const { return settings_.session.search; }
   // Drops all that was read and published: it is to be made anew.
   void set_search(PdbSearch search);
   const std::vector<AddedSymbolFile>& symbol_files() const { return settings_.session.symbol_files; }
   void set_symbol_files(std::vector<AddedSymbolFile> files);
   const PublishSettings& publish_settings() const { return settings_.publish; }
-  // What was published otherwise is taken away; the next update brings what is wanted.
+  // Modules that were published by other settings are taken away; the next update publishes by these.
   void set(const PublishSettings& settings);
 
 private:

@@ -1,4 +1,4 @@
-// What LLDB knows of the managed code of one process.
+// The managed code of one process, as LLDB was told of it.
 #pragma once
 
 #include "extension/publish/publish_state.h"
@@ -36,7 +36,7 @@ public:
   // False when the user interrupted the last update.
   bool complete() const { return state_.complete(); }
   const PublishStatus& status() const { return publisher_.status(); }
-  // What could not be described, with the reasons.
+  // All that could not be described, with the reasons.
   Omissions omissions() const { return publisher_.omissions(); }
   // True when what was published describes the code at `address`.
   bool holds(Address address) const { return publisher_.holds(address); }

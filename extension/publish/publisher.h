@@ -16,7 +16,7 @@
 
 namespace clr::lldb_plugin {
 
-// What is published: `clr settings`.
+// The choice of what is published, as `clr settings` sets it.
 struct PublishSettings {
   bool on = true;
   bool lines = true, variables = true, r2r = true;

@@ -82,7 +82,7 @@ private:
   CoreSession session_;
 };
 
-// What LLDB itself was told about where files lie.
+// Adds LLDB's own settings of where files lie.
 PathMap with_search_paths(lldb::SBTarget& target, PathMap paths) {
   lldb::SBDebugger debugger = target.GetDebugger();
   lldb::SBStringList folders =

@@ -34,7 +34,7 @@ public:
   StackReporter& stacks();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
-  // What `clr savecore` writes; valid while the session is. Throws Error when it cannot be had.
+  // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
   SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
 

@@ -7,7 +7,7 @@
 
 namespace clr::lldb_plugin {
 
-// What a process does, as far as reading it goes.
+// The state of a process, as far as reading it goes.
 enum class ProcessLife : std::uint8_t { none, not_yet, running, stopped, exited, detached };
 
 // Why a process in this state cannot be read; empty: it can.

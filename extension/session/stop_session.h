@@ -11,13 +11,13 @@
 
 namespace clr::lldb_plugin {
 
-// What `clr settings` and `clr symbols` say, for all targets of a debugger.
+// The user's choices by `clr settings` and `clr symbols`, for all targets of a debugger.
 struct SessionSettings {
   PdbSearch search;                          // where files of the targets and their symbols lie on this host
   std::vector<AddedSymbolFile> symbol_files; // that were added
 };
 
-// What the process of `target` does. No target, or none that is left: none.
+// The state of the process of `target`. No target, or none that is left: none.
 ProcessLife life_of(lldb::SBTarget& target);
 // It stands, and it is not a core file.
 bool is_stopped_process(lldb::SBTarget& target);

@@ -146,7 +146,7 @@ std::string object_text(lldb::SBTarget target, Address object, const Turn& turn)
 }
 
 std::string object_summary(const Turn& turn, lldb::SBValue& value) {
-  // What formatters made of the value is not what lies in memory.
+  // The raw value: the one that formatters made of it is not what lies in memory.
   lldb::SBValue raw = value.GetNonSyntheticValue();
   // A base class within an object, which LLDB calls by its type: the object itself says what it is.
   const char* name = raw.GetName();

@@ -1,5 +1,5 @@
-// What LLDB prints beside managed variables: the text of a string, the elements of an array, what a reference
-// refers to. The types are those of the modules that the publisher adds.
+// The summaries that LLDB prints beside managed variables: the text of a string, the elements of an array,
+// what a reference refers to. The types are those of the modules that the publisher adds.
 #pragma once
 
 #include <lldb/API/LLDB.h>

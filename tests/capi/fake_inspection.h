@@ -44,7 +44,7 @@ private:
   std::unique_ptr<StackReporter> stacks_;
 };
 
-// What clr_open_process gives for debugger 1, or none: the process is gone.
+// The result of clr_open_process for debugger 1, or none: the process is gone.
 inline std::shared_ptr<FakeInspection> opened;
 
 } // namespace clr::test

@@ -29,7 +29,7 @@ struct Blob {
   Form form = Form::net10;
   bool flag_byte = true;
   bool patchpoints = false, rich = false, rewritten = false;
-  // What the header says of the map's size, if that is a lie.
+  // The map's size that the header states, if that is a lie.
   std::optional<std::uint32_t> claimed = {};
 };
 

@@ -159,7 +159,7 @@ TEST_CASE("interruptions: values of registers in the frame that was interrupted,
   CHECK(value(handlers_frame, rbx, -3, faults_sp) == 0x5500);
   CHECK(value(handlers_frame, rbx, 0, faults_sp - 8) == 0x9000);
   CHECK(value(handlers_frame, rbx, 16, faults_sp + 8) == 0x9010);
-  // What the made-up frame restores.
+  // The registers that the made-up frame restores.
   CHECK(value(handlers_frame, rbp, 8, faults_sp) == 0xA008);
   CHECK(value(handlers_frame, rsp, 8, faults_sp) == faults_sp + 8);
   // The handler of a stack overflow: anywhere above its Frame.

@@ -49,7 +49,7 @@ TEST_CASE("prologues hold no variables", "[publish][variables]") {
 }
 
 TEST_CASE("the code of a scope", "[publish][variables]") {
-  // What has no IL belongs to the scope around it, and to none at its end.
+  // Code without IL belongs to the scope around it, and to none at its end.
   CHECK(code_of_scope(sample_map(), {10, 30}, 80) == std::vector<NativeRange>{{10, 40}});
   CHECK(code_of_scope(sample_map(), {10, 21}, 80) == std::vector<NativeRange>{{10, 28}});
   // In several places: a stretch that was moved.

@@ -40,7 +40,7 @@ CORES = HERE.parent / "cores"
 LLDB_KINDS = ("gallery-x64", "gallery-arm64", "shop-core", "shop-bare", "shop-live")
 KINDS = (*LLDB_KINDS, "python", "shell", "not-run")
 PROMPTS = {**dict.fromkeys(LLDB_KINDS, "(lldb) "), "python": ">>> ", "shell": "$ "}
-# What differs each time that a program crashes: addresses, offsets in code compiled for this CPU, process ids, sizes, times, the runtime's version.
+# Texts that differ each time that a program crashes: addresses, offsets in code compiled for this CPU, process ids, sizes, times, the runtime's version.
 VOLATILE = [(re.compile(pattern), by) for pattern, by in [
     (r"0x[0-9a-f]{6,}", "0x#"), (r"([+-]) \d+\b", r"\1 #"), (r"(?i)\b(process:? +)\d+", r"\1#"), (r"\b[\d.]+ (ms|[kMG]B|bytes)\b", r"# \1"),
     (r"\b10\.0\.\d+\b", "10.0.#"), (r"<\+\d+>", "<+#>"), (r"\b\d+ pages\b", "# pages"), (r"\b\d+ of \d+ relocated\b", "# of # relocated")]]

@@ -38,7 +38,7 @@ void tolerate(const Call& call) {
   try {
     call();
   } catch (const Error&) {
-    // What a damaged target deserves.
+    // A damaged target deserves an Error.
   }
 }
 

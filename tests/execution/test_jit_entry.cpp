@@ -37,7 +37,7 @@ TEST_CASE("the runtime's pointer leads to compileMethod", "[jit_entry]") {
     DYNAMIC_SECTION(to_string(platform)) {
       MemoryBuilder memory(platform);
       write_compiler(memory);
-      // What else a manager holds: a pointer into the image that is no object, one outside, numbers.
+      // Other words of a manager: a pointer into the image that is no object, one outside, numbers.
       memory.at(manager).pointer(base + 0x100).pointer(0x99'0000).pointer(7).pointer(object).pointer(0);
       memory.at(base + 0x100).pointer(base + 0x200);
       memory.at(base + 0x200).pointer(0).pointer(0).pointer(0);

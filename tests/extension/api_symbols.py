@@ -3,7 +3,7 @@ wanted (extension/newer_api.cpp), and is none of these."""
 import re
 import subprocess
 
-# What the driver has loaded, whichever way it was found: its library, and the plugin.
+# Prints the files that the driver has loaded, whichever way they were found: its library, and the plugin.
 WHICH_LIBRARIES = "platform shell grep -o '/[^ ]*liblldb[^ ]*' /proc/$PPID/maps"
 OF_LLDB = re.compile(r"^_Z\w*?N[VK]*4lldb\d")   # lldb::SBTarget..., not lldb_private
 

@@ -1,4 +1,4 @@
-// What is still known at a stop, and what is to be done there.
+// A stop: what is still known there, and what is to be done.
 #include "extension/breakpoints/stop_verdict.h"
 #include "extension/publish/publish_state.h"
 #include "extension/session/session_age.h"

@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Cpu cpu = (data[0] & 1) != 0 ? Cpu::arm64 : Cpu::x64;
   const bool native = (data[0] & 2) != 0;
   if (native && bytes.size() > EI_DATA) {
-    // What every input would have to find by itself.
+    // Every input would have to find these bytes by itself.
     std::memcpy(bytes.data(), ELFMAG, SELFMAG);
     bytes[EI_CLASS] = std::byte{ELFCLASS64};
     bytes[EI_DATA] = std::byte{ELFDATA2LSB};

@@ -50,7 +50,7 @@ TEST_CASE("a CPU is what its value says", "[isa][architecture]") {
   CHECK_FALSE(architecture_of(Cpu::arm64).returns_by_stack());
 }
 
-// What core/isa/README.md asks of a CPU whose stacks are walked.
+// core/isa/README.md asks this of a CPU whose stacks are walked.
 TEST_CASE("a CPU whose stacks are walked is known whole", "[isa][architecture]") {
   for (const Cpu cpu : all_cpus()) {
     const Architecture& architecture = architecture_of(cpu);

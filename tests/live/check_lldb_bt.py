@@ -74,7 +74,7 @@ def check_thread(thread, frames, theirs, wrong, figures, lines, start):
         source = f.get("source") or {}
         if lines and source.get("line"):
             figures["named lines"] += 1
-            # What a compiler put between statements has no line in LLDB, so that it is stepped through; stack traces print the line before it.
+            # Code that a compiler put between statements has no line in LLDB, so that it is stepped through; stack traces print the line before it.
             if index == 0 and their.get("line") == 0:
                 figures["between statements"] += 1
             elif (their.get("file"), their.get("line")) != (source["file"].replace("\\", "/"), source["line"]):

@@ -23,7 +23,7 @@ EXPRESSIONS = {
     "generic-values": [("first.X", "first.X")],
 }
 SUMS = {"s + us": "33000", "x + local": "24"}
-# What `object` holds that is no object of its own: shown with its type.
+# Values in an `object` that are no objects of their own: shown with their type.
 BOXED = {"integer", "bool", "char", "real", "enum", "struct"}
 # An optimised variable may have no home at an instruction; LLDB's words for it.
 NO_HOME = re.compile(r"not available|no location|optimized|unavailable", re.I)

@@ -118,7 +118,7 @@ def check_perf_map(tool, trace, map_path):
     bodies = {}
     for body in ask(tool, "methods", trace):
         bodies.setdefault((int(body["start"], 16), body["size"]), []).append(body)
-    # What is compiled while the process ends, behind the last event, is in the map only.
+    # Methods that are compiled while the process ends, behind the last event, are in the map only.
     last = max(i for i, line in enumerate(lines) if (line.start, line.size) in bodies)
     wrong, compared = Examples(), 0
     for line in lines[: last + 1]:

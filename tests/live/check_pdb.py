@@ -25,7 +25,7 @@ PROJECT = """<Project Sdk="Microsoft.NET.Sdk">
 </Project>
 """
 
-# What makes PDBs interesting: several documents in one method, hidden lines, lines far apart and backwards, columns past a byte, scopes in
+# Contents that make PDBs interesting: several documents in one method, hidden lines, lines far apart and backwards, columns past a byte, scopes in
 # scopes, constants of every kind, state machines, lambdas.
 MEMBER = """
   public static int Plain{n}(int[] values) {{

@@ -40,7 +40,7 @@ public static unsafe class Lines
 # return type -> (what a method returns of its int r, the value that is logged of it)
 RETURNS = {"int": ("r", "r"), "long": ("r * 5L", "(int)(r * 5L)"), "bool": ("(r & 1) == 0", "(r & 1) == 0 ? 1 : 0"), "double": ("r * 0.5", "r"), "short": ("(short)r", "(short)r"),
            "byte": ("(byte)r", "(byte)r")}
-# What a caller makes of it.
+# The expression by which a caller uses the result.
 USES = {"int": "{}", "long": "(int){}", "bool": "({} ? 3 : 4)", "double": "(int){}", "short": "{}", "byte": "{}"}
 
 

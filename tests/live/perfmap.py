@@ -6,7 +6,7 @@ import names
 
 TIERS = {"QuickJitted": "tier0", "OptimizedTier1": "tier1", "OptimizedTier1OSR": "osr", "Optimized": "optimized",
          "MinOptJitted": "minopts", "InstrumentedTier": "instrumented", "InstrumentedTierOptimized": "instrumented_optimized"}
-# What the JIT decides alone has no version node, and the runtime keeps no trace of it.
+# Tiers that the JIT decides alone: they have no version node, and the runtime keeps no trace of them.
 UNKNOWABLE = {"optimized", "minopts", "tier0"}
 # Of ReadyToRun code, which the runtime's own maps do not list; clr perfmap does.
 PRECOMPILED = ("[PreJIT]", "[PreJit-cold]")

@@ -157,7 +157,7 @@ TEST_CASE("instructions of no file are the debugger's to read") {
   const int number = 7;
   CHECK(without.read_some(address_of(&number), read) == read.size());
   CHECK(debugger.reads == 2);
-  // What is no instruction is read from there all the same, without a page of the cache.
+  // Data is read from there all the same, without a page of the cache.
   PageCache cache(debugged, memory.get());
   CHECK(cache.read_data_some(address_of(at), read) == read.size());
   CHECK(read[0] == std::byte{0});

@@ -78,7 +78,7 @@ TEST_CASE("list columns index the pointer table where there is one") {
   set(counts, MetadataTable::method_ptr, 5);
   const TableLayouts with_pointers = layout_tables(counts, {}, {}, false);
   CHECK(of(with_pointers, MetadataTable::type_def).width[5] == 2);
-  // What is no list still counts the methods.
+  // A column that is no list still counts the methods.
   CHECK(of(with_pointers, MetadataTable::method_semantics).width[1] == 4);
 }
 

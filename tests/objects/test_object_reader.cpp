@@ -187,7 +187,7 @@ TEST_CASE("values and objects as text", "[objects]") {
       r.memory.at(r.fields_of(exception)).pointer(r.string(u"out of coffee"));
       CHECK(objects.describe_object(exception) == "{System.Exception: \"out of coffee\"}");
 
-      // What is no object.
+      // Addresses that are no objects.
       CHECK_THAT(objects.describe_object(point), Catch::StartsWith("<"));
       CHECK_THAT(objects.describe_object(box + 1), Catch::StartsWith("<"));
       CHECK_THAT(objects.describe_object(0xdead'0000), Catch::StartsWith("<"));

@@ -35,7 +35,7 @@ def differences(json, value, where="", found=None, skip=()):
     return found
 
 
-# What depends on the binaries and PDBs of the machine, not on the core alone.
+# Members that depend on the binaries and PDBs of the machine, not on the core alone.
 MACHINE = ("memory", "problems", "notes", "source", "text", "symbol")
 
 

@@ -71,7 +71,7 @@ private:
   std::vector<std::byte> memory_;
 };
 
-// What a prologue or an epilogue of arm64 has done to the frame; places are relative to the CFA.
+// The effect of a prologue or an epilogue of arm64 on the frame; places are relative to the CFA.
 struct Arm64Machine {
   std::int64_t sp = 0;
   std::optional<std::int64_t> fp;
@@ -161,7 +161,7 @@ struct Arm64Machine {
     if (at.reg == arm64_register::fp && fp) return *fp + at.offset;
     return std::nullopt;
   }
-  // What the layout says is what the instructions did.
+  // The layout says the same as the instructions did.
   bool agrees(const FrameLayout& layout) const {
     if (place(layout.cfa) != 0) return false;
     std::size_t kept = 0;

@@ -78,7 +78,7 @@ TEST_CASE("native code is left through the InlinedCallFrame of its call", "[walk
     CHECK(cut.walk.end == WalkEnd::failed);
     CHECK_FALSE(cut.walk.reason.empty());
     for (const StackFrame& frame : cut.frames) CHECK_FALSE(frame.code);
-    // What the thread has on its chain is shown all the same.
+    // The Frames on the thread's chain are shown all the same.
     CHECK(runtime.line(cut.frames.back()) == "InlinedCallFrame @240");
   }
 }

@@ -101,7 +101,7 @@ public:
       memory().at(at(block)).u64(at(sp)).u64(pc);
     }
   }
-  // What the runtime's CONTEXT holds; the frame pointer is where the methods here keep it.
+  // The contents of the runtime's CONTEXT; the frame pointer is where the methods here keep it.
   void context_record(Address address, Address pc, Address sp) {
     memory().at(address).fill(0x400);
     if (cpu_ == Cpu::x64) {

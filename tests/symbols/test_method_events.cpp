@@ -192,7 +192,7 @@ TEST_CASE("method events: full names") {
         "dynamicClass.IL_STUB_PInvoke(native int)");
 }
 
-// What core/types makes of the runtime's own data structures is what the store makes of the event.
+// The store makes the same text of the event as core/types makes of the runtime's own data structures.
 TEST_CASE("method events: the same text as core/types has for the same method") {
   TypeName definition;
   definition.shape = TypeShape::definition;

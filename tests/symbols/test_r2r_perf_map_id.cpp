@@ -19,7 +19,7 @@ const R2rInputAssembly names{"names", mvid_of("8c99f4b0b087c74fa22197b7198a03cf"
 const R2rInputAssembly many{"many", mvid_of("e28fe48bca47d74d95bc1555f26bd18f")};
 const R2rInputAssembly linq{"System.Linq", mvid_of("c5fc470c3710654685c5fa36145a3eb4")};
 
-// What the recorded image's debug directory holds.
+// The contents of the recorded image's debug directory.
 std::vector<std::byte> payload_of(const std::string& image) {
   const std::string file = read_text(std::string(CLR_TEST_DATA) + "/metadata/data/" + image);
   const std::size_t begin = file.find("R2RM");

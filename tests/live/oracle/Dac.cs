@@ -34,7 +34,7 @@ sealed unsafe class Dac
         methods = *(IntPtr**)sos;
     }
 
-    /// What the runtime says of the body that holds ip. It also answers for up to 144 bytes past a body's end.
+    /// The runtime's own answer about the body that holds ip. It also answers for up to 144 bytes past a body's end.
     public bool Code(ulong ip, out CodeHeader header)
     {
         fixed (CodeHeader* p = &header)

@@ -19,7 +19,7 @@ public static unsafe class Natives
         ["callback-unmanaged"] = () => UnmanagedCallback(),
         ["callback-nested"] = () => Nested(3),
         ["function-pointer"] = () => ManagedPointer(),
-        // What waits reports on the same line before; what follows the wait keeps it from being a tail call.
+        // A method that waits reports on the same line before it; a statement behind the wait keeps it from being a tail call.
         ["monitor-wait"] = () => { lock (Gate) { Report.Before(); Monitor.Wait(Gate); } },
         ["lock-contended"] = Contended,
         ["event-wait"] = () => { Report.Before(); new ManualResetEvent(false).WaitOne(); },

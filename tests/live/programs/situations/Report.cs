@@ -78,7 +78,7 @@ public static class Report
         }
     }
 
-    /// What the runtime hands to StackTrace: the MethodDescs and native offsets of all frames from here outwards.
+    /// The runtime's own answer to StackTrace: the MethodDescs and native offsets of all frames from here outwards.
     private static (IntPtr[], int[], int) MethodDescs()
     {
         const BindingFlags All = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
