@@ -300,14 +300,22 @@ private:
                hook.compilations == 0 ? 0 : hook.milliseconds / static_cast<double>(hook.compilations));
   }
 
-  // The place that a breakpoint asks for; of other kinds than names and lines LLDB's description.
+  // The place that a breakpoint asks for.
   static std::string wish_text(lldb::SBBreakpoint& breakpoint) {
     const BreakpointWish wish = wish_of(breakpoint);
-    if (wish.kind == BreakpointWish::Kind::line) return fmt::format("{}:{}", wish.file, wish.line);
-    if (wish.kind == BreakpointWish::Kind::name) return joined(wish.names);
-    lldb::SBStream description;
-    breakpoint.GetDescription(description, false);
-    return description.GetData() != nullptr ? description.GetData() : "";
+    switch (wish.kind) {
+    case BreakpointWish::Kind::name:
+      return joined(wish.names);
+    case BreakpointWish::Kind::line:
+      return fmt::format("{}:{}", wish.file, wish.line);
+    case BreakpointWish::Kind::pattern:
+      return fmt::format("all that matches '{}'", joined(wish.names));
+    case BreakpointWish::Kind::address:
+      return "an address";
+    case BreakpointWish::Kind::unknown:
+      break;
+    }
+    return "a place of another kind (breakpoint list)";
   }
 
   void remove(Invocation& invocation, lldb::SBTarget& target) const {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 from typing import Any, Dict, List, Tuple
@@ -47,8 +48,11 @@ def main() -> int:
     except lldb_clr.Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    json.dump({"stacks": stacks}, sys.stdout, indent=1)
-    print()
+    try:
+        json.dump({"stacks": stacks}, sys.stdout, indent=1)
+        print(flush=True)
+    except BrokenPipeError:   # the reader of a pipe wants no more; Python itself must not flush to it either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
