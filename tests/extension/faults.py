@@ -29,7 +29,8 @@ def ways(pid, compiler):
         launch = ["script lldb.debugger.SetAsync(False)", f'target create "{dotnet}"', "breakpoint set -n NoSuchMethodAnywhere", "breakpoint set -n exit",
                   "process launch -n -- " + " ".join(arguments)]
         yield "compile_hook", [*launch, "clr publish status", "version"], {5: counted, 6: "lldb version"}
-        yield "stop_hook", [*launch, "bt", "thread step-inst", "bt", "clr publish status"], {5: "exit", 7: "frame #0", 8: counted}
+        # Without its hook the plugin cannot go on from a stop of its own that LLDB 14 shows when two threads come to one at once: not always is it in `exit`.
+        yield "stop_hook", [*launch, "bt", "thread step-inst", "bt", "clr publish status"], {5: "frame #0", 7: "frame #0", 8: counted}
 
 
 def check(driver, report, tag, library):
