@@ -3,6 +3,7 @@
 #include "core/runtime/source_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace clr {
 namespace {
@@ -10,9 +11,10 @@ namespace {
 // Makes the rows of one body.
 class RowMaker {
 public:
-  RowMaker(const PortablePdb& pdb, const FoundBody& body, const IlMap& map, SourceFiles& files)
+  RowMaker(const PortablePdb& pdb, const FoundBody& body, const IlMap& map, DocumentFiles& documents,
+           SourceFiles& files)
       : pdb_(pdb), module_(body.method.runtime_module), points_(pdb.sequence_points(body.method.token)),
-        stretches_(map.stretches()), files_(files) {
+        stretches_(map.stretches()), documents_(documents), files_(files) {
     first_ = std::ranges::find_if(stretches_, [&](const IlStretch& stretch) { return visible(stretch); }) -
              stretches_.begin();
     // Of a method that only reads a field, say: the runtime, too, then shows the line at which it begins.
@@ -61,10 +63,19 @@ private:
   }
 
   DebugLineRow row_of(const SequencePoint& point) {
-    const auto [file, is_new] = files_.indexes.try_emplace({module_, point.document},
-                                                           static_cast<std::uint32_t>(files_.names.size()));
-    if (is_new) files_.names.push_back(pdb_.document_name(point.document));
-    return {.file = file->second, .line = point.start_line, .column = point.start_column};
+    return {.file = file_of(point.document), .line = point.start_line, .column = point.start_column};
+  }
+
+  // The index of a document in the table of files; it enters the table when its name was read.
+  std::uint32_t file_of(std::uint32_t document) {
+    const std::pair key(module_, document);
+    if (const auto known = files_.indexes.find(key); known != files_.indexes.end()) return known->second;
+    std::string name = pdb_.document_name(document);
+    if (!documents_.may_name(name)) name.clear();
+    const auto index = static_cast<std::uint32_t>(files_.names.size());
+    files_.names.push_back(std::move(name));
+    files_.indexes.emplace(key, index);
+    return index;
   }
 
   // Nothing: the row before goes on.
@@ -104,6 +115,7 @@ private:
   Address module_;
   std::vector<SequencePoint> points_;
   std::vector<IlStretch> stretches_;
+  DocumentFiles& documents_;
   SourceFiles& files_;
   std::ptrdiff_t first_;                // the first stretch of a line
   const SequencePoint* only_ = nullptr; // of all of the body
@@ -131,9 +143,14 @@ void LineRows::add(std::vector<DescribedPart>& parts, const FoundBody& body, Sou
   if (!has_symbols(body.method)) return;
   const PortablePdb& pdb = *runtime_->lines()->pdb_of(body.method.runtime_module);
   const std::shared_ptr<const IlMap> map = runtime_->lines()->debug_info().il_map(body.block);
-  RowMaker maker(pdb, body, *map, files);
+  if (!documents_) documents_.emplace(runtime_->lines()->paths());
+  RowMaker maker(pdb, body, *map, *documents_, files);
   if (maker.empty()) return;
   for (DescribedPart& part : parts) maker.add(part);
+}
+
+std::vector<std::string> LineRows::take_problems() {
+  return documents_ ? documents_->take_problems() : std::vector<std::string>();
 }
 
 } // namespace clr

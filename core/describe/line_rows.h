@@ -3,10 +3,13 @@
 #pragma once
 
 #include "core/describe/body_description.h"
+#include "core/describe/document_files.h"
 #include "core/describe/source_files.h"
 #include "core/metadata/portable_pdb.h"
 #include "core/runtime/runtime.h"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace clr {
@@ -30,11 +33,16 @@ public:
   // of that line behind it is marked. Hidden code and code without IL have line 0, through which a debugger
   // steps; but hidden code that calls has the line before it in the source, which stack traces print. Rows
   // lie at instructions only: a part whose instructions are not known has one row, at its start. Throws
-  // Error as DebugInfoReader::il_map and PortablePdb do. Cost: theirs.
+  // Error as DebugInfoReader::il_map and PortablePdb do. Cost: theirs, and that of DocumentFiles::may_name
+  // for each document that is new.
   void add(std::vector<DescribedPart>& parts, const FoundBody& body, SourceFiles& files);
+
+  // Sentences about source files that the lines do not name.
+  std::vector<std::string> take_problems();
 
 private:
   Runtime* runtime_;
+  std::optional<DocumentFiles> documents_; // made with the first lines
 };
 
 } // namespace clr

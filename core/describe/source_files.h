@@ -12,7 +12,8 @@
 namespace clr {
 
 struct SourceFiles {
-  std::vector<std::string> names;                                     // full paths as the PDB has them
+  // Full paths as the PDB has them; empty: one that a debugger must not be told (DocumentFiles).
+  std::vector<std::string> names;
   std::map<std::pair<Address, std::uint32_t>, std::uint32_t> indexes; // by Module and row of Document
 };
 

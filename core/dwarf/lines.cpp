@@ -55,14 +55,20 @@ void DwarfLines::write_files(std::span<const PlacedCode* const> unit) {
     if (directories.try_emplace(directory, directories.size()).second) out_.string(directory);
   }
   out_.u8(0);
+  // LLDB gives file 0, which is no file, a place in its list only when there is another one.
+  if (files_.empty()) write_file("(none)", 0);
   for (const std::uint32_t file : files_) {
     const SplitPath path = split_path(module_->files[file]);
-    out_.string(path.name);
-    out_.uleb(directories.at(path.directory));
-    out_.uleb(0); // time of change
-    out_.uleb(0); // bytes
+    write_file(path.name, directories.at(path.directory));
   }
   out_.u8(0);
+}
+
+void DwarfLines::write_file(std::string_view name, std::size_t directory) {
+  out_.string(name);
+  out_.uleb(directory);
+  out_.uleb(0); // time of change
+  out_.uleb(0); // bytes
 }
 
 std::size_t DwarfLines::add(std::span<const PlacedCode* const> unit) {
@@ -95,8 +101,8 @@ void DwarfLines::write_sequence(const PlacedCode& placed) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const DebugLineRow& row = rows[i];
     const std::uint32_t number = file_number(row.file);
-    // Code of no line needs no file.
-    const std::uint32_t line = row.line <= max_line && number != 0 ? row.line : 0;
+    // Code of no line needs no file; a line keeps its number when its file has no name that can be written.
+    const std::uint32_t line = row.line <= max_line && row.file < numbers_.size() ? row.line : 0;
     if (row.offset < lowest || row.offset >= placed.size || (row.line != 0 && line == 0)) continue;
     prologue_end = prologue_end || row.prologue_end;
     if (i + 1 < rows.size() && rows[i + 1].offset == row.offset) continue;

@@ -24,13 +24,15 @@ public:
   explicit DwarfLines(const DebugModule& module);
 
   // The offset of a program for the code of one unit, ascending. Rows that are out of order, outside of the
-  // code or of a file that the module does not list are left out; of several at one offset the last holds.
+  // code or of a file that the module does not list are left out; of several at one offset the last holds. A
+  // row of a file without a usable name has its line and no file (0).
   std::size_t add(std::span<const PlacedCode* const> unit);
   const DwarfBytes& section() const { return out_; }
 
 private:
   // The file and directory tables of the unit's header; numbers_ becomes valid for its files.
   void write_files(std::span<const PlacedCode* const> unit);
+  void write_file(std::string_view name, std::size_t directory);
   void write_sequence(const PlacedCode& placed);
   std::uint32_t file_number(std::uint32_t file) const;
 

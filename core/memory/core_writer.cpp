@@ -179,7 +179,7 @@ WrittenCore write_core(const std::string& path, Platform platform, const std::ve
   written.segments = segments.size();
 
   const TargetBytes front = headers(platform, notes, segments);
-  OutputFile file(path);
+  OutputFile file(path, Readers::owner);
   file.write(front.bytes());
   written.file_size = front.size();
   for (const Segment& segment : segments) {

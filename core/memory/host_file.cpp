@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <linux/magic.h>
-#include <sstream>
+#include <memory>
+#include <mntent.h>
 #include <string_view>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -36,54 +37,74 @@ bool is_remote(std::string_view type) {
   return std::ranges::find(remote, type) != remote.end();
 }
 
-} // namespace
-
-std::string refusal_of_target_path(const std::string& path) {
-  const std::string normal = normal_path(path);
-  if (is_system_path(normal)) return "the target names a file of the system (/dev, /proc, /sys)";
-  std::ifstream mounts("/proc/self/mounts");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
-    std::string source, folder, type;
-    words >> source >> folder >> type;
-    if (is_remote(type) && folder != "/" && lies_below(normal, folder))
-      return "the target names a file on a network or an automatic mount";
-  }
-  return {};
-}
-
-namespace {
+constexpr const char* names_system = "the target names a file of the system (/dev, /proc, /sys)";
+constexpr const char* names_network = "the target names a file on a network or an automatic mount";
 
 // The same by what was found: a link may lead where the name does not tell.
-bool is_refused_system(int descriptor) {
-  struct ::statfs system {};
-  if (::fstatfs(descriptor, &system) != 0) return false;
-  constexpr std::array<long, 7> refused{
-      PROC_SUPER_MAGIC, SYSFS_MAGIC, AUTOFS_SUPER_MAGIC, NFS_SUPER_MAGIC,
-      SMB_SUPER_MAGIC,  0xFF534D42,  0xFE534D42}; // the last two: CIFS, SMB2
-  return std::ranges::find(refused, static_cast<long>(system.f_type)) != refused.end();
+bool is_system(const struct ::statfs& found) {
+  return found.f_type == PROC_SUPER_MAGIC || found.f_type == SYSFS_MAGIC;
 }
-
-class Descriptor {
-public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
-private:
-  int number_;
-};
+bool is_remote(const struct ::statfs& found) {
+  constexpr std::array<long, 5> remote{AUTOFS_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xFF534D42,
+                                       0xFE534D42}; // the last two: CIFS, SMB2
+  return std::ranges::find(remote, static_cast<long>(found.f_type)) != remote.end();
+}
 
 bool same_file(const struct ::stat& a, const struct ::stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 } // namespace
+
+std::string_view kind_of_file(mode_t mode) {
+  if (S_ISREG(mode)) return "a regular file";
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return S_ISLNK(mode) ? "a symbolic link" : "a device";
+}
+
+RemoteFolders::RemoteFolders() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(::setmntent("/proc/self/mounts", "r"), &::endmntent);
+  if (!mounts) return;
+  struct ::mntent entry {};
+  std::array<char, 8192> texts{};
+  while (::getmntent_r(mounts.get(), &entry, texts.data(), texts.size()) != nullptr)
+    if (is_remote(std::string_view(entry.mnt_type)) && std::string_view(entry.mnt_dir) != "/")
+      folders_.emplace_back(entry.mnt_dir);
+}
+
+bool RemoteFolders::hold(std::string_view normal) const {
+  return std::ranges::any_of(folders_, [&](const std::string& folder) { return lies_below(normal, folder); });
+}
+
+std::string refusal_of_target_path(const std::string& path) {
+  const std::string normal = normal_path(path);
+  if (is_system_path(normal)) return names_system;
+  return RemoteFolders().hold(normal) ? names_network : std::string();
+}
+
+std::string refusal_to_lend(const std::string& path, NamedBy named_by, std::uint64_t max_size,
+                            const RemoteFolders& remote) {
+  const std::string normal = normal_path(path);
+  const bool by_user = named_by == NamedBy::user;
+  if (is_system_path(normal)) return names_system;
+  if (!by_user && remote.hold(normal)) return names_network;
+  struct ::stat status {};
+  struct ::statfs system {};
+  if (::stat(normal.c_str(), &status) != 0 || ::statfs(normal.c_str(), &system) != 0) {
+    // Whoever opens it learns the same.
+    constexpr std::array<int, 5> nothing{ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG};
+    if (std::ranges::find(nothing, errno) != nothing.end()) return {};
+    return fmt::format("it cannot be looked at: {}", std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) return fmt::format("it is {}", kind_of_file(status.st_mode));
+  if (is_system(system)) return names_system;
+  if (!by_user && is_remote(system)) return names_network;
+  if (static_cast<std::uint64_t>(status.st_size) > max_size)
+    return fmt::format("it has more than {} bytes", max_size);
+  return {};
+}
 
 std::string normal_path(const std::string& path) {
   return std::filesystem::path("/" + path.substr(std::min(path.find_first_not_of('/'), path.size())))
@@ -100,34 +121,29 @@ HostFile HostFile::open(const std::string& path, NamedBy named_by) {
   if (path.find('\0') != std::string::npos) refuse(path.c_str(), "the name has a NUL behind that");
   if (named_by == NamedBy::target)
     if (const std::string why = refusal_of_target_path(path); !why.empty()) refuse(path, why);
-  const Descriptor found(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (found.number() < 0) refuse(path, std::strerror(errno));
+  const FileDescriptor found(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!found.is_open()) refuse(path, std::strerror(errno));
   struct ::stat looked_at {};
   if (::fstat(found.number(), &looked_at) != 0) refuse(path, std::strerror(errno));
-  if (!S_ISREG(looked_at.st_mode)) refuse(path, "not a regular file");
-  if (named_by == NamedBy::target && is_refused_system(found.number()))
-    refuse(path, "the target names a file of the system or of a network");
+  if (!S_ISREG(looked_at.st_mode))
+    refuse(path, fmt::format("not a regular file but {}", kind_of_file(looked_at.st_mode)));
+  if (struct ::statfs system{}; named_by == NamedBy::target && ::fstatfs(found.number(), &system) == 0) {
+    if (is_system(system)) refuse(path, names_system);
+    if (is_remote(system)) refuse(path, names_network);
+  }
   // Without /proc the name is resolved again; what it leads to must be what was looked at.
   constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  Descriptor file(::open(fmt::format("/proc/self/fd/{}", found.number()).c_str(), flags));
-  if (file.number() < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-    Descriptor again(::open(path.c_str(), flags));
-    if (again.number() < 0) refuse(path, std::strerror(errno));
+  FileDescriptor file(::open(fmt::format("/proc/self/fd/{}", found.number()).c_str(), flags));
+  if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
+    FileDescriptor again(::open(path.c_str(), flags));
+    if (!again.is_open()) refuse(path, std::strerror(errno));
     struct ::stat status {};
     if (::fstat(again.number(), &status) != 0 || !same_file(status, looked_at))
       refuse(path, "it was replaced while it was opened");
-    return {path, again.release(), looked_at};
+    return {path, std::move(again), looked_at};
   }
-  if (file.number() < 0) refuse(path, std::strerror(errno));
-  return {path, file.release(), looked_at};
-}
-
-HostFile::HostFile(HostFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)),
-      status_(other.status_) {}
-
-HostFile::~HostFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!file.is_open()) refuse(path, std::strerror(errno));
+  return {path, std::move(file), looked_at};
 }
 
 std::string HostFile::read(std::size_t limit) const {
@@ -142,7 +158,7 @@ std::string HostFile::read(std::size_t limit) const {
   for (;;) {
     errno = 0;
     const auto rest = std::as_writable_bytes(std::span(text)).subspan(done);
-    const std::size_t got = read_at(descriptor_, rest, done);
+    const std::size_t got = read_at(descriptor(), rest, done);
     done += got;
     if (got < rest.size()) {
       if (errno != 0) refuse(path_, std::strerror(errno));

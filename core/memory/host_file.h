@@ -5,10 +5,14 @@
 // it is opened.
 #pragma once
 
+#include "core/memory/file_descriptor.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
+#include <vector>
 
 namespace clr {
 
@@ -24,12 +28,8 @@ public:
   // regular file", or why a name of the target's is not followed.
   static HostFile open(const std::string& path, NamedBy named_by = NamedBy::user);
 
-  HostFile(const HostFile&) = delete;
-  HostFile& operator=(const HostFile&) = delete;
-  HostFile(HostFile&& other) noexcept;
-  ~HostFile();
-
-  int descriptor() const { return descriptor_; }
+  const std::string& path() const { return path_; }
+  int descriptor() const { return file_.number(); }
   const struct ::stat& status() const { return status_; }
 
   // The whole content. Throws Error{io} when there are more than `limit` bytes, by the file's size or by what
@@ -37,18 +37,41 @@ public:
   std::string read(std::size_t limit) const;
 
 private:
-  HostFile(std::string path, int descriptor, const struct ::stat& status)
-      : path_(std::move(path)), descriptor_(descriptor), status_(status) {}
+  HostFile(std::string path, FileDescriptor file, const struct ::stat& status)
+      : path_(std::move(path)), file_(std::move(file)), status_(status) {}
 
   std::string path_;
-  int descriptor_ = -1;
+  FileDescriptor file_;
   struct ::stat status_ {};
+};
+
+// "a folder", "a device", "a pipe", "a socket", "a symbolic link"; "a regular file".
+std::string_view kind_of_file(mode_t mode);
+
+// The folders of this host whose files wait for another host, or that are mounted when somebody goes there.
+// Asks for the list of mounts once, when it is made, and never for a path.
+class RemoteFolders {
+public:
+  RemoteFolders();
+  // `normal`: as normal_path() gives it.
+  bool hold(std::string_view normal) const;
+
+private:
+  std::vector<std::string> folders_;
 };
 
 // Why a path that only the target names is not followed, by the name alone: it lies in /dev, /proc or /sys,
 // on a network or below an automatic mount. Empty when it may be opened. Asks for the list of mounts, never
 // for the path.
 std::string refusal_of_target_path(const std::string& path);
+
+// Why somebody else (a debugger) who opens files by their names should not be given `path`, which the target
+// chose: it lies in /dev, /proc or /sys; it is no regular file, or one of more than `max_size` bytes; the
+// file system cannot tell what it is; and, unless the user named the path too, it lies on a network. Empty
+// when it is a regular file, and when there is nothing that could be opened. Asks for the path's status, and
+// opens nothing. The path is worked out by its names first, as LLDB does.
+std::string refusal_to_lend(const std::string& path, NamedBy named_by, std::uint64_t max_size,
+                            const RemoteFolders& remote);
 
 // `path` (absolute) with "." , ".." and doubled slashes worked out by the names alone: "/dev/x" of
 // "/x/..//dev/x".

@@ -1,19 +1,31 @@
 // A file that is written completely or not at all.
 #pragma once
 
+#include "core/memory/file_descriptor.h"
+
 #include <cstddef>
-#include <fstream>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace clr {
 
-// Written beside its place and renamed by commit(). Until then the old file stays, and programs that have it
-// mapped keep its content. Every function throws Error{io} with the system's reason.
+// Who may read a new file, within the limits of the umask: a core holds the memory of a process, and with it
+// its secrets; maps and tables hold names.
+enum class Readers : std::uint8_t { owner, everyone };
+
+// Written beside its place, under a name that nobody can foresee, and renamed by commit(). Until then the old
+// file stays, and programs that have it mapped keep its content. Every function throws Error{io} with the
+// reason.
+//
+// The place must be free or a regular file. A link is refused, not followed: somebody else may have laid it,
+// and it would be a surprise to lose it. Folders, pipes, sockets and devices are refused without being
+// opened, but for /dev/null, which is written to.
 class OutputFile {
 public:
-  explicit OutputFile(std::string path);
+  // A file that replaces another is readable by no more people than that one was.
+  OutputFile(std::string path, Readers readers);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   // Removes the new file unless commit() was called.
@@ -21,14 +33,20 @@ public:
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // Returns when the disk has the content.
   void commit();
 
 private:
-  void check();
-  [[noreturn]] void fail();
+  void make_partial(mode_t mode);
+  void flush();
+  void put(std::span<const std::byte> bytes);
+  [[noreturn]] void fail() const;
+  [[noreturn]] void refuse(std::string_view why) const;
 
-  std::string path_, partial_;
-  std::ofstream stream_;
+  std::string path_, partial_; // partial_ empty: there is nothing to rename or to remove
+  FileDescriptor file_;
+  std::string buffer_;
+  std::uint64_t room_; // bytes that a file of this process may still grow by
 };
 
 } // namespace clr

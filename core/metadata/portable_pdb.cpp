@@ -13,7 +13,8 @@ constexpr std::string_view windows_magic = "Microsoft C/C++ MSF";
 constexpr std::uint64_t id_size = 20, fixed_header = 32;
 
 // Columns by position in their rows.
-constexpr unsigned document_name_column = 0, points_document = 0, points_blob_column = 1;
+constexpr unsigned document_name_column = 0, document_algorithm_column = 1, document_hash_column = 2;
+constexpr unsigned points_document = 0, points_blob_column = 1;
 
 constexpr std::uint8_t max_separator = 0x7f;
 
@@ -218,6 +219,20 @@ std::string PortablePdb::document_name(std::uint32_t row) const {
       name.append(reinterpret_cast<const char*>(part.lent().data()), part.lent().size());
     }
     return name;
+  });
+}
+
+std::optional<DocumentHash> PortablePdb::document_hash(std::uint32_t row) const {
+  if (row == 0) return std::nullopt;
+  return guarded([&]() -> std::optional<DocumentHash> {
+    const metadata::Blob digest =
+        metadata_->blob(metadata_->cell(MetadataTable::document, row, document_hash_column));
+    if (digest.size() == 0) return std::nullopt;
+    if (digest.size() > max_document_hash) throw Error(ErrorKind::corrupt, "hash of a document too long");
+    const std::span<const std::byte> bytes = digest.lent();
+    return DocumentHash{
+        metadata_->guid(metadata_->cell(MetadataTable::document, row, document_algorithm_column)),
+        {bytes.begin(), bytes.end()}};
   });
 }
 

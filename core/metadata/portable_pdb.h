@@ -51,6 +51,12 @@ struct LocalConstant {
   IlRange scope;
 };
 
+// The hash of a source file that the compiler read.
+struct DocumentHash {
+  metadata::Guid algorithm{};
+  std::vector<std::byte> digest;
+};
+
 struct LocalScope {
   std::uint32_t row = 0, import_scope = 0;
   IlRange range;
@@ -119,6 +125,8 @@ public:
   std::uint32_t documents() const { return metadata_->rows(MetadataTable::document); }
   // The path that the compiler was given; empty for row 0.
   std::string document_name(std::uint32_t row) const;
+  // Nothing when the compiler wrote none, as for files that a #line directive names.
+  std::optional<DocumentHash> document_hash(std::uint32_t row) const;
   // The source text as bytes, if the compiler put it into the PDB; else nothing.
   std::optional<std::vector<std::byte>> embedded_source(std::uint32_t row) const;
   // The Source Link file, JSON in UTF-8: it maps documents to URLs. Empty when there is none.
@@ -132,6 +140,7 @@ public:
   static constexpr std::size_t max_copied_file = 4u << 20;      // bytes
   static constexpr std::size_t max_sequence_points = 1u << 20;  // of one method; real ones have thousands
   static constexpr std::size_t max_document_name = 32 * 1024;   // bytes
+  static constexpr std::size_t max_document_hash = 64;          // bytes; SHA-512 has as many
   static constexpr std::size_t max_embedded_source = 64u << 20; // bytes
   static constexpr std::uint32_t max_il_offset = 0x1fff'ffff;   // limits of the format
   static constexpr std::uint32_t max_line = 0x1fff'ffff, max_column = 0xffff;

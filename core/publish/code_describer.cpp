@@ -98,6 +98,7 @@ void CodeDescriber::describe(FoundBody& body, DescribedBatch& batch) {
     } catch (const Error& error) {
       if (fault.empty()) fault = error.what();
     }
+    for (std::string& text : lines_.take_problems()) run_.problem(std::move(text));
   }
   if (!fault.empty()) run_.problem(fmt::format("{}: {}", name_of(body.method), fault));
   for (DescribedPart& part : parts_) {

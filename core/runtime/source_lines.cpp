@@ -46,6 +46,11 @@ std::optional<std::string> SourceLines::embedded_text(const SourceLine& line) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
+SourceProof SourceLines::proof_of(const SourceLine& line, std::span<const std::byte> text) {
+  const PortablePdb* pdb = pdb_of(line.module);
+  return prove_source(pdb == nullptr ? std::nullopt : pdb->document_hash(line.document), text);
+}
+
 const PortablePdb* SourceLines::pdb_of(Address module) {
   return module == 0 ? nullptr : find(module).pdb.get();
 }

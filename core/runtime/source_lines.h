@@ -4,12 +4,14 @@
 
 #include "core/debuginfo/debug_info_reader.h"
 #include "core/metadata/pdb_locator.h"
+#include "core/metadata/source_proof.h"
 #include "core/runtime/answer.h"
 #include "core/types/module.h"
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,8 @@ public:
 
   // Sets where to look for PDBs. Forgets earlier results.
   void set_search(PdbSearch search);
+  // Where the target's files are on this host, as set_search() was told.
+  const PathMap& paths() const { return search_.paths; }
   // Sets the folder of the program in the target's spelling, with the separator at its end. Assemblies in a
   // single file have no path, and their PDBs lie beside that file.
   void set_program_folder(std::string folder) { program_folder_ = std::move(folder); }
@@ -40,6 +44,10 @@ public:
   // The text of the source file of `line`, if the compiler put it into the PDB; else nothing. Throws
   // Error{corrupt} when the PDB is damaged there.
   std::optional<std::string> embedded_text(const SourceLine& line);
+
+  // Whether `text`, the bytes of a file, is the source file of `line`, by the hash in the PDB. Without a PDB
+  // there is no hash. Throws Error{corrupt} when the PDB is damaged there.
+  SourceProof proof_of(const SourceLine& line, std::span<const std::byte> text);
 
   // The PDB of a module; null when there is none. Valid as long as this object. Never throws.
   const PortablePdb* pdb_of(Address module);

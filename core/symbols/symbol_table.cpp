@@ -168,7 +168,7 @@ void SymbolTable::index_all(std::span<const std::uint64_t> addresses,
 }
 
 void SymbolTable::save(const std::string& path) const {
-  OutputFile out(path);
+  OutputFile out(path, Readers::everyone);
   out.write(bytes_);
   out.commit();
 }

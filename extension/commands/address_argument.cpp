@@ -97,6 +97,20 @@ std::optional<Address> symbol_address(lldb::SBTarget& target, std::string_view t
   return first_of(target.FindFunctions(name.c_str(), lldb::eFunctionNameTypeFull));
 }
 
+// A number, or a register of the selected frame.
+std::optional<Address> number_or_register(lldb::SBFrame frame, const std::string& text) {
+  if (const auto number = parse_number(text)) return *number;
+  if (text.starts_with('-') && parse_number(std::string_view(text).substr(1))) refuse(text, "it is negative");
+  if (text.find_first_not_of(' ') == std::string::npos) refuse(text, "it is empty");
+  if (!text.starts_with('$') || !frame.IsValid()) return std::nullopt;
+  lldb::SBValue found = frame.FindRegister(text.c_str() + 1);
+  return found.IsValid() ? std::optional(register_value(found, text)) : std::nullopt;
+}
+
+lldb::SBFrame selected_frame(lldb::SBTarget& target) {
+  return target.GetProcess().GetSelectedThread().GetSelectedFrame();
+}
+
 } // namespace
 
 std::optional<Address> parse_number(std::string_view text) {
@@ -111,14 +125,8 @@ std::optional<Address> parse_number(std::string_view text) {
 }
 
 Address evaluate_address(lldb::SBTarget& target, const std::string& text) {
-  if (const auto number = parse_number(text)) return *number;
-  if (text.starts_with('-') && parse_number(std::string_view(text).substr(1))) refuse(text, "it is negative");
-  if (text.find_first_not_of(' ') == std::string::npos) refuse(text, "it is empty");
-  lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
-  if (text.starts_with("$") && frame.IsValid()) {
-    lldb::SBValue found = frame.FindRegister(text.c_str() + 1);
-    if (found.IsValid()) return register_value(found, text);
-  }
+  lldb::SBFrame frame = selected_frame(target);
+  if (const auto address = number_or_register(frame, text)) return *address;
   lldb::SBExpressionOptions options;
   options.SetAllowJIT(false);
   options.SetIgnoreBreakpoints(true);
@@ -131,6 +139,12 @@ Address evaluate_address(lldb::SBTarget& target, const std::string& text) {
   if (value.IsValid() && value.GetError().Success()) return value_of(value, text);
   if (const auto address = symbol_address(target, text)) return *address;
   return value_of(value, text);
+}
+
+Address plain_address(lldb::SBTarget& target, const std::string& text) {
+  if (const auto address = number_or_register(selected_frame(target), text)) return *address;
+  if (const auto address = symbol_address(target, text)) return *address;
+  refuse(text, "a file may have numbers, registers ($pc) and symbols (read + 4)");
 }
 
 } // namespace clr::lldb_plugin

@@ -20,4 +20,8 @@ std::optional<Address> parse_number(std::string_view text);
 // Error{invalid_argument} that says why not.
 Address evaluate_address(lldb::SBTarget& target, const std::string& text);
 
+// The same for a text that somebody else may have written, such as a line of a file: a number, a register or
+// a symbol. Never an expression, because one can write to the target.
+Address plain_address(lldb::SBTarget& target, const std::string& text);
+
 } // namespace clr::lldb_plugin

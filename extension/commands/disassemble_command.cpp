@@ -29,12 +29,15 @@ public:
         "METHOD", words_,
         "An address of code, the address of a MethodDesc, or a name; the selected frame's pc by default.");
     app.add_flag("--no-lines", no_lines_, "Show no IL offsets and no source lines: PDBs are not read.");
+    app.add_flag("--any", any_,
+                 "Show also lines of a file that is not, or may not be, the one that was compiled.");
     add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
     session_ = &invocation.session();
     out_ = &invocation.out;
+    texts_.show_any(any_);
     method_ = fmt::format("{}", fmt::join(words_, " ")); // names have spaces between parameters
     Runtime& runtime = session_->runtime();
     require_runtime(runtime);
@@ -59,6 +62,7 @@ public:
                describe_kind(answer.code));
     if (!why.empty()) out_->line("(no IL offsets: {})", printable(why));
     list(answer);
+    for (const std::string& problem : texts_.problems()) out_->warning(printable(problem));
   }
 
 private:
@@ -267,7 +271,7 @@ private:
 
   std::vector<std::string> words_;
   std::string method_;
-  bool no_lines_ = false, json_ = false;
+  bool no_lines_ = false, any_ = false, json_ = false;
   Session* session_ = nullptr;
   Output* out_ = nullptr;
   Json* json_list_ = nullptr;

@@ -1,5 +1,6 @@
 // clr ip2md: which method owns an address, or exactly why none does.
 #include "core/memory/error.h"
+#include "core/memory/text_lines.h"
 #include "core/report/json.h"
 #include "core/runtime/address_queries.h"
 #include "extension/commands/address_argument.h"
@@ -11,20 +12,25 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
 #include <vector>
 
 namespace clr::lldb_plugin {
 
 namespace {
 
-constexpr std::size_t max_line = 4096; // bytes; a file of addresses may come from anywhere
+// Of a file of addresses, which may come from anywhere.
+constexpr std::size_t max_line = 4096;        // bytes
+constexpr std::uint64_t max_file = 64u << 20; // bytes
+constexpr std::size_t max_lines = 1'000'000;  // each is looked up
 
 class Ip2md final : public CommandRun {
 public:
   explicit Ip2md(CLI::App& app) {
     app.add_option("ADDRESS", addresses_, "A number, a register ($pc), a symbol or an expression.");
-    app.add_option("-f,--from", file_, "Read addresses from FILE, one in a line; # begins a comment.")
+    app.add_option(
+           "-f,--from", file_,
+           "Read addresses from FILE, one in a line: numbers, registers and symbols, no expressions. # "
+           "begins a comment.")
         ->type_name("FILE");
     add_json(app, json_);
   }
@@ -38,7 +44,7 @@ public:
     JsonList list([&](std::string_view text) { out_->write(text); });
     list_ = &list;
     for (const std::string& text : addresses_)
-      if (!answer(text)) break;
+      if (!answer(text, &evaluate_address)) break;
     if (!file_.empty()) answer_file();
     if (!json_) return;
     list.end();
@@ -47,11 +53,11 @@ public:
 
 private:
   // False when the user asked to stop.
-  bool answer(const std::string& text) {
+  bool answer(const std::string& text, Address (*address_of)(lldb::SBTarget&, const std::string&)) {
     if (out_->interrupted()) return false;
     Address address = 0;
     try {
-      address = evaluate_address(session_->target(), text);
+      address = address_of(session_->target(), text);
     } catch (const Error& error) {
       out_->error(error.what());
       return true;
@@ -67,19 +73,21 @@ private:
   }
 
   void answer_file() {
-    std::ifstream in(file_);
-    if (!in) throw Error(ErrorKind::io, fmt::format("cannot read '{}'", file_));
-    std::string line;
-    while (std::getline(in, line)) {
-      if (line.size() > max_line) {
-        out_->error(fmt::format("a line of '{}' is longer than {} characters", file_, max_line));
+    TextLines lines(file_, max_line, max_file);
+    while (const auto next = lines.next()) {
+      if (lines.number() > max_lines)
+        return out_->error(
+            fmt::format("{} has more than {} lines: the rest is left out", printable(file_), max_lines));
+      if (next->size() > max_line) {
+        out_->error(fmt::format("line {} of {} is longer than {} characters", lines.number(),
+                                printable(file_), max_line));
         continue;
       }
-      line.erase(std::min(line.find('#'), line.size()));
-      const auto first = line.find_first_not_of(" \t\r");
-      if (first == std::string::npos) continue;
-      const auto last = line.find_last_not_of(" \t\r");
-      if (!answer(line.substr(first, last - first + 1))) return;
+      const std::string_view text = next->substr(0, next->find('#'));
+      const auto first = text.find_first_not_of(" \t\r");
+      if (first == std::string_view::npos) continue;
+      const auto last = text.find_last_not_of(" \t\r");
+      if (!answer(std::string(text.substr(first, last - first + 1)), &plain_address)) return;
     }
   }
 

@@ -51,7 +51,7 @@ private:
     if (invocation.out.interrupted())
       throw Error(ErrorKind::invalid_argument, "interrupted; nothing is written");
     std::ranges::sort(rows, {}, &symbols::MapRow::start);
-    OutputFile out(file_);
+    OutputFile out(file_, Readers::everyone);
     const std::size_t lines = write_perf_map([&](std::string_view text) { out.write(text); }, rows);
     out.commit();
     invocation.out.line("{}: {} lines", printable(file_), lines);
@@ -62,7 +62,7 @@ private:
     const std::string name(file_name_of(image_));
     R2RMethodMap map = std::filesystem::is_regular_file(image_) ? of_file() : of_module(invocation);
     if (file_.empty()) file_ = std::filesystem::path(name).stem().string() + ".ni.r2rmap";
-    OutputFile out(file_);
+    OutputFile out(file_, Readers::everyone);
     const std::size_t lines =
         write_r2r_perf_map([&](std::string_view text) { out.write(text); }, map.header, map.rows);
     out.commit();

@@ -23,6 +23,7 @@ public:
                    "An address within managed code; the selected frame's pc by default.");
     add_count(app, "-c,--context", context_, {0, max_context},
               "Show N lines before and after; 5 by default.");
+    app.add_flag("--any", any_, "Show also a file that is not, or may not be, the one that was compiled.");
   }
 
   void run(Invocation& invocation) override {
@@ -57,18 +58,19 @@ private:
   }
 
   void print(Output& out, Session& session, const SourceLine& source) const {
-    SourceTexts texts;
+    SourceTexts texts(any_);
     const SourceTexts::File* const file = texts.file(session, source);
     out.line("{}:{}{}", printable(source.file), source.line,
              file == nullptr || file->found_at == source.file ? std::string()
              : file->found_at.empty()                         ? std::string(" (in the PDB)")
                                       : fmt::format(" ({})", printable(file->found_at)));
-    if (file == nullptr)
-      throw Error(
-          ErrorKind::io,
-          fmt::format("the file is not on this host (`clr settings --path-map FROM=TO` tells where it is), "
-                      "nor in the PDB{}{}",
-                      texts.problem(source).empty() ? "" : ": ", texts.problem(source)));
+    if (file == nullptr) {
+      const std::string problem = texts.problem(source);
+      throw Error(ErrorKind::io, problem.empty() ? "the file is not on this host (`clr settings --path-map "
+                                                   "FROM=TO` tells where it is), nor in the PDB"
+                                                 : printable(problem));
+    }
+    if (!file->doubt.empty()) out.warning(printable(file->doubt));
     const std::vector<std::string>& lines = file->lines;
     if (source.line == 0 || source.line > lines.size())
       throw Error(ErrorKind::io,
@@ -82,6 +84,7 @@ private:
 
   std::string address_;
   std::uint32_t context_ = 5;
+  bool any_ = false;
 };
 
 } // namespace

@@ -3,58 +3,62 @@
 #include "core/memory/host_file.h"
 #include "core/runtime/source_lines.h"
 
+#include <fmt/format.h>
+
+#include <span>
 #include <sstream>
 
 namespace clr::lldb_plugin {
 
 namespace {
-// The lines of `in`; none when there are more than max_bytes.
-std::vector<std::string> read_lines(std::istream& in, std::size_t max_bytes) {
+std::vector<std::string> lines_of(std::string text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   std::vector<std::string> lines;
-  std::string line;
-  std::size_t total = 0;
-  while (std::getline(in, line)) {
-    total += line.size() + 1;
-    if (total > max_bytes) return {};
+  std::istringstream in(std::move(text));
+  for (std::string line; std::getline(in, line);) {
     if (line.ends_with('\r')) line.pop_back();
     lines.push_back(std::move(line));
   }
-  // A folder can be opened too, but nothing can be read from it.
-  if (in.bad() || lines.empty()) return {};
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (lines.front().starts_with(byte_order_mark)) lines.front().erase(0, byte_order_mark.size());
   return lines;
 }
 
-std::optional<SourceTexts::File> find(Session& session, const SourceLine& source) {
-  SourceTexts::File file;
+std::string doubt_of(const std::string& path, const SourceProof& proof) {
+  return proof.fit == SourceFit::other
+             ? fmt::format("{} is not the file that was compiled: {}", path, proof.why)
+             : fmt::format("nothing tells whether {} is the file that was compiled: {}", path, proof.why);
+}
+} // namespace
+
+SourceTexts::Found SourceTexts::find(Session& session, const SourceLine& source) const {
+  SourceLines* const symbols = session.runtime().lines();
+  if (symbols == nullptr) return {};
+  Found doubtful; // the first file that is there and not proved
   for (const PathMap::Candidate& candidate : session.paths().candidates(source.file)) {
+    std::string text;
     try {
-      std::istringstream in(HostFile::open(candidate.path, candidate.named_by()).read(SourceTexts::max_file));
-      file.lines = read_lines(in, SourceTexts::max_file);
+      text = HostFile::open(candidate.path, candidate.named_by()).read(max_file);
     } catch (const Error&) {
       continue; // the next candidate may be readable, or the PDB may hold the text
     }
-    if (file.lines.empty()) continue;
-    file.found_at = candidate.path;
-    return file;
+    const SourceProof proof = symbols->proof_of(source, std::as_bytes(std::span(text)));
+    if (proof.fit == SourceFit::same) return {File{lines_of(std::move(text)), candidate.path, {}}, {}};
+    if (!doubtful.problem.empty()) continue;
+    doubtful.problem = doubt_of(candidate.path, proof);
+    if (any_) doubtful.file = File{lines_of(std::move(text)), candidate.path, doubtful.problem};
   }
-  SourceLines* const symbols = session.runtime().lines();
-  const auto text = symbols == nullptr ? std::nullopt : symbols->embedded_text(source);
-  if (!text) return std::nullopt;
-  std::istringstream in(*text);
-  file.lines = read_lines(in, SourceTexts::max_file);
-  if (file.lines.empty()) return std::nullopt;
-  return file;
+  if (auto text = symbols->embedded_text(source); text && text->size() <= max_file)
+    return {File{lines_of(*std::move(text)), {}, {}}, {}};
+  if (!doubtful.problem.empty() && !doubtful.file) doubtful.problem += "; --any shows it all the same";
+  return doubtful;
 }
-} // namespace
 
 const SourceTexts::File* SourceTexts::file(Session& session, const SourceLine& source) {
   const auto [known, fresh] = files_.try_emplace(source.file);
   Found& found = known->second;
   if (fresh) {
     try {
-      found.file = find(session, source);
+      found = find(session, source);
     } catch (const Error& error) {
       found.problem = error.what();
     }
@@ -64,7 +68,14 @@ const SourceTexts::File* SourceTexts::file(Session& session, const SourceLine& s
 
 std::string SourceTexts::problem(const SourceLine& source) const {
   const auto known = files_.find(source.file);
-  return known == files_.end() ? std::string() : known->second.problem;
+  return known == files_.end() || known->second.file ? std::string() : known->second.problem;
+}
+
+std::vector<std::string> SourceTexts::problems() const {
+  std::vector<std::string> all;
+  for (const auto& [name, found] : files_)
+    if (!found.problem.empty()) all.push_back(found.problem);
+  return all;
 }
 
 std::optional<std::string> SourceTexts::line(Session& session, const SourceLine& source) {

@@ -12,17 +12,29 @@
 namespace clr::lldb_plugin {
 
 // The source files that one command shows. Each is read once.
+//
+// A file of this host is shown when its hash is the one in the PDB. The target names the file, and it may
+// name any: without that proof a command would print what another program's symbols ask for, or lines of
+// another version of the source. Text in the PDB needs no proof.
 class SourceTexts {
 public:
+  // `any`: files without that proof are shown, too.
+  explicit SourceTexts(bool any = false) : any_(any) {}
+  // Set before the first file is asked for.
+  void show_any(bool any) { any_ = any; }
+
   struct File {
     std::vector<std::string> lines;
     std::string found_at; // on this host; empty: in the PDB
+    std::string doubt;    // why it may be another text than the one that was compiled; empty: it is not
   };
   // The file of `source`: where path maps and sysroot say, else as the PDB holds it. Null when it is nowhere,
-  // cannot be read or is larger than max_file.
+  // cannot be read, is larger than max_file, or is not proved.
   const File* file(Session& session, const SourceLine& source);
-  // Why file() of it was null, where that is more than that nobody has it.
+  // Why file() of it was null, a sentence, where that is more than that nobody has it.
   std::string problem(const SourceLine& source) const;
+  // Such sentences of all files that were asked for, and the doubts.
+  std::vector<std::string> problems() const;
   // Line source.line of it, without its end; nothing when there is none.
   std::optional<std::string> line(Session& session, const SourceLine& source);
 
@@ -33,6 +45,9 @@ private:
     std::optional<File> file;
     std::string problem;
   };
+  Found find(Session& session, const SourceLine& source) const;
+
+  bool any_;
   std::map<std::string, Found> files_; // by the compiler's name of them
 };
 

@@ -1,6 +1,7 @@
 // clr symbolize: a file of addresses as a profile's report, or address by address.
 #include "core/memory/error.h"
 #include "core/memory/path_map.h"
+#include "core/memory/text_lines.h"
 #include "core/report/json.h"
 #include "core/runtime/symbol_answer.h"
 #include "core/symbols/profile.h"
@@ -11,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
 
 namespace clr::lldb_plugin {
 
@@ -19,6 +19,7 @@ namespace {
 
 // All rows, as long as nobody asks for fewer: a profile has no more different samples.
 constexpr std::size_t max_top = 1'000'000'000;
+constexpr std::uint64_t max_file = std::uint64_t{4} << 30; // bytes; room for as many samples as are taken
 
 class Symbolize final : public CommandRun {
 public:
@@ -34,9 +35,8 @@ public:
 
   void run(Invocation& invocation) override {
     out_ = &invocation.out;
+    TextLines in(file_, symbols::Profile::max_line, max_file);
     choose_sources(invocation);
-    std::ifstream in(file_);
-    if (!in) throw Error(ErrorKind::io, fmt::format("cannot read '{}'", file_));
     if (each_)
       print_each(in);
     else
@@ -61,16 +61,15 @@ private:
 
   // Calls `visit` with each sample; false stops.
   template<typename Visit>
-  void each_sample(std::istream& in, Visit visit) {
-    std::string line;
-    for (std::size_t number = 1; std::getline(in, line); ++number) {
+  void each_sample(TextLines& in, Visit visit) {
+    while (const auto line = in.next()) {
       if (out_->interrupted()) return;
-      const auto sample = profile_.parse(line, number);
+      const auto sample = profile_.parse(*line, in.number());
       if (sample && !visit(*sample)) return;
     }
   }
 
-  void print_report(std::istream& in) {
+  void print_report(TextLines& in) {
     each_sample(in, [&](const symbols::Sample& sample) {
       if (profile_.add(sample)) return true;
       out_->warning("there are more different samples than this command takes: the rest is left out");
@@ -97,7 +96,7 @@ private:
     out_->write("\n");
   }
 
-  void print_each(std::istream& in) {
+  void print_each(TextLines& in) {
     JsonList list([&](std::string_view text) { out_->write(text); });
     each_sample(in, [&](const symbols::Sample& sample) {
       const SampleOwner owner = owner_of(sample.address, sample.seconds);

@@ -1,5 +1,7 @@
 #include "extension/door/log.h"
 
+#include "core/memory/file_descriptor.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -24,22 +26,6 @@ namespace {
 [[noreturn]] void refuse_by_system(const std::string& path) {
   refuse(path, std::strerror(errno));
 }
-
-// A file descriptor that is closed unless it is taken.
-class Descriptor {
-public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  int get() const { return value_; }
-  int take() { return std::exchange(value_, -1); }
-
-private:
-  int value_;
-};
 
 void refuse_other_kinds(const std::string& path, mode_t mode) {
   if (S_ISLNK(mode)) refuse(path, "it is a symbolic link; give the file itself");
@@ -88,11 +74,11 @@ void DebugLog::open(const std::string& path, std::uint64_t limit) {
   // another file may have taken its place.
   struct stat found {};
   if (::lstat(path.c_str(), &found) == 0) refuse_other_kinds(path, found.st_mode);
-  Descriptor file(::open(
+  FileDescriptor file(::open(
       path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
-  if (file.get() < 0 || ::fstat(file.get(), &found) != 0) refuse_by_system(path);
+  if (!file.is_open() || ::fstat(file.number(), &found) != 0) refuse_by_system(path);
   refuse_other_kinds(path, found.st_mode);
-  if (::fchmod(file.get(), 0600) != 0) refuse_by_system(path);
+  if (::fchmod(file.number(), 0600) != 0) refuse_by_system(path);
   const auto size = static_cast<std::uint64_t>(found.st_size);
   if (size >= limit)
     refuse(path, fmt::format("it has {} bytes, and a log ends at {}; move it away first", size, limit));
@@ -100,7 +86,7 @@ void DebugLog::open(const std::string& path, std::uint64_t limit) {
   path_ = path;
   size_ = size;
   limit_ = limit;
-  file_ = file.take();
+  file_ = file.release();
   on_ = true;
 }
 

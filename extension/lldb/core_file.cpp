@@ -1,14 +1,19 @@
 #include "extension/lldb/core_file.h"
 
 #include "core/isa/registers.h"
+#include "core/memory/error.h"
+#include "core/memory/host_file.h"
+#include "core/memory/read_at.h"
 #include "extension/lldb/newer_api.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <span>
 #include <string_view>
 
 namespace clr::lldb_plugin {
@@ -20,11 +25,15 @@ namespace fs = std::filesystem;
 bool looks_like_core(const std::string& path) {
   constexpr std::size_t type_at = 16;
   constexpr char core_type = 4, big_endian = 2;
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;
-  char header[type_at + 2] = {};
-  std::ifstream in(path, std::ios::binary);
-  if (!in.read(header, sizeof header) || std::string_view(header, 4) != "\177ELF") return false;
+  std::array<char, type_at + 2> header{};
+  try {
+    const HostFile file = HostFile::open(path);
+    if (read_at(file.descriptor(), std::as_writable_bytes(std::span(header)), 0) != header.size())
+      return false;
+  } catch (const Error&) {
+    return false; // gone, or no regular file
+  }
+  if (std::string_view(header.data(), 4) != "\177ELF") return false;
   const std::size_t low = header[5] == big_endian ? type_at + 1 : type_at;
   return header[low] == core_type && header[low == type_at ? type_at + 1 : type_at] == 0;
 }

@@ -1,6 +1,7 @@
 #include "extension/lldb/published_module.h"
 
 #include "core/memory/error.h"
+#include "core/memory/file_descriptor.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -26,16 +27,6 @@ constexpr const char* open_files = "/proc/self/fd";
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorKind::io, fmt::format("{}: {}", what, std::strerror(errno)));
-}
-
-bool write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 // An open file, closed with this object.

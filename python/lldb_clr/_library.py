@@ -168,39 +168,72 @@ class Library:
         return b"" if at is None or size == 0 else ctypes.string_at(at, size)
 
 
-class Rows:
-    """The rows of one query as they are made. ``end`` is what closes the answer, empty before the last row was taken."""
+class Openness:
+    """Whether the Runtime that answers were asked of is closed. Answers outlive a Runtime that nobody needs any more, but not one that was closed."""
 
-    def __init__(self, library: Library, handle: int) -> None:
+    def __init__(self) -> None:
+        self.closed = False
+
+    def require(self) -> None:
+        if self.closed:
+            raise UsageError("this Runtime is closed")
+
+
+class Rows:
+    """The rows of one query as they are made. ``end`` is what closes the answer, empty before the last row was taken. Raises UsageError behind a close()."""
+
+    def __init__(self, library: Library, handle: int, of: Openness) -> None:
         self._library = library
         self._handle: Optional[int] = handle
-        self._iterator = self._read()
+        self._of = of
+        self._cut = False   # closed before the last row was taken
+        self._batch: Iterator[Json] = iter(())
         self.end: Json = {}
 
     def __iter__(self) -> Iterator[Json]:
-        return self._iterator
+        return self
 
-    def _read(self) -> Iterator[Json]:
-        try:
-            while self._handle is not None:
-                batch = self._library.next_rows(self._handle)
-                if batch is None:
-                    break
-                self.end = batch.get("end", {})
-                for row in batch["rows"]:
-                    if self._handle is None:
-                        return
-                    yield row
-        finally:
-            self.close()
+    def __next__(self) -> Json:
+        while True:
+            self._require_open()
+            for row in self._batch:
+                return row
+            batch = self._next_batch()
+            if batch is None:
+                raise StopIteration
+            self.end = batch.get("end", {})
+            self._batch = iter(batch["rows"])
+
+    def _require_open(self) -> None:
+        self._of.require()
+        if self._cut:
+            raise UsageError("this list is closed")
+
+    def _next_batch(self) -> Optional[Json]:
+        # Who closes on another thread waits, so that the handle is one until the call is over.
+        with self._library.lock:
+            self._require_open()
+            batch: Optional[Json] = None
+            try:
+                if self._handle is not None:
+                    batch = self._library.next_rows(self._handle)
+            finally:
+                if batch is None:   # the last one, or an error
+                    self._free()
+            return batch
 
     def close(self) -> None:
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._library.close("clr_rows_close", handle)
+        self._cut = self._cut or self._handle is not None
+        self._free()
+
+    def _free(self) -> None:
+        with self._library.lock:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                self._library.close("clr_rows_close", handle)
 
     def __del__(self) -> None:
-        self.close()
+        self._free()
 
 
 _libraries: Dict[str, Library] = {}

@@ -15,7 +15,7 @@ from ._errors import UsageError
 from ._frames import ManagedException
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
-from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Library, Rows, find_library, load_once
+from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Library, Openness, Rows, find_library, load_once
 from ._threads import Backtrace, Thread
 from ._values import CodeReader, CodeVersion, Method, Miss, Owner, Source, Symbol, UnwindInfo, owner_of
 
@@ -43,7 +43,7 @@ class Methods(Iterator[Method]):
         return tuple(self._rows.end.get("problems", ()))
 
     def close(self) -> None:
-        """Ends the search; leaving it to the garbage collector does the same."""
+        """Ends the search. Asking for more raises UsageError. Leaving the rest to the garbage collector ends it, too."""
         self._rows.close()
 
 
@@ -64,6 +64,8 @@ class Runtime:
         self._what = what
         self._target = target   # SBTarget; None for a core that LLDB has nothing to do with
         self._info: Optional[Info] = None
+        self._openness = Openness()
+        self._bulks: List[weakref.ref[array.array[int]]] = []   # addresses that are being symbolized
         self._close = weakref.finalize(self, library.close, "clr_close", handle)
 
     @classmethod
@@ -82,7 +84,12 @@ class Runtime:
         self.close()
 
     def close(self) -> None:
-        """Lets go of what was read. Later calls raise UsageError. The garbage collector does the same."""
+        """Lets go of what was read. Later calls raise UsageError, and so do lists that are iterated further. The garbage collector does the same."""
+        self._openness.closed = True
+        with self._library.lock:   # no call reads the addresses now
+            for bulk in self._bulks:
+                if (column := bulk()) is not None:
+                    del column[:]   # ends the answers that are made of it
         self._close()
 
     def _live(self) -> int:
@@ -93,10 +100,12 @@ class Runtime:
     @property
     def is_current(self) -> bool:
         """False once the process has run, or when this is closed."""
-        return self._close.alive and self._library.is_current(self._handle)
+        with self._library.lock:
+            return self._close.alive and self._library.is_current(self._handle)
 
     def _query(self, function: str, *arguments: Any) -> Rows:
-        return Rows(self._library, self._library.open(function, self._live(), *arguments))
+        with self._library.lock:   # who closes on another thread waits
+            return Rows(self._library, self._library.open(function, self._live(), *arguments), self._openness)
 
     def _one(self, function: str, *arguments: Any) -> Json:
         return next(iter(self._query(function, *arguments)))
@@ -167,14 +176,22 @@ class Runtime:
     def symbolize(self, addresses: Iterable[int], lines: bool = False) -> Iterator[Symbol]:
         """A Symbol for each address, in order, taken 131,072 at a time; ``lines`` adds source lines. Misses and faults are values here. Much faster than
         method_at for many addresses: owners are made once."""
-        source = iter(addresses)
-        columns = iter(lambda: array.array("Q", itertools.islice(source, _BULK)), array.array("Q"))
-        return itertools.chain.from_iterable(self._bulk(column, lines) for column in columns)
+        self._live()
+        return itertools.chain.from_iterable(self._all_bulks(iter(addresses), lines))
+
+    def _all_bulks(self, addresses: Iterator[int], lines: bool) -> Iterator[Iterator[Symbol]]:
+        while True:
+            self._live()
+            column = array.array("Q", itertools.islice(addresses, _BULK))
+            if not column:
+                return
+            self._bulks = [bulk for bulk in self._bulks if bulk() is not None] + [weakref.ref(column)]
+            yield self._bulk(column, lines)
 
     def _bulk(self, column: array.array[int], lines: bool) -> Iterator[Symbol]:
-        at, count = column.buffer_info()
         library = self._library
         with library.lock:
+            at, count = column.buffer_info()
             handle = library.open("clr_symbolize", self._live(), at, count, _SYMBOL_LINES if lines else 0)
             try:
                 owners: List[Owner] = [owner_of(row, self) for row in json.loads(library.text_of("clr_symbols_json", handle))]

@@ -79,6 +79,24 @@ TEST_CASE("rows that make no sense are left out") {
                                                   "+52 /src/a.cs:6:0", "+440 /src/a.cs:6:0 e"});
 }
 
+TEST_CASE("lines of a file without a usable name keep their numbers") {
+  DebugModule module = module_with({{.offset = 0, .file = 0, .line = 1},
+                                    {.offset = 4, .file = 1, .line = 70},
+                                    {.offset = 8, .file = 1, .line = 71, .prologue_end = true},
+                                    {.offset = 12, .file = 3, .line = 72},
+                                    {.offset = 16, .file = 2, .line = 9}});
+  module.files = {"/src/a.cs", "", "/other/c.cs", std::string("/dev/ze\0ro", 10)};
+  CHECK(rows(ModuleReadBack(module)) ==
+        std::vector<std::string>{"+40 /src/a.cs:1:0", "+44 ???:70:0", "+48 ???:71:0 p", "+4c ???:72:0",
+                                 "+50 /other/c.cs:9:0", "+440 /other/c.cs:9:0 e"});
+  // Also where no file of the unit has a name; the unit then has the name of the type.
+  module.files = {"", "", "", ""};
+  const ModuleReadBack nameless(module);
+  CHECK(rows(nameless) == std::vector<std::string>{"+40 ???:1:0", "+44 ???:70:0", "+48 ???:71:0 p",
+                                                   "+4c ???:72:0", "+50 ???:9:0", "+440 ???:9:0 e"});
+  CHECK(ModuleReadBack::name_of(nameless.units()[0]) == "Ns.Type");
+}
+
 TEST_CASE("of several rows at one instruction the last holds, with the prologue's end of any") {
   const ModuleReadBack written(module_with({{.offset = 0, .file = 0, .line = 1},
                                             {.offset = 8, .file = 0, .line = 2, .prologue_end = true},

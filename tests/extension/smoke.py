@@ -1,8 +1,8 @@
 """The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive.
 
 Groups that every version runs: symbols of the API, without a process, native process, without /proc, core and live (the commands on a runtime,
-and minimal cores), whole names. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own and not LLDB's: symbol
-files; and, in the newest of them, a runtime whose self-description is torn.
+and minimal cores), whole names, files that a program lends. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own and not LLDB's: symbol
+files; and, in the newest of them, a runtime whose self-description is torn, and files that are read and written.
 """
 import argparse
 import concurrent.futures
@@ -22,6 +22,7 @@ import bad_input
 import command_line
 import dotnet_process
 import faults
+import files
 import sources
 import whole_names
 import without_proc
@@ -244,7 +245,7 @@ def check_all(arguments, report, folder, ends):
     pool = ends.enter_context(concurrent.futures.ThreadPoolExecutor(AT_ONCE))
     situation = pool.submit(whole_names.make_core, folder)
     found, missing = drivers(arguments.lldbs, arguments.versions, arguments.plugin.resolve())
-    targets = Targets(folder, ends, situation)
+    targets = Targets(folder, ends, situation, pool.submit(files.Lent, folder))
     torn = [version for version in found if version in EVERY_GROUP][-1:]
     targets.newest = torn[-1] if torn else None
     # The longest comes first.
@@ -259,8 +260,8 @@ def check_all(arguments, report, folder, ends):
 class Targets:
     """What every version is tried on, and why some of it cannot be had."""
 
-    def __init__(self, folder, ends, situation):
-        self.folder, self.situation = folder, situation
+    def __init__(self, folder, ends, situation, lent):
+        self.folder, self.situation, self.lent = folder, situation, lent
         self.attaching = threading.Lock()   # a process has one debugger at a time
         self.faults = threading.Lock()      # they have a process of their own
         self.newest = None                  # of the versions that every group runs in
@@ -317,7 +318,25 @@ def check_version(driver, targets):
         report.fail(f"{tag} whole names", f"no core of a program: {error}")
     else:
         guarded("whole names", whole_names.check, core)
+    check_files(driver, report, tag, targets, guarded)
     return report
+
+
+def check_files(driver, report, tag, targets, guarded):
+    newest = driver.version == targets.newest
+    if newest:
+        guarded("files that are written", files.check_written, targets.recorded, targets.folder)
+        guarded("files that are read", files.check_read, targets.recorded, targets.folder)
+    try:
+        lent = targets.lent.result()
+    except processes.Unavailable as error:
+        return report.skip(f"{tag} lent files", str(error))
+    except (OSError, subprocess.SubprocessError) as error:
+        return report.fail(f"{tag} lent files", f"no core of a program: {error}")
+    guarded("lent files", files.check_lent, lent)
+    if newest:
+        guarded("proof of source files", files.check_proof, lent)
+        guarded("opened files", files.check_opened, lent)
 
 
 def check_managed_target(driver, report, tag, name, targets):

@@ -102,3 +102,31 @@ TEST_CASE("the target's path cannot lead out of a sysroot", "[host_file]") {
   CHECK(found[1].path == "/etc/shadow");
   CHECK(found[1].named_by() == NamedBy::target);
 }
+
+TEST_CASE("somebody else who opens files by name is given regular files and free names", "[host_file]") {
+  const TemporaryDirectory folder;
+  const std::string text = folder.path("a.cs"), pipe = folder.path("pipe.cs"), gone = folder.path("gone.cs");
+  std::ofstream(text) << "0123456789";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  REQUIRE(::symlink("/dev/zero", folder.path("zero.cs").c_str()) == 0);
+  REQUIRE(::symlink("/proc/self/environ", folder.path("environ.cs").c_str()) == 0);
+  REQUIRE(::symlink(text.c_str(), folder.path("link.cs").c_str()) == 0);
+  const RemoteFolders remote;
+  const auto refusal_of = [&](const std::string& path, std::uint64_t limit = 100,
+                              NamedBy named_by = NamedBy::target) {
+    return refusal_to_lend(path, named_by, limit, remote);
+  };
+  CHECK(refusal_of(text).empty());
+  CHECK(refusal_of(folder.path("link.cs")).empty());
+  CHECK(refusal_of(gone).empty());
+  CHECK(refusal_of(text + "/below").empty());
+  CHECK(refusal_of(text, 9) == "it has more than 9 bytes");
+  CHECK(refusal_of(pipe) == "it is a pipe");
+  CHECK(refusal_of(folder.path()) == "it is a folder");
+  for (const NamedBy named_by : {NamedBy::target, NamedBy::user}) {
+    CHECK(tells(refusal_of("/dev/zero", 100, named_by), "file of the system"));
+    CHECK(tells(refusal_of("/no/../dev/./nothing-of-this-name", 100, named_by), "file of the system"));
+    CHECK(refusal_of(folder.path("zero.cs"), 100, named_by) == "it is a device");
+    CHECK(tells(refusal_of(folder.path("environ.cs"), 100, named_by), "file of the system"));
+  }
+}

@@ -226,7 +226,8 @@ TEST_CASE("PDBs of other builds and damaged ones are refused and the next is tri
   CHECK(result.refusals[1].why.starts_with(truncated + ": "));
   CHECK(result.refusals[2].why ==
         windows + ": a Windows PDB (Microsoft C/C++ MSF); only portable PDBs are supported");
-  CHECK(result.refusals[3].why == "cannot open " + third.path("App.pdb") + ": not a regular file");
+  CHECK(result.refusals[3].why ==
+        "cannot open " + third.path("App.pdb") + ": not a regular file but a folder");
   CHECK(result.reason() == result.refusals[0].why + " (and 3 more refused)");
 
   const std::string right = last.write("App.pdb", sample().build());

@@ -54,7 +54,7 @@ def core(debugger, path, expected):
         first = next(methods)
         methods.close()
         assert first.full_name and first.regions, first
-        return None if next(methods, None) is None else "there are rows behind close()"
+        return expect(lldb_clr.UsageError, lambda: next(methods))
 
     def stale():
         runtime, other = lldb_clr.Runtime(target), lldb_clr.Runtime(target)

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 
@@ -214,14 +215,75 @@ def lists(setup):
     for _ in range(50):
         half = runtime.methods(r2r=False)
         next(half)   # dropped in the middle
-    first = runtime.methods()
-    runtime.close()
-    assert len(list(first)) > 0   # what was begun keeps its process
+    assert len(list(lldb_clr.open_core(setup.cores["gallery-x64"][0]).methods(r2r=False))) == len(jitted)   # nobody else needs that Runtime
+    closed_lists(lldb_clr, setup)
     saved = lldb_clr.open_core(setup.cores["gallery-x64"][0]).save_core(setup.folder / "saved.core")
     again = lldb_clr.open_core(saved.path)
     assert saved.size == os.path.getsize(saved.path) and len(again.threads) == 25
     os.unlink(saved.path)
     return f"{len(jitted)} jitted methods"
+
+
+def raises_usage(lldb_clr, call):
+    try:
+        result = call()
+    except lldb_clr.UsageError as error:
+        return "closed" in str(error)
+    raise AssertionError(f"{result!r} behind close()")
+
+
+def closed_lists(lldb_clr, setup):
+    """What is iterated further behind close() says so: the end of a list that was cut would be taken for the end of the whole."""
+    def fresh():
+        return lldb_clr.open_core(setup.cores["gallery-x64"][0])
+    runtime = fresh()
+    methods, again = runtime.methods(), runtime.methods(r2r=False)
+    for _ in range(3000):
+        next(methods)   # within a batch
+    whole = list(again)
+    addresses = [m.code.start for m in whole] * 2
+    symbols, unbegun, endless = runtime.symbolize(addresses), runtime.symbolize(addresses), runtime.symbolize(iter(lambda: 0x10, None))
+    thread = runtime.threads[0]
+    stack = thread.backtrace()
+    first, second = stack[0], stack[1]
+    assert next(symbols).address == addresses[0] and next(endless).address == 0x10
+    runtime.close()
+    for call in (lambda: next(methods), lambda: list(methods), lambda: list(symbols), lambda: next(unbegun), lambda: next(endless),
+                 lambda: list(stack), lambda: stack[2], lambda: thread.backtrace(), lambda: runtime.symbolize([1]), lambda: runtime.info, lambda: runtime.method_at(1),
+                 lambda: runtime.methods()):
+        assert raises_usage(lldb_clr, call)
+    runtime.close()
+    assert stack[0] is first and stack[1] is second   # what was taken stays
+    with fresh() as runtime:
+        methods = runtime.methods(r2r=False)
+        first = next(methods)
+        methods.close()
+        assert raises_usage(lldb_clr, lambda: next(methods)) and runtime.is_current
+        methods = runtime.methods(r2r=False)
+        assert len(list(methods)) == len(whole)
+        methods.close()
+        assert list(methods) == []   # it was whole
+    assert raises_usage(lldb_clr, lambda: first.code_versions)
+    close_while_read(lldb_clr, fresh)
+
+
+def close_while_read(lldb_clr, fresh):
+    """One thread closes while another one iterates: that one ends with the error, at whatever moment."""
+    for round in range(20):
+        runtime, ended = fresh(), []
+
+        def read(runtime=runtime, ended=ended, bulk=round % 2):
+            try:
+                deque(runtime.symbolize(iter(lambda: 0x10, None)) if bulk else runtime.methods(), 0)
+                ended.append("whole")
+            except lldb_clr.UsageError as error:
+                ended.append(str(error))
+        thread = threading.Thread(target=read)
+        thread.start()
+        time.sleep(0.003 * round)
+        runtime.close()
+        thread.join(60)
+        assert ended in (["this Runtime is closed"], ["whole"]), ended
 
 
 def bulk(setup):

@@ -1,0 +1,73 @@
+#include "core/describe/document_files.h"
+
+#include "core/dwarf/lines.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string_view>
+#include <utility>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t max_told = 8; // problems that are kept until they are taken
+
+// ".." between separators of either kind.
+bool climbs(std::string_view path) {
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find_first_of("/\\", at), path.size());
+    if (path.substr(at, end - at) == "..") return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+// The path that a debugger makes of the directory and the name in a line table.
+std::string joined(const std::string& document) {
+  const SplitPath split = split_path(document);
+  if (split.directory.empty() || split.directory == "/") return document;
+  return fmt::format("{}/{}", split.directory, split.name);
+}
+
+} // namespace
+
+bool DocumentFiles::may_name(const std::string& document) {
+  const auto known = known_.find(document);
+  if (known != known_.end()) return known->second;
+  if (document.empty() || known_.size() >= max_asked) return false;
+  const std::string why = refusal(document);
+  known_.emplace(document, why.empty());
+  if (!why.empty() && problems_.size() < max_told)
+    problems_.push_back(fmt::format("source file {}: lines do not name it: {}", document, why));
+  return why.empty();
+}
+
+std::vector<std::string> DocumentFiles::take_problems() {
+  return std::exchange(problems_, {});
+}
+
+std::string DocumentFiles::refusal(const std::string& document) const {
+  if (document.starts_with('/')) {
+    const std::string why = refusal_of_path(document);
+    return why.empty() ? refusal_of_path(joined(document)) : why;
+  }
+  // Looked for below the folder that the debugger runs in, paths of Windows too.
+  if (document.starts_with('~')) return "a debugger takes it for a file of a user's home";
+  if (climbs(document)) return "it leaves the folder that it is relative to";
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  if (error) return {};
+  const std::string why = refusal_of_path(fmt::format("{}/{}", folder, document));
+  return why.empty() ? refusal_of_path(fmt::format("{}/{}", folder, joined(document))) : why;
+}
+
+std::string DocumentFiles::refusal_of_path(const std::string& path) const {
+  const std::string normal = normal_path(path);
+  NamedBy named_by = NamedBy::target;
+  for (const PathMap::Candidate& candidate : paths_->candidates(normal))
+    if (candidate.path == normal) named_by = candidate.named_by();
+  return refusal_to_lend(normal, named_by, max_size, remote_);
+}
+
+} // namespace clr

@@ -1,0 +1,97 @@
+// Line tables name what a debugger may open.
+#include "core/describe/document_files.h"
+#include "tests/memory/temporary_directory.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+// Works in a folder, and goes back.
+class WorkIn {
+public:
+  explicit WorkIn(const std::string& folder) : old_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder);
+  }
+  ~WorkIn() { std::filesystem::current_path(old_); }
+
+private:
+  std::filesystem::path old_;
+};
+
+} // namespace
+
+TEST_CASE("documents: a file, and one that is not on this host, keep their names", "[documents]") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path("a.cs")) << "text";
+  const PathMap paths;
+  DocumentFiles documents(paths);
+  CHECK(documents.may_name(folder.path("a.cs")));
+  CHECK(documents.may_name(folder.path("gone.cs")));
+  CHECK(documents.may_name("/_/src/libraries/Console.cs"));
+  CHECK(documents.may_name("D:\\a\\_work\\1\\s\\Program.cs"));
+  CHECK(documents.may_name("Program.cs"));
+  CHECK(documents.take_problems().empty());
+}
+
+TEST_CASE("documents: what is no regular file loses its name, and it is said once", "[documents]") {
+  const TemporaryDirectory folder;
+  const std::string pipe = folder.path("pipe.cs");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const PathMap paths;
+  DocumentFiles documents(paths);
+  for (const char* name :
+       {"/dev/zero", "//dev/zero", "/x/../dev/zero", "/x/..//dev\\zero", "/proc/self/environ",
+        "/sys/kernel/uevent_seqnum", "/dev/not-there", "~/a.cs", "a/../../b.cs", "C:\\a\\..\\b.cs", ""}) {
+    CAPTURE(name);
+    CHECK_FALSE(documents.may_name(name));
+  }
+  documents.take_problems();
+  CHECK_FALSE(documents.may_name(folder.path()));
+  CHECK_FALSE(documents.may_name(pipe));
+  CHECK_FALSE(documents.may_name(pipe));
+  CHECK(documents.take_problems() ==
+        std::vector<std::string>{"source file " + folder.path() + ": lines do not name it: it is a folder",
+                                 "source file " + pipe + ": lines do not name it: it is a pipe"});
+  CHECK(documents.take_problems().empty());
+}
+
+TEST_CASE("documents: relative names are those below the folder of the debugger", "[documents]") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directory(folder.path("src"));
+  REQUIRE(::mkfifo(folder.path("pipe.cs").c_str(), 0600) == 0);
+  REQUIRE(::mkfifo(folder.path("src/pipe.cs").c_str(), 0600) == 0);
+  REQUIRE(::symlink("/dev", folder.path("d").c_str()) == 0);
+  const WorkIn work(folder.path());
+  const PathMap paths;
+  DocumentFiles documents(paths);
+  CHECK_FALSE(documents.may_name("pipe.cs"));
+  CHECK_FALSE(documents.may_name("src/pipe.cs"));
+  CHECK_FALSE(documents.may_name("src\\pipe.cs")); // a line table has a directory and a name
+  CHECK_FALSE(documents.may_name("d/zero"));
+  CHECK(documents.may_name("src/other.cs"));
+}
+
+TEST_CASE("documents: huge files are not for showing", "[documents]") {
+  const TemporaryDirectory folder;
+  const std::string huge = folder.path("huge.cs");
+  std::ofstream(huge) << "x";
+  const PathMap paths;
+  REQUIRE(::truncate(huge.c_str(), static_cast<off_t>(DocumentFiles::max_size)) == 0);
+  CHECK(DocumentFiles(paths).may_name(huge));
+  REQUIRE(::truncate(huge.c_str(), static_cast<off_t>(DocumentFiles::max_size) + 1) == 0);
+  CHECK_FALSE(DocumentFiles(paths).may_name(huge));
+}
+
+TEST_CASE("documents: the word of the user does not open devices", "[documents]") {
+  PathMap paths;
+  paths.sysroot = "/";
+  DocumentFiles documents(paths);
+  CHECK_FALSE(documents.may_name("/dev/zero"));
+  CHECK_FALSE(documents.may_name("/proc/self/environ"));
+}
