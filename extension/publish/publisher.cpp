@@ -92,6 +92,7 @@ std::vector<MemoryRange> near_managed_code(lldb::SBTarget& target, Session& sess
 
 std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
                                            Clock::time_point began) {
+  if (modules_.empty()) withdraw_remnants(target_);
   if (session.runtime().absence() != nullptr) {
     if (!modules_.empty()) withdraw();
     return {};
