@@ -39,14 +39,14 @@ bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& t
   return found && found->breakpoints().stops_in_handler(thread);
 }
 
-// LLDB takes the first module of a target for its program, and one of ours in a core without files. It would
-// end the core before it finds that this is no program.
+// LLDB takes the first module of a target for its program. In a core without files that is one of ours, and
+// LLDB would end the core before it finds that it is no program.
 bool launches_no_program(lldb::SBTarget& target, const char** words) {
   if (words[1] == nullptr || words[0] != std::string_view("process") ||
       words[1] != std::string_view("launch"))
     return false;
   lldb::SBModule first = target.GetModuleAtIndex(0);
-  return first.IsValid() && is_published(first);
+  return !first.IsValid() || is_published(first);
 }
 
 void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {

@@ -222,6 +222,10 @@ void Publisher::withdraw() {
   lldb::SBModule::GarbageCollectAllocatedModules();
 }
 
+bool Publisher::was_dropped() {
+  return !modules_.empty() && !target_.FindModule(modules_.begin()->second.module.GetFileSpec()).IsValid();
+}
+
 bool Publisher::holds(Address address) const {
   auto next = ranges_.upper_bound(address);
   return next != ranges_.begin() && address < std::prev(next)->second;
