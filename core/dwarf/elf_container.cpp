@@ -32,8 +32,15 @@ void translate(void* target, const void* source, std::size_t size, Elf_Type type
   (format.wide ? elf64_xlatetof : elf32_xlatetof)(&to, &from, order);
 }
 
+// A field of a record, which may be narrower than `value` in files of 32 bits.
+template<typename Field>
+void set(Field& field, std::uint64_t value) {
+  field = static_cast<Field>(value);
+}
+
 template<typename Header>
-Header file_header(Platform platform, ElfFormat format, std::size_t sections, std::uint64_t table) {
+Header file_header(Platform platform, ElfFormat format, std::size_t segments, std::size_t sections,
+                   std::uint64_t table) {
   Header header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = format.wide ? ELFCLASS64 : ELFCLASS32;
@@ -42,8 +49,13 @@ Header file_header(Platform platform, ElfFormat format, std::size_t sections, st
   header.e_type = ET_DYN;
   header.e_machine = static_cast<Elf64_Half>(cpu_row(platform.cpu).elf_machine);
   header.e_version = EV_CURRENT;
-  header.e_shoff = static_cast<decltype(header.e_shoff)>(table);
+  set(header.e_shoff, table);
   header.e_ehsize = static_cast<Elf64_Half>(format.header_size());
+  if (segments != 0) {
+    set(header.e_phoff, format.header_size());
+    header.e_phentsize = static_cast<Elf64_Half>(format.segment_size());
+    header.e_phnum = static_cast<Elf64_Half>(segments);
+  }
   header.e_shentsize = static_cast<Elf64_Half>(format.section_size());
   header.e_shnum = static_cast<Elf64_Half>(sections);
   header.e_shstrndx = static_cast<Elf64_Half>(sections - 1);
@@ -51,11 +63,22 @@ Header file_header(Platform platform, ElfFormat format, std::size_t sections, st
 }
 
 template<typename Record>
+Record program_header(const ElfOutputSection& section, std::uint64_t offset) {
+  Record record{};
+  record.p_type = PT_LOAD;
+  record.p_flags = PF_R | PF_X;
+  set(record.p_offset, offset);
+  set(record.p_vaddr, section.address);
+  set(record.p_paddr, section.address);
+  set(record.p_filesz, section.bytes.size());
+  set(record.p_memsz, section.size);
+  set(record.p_align, section.alignment);
+  return record;
+}
+
+template<typename Record>
 Record section_header(const ElfOutputSection& section, std::size_t name, std::uint64_t offset) {
   Record record{};
-  const auto set = [](auto& field, std::uint64_t value) {
-    field = static_cast<std::remove_reference_t<decltype(field)>>(value);
-  };
   set(record.sh_name, name);
   record.sh_type = section.type;
   set(record.sh_flags, section.flags);
@@ -115,9 +138,11 @@ void ElfContainer::write(const std::function<void(FileParts)>& use) const {
   sections.back().bytes = std::as_bytes(std::span(names));
   sections.back().size = names.size();
 
+  const auto segments =
+      static_cast<std::size_t>(std::ranges::count(sections, true, &ElfOutputSection::segment));
   const std::uint64_t beyond = format_.wide ? beyond_wide : beyond_narrow;
   std::vector<std::uint64_t> offsets(sections.size());
-  std::size_t end = format_.header_size();
+  std::size_t end = format_.header_size() + segments * format_.segment_size();
   for (std::size_t i = 1; i < sections.size(); ++i) {
     if (sections[i].bytes.empty()) {
       offsets[i] = sections[i].size == 0 ? end : beyond;
@@ -133,7 +158,8 @@ void ElfContainer::write(const std::function<void(FileParts)>& use) const {
 
   // No part is copied: memory that is touched for the first time costs more than what is done with it.
   static constexpr std::array<std::byte, file_alignment> padding{};
-  std::vector<std::byte> header(format_.header_size()), records(sections.size() * format_.section_size());
+  std::vector<std::byte> header(format_.header_size()), programs(segments * format_.segment_size()),
+      records(sections.size() * format_.section_size());
   std::vector<std::span<const std::byte>> parts;
   std::size_t at = 0;
   const auto add = [&](std::span<const std::byte> bytes, std::size_t offset) {
@@ -142,20 +168,26 @@ void ElfContainer::write(const std::function<void(FileParts)>& use) const {
     at = offset + bytes.size();
   };
   add(header, 0);
+  if (segments != 0) add(programs, header.size());
   for (std::size_t i = 1; i < sections.size(); ++i)
     if (!sections[i].bytes.empty()) add(sections[i].bytes, offsets[i]);
   add(records, table);
-  const auto put = [&]<typename Header, typename Record>(const Header& head, Record) {
+  const auto put = [&]<typename Header, typename Program, typename Record>(Header, Program, Record) {
+    const Header head = file_header<Header>(platform_, format_, segments, sections.size(), table);
     translate(header.data(), &head, sizeof head, ELF_T_EHDR, format_);
+    std::vector<Program> loaded;
+    for (std::size_t i = 1; i < sections.size(); ++i)
+      if (sections[i].segment) loaded.push_back(program_header<Program>(sections[i], offsets[i]));
+    translate(programs.data(), loaded.data(), loaded.size() * sizeof(Program), ELF_T_PHDR, format_);
     std::vector<Record> native(1);
     for (std::size_t i = 1; i < sections.size(); ++i)
       native.push_back(section_header<Record>(sections[i], name_at[i], offsets[i]));
     translate(records.data(), native.data(), native.size() * sizeof(Record), ELF_T_SHDR, format_);
   };
   if (format_.wide)
-    put(file_header<Elf64_Ehdr>(platform_, format_, sections.size(), table), Elf64_Shdr{});
+    put(Elf64_Ehdr{}, Elf64_Phdr{}, Elf64_Shdr{});
   else
-    put(file_header<Elf32_Ehdr>(platform_, format_, sections.size(), table), Elf32_Shdr{});
+    put(Elf32_Ehdr{}, Elf32_Phdr{}, Elf32_Shdr{});
   use(parts);
 }
 

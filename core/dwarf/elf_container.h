@@ -1,4 +1,4 @@
-// An ELF file around sections: header, section table, and the sections one behind the other.
+// An ELF file around sections: header, program headers, section table, and the sections one behind the other.
 // Source: System V gABI, chapter 4.
 #pragma once
 
@@ -24,6 +24,7 @@ struct ElfOutputSection {
   std::span<const std::byte> bytes;
   std::uint32_t link = 0, info = 0;
   std::uint64_t entry_size = 0, alignment = 1;
+  bool segment = false; // has a program header of its own: PT_LOAD, read and execute
 };
 
 // libelf would write to file descriptors only, and would grow the file to hold every section, also those that

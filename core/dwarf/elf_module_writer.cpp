@@ -61,7 +61,8 @@ void write_elf_module(const DebugModule& module, const std::function<void(FilePa
               .flags = SHF_ALLOC | SHF_EXECINSTR,
               .address = section->begin,
               .size = size,
-              .bytes = section->bytes.size() == size ? section->bytes : std::span<const std::byte>()});
+              .bytes = section->bytes.size() == size ? section->bytes : std::span<const std::byte>(),
+              .segment = i == 0});
   }
 
   DwarfFrames frames(module.platform);

@@ -12,11 +12,14 @@
 
 namespace clr {
 
-// ET_DYN, absolute addresses, no program headers; class, byte order and machine of the platform. Sections
-// without bytes lie beyond the end of the file, so that a debugger reads the memory of the process instead.
-// Of each function: entries or symbols for its names; unwind rules that LLDB follows at every instruction
-// when they are `exact`; with lines or variables an entry in the unit of its type, `this` being that of its
-// class, so that fields are found by their names. A variable or field of a reference type is a C++ reference
+// ET_DYN, absolute addresses; class, byte order and machine of the platform. Sections without bytes lie
+// beyond the end of the file, so that a debugger reads the memory of the process instead. The first section
+// has a program header, because LLDB takes the base of a module from the first one: `process save-core` fails
+// when one module of the process has no base. The others have none, which LLDB would only keep as a second
+// tree. Of each function: entries or symbols for its names; unwind rules that LLDB follows at every
+// instruction when they are `exact`; with lines or variables an entry in the unit of its type, `this` being
+// that of its class, so that fields are found by their names. A variable or field of a reference type is a
+// C++ reference
 // ("node.Next.Id"); a static field is the variable "Ns_Type_Field". A variable without a place is written:
 // LLDB tells that it is nowhere. Values that make no sense (code outside of its section, rows out of order,
 // types that refer to nothing, places that DWARF cannot express) are left out, the others are written. No

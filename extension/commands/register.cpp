@@ -3,6 +3,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/help_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/plain_help.h"
 #include "extension/lldb/notice.h"
 #include "extension/process/visits.h"
 #include "extension/values/object_summaries.h"
@@ -53,6 +54,7 @@ bool register_commands(lldb::SBDebugger& debugger) {
         add({}, spec.short_name, spec.short_name);
     }
     if (!tree.IsValid()) return true;
+    guard_plain_help(debugger);
     follow_commands(debugger);
     Workspace::of(turn).publish_all(debugger);
     return true;

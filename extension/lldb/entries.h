@@ -37,6 +37,9 @@ private:
 // Before LLDB runs one of its commands in `debugger`; `words` as LLDB has them, its name first, null behind
 // the last.
 using CommandVisit = void (*)(const Turn& turn, lldb::SBDebugger& debugger, const char** words);
+// The same in place of one: true when that is done which the command was asked for, so that LLDB does not run
+// it.
+using CommandStandIn = bool (*)(const Turn& turn, lldb::SBDebugger& debugger, const char** words);
 
 // --- Texts beside values
 
@@ -116,15 +119,19 @@ bool hit(void*, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakp
   return door->pass(way, otherwise, [&](const Turn& turn) { return visit(turn, process, thread); });
 }
 
-template<CommandVisit visit>
-bool before_command(void* baton, const char** words) {
+template<CommandStandIn stand_in>
+bool at_command(void* baton, const char** words) {
   const auto debugger = reinterpret_cast<std::uintptr_t>(baton);
-  if (const std::shared_ptr<Door> door = doors().find(debugger))
-    door->pass(Way::override, false, [&](const Turn& turn) {
-      lldb::SBDebugger found = lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger));
-      if (found.IsValid()) visit(turn, found, words);
-      return false;
-    });
+  const std::shared_ptr<Door> door = doors().find(debugger);
+  return door && door->pass(Way::override, false, [&](const Turn& turn) {
+    lldb::SBDebugger found = lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger));
+    return found.IsValid() && stand_in(turn, found, words);
+  });
+}
+
+template<CommandVisit visit>
+bool visit_alone(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
+  visit(turn, debugger, words);
   return false; // LLDB goes on with its command
 }
 
@@ -153,7 +160,11 @@ HitEntry hit_entry() {
 // LLDB lives and the debugger has a door: LLDB takes no override back.
 template<CommandVisit visit>
 void call_before(lldb::SBDebugger& debugger, std::span<const char* const> commands) {
-  entries::set_overrides(debugger, commands, &entries::before_command<visit>);
+  entries::set_overrides(debugger, commands, &entries::at_command<&entries::visit_alone<visit>>);
+}
+template<CommandStandIn stand_in>
+void call_instead(lldb::SBDebugger& debugger, const char* command) {
+  entries::set_overrides(debugger, std::span(&command, 1), &entries::at_command<stand_in>);
 }
 
 template<SummaryVisit visit>

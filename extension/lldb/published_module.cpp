@@ -128,6 +128,13 @@ void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module) {
   target.RemoveModule(module);
 }
 
+void withdraw_remnants(lldb::SBTarget& target) {
+  for (std::uint32_t i = target.GetNumModules(); i > 0; --i) {
+    lldb::SBModule module = target.GetModuleAtIndex(i - 1);
+    if (is_published(module)) withdraw_module(target, module);
+  }
+}
+
 bool is_published(lldb::SBModule& module) {
   const char* folder = module.GetFileSpec().GetDirectory();
   return folder != nullptr && std::string_view(folder).find(folder_prefix) != std::string_view::npos;

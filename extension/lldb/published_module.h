@@ -23,6 +23,10 @@ void publish_module(lldb::SBTarget& target, lldb::SBModule& module);
 // they would keep their names.
 void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module);
 
+// Takes away what is_published and no Publisher has: LLDB writes every module of a process into a minidump
+// (`process save-core`) and makes empty modules of them when it opens one.
+void withdraw_remnants(lldb::SBTarget& target);
+
 // True for a module that load_module made. Such a module is no part of the process.
 bool is_published(lldb::SBModule& module);
 

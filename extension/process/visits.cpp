@@ -1,7 +1,10 @@
 #include "extension/process/visits.h"
 
 #include "extension/lldb/entries.h"
+#include "extension/lldb/published_module.h"
 #include "extension/process/workspace.h"
+
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
@@ -36,10 +39,21 @@ bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& t
   return found && found->breakpoints().stops_in_handler(thread);
 }
 
+// LLDB takes the first module of a target for its program. In a core without files that is one of ours, and
+// LLDB would end the core before it finds that it is no program.
+bool launches_no_program(lldb::SBTarget& target, const char** words) {
+  if (words[1] == nullptr || words[0] != std::string_view("process") ||
+      words[1] != std::string_view("launch"))
+    return false;
+  lldb::SBModule first = target.GetModuleAtIndex(0);
+  return !first.IsValid() || is_published(first);
+}
+
 void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
   lldb::SBTarget target = debugger.GetSelectedTarget();
   if (!target.IsValid()) return;
   const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
+  if (launches_no_program(target, words)) return process->publishing().withdraw();
   process->publishing().update();
   process->breakpoints().before_command(words);
 }

@@ -28,6 +28,7 @@ void ProcessPublishing::hook() {
 std::vector<MemoryRange> ProcessPublishing::update(bool goes_on) {
   if (!settings_->on || !why_unreadable(life_of(target_)).empty()) return {};
   const auto began = std::chrono::steady_clock::now();
+  if (publisher_.was_dropped()) withdraw();
   const std::uint32_t stop = target_.GetProcess().GetStopID(true);
   const std::uint32_t modules = target_.GetNumModules();
   if (!state_.wants_update(stop, modules, goes_on)) return {};

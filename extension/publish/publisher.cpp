@@ -92,6 +92,7 @@ std::vector<MemoryRange> near_managed_code(lldb::SBTarget& target, Session& sess
 
 std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
                                            Clock::time_point began) {
+  if (modules_.empty()) withdraw_remnants(target_);
   if (session.runtime().absence() != nullptr) {
     if (!modules_.empty()) withdraw();
     return {};
@@ -219,6 +220,10 @@ void Publisher::withdraw() {
   catalog_.clear();
   status_ = {};
   lldb::SBModule::GarbageCollectAllocatedModules();
+}
+
+bool Publisher::was_dropped() {
+  return !modules_.empty() && !target_.FindModule(modules_.begin()->second.module.GetFileSpec()).IsValid();
 }
 
 bool Publisher::holds(Address address) const {

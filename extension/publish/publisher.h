@@ -49,6 +49,9 @@ public:
   void refuse(std::string why);
   // Takes every module away; the next update brings all back.
   void withdraw();
+  // True when something was published and LLDB has it no more: it drops all modules of a target whose search
+  // paths change (`target modules search-paths`), and loads only those that the process itself has again.
+  bool was_dropped();
 
   const PublishStatus& status() const { return status_; }
   // The variables, types and ranges that the published modules lack, with the reasons.

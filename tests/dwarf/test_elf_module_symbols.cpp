@@ -62,7 +62,6 @@ TEST_CASE("the file is of the platform's class, byte order and machine") {
     CHECK(written.header.e_ident[EI_CLASS] == (platform.pointer_size == 8 ? ELFCLASS64 : ELFCLASS32));
     CHECK(written.header.e_ident[EI_DATA] ==
           (platform.byte_order == ByteOrder::little ? ELFDATA2LSB : ELFDATA2MSB));
-    CHECK(written.header.e_phnum == 0);
     CHECK(symbol_names(written) == Names{"Ns.Type.Run()", "Ns.Type.Run", "Type.Run"});
     for (const auto& symbol : written.symbols()) {
       CHECK(symbol.value == base + 0x10);
@@ -169,6 +168,35 @@ TEST_CASE("sections without bytes lie beyond the end of the file, others hold th
   CHECK(written.contents(sections[1]) == module.sections[1].bytes);
   CHECK(sections[2].header.sh_offset > written.bytes().size());
   CHECK(sections[3].name == ".strtab");
+}
+
+TEST_CASE("the first section alone has a program header, which is the base of the module") {
+  for (const Platform& platform : written_platforms()) {
+    DebugModule module = module_at(base, platform);
+    module.sections.push_back({base + 0x2000, base + 0x2004, {}});
+    const ModuleReadBack written(module);
+    CHECK(written.header.e_phnum == 1);
+    REQUIRE(written.segments().size() == 1);
+    const GElf_Phdr segment = written.segments().front();
+    const GElf_Shdr section = written.sections().front().header;
+    CHECK(segment.p_type == PT_LOAD);
+    CHECK(segment.p_flags == (PF_R | PF_X));
+    CHECK(segment.p_vaddr == base);
+    CHECK(segment.p_memsz == 0x1000);
+    CHECK(segment.p_offset == section.sh_offset);
+    CHECK(segment.p_filesz == 0);
+  }
+}
+
+TEST_CASE("the program header of a section with bytes has them") {
+  DebugModule module = module_at(base);
+  module.sections = {{base, base + 4, {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}}}};
+  const ModuleReadBack written(module);
+  REQUIRE(written.segments().size() == 1);
+  CHECK(written.segments().front().p_filesz == 4);
+  CHECK(written.segments().front().p_memsz == 4);
+  CHECK(written.segments().front().p_offset == written.sections().front().header.sh_offset);
+  CHECK(written.contents(written.sections().front()) == module.sections.front().bytes);
 }
 
 TEST_CASE("symbols are in the section of their code") {
@@ -342,6 +370,7 @@ TEST_CASE("a module of nothing is a file nevertheless") {
   module.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like};
   const ModuleReadBack written(module);
   CHECK(written.symbols().empty());
+  CHECK(written.header.e_phnum == 0);
   CHECK_FALSE(written.section(".debug_info"));
   CHECK_FALSE(written.section(".debug_frame"));
 }

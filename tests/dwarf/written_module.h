@@ -51,6 +51,12 @@ public:
       if (section.name == name) return section;
     return std::nullopt;
   }
+  std::vector<GElf_Phdr> segments() const {
+    std::vector<GElf_Phdr> all(header.e_phnum);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      REQUIRE(gelf_getphdr(elf_.get(), static_cast<int>(i), &all[i]) != nullptr);
+    return all;
+  }
   std::vector<std::byte> contents(const Section& section) const {
     const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(section.header.sh_offset);
     return {begin, begin + static_cast<std::ptrdiff_t>(section.header.sh_size)};

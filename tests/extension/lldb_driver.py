@@ -14,11 +14,14 @@ class Driver:
         """The same driver, started by the command `prefix`."""
         return Driver(self.version, self.program, self.plugin, tuple(prefix))
 
+    def without_plugin(self):
+        return Driver(self.version, self.program, None, self.prefix)
+
     def run(self, commands, seconds=120, folder=None, environment=None):
         """Texts (output and errors together) of `commands`, in their order, run in `folder`. Commands after a failed one run too."""
         setup = ["settings set interpreter.stop-command-source-on-error false",
                  "settings set interpreter.prompt-on-quit false",
-                 f'plugin load "{self.plugin}"']
+                 f'plugin load "{self.plugin}"' if self.plugin else "version"]
         lines = [*setup, *commands]
         # LLDB echoes each command; a marker in front of each tells their texts apart.
         script = "".join(f"{line}\n" for line in lines) + "quit\n"
@@ -35,7 +38,7 @@ class Driver:
                 current.append(line)
         if len(texts) != len(lines) + 1:
             raise Died(f"LLDB {self.version} ended after {len(texts) - 1} of {len(lines)} commands, exit code {done.returncode}: "
-                       + done.stdout[-400:])
+                       + done.stdout[-400:], lines[len(texts) - 1])
         self.load_text = texts[len(setup)]
         return texts[len(setup) + 1:]
 
@@ -83,7 +86,11 @@ def parts_until_closed(terminal):
 
 
 class Died(Exception):
-    """LLDB did not run every command."""
+    """LLDB did not run every command; `at`: the last one that it began."""
+
+    def __init__(self, text, at=None):
+        super().__init__(text)
+        self.at = at
 
 
 class Report:

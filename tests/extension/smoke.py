@@ -1,8 +1,9 @@
 """The plugin in every supported LLDB, from outside: it loads, its commands answer, its errors are plain, LLDB stays alive.
 
 Groups that every version runs: symbols of the API, without a process, native process, without /proc, core and live (the commands on a runtime,
-and minimal cores), whole names, files that a program lends. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own and not LLDB's: symbol
-files; and, in the newest of them, a runtime whose self-description is torn, and files that are read and written.
+and minimal cores), whole names, files that a program lends. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own
+and not LLDB's: symbol files; and, in the newest of them, a runtime whose self-description is torn, and files that are read and written. Those in
+COMMANDS_GROUP run every command of LLDB's `help`, without the plugin and with it.
 """
 import argparse
 import concurrent.futures
@@ -21,6 +22,7 @@ import api_symbols
 import bad_input
 import command_line
 import dotnet_process
+import every_command
 import faults
 import files
 import sources
@@ -35,6 +37,7 @@ SCRIPTS = HERE.parent.parent / "scripts"
 RECORDED = HERE.parent / "cores" / "gallery-x64.core.xz"
 EVERY_GROUP = ("14", "15", "16", "19")
 FAULT_GROUP = ("14", "19")   # the plugin handles its faults itself: the oldest and the newest way of being called are enough
+COMMANDS_GROUP = ("14", "19", "23")   # how LLDB goes through modules differs by version: the oldest, the newest, and Debian's
 AT_ONCE = 2   # LLDBs; each waits for its process now and then
 
 
@@ -295,6 +298,9 @@ def check_version(driver, targets):
     if driver.version in FAULT_GROUP:
         with targets.faults:
             guarded("faults", faults.check, driver.plugin.parent)
+    if driver.version in COMMANDS_GROUP:
+        guarded("every command, core", check_every_command, "core", targets)
+        guarded("every command, live", check_every_command, "live", targets)
     if targets.proc:
         report.skip(f"{tag} without /proc", targets.proc)
     else:
@@ -345,6 +351,26 @@ def check_managed_target(driver, report, tag, name, targets):
     check_minimal_core(driver, report, f"{tag} {name}:", opening, closing, targets.folder / f"minimal-{driver.version}-{name}")
     if name == "core" and driver.version in EVERY_GROUP:
         check_symbols(driver, report, f"{tag} {name}:", opening, closing, targets.folder)
+
+
+def check_every_command(driver, report, tag, name, targets):
+    folder = targets.folder / f"commands-{driver.version}-{name}"
+    folder.mkdir()
+    tag = f"{tag} every command, {name}:"
+    if name == "core":
+        every_command.check_core(driver, report, tag, targets.recorded, folder)
+        return
+    try:
+        targets.situation.result()   # which builds the program
+        program = processes.build("situations", targets.folder / "artifacts")
+    except processes.Unavailable as error:
+        report.skip(tag, str(error))
+        return
+    with processes.Running([program, "generics", folder / "report"], folder) as running:
+        if not running.wait_ready():
+            raise processes.Unavailable("the program did not start")
+        every_command.check_standing(driver, report, tag, running.pid, folder)
+    every_command.check_running(driver, report, tag, program, folder)
 
 
 def check_torn(driver):

@@ -1,0 +1,63 @@
+#include "extension/commands/plain_help.h"
+
+#include "extension/commands/command_spec.h"
+#include "extension/lldb/entries.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+namespace {
+constexpr std::string_view without_user_commands = "--hide-user-commands";
+
+// LLDB takes the beginning of a long option for the option.
+bool hides_user_commands(std::string_view option) {
+  return option.starts_with("--") ? option.starts_with("--hide-u") : option.contains('u');
+}
+
+void print(const lldb::SBFile& to, std::string_view text) {
+  lldb::SBFile file = to;
+  std::size_t written = 0;
+  if (file.IsValid()) file.Write(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), &written);
+  file.Flush();
+}
+
+// Of the same form as the rest of LLDB's list.
+std::string own_commands() {
+  std::string text = "Commands of lldb-clr (this LLDB lists no others that were added):\n\n";
+  const auto add = [&](std::string_view name, std::string_view help) {
+    text += fmt::format("  {:<8} -- {}\n", name, help);
+  };
+  add(tree_name, "Commands for managed code of .NET: clr help lists them.");
+  for (const CommandSpec& spec : all_commands())
+    if (spec.short_name != nullptr) add(spec.short_name, spec.help);
+  return text + "\n";
+}
+
+bool list_commands(const Turn&, lldb::SBDebugger& debugger, const char** words) {
+  std::string command = fmt::format("help {}", without_user_commands);
+  for (const char** word = words + 1; *word != nullptr; ++word) {
+    const std::string_view text = *word;
+    if (!text.starts_with('-') || hides_user_commands(text)) return false; // LLDB's own is good for that
+    command += fmt::format(" {}", text);
+  }
+  lldb::SBCommandReturnObject result;
+  debugger.GetCommandInterpreter().HandleCommand(command.c_str(), result);
+  if (result.GetError() != nullptr) print(debugger.GetErrorFile(), result.GetError());
+  if (result.GetOutput() == nullptr || !result.Succeeded()) return true;
+  print(debugger.GetOutputFile(), result.GetOutput() + own_commands());
+  return true;
+}
+} // namespace
+
+void guard_plain_help(lldb::SBDebugger& debugger) {
+  const char* const version = lldb::SBDebugger::GetVersionString();
+  if (version != nullptr && std::string_view(version).contains("lldb version 14."))
+    call_instead<list_commands>(debugger, "help");
+}
+
+} // namespace clr::lldb_plugin
