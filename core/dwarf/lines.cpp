@@ -52,12 +52,12 @@ void DwarfLines::write_files(std::span<const PlacedCode* const> unit) {
   std::unordered_map<std::string_view, std::size_t> directories{{"", 0}};
   for (const std::uint32_t file : files_) {
     const std::string_view directory = split_path(module_->files[file]).directory;
-    if (directories.try_emplace(directory, directories.size()).second) out_.string(directory);
+    if (directories.try_emplace(directory, directories.size()).second) out_.string(shown_name(directory));
   }
   out_.u8(0);
   for (const std::uint32_t file : files_) {
     const SplitPath path = split_path(module_->files[file]);
-    out_.string(path.name);
+    out_.string(shown_name(path.name));
     out_.uleb(directories.at(path.directory));
     out_.uleb(0); // time of change
     out_.uleb(0); // bytes
