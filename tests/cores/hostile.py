@@ -201,6 +201,7 @@ def padded(path, length):
     return first + "/" * (length - len(path)) + rest
 
 
+DEVICES = ["/dev/zero", "/dev/tty", "//dev/zero", "/tmp/../dev/zero", "/proc/self/environ", "/proc/kmsg", "FIFO", "ENDLESS", "/sys/kernel/notes", "/net/host/share/a.cs"]
 CASES = {
     "names": make_names,
     "assembly is a device": make_path("/dev/zero"),
@@ -208,6 +209,7 @@ CASES = {
     "assembly is of the system": make_path("/proc/self/environ"),
     "assembly is a FIFO": make_path("FIFO"),
     "assembly is endless": make_path("ENDLESS"),
+    "documents": make_pdb(DEVICES),
     "names with symbols": make_names_with_symbols,
     "ranges of 4 GB": make_ranges,
     "ranges to the end of memory": make_ranges_beyond,
