@@ -11,6 +11,8 @@ tidy_packages=(clang-19 clang-tidy-19)
 format_packages=(clang-format-14)
 # The Python modules of LLDB 14 and 15 want six.
 python_packages=(python3-six mypy)
+# For the hostile cores: which files LLDB opens.
+hostile_packages=(strace)
 # For the live tests: cores of processes, musl, and arm64 under user-mode emulation.
 live_packages=(gdb python3-six musl qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross)
 

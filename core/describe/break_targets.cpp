@@ -1,6 +1,7 @@
 #include "core/describe/break_targets.h"
 
 #include "core/memory/path_map.h"
+#include "core/memory/utf8.h"
 #include "core/runtime/source_lines.h"
 #include "core/types/last_name.h"
 #include "core/types/type_names.h"
@@ -47,11 +48,20 @@ bool ends_in(std::string_view type, std::string_view wanted) {
   return before == 0 || type[before - 1] == '.';
 }
 
+// `type` as it is, or as it is shown.
+bool is_type(const std::string& type, std::string_view wanted) {
+  return ends_in(type, wanted) || (!is_printable(type) && ends_in(printable(type), wanted));
+}
+
 // The end of a path, by whole parts.
 bool is_file(std::string_view path, std::string_view wanted) {
   if (!path.ends_with(wanted)) return false;
   const std::size_t before = path.size() - wanted.size();
   return before == 0 || path[before - 1] == '/' || path[before - 1] == '\\' || wanted.starts_with('/');
+}
+
+bool is_document(const std::string& path, std::string_view wanted) {
+  return is_file(path, wanted) || (!is_printable(path) && is_file(printable(path), wanted));
 }
 
 BreakTarget target_of(Runtime& runtime, NamedModule& module, Address address, std::uint32_t token) {
@@ -97,10 +107,10 @@ BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::
       const std::uint32_t rows = metadata.rows(MetadataTable::method_def);
       for (std::uint32_t rid = 1; rid <= rows && matching.size() < BreakTargets::max_methods; ++rid) {
         if (rid % rows_between_questions == 0 && stop && stop()) break;
-        if (metadata.string(metadata.method_def(rid).name) != method) continue;
+        if (!is_shown_as(metadata.string(metadata.method_def(rid).name), method)) continue;
         const QualifiedMethodName whole = names.method(rid);
         if (!type.empty() && (whole.declaring_type == nullptr ||
-                              !ends_in(plain_type(format_type(*whole.declaring_type)), type)))
+                              !is_type(plain_type(format_type(*whole.declaring_type)), type)))
           continue;
         matching.push_back(rid);
       }
@@ -131,7 +141,7 @@ BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint3
     }
     std::set<std::uint32_t> documents;
     for (std::uint32_t row = 1; row <= pdb->documents(); ++row)
-      if (is_file(pdb->document_name(row), file)) documents.insert(row);
+      if (is_document(pdb->document_name(row), file)) documents.insert(row);
     if (documents.empty()) return;
     found.file_known = true;
     const std::uint32_t methods = pdb->metadata().rows(MetadataTable::method_debug_information);

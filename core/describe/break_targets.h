@@ -30,6 +30,8 @@ struct BreakTargets {
   static constexpr std::size_t max_methods = 10'000;
 };
 
+// Names of methods, types and files are those of the metadata, or the same as they are shown (printable).
+
 // Methods called `name`: "Run", "Type.Run", "Ns.Type.Run", "Ns.Outer+Inner.Run", type arguments and
 // parameters with or without (they are not compared). `stop` is asked now and then; true gives up. Never
 // throws. Cost: a name of each method of each module, from metadata.

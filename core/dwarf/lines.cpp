@@ -52,14 +52,14 @@ void DwarfLines::write_files(std::span<const PlacedCode* const> unit) {
   std::unordered_map<std::string_view, std::size_t> directories{{"", 0}};
   for (const std::uint32_t file : files_) {
     const std::string_view directory = split_path(module_->files[file]).directory;
-    if (directories.try_emplace(directory, directories.size()).second) out_.string(directory);
+    if (directories.try_emplace(directory, directories.size()).second) out_.string(shown_name(directory));
   }
   out_.u8(0);
   // LLDB gives file 0, which is no file, a place in its list only when there is another one.
   if (files_.empty()) write_file("(none)", 0);
   for (const std::uint32_t file : files_) {
     const SplitPath path = split_path(module_->files[file]);
-    write_file(path.name, directories.at(path.directory));
+    write_file(shown_name(path.name), directories.at(path.directory));
   }
   out_.u8(0);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 namespace clr {
+
 bool is_usable_name(std::string_view name) {
   if (name.empty() || name.size() > max_name_bytes) return false;
   constexpr std::uint64_t ones = 0x0101'0101'0101'0101, highs = 0x8080'8080'8080'8080;
@@ -26,7 +27,18 @@ bool is_usable_name(std::string_view name) {
   return true;
 }
 
+std::string shown_name(std::string_view name) {
+  std::string shown = printable(name);
+  shown.resize(cut_utf8(shown, max_name_bytes).size());
+  return shown;
+}
+
 std::uint32_t StringSection::append(std::string_view text) {
+  if (!is_printable(text)) return append_as_is(shown_name(text));
+  return append_as_is(text);
+}
+
+std::uint32_t StringSection::append_as_is(std::string_view text) {
   if (text_.size() + text.size() >= max_debug_section) return 0;
   const auto at = static_cast<std::uint32_t>(text_.size());
   text_.append(text).push_back('\0');
@@ -35,8 +47,9 @@ std::uint32_t StringSection::append(std::string_view text) {
 
 std::uint32_t StringSection::append_or_share(std::string_view text) {
   if (text.empty()) return 0;
+  if (!is_printable(text)) return append(text); // its bytes are others than those of `text`
   if (!last_.ends_with(text)) {
-    last_at_ = append(text);
+    last_at_ = append_as_is(text);
     last_ = last_at_ == 0 ? std::string_view() : text;
   }
   if (last_at_ == 0) return 0; // no room

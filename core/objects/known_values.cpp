@@ -1,5 +1,7 @@
 #include "core/objects/known_values.h"
 
+#include "core/memory/utf8.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -128,7 +130,6 @@ std::string escape(std::string_view text, char quote) {
   out.reserve(text.size() + 2);
   out += quote;
   for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
     switch (c) {
     case '\n':
       out += "\\n";
@@ -148,13 +149,11 @@ std::string escape(std::string_view text, char quote) {
     default:
       if (c == quote)
         out += fmt::format("\\{}", c);
-      else if (code < 0x20 || code == 0x7f)
-        out += fmt::format("\\u{:04x}", code);
       else
         out += c;
     }
   }
-  return out += quote;
+  return printable(out += quote, Escape::json);
 }
 
 } // namespace clr

@@ -1,5 +1,6 @@
 #include "core/report/json.h"
 
+#include "core/memory/utf8.h"
 #include "core/runtime/runtime.h"
 #include "core/stack/unwind_report.h"
 #include "core/types/user_method.h"
@@ -268,7 +269,8 @@ Json to_json(const UnwindReport& report) {
 }
 
 std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // It escapes C0 only.
+  return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), Escape::json);
 }
 
 void JsonList::add(const Json& element) {

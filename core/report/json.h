@@ -37,8 +37,9 @@ Json to_json(const ModuleDescription& module);
 Json to_json(const RuntimeInfo& info);
 Json to_json(const UnwindReport& report);
 
-// The text of `value` on one line. Bytes that are not UTF-8 become U+FFFD, because texts come from the
-// target.
+// The text of `value` on one line. Texts come from the target: bytes that are not UTF-8 become U+FFFD, and
+// all that printable() escapes is written as \uNNNN, so that JSON on a terminal does no harm and means the
+// same.
 std::string dump(const Json& value);
 
 // A JSON array that is written while its elements are made, one per line, so that a reader can follow and no

@@ -1,5 +1,7 @@
 #include "core/runtime/name_filter.h"
 
+#include "core/memory/utf8.h"
+
 #include <fnmatch.h>
 
 namespace clr {
@@ -12,9 +14,12 @@ NameFilter::NameFilter(std::string_view glob) {
 }
 
 bool NameFilter::accepts(const Method& method) const {
-  if (everything()) return true;
-  return fnmatch(pattern_.c_str(), method.full_name.c_str(), 0) == 0 ||
-         fnmatch(pattern_.c_str(), method.name.c_str(), 0) == 0;
+  return everything() || matches(method.full_name) || matches(method.name);
+}
+
+bool NameFilter::matches(const std::string& name) const {
+  if (fnmatch(pattern_.c_str(), name.c_str(), 0) == 0) return true;
+  return !is_printable(name) && fnmatch(pattern_.c_str(), printable(name).c_str(), 0) == 0;
 }
 
 } // namespace clr

@@ -14,11 +14,14 @@ public:
   //   "string[]". An empty pattern accepts everything.
   explicit NameFilter(std::string_view glob);
 
-  // Whether the pattern matches the whole full name or the whole plain name of `method`.
+  // Whether the pattern matches the whole full name or the whole plain name of `method`, as it is or as it is
+  // shown (printable).
   bool accepts(const Method& method) const;
   bool everything() const { return pattern_.empty(); }
 
 private:
+  bool matches(const std::string& name) const;
+
   std::string pattern_; // in the form of fnmatch(3)
 };
 

@@ -36,7 +36,7 @@ void add_lines(std::vector<Address>& places, lldb::SBTarget& target, const std::
     for (std::uint32_t k = 0; k < unit.GetNumLineEntries() && rows.size() < max_places; ++k) {
       lldb::SBLineEntry entry = unit.GetLineEntryAtIndex(k);
       const char* name = entry.GetFileSpec().GetFilename();
-      if (name == nullptr || file_name_of(file) != name || entry.GetLine() < line) continue;
+      if (name == nullptr || file_name_of(file) != file_name_of(name) || entry.GetLine() < line) continue;
       nearest = std::min(nearest, entry.GetLine());
       rows.emplace_back(entry.GetLine(), entry.GetStartAddress());
     }

@@ -1,6 +1,7 @@
 #include "extension/breakpoints/breakpoint_wish.h"
 
 #include "core/memory/path_map.h"
+#include "core/memory/utf8.h"
 #include "core/types/last_name.h"
 #include "core/types/user_method.h"
 
@@ -25,8 +26,10 @@ constexpr Option name_options[] = {
     {"-n", "--name"}, {"-b", "--basename"}, {"-F", "--fullname"}, {"-M", "--method"}};
 constexpr Option pattern_options[] = {{"-r", "--func-regex"}, {"-p", "--source-pattern-regexp"}};
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+// In the text as it is, or as it is shown.
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos ||
+         (!is_printable(text) && printable(text).find(part) != std::string::npos);
 }
 } // namespace
 
@@ -106,8 +109,10 @@ bool may_concern(const BreakpointWish& wish, const Method& method, std::span<con
     return false; // it is there or it is not; new code changes nothing
   case BreakpointWish::Kind::line:
     if (files.empty()) return false; // code without lines
-    return std::ranges::any_of(
-        files, [&](const std::string& file) { return file_name_of(file) == file_name_of(wish.file); });
+    // LLDB knows files by the names that are shown.
+    return std::ranges::any_of(files, [&](const std::string& file) {
+      return file_name_of(printable(file)) == file_name_of(wish.file);
+    });
   case BreakpointWish::Kind::name:
     return std::ranges::any_of(wish.names, [&](const std::string& name) {
       const std::string_view last = last_name(name);

@@ -35,7 +35,7 @@ public:
     if (!thread.IsValid()) {
       out.line("thread:    none is known");
     } else {
-      out.line("thread:    {} ({})", printable(thread_header(thread)), found.why);
+      out.line("thread:    {} ({})", thread_header(thread), found.why);
       print_exception(out, session, thread);
       print_stack(out, session, thread);
     }
@@ -73,16 +73,14 @@ private:
 
   static void print_process(Output& out, Session& session, lldb::SBProcess& process) {
     const MemoryReport memory = session.memory_report();
-    out.line("process:   {}, {} threads, {}", process.GetProcessID(), process.GetNumThreads(),
-             printable(memory.source));
+    out.line("process:   {}, {} threads, {}", process.GetProcessID(), process.GetNumThreads(), memory.source);
     if (session.runtime().absence() != nullptr) {
-      out.line("runtime:   {}", printable(absence_text(session.runtime())));
+      out.line("runtime:   {}", absence_text(session.runtime()));
       return;
     }
     const RuntimeInfo info = session.runtime().summary();
-    out.line("runtime:   {} {} ({} {}) in {}", printable(info.name),
-             info.version.empty() ? "of unknown version" : printable(info.version), info.os, info.cpu,
-             printable(info.found_in));
+    out.line("runtime:   {} {} ({} {}) in {}", info.name,
+             info.version.empty() ? "of unknown version" : info.version, info.os, info.cpu, info.found_in);
   }
 
   static void print_exception(Output& out, Session& session, lldb::SBThread& thread) {
@@ -94,7 +92,7 @@ private:
     }
     ExceptionReporter reporter(session.runtime());
     const ExceptionReporter::OfThread found = reporter.of_thread(*known);
-    if (!found.problem.empty()) out.line("exception: {}", printable(found.problem));
+    if (!found.problem.empty()) out.line("exception: {}", found.problem);
     if (found.current() == 0) {
       out.line("exception: none");
       return;
@@ -105,7 +103,7 @@ private:
       try {
         out.write(describe(reporter.chain(object)));
       } catch (const std::exception& error) {
-        out.line("  {:#x}: {}", object, printable(error.what()));
+        out.line("  {:#x}: {}", object, error.what());
       }
   }
 
@@ -127,7 +125,7 @@ private:
     const auto tell = [&](const std::string& text) {
       if (whole) out.line("missing or doubtful:");
       whole = false;
-      out.line("  {}", printable(text));
+      out.line("  {}", text);
     };
     for (const std::string& note : memory.notes) tell(note);
     for (const std::string& file : memory.refusals) tell(file);

@@ -204,14 +204,13 @@ private:
       out.line("{}", dump(json));
       return;
     }
-    out.line("Breakpoint {}: {}", breakpoint.GetID(), printable(where));
-    for (const CoveredBody& body : bodies) out.line("  {}", printable(text_of(body)));
+    out.line("Breakpoint {}: {}", breakpoint.GetID(), where);
+    for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
     std::size_t rows = 0;
     for (const BreakTarget& target : found.methods) {
       if (is_compiled(target, bodies)) continue;
       if (++rows > max_rows) break;
-      out.line("  {}`{}: not compiled yet: will be set when it is", printable(target.module),
-               printable(target.name));
+      out.line("  {}`{}: not compiled yet: will be set when it is", target.module, target.name);
     }
   }
 
@@ -225,7 +224,7 @@ private:
       return;
     }
     out.line("Breakpoint {}: {}: there is no runtime yet; will be set when its code is compiled",
-             breakpoint.GetID(), printable(where));
+             breakpoint.GetID(), where);
   }
 
   static Json to_json(const BreakTarget& target, bool compiled) {
@@ -280,9 +279,9 @@ private:
                        {"locations", locations(bodies)}});
         continue;
       }
-      out.line("{}: {}{}, hit {} times", breakpoint.GetID(), printable(wish_text(breakpoint)),
+      out.line("{}: {}{}, hit {} times", breakpoint.GetID(), wish_text(breakpoint),
                breakpoint.IsEnabled() ? "" : ", disabled", breakpoint.GetHitCount());
-      for (const CoveredBody& body : bodies) out.line("  {}", printable(text_of(body)));
+      for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
       if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");
     }
     const ManagedBreakpoints::HookState hook = invocation.process(target)->breakpoints().hook_state();

@@ -71,7 +71,7 @@ private:
   void print(lldb::SBThread& thread) const {
     const bool current = thread.GetThreadID() == selected_;
     const std::uint32_t frame = thread.GetSelectedFrame().GetFrameID();
-    out_->line("{} {}", current ? "*" : " ", printable(thread_header(thread)));
+    out_->line("{} {}", current ? "*" : " ", thread_header(thread));
     std::vector<FrameRow> rows;
     const StackReporter::End end = walk(thread, runtime_frames_, [&](const FrameRow& row) {
       if (shown(row)) rows.push_back(row);

@@ -58,9 +58,8 @@ public:
       out_->line("{}", dump(json));
       return;
     }
-    out_->line("{}`{} [{}]", printable(answer.method.module), printable(answer.method.shown_name()),
-               describe_kind(answer.code));
-    if (!why.empty()) out_->line("(no IL offsets: {})", printable(why));
+    out_->line("{}`{} [{}]", answer.method.module, answer.method.shown_name(), describe_kind(answer.code));
+    if (!why.empty()) out_->line("(no IL offsets: {})", why);
     list(answer);
     for (const std::string& problem : texts_.problems()) out_->warning(printable(problem));
   }
@@ -120,8 +119,7 @@ private:
         });
     if (one) return known == rows.end() ? rows : bodies_of(runtime, known->method);
     for (std::size_t n = 0; n < std::min(rows.size(), max_choices); ++n)
-      out_->line("{:#x} {}`{}", rows[n].code.start, printable(rows[n].method.module),
-                 printable(rows[n].method.full_name));
+      out_->line("{:#x} {}`{}", rows[n].code.start, rows[n].method.module, rows[n].method.full_name);
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} methods are called '{}'; give the address of one",
                             rows.size() > max_choices ? "many" : std::to_string(rows.size()), method_));
@@ -189,10 +187,9 @@ private:
         continue;
       }
       const SourceLine& source = *mark_->source;
-      out_->line("IL_{:04x}{}", source.il_offset, printable(source_position(source)));
+      out_->line("IL_{:04x}{}", source.il_offset, source_position(source));
       if (source.file.empty()) continue;
-      if (const auto text = texts_.line(*session_, source))
-        out_->line("{:>6}  {}", source.line, printable(*text));
+      if (const auto text = texts_.line(*session_, source)) out_->line("{:>6}  {}", source.line, *text);
     }
   }
 
@@ -225,7 +222,7 @@ private:
     if (comment.empty())
       out_->line("{}", line);
     else
-      out_->line("{:<60} ; {}", line, printable(comment));
+      out_->line("{:<60} ; {}", line, comment);
   }
 
   Json json_of(Address at, std::uint64_t offset, std::span<const std::byte> code, const std::string& text,

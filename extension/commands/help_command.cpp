@@ -27,7 +27,7 @@ public:
     lldb::SBCommandReturnObject result;
     const std::string command = fmt::format("help {}{}{}", tree_name, name_.empty() ? "" : " ", name_);
     invocation.debugger.GetCommandInterpreter().HandleCommand(command.c_str(), result);
-    if (result.GetOutput() != nullptr) invocation.out.write(result.GetOutput());
+    if (result.GetOutput() != nullptr) invocation.out.write_of_lldb(result.GetOutput());
     if (!result.Succeeded() && result.GetError() != nullptr) invocation.out.error(result.GetError());
   }
 

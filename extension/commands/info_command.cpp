@@ -41,15 +41,13 @@ public:
 private:
   void print(Output& out, Session& session, const RuntimeInfo& info) const {
     if (session.runtime().absence() != nullptr) {
-      out.line("runtime:         {}", printable(absence_text(session.runtime())));
+      out.line("runtime:         {}", absence_text(session.runtime()));
     } else {
-      out.line("runtime:         {} {} ({} {})", printable(info.name),
-               info.version.empty() ? "(version not known)" : printable(info.version), printable(info.os),
-               printable(info.cpu));
+      out.line("runtime:         {} {} ({} {})", info.name,
+               info.version.empty() ? "(version not known)" : info.version, info.os, info.cpu);
     }
     if (info.descriptor != 0)
-      out.line("descriptor:      {:#x} in {} ({})", info.descriptor, printable(info.found_in),
-               printable(info.found_by));
+      out.line("descriptor:      {:#x} in {} ({})", info.descriptor, info.found_in, info.found_by);
     print_contracts(out, info);
     if (!info.supplements.empty()) {
       out.line("supplements:     {} layouts that the descriptor is silent about", info.supplements.size());
@@ -59,7 +57,7 @@ private:
                    row.source);
     }
     if (session.runtime().absence() == nullptr) print_counts(out, info);
-    for (const std::string& problem : info.problems) out.line("problem:         {}", printable(problem));
+    for (const std::string& problem : info.problems) out.line("problem:         {}", problem);
   }
 
   static void print_contracts(Output& out, const RuntimeInfo& info) {
@@ -67,7 +65,7 @@ private:
     for (const ContractInfo& contract : info.contracts) {
       std::string& list = contract.version.empty() ? absent : contract.used ? used : unused;
       if (!list.empty()) list += ", ";
-      list += printable(contract.version.empty() ? contract.name : contract.name + " " + contract.version);
+      list += contract.version.empty() ? contract.name : contract.name + " " + contract.version;
     }
     if (!used.empty()) out.line("contracts used:  {}", used);
     if (!unused.empty()) out.line("not used:        {}", unused);
@@ -89,17 +87,17 @@ private:
                : module.r2r     ? "r2r"
                                 : "il",
                module.method_count ? fmt::format("{}", *module.method_count) : "?",
-               printable(module.path.empty() ? module.name : module.path));
+               module.path.empty() ? module.name : module.path);
   }
 
   void print(Output& out, const MemoryReport& memory) const {
-    out.line("memory:          {}, {} pages read", printable(memory.source), memory.pages_filled);
+    out.line("memory:          {}, {} pages read", memory.source, memory.pages_filled);
     if (!memory.files.empty())
       out.line("  files:         {} stand in for pages that the core lacks", memory.files.size());
     if (verbose_)
-      for (const std::string& file : memory.files) out.line("  file:          {}", printable(file));
-    for (const std::string& file : memory.refusals) out.line("  not taken:     {}", printable(file));
-    for (const std::string& note : memory.notes) out.line("  note:          {}", printable(note));
+      for (const std::string& file : memory.files) out.line("  file:          {}", file);
+    for (const std::string& file : memory.refusals) out.line("  not taken:     {}", file);
+    for (const std::string& note : memory.notes) out.line("  note:          {}", note);
   }
 
   bool verbose_ = false, modules_ = false, json_ = false;

@@ -39,7 +39,7 @@ public:
       if (json_)
         list.add(to_json(row));
       else
-        out.write(line(row));
+        out.line("{}", text_of(row));
       return true;
     });
     if (json_ && !count_only_) {
@@ -52,13 +52,13 @@ public:
   }
 
 private:
-  static std::string line(const MethodRow& row) {
+  static std::string text_of(const MethodRow& row) {
     std::uint64_t size = 0;
     for (const CodeRegion& region : row.code.regions) size += region.size;
     const std::string size_text = row.code.regions.empty() ? "?" : fmt::format("{}", size);
     const std::string& name = row.method.full_name.empty() ? row.method.name : row.method.full_name;
-    return fmt::format("{:#018x} {:>7} {:<22} {}`{}\n", row.code.start, size_text, describe_kind(row.code),
-                       printable(row.method.module), printable(name));
+    return fmt::format("{:#018x} {:>7} {:<22} {}`{}", row.code.start, size_text, describe_kind(row.code),
+                       row.method.module, name);
   }
 
   MethodQuery query_;

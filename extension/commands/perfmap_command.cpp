@@ -54,7 +54,7 @@ private:
     OutputFile out(file_, Readers::everyone);
     const std::size_t lines = write_perf_map([&](std::string_view text) { out.write(text); }, rows);
     out.commit();
-    invocation.out.line("{}: {} lines", printable(file_), lines);
+    invocation.out.line("{}: {} lines", file_, lines);
     warn_of(invocation.out, holes);
   }
 
@@ -66,8 +66,8 @@ private:
     const std::size_t lines =
         write_r2r_perf_map([&](std::string_view text) { out.write(text); }, map.header, map.rows);
     out.commit();
-    invocation.out.line("{}: {} methods of {}", printable(file_), lines, printable(name));
-    for (const std::string& problem : map.problems) invocation.out.warning(printable(problem));
+    invocation.out.line("{}: {} methods of {}", file_, lines, name);
+    for (const std::string& problem : map.problems) invocation.out.warning(problem);
   }
 
   R2RMethodMap of_file() const {

@@ -97,8 +97,8 @@ private:
     if (troubles.lost_turns != 0)
       out.warning(fmt::format("{} calls found another command at work and did nothing", troubles.lost_turns));
     if (troubles.unhandled != 0)
-      out.warning(printable(fmt::format("{} calls of LLDB's were not handled, the last one: {}",
-                                        troubles.unhandled, troubles.last)));
+      out.warning(fmt::format("{} calls of LLDB's were not handled, the last one: {}", troubles.unhandled,
+                              troubles.last));
   }
 
   static void print_status(Output& out, const PublishSettings& settings, const PublishStatus& status,
@@ -111,12 +111,12 @@ private:
     }
     out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",
              status.modules, status.methods, status.first_milliseconds, status.last_milliseconds);
-    for (const std::string& sentence : missing.sentences()) out.line("{}", printable(sentence));
+    for (const std::string& sentence : missing.sentences()) out.line("{}", sentence);
     if (!complete)
       out.warning(
           "not complete: it was interrupted; the next command that shows code goes on with it, or clr "
           "publish on");
-    for (const std::string& problem : status.problems) out.warning(printable(problem));
+    for (const std::string& problem : status.problems) out.warning(problem);
   }
 
   std::string what_ = "status";

@@ -20,8 +20,8 @@ public:
     const WrittenCore written =
         save_core(invocation.session().save_source(), path_,
                   {.all_methods = all_methods_, .stop = [&out] { return out.interrupted(); }});
-    out.line("{}: {} bytes, {} of memory in {} segments", printable(path_), written.file_size,
-             written.memory_size, written.segments);
+    out.line("{}: {} bytes, {} of memory in {} segments", path_, written.file_size, written.memory_size,
+             written.segments);
     if (!written.missing.empty())
       out.warning(
           fmt::format("{} runs of memory cannot be read and are missing in it", written.missing.size()));

@@ -62,14 +62,13 @@ public:
     }
     search.places.insert(search.places.end(), symbols_.begin(), symbols_.end());
     const bool changes = clear_ || sysroot_option_->count() > 0 || !maps_.empty() || !symbols_.empty();
-    invocation.out.line("sysroot: {}", paths.sysroot.empty() ? "(none)" : printable(paths.sysroot));
-    for (const auto& [from, to] : paths.prefixes)
-      invocation.out.line("path map: {} -> {}", printable(from), printable(to));
-    for (const std::string& place : search.places) invocation.out.line("symbols: {}", printable(place));
+    invocation.out.line("sysroot: {}", paths.sysroot.empty() ? "(none)" : paths.sysroot);
+    for (const auto& [from, to] : paths.prefixes) invocation.out.line("path map: {} -> {}", from, to);
+    for (const std::string& place : search.places) invocation.out.line("symbols: {}", place);
     if (changes) invocation.workspace().set_search(std::move(search));
     publish(invocation);
     const std::string log = debug_log().path();
-    invocation.out.line("log: {}", log.empty() ? "off" : printable(log));
+    invocation.out.line("log: {}", log.empty() ? "off" : log);
   }
 
 private:

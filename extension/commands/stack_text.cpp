@@ -16,7 +16,7 @@ void print_frame(Output& out, const FrameRow& row, bool selected) {
   std::string line =
       fmt::format("  {} frame #{}: {} [{}]", selected ? "*" : " ", row.index, text_of(row), row.found_by);
   if (!row.fault.empty()) line += fmt::format(" (fault: {})", row.fault);
-  out.line("{}", printable(line));
+  out.line("{}", line);
   const std::vector<std::string> registers = registers_of(row);
   for (std::size_t i = 0; i < registers.size(); i += registers_per_line)
     out.line("        {}", fmt::join(registers.begin() + static_cast<std::ptrdiff_t>(i),
@@ -49,8 +49,8 @@ void print_end(Output& out, const StackReporter::End& end, std::size_t limit) {
   if (end.end == "limit")
     out.line("    ... (stopped at {} frames)", limit);
   else if (end.end != "bottom")
-    out.line("    (the walk ends here: {})", printable(end.end));
-  for (const std::string& note : end.notes) out.line("    (note: {})", printable(note));
+    out.line("    (the walk ends here: {})", end.end);
+  for (const std::string& note : end.notes) out.line("    (note: {})", note);
 }
 
 } // namespace clr::lldb_plugin

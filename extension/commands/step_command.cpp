@@ -215,7 +215,7 @@ private:
     invocation.workspace().publish_all(invocation.debugger);
     lldb::SBCommandReturnObject result;
     invocation.debugger.GetCommandInterpreter().HandleCommand("process status", result);
-    if (result.GetOutput() != nullptr) invocation.out.write(result.GetOutput());
+    if (result.GetOutput() != nullptr) invocation.out.write_of_lldb(result.GetOutput());
   }
 };
 

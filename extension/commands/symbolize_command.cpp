@@ -123,7 +123,7 @@ private:
   static std::string text_of(const SampleOwner& owner) {
     std::string text = owner.module.empty() ? owner.function : owner.module + "`" + owner.function;
     if (owner.line != 0) text += fmt::format(" at {}:{}", file_name_of(owner.file), owner.line);
-    return printable(text);
+    return text;
   }
 
   void print(const ProfileRow& row) const {

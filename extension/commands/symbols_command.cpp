@@ -69,8 +69,8 @@ private:
       });
       file.base = base;
       std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; });
-      invocation.out.line("{}: {}, {} entries", printable(path), to_string(file.kind), file.symbols->size());
-      for (const std::string& warning : warnings) invocation.out.warning(printable(warning));
+      invocation.out.line("{}: {}, {} entries", path, to_string(file.kind), file.symbols->size());
+      for (const std::string& warning : warnings) invocation.out.warning(warning);
       all.push_back(std::move(file));
     }
     invocation.workspace().set_symbol_files(std::move(all));
@@ -99,8 +99,8 @@ private:
                                 : source->base != 0 ? fmt::format("{} at {:#x}", source->image, source->base)
                                                     : std::string("addresses of the process");
       if (!json_) {
-        invocation.out.line("{}: {}, {} entries, {}", printable(file.path), to_string(file.kind),
-                            file.symbols->size(), printable(where));
+        invocation.out.line("{}: {}, {} entries, {}", file.path, to_string(file.kind), file.symbols->size(),
+                            where);
         continue;
       }
       Json row;
@@ -138,7 +138,7 @@ private:
     const std::shared_ptr<const SymbolTable> table =
         from_.empty() ? of_process(invocation) : of_file(invocation);
     table->save(path);
-    invocation.out.line("{}: {} entries", printable(path), table->size());
+    invocation.out.line("{}: {} entries", path, table->size());
   }
 
   std::shared_ptr<const SymbolTable> of_file(Invocation& invocation) const {

@@ -79,7 +79,7 @@ void warn_of(Output& out, const std::vector<EnumerationHole>& holes) {
   // A torn core has thousands of places that cannot be read; the first ones are enough.
   constexpr std::size_t max_holes_shown = 5;
   for (std::size_t i = 0; i < holes.size() && i < max_holes_shown; ++i)
-    out.warning(fmt::format("incomplete: {}", printable(holes[i].what)));
+    out.warning(fmt::format("incomplete: {}", holes[i].what));
   if (holes.size() > max_holes_shown)
     out.warning(fmt::format("incomplete: {} more places cannot be read", holes.size() - max_holes_shown));
 }

@@ -69,7 +69,7 @@ private:
     out.line("{:>5} {:>8} {:>7} {:<11} {:<#18x} {}", row.index == 0 ? "-" : fmt::format("#{}", row.index),
              number(thread.os_id), number(thread.managed_id),
              thread.cooperative ? (*thread.cooperative ? "cooperative" : "preemptive") : "?", thread.address,
-             printable(text));
+             text);
   }
 
   bool json_ = false;

@@ -35,7 +35,7 @@ public:
       out.line("{}", dump(json));
       return;
     }
-    out.line("{:#018x}: {}", ip, printable(name));
+    out.line("{:#018x}: {}", ip, name);
     for (const UnwindRecord& record : report.records) print(out, record);
     if (report.source == FoundBy::cfi) out.line("  by call frame information (.eh_frame)");
     out.line("  at this instruction:");

@@ -94,7 +94,7 @@ void set_overrides(lldb::SBDebugger& debugger, std::span<const char* const> comm
 
 bool print(lldb::SBStream& stream, const std::string& text) {
   if (text.empty()) return false;
-  stream.Print(text.c_str());
+  stream.Print(printable(text).c_str());
   return true;
 }
 

@@ -12,8 +12,29 @@ namespace {
 constexpr std::size_t flush_size = 1 << 16;
 } // namespace
 
+void Output::add_line(std::string_view text) {
+  buffer_ += printable(text);
+  buffer_ += '\n';
+  flush_when_large();
+}
+
 void Output::write(std::string_view text) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    buffer_ += printable(text.substr(0, end));
+    if (end == text.npos) break;
+    buffer_ += '\n';
+    text.remove_prefix(end + 1);
+  }
+  flush_when_large();
+}
+
+void Output::write_of_lldb(std::string_view text) {
   buffer_ += text;
+  flush_when_large();
+}
+
+void Output::flush_when_large() {
   if (buffer_.size() >= flush_size) flush();
 }
 

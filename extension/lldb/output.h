@@ -1,4 +1,6 @@
-// Where a command writes: LLDB's return object, piece by piece, and whether the user asked to stop.
+// Where a command writes: LLDB's return object, piece by piece, and whether the user asked to stop. Texts
+// hold names and strings of the target: here, and nowhere before, they become what a terminal may be given
+// (core/memory/utf8.h).
 #pragma once
 
 #include "core/memory/utf8.h"
@@ -20,12 +22,15 @@ public:
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  void write(std::string_view text);
+  // One line; a line break within it is escaped.
   template<typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    write(fmt::format(format, std::forward<Args>(args)...));
-    write("\n");
+    add_line(fmt::format(format, std::forward<Args>(args)...));
   }
+  // Lines, each ended by a line break; who composes them has made their parts printable, which may hold some.
+  void write(std::string_view text);
+  // What LLDB printed for a user, with its colours.
+  void write_of_lldb(std::string_view text);
   // "error: TEXT" on the command's error stream; the command counts as failed, and may go on.
   void error(std::string_view text);
   // "warning: TEXT" there; the command still succeeds.
@@ -41,6 +46,9 @@ public:
   bool interrupted();
 
 private:
+  void add_line(std::string_view text);
+  void flush_when_large();
+
   lldb::SBDebugger debugger_;
   lldb::SBCommandReturnObject* result_;
   std::string buffer_;

@@ -2,12 +2,14 @@
 
 #include "core/memory/error.h"
 #include "core/memory/file_descriptor.h"
+#include "core/memory/utf8.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -76,11 +78,11 @@ private:
   std::string path_;
 };
 
-// Names come from the target: one that is no file name becomes one.
-std::string file_name(std::string name) {
-  for (char& c : name)
-    if (c == '/' || c == '\0') c = '_';
-  if (name.size() > max_name) name.resize(max_name);
+// Names come from the target: one that is no file name becomes one, and LLDB prints it as it is.
+std::string file_name(const std::string& given) {
+  std::string name = printable(given);
+  std::ranges::replace(name, '/', '_');
+  name.resize(cut_utf8(name, max_name).size());
   if (name.empty() || name == "." || name == "..") name = "managed";
   return name;
 }

@@ -9,7 +9,8 @@ using namespace clr::test;
 namespace {
 
 // A runtime of one module without symbols. Its methods: 1 Ns.Outer.Run(int), 2 Ns.Outer.Run(), 3
-// Ns.Outer.Walk(), 4 Ns.Outer+Inner.Run(), 5 Ns.Box<T>.Run(), 6 Other.Outer.Run().
+// Ns.Outer.Walk(), 4 Ns.Outer+Inner.Run(), 5 Ns.Box<T>.Run(), 6 Other.Outer.Run(),
+// 7 a method whose names hold control characters.
 struct TargetsProcess {
   RuntimeTypes types{
       {.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like}};
@@ -30,6 +31,8 @@ struct TargetsProcess {
     metadata.method("Run", nothing);
     metadata.type("Other", "Outer");
     metadata.method("Run", nothing);
+    metadata.type("Odd\x1b", "Type\u202e");
+    metadata.method("Cl\near", nothing);
     app = types.module(
         {.path = "/app/app.dll", .file_name = "app.dll", .simple_name = "app", .metadata = metadata.build()});
     types.app_domain({app});
@@ -72,6 +75,14 @@ TEST_CASE("break targets: nested and generic types however they are written") {
   for (const char* name :
        {"Box.Run", "Ns.Box.Run", "Ns.Box<int>.Run", "Ns.Box`1.Run", "Box<Ns.Box<int>>.Run"})
     CHECK(process.rids(name) == Rids{5});
+}
+
+TEST_CASE("break targets: names as they are, or as they are shown") {
+  TargetsProcess process;
+  CHECK(process.rids("Cl\near") == Rids{7});
+  CHECK(process.rids("Cl\\x0aear") == Rids{7});
+  CHECK(process.rids("Odd\\x1b.Type\\u202e.Cl\\x0aear") == Rids{7});
+  CHECK(process.rids("Other.Cl\\x0aear").empty());
 }
 
 TEST_CASE("break targets: what no method is called") {

@@ -90,3 +90,12 @@ TEST_CASE("methods that a breakpoint may mean", "[breakpoint_wish]") {
   body.user = std::make_shared<UserMethod>(UserMethod{"Demo.Worker.RunAsync(int)", "async", 0});
   CHECK(may_concern({Kind::name, {"Worker.RunAsync"}, {}, 0}, body, {}));
 }
+
+TEST_CASE("a breakpoint by a name with escapes concerns the method that is shown so") {
+  const Method odd = method("T.Re\x1bset", "T.Re\x1bset(int)");
+  CHECK(may_concern({Kind::name, {"T.Re\\x1bset"}, {}, 0}, odd, {}));
+  CHECK_FALSE(may_concern({Kind::name, {"T.Re\\x1cset"}, {}, 0}, odd, {}));
+  const std::vector<std::string> files{"/src/od\x1b.cs"};
+  CHECK(may_concern({Kind::line, {}, "od\\x1b.cs", 5}, odd, files));
+  CHECK_FALSE(may_concern({Kind::line, {}, "other.cs", 5}, odd, files));
+}

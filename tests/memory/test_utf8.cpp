@@ -2,6 +2,9 @@
 #include "core/memory/utf8.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <string>
 
 using namespace clr;
 
@@ -66,4 +69,57 @@ TEST_CASE("a terminal gets no control characters", "[utf8]") {
   CHECK(printable("a\u009bb") == "a\\u009bb"); // CSI of eight bits
   CHECK(printable("a\xff") == "a\\xff");
   CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");
+  CHECK(printable("a\nfake row\tb") == "a\\x0afake row\\x09b");
+  CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");
+}
+
+TEST_CASE("a terminal gets no marks that turn text around, and no separators of rows", "[utf8]") {
+  for (const char32_t mark : {0x061cU, 0x200eU, 0x200fU, 0x202aU, 0x202eU, 0x2066U, 0x2069U, 0x2028U, 0x2029U,
+                              0x0080U, 0x009fU, 0x0085U}) {
+    CAPTURE(static_cast<std::uint32_t>(mark));
+    std::string text(1, static_cast<char>(0xc0 | mark >> 6));
+    if (mark >= 0x800)
+      text = {static_cast<char>(0xe0 | mark >> 12), static_cast<char>(0x80 | (mark >> 6 & 0x3f))};
+    text += static_cast<char>(0x80 | (mark & 0x3f));
+    CHECK_FALSE(is_printable(text));
+    CHECK(printable("a" + text + "b") == fmt::format("a\\u{:04x}b", static_cast<std::uint32_t>(mark)));
+  }
+  // Their neighbours are letters and signs like others.
+  for (const char* text : {"\u061b", "\u061d", "\u200d", "\u2010", "\u2027", "\u202f", "\u2065", "\u206a",
+                           "\u00a0", "\u00e9", "\U0001f600", "~", " "})
+    CHECK(printable(text) == text);
+}
+
+TEST_CASE("a control is found at every place of a text", "[utf8]") {
+  const std::string plain = "Ns.Type.Method(int, string[])~ ";
+  CHECK(is_printable(plain));
+  CHECK(is_printable(""));
+  for (std::size_t at = 0; at < plain.size(); ++at)
+    for (const char control : {'\x00', '\x1b', '\x1f', '\x7f', '\x80', '\xff'}) {
+      std::string text = plain;
+      text[at] = control;
+      CAPTURE(at, control);
+      CHECK(printable_part(text) == plain.substr(0, at));
+      CHECK_FALSE(is_printable(text));
+      CHECK(printable(text) == fmt::format("{}\\x{:02x}{}", plain.substr(0, at),
+                                           static_cast<unsigned char>(control), plain.substr(at + 1)));
+    }
+}
+
+TEST_CASE("what was made printable stays as it is", "[utf8]") {
+  const std::string once = printable("\x1b]0;x\x07 \u202e\xff");
+  CHECK(once == "\\x1b]0;x\\x07 \\u202e\\xff");
+  CHECK(printable(once) == once);
+}
+
+TEST_CASE("escapes of JSON mean the character", "[utf8]") {
+  CHECK(printable("a\x1b\x7f\u009b\u202e\u00e9", Escape::json) == "a\\u001b\\u007f\\u009b\\u202e\u00e9");
+}
+
+TEST_CASE("names are asked for as they are or as they are shown", "[utf8]") {
+  CHECK(is_shown_as("Run", "Run"));
+  CHECK_FALSE(is_shown_as("Run", "Ru"));
+  CHECK(is_shown_as("R\x1bn", "R\x1bn"));
+  CHECK(is_shown_as("R\x1bn", "R\\x1bn"));
+  CHECK_FALSE(is_shown_as("R\x1bn", "Rn"));
 }

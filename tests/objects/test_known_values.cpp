@@ -59,4 +59,5 @@ TEST_CASE("real numbers and text", "[objects]") {
         "\"one\\ntwo\\tthree\\r\\0\\u0001\\u007f\"");
   CHECK(escape("'", '\'') == "'\\''");
   CHECK(escape("äöü €", '"') == "\"äöü €\"");
+  CHECK(escape("a\u202eb\u2028\u009b", '"') == R"("a\u202eb\u2028\u009b")");
 }

@@ -118,6 +118,13 @@ TEST_CASE("names that are not UTF-8 do not break the document") {
   CHECK(dump(to_json(method)).find("Ns.\xef\xbf\xbd\xef\xbf\xbdX") != std::string::npos);
 }
 
+TEST_CASE("what a terminal would obey is escaped, and means the same") {
+  const std::string name = "a\x1b[2J\n\x7f\u009b\u202e\u2028\u00e9";
+  const std::string text = dump(Json{{"name", name}});
+  CHECK(text == "{\"name\":\"a\\u001b[2J\\n\\u007f\\u009b\\u202e\\u2028\u00e9\"}");
+  CHECK(Json::parse(text)["name"] == name);
+}
+
 TEST_CASE("frames and threads have the published shape") {
   FrameRow frame;
   frame.index = 3;

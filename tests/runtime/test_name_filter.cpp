@@ -39,3 +39,11 @@ TEST_CASE("brackets and backslashes are themselves") {
   CHECK(NameFilter("a\\b").accepts(named("a\\b", "")));
   CHECK_FALSE(NameFilter("a\\*").accepts(named("a*", "")));
 }
+
+TEST_CASE("a name that is shown with escapes is found as it is shown") {
+  const Method odd = named("T.Re\x1b[2J\nRun", "T.Re\x1b[2J\nRun(\u202eint)");
+  CHECK(NameFilter("T.Re\\x1b[2J\\x0aRun").accepts(odd));
+  CHECK(NameFilter("*(\\u202eint)").accepts(odd));
+  CHECK(NameFilter("T.Re\x1b[2J\nRun").accepts(odd));
+  CHECK_FALSE(NameFilter("T.Re[2JRun").accepts(odd));
+}

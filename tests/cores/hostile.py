@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Opens cores that somebody made to do harm, in LLDB with the plugin: a terminal gets nothing that it obeys, no device, FIFO or file of the
+system is opened, no command takes long, and LLDB takes no more memory than a large core may need.
+
+    hostile.py [--plugin build/liblldb-clr.so] [--lldb DRIVER] [--only NAME]... [--keep FOLDER]
+
+The cores are made here of the recorded one: bytes of it are replaced, nothing is added. The last line is `N passed, N failed, N skipped`.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "live"))
+
+from hostile_parts import FORGED, PAYLOADS, Core, Pdb, frame_registers, spoiled
+from plugin import ENVIRONMENT, Lldb, Target
+from processes import Unavailable
+from results import Results
+from run_cores import unpack
+
+SLOWEST = 10.0             # seconds of one command
+LARGEST = 1 << 20          # KB resident
+ASSEMBLY = "/tmp/situations/bin/situations/debug/situations.dll"
+BUILT_PDB = "/tmp/situations/obj/situations/debug/situations.pdb"
+
+# What a terminal obeys: controls but line break and tab, DEL, C1, marks of direction, separators; in UTF-8, as LLDB writes.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+FORGED_ROW = re.compile(rf"^\s*{FORGED}", re.M)
+
+# `{at}`: an address within the method that the damaged thread stands in.
+COMMANDS = ["clr info", "clr info --modules", "clr info --json", "clr publish status", "clr publish status --json", "bt all", "thread list", "thread info",
+            "image list", "target modules dump symtab situations.dll", "target modules dump sections situations.dll",
+            "image lookup -v -a {at}", "image lookup -r -n Gallery", "image lookup -t Customer", "frame variable", "v -T", "frame info", "disassemble -c 4",
+            "source info -a {at}", "target modules dump line-table Gallery.cs", "clrbt all", "clrbt --json all", "clrbt --unique", "clrip2md {at}",
+            "clrip2md --json {at}", "clr threads", "clr threads --json", "clr methods *ituations*", "clr methods --json *ituations*", "clr u {at}",
+            "clr u --json {at}", "clr source {at}", "clr unwind {at}", "clr analyze", "clr pe", "clr pe --json", "frame select 1", "frame variable", "thread select 4", *("up", "frame variable") * 4, "thread select 13", *("up", "frame variable") * 2,
+            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status"]
+
+
+class Run:
+    """What one LLDB said, opened and took."""
+
+    def __init__(self, lldb, core, commands, folder, plugin=True):
+        lines = ([f'plugin load "{lldb.plugin}"'] if plugin else []) + [f'target create --core "{core}"', *commands]
+        trace = folder / "trace"
+        script = folder / "commands.lldb"
+        script.write_text("\n".join(lines) + "\n")
+        before = ["--one-line-before-file", "settings set interpreter.stop-command-source-on-error false"]
+        words = [lldb.driver, "--no-lldbinit", "--batch", "--no-use-colors", *before, "--source", str(script)]
+        if STRACE:
+            words = [STRACE, "-f", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, start_new_session=True)
+        self.texts, self.seconds = {}, {}
+        timer = threading.Timer(SLOWEST * 6, self.kill)
+        timer.start()
+        self.output = self.read(lines)
+        _, status, usage = os.wait4(self.process.pid, 0)
+        timer.cancel()
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.kilobytes = usage.ru_maxrss
+        self.opened = opened(trace) if STRACE else []
+        self.unfinished = [line for line in lines if line not in self.texts]
+
+    def kill(self):
+        os.killpg(self.process.pid, 9)   # a group of its own
+
+    def read(self, lines):
+        """All output; on the way the text of each command and how long it took. LLDB echoes each."""
+        whole, rest, current, began = b"", list(lines), None, time.monotonic()
+        for line in self.process.stdout:
+            whole += line
+            text = line.decode(errors="surrogateescape")
+            if rest and text.rstrip("\n") == f"(lldb) {rest[0]}":
+                now = time.monotonic()
+                if current is not None:
+                    self.seconds[current] = max(self.seconds.get(current, 0), now - began)
+                current, began = rest.pop(0), now
+                self.texts.setdefault(current, "")
+            elif current is not None:
+                self.texts[current] += text
+        if current is not None:
+            self.seconds[current] = max(self.seconds.get(current, 0), time.monotonic() - began)
+        return whole.decode(errors="surrogateescape")
+
+
+STRACE = shutil.which("strace")
+OPENING = re.compile(r'^\d+ +(?:open|openat|openat2|creat)\((.*)$')
+PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
+RESULT = re.compile(r"= \d+<(.*)>$")
+OWN = {"/proc/self/mounts"}   # the plugin asks where network file systems are
+
+
+def opened(trace):
+    """(path as given, what it led to, flags) of every attempt to open a file. One that never came back counts as well."""
+    found = []
+    for line in trace.read_text(errors="surrogateescape").splitlines():
+        call = OPENING.match(line)
+        path = call and PATH.search(call[1])
+        if path:
+            result = RESULT.search(line)
+            found.append((path[1], result[1] if result else "", call[1]))
+    return found
+
+
+def odd_files(attempts):
+    """Paths of those that are, or lead to, no regular file. To look at a file by O_PATH opens nothing."""
+    odd = set()
+    for path, target, call in attempts:
+        if "O_PATH" in call or "ENOENT" in call or "ENOTDIR" in call:
+            continue
+        if re.fullmatch(r"/proc/self/fd/\d+", path) and target.startswith("/"):
+            path = target   # a file that was looked at by O_PATH, opened through its descriptor
+        real = os.path.normpath(path if path.startswith("/") else "/" + path)
+        of_the_system = re.match(r"/+(dev|proc|sys)(/|$)", real)
+        try:
+            kind = os.stat(path).st_mode
+            special = not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
+        except (OSError, ValueError):
+            special = False
+        if of_the_system or special or re.search(r"<char |<block |^pipe:|^socket:", target):
+            odd.add(re.sub(r"^/proc/\d+/", "/proc/self/", real))
+    return odd - OWN
+
+
+def make_names(core, folder):
+    """Names of types, methods, fields, parameters and the file of the program, threads' names and texts."""
+    count = core.spoil_heap("Gallery")
+    for number, word in enumerate(("recursion", "generics-values", "in-catch-deep", "in-finally", "exception-inner", "lambda", "iterator")):
+        count += core.spoil_string(word, number)
+    # Of the notes: native modules and symbols, which only the plugin shows.
+    for number, word in enumerate(("libc.so.6", "pthread_cond_wait", "System.Linq.dll")):
+        count += core.replace_bytes(word.encode(), spoiled(word, number, lambda text: len(text.encode())).encode())
+    file_name = "s\x1b[2J\n\u202ex\x9b.dll\u2028"
+    # LLDB prints the names of files that it finds in the core's notes itself, so only the runtime's own name changes.
+    return count + core.replace_bytes(ASSEMBLY.encode("utf-16-le"), (ASSEMBLY[:-len(file_name)] + file_name).encode("utf-16-le"))
+
+
+def bad_file(path, folder):
+    """`path`, or a new file of that kind."""
+    made = folder / path.lower()
+    if path == "FIFO":
+        os.mkfifo(made)
+    elif path == "ENDLESS":
+        with open(made, "wb") as f:
+            f.truncate(1 << 40)
+    else:
+        return path
+    return str(made)
+
+
+def make_path(path):
+    def make(core, folder):
+        target = bad_file(path, folder)
+        return core.replace_path(ASSEMBLY, padded(target, len(ASSEMBLY))) + core.replace_path(BUILT_PDB, padded(target, len(BUILT_PDB)))
+    return make
+
+
+def make_pdb(documents):
+    """A PDB whose documents are what no debugger should read. The user names its folder, as a user does who got it with the core."""
+    def make(core, folder):
+        names = [bad_file(name, folder) for name in documents]
+        identity = core.pdb_identity(BUILT_PDB)
+        (folder / "situations.pdb").write_bytes(Pdb(identity, core.method_rows("Gallery"), names).bytes())
+        return len(names)
+    return make
+
+
+def make_names_with_symbols(core, folder):
+    documents = [f"/src{payload}/{payload}{FORGED}.cs" for payload in PAYLOADS]
+    return make_pdb(documents)(core, folder) + make_names(core, folder)   # the PDB goes by names that are still whole
+
+
+def make_ranges(core, folder):
+    return core.lie_in_ranges(lambda begin, end: begin + (1 << 32))
+
+
+def make_ranges_beyond(core, folder):
+    return core.lie_in_ranges(lambda begin, end: 0xFFFF_FFFF_FFFF_F000)
+
+
+def make_counts(seed):
+    def make(core, folder):
+        return core.lie_in_words(seed, 600)
+    return make
+
+
+def padded(path, length):
+    """The same file by a path of `length` characters."""
+    assert len(path) <= length, path
+    first, rest = path[:1], path[1:]
+    return first + "/" * (length - len(path)) + rest
+
+
+DEVICES = ["/dev/zero", "/dev/tty", "//dev/zero", "/tmp/../dev/zero", "/proc/self/environ", "/proc/kmsg", "FIFO", "ENDLESS", "/sys/kernel/notes", "/net/host/share/a.cs"]
+CASES = {
+    "names": make_names,
+    "assembly is a device": make_path("/dev/zero"),
+    "assembly is a device behind ..": make_path("/tmp/../dev/zero"),
+    "assembly is of the system": make_path("/proc/self/environ"),
+    "assembly is a FIFO": make_path("FIFO"),
+    "assembly is endless": make_path("ENDLESS"),
+    "documents": make_pdb(DEVICES),
+    "names with symbols": make_names_with_symbols,
+    "ranges of 4 GB": make_ranges,
+    "ranges to the end of memory": make_ranges_beyond,
+    "counts": make_counts(1),
+    "more counts": make_counts(2),
+}
+
+
+def check(lldb, name, make, core, frames, usual, keep):
+    with tempfile.TemporaryDirectory() as folder:
+        if keep:
+            folder = pathlib.Path(keep, name.replace(" ", "-"))
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        folder = pathlib.Path(folder)
+        harmful = Core(core.bytes)
+        for thread, registers in frames:   # so that LLDB's own commands meet managed code
+            harmful.set_registers(thread, registers)
+        changes = make(harmful, folder)
+        assert changes, "nothing of the core was changed"
+        (folder / "core").write_bytes(harmful.bytes)
+        commands = [c.format(at=f"{frames[0][1]['rip']:#x}") for c in COMMANDS]
+        if (folder / "situations.pdb").exists():
+            commands.insert(0, f"clr settings --symbols {folder}")
+        run = Run(lldb, folder / "core", commands, folder)
+        found = []
+        if run.process.returncode != 0:
+            found.append(f"LLDB ended with {run.process.returncode}" + (f" at `{run.unfinished[0]}`" if run.unfinished else ""))
+        slow = {command: round(seconds, 1) for command, seconds in run.seconds.items() if seconds > SLOWEST}
+        if slow:
+            found.append(f"slow: {slow}")
+        if run.kilobytes > LARGEST:
+            found.append(f"{run.kilobytes >> 10} MB resident")
+        found += [f"opened {path}" for path in sorted(odd_files(run.opened) - usual)]
+        for command, text in run.texts.items():
+            bad = OBEYED.search(text)
+            if bad:
+                found.append(f"`{command}` prints {bad[0]!a}: {text[max(0, bad.start() - 60):bad.end() + 20]!a}")
+            if FORGED_ROW.search(text):
+                found.append(f"`{command}` prints a row that the target made up")
+            if any("\udc80" <= c <= "\udcff" for c in text):
+                found.append(f"`{command}` prints bytes that are no text")
+        shown = sum(1 for text in run.texts.values() if re.search(r"\\x1b|\\u001b|\\u202e", text))
+        if name.startswith("names") and shown < 8:
+            found.append(f"only {shown} commands show a spoiled name: the test tests nothing")
+        assert not found, "\n    ".join(found[:12])
+        return f"{changes} changes, {max(run.seconds.values()):.1f} s, {run.kilobytes >> 10} MB, {shown} commands with escapes"
+
+
+def check_found(lldb, core, frames, folder):
+    """A method whose name is shown with escapes is found by that name; JSON has the name that it has."""
+    harmful = Core(core.bytes)
+    make_names(harmful, folder)
+    (folder / "names").write_bytes(harmful.bytes)
+    target = Target(core=folder / "names")
+    at = frames[0][1]["rip"]
+    text, as_json = lldb.run(target, [f"clrip2md {at:#x}", f"clrip2md --json {at:#x}"])
+    shown = re.search(r"`(.*\\x.*) \+ \d+$", text.splitlines()[0])[1]
+    plain = shown[:shown.rindex("(")]
+    method = json.loads(as_json)[0]["method"]
+    assert OBEYED.search(method["full_name"]) and method["full_name"] != shown, f"JSON says {method['full_name']!a}"
+    commands = [f"image lookup -n '{shown}'", f"image lookup -n '{plain}'", f"clr methods --jitted '{plain}'", f"breakpoint set -n '{plain}'", f"clr break '{plain}'"]
+    texts = lldb.run(target, commands, go_on=True)
+    wanted = ["1 match found", "1 match found", "1 method", f"`{shown}", f"`{shown}"]
+    wrong = [f"{command}: no {part} in {text!a}" for command, part, text in zip(commands, wanted, texts, strict=True) if part not in text]
+    assert not wrong, "\n    ".join(wrong)
+    return f"{len(commands)} ways to find {shown}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
+    parser.add_argument("--lldb")
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--keep", help="make the files there, and leave them")
+    options = parser.parse_args()
+    results = Results()
+    try:
+        lldb = Lldb(options.plugin, options.lldb)
+    except Unavailable as e:
+        results.skip("hostile cores", str(e))
+        return results.summary()
+    if not STRACE:
+        results.skip("hostile/opened files", "strace is not installed: nobody looked at which files LLDB opened")
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        path = unpack(HERE / "gallery-x64.core.xz", folder)
+        core = Core(path.read_bytes())
+        frames = frame_registers(lldb, Target(core=path))
+        usual = odd_files(Run(lldb, path, ["bt all", "image list"], folder, plugin=False).opened)
+        if not options.only:
+            results.check("hostile/names are found as they are shown", check_found, lldb, core, frames, folder)
+        for name, make in CASES.items():
+            if not options.only or name in options.only:
+                results.check(f"hostile/{name}", check, lldb, name, make, core, frames, usual, options.keep)
+    return results.summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
