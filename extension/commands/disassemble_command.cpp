@@ -61,7 +61,7 @@ public:
     out_->line("{}`{} [{}]", answer.method.module, answer.method.shown_name(), describe_kind(answer.code));
     if (!why.empty()) out_->line("(no IL offsets: {})", why);
     list(answer);
-    for (const std::string& problem : texts_.problems()) out_->warning(printable(problem));
+    for (const std::string& problem : texts_.problems()) out_->warning(problem);
   }
 
 private:

@@ -76,11 +76,10 @@ private:
     TextLines lines(file_, max_line, max_file);
     while (const auto next = lines.next()) {
       if (lines.number() > max_lines)
-        return out_->error(
-            fmt::format("{} has more than {} lines: the rest is left out", printable(file_), max_lines));
+        return out_->error(fmt::format("{} has more than {} lines: the rest is left out", file_, max_lines));
       if (next->size() > max_line) {
-        out_->error(fmt::format("line {} of {} is longer than {} characters", lines.number(),
-                                printable(file_), max_line));
+        out_->error(
+            fmt::format("line {} of {} is longer than {} characters", lines.number(), file_, max_line));
         continue;
       }
       const std::string_view text = next->substr(0, next->find('#'));

@@ -40,8 +40,7 @@ public:
     const auto* method = std::get_if<MethodAnswer>(&answer.result);
     if (method == nullptr)
       throw Error(ErrorKind::invalid_argument, fmt::format("{:#x} is no managed code", ip));
-    out.line("{}",
-             printable(method_and_offset(method->method, method->code) + source_position(method->source)));
+    out.line("{}", method_and_offset(method->method, method->code) + source_position(method->source));
     if (!method->source)
       throw Error(ErrorKind::invalid_argument, "it has no IL, or its debug info cannot be read");
     if (method->source->file.empty())
@@ -60,17 +59,17 @@ private:
   void print(Output& out, Session& session, const SourceLine& source) const {
     SourceTexts texts(any_);
     const SourceTexts::File* const file = texts.file(session, source);
-    out.line("{}:{}{}", printable(source.file), source.line,
+    out.line("{}:{}{}", source.file, source.line,
              file == nullptr || file->found_at == source.file ? std::string()
              : file->found_at.empty()                         ? std::string(" (in the PDB)")
-                                      : fmt::format(" ({})", printable(file->found_at)));
+                                                              : fmt::format(" ({})", file->found_at));
     if (file == nullptr) {
       const std::string problem = texts.problem(source);
       throw Error(ErrorKind::io, problem.empty() ? "the file is not on this host (`clr settings --path-map "
                                                    "FROM=TO` tells where it is), nor in the PDB"
-                                                 : printable(problem));
+                                                 : problem);
     }
-    if (!file->doubt.empty()) out.warning(printable(file->doubt));
+    if (!file->doubt.empty()) out.warning(file->doubt);
     const std::vector<std::string>& lines = file->lines;
     if (source.line == 0 || source.line > lines.size())
       throw Error(ErrorKind::io,
@@ -79,7 +78,7 @@ private:
     const std::size_t first = source.line > around ? source.line - around : 1;
     const std::size_t last = std::min(lines.size(), source.line + around);
     for (std::size_t n = first; n <= last; ++n)
-      out.line("{} {:<5} {}", n == source.line ? "->" : "  ", n, printable(lines[n - 1]));
+      out.line("{} {:<5} {}", n == source.line ? "->" : "  ", n, lines[n - 1]);
   }
 
   std::string address_;
