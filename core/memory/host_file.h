@@ -29,6 +29,7 @@ public:
   HostFile(HostFile&& other) noexcept;
   ~HostFile();
 
+  const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
   const struct ::stat& status() const { return status_; }
 

@@ -1,44 +1,40 @@
-#include "core/memory/mapped_file.h"
+#include "core/memory/loaded_file.h"
 
 #include "core/memory/error.h"
+#include "core/memory/read_at.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <utility>
+#include <new>
 
 namespace clr {
+namespace {
 
-MappedFile MappedFile::open(const std::string& path, NamedBy named_by) {
-  const HostFile opened = HostFile::open(path, named_by);
-  MappedFile file;
-  file.path_ = path;
-  file.modified_ = opened.status().st_mtim.tv_sec;
+constexpr std::size_t cache_line = 64;
+
+} // namespace
+
+LoadedFile LoadedFile::open(const std::string& path, NamedBy named_by) {
+  return read(HostFile::open(path, named_by), named_by);
+}
+
+LoadedFile LoadedFile::read(const HostFile& opened, NamedBy named_by) {
+  LoadedFile file;
+  file.path_ = opened.path();
   file.changed_ = opened.status().st_ctim.tv_sec;
-  const auto size = static_cast<std::size_t>(opened.status().st_size);
+  const auto size = static_cast<std::uint64_t>(opened.status().st_size);
+  const std::uint64_t limit = named_by == NamedBy::target ? max_target_file : max_user_file;
+  if (size > limit) throw Error(ErrorKind::io, fmt::format("{} has more than {} bytes", file.path_, limit));
   if (size == 0) return file;
-  void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.descriptor(), 0);
-  if (mapping == MAP_FAILED)
-    throw Error(ErrorKind::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  file.bytes_ = {static_cast<const std::byte*>(mapping), size};
+  const std::uint64_t room = (size + cache_line - 1) / cache_line * cache_line;
+  file.bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(cache_line, room)));
+  if (!file.bytes_) throw std::bad_alloc();
+  errno = 0;
+  file.size_ = read_at(opened.descriptor(), {file.bytes_.get(), static_cast<std::size_t>(size)}, 0);
+  if (file.size_ < size && errno != 0)
+    throw Error(ErrorKind::io, fmt::format("cannot read {}: {}", file.path_, std::strerror(errno)));
   return file;
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})), modified_(other.modified_),
-      changed_(other.changed_) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(modified_, other.modified_);
-  std::swap(changed_, other.changed_);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 } // namespace clr
