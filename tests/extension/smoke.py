@@ -22,6 +22,7 @@ import bad_input
 import command_line
 import dotnet_process
 import faults
+import host_faults
 import sources
 import whole_names
 import without_proc
@@ -294,6 +295,9 @@ def check_version(driver, targets):
     if driver.version in FAULT_GROUP:
         with targets.faults:
             guarded("faults", faults.check, driver.plugin.parent)
+            guarded("host faults", host_faults.check, targets.recorded, targets.folder)
+            if driver.version == targets.newest:
+                guarded("host faults of live processes", host_faults.check_live)
     if targets.proc:
         report.skip(f"{tag} without /proc", targets.proc)
     else:
