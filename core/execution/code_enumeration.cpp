@@ -67,10 +67,11 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section,
             open = StubBlock{.start = block.start, .kind = *block.stub};
             return true;
           }
-          return visit({.start = block.start,
-                        .method_desc = impl.jitted.read_header(block.header).method_desc,
-                        .code_header = block.header,
-                        .section = section});
+          return visit(
+              {.start = block.start,
+               .method_desc = impl.jitted.read_header_of(block.start, block.header, section).method_desc,
+               .code_header = block.header,
+               .section = section});
         },
         hole);
     if (!whole) return false;

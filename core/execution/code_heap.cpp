@@ -59,6 +59,12 @@ CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) co
   return {block_starting_at(*start), {}};
 }
 
+std::optional<Address> CodeHeaps::start_at(const RangeSection& section, Address pc) const {
+  const Node node = read_node(section.heap_list);
+  if (pc < node.start || pc > node.end) return std::nullopt;
+  return NibbleMap(*target_, version_, node.map_base, node.map).find_start(pc);
+}
+
 std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
   const Node node = read_node(section.heap_list);
   const std::uint64_t map_bytes = ((node.end - node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;

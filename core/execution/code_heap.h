@@ -33,6 +33,8 @@ public:
     std::string_view why_not; // part of a sentence, when there is no block
   };
   Found block_at(const RangeSection& section, Address pc) const;
+  // Only where that block begins, when there is one. Cost: as block_at without the block.
+  std::optional<Address> start_at(const RangeSection& section, Address pc) const;
 
   // Visits every block of the heap of `section`, in address order. When `visit` returns false, the walk stops
   // and the result is false. Parts that cannot be read are reported to `hole` and skipped.

@@ -51,6 +51,20 @@ KnownBody& ExecutionManager::Impl::add_jitted(const RangeSection& section, Addre
                      .gc_info = header.gc_info});
 }
 
+std::uint64_t ExecutionManager::Impl::jitted_length(const RangeSection& section, Address start,
+                                                    const CodeHeader& header) {
+  const std::uint64_t length = jitted.length(header, section);
+  if (length == 0) return length;
+  bool overlaps = false;
+  try {
+    overlaps = heaps.start_at(section, target.platform().wrap(start + length - 1)) != start;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::memory_missing) throw; // a part of the map that is missing denies nothing
+  }
+  if (overlaps) throw_corrupt(header.address, "a code header whose code would reach into other code");
+  return length;
+}
+
 CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Address pc) {
   if ((section.flags & RangeSection::interpreter) != 0)
     throw Error(ErrorKind::unsupported_contract, section.address, "interpreted code is not supported");
@@ -64,9 +78,9 @@ CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Addr
     result.block_start = at.start;
     return result;
   }
-  const CodeHeader header = jitted.read_header(at.header);
+  const CodeHeader header = jitted.read_header_of(at.start, at.header, section);
   if (header.method_desc == 0) throw_corrupt(at.header, "a code header without a method");
-  const std::uint64_t length = jitted.length(header, section);
+  const std::uint64_t length = jitted_length(section, at.start, header);
   if (pc - at.start >= length) {
     execution::Miss result =
         miss(MissReason::gap,
@@ -114,8 +128,8 @@ KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
     return *known;
   if (block.kind == CodeKind::ready_to_run)
     return bodies.add(r2r_body(block.section, image_of(block.section), block.method_index));
-  const CodeHeader header = jitted.read_header(block.code_header);
-  return add_jitted(block.section, block.start, header, jitted.length(header, block.section));
+  const CodeHeader header = jitted.read_header_of(block.start, block.code_header, block.section);
+  return add_jitted(block.section, block.start, header, jitted_length(block.section, block.start, header));
 }
 
 KnownBody& ExecutionManager::Impl::body_with_functions(const CodeBlock& block) {

@@ -35,6 +35,9 @@ struct ExecutionManager::Impl {
   // The section that holds `pc`, from the sections that are already known, else from the map.
   std::optional<RangeSection> section_of(Address pc);
   CodeLookup find_jitted(const RangeSection& section, Address pc);
+  // Bytes of the jitted code at `start`. Throws Error{corrupt} when other code begins among them: the answer
+  // for one address would hide that code.
+  std::uint64_t jitted_length(const RangeSection& section, Address start, const CodeHeader& header);
   CodeLookup find_r2r(const RangeSection& section, Address pc);
   KnownBody& add_jitted(const RangeSection& section, Address start, const CodeHeader& header,
                         std::uint64_t length);

@@ -36,6 +36,19 @@ CodeHeader JittedCode::read_header(Address address) const {
   return header;
 }
 
+CodeHeader JittedCode::read_header_of(Address start, Address address, const RangeSection& section) const {
+  const CodeHeader header = read_header(address);
+  if (header.unwind_count == 0) return header;
+  Address begin = start;
+  try {
+    begin = target_->platform().wrap(section.begin + functions_->begin(header.unwind_table, 0));
+  } catch (const Error&) {
+    // Without the entry nothing speaks against the header.
+  }
+  if (begin != start) throw_corrupt(address, "a code header that belongs to other code");
+  return header;
+}
+
 std::uint64_t JittedCode::length(const CodeHeader& header, const RangeSection& section) const {
   try {
     if (header.gc_info == 0) throw_corrupt(header.address, "a code header without GC info");

@@ -27,6 +27,10 @@ public:
 
   // The header at `address`. 1 read.
   CodeHeader read_header(Address address) const;
+  // The same for the code that begins at `start`: a header also says, in its first unwind entry, where its
+  // code begins, so that the header of another method is not believed. 2 reads. Throws Error{corrupt} for
+  // such a header.
+  CodeHeader read_header_of(Address start, Address address, const RangeSection& section) const;
   bool knows_debug_info() const { return debug_info_.has_value(); }
   // Version of the GC info that this runtime's JIT writes. No reads.
   unsigned gc_info_version() const { return gc_info_version_; }

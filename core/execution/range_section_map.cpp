@@ -64,6 +64,20 @@ RangeSection RangeSectionMap::read_section(Address address) const {
                        .being_deleted = record.pointer(section_.next_for_delete) != 0};
   if (section.end < section.begin)
     throw_corrupt(address, fmt::format("range section from {:#x} to {:#x}", section.begin, section.end));
+  // The runtime makes a section for one of these, and leaves the others null.
+  const int owners = (section.r2r_module != 0 ? 1 : 0) + (section.heap_list != 0 ? 1 : 0) +
+                     (section.range_list != 0 ? 1 : 0);
+  const bool heap = (section.flags & RangeSection::code_heap) != 0,
+             list = (section.flags & RangeSection::range_list_flag) != 0;
+  if (owners > 1 || (heap && list) || (list && section.heap_list + section.r2r_module != 0))
+    throw_corrupt(address, "range section of two kinds");
+  return section;
+}
+
+RangeSection RangeSectionMap::section_of(const target::Record& fragment) const {
+  RangeSection section = read_section(fragment.pointer(fragment_.section));
+  if (section.begin != fragment.pointer(fragment_.begin) || section.end != fragment.pointer(fragment_.end))
+    throw_corrupt(section.address, "range section whose fragment has another range");
   return section;
 }
 
@@ -79,12 +93,11 @@ std::optional<RangeSection> RangeSectionMap::find(Address address) const {
   for (Address fragment = slot(table, index(target.platform(), address, 1)); fragment != 0;) {
     if (++seen > max_fragments) throw_corrupt(fragment, "range section fragments form a loop");
     const target::Record record(target, fragment, fragment_.span);
-    // Every fragment holds the range of its whole section.
     if (address >= record.pointer(fragment_.begin) && address < record.pointer(fragment_.end)) {
       const Address at = record.pointer(fragment_.section);
       if (at == 0) throw_corrupt(fragment, "range section fragment without a section");
       // A new section may already follow one that is being deleted.
-      RangeSection section = read_section(at);
+      RangeSection section = section_of(record);
       if (!section.being_deleted) return section;
       if (!deleted) deleted = section;
     }
@@ -150,8 +163,12 @@ struct RangeSectionMap::Walk {
       }
       const Address section = record->pointer(map.fragment_.section);
       try {
-        if (section != 0 && sections.size() < max_sections && sections.insert(section).second)
-          visit(map.read_section(section));
+        // One bad fragment does not hide a section to which others lead, too.
+        if (section != 0 && sections.size() < max_sections && !sections.contains(section)) {
+          const RangeSection found = map.section_of(*record);
+          sections.insert(section);
+          visit(found);
+        }
       } catch (const Error& error) {
         hole(error.address().value_or(section), error.what());
       }

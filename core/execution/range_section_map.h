@@ -54,6 +54,9 @@ private:
     std::optional<std::int64_t> range_list;
   };
   Address slot(Address table, unsigned index) const;
+  // The section of a fragment. Every fragment holds the range of its whole section, so two that differ are
+  // not believed.
+  RangeSection section_of(const target::Record& fragment) const;
 
   const Target* target_;
   Address top_;

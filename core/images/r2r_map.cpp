@@ -5,7 +5,7 @@
 #include "core/execution/runtime_functions.h"
 #include "core/isa/architecture.h"
 #include "core/memory/cpu_table.h"
-#include "core/memory/mapped_file.h"
+#include "core/memory/loaded_file.h"
 #include "core/memory/pe_layout.h"
 
 #include <fmt/format.h>
@@ -202,7 +202,7 @@ R2RMethodMap map_methods(const PeImage& image, AssemblyMetadata* others) {
 }
 
 LaidOutImage::LaidOutImage(const std::string& path) {
-  const MappedFile file = MappedFile::open(path);
+  const LoadedFile file = LoadedFile::open(path);
   const auto layout = PeLayout::parse(file.bytes());
   if (!layout) throw Error(ErrorKind::corrupt, fmt::format("{} is no PE image", path));
   if (layout->image_size > max_size) throw Error(ErrorKind::corrupt, fmt::format("{} is too large", path));

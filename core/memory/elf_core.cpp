@@ -7,6 +7,9 @@
 namespace clr {
 namespace {
 
+// Bytes of the table of program headers that are read at once.
+constexpr std::uint64_t table_piece = 64 * 1024;
+
 // End of a segment or extent. One that reaches the top of the address space loses its last byte, so that
 // its end does not wrap to 0.
 Address end_of(Address begin, std::uint64_t size) {
@@ -41,10 +44,11 @@ std::string_view name_of_format(std::span<const std::byte> bytes) {
 } // namespace
 
 std::unique_ptr<ElfCore> ElfCore::open(const std::string& path) {
-  return std::unique_ptr<ElfCore>(new ElfCore(MappedFile::open(path)));
+  return std::unique_ptr<ElfCore>(new ElfCore(HostFile::open(path)));
 }
 
-ElfCore::ElfCore(MappedFile file) : file_(std::move(file)), bytes_(file_.bytes()) {
+ElfCore::ElfCore(HostFile file)
+    : path_(file.path()), modified_(file.status().st_mtim.tv_sec), bytes_(std::move(file)) {
   parse();
 }
 
@@ -54,12 +58,13 @@ ElfCore::ElfCore(std::span<const std::byte> bytes) : bytes_(bytes) {
 
 void ElfCore::parse() {
   const std::string name = path().empty() ? "the core" : path();
-  const auto format = elf_format(bytes_);
-  if (!format) throw Error(ErrorKind::corrupt, fmt::format("{} is {}", name, name_of_format(bytes_)));
+  const std::vector<std::byte> front = bytes_.read(0, sizeof(Elf64_Ehdr));
+  const auto format = elf_format(front);
+  if (!format) throw Error(ErrorKind::corrupt, fmt::format("{} is {}", name, name_of_format(front)));
   format_ = *format;
-  if (bytes_.size() < format_.header_size())
+  if (front.size() < format_.header_size())
     throw Error(ErrorKind::corrupt, fmt::format("{} is cut inside its ELF header", name));
-  const GElf_Ehdr header = decode_elf_header(bytes_, format_);
+  const GElf_Ehdr header = decode_elf_header(front, format_);
   if (header.e_type != ET_CORE)
     throw Error(ErrorKind::corrupt,
                 fmt::format("{} is an ELF file but not a core (type {})", name, header.e_type));
@@ -68,17 +73,23 @@ void ElfCore::parse() {
   std::vector<NoteSegment> notes;
   bool has_notes = false;
   const std::uint64_t count = count_segments(header);
+  std::vector<std::byte> piece; // of the table of program headers
+  std::uint64_t piece_at = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const GElf_Phdr segment =
-        decode_segment(bytes_.subspan(header.e_phoff + i * header.e_phentsize), format_);
+    const std::uint64_t at = header.e_phoff + i * header.e_phentsize;
+    if (i == 0 || at - piece_at + format_.segment_size() > piece.size()) {
+      piece = bytes_.read(at, table_piece);
+      piece_at = at;
+    }
+    if (piece.size() < format_.segment_size())
+      throw Error(ErrorKind::io, fmt::format("{} was cut while it was read", name));
+    const GElf_Phdr segment = decode_segment(std::span(piece).subspan(at - piece_at), format_);
     if (segment.p_type == PT_LOAD) {
       add_segment(segment);
     } else if (segment.p_type == PT_NOTE) {
       has_notes = true;
       promised_size_ = std::max(promised_size_, end_of(segment.p_offset, segment.p_filesz));
-      if (segment.p_offset >= bytes_.size()) continue;
-      const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, bytes_.size() - segment.p_offset);
-      notes.push_back({bytes_.subspan(segment.p_offset, size), segment.p_align});
+      add_notes(segment, notes);
     }
   }
   std::stable_sort(segments_.begin(), segments_.end(),
@@ -88,6 +99,17 @@ void ElfCore::parse() {
   describe_problems(has_notes);
 }
 
+void ElfCore::add_notes(const GElf_Phdr& segment, std::vector<NoteSegment>& notes) {
+  if (segment.p_offset >= bytes_.size()) return;
+  std::uint64_t room = max_note_bytes;
+  for (const std::vector<std::byte>& before : note_bytes_) room -= before.size();
+  const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, bytes_.size() - segment.p_offset);
+  if (size > room)
+    problems_.push_back(fmt::format("only {} of {} of notes are used", megabytes(room), megabytes(size)));
+  note_bytes_.push_back(bytes_.read(segment.p_offset, std::min(size, room)));
+  notes.push_back({note_bytes_.back(), segment.p_align});
+}
+
 // Number of program headers that the file really holds.
 std::uint64_t ElfCore::count_segments(const GElf_Ehdr& header) {
   std::uint64_t count = header.e_phnum;
@@ -95,7 +117,7 @@ std::uint64_t ElfCore::count_segments(const GElf_Ehdr& header) {
     // The true number is in section header 0, which the kernel writes at the very end of the file.
     if (header.e_shoff != 0 && header.e_shoff <= bytes_.size() &&
         bytes_.size() - header.e_shoff >= format_.section_size())
-      count = decode_section(bytes_.subspan(header.e_shoff), format_).sh_info;
+      count = decode_section(bytes_.read(header.e_shoff, format_.section_size()), format_).sh_info;
     else
       problems_.push_back("the number of program headers is in a part of the file that is cut off; the first "
                           "65535 are used");
@@ -192,8 +214,9 @@ std::size_t ElfCore::read_some(Address address, std::span<std::byte> out) {
     if (extent == nullptr) break;
     const std::uint64_t offset = at - extent->begin;
     const std::size_t size = std::min<std::uint64_t>(out.size() - done, extent->size - offset);
-    std::memcpy(out.data() + done, bytes_.data() + extent->file_offset + offset, size);
-    done += size;
+    const std::size_t got = bytes_.read_some(extent->file_offset + offset, out.subspan(done, size));
+    done += got;
+    if (got < size) break; // the file was cut meanwhile
   }
   return done;
 }
@@ -203,7 +226,7 @@ std::span<const std::byte> ElfCore::view(Address address, std::size_t size) {
   if (extent == nullptr) return {};
   const std::uint64_t offset = address - extent->begin;
   if (size > extent->size - offset) return {};
-  return bytes_.subspan(extent->file_offset + offset, size);
+  return bytes_.lend(extent->file_offset + offset, size);
 }
 
 const CoreSegment* ElfCore::segment_at(Address address) const {

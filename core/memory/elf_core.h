@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/memory/core_notes.h"
-#include "core/memory/mapped_file.h"
+#include "core/memory/file_bytes.h"
 #include "core/memory/memory_range.h"
 #include "core/memory/memory_reader.h"
 
@@ -26,17 +26,20 @@ struct CoreSegment {
 class ElfCore final : public MemoryReader {
 public:
   static constexpr std::uint64_t max_segments = 1u << 20;
+  // Bytes of all notes: 3 KB for each thread, 100 bytes for each mapped file.
+  static constexpr std::uint64_t max_note_bytes = 256u << 20;
 
-  // Maps the file; copies only its headers. Takes some 10 ms for 100,000 segments. Throws Error{io}, and
-  // Error{corrupt} when the file is not an ELF core; the message says which format it has instead.
+  // Opens the file; reads only its headers and notes. Takes some 10 ms for 100,000 segments. Throws
+  // Error{io}, and Error{corrupt} when the file is not an ELF core; the message says which format it has
+  // instead.
   static std::unique_ptr<ElfCore> open(const std::string& path);
   // The same over bytes that outlive it.
   explicit ElfCore(std::span<const std::byte> bytes);
 
-  // Delivers the bytes that the file holds. No system call. Where segments overlap, the one that begins first
+  // Delivers the bytes that the file holds: 1 system call. Where segments overlap, the one that begins first
   // wins.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
-  // Lends the bytes of the mapped file when one segment holds all of them.
+  // Lends the bytes of a core in memory when one segment holds all of them; those of a file are not lent.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 
   // The CPU is Cpu::unknown when e_machine is one that we do not know.
@@ -57,8 +60,8 @@ public:
   // Number of bytes that the program headers promise beyond the end of the file.
   std::uint64_t cut_bytes() const { return cut_bytes_; }
   // Seconds since 1970 of the core's last change; 0 for a core in memory.
-  std::int64_t modified() const { return file_.modified(); }
-  const std::string& path() const { return file_.path(); }
+  std::int64_t modified() const { return modified_; }
+  const std::string& path() const { return path_; }
   // Everything that is incomplete in the core, as sentences for a user.
   const std::vector<std::string>& problems() const { return problems_; }
 
@@ -70,7 +73,7 @@ private:
     std::uint64_t file_offset;
   };
 
-  explicit ElfCore(MappedFile file);
+  explicit ElfCore(HostFile file);
   void parse();
   std::uint64_t count_segments(const GElf_Ehdr& header);
   void add_segment(const GElf_Phdr& segment);
@@ -78,8 +81,12 @@ private:
   void describe_problems(bool has_notes);
   const Extent* extent_at(Address address);
 
-  MappedFile file_;
-  std::span<const std::byte> bytes_;
+  void add_notes(const GElf_Phdr& segment, std::vector<NoteSegment>& notes);
+
+  std::string path_;
+  std::int64_t modified_ = 0;
+  FileBytes bytes_;
+  std::vector<std::vector<std::byte>> note_bytes_;
   ElfFormat format_;
   Platform platform_;
   std::vector<CoreSegment> segments_;

@@ -35,10 +35,10 @@ struct ElfFile::Relocations {
 };
 
 std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, NamedBy named_by) {
-  return std::unique_ptr<ElfFile>(new ElfFile(MappedFile::open(path, named_by)));
+  return std::make_unique<ElfFile>(LoadedFile::open(path, named_by));
 }
 
-ElfFile::ElfFile(MappedFile file) : file_(std::move(file)), bytes_(file_.bytes()) {
+ElfFile::ElfFile(LoadedFile file) : file_(std::move(file)), bytes_(file_.bytes()) {
   parse();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/memory/elf_dynamic.h"
-#include "core/memory/mapped_file.h"
+#include "core/memory/loaded_file.h"
 
 #include <memory>
 #include <optional>
@@ -15,9 +15,10 @@ class ElfFile {
 public:
   static constexpr std::size_t max_relocations = 1u << 22;
 
-  // Maps the file. Throws Error{io} as HostFile::open does; Error{corrupt} when it is no ELF module.
+  // Reads the file. Throws Error{io} as LoadedFile::open does; Error{corrupt} when it is no ELF module.
   static std::unique_ptr<ElfFile> open(const std::string& path, NamedBy named_by = NamedBy::user);
-  // The same over bytes that outlive it.
+  // The same over a file that was read, and over bytes that outlive it.
+  explicit ElfFile(LoadedFile file);
   explicit ElfFile(std::span<const std::byte> bytes);
   ~ElfFile();
 
@@ -66,12 +67,11 @@ private:
   class LinkedMemory;
   struct Relocations;
 
-  explicit ElfFile(MappedFile file);
   void parse();
   const ElfDynamic& dynamic();
   Relocations& relocations();
 
-  MappedFile file_;
+  LoadedFile file_;
   std::span<const std::byte> bytes_;
   Platform platform_;
   std::vector<ElfSegment> segments_;

@@ -1,6 +1,9 @@
 #include "core/memory/file_overlay.h"
 
+#include "core/memory/read_at.h"
+
 #include <algorithm>
+#include <array>
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -30,7 +33,7 @@ struct FileOverlay::File {
   bool resolved = false;
   bool mapped_by_guess = false; // the file itself gave its mappings: that they fit is no proof
   std::unique_ptr<ElfFile> elf;
-  MappedFile other; // when the file is no ELF file
+  LoadedFile other; // when the file is no ELF file
   std::optional<SingleFileBundle> bundle;
   std::vector<Part> parts;
   std::uint64_t bytes = 0, lent_bytes = 0, missed_reads = 0;
@@ -162,17 +165,27 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   File opened;
   std::int64_t changed = 0;
   try {
-    MappedFile mapped = MappedFile::open(candidate.path, candidate.named_by());
-    changed = mapped.changed();
-    if (mapped.bytes().size() >= SELFMAG && std::memcmp(mapped.bytes().data(), ELFMAG, SELFMAG) == 0) {
-      opened.elf = ElfFile::open(candidate.path, candidate.named_by());
+    const HostFile found = HostFile::open(candidate.path, candidate.named_by());
+    changed = found.status().st_ctim.tv_sec;
+    // A core can name any file: only what looks like a module is read.
+    std::array<std::byte, SELFMAG> magic{};
+    const bool is_elf = read_at(found.descriptor(), magic, 0) == magic.size() &&
+                        std::memcmp(magic.data(), ELFMAG, magic.size()) == 0;
+    const bool is_pe = !is_elf && magic[0] == std::byte{'M'} && magic[1] == std::byte{'Z'};
+    const auto size = static_cast<std::uint64_t>(found.status().st_size);
+    if ((is_elf || is_pe) && size > max_kept_bytes - kept_bytes_)
+      throw Error(ErrorKind::io, fmt::format("{} would be more than {} bytes of files that are kept",
+                                             candidate.path, max_kept_bytes));
+    LoadedFile loaded = is_elf || is_pe ? LoadedFile::read(found, candidate.named_by()) : LoadedFile();
+    if (is_elf) {
+      opened.elf = std::make_unique<ElfFile>(std::move(loaded));
       opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
       opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
       if (opened.bundle)
         opened.parts.push_back(
             {.module = std::make_unique<PeModuleFile>(opened.elf->bytes(), &*opened.bundle)});
-    } else if (PeLayout::parse(mapped.bytes())) {
-      opened.other = std::move(mapped);
+    } else if (is_pe && PeLayout::parse(loaded.bytes())) {
+      opened.other = std::move(loaded);
       opened.parts.push_back({.module = std::make_unique<PeModuleFile>(opened.other.bytes(), nullptr)});
     } else {
       reason = fmt::format("{} is neither an ELF module nor a PE image", candidate.path);
@@ -227,6 +240,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     if (!part.refusal.empty()) reason += (reason.empty() ? "" : "; ") + part.refusal;
   }
   if (!any) return false;
+  kept_bytes_ += opened.elf ? opened.elf->bytes().size() : opened.other.bytes().size();
   opened.target_path = file.target_path;
   opened.host_path = candidate.path;
   opened.resolved = true;

@@ -50,6 +50,14 @@ bool is_remote(const struct ::statfs& found) {
   return std::ranges::find(remote, static_cast<long>(found.f_type)) != remote.end();
 }
 
+// A signal may interrupt the opening on file systems that wait for another process (FUSE, NFS).
+int open_patiently(const std::string& path, int flags) {
+  int file = -1;
+  do file = ::open(path.c_str(), flags);
+  while (file < 0 && errno == EINTR);
+  return file;
+}
+
 bool same_file(const struct ::stat& a, const struct ::stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
@@ -121,7 +129,7 @@ HostFile HostFile::open(const std::string& path, NamedBy named_by) {
   if (path.find('\0') != std::string::npos) refuse(path.c_str(), "the name has a NUL behind that");
   if (named_by == NamedBy::target)
     if (const std::string why = refusal_of_target_path(path); !why.empty()) refuse(path, why);
-  const FileDescriptor found(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const FileDescriptor found(open_patiently(path, O_PATH | O_CLOEXEC));
   if (!found.is_open()) refuse(path, std::strerror(errno));
   struct ::stat looked_at {};
   if (::fstat(found.number(), &looked_at) != 0) refuse(path, std::strerror(errno));
@@ -133,9 +141,9 @@ HostFile HostFile::open(const std::string& path, NamedBy named_by) {
   }
   // Without /proc the name is resolved again; what it leads to must be what was looked at.
   constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  FileDescriptor file(::open(fmt::format("/proc/self/fd/{}", found.number()).c_str(), flags));
+  FileDescriptor file(open_patiently(fmt::format("/proc/self/fd/{}", found.number()), flags));
   if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
-    FileDescriptor again(::open(path.c_str(), flags));
+    FileDescriptor again(open_patiently(path, flags));
     if (!again.is_open()) refuse(path, std::strerror(errno));
     struct ::stat status {};
     if (::fstat(again.number(), &status) != 0 || !same_file(status, looked_at))

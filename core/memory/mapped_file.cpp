@@ -13,9 +13,6 @@ namespace clr {
 MappedFile MappedFile::open(const std::string& path, NamedBy named_by) {
   const HostFile opened = HostFile::open(path, named_by);
   MappedFile file;
-  file.path_ = path;
-  file.modified_ = opened.status().st_mtim.tv_sec;
-  file.changed_ = opened.status().st_ctim.tv_sec;
   const auto size = static_cast<std::size_t>(opened.status().st_size);
   if (size == 0) return file;
   void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.descriptor(), 0);
@@ -25,15 +22,10 @@ MappedFile MappedFile::open(const std::string& path, NamedBy named_by) {
   return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})), modified_(other.modified_),
-      changed_(other.changed_) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(path_, other.path_);
   std::swap(bytes_, other.bytes_);
-  std::swap(modified_, other.modified_);
-  std::swap(changed_, other.changed_);
   return *this;
 }
 

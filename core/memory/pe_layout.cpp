@@ -1,5 +1,6 @@
 #include "core/memory/pe_layout.h"
 
+#include "core/memory/byte_range.h"
 #include "core/memory/memory_reader.h"
 
 #include <algorithm>

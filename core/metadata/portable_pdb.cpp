@@ -1,5 +1,6 @@
 #include "core/metadata/portable_pdb.h"
 
+#include "core/memory/file_bytes.h"
 #include "core/metadata/signature.h"
 
 #include <algorithm>
@@ -96,11 +97,10 @@ PortablePdb::PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::str
 }
 
 std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path, NamedBy named_by) {
-  MappedFile file = MappedFile::open(path, named_by);
-  const std::span<const std::byte> content = file.bytes();
-  if (content.size() > max_copied_file)
-    return std::unique_ptr<PortablePdb>(new PortablePdb(std::move(file), {}, path));
-  return of_bytes({content.begin(), content.end()}, path);
+  const FileBytes file(HostFile::open(path, named_by));
+  if (file.size() > max_copied_file)
+    return std::unique_ptr<PortablePdb>(new PortablePdb(MappedFile::open(path, named_by), {}, path));
+  return of_bytes(file.read(0, file.size()), path);
 }
 
 std::unique_ptr<PortablePdb> PortablePdb::of_bytes(std::vector<std::byte> bytes, std::string name) {

@@ -137,7 +137,7 @@ public:
   std::optional<metadata::Blob> custom_debug_information(std::uint32_t parent,
                                                          const metadata::Guid& kind) const;
 
-  static constexpr std::size_t max_copied_file = 4u << 20;      // bytes
+  static constexpr std::size_t max_copied_file = 16u << 20;     // bytes; few are larger
   static constexpr std::size_t max_sequence_points = 1u << 20;  // of one method; real ones have thousands
   static constexpr std::size_t max_document_name = 32 * 1024;   // bytes
   static constexpr std::size_t max_document_hash = 64;          // bytes; SHA-512 has as many

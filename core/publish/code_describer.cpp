@@ -29,7 +29,7 @@ bool is_dynamic(const MethodFacts& method) {
 
 CodeDescriber::CodeDescriber(UpdateRun& run)
     : run_(run), bodies_(run.runtime.target()->memory(), run.runtime.target()->platform().cpu),
-      lines_(run.runtime), exact_(run.options.exact) {
+      claims_(*run.runtime.target()), lines_(run.runtime), exact_(run.options.exact) {
   for (const InterruptedCode& code : run.state.interrupted) exact_.push_back(code.registers.pc().value_or(0));
   std::ranges::sort(exact_);
 }
@@ -72,6 +72,7 @@ void CodeDescriber::describe(CurrentCode current, DescribedBatch& batch,
     block.code_header = body.code_header;
     run_.guarded([&] { return fmt::format("the body at {:#x}", block.start); },
                  [&] {
+                   claims_.check(block.method_desc, block.start, block.code_header);
                    FoundBody found =
                        find_body(run_.code, block, run_.runtime.describe_once(block.method_desc));
                    describe(found, batch);

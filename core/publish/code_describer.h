@@ -5,6 +5,7 @@
 #include "core/describe/line_rows.h"
 #include "core/publish/catalog_phases.h"
 #include "core/publish/update_run.h"
+#include "core/types/code_claims.h"
 
 #include <functional>
 #include <map>
@@ -57,6 +58,7 @@ private:
 
   UpdateRun& run_;
   BodyDescriber bodies_;
+  CodeClaims claims_;
   LineRows lines_;
   std::vector<Address> exact_;       // ascending: where the description is to be exact
   std::vector<DescribedPart> parts_; // of the body that is being described

@@ -1,6 +1,7 @@
 #include "core/runtime/added_symbols.h"
 
 #include "core/images/r2r_map.h"
+#include "core/memory/file_bytes.h"
 #include "core/memory/path_map.h"
 #include "core/memory/text_encoding.h"
 #include "core/metadata/pe_debug_directory.h"
@@ -125,8 +126,9 @@ AddedName name_of(const AddedSymbolFile& file, const MethodBody& body) {
 AddedSymbolFile open_symbol_file(const std::string& path, std::optional<std::uint64_t> process,
                                  std::vector<std::string>& warnings,
                                  const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
-  const MappedFile file = MappedFile::open(path);
-  if (NetTrace::recognises(file.bytes())) return open_trace(path, process, warnings, progress);
+  constexpr std::uint64_t enough = 64; // bytes to recognise a trace by
+  if (NetTrace::recognises(FileBytes(HostFile::open(path)).read(0, enough)))
+    return open_trace(path, process, warnings, progress);
   LoadedSymbols loaded = load_symbols(path);
   if (!loaded.note.empty()) warnings.push_back(loaded.note);
   warn_of(warnings, loaded.malformed);

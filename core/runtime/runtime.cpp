@@ -111,7 +111,11 @@ Method Runtime::method_of(const CodeBlock& block) {
 }
 
 Method Runtime::compiled_method(const CodeBlock& block) {
-  if (block.method_desc != 0) return parts_->names.describe(block.method_desc);
+  if (block.method_desc != 0) {
+    if (block.kind == CodeKind::jitted)
+      parts_->claims.check(block.method_desc, block.start, block.code_header);
+    return parts_->names.describe(block.method_desc);
+  }
   // A ReadyToRun method that never ran has no MethodDesc yet; the tables of its image give the name.
   if (const Method* method = parts_->names.r2r_method(block.section, block.method_index)) return *method;
   Method unnamed;

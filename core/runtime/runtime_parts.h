@@ -4,17 +4,19 @@
 #include "core/objects/object_reader.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
+#include "core/types/code_claims.h"
 
 namespace clr {
 
 struct Runtime::Parts {
   Parts(MemoryReader& memory, ContractDescriptor descriptor, Platform platform, AssemblyFiles* files)
       : target(memory, std::move(descriptor), platform), code(target), names(target, code, files),
-        lines(target, code), objects(target, names) {}
+        claims(target), lines(target, code), objects(target, names) {}
 
   Target target;
   ExecutionManager code;
   MethodNames names;
+  CodeClaims claims;
   SourceLines lines;
   ObjectReader objects;
 };

@@ -2,7 +2,7 @@
 
 #include "core/memory/elf_handle.h"
 #include "core/memory/error.h"
-#include "core/memory/mapped_file.h"
+#include "core/memory/loaded_file.h"
 #include "core/memory/text_encoding.h"
 
 #include <algorithm>
@@ -209,7 +209,7 @@ private:
 } // namespace
 
 ElfSymbolSource read_elf_symbols(const std::string& path) {
-  const MappedFile file = MappedFile::open(path);
+  const LoadedFile file = LoadedFile::open(path);
   elf_version(EV_CURRENT);
   // libelf wants a pointer to writable bytes, but writes to them only on an update.
   auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.bytes().data()));

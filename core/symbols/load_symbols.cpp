@@ -1,7 +1,7 @@
 #include "core/symbols/load_symbols.h"
 
 #include "core/memory/error.h"
-#include "core/memory/mapped_file.h"
+#include "core/memory/loaded_file.h"
 #include "core/symbols/elf_symbol_source.h"
 #include "core/symbols/jit_dump.h"
 #include "core/symbols/map_lines.h"
@@ -78,7 +78,7 @@ SymbolFileKind symbol_file_kind(std::span<const std::byte> prefix) {
 
 LoadedSymbols load_symbols(const std::string& path) {
   LoadedSymbols loaded;
-  const MappedFile file = MappedFile::open(path);
+  const LoadedFile file = LoadedFile::open(path);
   loaded.kind = symbol_file_kind(file.bytes());
   // Moves the members that the results of all readers have.
   const auto take = [&](auto read) {

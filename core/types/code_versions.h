@@ -32,6 +32,9 @@ public:
   // chain that does not end. Cost: 2 reads, and 1 per version passed.
   std::optional<NativeCodeVersion> find(Address code_data, Address start) const;
 
+  // Whether this runtime's descriptor tells where versions are kept. No reads.
+  bool known() const { return node_.has_value(); }
+
   // All explicit versions, newest first; false from `visit` stops. Errors and cost as above.
   void for_each(Address code_data, const std::function<bool(const NativeCodeVersion&)>& visit) const;
 

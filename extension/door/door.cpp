@@ -8,6 +8,23 @@
 #include <utility>
 
 namespace clr::lldb_plugin {
+namespace {
+
+std::mutex new_handler_mutex; // of the next two
+unsigned throwing_news = 0;
+std::new_handler hosts_new_handler = nullptr;
+
+} // namespace
+
+ThrowingNew::ThrowingNew() noexcept {
+  const std::scoped_lock lock(new_handler_mutex);
+  if (throwing_news++ == 0) hosts_new_handler = std::set_new_handler(nullptr);
+}
+
+ThrowingNew::~ThrowingNew() {
+  const std::scoped_lock lock(new_handler_mutex);
+  if (--throwing_news == 0) std::set_new_handler(hosts_new_handler);
+}
 
 std::string text_of(const std::exception_ptr& thrown) noexcept {
   try {

@@ -38,6 +38,17 @@ private:
 // "unknown failure". Never throws.
 std::string text_of(const std::exception_ptr& thrown) noexcept;
 
+// LLDB's driver makes a failing `new` end the process (std::set_new_handler). As long as one of these lives,
+// it throws std::bad_alloc again, which the door turns into "out of memory". They may overlap, on any
+// threads.
+class ThrowingNew {
+public:
+  ThrowingNew() noexcept;
+  ThrowingNew(const ThrowingNew&) = delete;
+  ThrowingNew& operator=(const ThrowingNew&) = delete;
+  ~ThrowingNew();
+};
+
 // LLDB calls the plugin on several threads, and is itself built without exceptions: who comes in by the door
 // has it to himself, and no exception gets out. There is one for each debugger, whose state is derived from
 // it.
@@ -64,6 +75,7 @@ public:
     try {
       const std::unique_lock lock = wait(logged);
       const Turn turn(*this);
+      const ThrowingNew throwing;
       faults_.at(way);
       return act(turn);
     } catch (const Error& error) {

@@ -96,19 +96,30 @@ class Run:
 STRACE = shutil.which("strace")
 OPENING = re.compile(r'^\d+ +(?:open|openat|openat2|creat)\((.*)$')
 PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
+UNFINISHED = re.compile(r"^(\d+) .*?( <unfinished \.\.\.>)$")
+RESUMED = re.compile(r"^(\d+) +<\.\.\. \w+ resumed>(.*)$")
 RESULT = re.compile(r"= \d+<(.*)>$")
 OWN = {"/proc/self/mounts"}   # the plugin asks where network file systems are
 
 
 def opened(trace):
     """(path as given, what it led to, flags) of every attempt to open a file. One that never came back counts as well."""
-    found = []
+    found, pending = [], {}
     for line in trace.read_text(errors="surrogateescape").splitlines():
+        # A call during which another thread made one stands in two lines.
+        if begun := UNFINISHED.match(line):
+            pending[begun[1]] = begun[0].removesuffix(begun[2])
+            continue
+        if resumed := RESUMED.match(line):
+            line = pending.pop(resumed[1], "") + resumed[2]
         call = OPENING.match(line)
         path = call and PATH.search(call[1])
         if path:
             result = RESULT.search(line)
             found.append((path[1], result[1] if result else "", call[1]))
+    for line in pending.values():
+        if (call := OPENING.match(line)) and (path := PATH.search(call[1])):
+            found.append((path[1], "", call[1]))
     return found
 
 

@@ -47,7 +47,7 @@ inline void dump_method(const PortablePdb& pdb, std::uint32_t method, std::strin
 // `path`: a PDB, or an assembly (with an absolute path) whose PDB is searched.
 inline std::unique_ptr<PortablePdb> pdb_of(const std::string& path) {
   if (path.ends_with(".pdb")) return PortablePdb::open(path);
-  const MappedFile file = MappedFile::open(path);
+  const LoadedFile file = LoadedFile::open(path);
   HostMemory memory(file.bytes());
   PdbResult result = locate_pdb(read_debug_directory(PeImage(memory, 0, false)), path, {});
   if (result.pdb == nullptr) throw Error(ErrorKind::io, fmt::format("{}: {}", path, result.reason()));

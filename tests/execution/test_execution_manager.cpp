@@ -364,9 +364,9 @@ TEST_CASE("what a lookup of jitted code costs") {
   ExecutionManager manager(target);
   CHECK(counting.reads() == 0);
   CodeBlock block = block_at(manager, method_start + 0x10);
-  // 5 tables, a fragment, the section; the heap, the nibble map, the word before the code, the header, GC
-  // info.
-  CHECK(counting.reads() == 12);
+  // 5 tables, a fragment, the section; the heap, the nibble map, the word before the code, the header, its
+  // first unwind entry, GC info; the heap and the nibble map for the last byte.
+  CHECK(counting.reads() == 15);
   counting.reset();
   block = block_at(manager, method_start + method_size - 1);
   manager.regions(block);
@@ -374,7 +374,7 @@ TEST_CASE("what a lookup of jitted code costs") {
   manager.gc_info(block);
   CHECK(counting.reads() == 0);
   block_at(manager, method_start + 0x500); // the section is known
-  CHECK(counting.reads() <= 6);
+  CHECK(counting.reads() <= 9);
   counting.reset();
   manager.is_funclet(block);
   manager.unwind_info(block);
@@ -437,5 +437,50 @@ TEST_CASE("reads that fail one by one never make a wrong answer") {
       CHECK((starts.size() == 1 || !manager.holes().empty()));
       if (!starts.empty()) CHECK(starts == std::vector{method_start});
     });
+  }
+}
+
+TEST_CASE("a code header of another method is not believed") {
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform));
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, range_end);
+    const Address start = range_begin + 0x200, other = range_begin + 0x800;
+    b.method(heap, {.start = start, .size = 0x100, .method_desc = 0x1000});
+    const Address header = b.method(heap, {.start = other, .size = 0x100, .method_desc = 0x2000});
+    b.memory().at(start - platform.pointer_size).pointer(header);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    const auto fault = fault_of([&] { manager.find(start + 8); });
+    REQUIRE(fault);
+    CHECK(fault->kind() == ErrorKind::corrupt);
+    CHECK_THAT(fault->what(), Catch::Contains("belongs to other code"));
+    CHECK(std::get<CodeBlock>(manager.find(other + 8)).method_desc == 0x2000);
+    std::vector<Address> starts;
+    manager.for_each_jitted([&](const JittedBody& body) {
+      starts.push_back(body.start);
+      return true;
+    });
+    CHECK(starts == std::vector<Address>{other});
+    CHECK(manager.holes().size() == 1);
+  }
+}
+
+TEST_CASE("a length that reaches into other code does not hide that code") {
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform));
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, range_end);
+    const Address start = range_begin + 0x200, other = range_begin + 0x800;
+    const Address header = b.method(heap, {.start = start, .size = 0x100, .method_desc = 0x1000});
+    b.method(heap, {.start = other, .size = 0x100, .method_desc = 0x2000});
+    const Address lie = b.memory().place(gc_info_bytes(platform.cpu, 4, 0x700));
+    b.memory().at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "GCInfo"))).pointer(lie);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    const auto fault = fault_of([&] { manager.find(start + 8); });
+    REQUIRE(fault);
+    CHECK_THAT(fault->what(), Catch::Contains("reach into other code"));
+    CHECK(std::get<CodeBlock>(manager.find(other + 8)).method_desc == 0x2000);
   }
 }

@@ -170,3 +170,28 @@ TEST_CASE("an enumeration goes on behind missing tables") {
         ErrorKind::memory_missing);
   CHECK(RangeSectionMap(target).find(0x7f80'0000'0000)->address == high);
 }
+
+TEST_CASE("a fragment and its section that have different ranges are not believed") {
+  for (const Platform& platform : execution_platforms()) {
+    INFO(to_string(platform));
+    ExecutionBuilder b(platform);
+    const Address begin = 0x0a0a'0000, end = 0x0a0a'c000;
+    const Address section = b.section({.begin = begin, .end = end, .heap = 0x0a0a'0a00});
+    const auto write = [&](std::string_view field, Address value) {
+      b.memory().at(section + static_cast<Address>(b.types().offset("RangeSection", field))).pointer(value);
+    };
+    const auto refused = [&] {
+      const Target target = b.target();
+      const auto fault = fault_of([&] { RangeSectionMap(target).find(begin + 8); });
+      const Found all = enumerate(target);
+      return fault && fault->kind() == ErrorKind::corrupt && all.sections.empty() && !all.holes.empty();
+    };
+    CHECK_FALSE(refused());
+    write("RangeEndOpen", end + 0x10'0000);
+    CHECK(refused());
+    write("RangeEndOpen", end);
+    CHECK_FALSE(refused());
+    write("RangeList", 0x0a0a'0b00); // a code heap that is a list of stubs as well
+    CHECK(refused());
+  }
+}

@@ -25,6 +25,7 @@ import dotnet_process
 import every_command
 import faults
 import files
+import host_faults
 import sources
 import whole_names
 import without_proc
@@ -298,6 +299,9 @@ def check_version(driver, targets):
     if driver.version in FAULT_GROUP:
         with targets.faults:
             guarded("faults", faults.check, driver.plugin.parent)
+            guarded("host faults", host_faults.check, targets.recorded, targets.folder)
+            if driver.version == targets.newest:
+                guarded("host faults of live processes", host_faults.check_live)
     if driver.version in COMMANDS_GROUP:
         guarded("every command, core", check_every_command, "core", targets)
         guarded("every command, live", check_every_command, "live", targets)

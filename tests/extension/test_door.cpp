@@ -206,3 +206,17 @@ TEST_CASE("what needs no turn lets no exception out either", "[door]") {
   CHECK(told.all.size() == 1);
   CHECK(shelter(all, 4, Way::summary, 1, [] { return 2; }) == 2);
 }
+
+TEST_CASE("memory that runs out behind the door is an exception, also where the host lets it end the process",
+          "[door]") {
+  const std::new_handler mine = [] { throw Unusual(); }; // stands for LLDB's, which ends the process
+  const std::new_handler before = std::set_new_handler(mine);
+  Door outer({}, 60s, {}), inner({}, 60s, {});
+  outer.call(Way::command, [&](const Turn&) {
+    CHECK(std::get_new_handler() == nullptr);
+    inner.call(Way::summary, [](const Turn&) {});
+    CHECK(std::get_new_handler() == nullptr);
+    CHECK_THROWS_AS(::operator new (std::size_t{1} << 62), std::bad_alloc);
+  });
+  CHECK(std::set_new_handler(before) == mine);
+}

@@ -1,6 +1,6 @@
 // Files of the host are looked at before they are opened.
 #include "core/memory/host_file.h"
-#include "core/memory/mapped_file.h"
+#include "core/memory/loaded_file.h"
 #include "core/memory/path_map.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/faults.h"
@@ -65,7 +65,7 @@ TEST_CASE("devices, pipes and folders are not opened", "[host_file]") {
   CHECK(tells(refusal(std::string("/etc/passwd\0.pdb", 16)), "NUL"));
   REQUIRE(::symlink("/dev/zero", (folder.path("link")).c_str()) == 0);
   CHECK(tells(refusal(folder.path("link")), "not a regular file"));
-  CHECK(fault_of([&] { MappedFile::open(pipe); }).has_value());
+  CHECK(fault_of([&] { LoadedFile::open(pipe); }).has_value());
 }
 
 TEST_CASE("what only the target names is not looked for among the system's files", "[host_file]") {

@@ -195,7 +195,7 @@ void publish(std::span<const std::byte> core, bool images, Figures& figures) {
 }
 
 int run(const std::string& path, std::size_t count, std::uint64_t seed) {
-  const MappedFile file = MappedFile::open(path);
+  const LoadedFile file = LoadedFile::open(path);
   const Bytes original(file.bytes().begin(), file.bytes().end());
   const auto session = CoreSession::open(path, {});
   std::size_t first = original.size();

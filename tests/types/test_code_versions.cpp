@@ -1,5 +1,7 @@
 #include "core/types/call_counting.h"
+#include "core/types/code_claims.h"
 #include "core/types/code_versions.h"
+#include "tests/support/faults.h"
 #include "tests/types/runtime_types.h"
 
 #include <catch2/catch.hpp>
@@ -159,6 +161,37 @@ TEST_CASE("a call counting table that is none is not believed", "[types]") {
       CHECK_FALSE(with("TableMax", 0xffff'ffff));
       CHECK_FALSE(with("TableSize", 0xffff'ffff));
       CHECK_FALSE(with("TableSize", 0));
+    }
+  }
+}
+
+TEST_CASE("a body that its method does not keep is not believed", "[types]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      RuntimeTypes runtime(platform);
+      const Address module = runtime.module({.path = "/srv/app.dll", .metadata = two_methods()});
+      const Address type = runtime.type({.module = module, .rid = 2});
+      const Address method =
+          runtime.method(type, {.rid = 1}); // with a slot for the address of its first code
+      const Address plain = runtime.method(type, {.rid = 2, .flags = 0});
+      runtime.versions(method, {{0x2000, 1}});
+      const auto fault = [&](Address of, Address start) {
+        const Target target = runtime.target.target();
+        return fault_of([&] { CodeClaims(target).check(of, start, 0x7000); });
+      };
+      const Target target = runtime.target.target();
+      const auto at = MethodDescs(target).native_code_slot(MethodDescs(target).read(method));
+      REQUIRE(at);
+      runtime.target.memory().at(*at).pointer(0);
+      CHECK_FALSE(fault(method, 0x9000)); // it may be compiled at this moment
+      runtime.target.memory().at(*at).pointer(0x1000);
+      CHECK_FALSE(fault(method, 0x1000));
+      CHECK_FALSE(fault(method, 0x2000));
+      CHECK_FALSE(fault(plain, 0x9000)); // keeps no record
+      const auto other = fault(method, 0x9000);
+      REQUIRE(other);
+      CHECK(other->kind() == ErrorKind::corrupt);
+      CHECK(other->address() == 0x7000);
     }
   }
 }

@@ -1,0 +1,32 @@
+// Whether a method agrees that a jitted body is its own. The body's header names the method, and the method
+// names its code: where the two disagree, the header leads to the name of another method.
+// Source: dotnet/runtime docs/design/datacontracts/{RuntimeTypeSystem,CodeVersions}.md.
+#pragma once
+
+#include "core/types/code_versions.h"
+#include "core/types/method_desc.h"
+
+#include <optional>
+
+namespace clr {
+
+class CodeClaims {
+public:
+  // `target` must outlive this. No reads.
+  explicit CodeClaims(const Target& target) : target_(&target) {}
+
+  // Throws Error{corrupt} when the method at `method_desc` keeps the addresses of its code, and the jitted
+  // body that begins at `start` is none of them. Nothing happens where it keeps none, where one of its
+  // versions is being compiled, and where its record cannot be read. Cost: 3 reads; where the body is not the
+  // method's first, one more per version of the method.
+  void check(Address method_desc, Address start, Address code_header);
+
+private:
+  bool disowns(Address method_desc, Address start);
+
+  const Target* target_;
+  std::optional<MethodDescs> descs_;
+  std::optional<CodeVersions> versions_;
+};
+
+} // namespace clr

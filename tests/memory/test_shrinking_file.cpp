@@ -1,0 +1,83 @@
+// Files that somebody cuts while they are used. A mapping would end the process at the next look.
+#include "core/memory/elf_core.h"
+#include "core/memory/elf_file.h"
+#include "core/memory/file_bytes.h"
+#include "core/memory/loaded_file.h"
+#include "tests/memory/temporary_directory.h"
+#include "tests/support/elf_core_builder.h"
+#include "tests/support/faults.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+using namespace clr;
+using namespace clr::test;
+
+TEST_CASE("what was read of a file stays when the file is cut", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::vector<std::byte> content = pattern(100'000);
+  const std::string path = folder.write("app.dll", content);
+  const LoadedFile file = LoadedFile::open(path);
+  std::filesystem::resize_file(path, 10);
+  REQUIRE(file.bytes().size() == content.size());
+  CHECK(std::ranges::equal(file.bytes(), content));
+  CHECK(file.path() == path);
+  CHECK(reinterpret_cast<std::uintptr_t>(file.bytes().data()) % 64 == 0);
+}
+
+TEST_CASE("a file beyond the limit is refused before it is read", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.write("huge.dll", pattern(10));
+  std::filesystem::resize_file(path, LoadedFile::max_target_file + 1); // a hole: it takes no room
+  const auto fault = fault_of([&] { LoadedFile::open(path, NamedBy::target); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::io);
+  CHECK_THAT(fault->what(), Catch::Contains("more than 536870912 bytes"));
+  std::filesystem::resize_file(path, LoadedFile::max_user_file + 1);
+  CHECK(fault_of([&] { LoadedFile::open(path); }).has_value());
+}
+
+TEST_CASE("parts of a file, and of bytes that stand for one", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::vector<std::byte> content = pattern(1000);
+  const std::string path = folder.write("core", content);
+  const FileBytes file(HostFile::open(path)), memory(content);
+  for (const FileBytes* bytes : {&file, &memory}) {
+    CHECK(bytes->size() == 1000);
+    CHECK(std::ranges::equal(bytes->read(990, 100), std::span(content).subspan(990)));
+    CHECK(bytes->read(1000, 1).empty());
+    CHECK(bytes->read(~std::uint64_t{0}, 8).empty());
+    std::vector<std::byte> out(8);
+    CHECK(bytes->read_some(500, out) == 8);
+    CHECK(std::ranges::equal(out, std::span(content).subspan(500, 8)));
+  }
+  CHECK(memory.lend(990, 10).data() == content.data() + 990);
+  CHECK(memory.lend(990, 11).empty());
+  CHECK(file.lend(0, 10).empty());
+  std::filesystem::resize_file(path, 300);
+  std::vector<std::byte> out(200);
+  CHECK(file.size() == 1000);
+  CHECK(file.read_some(200, out) == 100);
+  CHECK(file.read_some(400, out) == 0);
+}
+
+TEST_CASE("memory of a core that is cut while it is open is missing", "[shrinking]") {
+  const TemporaryDirectory folder;
+  ElfCoreBuilder builder({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  const std::vector<std::byte> content = pattern(0x4000);
+  builder.segment(0x10000, content);
+  const std::vector<std::byte> image = builder.build();
+  const std::string path = folder.write("core", image);
+  const auto core = ElfCore::open(path);
+  std::vector<std::byte> out(0x4000);
+  CHECK(core->read_some(0x10000, out) == out.size());
+  CHECK(std::ranges::equal(out, content));
+  CHECK(core->view(0x10000, 16).empty()); // the bytes of a file are not lent
+  const auto at = std::ranges::search(image, content).begin() - image.begin();
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(at) + 0x1000);
+  CHECK(core->read_some(0x10000, out) == 0x1000);
+  CHECK(core->read_some(0x12000, out) == 0);
+}
