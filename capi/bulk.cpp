@@ -1,9 +1,7 @@
 #include "capi/bulk.h"
 
 #include "capi/queries.h"
-#include "core/report/json.h"
-
-#include <nlohmann/json.hpp>
+#include "core/report/answer_json.h"
 
 #include <algorithm>
 #include <limits>
@@ -20,8 +18,7 @@ constexpr std::uint32_t no_il_offset = std::numeric_limits<std::uint32_t>::max()
 // A table of JSON values: each value is stored once and then referred to by its number.
 class Table {
 public:
-  std::uint32_t add(const Json& value) {
-    std::string text = dump(value);
+  std::uint32_t add(std::string text) {
     const auto [known, added] =
         numbers_.try_emplace(std::move(text), static_cast<std::uint32_t>(numbers_.size()));
     if (added) json_ += (json_.empty() ? "[" : ",") + known->first;
@@ -45,13 +42,14 @@ public:
   Bulk(Inspection& inspection, bool lines) : inspection_(inspection), lines_(lines) {}
 
   Row row_of(Address address) {
+    if (const auto row = row_of_last(address)) return *row;
     runtime::Answer answer = answer_at(inspection_, address);
     if (lines_) inspection_.runtime().add_source(answer);
     Row row;
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
       if (method->code.offset) row.offset = *method->code.offset;
       if (method->source) row.place = place_of(*method->source);
-      row.owner = owner_of(*method, std::move(answer));
+      row.owner = owner_of(std::move(answer));
     } else {
       row.owner = owners_.add(owner_json(answer));
     }
@@ -64,38 +62,65 @@ public:
   }
 
 private:
-  static Json owner_json(const runtime::Answer& answer) {
-    Json json = to_json(answer);
-    json.erase("address");
-    json.erase("source");
-    return json;
+  static std::string owner_json(const runtime::Answer& answer) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    write_shared_members(json, answer);
+    json.end_object();
+    return text;
   }
 
-  // Addresses come in ascending order, so those of one body follow each other.
-  std::uint32_t owner_of(MethodAnswer& method, runtime::Answer&& answer) {
-    const bool same = last_ && method.code.start == last_start_ && method.method.method_desc == last_desc_ &&
-                      method.code.fault.empty();
-    if (same) return *last_;
-    last_start_ = method.code.start;
-    last_desc_ = method.method.method_desc;
+  // Addresses come in ascending order, so those of one body follow each other: the second needs no name.
+  // Nothing when the address lies elsewhere, or when not all is known of it.
+  std::optional<Row> row_of_last(Address address) {
+    if (!last_) return std::nullopt;
+    try {
+      ExecutionManager& code = *inspection_.runtime().code();
+      const CodeLookup found = code.find(address);
+      const auto* block = std::get_if<CodeBlock>(&found);
+      if (block == nullptr || block->start != last_method_.code.start ||
+          block->method_desc != last_method_.method.method_desc)
+        return std::nullopt;
+      code.funclet_start(*block);
+      Row row{.owner = *last_, .offset = code.relative_offset(*block)};
+      if (lines_) {
+        inspection_.runtime().add_source(last_method_, *block, NativeOffsetKind::exact);
+        if (last_method_.source) row.place = place_of(*last_method_.source);
+      }
+      return row;
+    } catch (const std::exception&) {
+      return std::nullopt; // the whole answer says what is wrong
+    }
+  }
+
+  std::uint32_t owner_of(runtime::Answer&& answer) {
+    auto& method = std::get<MethodAnswer>(answer.result);
+    const bool lasting = method.code.start != 0 && method.code.fault.empty();
     method.code.offset.reset();
     method.code.funclet.reset();
-    const bool lasting = method.code.start != 0 && method.code.fault.empty();
     const std::uint32_t number = owners_.add(owner_json(answer));
     last_ = lasting ? std::optional(number) : std::nullopt;
+    last_method_ = std::move(method);
     return number;
   }
 
   clr_place place_of(const SourceLine& source) {
     if (source.file.empty()) return {CLR_NO_FILE, 0, 0, source.il_offset};
-    return {files_.add(source.file), source.line, source.column, source.il_offset};
+    return {files_.add(file_json(source.file)), source.line, source.column, source.il_offset};
+  }
+
+  static std::string file_json(const std::string& path) {
+    std::string text;
+    JsonWriter(text).text(path);
+    return text;
   }
 
   Inspection& inspection_;
   bool lines_;
   Table owners_, files_;
-  std::optional<std::uint32_t> last_;
-  Address last_start_ = 0, last_desc_ = 0;
+  std::optional<std::uint32_t> last_; // the owner of the addresses in last_method_'s body
+  MethodAnswer last_method_;
 };
 
 } // namespace

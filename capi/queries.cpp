@@ -1,5 +1,6 @@
 #include "capi/queries.h"
 
+#include "core/report/answer_json.h"
 #include "core/report/exception_report.h"
 #include "core/report/json.h"
 #include "core/report/thread_report.h"
@@ -53,7 +54,7 @@ RowStream::Producer info_rows(bool counts) {
         json.erase(name);
     if (runtime.absence() != nullptr) json["absent"] = absence_text(runtime);
     json["memory"] = to_json(inspection.memory_report());
-    emit(json);
+    emit(dump(json));
     return Json();
   };
 }
@@ -62,7 +63,7 @@ RowStream::Producer address_rows(Address address) {
   return [address](Inspection& inspection, const RowStream::Emit& emit) {
     runtime::Answer answer = answer_at(inspection, address);
     inspection.runtime().add_source(answer);
-    emit(to_json(answer));
+    emit(json_text(answer));
     return Json();
   };
 }
@@ -71,7 +72,7 @@ RowStream::Producer method_rows(MethodQuery query) {
   return [query = std::move(query)](Inspection& inspection, const RowStream::Emit& emit) {
     Json problems = Json::array();
     const auto holes = require_runtime(inspection).for_each_method(query, [&](const MethodRow& row) {
-      return emit(to_json(row));
+      return emit(json_text(row));
     });
     for (const EnumerationHole& hole : holes)
       problems.push_back(fmt::format("{:#x}: {}", hole.address, hole.what));
@@ -82,7 +83,7 @@ RowStream::Producer method_rows(MethodQuery query) {
 RowStream::Producer module_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     for (const ModuleDescription& module : require_runtime(inspection).names()->modules())
-      if (!emit(to_json(module))) break;
+      if (!emit(dump(to_json(module)))) break;
     return Json();
   };
 }
@@ -108,7 +109,7 @@ RowStream::Producer thread_rows() {
       for (const RuntimeThread& thread : stacks.threads().threads)
         if (!told.contains(&thread)) rows.push_back(thread_row(nullptr, &thread, &*exceptions));
     for (const Json& row : rows)
-      if (!emit(row)) break;
+      if (!emit(dump(row))) break;
     return Json{{"problems", std::move(problems)}};
   };
 }
@@ -122,8 +123,14 @@ RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options
       rows.push_back(row);
       return true;
     });
-    for (const FrameRow& row : rows)
-      if (!emit(to_json(row))) break;
+    FrameJson frames;
+    std::string text;
+    for (const FrameRow& row : rows) {
+      text.clear();
+      JsonWriter json(text);
+      frames.write(json, row);
+      if (!emit(text)) break;
+    }
     return Json{{"end", end.end}, {"notes", end.notes}};
   };
 }
@@ -132,7 +139,7 @@ RowStream::Producer exception_rows(Address object) {
   return [object](Inspection& inspection, const RowStream::Emit& emit) {
     ExceptionReporter reporter(require_runtime(inspection));
     for (const ExceptionReport& report : reporter.chain(object))
-      if (!emit(to_json(report))) break;
+      if (!emit(dump(to_json(report)))) break;
     return Json();
   };
 }
@@ -145,7 +152,7 @@ RowStream::Producer unwind_rows(Address address) {
     json["address"] = hex(address);
     json["name"] = answer.name;
     json.update(to_json(answer.report));
-    emit(json);
+    emit(dump(json));
     return Json();
   };
 }
@@ -163,7 +170,7 @@ RowStream::Producer version_rows(Address method_desc) {
       json["tier"] = tier ? Json(*tier) : Json(nullptr);
       json["active"] = version.active;
       json["il_version"] = version.il_version;
-      return emit(json);
+      return emit(dump(json));
     });
     return Json();
   };
@@ -178,7 +185,7 @@ RowStream::Producer save_core_rows(std::string path, bool all_methods) {
     json["memory"] = written.memory_size;
     json["segments"] = written.segments;
     json["missing"] = written.missing.size();
-    emit(json);
+    emit(dump(json));
     return Json();
   };
 }

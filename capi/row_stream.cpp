@@ -31,13 +31,13 @@ RowStream::~RowStream() {
 }
 
 void RowStream::produce() {
-  end_ = producer_(*visited_, [this](const Json& row) { return add(row); });
+  end_ = producer_(*visited_, [this](std::string_view row) { return add(row); });
 }
 
-bool RowStream::add(const Json& row) {
+bool RowStream::add(std::string_view row) {
   if (stop_) return false;
   if (in_batch_++ != 0) rows_ += ",";
-  rows_ += dump(row);
+  rows_ += row;
   if (in_batch_ >= batch_limit_ || rows_.size() >= batch_bytes) fiber_->suspend();
   return !stop_;
 }

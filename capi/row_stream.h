@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace clr::capi {
 
@@ -17,8 +18,8 @@ public:
   // Batches begin small, so that the first row comes soon, and grow, so that the cost per row is small.
   static constexpr std::size_t first_batch = 1, largest_batch = 1024, batch_bytes = 256 * 1024;
 
-  // Takes a row. Returns false when no more rows are wanted.
-  using Emit = std::function<bool(const Json& row)>;
+  // Takes a row, as JSON text. Returns false when no more rows are wanted.
+  using Emit = std::function<bool(std::string_view row)>;
   // Makes all rows and returns the end object of the answer.
   using Producer = std::function<Json(Inspection& inspection, const Emit& emit)>;
 
@@ -31,7 +32,7 @@ public:
 
 private:
   void produce();
-  bool add(const Json& row);
+  bool add(std::string_view row);
 
   SharedInspection inspection_;
   Inspection* visited_ = nullptr; // while the producer runs

@@ -1,13 +1,9 @@
 #include "core/execution/body_table.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace clr {
-namespace {
-
-constexpr std::size_t max_recent = 256;
-
-} // namespace
 
 std::size_t KnownBody::function_at(Address address) const {
   const auto after = std::ranges::upper_bound(functions, address, {}, &Function::begin);
@@ -15,59 +11,89 @@ std::size_t KnownBody::function_at(Address address) const {
 }
 
 CodeBlock KnownBody::seen_from(Address ip) const {
-  CodeBlock seen = block;
-  seen.ip = ip;
-  if (block.kind == CodeKind::ready_to_run && functions.size() > 1)
+  CodeBlock seen{.ip = ip,
+                 .start = start,
+                 .method_desc = method_desc,
+                 .kind = kind,
+                 .section = *section,
+                 .code_header = code_header,
+                 .function_index = method_index,
+                 .method_index = method_index};
+  if (kind == CodeKind::ready_to_run && functions.size() > 1)
     seen.function_index = functions[function_at(ip)].index;
   return seen;
 }
 
-const BodyTable::Part* BodyTable::find_in(const std::vector<Part>& parts, Address address) {
-  auto after = std::ranges::upper_bound(parts, address, {}, &Part::begin);
-  if (after == parts.begin()) return nullptr;
+KnownBody* BodyTable::find_large(Address address) {
+  auto after = std::ranges::upper_bound(large_, address, {}, &Part::begin);
+  if (after == large_.begin()) return nullptr;
   --after;
-  return address < after->end ? &*after : nullptr;
+  return address < after->end ? &body(after->body) : nullptr;
 }
 
-const BodyTable::Part* BodyTable::part_at(Address address) const {
-  const auto after = std::ranges::upper_bound(begins_, address);
-  if (after != begins_.begin()) {
-    const Part& part = parts_[static_cast<std::size_t>(after - begins_.begin()) - 1];
-    if (address < part.end) return &part;
-  }
-  return find_in(recent_, address);
+const RangeSection* BodyTable::keep(const RangeSection& section) {
+  if (last_section_ != nullptr && *last_section_ == section) return last_section_;
+  const RangeSection*& known = section_by_begin_[section.begin];
+  if (known == nullptr || !(*known == section)) known = &sections_.emplace_back(section);
+  return last_section_ = known;
 }
 
-KnownBody* BodyTable::find(Address address) {
-  if (address >= last_.begin && address < last_.end) return last_.body;
-  const Part* part = part_at(address);
-  if (part == nullptr) return nullptr;
-  last_ = *part;
-  return part->body;
+KnownBody& BodyTable::add(KnownBody added, const RangeSection& section) {
+  if (count_ >= max_bodies) *this = {};
+  if (count_ % bodies_per_chunk == 0) chunks_.push_back(std::make_unique<KnownBody[]>(bodies_per_chunk));
+  const auto number = static_cast<std::uint32_t>(++count_);
+  KnownBody& kept = body(number);
+  kept = std::move(added);
+  kept.section = keep(section);
+  add_part(kept.regions.hot_start, kept.regions.hot_size, number);
+  add_part(kept.regions.cold_start, kept.regions.cold_size, number);
+  return kept;
 }
 
-KnownBody& BodyTable::add(KnownBody body) {
-  if (bodies_.size() >= max_bodies) *this = {};
-  KnownBody& added = bodies_.emplace_back(std::move(body));
-  add_part(added.regions.hot_start, added.regions.hot_size, added);
-  add_part(added.regions.cold_start, added.regions.cold_size, added);
-  return added;
-}
-
-void BodyTable::add_part(Address begin, std::uint64_t size, KnownBody& body) {
+void BodyTable::add_part(Address begin, std::uint64_t size, std::uint32_t body) {
   const Address end = begin + size;
-  if (size == 0 || end < begin || part_at(begin) != nullptr || part_at(end - 1) != nullptr) return;
-  recent_.insert(std::ranges::upper_bound(recent_, begin, {}, &Part::begin), {begin, end, &body});
-  if (recent_.size() >= max_recent) merge_recent();
+  if (size == 0 || end < begin || find_large(begin) != nullptr || find_large(end - 1) != nullptr) return;
+  const std::uint64_t first = begin >> granule_bits, last = (end - 1) >> granule_bits;
+  if (last - first >= max_granules) {
+    if (slot_of(begin) == nullptr && slot_of(end - 1) == nullptr)
+      large_.insert(std::ranges::upper_bound(large_, begin, {}, &Part::begin), {begin, end, body});
+    return;
+  }
+  if (overlaps(begin, end - 1)) return;
+  for (std::uint64_t granule = first; granule <= last; ++granule)
+    insert({.granule = granule,
+            .body = body,
+            .first = static_cast<std::uint16_t>(granule == first ? begin & granule_mask : 0),
+            .last = static_cast<std::uint16_t>(granule == last ? (end - 1) & granule_mask : granule_mask)});
 }
 
-void BodyTable::merge_recent() {
-  const auto middle = static_cast<std::ptrdiff_t>(parts_.size());
-  parts_.insert(parts_.end(), recent_.begin(), recent_.end());
-  std::ranges::inplace_merge(parts_, parts_.begin() + middle, {}, &Part::begin);
-  recent_.clear();
-  begins_.resize(parts_.size());
-  std::ranges::transform(parts_, begins_.begin(), &Part::begin);
+bool BodyTable::overlaps(Address begin, Address last) const {
+  if (slots_.empty()) return false;
+  for (std::uint64_t granule = begin >> granule_bits; granule <= last >> granule_bits; ++granule)
+    for (std::size_t i = place_of(granule); slots_[i].body != 0; i = (i + 1) & (slots_.size() - 1)) {
+      const Address base = granule << granule_bits;
+      if (slots_[i].granule == granule && base + slots_[i].first <= last && base + slots_[i].last >= begin)
+        return true;
+    }
+  return false;
+}
+
+void BodyTable::insert(const Slot& slot) {
+  // Long probes begin at a load of two thirds.
+  if (3 * (used_slots_ + 1) > 2 * slots_.size()) grow();
+  std::size_t i = place_of(slot.granule);
+  while (slots_[i].body != 0) i = (i + 1) & (slots_.size() - 1);
+  slots_[i] = slot;
+  ++used_slots_;
+}
+
+void BodyTable::grow() {
+  std::vector<Slot> old = std::move(slots_);
+  slots_.assign(std::max(first_slots, 2 * old.size()), {});
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_.size()));
+  used_slots_ = 0;
+  for (const Slot& slot : old)
+    if (slot.body != 0) insert(slot);
 }
 
 } // namespace clr

@@ -23,6 +23,8 @@ struct RangeSection {
   bool being_deleted = false;
 
   static constexpr std::uint32_t collectible = 1, code_heap = 2, range_list_flag = 4, interpreter = 8;
+
+  friend bool operator==(const RangeSection&, const RangeSection&) = default;
 };
 
 enum class CodeKind : std::uint8_t { jitted, ready_to_run, interpreted };

@@ -125,7 +125,7 @@ CodeBlock ExecutionManager::r2r_block(const RangeSection& section, std::uint32_t
                 fmt::format("runtime function {} of {}", index, image.function_count()));
   const Address begin = image.start_of(index);
   const KnownBody* body = impl.bodies.find(begin);
-  if (body == nullptr) body = &impl.bodies.add(impl.r2r_body(section, image, index));
+  if (body == nullptr) body = &impl.bodies.add(impl.r2r_body(section, image, index), section);
   CodeBlock block = body->seen_from(begin);
   block.function_index = index;
   return block;

@@ -42,21 +42,42 @@ CodeHeaps::Node CodeHeaps::read_node(Address address) const {
   return node;
 }
 
-HeapBlock CodeHeaps::block_starting_at(Address start) const {
+const CodeHeaps::Heap& CodeHeaps::heap_of(const RangeSection& section) const {
+  if (const auto known = heaps_.find(section.heap_list); known != heaps_.end()) return known->second;
+  Heap heap{.node = read_node(section.heap_list)};
+  heap.map_bytes = ((heap.node.end - heap.node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
+  MemoryReader& memory = target_->memory();
+  heap.map = memory.view(target_->platform().wrap(heap.node.map), heap.map_bytes);
+  heap.code = memory.view(heap.node.map_base, heap.node.end - heap.node.map_base);
+  return heaps_.emplace(section.heap_list, heap).first->second;
+}
+
+HeapBlock CodeHeaps::block_starting_at(const Heap& heap, Address start) const {
   // The word before the code is the address of the header, or the kind of a stub.
-  const std::uint64_t word = target_->read_pointer_beside_code(start - target_->pointer_size());
+  const unsigned width = target_->pointer_size();
+  const Address at = start - width;
+  const std::uint64_t offset = at - heap.node.map_base;
+  std::uint64_t word = 0;
+  if (offset < heap.code.size() && heap.code.size() - offset >= width) {
+    const auto bytes = heap.code.subspan(static_cast<std::size_t>(offset));
+    const ByteOrder order = target_->platform().byte_order;
+    word = width == 8 ? load<std::uint64_t>(bytes, order) : load<std::uint32_t>(bytes, order);
+  } else {
+    word = target_->read_pointer_beside_code(at);
+  }
   if (word <= last_stub_kind_) return {.start = start, .header = 0, .stub = stub_kind_of(*target_, word)};
   return {.start = start, .header = word, .stub = {}};
 }
 
 CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) const {
-  const Node node = read_node(section.heap_list);
+  const Heap& heap = heap_of(section);
+  const Node& node = heap.node;
   if (pc < node.start) return {{}, "in a code heap, before its first block"};
   // The end is inclusive: it is the current end of the used part, and the map keeps a guard behind it.
   if (pc > node.end) return {{}, "in the unused part of a code heap"};
-  const auto start = NibbleMap(*target_, version_, node.map_base, node.map).find_start(pc);
+  const auto start = NibbleMap(*target_, version_, node.map_base, node.map, heap.map).find_start(pc);
   if (!start) return {{}, "in a code heap, with no method start before the address"};
-  return {block_starting_at(*start), {}};
+  return {block_starting_at(heap, *start), {}};
 }
 
 std::optional<Address> CodeHeaps::start_at(const RangeSection& section, Address pc) const {
@@ -66,7 +87,7 @@ std::optional<Address> CodeHeaps::start_at(const RangeSection& section, Address 
 }
 
 std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
-  const Node node = read_node(section.heap_list);
+  const Node node = read_node(section.heap_list); // as it is now
   const std::uint64_t map_bytes = ((node.end - node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
   std::uint64_t value = node.end;
   std::vector<std::byte> raw;
@@ -80,31 +101,39 @@ std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
   return value;
 }
 
+bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
+                               const std::function<bool(const HeapBlock&)>& visit,
+                               const std::function<void(Address, const std::string&)>& hole) const {
+  for (std::size_t i = 0; i < units.size(); i += unit_size, unit_start += NibbleMap::unit_bytes) {
+    const auto unit = load<std::uint32_t>(units.subspan(i), target_->platform().byte_order);
+    if (unit == 0 || NibbleMap::is_pointer(unit)) continue;
+    for (std::uint64_t bucket = 0; bucket < NibbleMap::buckets_per_unit; ++bucket) {
+      const std::uint32_t nibble = unit >> (28 - 4 * bucket) & 15;
+      if (nibble == 0 || nibble > NibbleMap::last_nibble) continue;
+      const Address start = unit_start + bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
+      try {
+        if (!visit(block_starting_at(heap, start))) return false;
+      } catch (const Error& error) {
+        hole(error.address().value_or(start), error.what());
+      }
+    }
+  }
+  return true;
+}
+
 bool CodeHeaps::for_each_block(const RangeSection& section,
                                const std::function<bool(const HeapBlock&)>& visit,
                                const std::function<void(Address, const std::string&)>& hole) const {
-  const Node node = read_node(section.heap_list);
-  const std::uint64_t map_bytes = ((node.end - node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
+  const Heap& heap = heap_of(section);
+  const Node& node = heap.node;
+  if (!heap.map.empty()) return for_each_start(heap, heap.map, node.map_base, visit, hole);
   std::vector<std::byte> raw;
-  for (std::uint64_t done = 0; done < map_bytes;) {
-    raw.resize(static_cast<std::size_t>(std::min(map_bytes - done, bytes_per_read)));
+  for (std::uint64_t done = 0; done < heap.map_bytes;) {
+    raw.resize(static_cast<std::size_t>(std::min(heap.map_bytes - done, bytes_per_read)));
     const Address at = target_->platform().wrap(node.map + done);
     const std::size_t got = target_->memory().read_some(at, raw) / unit_size * unit_size;
-    for (std::size_t i = 0; i < got; i += unit_size) {
-      const auto unit = load<std::uint32_t>(std::span(raw).subspan(i), target_->platform().byte_order);
-      if (unit == 0 || NibbleMap::is_pointer(unit)) continue;
-      const Address unit_start = node.map_base + (done + i) / unit_size * NibbleMap::unit_bytes;
-      for (std::uint64_t bucket = 0; bucket < NibbleMap::buckets_per_unit; ++bucket) {
-        const std::uint32_t nibble = unit >> (28 - 4 * bucket) & 15;
-        if (nibble == 0 || nibble > NibbleMap::last_nibble) continue;
-        const Address start = unit_start + bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
-        try {
-          if (!visit(block_starting_at(start))) return false;
-        } catch (const Error& error) {
-          hole(error.address().value_or(start), error.what());
-        }
-      }
-    }
+    const Address unit_start = node.map_base + done / unit_size * NibbleMap::unit_bytes;
+    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole)) return false;
     done += got;
     if (got == raw.size()) continue;
     hole(node.map + done, "a part of a nibble map is missing");

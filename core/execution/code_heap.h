@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 namespace clr {
 
@@ -26,8 +27,8 @@ public:
   CodeHeaps(const Target& target, NibbleMapVersion version);
 
   // The last block that begins at or before `pc` in the heap of `section`, or the reason why there is none.
-  // The block may have ended before `pc`. Cost: 1 read for the heap, those of NibbleMap::find_start, 1 for
-  // the block.
+  // The block may have ended before `pc`. Cost: 1 read for the heap (once), those of NibbleMap::find_start, 1
+  // for the block; what the memory lends is looked at where it lies.
   struct Found {
     std::optional<HeapBlock> block;
     std::string_view why_not; // part of a sentence, when there is no block
@@ -41,8 +42,8 @@ public:
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole) const;
 
-  // The current end of the used part of the heap of `section`. 1 read.
-  Address used_end(const RangeSection& section) const { return read_node(section.heap_list).end; }
+  // The end of the used part of the heap of `section`. 1 read, once.
+  Address used_end(const RangeSection& section) const { return heap_of(section).node.end; }
   // A value that changes when blocks are added or removed. Cost: 1 read per 64 KiB of nibble map. Throws
   // Error{memory_missing}, Error{corrupt}.
   std::uint64_t fingerprint(const RangeSection& section) const;
@@ -54,14 +55,26 @@ private:
   struct Node {
     Address start = 0, end = 0, map_base = 0, map = 0;
   };
+  // A heap, with its nibble map and its code where the memory lends them in one piece.
+  struct Heap {
+    Node node;
+    std::uint64_t map_bytes = 0;
+    std::span<const std::byte> map, code;
+  };
   Node read_node(Address address) const;
-  HeapBlock block_starting_at(Address start) const;
+  const Heap& heap_of(const RangeSection& section) const;
+  HeapBlock block_starting_at(const Heap& heap, Address start) const;
+  // Visits the blocks that the units `units` of the map begin, the first of which stands for `unit_start`.
+  bool for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
+                      const std::function<bool(const HeapBlock&)>& visit,
+                      const std::function<void(Address, const std::string&)>& hole) const;
 
   const Target* target_;
   NibbleMapVersion version_;
   RecordSpan span_{"CodeHeapListNode"};
   std::int64_t start_, end_, map_base_, map_;
   std::uint64_t last_stub_kind_;
+  mutable std::unordered_map<Address, Heap> heaps_; // by node
 };
 
 } // namespace clr

@@ -31,24 +31,27 @@ ReadyToRunImage& ExecutionManager::Impl::image_of(const RangeSection& section) {
   return *image;
 }
 
-std::optional<RangeSection> ExecutionManager::Impl::section_of(Address pc) {
+const RangeSection* ExecutionManager::Impl::section_of(Address pc) {
+  if (last_met != nullptr && pc >= last_met->begin && pc < last_met->end) return last_met;
   if (const auto after = met.upper_bound(pc); after != met.begin())
-    if (const RangeSection& before = std::prev(after)->second; pc < before.end) return before;
-  auto section = map.find(pc);
-  if (section && !section->being_deleted) met.insert_or_assign(section->begin, *section);
-  return section;
+    if (const RangeSection& before = std::prev(after)->second; pc < before.end) return last_met = &before;
+  const auto section = map.find(pc);
+  if (!section) return nullptr;
+  if (section->being_deleted) return &deleted.emplace(*section);
+  return last_met = &met.insert_or_assign(section->begin, *section).first->second;
 }
 
 KnownBody& ExecutionManager::Impl::add_jitted(const RangeSection& section, Address start,
                                               const CodeHeader& header, std::uint64_t length) {
-  return bodies.add({.block = {.ip = start,
-                               .start = start,
-                               .method_desc = header.method_desc,
-                               .kind = CodeKind::jitted,
-                               .section = section,
-                               .code_header = header.address},
-                     .regions = {.hot_start = start, .hot_size = length},
-                     .gc_info = header.gc_info});
+  return bodies.add({.start = start,
+                     .method_desc = header.method_desc,
+                     .code_header = header.address,
+                     .kind = CodeKind::jitted,
+                     .gc_info = header.gc_info,
+                     .unwind_table = header.unwind_table,
+                     .unwind_count = header.unwind_count,
+                     .regions = {.hot_start = start, .hot_size = length}},
+                    section);
 }
 
 std::uint64_t ExecutionManager::Impl::jitted_length(const RangeSection& section, Address start,
@@ -94,7 +97,7 @@ CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Addr
 
 KnownBody ExecutionManager::Impl::r2r_body(const RangeSection& section, ReadyToRunImage& image,
                                            std::uint32_t index) {
-  return image.body_of(section, index, [&] { return r2r_entries ? r2r_entries(section) : nullptr; });
+  return image.body_of(index, [&] { return r2r_entries ? r2r_entries(section) : nullptr; });
 }
 
 CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address pc) {
@@ -118,16 +121,16 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
   }
   KnownBody found = r2r_body(section, image, *index);
   if (!found.contains(pc)) throw_corrupt(begin, "a runtime function outside the method that it is part of,");
-  CodeBlock block = bodies.add(std::move(found)).seen_from(pc);
+  CodeBlock block = bodies.add(std::move(found), section).seen_from(pc);
   block.function_index = *index;
   return block;
 }
 
 KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
-  if (KnownBody* known = bodies.find(block.ip); known != nullptr && known->block.start == block.start)
+  if (KnownBody* known = bodies.find(block.ip); known != nullptr && known->start == block.start)
     return *known;
   if (block.kind == CodeKind::ready_to_run)
-    return bodies.add(r2r_body(block.section, image_of(block.section), block.method_index));
+    return bodies.add(r2r_body(block.section, image_of(block.section), block.method_index), block.section);
   const CodeHeader header = jitted.read_header_of(block.start, block.code_header, block.section);
   return add_jitted(block.section, block.start, header, jitted_length(block.section, block.start, header));
 }
@@ -135,7 +138,9 @@ KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
 KnownBody& ExecutionManager::Impl::body_with_functions(const CodeBlock& block) {
   KnownBody& body = body_of(block);
   if (!body.functions_read) {
-    body.functions = jitted.functions(jitted.read_header(block.code_header), block.section);
+    body.functions = jitted.functions(
+        {.address = body.code_header, .unwind_count = body.unwind_count, .unwind_table = body.unwind_table},
+        block.section);
     body.functions_read = true;
   }
   return body;
@@ -163,8 +168,8 @@ CodeLookup ExecutionManager::find(Address ip) {
   Impl& impl = *impl_;
   const Address pc = impl.pointers().address(impl.target.platform().wrap(ip));
   if (const KnownBody* known = impl.bodies.find(pc)) return known->seen_from(pc);
-  const auto section = impl.section_of(pc);
-  if (!section) return miss(MissReason::outside, "outside every range of managed code");
+  const RangeSection* section = impl.section_of(pc);
+  if (section == nullptr) return miss(MissReason::outside, "outside every range of managed code");
   if (section->being_deleted) return miss(MissReason::being_deleted, "in a code range that is being deleted");
   if (section->r2r_module != 0) return impl.find_r2r(*section, pc);
   if ((section->flags & RangeSection::range_list_flag) != 0) return impl.stub_ranges.at(*section, pc);
@@ -189,8 +194,7 @@ Address ExecutionManager::unwind_info(const CodeBlock& block) {
     return impl_->image_of(block.section).runtime_function(block.function_index);
   const KnownBody& body = impl_->body_with_functions(block);
   if (body.functions.empty()) return 0;
-  const CodeHeader header = impl_->jitted.read_header(block.code_header);
-  return impl_->functions.entry(header.unwind_table, body.functions[body.function_at(block.ip)].index);
+  return impl_->functions.entry(body.unwind_table, body.functions[body.function_at(block.ip)].index);
 }
 
 Address ExecutionManager::unwind_info_base(const CodeBlock& block) {
@@ -202,9 +206,8 @@ std::vector<ExecutionManager::Function> ExecutionManager::functions(const CodeBl
   if (block.kind == CodeKind::interpreted) return result;
   const KnownBody& body = impl_->body_with_functions(block);
   if (body.functions.empty()) return result;
-  const Address table = block.kind == CodeKind::ready_to_run
-                            ? impl_->image_of(block.section).functions()
-                            : impl_->jitted.read_header(block.code_header).unwind_table;
+  const Address table =
+      block.kind == CodeKind::ready_to_run ? impl_->image_of(block.section).functions() : body.unwind_table;
   result.reserve(body.functions.size());
   for (const KnownBody::Function& function : body.functions)
     result.push_back({function.begin, impl_->functions.entry(table, function.index)});
@@ -228,10 +231,10 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
   if (block.kind == CodeKind::interpreted) return block.start;
   const KnownBody& body = impl.body_with_functions(block);
   if (body.functions.empty()) throw_corrupt(block.code_header, "a method without unwind data");
+  if (body.functions.size() == 1) return body.functions.front().begin;
   ReadyToRunImage* const image =
       block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
-  const Address table =
-      image != nullptr ? image->functions() : impl.jitted.read_header(block.code_header).unwind_table;
+  const Address table = image != nullptr ? image->functions() : body.unwind_table;
   const bool chains = architecture_of(impl.target.platform().cpu).unwind_data.chains;
   // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
   // back to where the function or funclet begins.
@@ -239,11 +242,11 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
   while (at > 0) {
     const std::uint32_t index = body.functions[at].index;
     const bool cold = body.regions.cold_size != 0 && body.functions[at].begin >= body.regions.cold_start;
-    if (cold && chains && image->is_chained(index)) return body.block.start;
+    if (cold && chains && image->is_chained(index)) return body.start;
     if (!impl.functions.is_fragment(table, index, block.section.begin)) break;
     --at;
     // The first cold function continues the main body; the function before it in the table is another one.
-    if (cold && body.functions[at].begin < body.regions.cold_start) return body.block.start;
+    if (cold && body.functions[at].begin < body.regions.cold_start) return body.start;
   }
   return body.functions[at].begin;
 }
@@ -299,8 +302,8 @@ std::optional<Address> ExecutionManager::method_desc_of_entry_point(Address entr
     return method != 0 ? std::optional(method) : std::nullopt;
   }
   const Address pc = impl.pointers().address(target.platform().wrap(entry));
-  const auto section = impl.section_of(pc);
-  if (!section || section->being_deleted) return std::nullopt;
+  const RangeSection* section = impl.section_of(pc);
+  if (section == nullptr || section->being_deleted) return std::nullopt;
   if ((section->flags & RangeSection::range_list_flag) != 0) return impl.precodes.at_entry(entry).method_desc;
   const CodeLookup found = find(entry);
   const auto* block = std::get_if<CodeBlock>(&found);

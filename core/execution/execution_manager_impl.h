@@ -32,8 +32,9 @@ struct ExecutionManager::Impl {
     check_platform_metadata(t);
   }
 
-  // The section that holds `pc`, from the sections that are already known, else from the map.
-  std::optional<RangeSection> section_of(Address pc);
+  // The section that holds `pc`, from the sections that are already known, else from the map; null if none.
+  // Valid until the next call.
+  const RangeSection* section_of(Address pc);
   CodeLookup find_jitted(const RangeSection& section, Address pc);
   // Bytes of the jitted code at `start`. Throws Error{corrupt} when other code begins among them: the answer
   // for one address would hide that code.
@@ -67,6 +68,8 @@ struct ExecutionManager::Impl {
 
   BodyTable bodies;
   std::map<Address, RangeSection> met; // live sections, by begin
+  const RangeSection* last_met = nullptr;
+  std::optional<RangeSection> deleted; // the one that section_of() returned last
   bool enumerated = false;
   std::vector<RangeSection> sections;
   std::vector<EnumerationHole> holes; // first those of the map, then those of the last walk over the heaps

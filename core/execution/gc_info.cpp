@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace clr {
@@ -19,22 +20,32 @@ constexpr unsigned fat_flag_bits = 10, return_kind_bits_slim = 2;
 // words are not little-endian.
 class BitReader {
 public:
-  BitReader(std::span<const std::byte> bytes, Address at) : bytes_(bytes), at_(at) {}
+  // At most head_bytes.
+  BitReader(std::span<const std::byte> bytes, Address at) : size_(8 * bytes.size()), at_(at) {
+    std::array<std::byte, head_bytes> padded{};
+    std::ranges::copy(bytes, padded.begin());
+    low_ = load<std::uint64_t>(padded, ByteOrder::little);
+    high_ = load<std::uint64_t>(std::span(padded).subspan(8), ByteOrder::little);
+  }
 
+  // Fewer than 64 bits.
   std::uint64_t take(unsigned count) {
-    std::uint64_t value = 0;
-    for (unsigned i = 0; i < count; ++i, ++position_) {
-      if (position_ / 8 >= bytes_.size()) throw_missing(at_ + position_ / 8);
-      const auto bit = std::to_integer<std::uint64_t>(bytes_[position_ / 8]) >> (position_ % 8) & 1;
-      value |= bit << i;
+    if (count > size_) throw_missing(at_ + (position_ + size_) / 8);
+    const std::uint64_t value = low_ & ((std::uint64_t{1} << count) - 1);
+    if (count != 0) {
+      low_ = low_ >> count | high_ << (64 - count);
+      high_ >>= count;
     }
+    position_ += count;
+    size_ -= count;
     return value;
   }
 
 private:
-  std::span<const std::byte> bytes_;
-  Address at_;
+  std::uint64_t low_ = 0, high_ = 0; // the bits that are left
+  std::size_t size_;                 // their number
   std::size_t position_ = 0;
+  Address at_;
 };
 
 // 7 bits a byte, most significant first, top bit = more follow.

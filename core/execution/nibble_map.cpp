@@ -6,6 +6,7 @@ namespace clr {
 namespace {
 
 constexpr std::uint32_t no_nibble = 0;
+constexpr std::uint64_t unit_size = sizeof(std::uint32_t);
 
 constexpr unsigned shift_of(std::uint64_t bucket) {
   return static_cast<unsigned>(28 - 4 * (bucket % NibbleMap::buckets_per_unit));
@@ -23,7 +24,10 @@ std::optional<std::uint64_t> last_start(std::uint32_t unit, std::uint64_t bucket
 } // namespace
 
 std::uint32_t NibbleMap::unit_of(std::uint64_t bucket) const {
-  return target_->read_u32(units_ + 4 * (bucket / buckets_per_unit));
+  const std::uint64_t at = unit_size * (bucket / buckets_per_unit);
+  if (at < lent_.size() && lent_.size() - at >= unit_size)
+    return load<std::uint32_t>(lent_.subspan(static_cast<std::size_t>(at)), target_->platform().byte_order);
+  return target_->read_u32(units_ + at);
 }
 
 std::optional<Address> NibbleMap::find_start(Address pc) const {

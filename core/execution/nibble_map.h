@@ -17,13 +17,16 @@ enum class NibbleMapVersion : std::uint8_t { linear = 1, constant_time = 2 };
 
 class NibbleMap {
 public:
-  // The map of the heap whose code begins at `map_base`; the units of the map are at `units`. No reads.
-  NibbleMap(const Target& target, NibbleMapVersion version, Address map_base, Address units)
-      : target_(&target), version_(version), map_base_(map_base), units_(units) {}
+  // The map of the heap whose code begins at `map_base`; the units of the map are at `units`. `lent` are the
+  // bytes there, as far as the memory lends them. No reads.
+  NibbleMap(const Target& target, NibbleMapVersion version, Address map_base, Address units,
+            std::span<const std::byte> lent = {})
+      : target_(&target), version_(version), map_base_(map_base), units_(units), lent_(lent) {}
 
   // Start of the last block at or before `pc`; nothing when there is none. The map contains no lengths, so
-  // the block may have ended before `pc`. Cost, version 2: at most 2 reads; version 1: one read per 256 bytes
-  // back to the start, at most max_units_back. Throws Error{memory_missing}, Error{corrupt}.
+  // the block may have ended before `pc`. Cost: none for units that are lent; version 2: at most 2 reads;
+  // version 1: one read per 256 bytes back to the start, at most max_units_back. Throws
+  // Error{memory_missing}, Error{corrupt}.
   std::optional<Address> find_start(Address pc) const;
 
   static constexpr std::uint64_t bucket_bytes = 32, buckets_per_unit = 8,
@@ -45,6 +48,7 @@ private:
   NibbleMapVersion version_;
   Address map_base_;
   Address units_;
+  std::span<const std::byte> lent_;
 };
 
 } // namespace clr

@@ -138,7 +138,7 @@ std::optional<Address> ReadyToRunImage::code_end_by_table(std::uint32_t method_i
 void ReadyToRunImage::add_functions(KnownBody& body) const {
   const MethodRegions& regions = body.regions;
   const Address hot_end = regions.hot_start + regions.hot_size;
-  body.functions.push_back({.begin = regions.hot_start, .index = body.block.method_index});
+  body.functions.push_back({.begin = regions.hot_start, .index = body.method_index});
   for (bool more = true; more;) {
     const std::uint32_t next = body.functions.back().index + 1;
     const std::uint32_t count = std::min(functions_per_read, function_count_ - next);
@@ -149,7 +149,7 @@ void ReadyToRunImage::add_functions(KnownBody& body) const {
       body.functions.push_back({.begin = base_ + begin, .index = body.functions.back().index + 1});
     }
   }
-  if (const auto cold = hot_cold_.cold_range(body.block.method_index)) {
+  if (const auto cold = hot_cold_.cold_range(body.method_index)) {
     const std::uint32_t count = std::min(cold->last - cold->first + 1, max_functions_of_method);
     const auto begins = table_->begins(functions_, cold->first, count);
     for (std::uint32_t i = 0; i < count; ++i)
@@ -158,27 +158,25 @@ void ReadyToRunImage::add_functions(KnownBody& body) const {
   body.functions_read = true;
 }
 
-KnownBody ReadyToRunImage::body_of(const RangeSection& section, std::uint32_t index,
-                                   const EntryPoints& entry_points) const {
+KnownBody ReadyToRunImage::body_of(std::uint32_t index, const EntryPoints& entry_points) const {
   const std::uint32_t hot = hot_cold_.hot_index(index);
   if (hot >= function_count_) throw_corrupt(functions_, "hot/cold map beyond its table");
-  KnownBody body{.block = {.kind = CodeKind::ready_to_run, .section = section}};
+  KnownBody body{.kind = CodeKind::ready_to_run};
   const auto fill = [&](std::uint32_t method_index, Address method_desc) {
-    body.block.method_index = body.block.function_index = method_index;
-    body.block.method_desc = method_desc;
+    body.method_index = method_index;
+    body.method_desc = method_desc;
     body.regions = regions_of(method_index, body.gc_info);
-    body.block.start = body.block.ip = body.regions.hot_start;
+    body.start = body.regions.hot_start;
   };
   const auto method = method_before(hot, entry_points);
   if (method) fill(method->index, method->method_desc);
   // This function is no funclet: the method before it ends before it.
   if (!method || (method->index != hot && body.regions.hot_start + body.regions.hot_size <= start_of(hot))) {
-    const Address start = start_of(hot);
-    body.block.method_index = body.block.function_index = hot;
-    body.block.method_desc = 0;
-    body.block.start = body.block.ip = start;
+    body.method_index = hot;
+    body.method_desc = 0;
+    body.start = start_of(hot);
     body.gc_info = 0;
-    body.regions = {.hot_start = start, .hot_size = length_of(hot)};
+    body.regions = {.hot_start = body.start, .hot_size = length_of(hot)};
   }
   add_functions(body);
   return body;

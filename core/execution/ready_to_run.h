@@ -77,7 +77,7 @@ public:
   // if it is registered, if it has debug info (funclets have none), or if the entry points say so. A method
   // that was found by going back counts only if its code reaches as far as the function.
   // Cost: about 8 reads for a registered method; up to 10 more for another one.
-  KnownBody body_of(const RangeSection& section, std::uint32_t index, const EntryPoints& entry_points) const;
+  KnownBody body_of(std::uint32_t index, const EntryPoints& entry_points) const;
 
   // The method whose entry point is function `index`, when the runtime has prepared it. 2 to 4 reads.
   std::optional<Address> method_at(std::uint32_t index) const { return entry_points_.find(start_of(index)); }

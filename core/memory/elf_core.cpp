@@ -192,8 +192,9 @@ void ElfCore::describe_problems(bool has_notes) {
 }
 
 const ElfCore::Extent* ElfCore::extent_at(Address address) {
-  if (last_extent_ < extents_.size()) {
-    const Extent& last = extents_[last_extent_];
+  std::uint32_t& recent = recent_extents_[(address >> recent_bits) % recent_extents_.size()];
+  if (recent < extents_.size()) {
+    const Extent& last = extents_[recent];
     if (address - last.begin < last.size) return &last;
   }
   auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
@@ -201,7 +202,7 @@ const ElfCore::Extent* ElfCore::extent_at(Address address) {
   if (after == extents_.begin()) return nullptr;
   --after;
   if (address - after->begin >= after->size) return nullptr;
-  last_extent_ = static_cast<std::size_t>(after - extents_.begin());
+  recent = static_cast<std::uint32_t>(after - extents_.begin());
   return &*after;
 }
 

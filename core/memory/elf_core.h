@@ -7,6 +7,7 @@
 #include "core/memory/memory_range.h"
 #include "core/memory/memory_reader.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,7 +92,9 @@ private:
   Platform platform_;
   std::vector<CoreSegment> segments_;
   std::vector<Extent> extents_;
-  std::size_t last_extent_ = 0;
+  // The extents that were found last, by the address: the runtime's heaps lie far from each other.
+  static constexpr unsigned recent_bits = 16;
+  std::array<std::uint32_t, 256> recent_extents_{};
   CoreNotes notes_;
   std::uint64_t cut_bytes_ = 0;
   std::uint64_t promised_size_ = 0; // length of the file if nothing were cut off

@@ -1,9 +1,9 @@
 #include "core/report/json.h"
 
 #include "core/memory/utf8.h"
+#include "core/report/answer_json.h"
 #include "core/runtime/runtime.h"
 #include "core/stack/unwind_report.h"
-#include "core/types/user_method.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,150 +23,47 @@ Json optional_count(const std::optional<std::size_t>& count) {
   return count ? Json(*count) : Json(nullptr);
 }
 
-Json miss_to_json(const MissAnswer& miss) {
-  Json json;
-  json["result"] = "miss";
-  json["reason"] = to_string(miss.reason);
-  json["text"] = miss.text;
-  if (miss.method) json["method"] = to_json(*miss.method);
-  if (!miss.module.empty()) json["module"] = miss.module;
-  if (!miss.symbol.empty()) json["symbol"] = miss.symbol;
-  return json;
-}
-
-Json fault_to_json(const FaultAnswer& fault) {
-  Json json;
-  json["result"] = "fault";
-  json["reason"] = to_string(fault.kind);
-  if (fault.at) json["at"] = hex(*fault.at);
-  json["text"] = fault.text;
-  return json;
-}
-
-Json method_to_json(const MethodAnswer& answer) {
-  Json json;
-  json["result"] = "method";
-  json["method"] = to_json(answer.method);
-  json["code"] = to_json(answer.code);
-  if (answer.source) json["source"] = to_json(*answer.source);
-  return json;
+// The tree of a value whose text is written by write_json.
+template<typename Value>
+Json tree_of(const Value& value) {
+  return Json::parse(json_text(value));
 }
 } // namespace
 
 Json to_json(const Method& method) {
-  Json json;
-  json["name"] = text_or_null(method.name);
-  json["full_name"] = text_or_null(method.full_name);
-  json["sos_name"] = method.sos_name();
-  json["signature_known"] = method.signature_known;
-  json["module"] = text_or_null(method.module);
-  if (!method.module_path.empty()) json["module_path"] = method.module_path;
-  if (method.token != 0) json["token"] = hex(method.token);
-  if (method.method_desc != 0) json["method_desc"] = hex(method.method_desc);
-  if (method.method_table != 0) json["method_table"] = hex(method.method_table);
-  json["name_from"] = to_string(method.name_from);
-  json["kind"] = to_string(method.kind);
-  if (!method.degraded.empty()) json["degraded"] = method.degraded;
-  if (method.user) {
-    Json user;
-    user["full_name"] = method.user->full_name;
-    user["mark"] = method.user->mark;
-    user["token"] = method.user->token != 0 ? Json(hex(method.user->token)) : Json(nullptr);
-    json["user_method"] = std::move(user);
-  }
-  return json;
+  return tree_of(method);
 }
 
 Json to_json(const runtime::Code& code) {
-  Json json;
-  json["kind"] = to_string(code.kind);
-  const auto tier = to_string(code.tier);
-  json["tier"] = tier ? Json(*tier) : Json(nullptr);
-  json["start"] = hex(code.start);
-  if (code.offset) json["offset"] = *code.offset;
-  Json regions = Json::array();
-  for (const CodeRegion& region : code.regions) {
-    Json part;
-    part["part"] = to_string(region.part);
-    part["start"] = hex(region.start);
-    part["size"] = region.size;
-    regions.push_back(std::move(part));
-  }
-  json["regions"] = code.regions.empty() ? Json(nullptr) : std::move(regions);
-  if (code.funclet) json["funclet"] = hex(*code.funclet);
-  if (!code.fault.empty()) json["fault"] = code.fault;
-  return json;
+  return tree_of(code);
 }
 
 Json to_json(const SourceLine& source) {
-  Json json;
-  json["il_offset"] = source.il_offset;
-  if (!source.file.empty()) {
-    json["file"] = source.file;
-    json["line"] = source.line;
-    json["column"] = source.column;
-  }
-  return json;
+  return tree_of(source);
 }
 
 Json to_json(const runtime::Answer& answer) {
-  Json json;
-  json["address"] = hex(answer.address);
-  const Json result = [&] {
-    if (const auto* method = std::get_if<MethodAnswer>(&answer.result)) return method_to_json(*method);
-    if (const auto* miss = std::get_if<MissAnswer>(&answer.result)) return miss_to_json(*miss);
-    return fault_to_json(std::get<FaultAnswer>(answer.result));
-  }();
-  json.update(result);
-  return json;
+  return tree_of(answer);
 }
 
 Json to_json(const MethodRow& row) {
-  Json json;
-  json["method"] = to_json(row.method);
-  json["code"] = to_json(row.code);
-  return json;
+  return tree_of(row);
 }
 
 Json to_json(const FrameRow& frame) {
-  Json json;
-  json["index"] = frame.index;
-  json["kind"] = frame.kind;
-  if (frame.ip != 0 || frame.frame_type.empty()) json["ip"] = hex(frame.ip); // explicit Frames have none
-  json["sp"] = frame.sp ? Json(hex(*frame.sp)) : Json(nullptr);
-  json["found_by"] = frame.found_by;
-  json["text"] = text_of(frame);
-  if (frame.answer) {
-    json["method"] = to_json(frame.answer->method);
-    json["code"] = to_json(frame.answer->code);
-    if (frame.answer->source) json["source"] = to_json(*frame.answer->source);
-  } else if (frame.method) {
-    json["method"] = to_json(*frame.method);
-  }
-  if (!frame.module.empty()) json["module"] = frame.module;
-  if (!frame.symbol.empty()) json["symbol"] = frame.symbol;
-  if (!frame.frame_type.empty()) json["frame_type"] = frame.frame_type;
-  json["repeat"] = 1;
-  if (!frame.fault.empty()) json["fault"] = frame.fault;
-  if (frame.registers) {
-    const Cpu cpu = frame.registers->cpu();
-    Json registers = Json::object();
-    for (unsigned reg = 0; reg < register_roles(cpu).count; ++reg)
-      if (const auto value = frame.registers->find(reg))
-        registers[std::string(register_name(cpu, reg))] = hex(*value);
-    json["registers"] = std::move(registers);
-  }
-  return json;
+  std::string text;
+  JsonWriter json(text);
+  FrameJson().write(json, frame);
+  return Json::parse(text);
 }
 
 Json to_json(const ThreadRow& thread) {
-  Json json;
-  json["index"] = thread.index;
-  json["os_id"] = thread.os_id;
-  if (thread.managed_id) json["managed_id"] = *thread.managed_id;
-  if (!thread.name.empty()) json["name"] = thread.name;
-  json["selected"] = thread.selected;
-  return json;
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  write_members(json, thread);
+  json.end_object();
+  return Json::parse(text);
 }
 
 Json to_json(const ModuleDescription& module) {
@@ -273,10 +170,18 @@ std::string dump(const Json& value) {
   return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), Escape::json);
 }
 
-void JsonList::add(const Json& element) {
+void JsonList::next() {
   sink_(empty_ ? "[\n" : ",\n");
   empty_ = false;
-  sink_(dump(element));
+}
+
+void JsonList::add(const Json& element) {
+  add_text(dump(element));
+}
+
+void JsonList::add_text(std::string_view element) {
+  next();
+  sink_(element);
 }
 
 void JsonList::end() {

@@ -25,6 +25,8 @@ constexpr unsigned json_schema = 1;
 
 std::string hex(std::uint64_t value);
 
+// Values of which there are many are written as text: answer_json.h. Their trees, for documents that add to
+// them, are read from that text.
 Json to_json(const Method& method);
 Json to_json(const runtime::Code& code);
 Json to_json(const SourceLine& source);
@@ -50,6 +52,10 @@ public:
 
   explicit JsonList(Sink sink) : sink_(std::move(sink)) {}
   void add(const Json& element);
+  // The element as JSON text.
+  void add_text(std::string_view element);
+  // Begins an element whose text the caller writes to the sink.
+  void next();
   // Writes the end of the list; nothing may be added after that.
   void end();
 

@@ -22,7 +22,7 @@ std::string source_position(const std::optional<SourceLine>& source) {
 std::string method_and_offset(const Method& method, const runtime::Code& code) {
   const std::string name = method.shown_name();
   std::string text =
-      fmt::format("{}`{}", method.module.empty() ? "?" : method.module, name.empty() ? "?" : name);
+      fmt::format("{}`{}", method.module.empty() ? "?" : method.module.str(), name.empty() ? "?" : name);
   if (code.offset.value_or(0) != 0) text += fmt::format(" + {}", *code.offset);
   return text;
 }

@@ -4,10 +4,12 @@
 
 namespace clr {
 
+std::string text_behind_address(const MethodAnswer& answer) {
+  return " " + method_and_offset(answer.method, answer.code) + source_position(answer.source);
+}
+
 std::string text_of(const FrameRow& row) {
-  if (row.answer)
-    return fmt::format("{:#018x} {}{}", row.ip, method_and_offset(row.answer->method, row.answer->code),
-                       source_position(row.answer->source));
+  if (row.answer) return fmt::format("{:#018x}{}", row.ip, text_behind_address(*row.answer));
   if (!row.frame_type.empty()) {
     std::string text = fmt::format("{:#018x} [{}]", row.sp.value_or(0), row.frame_type);
     if (row.method) text += fmt::format(" {}`{}", row.method->module, row.method->shown_name());

@@ -31,6 +31,8 @@ struct FrameRow {
 
 // The text of the frame for people, without "frame #N: ".
 std::string text_of(const FrameRow& row);
+// The part of it behind the address of a managed frame: " app.dll`Ns.Type.Run() + 44 at Program.cs:41:9".
+std::string text_behind_address(const MethodAnswer& answer);
 // The known registers of the frame, "rax = 0x0000000000000001", in the order of the CPU's numbers.
 std::vector<std::string> registers_of(const FrameRow& row);
 

@@ -18,6 +18,15 @@ TypeNamePtr canonical_type() {
   return canon;
 }
 
+void set_signature(QualifiedMethodName& name, MethodSignature<TypeNamePtr> signature) {
+  name.signature_header = signature.header;
+  name.return_type = std::move(signature.return_type);
+  name.parameters = std::move(signature.parameters);
+  name.sentinel = signature.sentinel;
+  name.signature_fault.clear();
+  name.signature_known = true;
+}
+
 } // namespace
 
 // Makes TypeNames from the parts that the signature decoder finds.
@@ -26,9 +35,11 @@ struct MetadataNames::Provider {
 
   MetadataNames* names; // null within a module that is not available
   const SignatureContext& context;
+  bool of_context = false; // the context had a part in what was made
 
   Type primitive(std::uint8_t element_type) { return primitive_type(static_cast<ElementType>(element_type)); }
   Type from_token(std::uint32_t token, bool value_type) {
+    if (table_of(token) == MetadataTable::type_spec) of_context = true;
     return names != nullptr ? names->reference(token, value_type, context) : unknown_type();
   }
   Type instance(Type definition, std::vector<Type> arguments) {
@@ -80,6 +91,7 @@ struct MetadataNames::Provider {
   }
 
   Type variable(std::uint32_t index, bool of_method) {
+    of_context = true;
     TypeParts type{.shape = TypeShape::variable, .element = {}, .index = index, .method_variable = of_method};
     const auto& arguments = of_method ? context.method_arguments : context.class_arguments;
     const std::uint32_t owner = of_method ? context.method_token : context.class_token;
@@ -104,6 +116,7 @@ struct MetadataNames::Provider {
   }
 
   Type from_handle(std::uint64_t type_handle) {
+    of_context = true;
     TypeName type = *context.handles->type_of_handle(type_handle);
     type.internal = true;
     if (type.handle == 0) type.handle = type_handle; // the marshalled view names the struct's own
@@ -111,6 +124,7 @@ struct MetadataNames::Provider {
   }
 
   MetadataNames* enter_module(std::uint32_t module_index) {
+    of_context = true;
     return std::exchange(names, context.modules->module(module_index));
   }
   void leave_module(MetadataNames* previous) { names = previous; }
@@ -125,7 +139,7 @@ struct MetadataNames::Provider {
 
 MetadataNames::MetadataNames(const Metadata& metadata) : metadata_(&metadata) {}
 
-const std::string& MetadataNames::assembly_name() {
+const SharedText& MetadataNames::shared_assembly_name() {
   if (!assembly_name_) {
     if (metadata_->rows(MetadataTable::assembly) != 0) {
       assembly_name_ = metadata_->string(metadata_->assembly().name);
@@ -263,19 +277,31 @@ const std::vector<std::string>& MetadataNames::generic_parameter_names(std::uint
   return parameter_names_.emplace(owner_token, std::move(names)).first->second;
 }
 
-void MetadataNames::read_signature(std::span<const std::byte> bytes, const SignatureContext& context,
-                                   QualifiedMethodName& name) {
+MethodSignature<TypeNamePtr> MetadataNames::decode(std::span<const std::byte> bytes,
+                                                   const SignatureContext& context, bool& of_context) {
   begin_signature();
   Provider provider{this, context};
   SignatureReader reader(bytes);
-  SignatureDecoder decoder(provider, reader, provider.options());
-  MethodSignature<TypeNamePtr> signature = decoder.method();
-  name.signature_header = signature.header;
-  name.return_type = std::move(signature.return_type);
-  name.parameters = std::move(signature.parameters);
-  name.sentinel = signature.sentinel;
-  name.signature_fault.clear();
-  name.signature_known = true;
+  MethodSignature<TypeNamePtr> signature = SignatureDecoder(provider, reader, provider.options()).method();
+  of_context = provider.of_context;
+  return signature;
+}
+
+void MetadataNames::read_signature(std::uint32_t blob, const SignatureContext& context,
+                                   QualifiedMethodName& name) {
+  if (const auto known = signatures_.find(blob); known != signatures_.end())
+    return set_signature(name, known->second);
+  const BlobBytes bytes(metadata_->blob(blob));
+  bool of_context = false;
+  MethodSignature<TypeNamePtr> signature = decode(bytes.span(), context, of_context);
+  if (!of_context && signatures_.size() < max_signatures) signatures_.emplace(blob, signature);
+  set_signature(name, std::move(signature));
+}
+
+void MetadataNames::read_signature(std::span<const std::byte> bytes, const SignatureContext& context,
+                                   QualifiedMethodName& name) {
+  bool of_context = false;
+  set_signature(name, decode(bytes, context, of_context));
 }
 
 TypeNamePtr MetadataNames::read_type(SignatureReader& reader, const SignatureContext& context) {
@@ -298,7 +324,7 @@ QualifiedMethodName MetadataNames::method(std::uint32_t method_rid, const Signat
 
   QualifiedMethodName name;
   name.method = metadata_->string(row.name);
-  name.module = assembly_name();
+  name.module = shared_assembly_name();
   name.method_arguments.assign(context.method_arguments.begin(), context.method_arguments.end());
   if (declaring_type == nullptr) {
     if (const std::uint32_t owner = metadata_->owner_of_method(method_rid); owner != 0) {
@@ -320,7 +346,7 @@ QualifiedMethodName MetadataNames::member(std::uint32_t member_ref_rid, const Si
   const MemberRefRow row = metadata_->member_ref(member_ref_rid);
   QualifiedMethodName name;
   name.method = metadata_->string(row.name);
-  name.module = assembly_name();
+  name.module = shared_assembly_name();
   name.method_arguments.assign(context.method_arguments.begin(), context.method_arguments.end());
   if (declaring_type == nullptr && metadata_->valid(row.parent)) {
     const MetadataTable parent = table_of(row.parent);
@@ -336,8 +362,7 @@ QualifiedMethodName MetadataNames::member(std::uint32_t member_ref_rid, const Si
 void MetadataNames::try_signature(std::uint32_t blob_index, const SignatureContext& context,
                                   QualifiedMethodName& name) {
   try {
-    const metadata::Blob blob = metadata_->blob(blob_index);
-    read_signature(BlobBytes(blob).span(), context, name);
+    read_signature(blob_index, context, name);
     if ((name.signature_header & signature::generic) != 0 && name.method_arguments.empty() &&
         context.method_token != 0)
       name.method_parameter_names = generic_parameter_names(context.method_token);

@@ -53,10 +53,11 @@ public:
 
   const Metadata& metadata() const { return *metadata_; }
   // Simple name of the assembly (Assembly row 1), else the module's name without ".dll". Kept.
-  const std::string& assembly_name();
+  const std::string& assembly_name() { return shared_assembly_name().str(); }
+  const SharedText& shared_assembly_name();
   // For modules that are no assembly of their own (Reflection.Emit), and where the caller already knows the
   // name.
-  void set_assembly_name(std::string name) { assembly_name_ = std::move(name); }
+  void set_assembly_name(SharedText name) { assembly_name_ = std::move(name); }
 
   // The type behind a TypeDef, TypeRef or TypeSpec token; a TypeDef or TypeRef comes without arguments. Kept.
   // Throws Error for rows that do not exist and for chains of enclosing types that loop or exceed
@@ -73,6 +74,8 @@ public:
   // unchanged then.
   void read_signature(std::span<const std::byte> bytes, const SignatureContext& context,
                       QualifiedMethodName& name);
+  // The same for a signature in the #Blob heap. Kept when it means the same in every context.
+  void read_signature(std::uint32_t blob, const SignatureContext& context, QualifiedMethodName& name);
   // A type signature (TypeSpec, or within a ReadyToRun entry).
   TypeNamePtr read_type(SignatureReader& reader, const SignatureContext& context);
   // The same in a module whose metadata may not be available (`module` null): its types are unknown then.
@@ -91,7 +94,8 @@ public:
   // Names of the type parameters of a TypeDef or MethodDef token. Kept.
   const std::vector<std::string>& generic_parameter_names(std::uint32_t owner_token);
 
-  static constexpr unsigned max_nesting = 64; // enclosing types of a type
+  static constexpr unsigned max_nesting = 64;            // enclosing types of a type
+  static constexpr std::size_t max_signatures = 100'000; // further ones are not kept
   static constexpr unsigned max_generic_parameters = 1024;
   static constexpr unsigned max_type_spec_depth = 16; // nesting of TypeSpecs that refer to TypeSpecs
   // Limit of the bytes of all TypeSpecs that one signature expands to. A few TypeSpecs that refer to each
@@ -100,6 +104,9 @@ public:
 
 private:
   struct Provider;
+  // `of_context` tells whether the context had a part in the result.
+  MethodSignature<TypeNamePtr> decode(std::span<const std::byte> bytes, const SignatureContext& context,
+                                      bool& of_context);
 
   TypeNamePtr reference(std::uint32_t token, std::optional<bool> value_type, const SignatureContext& context);
   // The same as instantiate(), but kept.
@@ -112,11 +119,12 @@ private:
   TypeNamePtr read_type_spec(std::uint32_t rid, const SignatureContext& context);
 
   const Metadata* metadata_;
-  std::optional<std::string> assembly_name_;
+  std::optional<SharedText> assembly_name_;
   std::unordered_map<std::uint64_t, TypeNamePtr> types_;      // by token and what is known of value_type
   std::unordered_map<std::uint32_t, TypeNamePtr> open_types_; // by rid
   std::unordered_map<std::uint32_t, std::vector<std::string>> parameter_names_; // by owner token
   TypePool made_;
+  std::unordered_map<std::uint32_t, MethodSignature<TypeNamePtr>> signatures_; // by blob; of no context
   unsigned type_spec_depth_ = 0;
   std::size_t expanded_ = 0; // bytes of TypeSpecs decoded so far for the current signature
 };

@@ -83,7 +83,7 @@ Method UnspelledMethod::spell() && {
     method.full_name = format_full_name(*method.qualified);
   } else if (!method.module.empty()) {
     method.name = method.token != 0 || method.method_desc == 0
-                      ? format_token_name(method.module, method.token)
+                      ? format_token_name(method.module.str(), method.token)
                       : fmt::format("{}!MethodDesc {:#x}", method.module, method.method_desc);
     method.full_name = method.name;
   }

@@ -3,6 +3,7 @@
 
 #include "core/memory/platform.h"
 #include "core/types/name_format.h"
+#include "core/types/shared_text.h"
 
 #include <memory>
 #include <optional>
@@ -50,8 +51,8 @@ struct MethodFacts {
   // Everything that the name can say; null when the name is only a token ("app.dll!0x06000123").
   std::shared_ptr<const QualifiedMethodName> qualified;
   bool signature_known = false;
-  std::string module;      // "app.dll"
-  std::string module_path; // "/srv/app.dll"; empty when the runtime has none (single file)
+  SharedText module;       // "app.dll"
+  SharedText module_path;  // "/srv/app.dll"; empty when the runtime has none (single file)
   std::uint32_t token = 0; // 0x06......; 0 when the method has no metadata
   Address method_desc = 0; // 0: known only from a ReadyToRun image's tables
   Address method_table = 0;

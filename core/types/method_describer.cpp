@@ -89,11 +89,11 @@ UnspelledMethod MethodDescriber::describe(const Checked& checked) {
   method.method_table = desc.method_table;
   method.token = desc.token();
   method.kind = kind_of(desc);
-  method.module = type.module ? type.module->name : "?";
+  method.module = type.module ? type.module->name : SharedText("?");
   if (type.module) {
-    method.module_path = type.module->module.path;
+    method.module_path = type.module->path;
     method.runtime_module = type.module->module.address;
-    draft.name->module = type.module->module.simple_name;
+    draft.name->module = type.module->simple_name;
   }
   bool named = false;
   try {
@@ -140,9 +140,9 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
       if (draft.token_lies) throw_corrupt(desc.address, "MethodDesc whose token its module does not have");
       throw Error(ErrorKind::memory_missing,
                   fmt::format("{} has no row {:#x}: its metadata in memory is older than the method",
-                              type.module->name, desc.token()));
+                              type.module->name.str(), desc.token()));
     }
-    if (name.module.empty()) name.module = names.assembly_name();
+    if (name.module.empty()) name.module = names.shared_assembly_name();
     const MethodDefRow found = names.metadata().method_def(desc.rid);
     name.method = names.metadata().string(found.name);
     return found;
@@ -165,8 +165,7 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
       if (context.class_arguments.empty())
         context.class_token = token_of(MetadataTable::type_def, type.table.typedef_rid());
       if (context.method_arguments.empty()) context.method_token = desc.token();
-      const BlobBytes blob(names.metadata().blob(row.signature));
-      names.read_signature(blob.span(), context, name);
+      names.read_signature(row.signature, context, name);
       if ((name.signature_header & signature::generic) != 0 && name.method_arguments.empty())
         name.method_parameter_names = names.generic_parameter_names(desc.token());
     });

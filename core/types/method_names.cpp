@@ -1,5 +1,6 @@
 #include "core/types/method_names.h"
 
+#include "core/memory/address_table.h"
 #include "core/types/call_counting.h"
 #include "core/types/code_versions.h"
 #include "core/types/method_describer.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace clr {
 
@@ -21,21 +21,13 @@ struct MethodNames::Impl {
 
   struct Known {
     MethodDesc desc;
-    Method method;
+    UnspelledMethod method;
   };
   const Known& known(Address method_desc) {
     method_desc = target.platform().wrap(method_desc);
-    auto& slot = methods[method_desc];
-    if (!slot) {
-      try {
-        const MethodDescriber::Checked checked = describer.check(method_desc);
-        slot = std::make_unique<Known>(Known{checked.desc, describer.describe(checked).spell()});
-      } catch (...) {
-        methods.erase(method_desc);
-        throw;
-      }
-    }
-    return *slot;
+    if (const Known* found = methods.find(method_desc)) return *found;
+    const MethodDescriber::Checked checked = describer.check(method_desc);
+    return methods.add(method_desc, {checked.desc, describer.describe(checked)});
   }
 
   // Modules of the app domain, then those that only range sections name.
@@ -108,7 +100,7 @@ struct MethodNames::Impl {
   std::optional<CodeVersions> versions;
   std::map<std::pair<Address, std::string>, std::shared_ptr<const UserMethod>> user_methods;
   std::optional<std::vector<Address>> module_list;
-  std::unordered_map<Address, std::unique_ptr<Known>> methods;
+  AddressTable<Known> methods;
 };
 
 MethodNames::MethodNames(const Target& target, ExecutionManager& code, AssemblyFiles* files)
@@ -121,14 +113,13 @@ MethodNames::~MethodNames() {
   impl_->code.set_r2r_entries({});
 }
 
-const Method& MethodNames::describe(Address method_desc) {
-  return impl_->known(method_desc).method;
+Method MethodNames::describe(Address method_desc) {
+  return impl_->known(method_desc).method.spell();
 }
 
 UnspelledMethod MethodNames::describe_once(Address method_desc) {
   method_desc = impl_->target.platform().wrap(method_desc);
-  if (const auto known = impl_->methods.find(method_desc); known != impl_->methods.end())
-    return UnspelledMethod(known->second->method);
+  if (const Impl::Known* known = impl_->methods.find(method_desc)) return known->method;
   return impl_->describer.describe(impl_->describer.check(method_desc));
 }
 
@@ -186,7 +177,7 @@ std::vector<ModuleDescription> MethodNames::modules() {
   for (const Address address : impl_->module_addresses()) {
     try {
       NamedModule& named = impl_->named_modules.at(address);
-      ModuleDescription description{.module = address, .name = named.name, .path = named.module.path};
+      ModuleDescription description{.module = address, .name = named.name.str(), .path = named.module.path};
       description.base = named.module.base;
       description.r2r = named.module.r2r_info != 0;
       try {

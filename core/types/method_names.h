@@ -40,8 +40,9 @@ public:
   // Never throws because of a bad name: the result degrades to "Module.dll!0x06000123" and says why. Throws
   // Error only when `method_desc` itself cannot be read or is no MethodDesc (corrupt). Cached per MethodDesc,
   // MethodTable and (module, rid).
-  // Cost cold: about 25 reads of at most 20 pages for the first method of a module; warm: none.
-  const Method& describe(Address method_desc);
+  // The facts are kept, the names are formatted again. Cost cold: about 25 reads of at most 20 pages for the
+  // first method of a module; warm: none.
+  Method describe(Address method_desc);
   // The same for walks over all methods: nothing is kept of a method that is not known already.
   UnspelledMethod describe_once(Address method_desc);
   // Sets `user` when a compiler made the method of a user's. A method whose metadata is missing keeps the

@@ -65,6 +65,37 @@ public:
     const NameWriter::Level level(out_);
     if (level.too_deep()) return out_.put("...");
     const TypeName& t = unwrapped(wrapped);
+    if (t.shape == TypeShape::primitive) return unprinted(t);
+    if (const PrintedType::Text* known = t.printed.get(); known && out_.put_whole(known->text, known->depth))
+      return;
+    const NameWriter::Part part = out_.begin_part();
+    unprinted(t);
+    if (auto text = out_.end_part(part)) t.printed.keep(*std::move(text));
+  }
+
+  void types(const std::vector<TypeNamePtr>& list) {
+    for (std::size_t i = 0; i < list.size() && !out_.full(); ++i) {
+      if (i != 0) out_.put(", ");
+      if (list[i] != nullptr)
+        type(*list[i]);
+      else
+        out_.put('?');
+    }
+  }
+
+  void type_arguments(const std::vector<TypeNamePtr>& arguments, const std::vector<std::string>& names) {
+    if (!arguments.empty()) {
+      out_.put('<');
+      types(arguments);
+      out_.put('>');
+    } else if (!names.empty()) {
+      parameter_names(names, 0, names.size(), names.size());
+    }
+  }
+
+private:
+  // Writes a type whose text is not kept.
+  void unprinted(const TypeName& t) {
     switch (t.shape) {
     case TypeShape::unknown:
       return out_.put('?');
@@ -99,27 +130,6 @@ public:
     }
   }
 
-  void types(const std::vector<TypeNamePtr>& list) {
-    for (std::size_t i = 0; i < list.size() && !out_.full(); ++i) {
-      if (i != 0) out_.put(", ");
-      if (list[i] != nullptr)
-        type(*list[i]);
-      else
-        out_.put('?');
-    }
-  }
-
-  void type_arguments(const std::vector<TypeNamePtr>& arguments, const std::vector<std::string>& names) {
-    if (!arguments.empty()) {
-      out_.put('<');
-      types(arguments);
-      out_.put('>');
-    } else if (!names.empty()) {
-      parameter_names(names, 0, names.size(), names.size());
-    }
-  }
-
-private:
   void element(const TypeName& t) {
     if (t.element != nullptr)
       type(*t.element);
@@ -295,6 +305,12 @@ const TypeName& unwrapped(const TypeName& type) {
     t = t->element.get();
   }
   return *t;
+}
+
+void PrintedType::keep(Text text) const {
+  auto made = std::make_unique<const Text>(std::move(text));
+  const Text* none = nullptr;
+  if (text_.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel)) made.release();
 }
 
 std::string_view framework_name(ElementType element_type) {

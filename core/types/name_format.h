@@ -5,6 +5,9 @@
 // for the IL spelling of method events and perf maps.
 #pragma once
 
+#include "core/types/shared_text.h"
+
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,6 +61,29 @@ enum class ElementType : std::uint8_t {
   object = 0x1c,
 };
 
+// The text of a type in the C#-like form, made when it is first printed: the names of tens of thousands of
+// methods consist of few types. For any thread. A copy of a type begins without it, because it may be
+// changed.
+class PrintedType {
+public:
+  PrintedType() = default;
+  PrintedType(const PrintedType&) {}
+  PrintedType& operator=(const PrintedType&) { return *this; }
+  ~PrintedType() { delete text_.load(std::memory_order_relaxed); }
+
+  struct Text {
+    std::string text;
+    unsigned depth = 0; // levels of nesting below the type
+  };
+  static constexpr std::size_t max_length = 256; // bytes; longer texts are not kept
+  // Null before keep().
+  const Text* get() const { return text_.load(std::memory_order_acquire); }
+  void keep(Text text) const;
+
+private:
+  mutable std::atomic<const Text*> text_{nullptr};
+};
+
 struct TypeName {
   TypeShape shape = TypeShape::unknown;
   ElementType element_type = ElementType::end;
@@ -88,6 +114,8 @@ struct TypeName {
   // (ELEMENT_TYPE_INTERNAL). SOS prints such types by special rules.
   bool internal = false;
   std::uint64_t handle = 0;
+
+  PrintedType printed = {};
 };
 
 // Shared nodes for the primitives; never null. A shape of `unknown` for an `element_type` outside the
@@ -109,7 +137,7 @@ struct QualifiedMethodName {
   std::string method;         // as in metadata: "Run", ".ctor", "Ns.IFace.Run"; for arrays "Get"...
   std::vector<TypeNamePtr> method_arguments;       // empty: not generic, or the definition
   std::vector<std::string> method_parameter_names; // of an open generic method definition: "T", "TKey"
-  std::string module;                              // simple name of the assembly, for the perf-map form
+  SharedText module;                               // simple name of the assembly, for the perf-map form
 
   std::string signature_fault;       // why the signature is not known
   bool signature_known = false;      // the members below are valid

@@ -305,7 +305,7 @@ std::string format_perf_map_name(const QualifiedMethodName& name) {
     out.put(' ');
   }
   out.put('[');
-  out.put(name.module);
+  out.put(name.module.str());
   out.put("] ");
   put_owner(out, name);
   out.put("::");

@@ -4,6 +4,9 @@
 
 #include "core/types/name_format.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace clr {
 
 class NameWriter {
@@ -20,6 +23,29 @@ public:
   void put(char c) { put(std::string_view(&c, 1)); }
   void put_number(std::int64_t value) { put(std::to_string(value)); }
 
+  // Puts a text that nests `depth` levels; false when it would exceed a limit, so that it must be put in
+  // parts.
+  bool put_whole(std::string_view text, unsigned depth) {
+    if (text.size() > max_name_length - text_.size() || depth_ + depth > max_type_name_depth) return false;
+    text_ += text;
+    deepest_ = std::max(deepest_, depth_ + depth);
+    return true;
+  }
+
+  // What is put between begin_part() and end_part(): its text, and the levels that it nests below the level
+  // of the writer. Nothing when it was cut by a limit.
+  struct Part {
+    std::size_t begin = 0;
+    unsigned deepest = 0;
+  };
+  Part begin_part() { return {text_.size(), std::exchange(deepest_, depth_)}; }
+  std::optional<PrintedType::Text> end_part(const Part& part) {
+    const unsigned deepest = std::exchange(deepest_, std::max(deepest_, part.deepest));
+    if (full_ || deepest > max_type_name_depth || text_.size() - part.begin > PrintedType::max_length)
+      return std::nullopt;
+    return PrintedType::Text{text_.substr(part.begin), deepest - depth_};
+  }
+
   // True when the limit is reached. A formatter stops descending then, because a small tree of shared nodes
   // can print as an exponentially long name.
   bool full() const { return full_; }
@@ -33,7 +59,9 @@ public:
   // Adds one level of nesting while it lives; too_deep() tells whether the limit is exceeded.
   class Level {
   public:
-    explicit Level(NameWriter& writer) : writer_(writer) { ++writer_.depth_; }
+    explicit Level(NameWriter& writer) : writer_(writer) {
+      writer_.deepest_ = std::max(writer_.deepest_, ++writer_.depth_);
+    }
     ~Level() { --writer_.depth_; }
     Level(const Level&) = delete;
     Level& operator=(const Level&) = delete;
@@ -45,7 +73,7 @@ public:
 
 private:
   std::string text_;
-  unsigned depth_ = 0;
+  unsigned depth_ = 0, deepest_ = 0;
   bool full_ = false;
 };
 

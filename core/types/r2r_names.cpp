@@ -91,7 +91,7 @@ UnspelledMethod R2RNames::describe(Image& image, const R2REntry& entry) {
   }
   if (module) {
     method.module = module->name;
-    method.module_path = module->module.path;
+    method.module_path = module->path;
     method.runtime_module = module->module.address;
   }
   if (method.module.empty()) method.module = "?";

@@ -84,9 +84,9 @@ const MethodTables& TypeNames::tables() {
 
 const RuntimeType& TypeNames::type(Address method_table) {
   method_table = target_->platform().wrap(method_table);
-  if (const auto found = types_.find(method_table); found != types_.end()) return *found->second;
+  if (const RuntimeType* known = types_.find(method_table)) return *known;
   const Working working(in_progress_, method_table);
-  return *(types_[method_table] = std::make_unique<RuntimeType>(read(method_table)));
+  return types_.add(method_table, read(method_table));
 }
 
 RuntimeType TypeNames::read(Address method_table) {

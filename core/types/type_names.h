@@ -2,6 +2,7 @@
 // docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typestring.cpp.
 #pragma once
 
+#include "core/memory/address_table.h"
 #include "core/types/method_table.h"
 #include "core/types/module_metadata.h"
 #include "core/types/name_format.h"
@@ -17,10 +18,13 @@ namespace clr {
 // A module and its metadata, from which names are read.
 struct NamedModule {
   NamedModule(const Target& target, Address address, AssemblyFiles* files)
-      : module(read_module(target, address)), name(module.display_name()), metadata(target, module, files) {}
+      : module(read_module(target, address)), name(module.display_name()), path(module.path),
+        simple_name(module.simple_name), metadata(target, module, files) {}
 
   Module module;
-  std::string name; // to show to people: "app.dll"
+  SharedText name;        // to show to people: "app.dll"
+  SharedText path;        // that of `module`
+  SharedText simple_name; // that of `module`
   ModuleMetadata metadata;
 };
 
@@ -77,7 +81,7 @@ private:
   const Target* target_;
   NamedModules* modules_;
   std::optional<MethodTables> tables_;
-  std::unordered_map<Address, std::unique_ptr<RuntimeType>> types_;
+  AddressTable<RuntimeType> types_;
   std::unordered_map<Address, TypeNamePtr> type_descs_;
   std::unordered_set<Address> in_progress_;
 };

@@ -1,49 +1,49 @@
 #include "core/types/type_pool.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace clr {
 namespace {
 
-// Hash of the parts, or of the type that was made of them.
-template<typename Type>
-std::size_t hash_of(const Type& type) {
-  constexpr std::size_t factor = 31;
-  const std::hash<TypeNamePtr> pointer;
-  std::size_t hash = pointer(type.element);
-  const auto add = [&](std::size_t value) { hash = hash * factor + value; };
-  for (const TypeNamePtr& argument : type.arguments) add(pointer(argument));
-  add(static_cast<std::size_t>(type.shape));
-  add(type.index);
-  return hash;
+constexpr std::size_t first_slots = 64;
+
+std::size_t hash_of(const TypeParts& parts) {
+  constexpr std::uint64_t spread = 0x9E37'79B9'7F4A'7C15;
+  std::uint64_t hash = 0;
+  const auto add = [&](std::uint64_t value) { hash = (hash ^ value) * spread ^ hash >> 29; };
+  add(reinterpret_cast<std::uintptr_t>(parts.element.get()));
+  for (const TypeNamePtr& argument : parts.arguments) add(reinterpret_cast<std::uintptr_t>(argument.get()));
+  add(std::uint64_t{parts.index} << 8 | static_cast<std::uint64_t>(parts.shape));
+  return static_cast<std::size_t>(hash ^ hash >> 32);
 }
 
-template<typename Type>
-bool are_same(const Type& a, const TypeName& b) {
+bool are_same(const TypeParts& a, const TypeName& b) {
   return a.shape == b.shape && a.element == b.element && a.arguments == b.arguments && a.index == b.index &&
          a.method_variable == b.method_variable && a.required == b.required && a.name == b.name;
 }
 
 } // namespace
 
-std::size_t TypePool::Hash::operator()(const TypeParts& parts) const {
-  return hash_of(parts);
+void TypePool::insert(Slot slot) {
+  std::size_t i = slot.hash & (slots_.size() - 1);
+  while (slots_[i].type) i = (i + 1) & (slots_.size() - 1);
+  slots_[i] = std::move(slot);
 }
 
-std::size_t TypePool::Hash::operator()(const TypeNamePtr& type) const {
-  return hash_of(*type);
-}
-
-bool TypePool::Same::operator()(const TypeNamePtr& a, const TypeNamePtr& b) const {
-  return are_same(*a, *b);
-}
-
-bool TypePool::Same::operator()(const TypeParts& a, const TypeNamePtr& b) const {
-  return are_same(a, *b);
+void TypePool::grow() {
+  std::vector<Slot> old(std::max(first_slots, 2 * slots_.size()));
+  old.swap(slots_);
+  for (Slot& slot : old)
+    if (slot.type) insert(std::move(slot));
 }
 
 TypeNamePtr TypePool::make(TypeParts parts) {
-  if (const auto known = types_.find(parts); known != types_.end()) return *known;
+  const std::size_t hash = hash_of(parts);
+  if (!slots_.empty())
+    for (std::size_t i = hash & (slots_.size() - 1); slots_[i].type; i = (i + 1) & (slots_.size() - 1))
+      if (slots_[i].hash == hash && are_same(parts, *slots_[i].type)) return slots_[i].type;
   TypeName type;
   type.shape = parts.shape;
   type.element = std::move(parts.element);
@@ -53,7 +53,11 @@ TypeNamePtr TypePool::make(TypeParts parts) {
   type.name = std::move(parts.name);
   type.required = parts.required;
   TypeNamePtr made = make_type(std::move(type));
-  if (types_.size() < max_types) types_.insert(made);
+  if (count_ == max_types) return made;
+  // Long probes begin at a load of two thirds.
+  if (3 * (count_ + 1) > 2 * slots_.size()) grow();
+  insert({hash, made});
+  ++count_;
   return made;
 }
 

@@ -6,7 +6,6 @@
 #include "core/types/name_format.h"
 
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -31,19 +30,16 @@ public:
   static constexpr std::size_t max_types = 100'000;
 
 private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(const TypeParts& parts) const;
-    std::size_t operator()(const TypeNamePtr& type) const;
+  // Types by the hash of their parts, which is kept: making it again would touch each type.
+  struct Slot {
+    std::size_t hash = 0;
+    TypeNamePtr type; // null: an empty slot
   };
-  struct Same {
-    using is_transparent = void;
-    bool operator()(const TypeNamePtr& a, const TypeNamePtr& b) const;
-    bool operator()(const TypeParts& a, const TypeNamePtr& b) const;
-    bool operator()(const TypeNamePtr& a, const TypeParts& b) const { return (*this)(b, a); }
-  };
+  void insert(Slot slot);
+  void grow();
 
-  std::unordered_set<TypeNamePtr, Hash, Same> types_;
+  std::vector<Slot> slots_; // open addressing; the size is a power of two
+  std::size_t count_ = 0;
 };
 
 } // namespace clr

@@ -1,5 +1,6 @@
 // clr bt: stacks of managed, native and runtime frames.
 #include "core/memory/error.h"
+#include "core/report/answer_json.h"
 #include "core/report/json.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
@@ -7,7 +8,6 @@
 #include "extension/commands/threads.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <functional>
 #include <map>
@@ -83,26 +83,43 @@ private:
 
   void print_json(std::vector<lldb::SBThread>& threads) const {
     JsonList list([&](std::string_view text) { out_->write(text); });
+    FrameJson frames;
     out_->write("{\"threads\": ");
     for (lldb::SBThread& thread : threads) {
       if (out_->interrupted()) break;
-      Json json = to_json(describe_thread(*session_, thread, selected_));
-      Json frames = Json::array();
+      list.next();
+      std::string text;
+      JsonWriter json(text);
+      json.begin_object();
+      write_members(json, describe_thread(*session_, thread, selected_));
+      json.key("frames");
+      json.begin_array();
       const StackReporter::End end = walk(thread, true, [&](const FrameRow& row) {
-        if (shown(row)) frames.push_back(to_json(row));
+        if (shown(row)) frames.write(json, row);
+        hand_over(text);
         return true;
       });
-      add_end(json, std::move(frames), end);
-      list.add(json);
+      json.end_array();
+      write_end(json, end);
+      json.end_object();
+      hand_over(text);
     }
     list.end();
     out_->write("}\n");
   }
 
-  static void add_end(Json& json, Json frames, const StackReporter::End& end) {
-    json["frames"] = std::move(frames);
-    json["end"] = end.end;
-    if (!end.notes.empty()) json["notes"] = end.notes;
+  void hand_over(std::string& text) const {
+    out_->write(text);
+    text.clear();
+  }
+
+  static void write_end(JsonWriter& json, const StackReporter::End& end) {
+    json.text("end", end.end);
+    if (end.notes.empty()) return;
+    json.key("notes");
+    json.begin_array();
+    for (const std::string& note : end.notes) json.text(note);
+    json.end_array();
   }
 
   void print_unique(std::vector<lldb::SBThread>& threads) const {
@@ -129,13 +146,27 @@ private:
     }
     if (json_) {
       JsonList list([&](std::string_view text) { out_->write(text); });
+      FrameJson frames;
       out_->write("{\"stacks\": ");
       for (const Stack& stack : stacks) {
-        Json json{{"threads", stack.threads}};
-        Json frames = Json::array();
-        for (const FrameRow& row : stack.rows) frames.push_back(to_json(row));
-        add_end(json, std::move(frames), stack.end);
-        list.add(json);
+        list.next();
+        std::string text;
+        JsonWriter json(text);
+        json.begin_object();
+        json.key("threads");
+        json.begin_array();
+        for (const std::uint32_t thread : stack.threads) json.number(thread);
+        json.end_array();
+        json.key("frames");
+        json.begin_array();
+        for (const FrameRow& row : stack.rows) {
+          frames.write(json, row);
+          hand_over(text);
+        }
+        json.end_array();
+        write_end(json, stack.end);
+        json.end_object();
+        hand_over(text);
       }
       list.end();
       out_->write("}\n");

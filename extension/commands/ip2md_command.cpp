@@ -1,6 +1,7 @@
 // clr ip2md: which method owns an address, or exactly why none does.
 #include "core/memory/error.h"
 #include "core/memory/text_lines.h"
+#include "core/report/answer_json.h"
 #include "core/report/json.h"
 #include "core/runtime/address_queries.h"
 #include "extension/commands/address_argument.h"
@@ -66,7 +67,7 @@ private:
                                       [this](Address at) { return symbol_at(session_->target(), at); });
     session_->runtime().add_source(found);
     if (json_)
-      list_->add(to_json(found));
+      list_->add_text(json_text(found));
     else
       out_->write(describe(found));
     return true;

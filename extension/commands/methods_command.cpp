@@ -1,4 +1,5 @@
 // clr methods: the methods that the runtime knows, body by body.
+#include "core/report/answer_json.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -37,7 +38,7 @@ public:
       ++count;
       if (count_only_) return true;
       if (json_)
-        list.add(to_json(row));
+        list.add_text(json_text(row));
       else
         out.line("{}", text_of(row));
       return true;

@@ -20,7 +20,7 @@ RowStream::Producer numbers(int count, int* last = nullptr, bool* left = nullptr
     } leaving{left};
     for (int n = 0; n < count; ++n) {
       if (last != nullptr) *last = n;
-      if (!emit(Json{{"n", n}})) break;
+      if (!emit(dump(Json{{"n", n}}))) break;
     }
     return Json{{"count", count}};
   };
@@ -62,7 +62,7 @@ TEST_CASE("rows: a batch of large rows ends early") {
   const auto inspection = std::make_shared<FakeInspection>();
   RowStream stream(SharedInspection(inspection), [](Inspection&, const RowStream::Emit& emit) {
     const std::string text(100'000, 'x');
-    for (int n = 0; n < 12; ++n) emit(Json{{"n", n}, {"text", text}});
+    for (int n = 0; n < 12; ++n) emit(dump(Json{{"n", n}, {"text", text}}));
     return Json();
   });
   CHECK(batch_sizes(stream) == std::vector<std::size_t>{1, 2, 3, 3, 3, 0}); // the last has the end only
@@ -103,7 +103,7 @@ TEST_CASE("rows: a producer that goes on after it was stopped gets no row throug
   {
     RowStream stream(SharedInspection(std::make_shared<FakeInspection>()),
                      [&](Inspection&, const RowStream::Emit& emit) {
-                       for (int n = 0; n < 4; ++n) refused += emit(Json{{"n", n}}) ? 0 : 1;
+                       for (int n = 0; n < 4; ++n) refused += emit(dump(Json{{"n", n}})) ? 0 : 1;
                        return Json();
                      });
     stream.next();
@@ -114,7 +114,7 @@ TEST_CASE("rows: a producer that goes on after it was stopped gets no row throug
 TEST_CASE("rows: what the producer throws comes out, and then there are no more") {
   RowStream stream(SharedInspection(std::make_shared<FakeInspection>()),
                    [](Inspection&, const RowStream::Emit& emit) -> Json {
-                     emit(Json{{"n", 0}});
+                     emit(dump(Json{{"n", 0}}));
                      throw Error(ErrorKind::corrupt, "a broken list");
                    });
   CHECK(stream.next() != nullptr);
@@ -124,7 +124,7 @@ TEST_CASE("rows: what the producer throws comes out, and then there are no more"
   // The same when nobody waits for it any more.
   RowStream dropped(SharedInspection(std::make_shared<FakeInspection>()),
                     [](Inspection&, const RowStream::Emit& emit) -> Json {
-                      emit(Json{{"n", 0}});
+                      emit(dump(Json{{"n", 0}}));
                       throw Error(ErrorKind::corrupt, "a broken list");
                     });
   CHECK(dropped.next() != nullptr);

@@ -6,6 +6,7 @@
 //   core_tool pdb FILE                     all of a PDB as lines; FILE may also be an assembly, whose PDB
 //                                          is then searched
 #include "core/debuginfo/debug_info_reader.h"
+#include "core/report/answer_json.h"
 #include "core/report/json.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/native_names.h"
@@ -66,14 +67,14 @@ void print_addresses(CoreSession& session, const std::string& file) {
   std::ifstream in(file);
   print_list([&](JsonList& list) {
     for (std::string line; std::getline(in, line);)
-      if (!line.empty()) list.add(to_json(session.runtime().resolve(std::stoull(line, nullptr, 16))));
+      if (!line.empty()) list.add_text(json_text(session.runtime().resolve(std::stoull(line, nullptr, 16))));
   });
 }
 
 void print_methods(CoreSession& session) {
   print_list([&](JsonList& list) {
     session.runtime().for_each_method({}, [&](const MethodRow& row) {
-      list.add(to_json(row));
+      list.add_text(json_text(row));
       return true;
     });
   });

@@ -4,6 +4,7 @@
 #include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
+#include "tests/support/lending_reader.h"
 
 #include <catch2/catch.hpp>
 
@@ -379,6 +380,47 @@ TEST_CASE("what a lookup of jitted code costs") {
   manager.is_funclet(block);
   manager.unwind_info(block);
   CHECK(counting.reads() <= 4);
+}
+
+TEST_CASE("a heap whose memory is lent holds the same code, without reads for its map and its blocks") {
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform) << " version " << version);
+    ExecutionBuilder b(platform, version);
+    b.memory().at(range_begin).fill(range_end - range_begin); // the code itself
+    auto heap = b.heap(range_begin, range_end);
+    std::vector<Address> starts;
+    for (Address start = range_begin + 0x40; start < range_begin + 0x8000; start += 0x240) {
+      starts.push_back(start);
+      b.method(heap, {.start = start, .size = 0x200, .method_desc = method_desc + starts.size() * 8});
+    }
+    LendingReader lending(b.memory());
+    const Target lent(lending, b.types().contract_descriptor(), platform), read = b.target();
+    ExecutionManager one(lent), other(read);
+    const auto bodies = [](ExecutionManager& manager) {
+      std::vector<std::pair<Address, Address>> found;
+      manager.for_each_jitted([&](const JittedBody& body) {
+        found.emplace_back(body.start, body.method_desc);
+        return true;
+      });
+      return found;
+    };
+    CHECK(bodies(one) == bodies(other));
+    CHECK(bodies(one).size() == starts.size());
+    block_at(one, starts.front());
+    const std::size_t before = lending.reads();
+    block_at(one, starts.back() + 0x1f0);
+    CHECK(lending.reads() - before == 2); // the header and the GC info
+    for (Address ip = range_begin; ip < range_begin + 0x8800; ip += 0x14) {
+      const CodeLookup a = one.find(ip), c = other.find(ip);
+      REQUIRE(a.index() == c.index());
+      if (a.index() == 0) {
+        CHECK(std::get<CodeBlock>(a).start == std::get<CodeBlock>(c).start);
+        CHECK(std::get<CodeBlock>(a).method_desc == std::get<CodeBlock>(c).method_desc);
+      } else {
+        CHECK(std::get<execution::Miss>(a).text == std::get<execution::Miss>(c).text);
+      }
+    }
+  }
 }
 
 TEST_CASE("reads that fail one by one never make a wrong answer") {

@@ -85,8 +85,13 @@ TEST_CASE("arguments stand for the type parameters") {
   // A declaring type that the caller knows better wins.
   const TypeNamePtr exact =
       instantiate(built.names.type_def(ids.inner), {class_arguments[0], class_arguments[0]});
-  CHECK(format_full_name(built.names.method(ids.run, {}, exact))
-            .starts_with("Ns.Outer<int>.Inner<int>.Run<R>("));
+  const std::string list = "System.Collections.Generic.List<R>.Enumerator)";
+  CHECK(format_full_name(built.names.method(ids.run, {}, exact)) ==
+        "Ns.Outer<int>.Inner<int>.Run<R>(!0, !1, " + list);
+  // What a signature meant with arguments is not kept for those without, nor the other way round.
+  CHECK(format_full_name(built.names.method(ids.run)) == "Ns.Outer<T>.Inner<U>.Run<R>(T, U, " + list);
+  CHECK(format_full_name(built.names.method(ids.run, context))
+            .ends_with("(int, string, System.Collections.Generic.List<byte[]>.Enumerator)"));
 }
 
 TEST_CASE("types by token") {

@@ -270,3 +270,39 @@ TEST_CASE("hostile trees print within the limits") {
   CHECK_FALSE(format_perf_map_name(holes).empty());
   CHECK_FALSE(format_sos_name(holes).empty());
 }
+
+TEST_CASE("a type that was printed before prints the same within another, at every depth") {
+  const auto tower = [](unsigned levels) {
+    std::vector<TypeNamePtr> types{definition("Ns", {"Leaf"})};
+    while (types.size() <= levels)
+      types.push_back(instantiate(definition("Ns", {"Box`1"}), {wrap(TypeShape::pointer, types.back())}));
+    return types;
+  };
+  for (const unsigned levels : {1u, 5u, 30u, 31u, 32u, 33u, 64u, 80u}) {
+    INFO(levels);
+    const auto fresh = tower(levels), printed = tower(levels);
+    // From the inside out, and once more.
+    for (const TypeNamePtr& type : printed) format_type(*type);
+    CHECK(format_type(*printed.back()) == format_type(*fresh.back()));
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      CHECK(format_type(*printed[i]) == format_type(*tower(levels)[i]));
+  }
+  // A copy is another type.
+  TypeName changed = *definition("Ns", {"Old"});
+  const TypeNamePtr before = make_type(changed);
+  CHECK(format_type(*before) == "Ns.Old");
+  changed = *before;
+  changed.chain = {"New"};
+  CHECK(format_type(changed) == "Ns.New");
+}
+
+TEST_CASE("long types print the same whether they were printed before or not") {
+  // Of about 300 and 16,300 characters: beyond what is kept, and around the longest name.
+  for (const std::size_t length : {200u, 300u, 16'370u, 16'383u, 16'384u}) {
+    const std::string long_name(length, 'x');
+    const TypeNamePtr type = definition("", {long_name}), again = definition("", {long_name});
+    format_type(*type);
+    CHECK(format_full_name(method(type, "M", {type, type})) ==
+          format_full_name(method(again, "M", {again, again})));
+  }
+}
