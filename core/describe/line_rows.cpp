@@ -134,9 +134,12 @@ LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_of
   return result;
 }
 
+bool has_symbols(Runtime& runtime, Address module) {
+  return module != 0 && runtime.lines()->pdb_of(module) != nullptr;
+}
+
 bool LineRows::has_symbols(const MethodFacts& method) {
-  return method.token != 0 && method.runtime_module != 0 &&
-         runtime_->lines()->pdb_of(method.runtime_module) != nullptr;
+  return method.token != 0 && clr::has_symbols(*runtime_, method.runtime_module);
 }
 
 void LineRows::add(std::vector<DescribedPart>& parts, const FoundBody& body, SourceFiles& files) {

@@ -21,6 +21,9 @@ struct LinePoint {
 };
 LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset);
 
+// Symbols of a Module of the runtime's were found; 0: no. Cost: once per module that of SourceLines::pdb_of.
+bool has_symbols(Runtime& runtime, Address module);
+
 class LineRows {
 public:
   // `runtime` must outlive this. No reads.

@@ -53,4 +53,11 @@ void CatalogState::modules_in(Address begin, Address end, std::set<ModuleId>& fo
     found.insert(at->second.module);
 }
 
+void CatalogState::described_in(Address begin, Address end, std::set<ModuleId>& found) const {
+  if (const Span* const first = span_at(begin); first != nullptr && !first->unknown)
+    found.insert(first->module);
+  for (auto at = spans.lower_bound(begin); at != spans.end() && at->first < end; ++at)
+    if (!at->second.unknown) found.insert(at->second.module);
+}
+
 } // namespace clr

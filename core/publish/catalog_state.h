@@ -22,6 +22,11 @@ struct CatalogState {
   struct Image {
     Address end = 0, module = 0;
   };
+  // The choices that a module was made by.
+  struct Made {
+    Address owner = 0; // the runtime's Module; 0: none
+    bool image = false, lines = false, variables = false;
+  };
   struct Span {
     Address end = 0;
     ModuleId module = no_module_id;
@@ -34,12 +39,15 @@ struct CatalogState {
   std::map<Address, ModuleId> stubs;        // by begin
   std::map<Address, Span> spans;            // sections of published modules, by begin; disjoint
   std::vector<InterruptedCode> interrupted; // as the modules say
-  std::set<Address> exact; // starts of bodies whose epilogues are described because a thread stood there
+  std::set<Address> exact;    // starts of bodies whose epilogues are described because a thread stood there
+  std::set<Address> repeated; // starts of bodies whose arguments are described as locals
   ModuleId last_module = no_module_id;
   std::uint64_t updates = 0;
   // Modules that were taken out of `spans` and of which the caller was not yet told.
   std::vector<ModuleId> gone;
   std::map<ModuleId, Omissions> omissions; // of published modules that lack something
+  std::map<ModuleId, Made> made;           // of published modules
+  bool reconsider = false;                 // the caller's choices may be others than `made` tells
   std::map<Address, Omission> refused;     // ranges that are not published, by begin; max_refused at most
 
   // The published section that holds `address`, null if none.
@@ -60,6 +68,8 @@ struct CatalogState {
 
   // Modules with a section that meets [begin, end).
   void modules_in(Address begin, Address end, std::set<ModuleId>& found) const;
+  // The same without those of unknown code.
+  void described_in(Address begin, Address end, std::set<ModuleId>& found) const;
 };
 
 } // namespace clr

@@ -1,5 +1,6 @@
 #include "core/publish/catalog_update.h"
 
+#include "core/publish/code_at_places.h"
 #include "core/publish/code_finder.h"
 #include "core/publish/code_publisher.h"
 
@@ -8,14 +9,40 @@
 
 namespace clr {
 
-CatalogChange update_all(CatalogState& state, Runtime& runtime, const CatalogOptions& options) {
-  ++state.updates;
-  UpdateRun run(state, runtime, options);
-  CurrentCode current = withdraw(run, CodeFinder(run).everything());
+namespace {
+
+CatalogChange publish_everything(UpdateRun& run, CodeFinder& finder) {
+  ++run.state.updates;
+  CurrentCode current = withdraw(run, finder.everything());
   CodePublisher publisher(run, current.starts());
   Published published = publisher.jitted(std::move(current));
-  if (options.r2r) published = publisher.images(std::move(published));
-  if (options.stubs && !run.stopped()) published = publisher.stubs(std::move(published));
+  if (run.options.r2r) published = publisher.images(std::move(published));
+  if (run.options.stubs && !run.stopped()) published = publisher.stubs(std::move(published));
+  CatalogChange change = publisher.finish(publisher.unknown(std::move(published)));
+  change.everything = true;
+  return change;
+}
+
+} // namespace
+
+CatalogChange update_all(CatalogState& state, Runtime& runtime, const CatalogOptions& options) {
+  UpdateRun run(state, runtime, options);
+  CodeFinder finder(run);
+  return publish_everything(run, finder);
+}
+
+CatalogChange update_places(CatalogState& state, Runtime& runtime, const CatalogOptions& options,
+                            std::span<const Address> places) {
+  UpdateRun run(state, runtime, options);
+  CodeFinder finder(run);
+  const CodeAtPlaces placed = code_at_places(run, places);
+  std::optional<FoundCode> found = finder.at(placed);
+  if (!found) return publish_everything(run, finder);
+  CodePublisher publisher(run, std::nullopt);
+  Published published = publisher.jitted(withdraw(run, *std::move(found)));
+  if (options.r2r) published = publisher.image_bodies(std::move(published), placed.images);
+  if (options.stubs && !placed.stub_sections.empty())
+    published = publisher.stubs(std::move(published), &placed.stub_sections);
   return publisher.finish(publisher.unknown(std::move(published)));
 }
 
@@ -35,7 +62,7 @@ CatalogChange update_at(CatalogState& state, Runtime& runtime, const CatalogOpti
   Published published = publisher.jitted(std::move(current));
   if (block && block->kind == CodeKind::ready_to_run) {
     block->function_index = block->method_index;
-    published = publisher.image_body(std::move(published), *block);
+    published = publisher.image_bodies(std::move(published), {&*block, 1});
   }
   return publisher.finish(publisher.unknown(std::move(published)));
 }

@@ -38,8 +38,17 @@ CatalogChange CodeCatalog::add(Runtime& runtime, Address ip, const CatalogOption
   return impl_->guarded(runtime, [&] { return update_at(impl_->state, runtime, options, ip); });
 }
 
+CatalogChange CodeCatalog::add(Runtime& runtime, std::span<const Address> places,
+                               const CatalogOptions& options) {
+  return impl_->guarded(runtime, [&] { return update_places(impl_->state, runtime, options, places); });
+}
+
 CatalogChange CodeCatalog::add_unknown(Runtime& runtime, const CatalogOptions& options) {
   return impl_->guarded(runtime, [&] { return update_unknown(impl_->state, runtime, options); });
+}
+
+void CodeCatalog::reconsider() {
+  impl_->state.reconsider = true;
 }
 
 void CodeCatalog::clear() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ struct CatalogOptions {
   std::vector<MemoryRange> executable = {};
   // Code whose epilogues must be exact, beside all code with lines: where threads stand.
   std::vector<Address> exact;
+  // Places in code that stands very often on one stack. Its arguments are described as local variables: a
+  // debugger prints the values of arguments of each frame, and reads locals when they are asked for.
+  std::vector<Address> repeated = {};
   std::function<bool()> stop = {}; // asked now and then; true gives up
   // Can the debugger read target memory at this address? Sections of ReadyToRun code where it cannot get
   // their bytes, from files. Empty: it can.
@@ -59,6 +63,7 @@ struct CatalogChange {
   std::vector<std::uint64_t> gone; // modules that hold code which was freed or replaced; withdraw them first
   std::size_t methods = 0;         // bodies in modules that were made
   bool complete = true;            // false: CatalogOptions::stop gave up; the next update goes on
+  bool everything = false;         // all code was looked at, also by a call for a part of it
   std::vector<std::string> problems;
 };
 
@@ -77,8 +82,16 @@ public:
   CatalogChange update(Runtime& runtime, const CatalogOptions& options);
   // The body that holds `ip` alone, when it is not yet known: for code that was compiled just now.
   CatalogChange add(Runtime& runtime, Address ip, const CatalogOptions& options);
+  // The bodies and stubs that hold `places` alone, as far as they are not known, and what update() does of
+  // code that is interrupted or needs exact epilogues. When published code turns out to be out of date this
+  // is update(). Cost: that of ExecutionManager::find for each place and of interrupted_codes; for each new
+  // body as update().
+  CatalogChange add(Runtime& runtime, std::span<const Address> places, const CatalogOptions& options);
   // Only what is unknown code by `options`.
   CatalogChange add_unknown(Runtime& runtime, const CatalogOptions& options);
+  // The options of the next call may differ from those of the calls before, or symbols may be found where
+  // there were none: it makes the modules anew that are concerned.
+  void reconsider();
   // Forgets everything, as if nothing had been published.
   void clear();
 

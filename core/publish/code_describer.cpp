@@ -64,7 +64,8 @@ void CodeDescriber::describe(CurrentCode current, DescribedBatch& batch,
     }
     if (run_.stop()) {
       // The next update finds it again.
-      run_.state.heaps.erase(section->begin);
+      if (const auto heap = run_.state.heaps.find(section->begin); heap != run_.state.heaps.end())
+        heap->second.node = 0;
       continue;
     }
     block.ip = block.start = body.start;
@@ -127,10 +128,8 @@ void CodeDescriber::remember(const FoundBody& body) {
                                   .method_desc = body.block.method_desc,
                                   .code_header = body.block.code_header,
                                   .seen = run_.state.updates});
-  // IL stubs are never freed, though they are dynamic too.
-  if (body.method.kind == MethodKind::dynamic)
-    if (const auto heap = run_.state.heaps.find(section); heap != run_.state.heaps.end())
-      heap->second.dynamic = true;
+  // IL stubs are never freed, though they are dynamic too. A heap that was not walked yet has no node.
+  if (body.method.kind == MethodKind::dynamic) run_.state.heaps[section].dynamic = true;
 }
 
 bool CodeDescriber::is_believed(const FoundBody& body) {
@@ -174,8 +173,9 @@ bool CodeDescriber::exact_wanted(const FoundBody& body) const {
          (regions.cold_size != 0 && holds_wanted(regions.cold_start, regions.cold_size));
 }
 
-void CodeDescriber::describe_stubs(DescribedBatch& batch) {
+void CodeDescriber::describe_stubs(DescribedBatch& batch, const std::set<Address>* only) {
   for (const RangeSection& section : run_.code.sections()) {
+    if (only != nullptr && !only->contains(section.begin)) continue;
     if ((section.flags & RangeSection::range_list_flag) != 0 && !run_.state.stubs.contains(section.begin))
       add_range_list(section, batch);
     if (section.r2r_module != 0)

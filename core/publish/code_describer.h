@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,9 @@ public:
                 const std::function<void(DescribedBatch&)>& enough = {});
   // Adds one body of ReadyToRun code; `body` is moved from.
   void describe(FoundBody& body, DescribedBatch& batch);
-  // Adds the stubs of range lists and the thunks of images. Cost: that of ExecutionManager::find for each
-  // range list, and a read of the thunks.
-  void describe_stubs(DescribedBatch& batch);
+  // Adds the stubs of range lists and the thunks of images; of the sections that begin at `only` alone, if
+  // that is not null. Cost: that of ExecutionManager::find for each range list, and a read of the thunks.
+  void describe_stubs(DescribedBatch& batch, const std::set<Address>* only = nullptr);
 
 private:
   struct Owner {

@@ -15,16 +15,55 @@ namespace {
 constexpr std::size_t bodies_at_first = 65'536;
 // Methods with exact epilogues; each is described anew once.
 constexpr std::size_t max_exact = 10'000;
+constexpr std::size_t max_repeated = 10'000; // methods
 
 } // namespace
 
 FoundCode CodeFinder::everything() {
+  find_unwanted();
+  found_.outdated_.merge(unwanted_);
   find_heaps();
   if (run_.stopped()) return std::move(found_);
   find_freed();
   find_interrupted();
   find_epilogues();
   return std::move(found_);
+}
+
+std::optional<FoundCode> CodeFinder::at(const CodeAtPlaces& placed) {
+  find_unwanted();
+  find_interrupted();
+  find_epilogues();
+  for (const CodeBlock& block : placed.jitted) {
+    const RangeSection* const section = code_.section_at(block.start);
+    if (section == nullptr || is_known({block.start, block.method_desc, block.code_header, *section}))
+      continue;
+    find_replaced(block);
+    found_.bodies_.push_back({block.start, block.method_desc, block.code_header, section});
+  }
+  for (const Address begin : placed.stub_heaps) {
+    const RangeSection* const section = code_.section_at(begin);
+    if (section == nullptr || !run_.options.stubs) continue;
+    run_.guarded([&] { return fmt::format("the stubs of the code heap at {:#x}", begin); },
+                 [&] {
+                   code_.for_each_jitted_in(
+                       *section, [](const JittedBody&) { return true; },
+                       [&](const StubBlock& stub) { find_stub(*section, stub); });
+                 });
+  }
+  found_.outdated_.erase(no_module_id);
+  if (found_.outdated_.empty()) {
+    found_.outdated_ = std::move(unwanted_);
+    return std::move(found_);
+  }
+  found_.bodies_.clear();
+  found_.stubs_.clear();
+  return std::nullopt;
+}
+
+void CodeFinder::find_replaced(const CodeBlock& block) {
+  const MethodRegions regions = code_.regions(block);
+  run_.state.described_in(regions.hot_start, regions.hot_start + regions.hot_size, found_.outdated_);
 }
 
 FoundCode CodeFinder::at(const CodeBlock& block) {
@@ -72,13 +111,7 @@ void CodeFinder::find_heap(const RangeSection& section) {
           found_.bodies_.push_back({body.start, body.method_desc, body.code_header, &section});
         return state.bodies.size() + found_.bodies_.size() < CodeCatalog::max_bodies && !run_.stop();
       },
-      [&](const StubBlock& stub) {
-        if (run_.options.stubs && !state.stubs.contains(stub.start))
-          found_.stubs_.push_back({.kind = stub.kind,
-                                   .begin = stub.start,
-                                   .end = std::min(stub.limit, stub.start + max_stub_block),
-                                   .section = section.begin});
-      });
+      [&](const StubBlock& stub) { find_stub(section, stub); });
   for (std::size_t i = holes; i < code_.holes().size(); ++i)
     run_.problem(fmt::format("code at {:#x}: {}", code_.holes()[i].address, code_.holes()[i].what));
   // Where all that was known is still there nothing was freed.
@@ -87,6 +120,14 @@ void CodeFinder::find_heap(const RangeSection& section) {
   // A heap that is whole need not be walked again before it changes.
   if (whole && fingerprint)
     state.heaps[section.begin] = {.node = section.heap_list, .fingerprint = *fingerprint, .dynamic = dynamic};
+}
+
+void CodeFinder::find_stub(const RangeSection& section, const StubBlock& stub) {
+  if (!run_.options.stubs || run_.state.stubs.contains(stub.start)) return;
+  found_.stubs_.push_back({.kind = stub.kind,
+                           .begin = stub.start,
+                           .end = std::min(stub.limit, stub.start + max_stub_block),
+                           .section = section.begin});
 }
 
 bool CodeFinder::is_known(const JittedBody& body) {
@@ -133,7 +174,42 @@ void CodeFinder::find_freed_bodies(const std::set<Address>& live) {
   });
 }
 
+void CodeFinder::find_unwanted() {
+  CatalogState& state = run_.state;
+  const CatalogOptions& options = run_.options;
+  const bool reconsider = std::exchange(state.reconsider, false);
+  if (reconsider)
+    for (const auto& [id, made] : state.made) {
+      const bool symbols = (options.lines || options.variables) && has_symbols(run_.runtime, made.owner);
+      if ((made.image && !options.r2r) || made.lines != (options.lines && symbols) ||
+          made.variables != (options.variables && symbols))
+        unwanted_.insert(id);
+    }
+  if (options.variables) find_repeated();
+  if (!reconsider && unwanted_.empty()) return;
+  std::erase_if(state.images, [&](const auto& image) {
+    std::set<ModuleId> modules;
+    state.described_in(image.first, image.second.end, modules);
+    return !options.r2r || std::ranges::any_of(modules, [&](ModuleId id) { return unwanted_.contains(id); });
+  });
+}
+
+void CodeFinder::find_repeated() {
+  for (const Address place : run_.options.repeated) {
+    if (run_.state.repeated.size() >= max_repeated)
+      return run_.problem(fmt::format("arguments of no more than {} methods are locals", max_repeated));
+    run_.guarded([&] { return fmt::format("the code at {:#x}", place); },
+                 [&] {
+                   const CodeLookup found = code_.find(place);
+                   const auto* const block = std::get_if<CodeBlock>(&found);
+                   if (block == nullptr || !run_.state.repeated.insert(block->start).second) return;
+                   run_.state.described_in(block->start, block->start + 1, unwanted_);
+                 });
+  }
+}
+
 void CodeFinder::find_interrupted() {
+  if (std::exchange(faults_found_, true)) return;
   InterruptedCodes found = interrupted_codes(*run_.runtime.target());
   for (std::string& text : found.problems) run_.problem(std::move(text));
   std::vector<InterruptedCode>& now = found.codes;

@@ -3,6 +3,7 @@
 #include "core/describe/debug_variables.h"
 #include "core/describe/image_bodies.h"
 #include "core/describe/interruptions.h"
+#include "core/describe/line_rows.h"
 #include "core/publish/unknown_code.h"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ namespace {
 
 // Of jitted code, the part of codes_at_once that an owner must have for a module of its own.
 constexpr std::size_t least_part = 4;
+
+void make_arguments_locals(DebugBody& body) {
+  for (DebugVariable& variable : body.variables) variable.parameter = variable.artificial = false;
+}
 
 } // namespace
 
@@ -85,22 +90,24 @@ void CodePublisher::publish_image(const RangeSection& section) {
   publish(std::move(batch));
 }
 
-Published CodePublisher::image_body(Published before, const CodeBlock& block) {
-  if (run_.state.describes(block.start)) return before;
+Published CodePublisher::image_bodies(Published before, std::span<const CodeBlock> blocks) {
   DescribedBatch batch = describer_.batch();
-  run_.guarded([&] { return fmt::format("the code at {:#x}", block.start); },
-               [&] {
-                 UnspelledMethod method(run_.runtime.describe(block).method);
-                 FoundBody body = find_body(run_.code, block, std::move(method));
-                 describer_.describe(body, batch);
-               });
+  for (const CodeBlock& block : blocks) {
+    if (run_.state.describes(block.start)) continue;
+    run_.guarded([&] { return fmt::format("the code at {:#x}", block.start); },
+                 [&] {
+                   UnspelledMethod method(run_.runtime.describe(block).method);
+                   FoundBody body = find_body(run_.code, block, std::move(method));
+                   describer_.describe(body, batch);
+                 });
+  }
   publish(std::move(batch));
   return before;
 }
 
-Published CodePublisher::stubs(Published before) {
+Published CodePublisher::stubs(Published before, const std::set<Address>* only) {
   DescribedBatch batch = describer_.batch();
-  describer_.describe_stubs(batch);
+  describer_.describe_stubs(batch, only);
   publish(std::move(batch));
   return before;
 }
@@ -153,8 +160,9 @@ FoundCode CodePublisher::find_met(DescribedBatch& batch) const {
 
 GroupedModules CodePublisher::group(DisjointBatch batch) {
   const auto between = [&](Address begin, Address end) {
-    const auto next = std::ranges::lower_bound(starts_, begin);
-    if (next != starts_.end() && *next < end) return true;
+    if (!starts_) return true;
+    const auto next = std::ranges::lower_bound(*starts_, begin);
+    if (next != starts_->end() && *next < end) return true;
     std::set<ModuleId> found;
     run_.state.modules_in(begin, end, found);
     return !found.empty();
@@ -173,6 +181,12 @@ void CodePublisher::publish(GroupedModules grouped) {
       if (Omissions missing = add_variables(owned); !missing.empty())
         run_.state.omissions.insert_or_assign(id, std::move(missing));
     if (run_.options.readable && owned.owner.image) add_bytes(owned.module);
+    const Address owner = owned.owner.unknown ? 0 : owned.owner.module;
+    const bool symbols = (run_.options.lines || run_.options.variables) && has_symbols(run_.runtime, owner);
+    run_.state.made.insert_or_assign(id, CatalogState::Made{.owner = owner,
+                                                            .image = owned.owner.image,
+                                                            .lines = symbols && run_.options.lines,
+                                                            .variables = symbols && run_.options.variables});
     enter(owned, id);
     CatalogModule made{.id = id, .module = std::move(owned.module), .unknown = owned.owner.unknown};
     if (run_.options.made)
@@ -201,6 +215,7 @@ Omissions CodePublisher::add_variables(OwnedModule& owned) {
     DebugVariables variables(run_.runtime, module.types, missing);
     for (auto& [index, source] : owned.sources) {
       if (!run_.stop()) variables.add(module[index], source->block, source->method);
+      if (run_.state.repeated.contains(source->block.start)) make_arguments_locals(module[index]);
       source.reset();
     }
   }

@@ -7,24 +7,29 @@
 #include "core/publish/update_run.h"
 
 #include <functional>
+#include <optional>
+#include <set>
+#include <span>
 #include <vector>
 
 namespace clr {
 
 class CodePublisher {
 public:
-  // `run` must outlive this. `starts` are those of the code that jitted() gets. No reads.
-  CodePublisher(UpdateRun& run, CodeStarts starts) : run_(run), describer_(run), starts_(std::move(starts)) {}
+  // `run` must outlive this. `starts` are those of the code that jitted() gets, which is all that is new;
+  // nothing: it is a part of it, and no section reaches over a place that it leaves free. No reads.
+  CodePublisher(UpdateRun& run, std::optional<CodeStarts> starts)
+      : run_(run), describer_(run), starts_(std::move(starts)) {}
 
   // Jitted code, with the stubs of its heaps. Owners with much code get their modules while other heaps are
   // still described.
   Published jitted(CurrentCode current);
   // All ReadyToRun code that is not published yet, image by image.
   Published images(Published before);
-  // One body of ReadyToRun code, when it is not published yet.
-  Published image_body(Published before, const CodeBlock& block);
-  // Stubs of range lists and images.
-  Published stubs(Published before);
+  // Bodies of ReadyToRun code, as far as they are not published yet.
+  Published image_bodies(Published before, std::span<const CodeBlock> blocks);
+  // Stubs of range lists and images; of the sections that begin at `only` alone, if that is not null.
+  Published stubs(Published before, const std::set<Address>* only = nullptr);
   // Code that nothing describes, in the places that are left.
   Published unknown(Published before);
   // The change that the run made.
@@ -49,7 +54,7 @@ private:
 
   UpdateRun& run_;
   CodeDescriber describer_;
-  CodeStarts starts_;
+  std::optional<CodeStarts> starts_;
   std::vector<SpelledModule> added_; // without CatalogOptions::made
   std::uint64_t code_bytes_ = 0;
   std::size_t dropped_ = 0; // stretches of code that were left out because they overlap others

@@ -16,6 +16,7 @@ CurrentCode withdraw(UpdateRun& run, FoundCode found) {
   state.gone.insert(state.gone.end(), outdated.begin(), outdated.end());
   std::erase_if(state.spans, [&](const auto& span) { return outdated.contains(span.second.module); });
   std::erase_if(state.stubs, [&](const auto& stub) { return outdated.contains(stub.second); });
+  std::erase_if(state.made, [&](const auto& module) { return outdated.contains(module.first); });
   std::erase_if(state.omissions, [&](const auto& module) { return outdated.contains(module.first); });
   state.bodies.for_each([&](Address, KnownBodies::Body& body) {
     if (!outdated.contains(body.module)) return;

@@ -87,6 +87,11 @@ FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) 
   return row;
 }
 
+stack::Walk StackReporter::walk_frames(const RegisterContext& start, std::uint64_t os_id,
+                                       const std::function<bool(const StackFrame&)>& visit) {
+  return walker_.walk(start, thread_of(os_id), visit);
+}
+
 StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64_t os_id,
                                        const Options& options,
                                        const std::function<bool(const FrameRow&)>& visit) {

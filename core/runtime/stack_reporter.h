@@ -45,6 +45,10 @@ public:
   End walk(const RegisterContext& start, std::uint64_t os_id, const Options& options,
            const std::function<bool(const FrameRow&)>& visit);
 
+  // The same of the frames alone, without rows and names. Cost warm: 1 to 3 reads per frame.
+  stack::Walk walk_frames(const RegisterContext& start, std::uint64_t os_id,
+                          const std::function<bool(const StackFrame&)>& visit);
+
 private:
   FrameRow row_of(const StackFrame& frame, const Options& options);
   std::shared_ptr<const MethodAnswer> answer_of(const StackFrame& frame, bool with_line);

@@ -36,10 +36,11 @@ public:
       added->set_help_flag(); // --help goes through to the command
       added->callback([this, name] { what_ = name; });
     };
-    action("on", "Let LLDB's own commands know managed code.");
+    app.add_flag("--wait", wait_, "Return when all is published, as without it.");
+    action("on", "Let LLDB's own commands know managed code: all of it now, as without an action.");
     action("off", "Take managed code from LLDB again.");
-    action("status", "Show how much was published and what it took; this is the default.");
-    action("update", "Bring LLDB up to date now; the plugin does so at each stop.");
+    action("status", "Show how much was published and what it took, and publish nothing.");
+    action("update", "Bring LLDB up to date as at a stop.");
   }
 
   void run(Invocation& invocation) override {
@@ -50,8 +51,7 @@ public:
       settings.on = what_ == "on";
       workspace.set(settings);
     }
-    // To ask how far it is does not go on with what the user interrupted.
-    workspace.publish_all(invocation.debugger, what_ != "status");
+    if (what_ != "status") workspace.publish_all(invocation.debugger);
     print(invocation, workspace);
   }
 
@@ -71,6 +71,7 @@ private:
     const bool begun = process && process->publishing().begun();
     const PublishStatus status = begun ? process->publishing().status() : PublishStatus{};
     const bool complete = !begun || process->publishing().complete();
+    const PublishLevel level = begun ? process->publishing().level() : PublishLevel::nothing;
     const Omissions missing = begun ? process->publishing().omissions() : Omissions{};
     const PublishSettings& settings = workspace.publish_settings();
     const Door::Troubles troubles = workspace.troubles();
@@ -80,6 +81,7 @@ private:
                 {"modules", status.modules},
                 {"methods", status.methods},
                 {"complete", complete},
+                {"level", to_string(level)},
                 {"first_ms", status.first_milliseconds},
                 {"last_ms", status.last_milliseconds},
                 {"problems", Json::array()},
@@ -93,7 +95,7 @@ private:
     if (!settings.on)
       out.line("publishing is off");
     else
-      print_status(out, settings, status, missing, begun, complete);
+      print_status(out, settings, status, missing, begun, complete, level);
     if (troubles.lost_turns != 0)
       out.warning(fmt::format("{} calls found another command at work and did nothing", troubles.lost_turns));
     if (troubles.unhandled != 0)
@@ -102,7 +104,7 @@ private:
   }
 
   static void print_status(Output& out, const PublishSettings& settings, const PublishStatus& status,
-                           const Omissions& missing, bool begun, bool complete) {
+                           const Omissions& missing, bool begun, bool complete, PublishLevel level) {
     out.line("publishing is on: names and unwinding{}{}{}", settings.lines ? ", lines" : "",
              settings.variables ? ", variables" : "", settings.r2r ? ", ReadyToRun code" : "");
     if (!begun) {
@@ -111,6 +113,8 @@ private:
     }
     out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",
              status.modules, status.methods, status.first_milliseconds, status.last_milliseconds);
+    if (level == PublishLevel::stacks)
+      out.line("code on stacks is published; the rest follows when a command needs it (clr publish)");
     for (const std::string& sentence : missing.sentences()) out.line("{}", sentence);
     if (!complete)
       out.warning(
@@ -119,8 +123,8 @@ private:
     for (const std::string& problem : status.problems) out.warning(problem);
   }
 
-  std::string what_ = "status";
-  bool json_ = false;
+  std::string what_;
+  bool json_ = false, wait_ = false;
 };
 
 } // namespace

@@ -56,7 +56,7 @@ bool register_commands(lldb::SBDebugger& debugger) {
     if (!tree.IsValid()) return true;
     guard_plain_help(debugger);
     follow_commands(debugger);
-    Workspace::of(turn).publish_all(debugger);
+    Workspace::of(turn).loaded(debugger);
     return true;
   });
 }

@@ -34,6 +34,12 @@ public:
             ->delimiter(',')
             ->check(one_of({"lines", "variables", "r2r", "none"}))
             ->type_name("KINDS");
+    app.add_option(
+           "--publish-when", when_,
+           "Tell LLDB of everything when a command needs it (asked), or at each stop (stop); auto, the "
+           "default: stop for programs that call LLDB's API and once a script was run.")
+        ->check(one_of({"auto", "asked", "stop"}))
+        ->type_name("TIME");
     app.add_option("--log", log_, "Write a debug log to FILE, for a bug report; off ends it.")
         ->type_name("FILE");
     app.footer(
@@ -95,14 +101,16 @@ private:
       settings.lines = wanted("lines");
       settings.variables = wanted("variables");
       settings.r2r = wanted("r2r");
-      invocation.workspace().set(settings);
     }
-    invocation.out.line("publish: names, unwinding{}{}{}{}", settings.lines ? ", lines" : "",
+    for (const PublishTime time : {PublishTime::automatic, PublishTime::asked, PublishTime::stop})
+      if (when_ == to_string(time)) settings.when = time;
+    invocation.workspace().set(settings);
+    invocation.out.line("publish: names, unwinding{}{}{}; when: {}{}", settings.lines ? ", lines" : "",
                         settings.variables ? ", variables" : "", settings.r2r ? ", r2r" : "",
-                        settings.on ? "" : " (off: clr publish on)");
+                        to_string(settings.when), settings.on ? "" : " (off: clr publish on)");
   }
 
-  std::string sysroot_, log_;
+  std::string sysroot_, log_, when_;
   std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
   CLI::Option* publish_option_ = nullptr;

@@ -11,15 +11,61 @@ namespace clr::lldb_plugin {
 namespace {
 // LLDB's commands that show or use what is published. Their aliases (bt, b, up) end in these.
 constexpr const char* commands[] = {
-    "thread backtrace",      "thread list",         "thread select",       "thread info",
-    "thread until",          "thread step-in",      "thread step-out",     "thread step-over",
-    "thread return",         "thread continue",     "frame info",          "frame select",
-    "frame variable",        "frame diagnose",      "frame recognizer",    "disassemble",
-    "target modules lookup", "target modules list", "target modules dump", "target modules show-unwind",
-    "target symbols add",    "target variable",     "source list",         "source info",
-    "breakpoint set",        "breakpoint list",     "dwim-print",          "expression",
-    "process status",        "process continue",    "process launch",      "process attach",
-    "process save-core",     "register read",
+    "thread backtrace",
+    "thread list",
+    "thread select",
+    "thread info",
+    "thread until",
+    "thread step-in",
+    "thread step-out",
+    "thread step-over",
+    "thread return",
+    "thread continue",
+    "frame info",
+    "frame select",
+    "frame variable",
+    "frame diagnose",
+    "disassemble",
+    "target modules lookup",
+    "target modules list",
+    "target modules show-unwind",
+    "target symbols add",
+    "target variable",
+    "source list",
+    "source info",
+    "breakpoint set",
+    "breakpoint list",
+    "dwim-print",
+    "expression",
+    "process status",
+    "process continue",
+    "process launch",
+    "process attach",
+    "process save-core",
+    "register read",
+    "register write",
+    "memory read",
+    "memory find",
+    "type lookup",
+    "watchpoint list",
+    "watchpoint set expression",
+    "thread exception",
+    "thread siginfo",
+    "thread jump",
+    "watchpoint set variable",
+    "thread plan list",
+    "gui",
+    "script",
+    "scripting run",
+    "command script import",
+    "command script add",
+    "frame recognizer info",
+    "target modules dump symtab",
+    "target modules dump symfile",
+    "target modules dump line-table",
+    "target modules dump sections",
+    "target modules dump objfile",
+    "target modules dump ast",
 };
 
 // Null, which the user is told, when the process is not known.
@@ -54,7 +100,7 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   if (!target.IsValid()) return;
   const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
   if (launches_no_program(target, words)) return process->publishing().withdraw();
-  process->publishing().update();
+  Workspace::of(turn).publish_command(debugger, *process, words);
   process->breakpoints().before_command(words);
 }
 } // namespace
@@ -72,7 +118,7 @@ void follow_commands(lldb::SBDebugger& debugger) {
 bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
   return turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
     Workspace& workspace = Workspace::of(inner);
-    workspace.publish_all(debugger);
+    workspace.publish_stop(debugger);
     lldb::SBTarget target = debugger.GetSelectedTarget();
     return target.IsValid() && workspace.process(target)->breakpoints().at_stop();
   });

@@ -45,17 +45,43 @@ std::shared_ptr<DebuggedProcess> Workspace::process(lldb::SBTarget target) {
   return found;
 }
 
-void Workspace::publish_all(lldb::SBDebugger& debugger, bool goes_on) {
+void Workspace::publish_all(lldb::SBDebugger& debugger) {
   for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i)
     if (lldb::SBTarget target = debugger.GetTargetAtIndex(i); target.IsValid())
-      process(target)->publishing().update(goes_on);
+      process(target)->publishing().update();
+}
+
+void Workspace::publish_stop(lldb::SBDebugger& debugger) {
+  for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
+    lldb::SBTarget target = debugger.GetTargetAtIndex(i);
+    if (!target.IsValid()) continue;
+    const bool breakpoints = target.GetNumBreakpoints() != 0;
+    process(target)->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, breakpoints));
+  }
+}
+
+void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words) {
+  std::vector<std::string_view> all;
+  for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
+  driver_.command(all, debugger.GetCommandInterpreter().IsActive());
+  const bool breakpoints = debugger.GetSelectedTarget().GetNumBreakpoints() != 0;
+  PublishLevel level = level_of_command(all, breakpoints);
+  // Who may look at code behind a command gets all with it.
+  if (level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything)
+    level = PublishLevel::everything;
+  process.publishing().before_command(level, all);
+}
+
+void Workspace::loaded(lldb::SBDebugger& debugger) {
+  driver_.loaded(debugger.GetCommandInterpreter().IsActive());
+  if (!driver_.by_commands()) publish_stop(debugger);
 }
 
 void Workspace::set_search(PdbSearch search) {
   settings_.session.search = std::move(search);
   for (const auto& process : processes_.all()) {
     process->sessions().search_changed();
-    process->publishing().withdraw(); // lines may be found elsewhere now
+    process->publishing().reconsider(); // lines may be found elsewhere now
   }
 }
 
@@ -67,7 +93,11 @@ void Workspace::set_symbol_files(std::vector<AddedSymbolFile> files) {
 void Workspace::set(const PublishSettings& settings) {
   if (settings == settings_.publish) return;
   settings_.publish = settings;
-  for (const auto& process : processes_.all()) process->publishing().withdraw();
+  for (const auto& process : processes_.all())
+    if (settings.on)
+      process->publishing().reconsider();
+    else
+      process->publishing().withdraw();
 }
 
 } // namespace clr::lldb_plugin

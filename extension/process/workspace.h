@@ -28,23 +28,30 @@ public:
     return process(debugger.GetSelectedTarget());
   }
 
-  // Brings LLDB up to date with the stop of every target; `goes_on` as of ProcessPublishing::update.
-  void publish_all(lldb::SBDebugger& debugger, bool goes_on = true);
+  // Brings LLDB up to date with the stop of every target.
+  void publish_all(lldb::SBDebugger& debugger);
+  // The same at a stop, or when the plugin is loaded, for those who were not asked anything yet.
+  void publish_stop(lldb::SBDebugger& debugger);
+  // The same before a command of LLDB's for the target that it is about; `words` as of CommandVisit.
+  void publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words);
+  // The plugin was loaded.
+  void loaded(lldb::SBDebugger& debugger);
 
   // The settings are those of every target of the debugger.
   const PdbSearch& search() const { return settings_.session.search; }
-  // Drops all that was read and published: it is to be made anew.
+  // What was read is dropped; modules for which symbols are found now, or not any more, are made anew.
   void set_search(PdbSearch search);
   const std::vector<AddedSymbolFile>& symbol_files() const { return settings_.session.symbol_files; }
   void set_symbol_files(std::vector<AddedSymbolFile> files);
   const PublishSettings& publish_settings() const { return settings_.publish; }
-  // Modules that were published by other settings are taken away; the next update publishes by these.
+  // The next update makes modules anew that these settings concern; all are taken away when they say so.
   void set(const PublishSettings& settings);
 
 private:
   explicit Workspace(lldb::user_id_t debugger);
 
   WorkspaceSettings settings_;
+  Driver driver_;
   ProcessTable<lldb::SBTarget, DebuggedProcess> processes_;
 };
 

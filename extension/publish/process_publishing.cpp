@@ -3,7 +3,9 @@
 #include "core/memory/error.h"
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/stop_hook.h"
+#include "extension/publish/shown_code.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace clr::lldb_plugin {
@@ -25,17 +27,23 @@ void ProcessPublishing::hook() {
   if (lldb::SBProcess process = target_.GetProcess(); !is_core(process)) add_stop_hook(target_, hook_command);
 }
 
-std::vector<MemoryRange> ProcessPublishing::update(bool goes_on) {
-  if (!settings_->on || !why_unreadable(life_of(target_)).empty()) return {};
+bool ProcessPublishing::reads() {
+  return why_unreadable(life_of(target_)).empty();
+}
+
+std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level) {
+  if (!settings_->on || level == PublishLevel::nothing || !reads()) return {};
   const auto began = std::chrono::steady_clock::now();
   if (publisher_.was_dropped()) withdraw();
   const std::uint32_t stop = target_.GetProcess().GetStopID(true);
   const std::uint32_t modules = target_.GetNumModules();
-  if (!state_.wants_update(stop, modules, goes_on)) return {};
+  // What was interrupted is gone on with.
+  if (!state_.complete()) level = std::max(level, state_.level_at(stop));
+  if (!state_.wants_update(level, stop, modules)) return {};
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
-    std::vector<MemoryRange> added = publisher_.update(*session, *settings_, began);
-    state_.updated(stop, publisher_.status().complete, !has_no_runtime(session->runtime()), modules);
+    std::vector<MemoryRange> added = publisher_.update(*session, *settings_, level, began);
+    state_.updated(level, stop, publisher_.status().complete, !has_no_runtime(session->runtime()), modules);
     hook();
     return added;
   } catch (const Error& error) {
@@ -52,8 +60,50 @@ std::vector<MemoryRange> ProcessPublishing::add(Session& session, Address ip) {
   return added;
 }
 
+void ProcessPublishing::add(Session& session, const std::vector<Address>& places) {
+  if (places.empty()) return;
+  publisher_.add(session, *settings_, places);
+  state_.added(publisher_.status().complete);
+}
+
+void ProcessPublishing::before_command(PublishLevel level, std::span<const std::string_view> words) {
+  update(level);
+  if (!settings_->on || this->level() != PublishLevel::stacks) return;
+  try {
+    const std::shared_ptr<Session> session = sessions_->at_stop();
+    if (session->runtime().absence() != nullptr) return;
+    if (const auto named = addresses_shown(*session, words))
+      add(*session, *named);
+    else
+      update(PublishLevel::everything);
+  } catch (const Error& error) {
+    publisher_.refuse(error.what());
+  }
+}
+
+void ProcessPublishing::at_stop(PublishLevel level) {
+  update(level);
+  if (!settings_->on || this->level() != PublishLevel::stacks) return;
+  try {
+    const std::shared_ptr<Session> session = sessions_->at_stop();
+    if (session->runtime().absence() == nullptr) add(*session, addresses_at_stop(*session));
+  } catch (const Error& error) {
+    publisher_.refuse(error.what());
+  }
+}
+
+PublishLevel ProcessPublishing::level() {
+  if (!reads()) return PublishLevel::nothing;
+  return state_.level_at(target_.GetProcess().GetStopID(true));
+}
+
 void ProcessPublishing::before_step(Session& session) {
   if (settings_->on) publisher_.add_unknown_stubs(session, *settings_);
+}
+
+void ProcessPublishing::reconsider() {
+  publisher_.reconsider();
+  state_.reconsidered();
 }
 
 void ProcessPublishing::withdraw() {

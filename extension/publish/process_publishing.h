@@ -7,6 +7,8 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -19,20 +21,28 @@ public:
 
   const PublishSettings& settings() const { return *settings_; }
 
-  // Brings what LLDB knows up to date with this stop and returns the code that is new to it; what was done
-  // for this stop already is not done again, and what the user interrupted is gone on with if `goes_on`.
-  // Nothing happens when publishing is off, or when the process cannot be read. A fault of the target becomes
-  // a problem of status().
-  std::vector<MemoryRange> update(bool goes_on = true);
+  // Brings what LLDB knows up to date with this stop, to `level` at least, and returns the code that is new
+  // to it; what was done for this stop already is not done again, and what the user interrupted is gone on
+  // with. Nothing happens when publishing is off, or when the process cannot be read. A fault of the target
+  // becomes a problem of status().
+  std::vector<MemoryRange> update(PublishLevel level = PublishLevel::everything);
+  // The same before the command `words` of LLDB's, to the `level` that it needs, and then what else it names.
+  void before_command(PublishLevel level, std::span<const std::string_view> words);
+  // The same at a stop, which LLDB shows.
+  void at_stop(PublishLevel level);
   // Only the body that holds `ip`, which was compiled just now.
   std::vector<MemoryRange> add(Session& session, Address ip);
   // Before the process runs on by a step: Publisher::add_unknown_stubs.
   void before_step(Session& session);
   // Takes everything away; the next update brings it back.
   void withdraw();
+  // The user's choices, or the places of symbols, are others: the next update makes anew what is concerned.
+  void reconsider();
 
   // False when nothing was ever to be published of this process.
   bool begun() const { return state_.begun(); }
+  // The level that was reached for the present stop.
+  PublishLevel level();
   // False when the user interrupted the last update.
   bool complete() const { return state_.complete(); }
   const PublishStatus& status() const { return publisher_.status(); }
@@ -43,6 +53,9 @@ public:
 
 private:
   void hook();
+  // False when nothing can be read now.
+  bool reads();
+  void add(Session& session, const std::vector<Address>& places);
 
   lldb::SBTarget target_;
   StopSession* sessions_;

@@ -2,14 +2,16 @@
 
 namespace clr::lldb_plugin {
 
-bool PublishState::wants_update(std::uint32_t stop, std::uint32_t modules, bool goes_on) const {
-  if (stop_ == stop) return !complete_ && goes_on;
+bool PublishState::wants_update(PublishLevel level, std::uint32_t stop, std::uint32_t modules) const {
+  if (stop_ == stop && (level <= level_ || modules_without_runtime_ == modules)) return !complete_;
   return modules == 0 || modules_without_runtime_ != modules;
 }
 
-void PublishState::updated(std::uint32_t stop, bool complete, bool has_runtime, std::uint32_t modules) {
+void PublishState::updated(PublishLevel level, std::uint32_t stop, bool complete, bool has_runtime,
+                           std::uint32_t modules) {
   begun_ = true;
   stop_ = stop;
+  level_ = level;
   complete_ = complete;
   modules_without_runtime_.reset();
   if (!has_runtime) modules_without_runtime_ = modules;

@@ -57,16 +57,6 @@ void free_later(std::unique_ptr<ModuleWriter> writer) {
   last = std::move(writer);
 }
 
-std::vector<Address> positions_of(lldb::SBTarget& target) {
-  std::vector<Address> positions;
-  lldb::SBProcess process = target.GetProcess();
-  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-    lldb::SBFrame frame = process.GetThreadAtIndex(i).GetFrameAtIndex(0);
-    if (frame.IsValid()) positions.push_back(frame.GetPC());
-  }
-  return positions;
-}
-
 // Where threads stand in code of no module.
 std::vector<MemoryRange> unknown_at(lldb::SBTarget& target, const std::vector<Address>& positions) {
   std::vector<Address> unknown;
@@ -90,20 +80,37 @@ std::vector<MemoryRange> near_managed_code(lldb::SBTarget& target, Session& sess
 }
 } // namespace
 
+std::vector<MemoryRange> Publisher::update_stacks(Session& session, CatalogOptions options,
+                                                  const StackPlaces& stacks, PublishLevel& level) {
+  // Code that is compiled later matters to steps, which want everything.
+  options.grows = false;
+  return apply_part(session, std::move(options), [&](const CatalogOptions& with) {
+    CatalogChange change = catalog_.add(session.runtime(), stacks.places, with);
+    if (change.everything) level = PublishLevel::everything;
+    return change;
+  });
+}
+
 std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
-                                           Clock::time_point began) {
+                                           PublishLevel& level, Clock::time_point began) {
   if (modules_.empty()) withdraw_remnants(target_);
   if (session.runtime().absence() != nullptr) {
     if (!modules_.empty()) withdraw();
     return {};
   }
+  const StackPlaces stacks = stack_places(session);
+  if (!stacks.whole) level = PublishLevel::everything;
   CatalogOptions options = options_of(target_, settings);
-  options.exact = positions_of(target_);
+  options.exact = stacks.positions;
+  options.repeated = stacks.repeated;
   if (options.grows) options.executable = unknown_at(target_, options.exact);
   const bool first = modules_.empty();
-  std::vector<MemoryRange> added = apply(session, std::move(options), [&](const CatalogOptions& with) {
-    return catalog_.update(session.runtime(), with);
-  });
+  std::vector<MemoryRange> added;
+  if (level == PublishLevel::stacks)
+    added = update_stacks(session, std::move(options), stacks, level);
+  else
+    added = apply(session, std::move(options),
+                  [&](const CatalogOptions& with) { return catalog_.update(session.runtime(), with); });
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;
   return added;
@@ -113,6 +120,14 @@ std::vector<MemoryRange> Publisher::add(Session& session, const PublishSettings&
   if (holds(ip) || session.runtime().absence() != nullptr) return {};
   return apply_part(session, options_of(target_, settings),
                     [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), ip, with); });
+}
+
+void Publisher::add(Session& session, const PublishSettings& settings, const std::vector<Address>& places) {
+  if (session.runtime().absence() != nullptr) return;
+  CatalogOptions options = options_of(target_, settings);
+  options.grows = false;
+  apply_part(session, std::move(options),
+             [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), places, with); });
 }
 
 void Publisher::add_unknown_stubs(Session& session, const PublishSettings& settings) {

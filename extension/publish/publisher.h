@@ -4,7 +4,9 @@
 
 #include "core/publish/code_catalog.h"
 #include "core/publish/module_writer.h"
+#include "extension/publish/publish_level.h"
 #include "extension/session/session.h"
+#include "extension/session/stack_walk.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -20,6 +22,7 @@ namespace clr::lldb_plugin {
 struct PublishSettings {
   bool on = true;
   bool lines = true, variables = true, r2r = true;
+  PublishTime when = PublishTime::automatic;
   friend bool operator==(const PublishSettings&, const PublishSettings&) = default;
 };
 
@@ -35,10 +38,14 @@ class Publisher {
 public:
   explicit Publisher(lldb::SBTarget target) : target_(std::move(target)) {}
 
-  // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Returns the
-  // ranges of the modules that are new. `began` is when the work for this stop did. Never throws.
-  std::vector<MemoryRange> update(Session& session, const PublishSettings& settings,
+  // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Of `level`
+  // stacks only what stands on them, unless a stack cannot be walked by the core; `level` becomes the one
+  // that was reached. Returns the ranges of the modules that are new. `began` is when the work for this stop
+  // did. Never throws.
+  std::vector<MemoryRange> update(Session& session, const PublishSettings& settings, PublishLevel& level,
                                   std::chrono::steady_clock::time_point began);
+  // Adds the bodies and stubs that hold `places`, as far as they are not known. Never throws.
+  void add(Session& session, const PublishSettings& settings, const std::vector<Address>& places);
   // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.
   std::vector<MemoryRange> add(Session& session, const PublishSettings& settings, Address ip);
   // Before the process runs on by a step: memory near the managed code that may hold stubs which the runtime
@@ -47,6 +54,8 @@ public:
   void add_unknown_stubs(Session& session, const PublishSettings& settings);
   // Why there was no update: the only problem of status() until there is one.
   void refuse(std::string why);
+  // The next call makes modules anew that were made by other choices.
+  void reconsider() { catalog_.reconsider(); }
   // Takes every module away; the next update brings all back.
   void withdraw();
   // True when something was published and LLDB has it no more: it drops all modules of a target whose search
@@ -71,6 +80,8 @@ private:
   // The same of a part of the code: what is known of the rest stays.
   std::vector<MemoryRange> apply_part(Session& session, CatalogOptions options,
                                       const std::function<CatalogChange(const CatalogOptions&)>& step);
+  std::vector<MemoryRange> update_stacks(Session& session, CatalogOptions options, const StackPlaces& stacks,
+                                         PublishLevel& level);
   void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
   void drop(std::uint64_t id);
 

@@ -2,9 +2,12 @@
 
 #include "extension/lldb/stack.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace clr::lldb_plugin {
 
@@ -58,6 +61,40 @@ ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t 
     if (known->name) row.name = *known->name;
   }
   return row;
+}
+
+StackPlaces stack_places(Session& session) {
+  StackPlaces found;
+  std::unordered_set<Address> places, repeated; // a recursion has few
+  std::unordered_map<Address, std::size_t> times;
+  lldb::SBProcess process = session.target().GetProcess();
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    const RegisterContext registers = session.registers(thread);
+    if (!registers.pc() || !registers.sp()) {
+      found.whole = false;
+      continue;
+    }
+    found.positions.push_back(*registers.pc());
+    times.clear();
+    std::size_t frames = 0;
+    const stack::Walk walk =
+        session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
+          if (!frame.code && !frame.stub) return true;
+          ++times[frame.lookup_pc()];
+          ++frames;
+          return true;
+        });
+    for (const auto& [place, count] : times) {
+      places.insert(place);
+      if (frames >= StackPlaces::deep && count >= StackPlaces::often) repeated.insert(place);
+    }
+    found.whole = found.whole && walk.end == WalkEnd::bottom;
+  }
+  found.places.assign(places.begin(), places.end());
+  found.repeated.assign(repeated.begin(), repeated.end());
+  std::ranges::sort(found.places);
+  return found;
 }
 
 StackReporter::End walk_stack(Session& session, lldb::SBThread& thread, const StackReporter::Options& options,

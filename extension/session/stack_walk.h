@@ -8,11 +8,26 @@
 #include <lldb/API/LLDB.h>
 
 #include <functional>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
 // The row of `thread`, with what the runtime knows of it.
 ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t selected);
+
+// The code that stands on the stacks of all threads.
+struct StackPlaces {
+  std::vector<Address> positions; // where each thread stands
+  std::vector<Address> places;    // an address of each managed frame and stub, ascending, each once
+  // Those of `places` that stand very often on one stack which is very deep: recursion.
+  std::vector<Address> repeated;
+  bool whole = true; // every stack was walked to its end
+
+  static constexpr std::size_t deep = 5'000; // managed frames of one stack
+  static constexpr std::size_t often = 100;  // times that a place stands on it
+};
+// Never throws for target data. Cost: that of StackReporter::walk_frames.
+StackPlaces stack_places(Session& session);
 
 // The stack of `thread` by the core's own walker where it knows the CPU, else by LLDB's unwinder. Never
 // throws for target data.

@@ -11,6 +11,10 @@ using namespace clr::lldb_plugin;
 using Need = SessionAge::Need;
 using Kind = ThreadStop::Kind;
 
+namespace {
+constexpr PublishLevel all = PublishLevel::everything;
+}
+
 TEST_CASE("a session holds for its stop", "[stop_states]") {
   SessionAge age;
   CHECK(age.for_stop(0) == Need::open);
@@ -52,42 +56,59 @@ TEST_CASE("who can be read, and who has ended", "[stop_states]") {
 TEST_CASE("each stop is published once", "[stop_states]") {
   PublishState state;
   CHECK_FALSE(state.begun());
-  CHECK(state.wants_update(0, 5));
-  state.updated(0, true, true, 5);
+  CHECK(state.wants_update(all, 0, 5));
+  state.updated(all, 0, true, true, 5);
   CHECK(state.begun());
-  CHECK_FALSE(state.wants_update(0, 5));
-  CHECK(state.wants_update(1, 5));
+  CHECK_FALSE(state.wants_update(all, 0, 5));
+  CHECK(state.wants_update(all, 1, 5));
   state.withdrawn();
-  CHECK(state.wants_update(0, 5));
+  CHECK(state.wants_update(all, 0, 5));
+}
+
+TEST_CASE("a stop is published to the level that is needed", "[stop_states]") {
+  PublishState state;
+  state.updated(PublishLevel::stacks, 3, true, true, 5);
+  CHECK(state.level_at(3) == PublishLevel::stacks);
+  CHECK(state.level_at(4) == PublishLevel::nothing);
+  CHECK_FALSE(state.wants_update(PublishLevel::stacks, 3, 5));
+  CHECK(state.wants_update(all, 3, 5));
+  state.updated(all, 3, true, true, 5);
+  CHECK_FALSE(state.wants_update(PublishLevel::stacks, 3, 5));
+  CHECK(state.level_at(3) == all);
+  state.reconsidered();
+  CHECK(state.wants_update(PublishLevel::stacks, 3, 5));
+  CHECK(state.level_at(3) == PublishLevel::nothing);
+  // Where there is no runtime one look is enough for both.
+  state.updated(PublishLevel::stacks, 6, true, false, 5);
+  CHECK_FALSE(state.wants_update(all, 6, 5));
 }
 
 TEST_CASE("what was interrupted is gone on with at the same stop", "[stop_states]") {
   PublishState state;
-  state.updated(7, false, true, 5);
+  state.updated(all, 7, false, true, 5);
   CHECK_FALSE(state.complete());
-  CHECK(state.wants_update(7, 5));
-  CHECK_FALSE(state.wants_update(7, 5, false)); // who only asks how far it is
-  CHECK(state.wants_update(8, 5, false));
-  state.updated(7, true, true, 5);
+  CHECK(state.wants_update(all, 7, 5));
+  CHECK(state.wants_update(PublishLevel::stacks, 7, 5));
+  state.updated(all, 7, true, true, 5);
   CHECK(state.complete());
-  CHECK_FALSE(state.wants_update(7, 5));
+  CHECK_FALSE(state.wants_update(all, 7, 5));
   state.added(true);
   CHECK(state.complete());
   state.added(false);
-  CHECK(state.wants_update(7, 5));
+  CHECK(state.wants_update(all, 7, 5));
   state.withdrawn();
   CHECK(state.complete());
 }
 
 TEST_CASE("without a runtime only new modules are worth a look", "[stop_states]") {
   PublishState state;
-  state.updated(1, true, false, 5);
-  CHECK_FALSE(state.wants_update(2, 5));
-  CHECK(state.wants_update(2, 6));
-  state.updated(2, true, false, 0);
-  CHECK(state.wants_update(3, 0)); // LLDB knows no module yet
-  state.updated(3, true, true, 6);
-  CHECK(state.wants_update(4, 6));
+  state.updated(all, 1, true, false, 5);
+  CHECK_FALSE(state.wants_update(all, 2, 5));
+  CHECK(state.wants_update(all, 2, 6));
+  state.updated(all, 2, true, false, 0);
+  CHECK(state.wants_update(all, 3, 0)); // LLDB knows no module yet
+  state.updated(all, 3, true, true, 6);
+  CHECK(state.wants_update(all, 4, 6));
 }
 
 TEST_CASE("a stop is the user's unless all go on", "[stop_states]") {

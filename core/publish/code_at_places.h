@@ -1,0 +1,24 @@
+// The code that holds given addresses, in the kinds that an update takes one after the other.
+#pragma once
+
+#include "core/execution/code_block.h"
+#include "core/publish/update_run.h"
+
+#include <set>
+#include <span>
+#include <vector>
+
+namespace clr {
+
+struct CodeAtPlaces {
+  // Each body once, ascending; ip is the start.
+  std::vector<CodeBlock> jitted, images;
+  std::set<Address> stub_heaps;    // code heaps of which a stub was met, by begin of their section
+  std::set<Address> stub_sections; // range lists of stubs, and images of which a thunk was met, likewise
+};
+
+// Addresses in no managed code are left out; those that cannot be looked up become problems of `run`. Cost:
+// that of ExecutionManager::find for each.
+CodeAtPlaces code_at_places(UpdateRun& run, std::span<const Address> places);
+
+} // namespace clr

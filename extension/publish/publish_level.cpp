@@ -1,0 +1,74 @@
+#include "extension/publish/publish_level.h"
+
+#include <algorithm>
+#include <array>
+
+namespace clr::lldb_plugin {
+namespace {
+
+struct Command {
+  std::string_view first, second;
+};
+
+// Show frames, threads and variables of stacks.
+constexpr std::array of_stacks{
+    Command{"thread", "backtrace"}, Command{"thread", "list"},      Command{"thread", "info"},
+    Command{"thread", "select"},    Command{"thread", "exception"}, Command{"thread", "siginfo"},
+    Command{"frame", "info"},       Command{"frame", "select"},     Command{"frame", "variable"},
+    Command{"process", "status"},   Command{"register", "read"},
+};
+// Let the process run, or concern breakpoints: without any there is nothing that waits for a name.
+constexpr std::array of_breakpoints{
+    Command{"process", "continue"}, Command{"process", "launch"},  Command{"process", "attach"},
+    Command{"thread", "continue"},  Command{"breakpoint", "list"},
+};
+
+bool is_one_of(std::span<const Command> commands, std::span<const std::string_view> words) {
+  return words.size() >= 2 && std::ranges::any_of(commands, [&](const Command& command) {
+           return command.first == words[0] && command.second == words[1];
+         });
+}
+
+} // namespace
+
+std::string_view to_string(PublishLevel level) {
+  constexpr std::array<std::string_view, 3> names{"nothing", "stacks", "everything"};
+  return names.at(static_cast<std::size_t>(level));
+}
+
+std::string_view to_string(PublishTime time) {
+  constexpr std::array<std::string_view, 3> names{"auto", "asked", "stop"};
+  return names.at(static_cast<std::size_t>(time));
+}
+
+PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints) {
+  if (is_one_of(of_stacks, words)) return PublishLevel::stacks;
+  if (is_one_of(of_breakpoints, words)) return breakpoints ? PublishLevel::everything : PublishLevel::stacks;
+  return PublishLevel::everything;
+}
+
+bool shows_instructions(std::span<const std::string_view> words) {
+  constexpr std::array commands{Command{"frame", "select"}, Command{"thread", "select"},
+                                Command{"process", "status"}};
+  return is_one_of(commands, words);
+}
+
+bool shows_registers(std::span<const std::string_view> words) {
+  constexpr std::array commands{Command{"register", "read"}};
+  return is_one_of(commands, words);
+}
+
+void Driver::command(std::span<const std::string_view> words, bool interpreter_reads) {
+  reads_ = reads_ || interpreter_reads;
+  // LLDB 22 has `script` below `scripting`.
+  if (!words.empty() && (words[0] == "script" || words[0] == "scripting" ||
+                         (words[0] == "command" && words.size() >= 2 && words[1] == "script")))
+    scripts_ = true;
+}
+
+PublishLevel level_of_stop(PublishTime time, const Driver& driver, bool breakpoints) {
+  const bool asked = time == PublishTime::asked || (time == PublishTime::automatic && driver.by_commands());
+  return asked && !breakpoints ? PublishLevel::stacks : PublishLevel::everything;
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,54 @@
+// How much of the managed code a command of LLDB's needs to be told of before it runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+enum class PublishLevel : std::uint8_t {
+  nothing,
+  stacks,     // the bodies and stubs that stand on the stacks of all threads
+  everything, // all code, so that every name is found and every address described
+};
+// "nothing", "stacks", "everything": a word of JSON.
+std::string_view to_string(PublishLevel level);
+
+// The user's choice of when everything is published.
+enum class PublishTime : std::uint8_t {
+  automatic, // asked where LLDB reads commands, stop where a program drives it
+  asked,     // when a command needs it
+  stop,      // when the plugin is loaded, and at each stop
+};
+std::string_view to_string(PublishTime time); // "auto", "asked", "stop"
+
+// The need of the command `words`, which LLDB runs: its full name first, then its arguments. Commands that
+// are not known to need less need everything. `breakpoints`: the target has some, which may wait for code.
+PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints);
+
+// The command prints the instructions where a frame stands, if that frame has no source line: addresses in
+// them are shown by name.
+bool shows_instructions(std::span<const std::string_view> words);
+// The command prints registers, whose values are shown by name.
+bool shows_registers(std::span<const std::string_view> words);
+
+// Who drives a debugger: somebody who types commands, or has written them down, gets what each needs. A
+// program that calls LLDB's API, also a script that a command runs, looks at frames and names without any
+// command.
+class Driver {
+public:
+  // A command comes; `interpreter_reads`: LLDB's own loop read it.
+  void command(std::span<const std::string_view> words, bool interpreter_reads);
+  void loaded(bool interpreter_reads) { reads_ = interpreter_reads; }
+  // Nobody looks at code without a command.
+  bool by_commands() const { return reads_ && !scripts_; }
+
+private:
+  bool reads_ = false, scripts_ = false;
+};
+
+// The level of a stop that nobody asked anything at yet.
+PublishLevel level_of_stop(PublishTime time, const Driver& driver, bool breakpoints);
+
+} // namespace clr::lldb_plugin

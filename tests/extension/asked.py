@@ -1,0 +1,35 @@
+"""A command gets what it needs: what it prints is the same as when everything was published before it, and no more is published than that."""
+import json
+import re
+
+# Each is a session of its own; the text of the last command is compared.
+COMMANDS = [["bt"], ["bt all"], ["thread list"], ["thread info"], ["register read"], ["process status"], ["frame variable"], ["up", "up"],
+            ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"], ["breakpoint set -n Main"]]
+STACKS = ("bt", "thread", "register", "frame", "up", "process")
+TEMPORARY = re.compile(r"lldb-clr-published-\w+")   # a folder for each module
+
+
+def level(text):
+    return json.loads(text[text.index("{"):])["level"]
+
+
+def check(driver, report, tag, core):
+    opening = [f'target create --core "{core}"']
+    for commands in COMMANDS:
+        (*_, asked, status) = driver.run([*opening, *commands, "clr publish status --json"])
+        (*_, whole) = driver.run([*opening, "clr publish --wait", *commands])
+        name = f"{tag} {'; '.join(commands)}"
+        report.check(f"{name}: as with everything published", TEMPORARY.sub("", asked), "^" + re.escape(TEMPORARY.sub("", whole)) + r"\Z")
+        wanted = "stacks" if commands[-1].startswith(STACKS) else "everything"
+        report.check(f"{name}: what is published", level(status), f"^{wanted}$")
+    (_, first, _, kept, all_now, last) = driver.run([*opening, "clr publish status --json", "bt", "clr settings --publish lines,variables", "clr publish",
+                                                     "clr publish status --json"])
+    report.check(f"{tag} nothing is published unasked", level(first), "^nothing$")
+    report.check(f"{tag} clr settings publishes nothing", kept, r"^publish: names, unwinding, lines, variables; when: auto")
+    report.check(f"{tag} clr publish", all_now, r"^\d+ modules, \d+ pieces of code", absent=["^code on stacks"])
+    report.check(f"{tag} clr publish publishes everything", level(last), "^everything$")
+    # A script may look at code by the API, without any command.
+    (_, _, scripted) = driver.run([*opening, "script 1", "clr publish status --json"])
+    report.check(f"{tag} a script gets everything", level(scripted), "^everything$")
+    (_, _, _, chosen) = driver.run([*opening, "clr settings --publish-when stop", "bt", "clr publish status --json"])
+    report.check(f"{tag} everything at each stop", level(chosen), "^everything$")

@@ -1,0 +1,92 @@
+// How much each of LLDB's commands needs, and who gets everything without asking.
+#include "extension/publish/publish_level.h"
+
+#include <catch2/catch.hpp>
+
+#include <initializer_list>
+#include <vector>
+
+using namespace clr::lldb_plugin;
+
+namespace {
+
+using Words = std::initializer_list<std::string_view>;
+
+PublishLevel level(Words words, bool breakpoints = false) {
+  const std::vector<std::string_view> all(words);
+  return level_of_command(all, breakpoints);
+}
+
+Driver driver_of(std::initializer_list<Words> commands, bool reads = true) {
+  Driver driver;
+  for (const Words& words : commands) driver.command(std::vector<std::string_view>(words), reads);
+  return driver;
+}
+
+} // namespace
+
+TEST_CASE("commands that show stacks need what stands on them", "[publish_level]") {
+  for (const Words words :
+       {Words{"thread", "backtrace"}, Words{"thread", "backtrace", "all"}, Words{"thread", "list"},
+        Words{"frame", "variable", "x"}, Words{"frame", "select", "3"}, Words{"register", "read"},
+        Words{"process", "status"}})
+    for (const bool breakpoints : {false, true}) CHECK(level(words, breakpoints) == PublishLevel::stacks);
+}
+
+TEST_CASE("commands that are not known to need less need everything", "[publish_level]") {
+  for (const Words words :
+       {Words{"breakpoint", "set", "-n", "Main"}, Words{"target", "modules", "lookup", "-n", "Main"},
+        Words{"disassemble"}, Words{"expression", "1"}, Words{"thread", "step-in"}, Words{"source", "list"},
+        Words{"thread"}, Words{}, Words{"frame"}, Words{"memory", "read"}, Words{"script"}})
+    CHECK(level(words) == PublishLevel::everything);
+}
+
+TEST_CASE("who lets the process run needs names for breakpoints only", "[publish_level]") {
+  for (const Words words :
+       {Words{"process", "continue"}, Words{"process", "launch"}, Words{"process", "attach"},
+        Words{"thread", "continue"}, Words{"breakpoint", "list"}}) {
+    CHECK(level(words, false) == PublishLevel::stacks);
+    CHECK(level(words, true) == PublishLevel::everything);
+  }
+}
+
+TEST_CASE("commands that name code beside the stacks", "[publish_level]") {
+  const auto shows = [](Words words) {
+    const std::vector<std::string_view> all(words);
+    return std::pair(shows_instructions(all), shows_registers(all));
+  };
+  CHECK(shows({"frame", "select", "3"}) == std::pair(true, false));
+  CHECK(shows({"thread", "select", "2"}) == std::pair(true, false));
+  CHECK(shows({"process", "status"}) == std::pair(true, false));
+  CHECK(shows({"register", "read"}) == std::pair(false, true));
+  CHECK(shows({"thread", "backtrace"}) == std::pair(false, false));
+  CHECK(shows({"frame"}) == std::pair(false, false));
+}
+
+TEST_CASE("a stop that nobody asked anything at", "[publish_level]") {
+  const Driver nobody, typed = driver_of({{"thread", "list"}}),
+                       program = driver_of({{"thread", "list"}}, false),
+                       scripted = driver_of({{"thread", "list"}, {"script", "1"}, {"thread", "list"}}),
+                       imported = driver_of({{"command", "script", "import", "x.py"}});
+  CHECK(typed.by_commands());
+  CHECK(driver_of({{"command", "alias", "x", "bt"}}).by_commands());
+  for (const Driver& driver : {nobody, program, scripted, imported}) {
+    CHECK_FALSE(driver.by_commands());
+    CHECK(level_of_stop(PublishTime::automatic, driver, false) == PublishLevel::everything);
+    CHECK(level_of_stop(PublishTime::asked, driver, false) == PublishLevel::stacks);
+  }
+  CHECK(level_of_stop(PublishTime::automatic, typed, false) == PublishLevel::stacks);
+  CHECK(level_of_stop(PublishTime::automatic, typed, true) == PublishLevel::everything);
+  CHECK(level_of_stop(PublishTime::asked, typed, true) == PublishLevel::everything);
+  CHECK(level_of_stop(PublishTime::stop, typed, false) == PublishLevel::everything);
+  Driver loaded;
+  loaded.loaded(true);
+  CHECK(loaded.by_commands());
+}
+
+TEST_CASE("levels and times have names", "[publish_level]") {
+  CHECK(to_string(PublishLevel::nothing) == "nothing");
+  CHECK(to_string(PublishLevel::everything) == "everything");
+  CHECK(to_string(PublishTime::automatic) == "auto");
+  CHECK(to_string(PublishTime::stop) == "stop");
+}
