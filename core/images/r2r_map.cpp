@@ -206,6 +206,10 @@ LaidOutImage::LaidOutImage(const std::string& path) {
   const auto layout = PeLayout::parse(file.bytes());
   if (!layout) throw Error(ErrorKind::corrupt, fmt::format("{} is no PE image", path));
   if (layout->image_size > max_size) throw Error(ErrorKind::corrupt, fmt::format("{} is too large", path));
+  if (layout->image_size > max_growth * file.bytes().size() + max_padding)
+    throw Error(ErrorKind::corrupt,
+                fmt::format("{} claims an image of {} bytes, which its {} bytes cannot make", path,
+                            layout->image_size, file.bytes().size()));
   bytes_.resize(layout->image_size);
   const auto copy = [&](std::uint64_t from, std::uint64_t to, std::uint64_t size) {
     if (from >= file.bytes().size() || to >= bytes_.size()) return;

@@ -48,6 +48,9 @@ public:
   const PeImage& image() const { return *image_; }
 
   static constexpr std::uint32_t max_size = 1u << 30; // bytes
+  // The header of a file of a kilobyte may claim an image of any size. Alignment and data that begins as
+  // zeros make an image larger than its file, but not without end.
+  static constexpr std::uint64_t max_growth = 8, max_padding = 64u << 20; // times the file, and bytes
 
 private:
   std::vector<std::byte> bytes_;

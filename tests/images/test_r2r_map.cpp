@@ -121,6 +121,18 @@ TEST_CASE("what is no ReadyToRun image has no map") {
   CHECK_THROWS_AS(LaidOutImage((data / "none.dll").string()), Error);
 }
 
+TEST_CASE("a small file that claims a large image is refused before the image is made") {
+  std::string bytes = text_of(fs::path(CLR_TEST_DATA) / "metadata/data/names-x64.dll");
+  // SizeOfImage, behind the offset of the headers that stands at 0x3C.
+  const std::size_t headers = static_cast<unsigned char>(bytes[0x3c]);
+  const std::size_t size_at = headers + 24 + 56;
+  bytes.replace(size_at, 4, std::string("\0\0\xff\x3f", 4)); // a page below the limit of all images
+  const fs::path copy = fs::temp_directory_path() / fmt::format("lldb-clr-{}.dll", std::random_device()());
+  std::ofstream(copy, std::ios::binary) << bytes;
+  CHECK_THROWS_WITH(LaidOutImage(copy.string()), Catch::Contains("claims an image of 1073676288 bytes"));
+  fs::remove(copy);
+}
+
 TEST_CASE("an image with changed bytes costs an error or rows at most") {
   const std::string original = text_of(fs::path(CLR_TEST_DATA) / "metadata/data/names-x64.dll");
   const fs::path copy = fs::temp_directory_path() / fmt::format("lldb-clr-{}.dll", std::random_device()());
