@@ -1,11 +1,13 @@
 // Any bytes as a core, as a module's file and as a module in memory: a clear refusal or an answer, never a
 // crash.
+#include "core/memory/byte_range.h"
 #include "core/memory/elf_core.h"
 #include "core/memory/elf_file.h"
 #include "core/memory/elf_image.h"
 #include "core/memory/module_list.h"
 #include "core/memory/pe_layout.h"
 #include "core/memory/single_file_bundle.h"
+#include "core/stack/elf_symbols.h"
 
 #include <cstdint>
 #include <vector>
@@ -31,6 +33,30 @@ void read_module(std::span<const std::byte> bytes) {
   for (const clr::ElfSegment& segment : file.segments()) file.read_loaded(segment.address, 0x7000'0000, out);
   file.find_symbol("DotNetRuntimeContractDescriptor");
   file.soname();
+  file.needs_libraries();
+  file.has_text_relocations();
+  file.relative_words();
+  file.relro();
+}
+
+void read_mapped(std::span<const std::byte> bytes) {
+  constexpr clr::Address base = 0x7000'0000;
+  clr::HostMemory memory(bytes, base);
+  clr::ElfImage image(memory, base);
+  for (const clr::ElfSegment& segment : image.segments()) image.range_of(segment);
+  image.build_id();
+  image.find_symbol("DotNetRuntimeContractDescriptor");
+  clr::ElfSymbols::of_memory(memory, image).find(base + 0x100);
+}
+
+void read_layout(std::span<const std::byte> bytes) {
+  const auto layout = clr::PeLayout::parse(bytes);
+  if (!layout) return;
+  layout->section_of_offset(0x400);
+  for (const std::uint32_t address : {0u, 0x1000u, 0x2080u}) {
+    layout->constant_end(address);
+    layout->first_relocation(address);
+  }
 }
 
 template<typename Try>
@@ -48,7 +74,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   attempt([&] { read_core(bytes); });
   attempt([&] { read_module(bytes); });
-  clr::PeLayout::parse(bytes);
+  attempt([&] { read_mapped(bytes); });
+  clr::ElfSymbols::of_file(bytes).find(0x1000);
+  read_layout(bytes);
   clr::SingleFileBundle::parse(bytes);
   return 0;
 }

@@ -1,13 +1,9 @@
 // Modules of debug information from values that make no sense: whatever the values are, the result is a file
 // that libdw reads to its end.
 #include "core/dwarf/elf_module_writer.h"
-#include "core/memory/elf_handle.h"
 #include "core/memory/error.h"
+#include "tests/fuzz/written_module.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <fuzzer/FuzzedDataProvider.h>
 #include <limits>
 
@@ -124,60 +120,6 @@ DebugCode code(Values& in) {
   return made;
 }
 
-// libdw could not read what was written.
-[[noreturn]] void refuse(const char* what) {
-  std::fprintf(stderr, "%s: %s\n", what, dwarf_errmsg(-1));
-  std::abort();
-}
-
-void read_entries(Dwarf_Die die, unsigned depth) {
-  if (depth > 200) refuse("entries without an end");
-  Dwarf_Attribute attribute;
-  Dwarf_Die target, child;
-  for (const unsigned name : {DW_AT_type, DW_AT_specification, DW_AT_object_pointer})
-    if (dwarf_attr(&die, name, &attribute) != nullptr && dwarf_formref_die(&attribute, &target) == nullptr)
-      refuse("a reference to an entry");
-  if (dwarf_attr(&die, DW_AT_location, &attribute) != nullptr) {
-    Dwarf_Op* ops = nullptr;
-    std::size_t count = 0;
-    Dwarf_Addr start = 0, begin = 0, end = 0;
-    std::ptrdiff_t at = 0;
-    while ((at = dwarf_getlocations(&attribute, at, &start, &begin, &end, &ops, &count)) > 0) continue;
-    if (at < 0) refuse("a list of locations");
-  }
-  if (dwarf_child(&die, &child) == 0) {
-    int next = 0;
-    do read_entries(child, depth + 1);
-    while ((next = dwarf_siblingof(&child, &child)) == 0);
-    if (next < 0) refuse("an entry");
-  }
-}
-
-void read(std::vector<std::byte> bytes) {
-  const ElfHandle elf(elf_memory(reinterpret_cast<char*>(bytes.data()), bytes.size()));
-  if (elf == nullptr) refuse("the file");
-  Dwarf* dwarf = dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr);
-  if (dwarf == nullptr) return; // without debug sections
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Die die;
-  int result = 0;
-  dwarf_errno(); // forgets the error of an earlier call
-  while ((result = dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr)) == 0) {
-    read_entries(die, 0);
-    Dwarf_Lines* lines = nullptr;
-    std::size_t count = 0;
-    if (dwarf_hasattr(&die, DW_AT_stmt_list) && dwarf_getsrclines(&die, &lines, &count) != 0) refuse("lines");
-  }
-  // Without .debug_info there is no unit, which is told as a failure, but without an error.
-  if (result < 0 && dwarf_errno() != 0) refuse("a unit");
-  if (Dwarf_CFI* cfi = dwarf_getcfi(dwarf))
-    for (Address at = base; at < base + 0x400; at += 8) {
-      Dwarf_Frame* frame = nullptr;
-      if (dwarf_cfi_addrframe(cfi, at, &frame) == 0) std::free(frame);
-    }
-  dwarf_end(dwarf);
-}
-
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -190,6 +132,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   module.files = {"/a/b.cs", "c.cs", in.name(), "C:\\d\\e.cs"};
   module.types = in.some<DebugType>([&] { return type(in); });
   module.code = in.some<DebugCode>([&] { return code(in); });
-  read(write_elf_module(module));
+  fuzz::read_written(write_elf_module(module), base);
   return 0;
 }

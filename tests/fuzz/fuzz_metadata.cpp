@@ -1,8 +1,12 @@
 // Metadata, signatures and ReadyToRun tables from arbitrary bytes. The input is a PE image when it starts
 // like one, else a metadata root. The magics are always valid, so that mutation gets past the first checks.
+#include "core/images/r2r_map.h"
+#include "core/memory/pe_layout.h"
 #include "core/metadata/pe_image.h"
 #include "core/types/metadata_names.h"
+#include "core/types/r2r_imports.h"
 #include "core/types/r2r_methods.h"
+#include "core/types/user_method.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +17,60 @@ namespace {
 
 constexpr std::uint32_t most_rows =
     300; // of each table: what a longer run would find, a shorter finds sooner
+
+template<typename Act>
+void attempt(const Act& act) {
+  try {
+    act();
+  } catch (const Error&) {
+  }
+}
+
+// The rows that types and their fields lead to.
+void read_types(MetadataNames& names) {
+  const Metadata& metadata = names.metadata();
+  const auto each = [&](MetadataTable table, auto&& read) {
+    const std::uint32_t rows = std::min(metadata.rows(table), most_rows);
+    for (std::uint32_t rid = 1; rid <= rows; ++rid) attempt([&] { read(rid); });
+  };
+  each(MetadataTable::type_def, [&](std::uint32_t rid) {
+    const std::uint32_t token = 0x0200'0000 | rid;
+    format_type(*names.open_type_def(rid));
+    format_sos_type(*names.type(token));
+    metadata.encloser_of(rid);
+    const auto [first, last] = metadata.generic_params(token);
+    for (std::uint32_t param = first; param < std::min(last, first + 8); ++param)
+      metadata.string(metadata.generic_param(param).name);
+    const auto [begin, end] = metadata.custom_attributes(token);
+    for (std::uint32_t attribute = begin; attribute < std::min(end, begin + 8); ++attribute)
+      metadata.blob(metadata.custom_attribute(attribute).value);
+    const auto [from, to] = metadata.field_range(rid);
+    for (std::uint32_t at = from; at < std::min(to, from + most_rows); ++at) {
+      const std::uint32_t field = metadata.field_at(at);
+      metadata.string(metadata.field(field).name);
+      if (const auto constant = metadata.constant_of_field(field)) metadata.blob(constant->value);
+    }
+  });
+  each(MetadataTable::type_spec, [&](std::uint32_t rid) { format_type(*names.type(0x1b00'0000 | rid)); });
+  each(MetadataTable::type_ref, [&](std::uint32_t rid) { format_type(*names.type_ref(rid)); });
+  each(MetadataTable::exported_type,
+       [&](std::uint32_t rid) { metadata.string(metadata.exported_type(rid).name); });
+  each(MetadataTable::stand_alone_sig,
+       [&](std::uint32_t rid) { metadata.blob(metadata.stand_alone_sig(rid)); });
+  each(MetadataTable::method_spec, [&](std::uint32_t rid) { metadata.method_spec(rid); });
+  each(MetadataTable::method_def, [&](std::uint32_t rid) {
+    const auto [first, last] = metadata.param_range(rid);
+    for (std::uint32_t at = first; at < std::min(last, first + 8); ++at)
+      metadata.string(metadata.param(metadata.param_at(at)).name);
+    const QualifiedMethodName name = names.method(rid);
+    format_r2r_map_name(name);
+    event_fields(name);
+    if (may_be_compiler_made(name)) find_user_method(names, rid, name);
+  });
+  attempt([&] { names.assembly_name(); });
+  attempt([&] { metadata.mvid(); });
+  attempt([&] { metadata.user_string(1); });
+}
 
 void name_methods(MetadataNames& names) {
   const std::uint32_t rows = std::min(names.metadata().rows(MetadataTable::method_def), most_rows);
@@ -30,12 +88,31 @@ void name_methods(MetadataNames& names) {
       format_full_name(names.member(rid));
     } catch (const Error&) {
     }
+  read_types(names);
 }
 
 void read_root(MemoryReader& memory, std::size_t size) {
   const Metadata metadata(ByteRange(memory, 0, size));
   MetadataNames names(metadata);
   name_methods(names);
+}
+
+// What `clr perfmap` does with the file of an image.
+void map_file(std::span<const std::byte> file) {
+  const auto layout = PeLayout::parse(file);
+  constexpr std::uint32_t largest = 1u << 20;
+  if (!layout || layout->image_size > largest) return;
+  std::vector<std::byte> bytes(layout->image_size);
+  const auto copy = [&](std::uint64_t from, std::uint64_t to, std::uint64_t size) {
+    if (from >= file.size() || to >= bytes.size()) return;
+    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(from),
+                std::min({size, file.size() - from, bytes.size() - to}),
+                bytes.begin() + static_cast<std::ptrdiff_t>(to));
+  };
+  copy(0, 0, layout->header_size);
+  for (const PeSection& section : layout->sections) copy(section.raw_offset, section.rva, section.raw_size);
+  HostMemory memory(bytes);
+  map_methods(PeImage(memory, 0, true), nullptr);
 }
 
 void read_image(MemoryReader& memory, bool mapped) {
@@ -56,6 +133,12 @@ void read_image(MemoryReader& memory, bool mapped) {
       format_full_name(methods.name(entry));
     } catch (const Error&) {
     }
+  attempt([&] {
+    R2RImports imports(bytes, methods.header(), methods.signatures(), &names);
+    const auto cells = methods.header().find(R2RSection::import_sections);
+    for (std::uint32_t cell = 0; cells && cell < 64; ++cell)
+      attempt([&] { imports.at(bytes.range(cells->rva, cells->size).u32(0) + 8 * cell, 8); });
+  });
 }
 
 } // namespace
@@ -68,10 +151,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(bytes.data(), image ? "MZ" : "BSJB", image ? 2 : 4);
   HostMemory memory(bytes);
   try {
-    if (image)
+    if (image) {
+      attempt([&] { map_file(bytes); });
       read_image(memory, (data[1] & 1) != 0);
-    else
+    } else {
       read_root(memory, size);
+    }
   } catch (const Error&) {
   }
   return 0;

@@ -1,6 +1,10 @@
 // Unwind data from arbitrary bytes: x64 and arm64 records of managed code, and the call frame information of
-// a native module, which libdw parses. The first byte chooses; the rest lies at address 0.
+// a native module, which libdw parses; and the instructions that unwinding and disassembly look at. The first
+// byte chooses; the rest lies at address 0.
 #include "core/isa/arm64/unwind.h"
+#include "core/isa/code_instructions.h"
+#include "core/isa/code_reference.h"
+#include "core/isa/unwind_record.h"
 #include "core/isa/x64/unwind.h"
 #include "core/memory/byte_range.h"
 #include "core/stack/native_unwinder.h"
@@ -8,6 +12,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 using namespace clr;
@@ -29,6 +34,35 @@ void unwind_managed(MemoryReader& memory, Cpu cpu) {
       apply_layout(memory, layout, context_in(cpu, ip), FoundBy::unwind_info);
     } catch (const Error&) {
     }
+  try {
+    unwind_records(memory, cpu, 0, 0);
+    architecture_of(cpu).function_length(memory, 0, 0);
+  } catch (const Error&) {
+  }
+}
+
+void read_code(MemoryReader& memory, Cpu cpu, std::span<const std::byte> code) {
+  constexpr Address at = 0;
+  const auto size = static_cast<std::uint32_t>(code.size());
+  const Architecture& architecture = architecture_of(cpu);
+  const CodeInstructions instructions(memory, cpu, at, size, std::array<std::uint32_t, 1>{0});
+  std::uint32_t last = 0;
+  CodeReferences references(cpu);
+  for (const std::uint32_t offset : instructions.between(0, size)) {
+    if (offset < last || offset >= size || !instructions.begins_at(offset)) __builtin_trap();
+    last = offset;
+    references.next(at + offset, code.subspan(offset));
+    if (architecture.stack_effect != nullptr) architecture.stack_effect(code.subspan(offset));
+  }
+  instructions.calls(0, size);
+  instructions.known(0, size);
+  if (architecture.visit_own_addresses != nullptr) architecture.visit_own_addresses(at, code, [](Address) {});
+  for (Address address = at + 1; address < at + size; address += size / 32 + 1) {
+    if (architecture.follows_call != nullptr) architecture.follows_call(memory, address);
+    if (architecture.direct_call_target != nullptr) architecture.direct_call_target(memory, address);
+    if (architecture.leaves_by_indirect_jump != nullptr)
+      architecture.leaves_by_indirect_jump(memory, address);
+  }
 }
 
 void unwind_native(MemoryReader& memory, Cpu cpu, Address size) {
@@ -56,7 +90,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     bytes[EI_DATA] = std::byte{ELFDATA2LSB};
   }
   HostMemory memory(bytes);
-  if (native)
+  if ((data[0] & 4) != 0)
+    read_code(memory, cpu, bytes);
+  else if (native)
     unwind_native(memory, cpu, bytes.size());
   else
     unwind_managed(memory, cpu);

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Makes the seeds of the fuzz targets, tests/fuzz/corpus/TARGET, from what real programs left: the recorded cores, assemblies and symbol files of
-the other tests. Of many candidates those are kept that reach code which the others do not.
+the other tests; from forms that the builders of the tests make; and from what the targets themselves find of these in some thousand runs, which
+are the same every time. Of many candidates those are kept that reach code which the others do not.
 
-    make_corpus.py BUILD [TARGET...]      BUILD: a build with the fuzz targets (scripts/fuzz makes build-sanitize); default: all targets
+    make_corpus.py [--also FOLDER] BUILD [TARGET...]
 
-Needs g++ and, for PDBs, the .NET SDK. Files of a corpus that begin with "found-" are inputs that once made a target fail: they stay.
+BUILD: a build with the fuzz targets (scripts/fuzz makes build-sanitize); default: all targets. FOLDER/TARGET: further candidates, as build-sanitize/fuzz
+of a long campaign has them. Needs g++ and, for PDBs, the .NET SDK. Files of a corpus that begin with "found-" are inputs that once made a target
+fail: they stay.
 """
 import gzip
 import lzma
@@ -19,7 +22,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
 METADATA = TESTS / "metadata/data"
 SYMBOLS = TESTS / "symbols/data"
-LARGEST = 16384   # bytes of a seed: the mutation of a larger one finds little, slowly
+LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
+MOST = 240_000    # bytes of a corpus: all of them together shall stay a small part of the repository
+RUNS = 20_000     # of each target, from the seeds of real files
+# The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
+SCENES = {"code": 8000, "types": 4000, "objects": 8000, "stack": 6000, "whole_core": 1500}
 
 NATIVE = """
 int deeper(int, void*);
@@ -94,10 +101,21 @@ def metadata_root(image):
     return image[image.index(b"BSJB"):]
 
 
-def own_inputs(folder, build, target):
-    made = folder / f"{target}-own"
+def own_inputs(folder, build, target, seeds):
+    """What the target finds from these seeds. Values that it sees compared are tried, so addresses must be the same every time."""
+    given, made = folder / f"{target}-seeds", folder / f"{target}-own"
+    given.mkdir()
     made.mkdir()
-    run(build / f"tests/fuzz_{target}", "-runs=1000", "-seed=1", "-len_control=0", "-max_len=400", made)
+    for i, data in enumerate(seeds):
+        if len(data) <= LARGEST:
+            (given / str(i)).write_bytes(data)
+    options = ["-seed=1", "-timeout=60", f"-runs={SCENES.get(target, RUNS)}"]
+    if not seeds:
+        options += ["-len_control=0", "-max_len=500"]
+    dictionary = HERE / f"{target}.dict"
+    if dictionary.exists():
+        options.append(f"-dict={dictionary}")
+    run("setarch", "-R", build / f"tests/fuzz_{target}", *options, made, given)
     return [f.read_bytes() for f in sorted(made.iterdir())]
 
 
@@ -108,8 +126,9 @@ def candidates(folder, build):
         path = folder / f"{core}.core"
         path.write_bytes(lzma.open(TESTS / f"cores/{core}.core.xz").read())
         run(build / "tests/seed_tool", path, folder / "seeds", core.split("-")[1])
-    for target in ("debug_info", "unwind", "elf_core"):
-        cores[target] = [f.read_bytes() for f in sorted((folder / "seeds" / target).iterdir())]
+    run(build / "tests/seed_tool", "--built", folder / "seeds")
+    for target in (folder / "seeds").iterdir():
+        cores[target.name] = [f.read_bytes() for f in sorted(target.iterdir())]
     native = native_module(folder)
     images = [(METADATA / name).read_bytes() for name in ("names.dll", "names-x64.dll", "names-arm64.dll", "composite.r2r.dll")]
     images.append((TESTS / "execution/data/cold-x64.dll").read_bytes())
@@ -126,16 +145,18 @@ def candidates(folder, build):
         "debug_info": cores["debug_info"],
         "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6)],
         "elf_core": cores["elf_core"] + [native] + images[:2],
-        "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))],
-        "metadata": images + [metadata_root(images[0])],
-        "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)],
-        "pdb": pdbs(folder),
+        "gc_info": cores["gc_info"],
+        "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],
+        "metadata": images + [metadata_root(images[0])] + cores["metadata"],
+        "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)] + cores["net_trace"],
+        "pdb": pdbs(folder) + cores["pdb"],
         "perf_map": perf_maps,
         "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))],
         "symbol_file": symbol_files,
         "unwind": cores["unwind"] + [b"\x02" + native],
         # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.
-        "elf_module": own_inputs(folder, build, "elf_module"),
+        "elf_module": [],
+        **{target: [] for target in SCENES},
     }
 
 
@@ -156,22 +177,37 @@ def choose(build, target, inputs, folder):
     for old in corpus.iterdir():
         if old not in found:
             old.unlink()
+    left = MOST
     for i, seed in enumerate(sorted(chosen.iterdir(), key=lambda f: (f.stat().st_size, f.name))):
+        left -= seed.stat().st_size
+        if left < 0:
+            print(f"make_corpus: {target}: the corpus is full, {i} inputs", file=sys.stderr)
+            break
         shutil.copy(seed, corpus / f"{i:02}")
     sizes = [f.stat().st_size for f in corpus.iterdir()]
     print(f"{target}: {len(sizes)} of {len(inputs)} inputs, {sum(sizes)} bytes")
 
 
 def main():
-    if len(sys.argv) < 2:
+    words = sys.argv[1:]
+    also = None
+    if words[:1] == ["--also"] and len(words) > 1:
+        also = pathlib.Path(words[1])
+        del words[:2]
+    if not words:
         sys.exit(__doc__)
-    build = pathlib.Path(sys.argv[1]).resolve()
+    build = pathlib.Path(words[0]).resolve()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         all_inputs = candidates(folder, build)
-        for target in sys.argv[2:] or all_inputs:
-            if all_inputs[target]:  # none: what they are made with is not here
-                choose(build, target, all_inputs[target], folder)
+        for target in words[1:] or all_inputs:
+            inputs = all_inputs[target]
+            if target == "pdb" and not shutil.which("dotnet"):
+                continue  # what these are made with is not here
+            inputs += own_inputs(folder, build, target, inputs)
+            if also and (also / target).is_dir():
+                inputs += [f.read_bytes() for f in sorted((also / target).iterdir())]
+            choose(build, target, inputs, folder)
 
 
 if __name__ == "__main__":

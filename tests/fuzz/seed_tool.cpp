@@ -1,7 +1,8 @@
 // Seeds for the fuzz targets from a recorded core: the debug info and the unwind data of the methods on its
 // stacks, its descriptor, and cores of a few pages.
 //   seed_tool CORE FOLDER NAME        writes FOLDER/TARGET/NAME-...; tests/fuzz/make_corpus.py chooses among
-//   them seed_tool --symbols FILE OUT      writes the .sym file of a file of symbols
+//   them seed_tool --built FOLDER          the same of what the builders of the tests make seed_tool
+//   --symbols FILE OUT      writes the .sym file of a file of symbols
 #include "core/debuginfo/debug_info_reader.h"
 #include "core/isa/arm64/unwind.h"
 #include "core/isa/x64/unwind.h"
@@ -9,6 +10,7 @@
 #include "core/runtime/core_session.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/symbols/load_symbols.h"
+#include "tests/fuzz/built_seeds.h"
 
 #include <fmt/format.h>
 
@@ -121,6 +123,12 @@ private:
     if (!packed) memory.read_some(base + last, std::span(seed).subspan(1 + info_at, code_at - info_at));
     memory.read_some(base + begin, std::span(seed).subspan(1 + code_at));
     write("unwind", seed);
+    // The code alone, for what tells instructions apart.
+    constexpr std::size_t most_code = 512;
+    Bytes code_seed(1 + most_code);
+    code_seed[0] = arm64 ? std::byte{5} : std::byte{4};
+    memory.read_some(base + begin, std::span(code_seed).subspan(1));
+    write("unwind", code_seed);
   }
 
   // One thread, and the first page of each of the first modules: what a search for modules sees.
@@ -150,11 +158,16 @@ private:
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: seed_tool CORE FOLDER NAME | --symbols FILE OUT\n", stderr);
+  const bool built = argc == 3 && std::string_view(argv[1]) == "--built";
+  if (argc != 4 && !built) {
+    std::fputs("usage: seed_tool CORE FOLDER NAME | --built FOLDER | --symbols FILE OUT\n", stderr);
     return 2;
   }
   try {
+    if (built) {
+      clr::fuzz::write_built_seeds(argv[2]);
+      return 0;
+    }
     if (std::string_view(argv[1]) == "--symbols") {
       load_symbols(argv[2]).symbols->save(argv[3]);
       return 0;

@@ -1,0 +1,151 @@
+// Objects of a damaged runtime: their texts, the layouts of their types, types behind tokens and signatures.
+#include "core/objects/object_reader.h"
+#include "core/types/type_names.h"
+#include "tests/fuzz/recorded_core.h"
+#include "tests/fuzz/scenes.h"
+#include "tests/objects/object_runtime.h"
+
+#include <set>
+
+using namespace clr;
+using namespace clr::fuzz;
+
+namespace {
+
+constexpr TextLimits limits{.string_units = 64, .elements = 6, .depth = 4, .text = 1024};
+
+void tell(ObjectReader& objects, Address object) {
+  const std::string text = objects.describe_object(object, limits);
+  require(text.size() <= limits.text + 3, "a text has its length");
+  attempt([&] { objects.layouts().of(objects.method_table_of(object)); });
+}
+
+// The type of a handle: its layout, and a value of it at `at`.
+void tell_type(ObjectReader& objects, Address type, Address at) {
+  attempt([&] {
+    const TypeLayout& layout = objects.layouts().of(type);
+    for (const FieldLayout& field : layout.fields) require(field.type != nullptr, "a field has a type");
+  });
+  const TypeUsePtr use = objects.finder().of_handle(type);
+  require(use != nullptr && use->name != nullptr, "a type has a name");
+  require(objects.describe_value(*use, at, limits).size() <= limits.text + 3, "a text has its length");
+}
+
+class BuiltObjects final : public Scene {
+public:
+  explicit BuiltObjects(Platform platform) : built_(platform) {
+    const unsigned p = built_.runtime.pointer();
+    const Address text = built_.string(u"a text"), empty = built_.string(u"");
+    const Address ints = built_.array(built_.ints_type, 3, 12);
+    built_.memory.at(built_.elements_of(ints)).u32(1).u32(2).u32(3);
+    const Address grid = built_.array(built_.grid_type, 4, 32);
+    built_.memory.at(built_.elements_of(grid)).u32(2).u32(2).u32(0).u32(0).u32(1).u32(2).u32(3).u32(4);
+    const Address list = built_.instance(built_.list_of_int, p + 4);
+    built_.memory.at(built_.fields_of(list)).pointer(ints).u32(2);
+    const Address dog = built_.instance(built_.dog_type, 3 * p + 16);
+    built_.memory.at(built_.fields_of(dog)).pointer(text).pointer(dog).pointer(list).u32(7).u32(8).u64(0);
+    const Address mixed = built_.array(built_.objects_type, 3, 3 * p);
+    built_.memory.at(built_.elements_of(mixed)).pointer(dog).pointer(mixed).pointer(text);
+    const Address exception = built_.instance(built_.exception_type, p);
+    built_.memory.at(built_.fields_of(exception)).pointer(text);
+    objects_ = {text, empty, ints, grid, list, dog, mixed, exception};
+    for (const Address type : {built_.int_type, built_.char_type, built_.color_type, built_.access_type,
+                               built_.point_type, built_.nullable_int, built_.date_type}) {
+      const Address box = built_.instance(type, 8);
+      built_.memory.at(built_.fields_of(box)).u32(1).u32(1);
+      objects_.push_back(box);
+    }
+    types_ = {built_.object_type,  built_.point_type,   built_.animal_type,
+              built_.dog_type,     built_.list_of_int,  built_.grid_type,
+              built_.nullable_int, built_.objects_type, built_.access_type};
+    at_ = built_.fields_of(dog);
+    descriptor_ = built_.runtime.target.contract_descriptor();
+  }
+
+  MemoryReader& sound() override { return built_.memory; }
+  ByteOrder byte_order() const override { return built_.runtime.target.platform().byte_order; }
+  unsigned parts() const override { return 2; }
+  void ask(MemoryReader& memory, unsigned part) override {
+    const Target target(memory, descriptor_, built_.runtime.target.platform());
+    ExecutionManager code(target);
+    MethodNames names(target, code, nullptr);
+    ObjectReader objects(target, names);
+    if (part == 0) {
+      for (const Address object : objects_) tell(objects, object);
+    } else {
+      for (const Address type : types_) tell_type(objects, type, at_);
+      for (const Address module : {built_.core_lib, built_.app})
+        for (std::uint32_t rid = 1; rid < 8; ++rid) {
+          attempt([&] { objects.finder().loaded(module, 0x0200'0000 | rid); });
+          attempt([&] { objects.finder().loaded(module, 0x0100'0000 | rid); });
+          attempt([&] { objects.finder().field(rid, {.module = module}); });
+          attempt([&] { objects.finder().method(rid, {.module = module}); });
+          attempt([&] { objects.finder().locals(rid, {.module = module}); });
+        }
+    }
+  }
+
+private:
+  test::ObjectRuntime built_;
+  std::vector<Address> objects_, types_;
+  Address at_ = 0;
+  ContractDescriptor descriptor_;
+};
+
+// The objects to which the stacks of a recorded core refer.
+class RecordedObjects final : public Scene {
+public:
+  explicit RecordedObjects(const std::string& name) : recorded_(name) {
+    const Target target(*recorded_.core, recorded_.descriptor, recorded_.platform);
+    ExecutionManager code(target);
+    MethodNames names(target, code, nullptr);
+    ObjectReader objects(target, names);
+    for (const ThreadRegisters& thread : recorded_.core->threads()) {
+      const RegisterContext context = recorded_.registers_of(thread);
+      if (!context.sp()) continue;
+      for (unsigned word = 0; word < words_of_stack && objects_.size() < most_objects; ++word)
+        attempt([&] { look_at(objects, target.read_pointer(*context.sp() + 8 * word)); });
+    }
+    for (const JittedBody& body : recorded_.bodies)
+      attempt([&] { types_.insert(names.method_desc(body.method_desc).method_table); });
+  }
+
+  MemoryReader& sound() override { return *recorded_.core; }
+  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
+  unsigned parts() const override { return groups; }
+  void ask(MemoryReader& memory, unsigned part) override {
+    const Target target(memory, recorded_.descriptor, recorded_.platform);
+    ExecutionManager code(target);
+    MethodNames names(target, code, nullptr);
+    ObjectReader objects(target, names);
+    unsigned number = 0;
+    for (const Address object : objects_)
+      if (number++ % groups == part) tell(objects, object);
+    number = 0;
+    for (const Address type : types_)
+      if (number < 8 * groups && number++ % groups == part) tell_type(objects, type, type);
+  }
+
+private:
+  void look_at(ObjectReader& objects, Address word) {
+    if (word % 8 != 0 || objects_.contains(word)) return;
+    objects.layouts().of(objects.method_table_of(word));
+    objects_.insert(word);
+  }
+
+  static constexpr unsigned groups = 8, words_of_stack = 512;
+  static constexpr std::size_t most_objects = 64;
+  RecordedCore recorded_;
+  std::set<Address> objects_, types_;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
+  std::vector<std::unique_ptr<Scene>> all;
+  for (const Platform& platform : test::all_platforms(Cpu::x64))
+    all.push_back(std::make_unique<BuiltObjects>(platform));
+  all.push_back(std::make_unique<RecordedObjects>("gallery-arm64"));
+  all.push_back(std::make_unique<RecordedObjects>("gallery-x64"));
+  return all;
+}

@@ -1,0 +1,162 @@
+// Stacks of a damaged runtime: its threads, explicit Frames and exceptions, and walks that go through them.
+#include "core/stack/exceptions.h"
+#include "core/stack/interrupted_code.h"
+#include "core/stack/threads.h"
+#include "core/stack/unwind_report.h"
+#include "core/stack/walker.h"
+#include "tests/fuzz/recorded_core.h"
+#include "tests/fuzz/scenes.h"
+#include "tests/stack/walker_runtime.h"
+
+using namespace clr;
+using namespace clr::fuzz;
+
+namespace {
+
+constexpr std::size_t most_frames = 200, most_exceptions = 8;
+
+// What holds of every walk.
+void check(const std::vector<StackFrame>& frames, const stack::Walk& walk) {
+  std::optional<Address> last;
+  for (const StackFrame& frame : frames) {
+    if (frame.kind == StackFrameKind::runtime) continue;
+    // Only a fault changes the stack.
+    const bool follows_fault = frame.found_by == FoundBy::runtime_frame;
+    require(!last || follows_fault || frame.sp() >= *last, "the stack pointer grows with every frame");
+    last = frame.sp();
+  }
+  require(walk.end != WalkEnd::failed || !walk.reason.empty(), "a walk that fails says why");
+}
+
+void read_chain(const Target& target, Address head) {
+  const FrameChain chain(target);
+  const FrameChain::Result frames = chain.read(head, std::nullopt, std::nullopt);
+  Address last = 0;
+  for (const ExplicitFrame& frame : frames.frames) {
+    require(frame.address > last, "the addresses of Frames grow");
+    last = frame.address;
+    attempt([&] { chain.context(frame); });
+    attempt([&] { chain.active(frame); });
+    attempt([&] { chain.method_desc(frame); });
+    to_string(frame.kind);
+  }
+}
+
+void read_exceptions(const Target& target, const RuntimeThread& thread) {
+  const ExceptionReader reader(target, [](Address) -> std::string { return "Ns.Oops"; });
+  const ExceptionReader::InFlight flight = reader.in_flight(thread.exception_tracker);
+  std::size_t left = most_exceptions;
+  for (const Address object : flight.objects) {
+    if (left-- == 0) break;
+    attempt([&] {
+      const ManagedException exception = reader.read(object);
+      if (exception.inner != 0) reader.read(exception.inner);
+    });
+  }
+  attempt([&] {
+    if (thread.last_thrown != 0) reader.read(thread.last_thrown);
+  });
+}
+
+// Native code over M3, a callback, native code over M2, a fault in M1, M0: as the tests of the walker have
+// it.
+class BuiltStack final : public Scene {
+public:
+  explicit BuiltStack(Cpu cpu) : built_(cpu) {
+    built_.frame(0x200, built_.native_return);
+    built_.inlined_call(0x240, built_.in(3), 0x200, built_.at(0x640));
+    built_.frame(0x600, built_.native_return);
+    built_.inlined_call(0x640, built_.in(2), 0x600, built_.at(0x800));
+    built_.faulting(0x800, built_.in(1, 0x44), 0x1000, built_.at(0x1400));
+    built_.frame(0x1000, built_.native_return);
+    built_.prestub(0x1400, built_.in(0), 0x1800, built_.at(0x1a00));
+    built_.frame(0x1800, built_.native_return);
+    built_.software(0x1a00, built_.in(3), 0x2200, built_.at(0x2800));
+    built_.frame(0x2200, built_.native_return);
+    // One of every other kind: what they hold is found by the edits.
+    constexpr unsigned kinds = 18;
+    for (unsigned kind = 1; kind <= kinds; ++kind)
+      built_.explicit_frame(0x2800 + 0x80 * (kind - 1), kind,
+                            kind == kinds ? built_.end_of_chain : built_.at(0x2800 + 0x80 * kind));
+    descriptor_ = built_.execution.types().contract_descriptor();
+  }
+
+  MemoryReader& sound() override { return built_.memory(); }
+  ByteOrder byte_order() const override { return ByteOrder::little; }
+  unsigned parts() const override { return 5; }
+  void ask(MemoryReader& memory, unsigned part) override {
+    if (part == 4) {
+      const Target target(memory, descriptor_, descriptor_.platform);
+      return read_chain(target, built_.thread.frame);
+    }
+    built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
+    const RegisterContext start =
+        part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
+                  : built_.registers(part == 1 ? built_.in(3) : built_.native_code, part == 1 ? 0x200 : 0x80);
+    const test::WalkedStack walked = built_.walk(memory, descriptor_, start, {.max_frames = most_frames});
+    check(walked.frames, walked.walk);
+  }
+
+private:
+  test::WalkerRuntime built_;
+  ContractDescriptor descriptor_;
+};
+
+class RecordedStacks final : public Scene {
+public:
+  explicit RecordedStacks(const std::string& name) : recorded_(name) {}
+
+  MemoryReader& sound() override { return *recorded_.core; }
+  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
+  unsigned parts() const override { return static_cast<unsigned>(recorded_.core->threads().size()) + 1; }
+  void ask(MemoryReader& memory, unsigned part) override {
+    const Target target(memory, recorded_.descriptor, recorded_.platform);
+    ThreadList list;
+    attempt([&] { list = read_threads(target); });
+    if (part == recorded_.core->threads().size()) {
+      for (const RuntimeThread& thread : list.threads) {
+        if (thread.state) state_words(*thread.state);
+        attempt([&] { read_exceptions(target, thread); });
+        attempt([&] { read_chain(target, thread.frame); });
+      }
+      interrupted_codes(target);
+      return;
+    }
+    const ThreadRegisters& registers = recorded_.core->threads()[part];
+    const auto thread = std::ranges::find_if(
+        list.threads, [&](const RuntimeThread& t) { return t.os_id == registers.os_id; });
+    ExecutionManager code(target);
+    NativeUnwinder native(memory, recorded_.platform, recorded_.modules);
+    StackWalker walker(&target, &code, native);
+    std::vector<StackFrame> frames;
+    const stack::Walk walk =
+        walker.walk(recorded_.registers_of(registers), thread == list.threads.end() ? nullptr : &*thread,
+                    [&](const StackFrame& frame) {
+                      frames.push_back(frame);
+                      return true;
+                    },
+                    {.max_frames = most_frames});
+    check(frames, walk);
+    for (const StackFrame& frame : frames) {
+      attempt([&] {
+        if (frame.code)
+          describe_layout(recorded_.platform.cpu, report_unwind(code, *frame.code).layout);
+        else if (frame.pc() != 0)
+          report_unwind(native, recorded_.platform.cpu, frame.lookup_pc());
+      });
+    }
+  }
+
+private:
+  RecordedCore recorded_;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
+  std::vector<std::unique_ptr<Scene>> all;
+  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) all.push_back(std::make_unique<BuiltStack>(cpu));
+  all.push_back(std::make_unique<RecordedStacks>("gallery-arm64"));
+  all.push_back(std::make_unique<RecordedStacks>("gallery-x64"));
+  return all;
+}

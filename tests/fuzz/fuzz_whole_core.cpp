@@ -1,0 +1,208 @@
+// Everything that a user asks of a core, of one whose runtime is damaged: from its descriptor to named
+// stacks, and to the modules of debug information that a debugger is given.
+#include "core/describe/break_targets.h"
+#include "core/dwarf/elf_module_writer.h"
+#include "core/memory/page_cache.h"
+#include "core/publish/code_catalog.h"
+#include "core/report/thread_report.h"
+#include "core/runtime/address_queries.h"
+#include "core/runtime/code_listing.h"
+#include "core/runtime/native_names.h"
+#include "tests/fuzz/recorded_core.h"
+#include "tests/fuzz/scenes.h"
+#include "tests/fuzz/written_module.h"
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+using namespace clr;
+using namespace clr::fuzz;
+
+namespace {
+
+// Of each list: what a longer run would find, a shorter finds sooner.
+constexpr std::size_t most_frames = 100, most_methods = 100, most_modules = 8;
+
+// Counts questions, and gives up in the end: a caller's own limit of time.
+std::function<bool()> patience(std::size_t questions) {
+  return [left = questions]() mutable { return left == 0 || --left == 0; };
+}
+
+class WholeCore final : public Scene {
+public:
+  // `images`: the code of ReadyToRun images is published too.
+  WholeCore(const std::string& name, bool images)
+      : recorded_(name), names_(*recorded_.core), images_(images),
+        threads_(static_cast<unsigned>(recorded_.core->threads().size())) {}
+
+  MemoryReader& sound() override { return *recorded_.core; }
+  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
+  unsigned parts() const override { return threads_ + 7; }
+  void ask(MemoryReader& memory, unsigned part) override {
+    PageCache pages(memory);
+    Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
+    if (part < threads_) return walk(runtime, pages, recorded_.core->threads()[part]);
+    switch (part - threads_) {
+    case 0:
+      dump(to_json(runtime.info()));
+      break;
+    case 1:
+      report_threads(runtime, pages);
+      break;
+    case 2:
+      list_methods(runtime);
+      break;
+    case 3:
+      look_up(runtime, pages);
+      break;
+    case 4:
+      methods_called(runtime, "Run", patience(4));
+      break;
+    case 5:
+      publish(runtime, nullptr);
+      break;
+    default:
+      damage_between_stops(runtime);
+    }
+  }
+
+private:
+  void walk(Runtime& runtime, MemoryReader& memory, const ThreadRegisters& thread) {
+    StackReporter reporter(runtime, memory, [this](FrameRow& row, Address) { names_.name(row); });
+    std::size_t rows = 0;
+    const StackReporter::End end = reporter.walk(
+        recorded_.registers_of(thread), thread.os_id,
+        {.max_frames = most_frames, .registers = true, .lines = false}, [&](const FrameRow& row) {
+          require(row.index == rows++, "rows are numbered from 0");
+          dump(to_json(row));
+          text_of(row);
+          registers_of(row);
+          return true;
+        });
+    require(!end.end.empty(), "a walk says how it ended");
+  }
+
+  void report_threads(Runtime& runtime, MemoryReader& memory) {
+    if (runtime.absence() != nullptr) return;
+    StackReporter reporter(runtime, memory, [](FrameRow&, Address) {});
+    ExceptionReporter exceptions(runtime);
+    std::size_t left = most_modules;
+    for (const RuntimeThread& thread : reporter.threads().threads) {
+      if (left-- == 0) break;
+      const ThreadReport report = report_thread(thread, 1, exceptions);
+      dump(to_json(report));
+      if (report.exception)
+        attempt([&] {
+          for (const ExceptionReport& each : exceptions.chain(report.exception->exception.object))
+            dump(to_json(each));
+        });
+    }
+  }
+
+  void list_methods(Runtime& runtime) {
+    std::size_t left = most_methods;
+    runtime.for_each_method({.glob = "*", .r2r = images_}, [&](const MethodRow& row) {
+      dump(to_json(row));
+      return --left != 0;
+    });
+  }
+
+  void look_up(Runtime& runtime, MemoryReader& memory) {
+    const NativeNamer native = [](Address) { return std::string(); };
+    std::size_t left = most_methods;
+    for (const Address ip : recorded_.frames) {
+      if (left-- == 0) break;
+      dump(to_json(answer_at(runtime, ip, native)));
+      attempt([&] { dump(to_json(unwind_at(runtime, memory, ip, native).report)); });
+      if (runtime.code() == nullptr) continue;
+      attempt([&] {
+        const CodeLookup found = runtime.code()->find(ip);
+        const auto* block = std::get_if<CodeBlock>(&found);
+        if (block == nullptr) return;
+        std::string why;
+        listing_marks(runtime, *block, runtime.describe(*block).method, why);
+      });
+    }
+  }
+
+  CatalogOptions options() const {
+    CatalogOptions options;
+    options.r2r = images_;
+    options.grows = true;
+    options.codes_at_once = 32;
+    options.stop = patience(400);
+    for (const ThreadRegisters& thread : recorded_.core->threads())
+      if (const auto ip = recorded_.registers_of(thread).pc()) options.exact.push_back(*ip);
+    for (const CoreSegment& segment : recorded_.core->segments())
+      if (segment.executable && options.executable.size() < most_modules)
+        options.executable.push_back({segment.begin, segment.begin + segment.memory_size});
+    return options;
+  }
+
+  using Sections = std::map<std::uint64_t, std::vector<DebugSection>>; // by module
+
+  // What is published; `known` was published before by the same catalog.
+  void take(CatalogChange change, Sections& known) {
+    for (const std::uint64_t id : change.gone)
+      require(known.erase(id) == 1, "only what was published is withdrawn");
+    std::size_t left = most_modules;
+    for (SpelledModule& made : change.added) {
+      require(!known.contains(made.id), "a module has a number of its own");
+      if (left != 0 && !made.module.code.empty()) {
+        --left;
+        read_written(write_elf_module(made.module), made.module.code.front().start);
+      }
+      known[made.id] = std::move(made.module.sections);
+    }
+    std::vector<std::pair<Address, Address>> all;
+    for (const auto& [id, sections] : known)
+      for (const DebugSection& section : sections) all.emplace_back(section.begin, section.end);
+    std::ranges::sort(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      require(all[i].first < all[i].second, "a section holds something");
+      require(i == 0 || all[i - 1].second <= all[i].first, "sections do not overlap");
+    }
+  }
+
+  void publish(Runtime& runtime, CodeCatalog* before) {
+    CodeCatalog fresh;
+    CodeCatalog& catalog = before != nullptr ? *before : fresh;
+    Sections& known = known_;
+    if (before == nullptr) known.clear();
+    take(catalog.update(runtime, options()), known);
+    for (const JittedBody& body : recorded_.bodies) {
+      take(catalog.add(runtime, body.start, options()), known);
+      break;
+    }
+    take(catalog.update(runtime, options()), known);
+    catalog.omissions();
+  }
+
+  // The process was sound when it stopped before.
+  void damage_between_stops(Runtime& damaged) {
+    CodeCatalog catalog;
+    known_.clear();
+    {
+      PageCache pages(*recorded_.core);
+      Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
+      take(catalog.update(runtime, options()), known_);
+    }
+    publish(damaged, &catalog);
+  }
+
+  RecordedCore recorded_;
+  RecordedNames names_;
+  bool images_;
+  unsigned threads_;
+  Sections known_;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
+  std::vector<std::unique_ptr<Scene>> all;
+  all.push_back(std::make_unique<WholeCore>("gallery-arm64", true));
+  all.push_back(std::make_unique<WholeCore>("gallery-x64", false));
+  return all;
+}

@@ -1,0 +1,112 @@
+// Scenes: sound runtimes in memory of which an input changes some words. Random bytes never make a runtime,
+// and a damaged one is what a core brings: so the input is a list of edits, and everything else is as a real
+// runtime or the builders of the tests made it.
+//
+// An input: the number of the scene, the number of the part that is asked, then edits of 17 bytes each: the
+// width, the address and the value, both little-endian. The mutator knows the words that a part reads of its
+// scene, and mostly changes those: to others of them, to their addresses, to counts that lie. Inputs hold
+// addresses and not the numbers of words, so that they mean the same when the product reads in another way.
+#pragma once
+
+#include "core/memory/memory_reader.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace clr::fuzz {
+
+struct Edit {
+  static constexpr std::size_t size_in_input = 17;
+
+  std::uint8_t width = 8; // 1, 2, 4 or 8: bytes that are replaced; any other: `value` bytes are missing
+  Address at = 0;
+  std::uint64_t value = 0; // replaces them, in the scene's byte order
+
+  bool is_hole() const { return width != 1 && width != 2 && width != 4 && width != 8; }
+  std::uint64_t length() const;
+
+  static constexpr std::uint64_t longest_hole = 64 * 1024;
+};
+
+// Sound memory with edits on top.
+class EditedMemory final : public MemoryReader {
+public:
+  EditedMemory(MemoryReader& sound, std::vector<Edit> edits, ByteOrder order);
+
+  std::size_t read_some(Address address, std::span<std::byte> out) override;
+  std::span<const std::byte> view(Address address, std::size_t size) override;
+
+private:
+  MemoryReader* sound_;
+  std::vector<Edit> edits_;
+  ByteOrder order_;
+};
+
+// A runtime, and the questions that a target asks of it.
+class Scene {
+public:
+  Scene() = default;
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+  virtual ~Scene() = default;
+
+  virtual MemoryReader& sound() = 0;
+  virtual ByteOrder byte_order() const = 0;
+  // The questions come in parts, so that one input takes some milliseconds.
+  virtual unsigned parts() const = 0;
+  // Everything that part `part` asks of the runtime in `memory`, which is the sound one or an edited one. An
+  // Error is an answer, too. Anything that must hold for every memory is checked.
+  virtual void ask(MemoryReader& memory, unsigned part) = 0;
+};
+
+// The scenes of a target; each fuzz_TARGET.cpp that has scenes defines it.
+std::vector<std::unique_ptr<Scene>> make_scenes();
+
+// What libFuzzer calls, for the scenes of this program.
+class Stage {
+public:
+  static Stage& get();
+
+  void run(std::span<const std::uint8_t> input);
+  std::size_t mutate(std::span<std::uint8_t> buffer, std::size_t size, unsigned seed);
+  std::size_t cross(std::span<const std::uint8_t> one, std::span<const std::uint8_t> other,
+                    std::span<std::uint8_t> out, unsigned seed);
+
+  static constexpr std::size_t max_edits = 32;
+
+private:
+  struct Play; // an input, parsed
+  struct Words;
+  Stage();
+  ~Stage();
+  Play parse(std::span<const std::uint8_t> input) const;
+  static std::size_t write(const Play& play, std::span<std::uint8_t> out);
+  const Words& words_of(unsigned scene, unsigned part);
+  Edit new_edit(const Words& words);
+  std::uint64_t new_value(const Words& words, Address at);
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  std::vector<std::unique_ptr<Scene>> scenes_;
+  std::map<std::pair<unsigned, unsigned>, std::unique_ptr<Words>> words_; // by scene and part
+  std::minstd_rand random_;
+};
+
+// Runs `act`; an Error is the right end for a damaged runtime.
+template<typename Act>
+void attempt(const Act& act) {
+  try {
+    act();
+  } catch (const Error&) {
+  }
+}
+
+// Ends the program when `fact` does not hold.
+void require(bool fact, const char* what);
+
+} // namespace clr::fuzz
