@@ -26,6 +26,10 @@ endif()
 if(CLR_FUZZ)
   target_compile_options(clr_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+if(CLR_COVERAGE)
+  target_compile_options(clr_flags INTERFACE -fprofile-instr-generate -fcoverage-mapping)
+  target_link_options(clr_flags INTERFACE -fprofile-instr-generate)
+endif()
 
 # clr_room(NAME DEPENDS LIB...): the static library clr_NAME of all sources in core/NAME and its folders.
 function(clr_room name)

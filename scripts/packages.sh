@@ -4,6 +4,8 @@ build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json
                 liblldb-19-dev lldb-19 python3 xz-utils)
 # For the build with sanitizers, which takes g++ twice as long.
 sanitize_packages=(clang-19 libclang-rt-19-dev)
+# Reads the counts of lines that the fuzz targets run: scripts/fuzz --coverage.
+coverage_packages=(llvm-19)
 # Versions by name: another version formats, and finds, other things.
 tidy_packages=(clang-19 clang-tidy-19)
 format_packages=(clang-format-14)

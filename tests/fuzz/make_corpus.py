@@ -24,9 +24,9 @@ METADATA = TESTS / "metadata/data"
 SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
 MOST = 240_000    # bytes of a corpus: all of them together shall stay a small part of the repository
-RUNS = 20_000     # of each target, from the seeds of real files
+RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
-SCENES = {"code": 8000, "types": 4000, "objects": 8000, "stack": 6000, "whole_core": 1500}
+SCENES = {"code": 4000, "types": 2000, "objects": 4000, "stack": 2000, "whole_core": 600}
 
 NATIVE = """
 int deeper(int, void*);

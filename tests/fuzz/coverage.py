@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Prints which lines of each decoder the corpus of its fuzz target runs, a row for each file: scripts/fuzz --coverage.
+
+    coverage.py BUILD TARGET...      BUILD: made with CLR_COVERAGE, with BUILD/fuzz/TARGET.profraw of a run of each target
+
+Which files belong to which targets stands in decoders.txt: lines of "TARGET[+TARGET...]: PATTERN...", where a PATTERN is a path that may have * in it.
+A file that several lines name belongs to the last one. A row counts the runs of all targets of its file that were given. Files below 90 % come
+with the lines that were not run.
+"""
+import glob
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BAR = 90   # percent
+
+
+def output_of(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"coverage: {command[0]} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def decoders():
+    """FILE -> its targets."""
+    files = {}
+    for line in (HERE / "decoders.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        targets, patterns = line.split(":")
+        for pattern in patterns.split():
+            found = sorted(glob.glob(str(ROOT / pattern)))
+            if not found:
+                sys.exit(f"coverage: decoders.txt: no file {pattern}")
+            for path in found:
+                files[path] = tuple(targets.strip().split("+"))
+    return files
+
+
+def ranges(lines):
+    """"3-5 9" of 3, 4, 5, 9."""
+    parts = []
+    for line in lines:
+        if parts and parts[-1][1] == line - 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def line_counts(build, targets, files):
+    """FILE -> (lines, lines that were run, the others), of the runs of `targets`."""
+    profile = build / "fuzz" / ("+".join(targets) + ".profdata")
+    output_of("llvm-profdata-19", "merge", "-sparse", *[build / f"fuzz/{t}.profraw" for t in targets], "-o", profile)
+    objects = [build / f"tests/fuzz_{targets[0]}"]
+    for target in targets[1:]:
+        objects += ["-object", build / f"tests/fuzz_{target}"]
+    text = output_of("llvm-cov-19", "export", "-format=lcov", "-instr-profile", profile, *objects, "-sources", *files)
+    counts = {}
+    for record in text.split("end_of_record"):
+        path, lines = None, {}
+        for line in record.splitlines():
+            if line.startswith("SF:"):
+                path = line[3:]
+            elif line.startswith("DA:"):
+                number, count = line[3:].split(",")[:2]
+                lines[int(number)] = int(count)
+        if path:
+            counts[path] = (len(lines), sum(1 for c in lines.values() if c), [n for n, c in sorted(lines.items()) if not c])
+    return counts
+
+
+def main():
+    build, asked = pathlib.Path(sys.argv[1]), set(sys.argv[2:])
+    by_targets = {}
+    for path, targets in decoders().items():
+        run = tuple(t for t in targets if t in asked)
+        if run:
+            by_targets.setdefault(run, []).append(path)
+    rows = []
+    for targets, files in by_targets.items():
+        counts = line_counts(build, targets, files)
+        rows += [("+".join(targets), path, *counts[path]) for path in files if path in counts and counts[path][0]]
+    below = 0
+    print(f"{'target':24} {'file':44} {'lines':>6} {'run':>6}")
+    for targets, path, lines, run, missed in sorted(rows):
+        percent = 100 * run / lines
+        short = str(pathlib.Path(path).relative_to(ROOT))
+        print(f"{targets:24} {short:44} {lines:6} {percent:5.1f}%" + (f"  not run: {ranges(missed)}" if percent < BAR else ""))
+        below += percent < BAR
+    total, run = sum(r[2] for r in rows), sum(r[3] for r in rows)
+    print(f"{len(rows)} files, {total} lines, {100 * run / max(total, 1):.1f} % run; {below} files below {BAR} %")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main()
