@@ -126,6 +126,9 @@ CodeBlock ExecutionManager::r2r_block(const RangeSection& section, std::uint32_t
   const Address begin = image.start_of(index);
   const KnownBody* body = impl.bodies.find(begin);
   if (body == nullptr) body = &impl.bodies.add(impl.r2r_body(section, image, index), section);
+  // As for find(): in a damaged table a function may begin in front of the method whose part it is.
+  if (!body->contains(begin))
+    throw_corrupt(begin, "a runtime function outside the method that it is part of,");
   CodeBlock block = body->seen_from(begin);
   block.function_index = index;
   return block;

@@ -142,6 +142,8 @@ Precodes::Precode Precodes::at_entry(Address entry) const {
   } else {
     const Address at = code_at + machine.type_offset;
     const unsigned raw = machine.type_width == 2 ? target.read_u16(at) : target.read_u8(at);
+    constexpr unsigned most_shift = 15; // the type is read as 16 bits at most
+    if (machine.type_shift > most_shift) throw_corrupt(at, "a precode type behind the bits that hold it,");
     const auto type = static_cast<std::uint8_t>(raw >> machine.type_shift);
     if (machine.stub_types[0].first == type)
       precode.kind = machine.stub_kind(stub_type());

@@ -105,3 +105,22 @@ TEST_CASE("damaged targets") {
   CHECK(blocks > 1000); // the damage is not so great that nothing is left to test
   CHECK(misses > 100);
 }
+
+TEST_CASE("a runtime function in front of its method is no part of it") {
+  constexpr Address begin = 0x0b00'0000;
+  ExecutionBuilder b(
+      {.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like});
+  const auto image = b.image({.begin = begin,
+                              .end = begin + 0x8000,
+                              .functions = {{0x100, 0x80, 0x100}, {0x180, 0x80}},
+                              .methods = {{0x100, 0x2000}}});
+  const auto block = [&] {
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    return manager.r2r_block(manager.sections().front(), 1);
+  };
+  CHECK(block().start == begin + 0x100);
+  CHECK(block().ip == begin + 0x180);
+  b.memory().at(image.table + 12).u32(0x20); // the table is not in order any more
+  CHECK_THROWS_AS(block(), Error);
+}

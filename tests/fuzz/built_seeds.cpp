@@ -63,18 +63,18 @@ void elf(Folder& folder) {
                                .extended_count()
                                .build());
   using Module = ElfModuleBuilder;
-  for (const Module::Table table : {Module::Table::rela, Module::Table::rel, Module::Table::relr})
-    for (const bool hash : {false, true}) {
-      const Module module{
-          .platform = {hash ? 8u : 4u, ByteOrder::little, hash ? Cpu::x64 : Cpu::x86, Os::unix_like},
-          .symbols = {{"DotNetRuntimeContractDescriptor", Module::data}, {"run", Module::text}},
-          .words = {{Module::Word::relative, 0x2000}, {Module::Word::symbolic, 0}, {}},
-          .gnu_hash = hash,
-          .sysv_hash = !hash,
-          .table = table};
-      folder.write("elf_core", module.file());
-      folder.write("elf_core", module.loaded(0x7000'0000, hash));
-    }
+  for (const Module::Table table : {Module::Table::rela, Module::Table::rel, Module::Table::relr}) {
+    const bool hash = table != Module::Table::rel; // GNU's, and a target of 64 bits
+    const Module module{
+        .platform = {hash ? 8u : 4u, ByteOrder::little, hash ? Cpu::x64 : Cpu::x86, Os::unix_like},
+        .symbols = {{"DotNetRuntimeContractDescriptor", Module::data}, {"run", Module::text}},
+        .words = {{Module::Word::relative, 0x2000}, {Module::Word::symbolic, 0}, {}},
+        .gnu_hash = hash,
+        .sysv_hash = !hash,
+        .table = table};
+    folder.write("elf_core", module.file());
+    folder.write("elf_core", module.loaded(0x7000'0000, hash));
+  }
 }
 
 void pe(Folder& folder) {
@@ -83,9 +83,8 @@ void pe(Folder& folder) {
   ready.ready_to_run = true;
   composite.ready_to_run = composite.composite = true;
   for (const PeFileBuilder& builder : {plain, ready, composite}) folder.write("elf_core", builder.file());
-  PeFileBuilder small;
   std::vector<std::uint64_t> offsets;
-  folder.write("elf_core", single_file(host_marker(), {small.file()}, offsets));
+  folder.write("elf_core", single_file(host_marker(), {plain.file()}, offsets));
 }
 
 constexpr std::uint32_t method_token(std::uint32_t rid) {

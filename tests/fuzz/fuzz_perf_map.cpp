@@ -1,5 +1,6 @@
 // Perf maps from arbitrary text, and the parts of the names in them.
 #include "core/symbols/load_symbols.h"
+#include "core/symbols/map_method_name.h"
 #include "core/symbols/perf_map.h"
 #include "tests/fuzz/symbol_table_check.h"
 
@@ -10,6 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   symbol_file_kind(bytes);
   const PerfMap map = read_perf_map(bytes, "fuzz.map");
   fuzz::check(*map.symbols);
-  for (const symbols::Symbol& symbol : *map.symbols) parse_perf_map_name(symbol.function);
+  for (const symbols::Symbol& symbol : *map.symbols) {
+    parse_map_method(parse_perf_map_name(symbol.function).method);
+    process_of_file_name(symbol.function);
+  }
   return 0;
 }

@@ -11,6 +11,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const R2rPerfMap map = read_r2r_perf_map(bytes, "fuzz.ni.r2rmap");
     fuzz::check(*map.symbols);
+    const R2rPerfMapHeader& header = map.header;
+    if (header.signature && parse_r2r_signature(digits_of(*header.signature)) != header.signature)
+      __builtin_trap();
+    if (header.os) to_string(*header.os);
+    if (header.architecture) to_string(*header.architecture);
+    if (header.abi) to_string(*header.abi);
   } catch (const Error&) {
   }
   try {

@@ -43,6 +43,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     attempt([&] { table->identity(); });
     for (const std::uint64_t offset : {0ull, 1ull, 0x1000ull, 0xffff'ffffull, ~0ull / 2, ~0ull})
       attempt([&] { table->find(table->base() + offset); });
+    attempt([&] {
+      // Many addresses at once have the answers that they have one by one.
+      std::vector<std::uint64_t> addresses;
+      for (std::uint64_t offset = 0; offset < 0x4000; offset += 0x80)
+        addresses.push_back(table->base() + offset);
+      std::vector<std::uint32_t> entries(addresses.size());
+      table->index_all(addresses, entries);
+      for (std::size_t i = 0; i < addresses.size(); ++i) {
+        const auto alone = table->index_of(addresses[i]);
+        if (entries[i] != (alone ? *alone : SymbolTable::no_entry)) __builtin_trap();
+      }
+    });
     for (std::size_t i = 0; i < std::min(table->size(), most_entries); ++i)
       attempt([&] {
         const symbols::Symbol symbol = (*table)[i];

@@ -23,10 +23,10 @@ TESTS = HERE.parent
 METADATA = TESTS / "metadata/data"
 SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
-MOST = 240_000    # bytes of a corpus: all of them together shall stay a small part of the repository
-RUNS = 20_000     # of each target, from the seeds of real files
+MOST = 220_000    # bytes of a corpus: all of them together shall stay a small part of the repository, some 3 MB
+RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
-SCENES = {"code": 8000, "types": 4000, "objects": 8000, "stack": 6000, "whole_core": 1500}
+SCENES = {"code": 4000, "types": 2000, "objects": 4000, "stack": 2000, "whole_core": 600}
 
 NATIVE = """
 int deeper(int, void*);
@@ -110,7 +110,7 @@ def own_inputs(folder, build, target, seeds):
         if len(data) <= LARGEST:
             (given / str(i)).write_bytes(data)
     options = ["-seed=1", "-timeout=60", f"-runs={SCENES.get(target, RUNS)}"]
-    if not seeds:
+    if target in SCENES or not seeds:
         options += ["-len_control=0", "-max_len=500"]
     dictionary = HERE / f"{target}.dict"
     if dictionary.exists():
@@ -156,7 +156,8 @@ def candidates(folder, build):
         "unwind": cores["unwind"] + [b"\x02" + native],
         # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.
         "elf_module": [],
-        **{target: [] for target in SCENES},
+        # Every part of the first scenes, sound.
+        **{target: [bytes([scene, part]) for scene in range(6) for part in range(26)] for target in SCENES},
     }
 
 
@@ -177,13 +178,15 @@ def choose(build, target, inputs, folder):
     for old in corpus.iterdir():
         if old not in found:
             old.unlink()
-    left = MOST
-    for i, seed in enumerate(sorted(chosen.iterdir(), key=lambda f: (f.stat().st_size, f.name))):
-        left -= seed.stat().st_size
-        if left < 0:
-            print(f"make_corpus: {target}: the corpus is full, {i} inputs", file=sys.stderr)
-            break
-        shutil.copy(seed, corpus / f"{i:02}")
+    # Where not all have room, the first candidates do: those of real files, then built ones, then what was found of them.
+    rank = {data: i for i, data in reversed(list(enumerate(inputs)))}
+    kept, left = [], MOST
+    for data in sorted((f.read_bytes() for f in chosen.iterdir()), key=rank.__getitem__):
+        if len(data) <= left:
+            kept.append(data)
+            left -= len(data)
+    for i, data in enumerate(sorted(kept, key=lambda d: (len(d), d))):
+        (corpus / f"{i:02}").write_bytes(data)
     sizes = [f.stat().st_size for f in corpus.iterdir()]
     print(f"{target}: {len(sizes)} of {len(inputs)} inputs, {sum(sizes)} bytes")
 
