@@ -3,6 +3,8 @@
 #include "core/memory/error.h"
 #include "extension/lldb/notice.h"
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace clr::lldb_plugin {
@@ -16,6 +18,15 @@ void tell(lldb::user_id_t debugger, std::string_view text) {
 
 bool is_gone(lldb::SBTarget& target) {
   return !target.IsValid() || target.GetDebugger().GetIndexOfTarget(target) == UINT32_MAX;
+}
+
+// LLDB's own loop reads commands. Where there is none the interpreter may say that it is active all the same,
+// so the program must be LLDB's driver, too.
+bool reads_commands(lldb::SBDebugger& debugger) {
+  const std::string_view program = program_invocation_short_name;
+  const bool driver = program.starts_with("lldb") && program.find("-dap") == std::string_view::npos &&
+                      program.find("-vscode") == std::string_view::npos;
+  return driver && debugger.GetCommandInterpreter().IsActive();
 }
 
 std::uint32_t process_of(lldb::SBTarget& target) {
@@ -63,7 +74,7 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
 void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
-  driver_.command(all, debugger.GetCommandInterpreter().IsActive());
+  driver_.command(all, reads_commands(debugger));
   const bool breakpoints = debugger.GetSelectedTarget().GetNumBreakpoints() != 0;
   PublishLevel level = level_of_command(all, breakpoints);
   // Who may look at code behind a command gets all with it.
@@ -73,7 +84,7 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
 }
 
 void Workspace::loaded(lldb::SBDebugger& debugger) {
-  driver_.loaded(debugger.GetCommandInterpreter().IsActive());
+  driver_.loaded(reads_commands(debugger));
   if (!driver_.by_commands()) publish_stop(debugger);
 }
 
