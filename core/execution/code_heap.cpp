@@ -81,9 +81,10 @@ CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) co
 }
 
 std::optional<Address> CodeHeaps::start_at(const RangeSection& section, Address pc) const {
-  const Node node = read_node(section.heap_list);
+  const Heap& heap = heap_of(section);
+  const Node& node = heap.node;
   if (pc < node.start || pc > node.end) return std::nullopt;
-  return NibbleMap(*target_, version_, node.map_base, node.map).find_start(pc);
+  return NibbleMap(*target_, version_, node.map_base, node.map, heap.map).find_start(pc);
 }
 
 std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
