@@ -128,6 +128,13 @@ void set_few_names(DescribedCode& code, const UnspelledMethod& method) {
   code.set_names(std::move(names));
 }
 
+DebugNames kickoff_names(const Method& method) {
+  DebugNames names = all_names(method);
+  names.name = names.full_name;
+  names.aliases.clear();
+  return names;
+}
+
 DebugNames all_names(const Method& method) {
   DebugNames names;
   if (set_token_names(names, method)) return names;
@@ -149,6 +156,7 @@ DebugNames all_names(const Method& method) {
   if (has_arguments(*name)) add_forms(names, without_arguments(plain), name_space);
   add_alias(names, method.name);
   if (method.user) add_alias(names, method.full_name);
+  if (method.user && method.user->mark.starts_with("async")) add_alias(names, async_method_alias);
   const bool identifier = !name->method.empty() && name->method.front() != '.' && name->method.front() != '<';
   if (names.name != name->method || !identifier) add_alias(names, name->method);
   if (names.aliases.size() > 1)

@@ -7,6 +7,7 @@
 #include "core/metadata/portable_pdb.h"
 #include "core/runtime/runtime.h"
 
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -26,6 +27,10 @@ public:
   // Symbols of the method's module were found. Cost: once per module that of SourceLines::pdb_of.
   bool has_symbols(const MethodFacts& method);
 
+  // The method only starts a state machine, whose MoveNext is what somebody wrote. Throws Error as
+  // PortablePdb does. Cost: that of has_symbols; once per module that of PortablePdb::kickoff_methods.
+  bool starts_machine(const MethodFacts& method);
+
   // Fills the lines of the parts of a body. The prologue has the first line of the method, and the first row
   // of that line behind it is marked. Hidden code and code without IL have line 0, through which a debugger
   // steps; but hidden code that calls has the line before it in the source, which stack traces print. Rows
@@ -35,6 +40,7 @@ public:
 
 private:
   Runtime* runtime_;
+  std::unordered_map<Address, std::vector<std::uint32_t>> kickoffs_; // by module
 };
 
 } // namespace clr
