@@ -156,7 +156,6 @@ DebugNames all_names(const Method& method) {
   if (has_arguments(*name)) add_forms(names, without_arguments(plain), name_space);
   add_alias(names, method.name);
   if (method.user) add_alias(names, method.full_name);
-  if (method.user && method.user->mark.starts_with("async")) add_alias(names, async_method_alias);
   const bool identifier = !name->method.empty() && name->method.front() != '.' && name->method.front() != '<';
   if (names.name != name->method || !identifier) add_alias(names, name->method);
   if (names.aliases.size() > 1)

@@ -4,16 +4,12 @@
 #include "core/describe/described_code.h"
 #include "core/types/method.h"
 
-#include <string_view>
-
 namespace clr {
 
 // All names of code that somebody debugs. full_name is Method::shown_name(), the text of clrbt. The aliases
 // are the same without parameters, without the namespace, and as metadata spells it; a method that a compiler
 // made (Method::user) has those of its own name too. No reads.
 DebugNames all_names(const Method& method);
-// An alias of every method that runs a state machine of async code, so that a debugger finds all of them.
-constexpr std::string_view async_method_alias = "clr_async_method";
 // Of a method that only starts a state machine: full_name alone. Its other names mean the MoveNext, where the
 // lines are that somebody wrote. No reads.
 DebugNames kickoff_names(const Method& method);
