@@ -128,6 +128,13 @@ void set_few_names(DescribedCode& code, const UnspelledMethod& method) {
   code.set_names(std::move(names));
 }
 
+DebugNames kickoff_names(const Method& method) {
+  DebugNames names = all_names(method);
+  names.name = names.full_name;
+  names.aliases.clear();
+  return names;
+}
+
 DebugNames all_names(const Method& method) {
   DebugNames names;
   if (set_token_names(names, method)) return names;

@@ -10,6 +10,9 @@ namespace clr {
 // are the same without parameters, without the namespace, and as metadata spells it; a method that a compiler
 // made (Method::user) has those of its own name too. No reads.
 DebugNames all_names(const Method& method);
+// Of a method that only starts a state machine: full_name alone. Its other names mean the MoveNext, where the
+// lines are that somebody wrote. No reads.
+DebugNames kickoff_names(const Method& method);
 
 // A framework's fifty thousand methods have few names, because a debugger takes time for every name whenever
 // it looks for one: "Ns.Type.Run" and "Type.Run" beside full_name, string.Concat(string) also

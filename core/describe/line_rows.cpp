@@ -142,6 +142,13 @@ bool LineRows::has_symbols(const MethodFacts& method) {
   return method.token != 0 && clr::has_symbols(*runtime_, method.runtime_module);
 }
 
+bool LineRows::starts_machine(const MethodFacts& method) {
+  if (!has_symbols(method)) return false;
+  const auto [found, is_new] = kickoffs_.try_emplace(method.runtime_module);
+  if (is_new) found->second = runtime_->lines()->pdb_of(method.runtime_module)->kickoff_methods();
+  return std::ranges::binary_search(found->second, method.token);
+}
+
 void LineRows::add(std::vector<DescribedPart>& parts, const FoundBody& body, SourceFiles& files) {
   if (!has_symbols(body.method)) return;
   const PortablePdb& pdb = *runtime_->lines()->pdb_of(body.method.runtime_module);

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -32,6 +33,10 @@ public:
   // Symbols of the method's module were found. Cost: once per module that of SourceLines::pdb_of.
   bool has_symbols(const MethodFacts& method);
 
+  // The method only starts a state machine, whose MoveNext is what somebody wrote. Throws Error as
+  // PortablePdb does. Cost: that of has_symbols; once per module that of PortablePdb::kickoff_methods.
+  bool starts_machine(const MethodFacts& method);
+
   // Fills the lines of the parts of a body. The prologue has the first line of the method, and the first row
   // of that line behind it is marked. Hidden code and code without IL have line 0, through which a debugger
   // steps; but hidden code that calls has the line before it in the source, which stack traces print. Rows
@@ -46,6 +51,7 @@ public:
 private:
   Runtime* runtime_;
   std::optional<DocumentFiles> documents_; // made with the first lines
+  std::unordered_map<Address, std::vector<std::uint32_t>> kickoffs_; // by module
 };
 
 } // namespace clr

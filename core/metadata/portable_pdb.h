@@ -114,6 +114,8 @@ public:
   // For the MoveNext of a state machine (async method, iterator): the token of the method that the user
   // wrote.
   std::optional<std::uint32_t> kickoff_method(std::uint32_t move_next) const;
+  // The methods that only start a state machine, as tokens, ascending. Cost: a cell for each of them.
+  std::vector<std::uint32_t> kickoff_methods() const;
   // For the MoveNext of an async method; nothing for an iterator.
   std::optional<AsyncMethod> async_method(std::uint32_t move_next) const;
   // For a MoveNext: the scope of each variable that became a field of the state machine. The index is the

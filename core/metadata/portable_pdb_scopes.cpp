@@ -169,6 +169,17 @@ std::optional<std::uint32_t> PortablePdb::kickoff_method(std::uint32_t move_next
   });
 }
 
+std::vector<std::uint32_t> PortablePdb::kickoff_methods() const {
+  return guarded([&] {
+    constexpr MetadataTable machines = MetadataTable::state_machine_method;
+    std::vector<std::uint32_t> tokens;
+    for (std::uint32_t row = 1; row <= metadata_->rows(machines); ++row)
+      tokens.push_back(token_of(MetadataTable::method_def, metadata_->cell(machines, row, machine_kickoff)));
+    std::ranges::sort(tokens);
+    return tokens;
+  });
+}
+
 // The table is sorted by the coded parent.
 std::optional<metadata::Blob> PortablePdb::find_information(std::uint32_t parent,
                                                             const metadata::Guid& kind) const {

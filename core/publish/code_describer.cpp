@@ -96,6 +96,8 @@ void CodeDescriber::describe(FoundBody& body, DescribedBatch& batch) {
   const Owner& owner = owner_of(body);
   if (source && options.lines) {
     try {
+      if (lines_.starts_machine(body.method))
+        for (DescribedPart& part : parts_) part.code.set_names(kickoff_names(source->method));
       lines_.add(parts_, body, *owner.files);
     } catch (const Error& error) {
       if (fault.empty()) fault = error.what();

@@ -55,7 +55,7 @@ void note(std::string& degraded, std::string_view why) {
 struct MethodDescriber::Draft {
   UnspelledMethod method;
   std::shared_ptr<QualifiedMethodName> name = std::make_shared<QualifiedMethodName>();
-  bool token_lies = false; // a row beyond the methods of a module whose metadata cannot grow
+  bool token_lies = false; // the module's metadata cannot have this method, or the type cannot
 };
 
 MethodDescriber::MethodDescriber(const Target& target, TypeNames& types) : target_(&target), types_(&types) {}
@@ -142,6 +142,7 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
                   fmt::format("{} has no row {:#x}: its metadata in memory is older than the method",
                               type.module->name.str(), desc.token()));
     }
+    check_owner(checked, names.metadata(), draft);
     if (name.module.empty()) name.module = names.shared_assembly_name();
     const MethodDefRow found = names.metadata().method_def(desc.rid);
     name.method = names.metadata().string(found.name);
@@ -172,6 +173,21 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   } catch (const Error& fault) {
     note(draft.method.degraded, fault.what());
   }
+}
+
+// The token's parts lie in the MethodDesc and in its chunk; when one of them is damaged, it is the token of a
+// method of some other type. Methods that were added to a type later stand in no list that can be trusted.
+void MethodDescriber::check_owner(const Checked& checked, const Metadata& metadata, Draft& draft) {
+  const RuntimeType& type = *checked.type;
+  const std::uint32_t owner = type.table.typedef_rid();
+  const auto& module = type.module->module;
+  if (owner == 0 || owner > metadata.rows(MetadataTable::type_def) || module.dynamic_metadata != 0 ||
+      module.edit_and_continue() || metadata.rows(MetadataTable::method_ptr) != 0)
+    return;
+  const auto [first, last] = metadata.method_range(owner);
+  if (checked.desc.rid >= first && checked.desc.rid < last) return;
+  draft.token_lies = true;
+  throw_corrupt(checked.desc.address, "MethodDesc whose token is that of another type's method");
 }
 
 void MethodDescriber::add_method_arguments(const Checked& checked, Draft& draft) {

@@ -4,6 +4,7 @@
 #include "extension/breakpoints/breakpoint_places.h"
 #include "extension/breakpoints/compile_method.h"
 #include "extension/breakpoints/managed_faults.h"
+#include "extension/breakpoints/managed_steps.h"
 #include "extension/breakpoints/stop_verdict.h"
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/notice.h"
@@ -74,7 +75,6 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
     : target_(target), sessions_(&sessions), publishing_(&publishing),
       breakpoints_(before != nullptr ? std::move(before->breakpoints_) : TargetBreakpoints(target)),
       pages_(target), compile_places_(target, Hidden::passing, entries.compile_hook),
-      handler_places_(target, Hidden::asked, entries.handler_stop),
       // Of the same process a session that only drops what it has read of the code's whereabouts will do:
       // this happens for every method.
       compilations_(
@@ -84,7 +84,7 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
              return find_compile_method(target_, *sessions_->after_short_run());
            },
            .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); }}),
-      handlers_(handler_places_) {
+      steps_(std::make_unique<ManagedSteps>(target, sessions, publishing, entries.handler_stop)) {
   if (before == nullptr || !before->compilations_.armed()) return;
   try {
     arm(); // the process before was watched when it was started anew
@@ -93,9 +93,15 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
   }
 }
 
+ManagedBreakpoints::~ManagedBreakpoints() = default;
+
+bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
+  return steps_->stops(thread);
+}
+
 void ManagedBreakpoints::retire() {
   compile_places_.remove_all();
-  handler_places_.remove_all();
+  steps_->retire();
 }
 
 void ManagedBreakpoints::arm() {
@@ -178,42 +184,6 @@ bool ManagedBreakpoints::prepare_step() {
   return true;
 }
 
-void ManagedBreakpoints::stop_in_handlers(bool out) {
-  handlers_.disarm();
-  try {
-    const std::shared_ptr<Session> session = sessions_->at_stop();
-    Runtime& runtime = session->runtime();
-    // Funclets are told from their parents by rbp, and places of resumption by the x64 code that names them.
-    if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return;
-    if (handlers_.full()) {
-      handlers_.forget();
-      handler_frames_.forget();
-    }
-    lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
-    const std::vector<HandlerWatch::Frame> frames = handler_frames_.of(*session, thread);
-    std::vector<Address> resumes;
-    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0]);
-    handlers_.arm(thread.GetThreadID(), frames, out, resumes);
-  } catch (const Error&) {
-    // The step goes as LLDB's own do.
-  }
-}
-
-void ManagedBreakpoints::follow_exceptions() {
-  following_ = true;
-  stop_in_handlers(false);
-}
-
-void ManagedBreakpoints::end_following() {
-  following_ = false;
-  handlers_.end_step();
-}
-
-bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
-  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-  return handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame));
-}
-
 void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
   const std::vector<Address> places = places_of(target_, wish);
   std::vector<CodeSpan> spans;
@@ -233,16 +203,30 @@ void ManagedBreakpoints::before_command(const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
+  select_shown();
   const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
   const bool runs = steps || (of_thread && all[1] == "continue") ||
                     (of_process && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach"));
-  if (runs) handlers_.disarm(); // what the step before left
+  if (runs) steps_->disarm(); // what the step before left
   if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));
   if (!runs) return;
   refresh();
-  const bool by_line = all[1] == "step-in" || all[1] == "step-over" || all[1] == "step-out";
-  if (steps && prepare_step() && by_line) stop_in_handlers(all[1] == "step-out");
+  if (!steps || !prepare_step()) return;
+  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+  if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
+  if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
+  if (all[1] == "step-in") steps_->begin(thread, ManagedSteps::Kind::into);
+}
+
+// A command that waited for the end of its step selects the thread that it began with, wherever the step
+// ended.
+void ManagedBreakpoints::select_shown() {
+  const std::uint64_t thread = std::exchange(shown_thread_, 0);
+  if (thread == 0 || !is_stopped_process(target_)) return;
+  lldb::SBProcess process = target_.GetProcess();
+  if (process.GetStopID() == shown_at_ && process.GetSelectedThread().GetThreadID() != thread)
+    process.SetSelectedThreadByID(thread);
 }
 
 bool ManagedBreakpoints::at_stop() {
@@ -251,12 +235,14 @@ bool ManagedBreakpoints::at_stop() {
   if (nobody_asked(stops, [this](Address pc) { return compilations_.was_at(pc); }) || signal_goes_on(stops))
     return true;
   lldb::SBProcess process = target_.GetProcess();
+  if (steps_->go_on()) return true;
   lldb::SBThread selected = process.GetSelectedThread();
-  if (handlers_.goes_on(selected.GetThreadID(), selected.GetFrameAtIndex(0).GetPC())) return true;
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
+  shown_thread_ = process.GetSelectedThread().GetThreadID();
+  shown_at_ = process.GetStopID();
   compilations_.tidy();
-  if (!following_) handlers_.end_step();
+  steps_->end();
   refresh();
   return false;
 }
@@ -277,12 +263,16 @@ bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
 void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
   HitThread visitor(thread);
   const std::optional<Address> start = compilations_.hit(visitor);
-  if (!start) return;
+  if (start) at_compiled(thread, *start);
+  steps_->let_unwind(thread);
+}
+
+void ManagedBreakpoints::at_compiled(lldb::SBThread& thread, Address start) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point began = Clock::now();
   const std::shared_ptr<Session> session = sessions_->after_short_run();
   if (session->runtime().absence() == nullptr) {
-    publish_compiled(*session, thread, *start);
+    publish_compiled(*session, thread, start);
     publish_new_images(session->runtime());
   }
   compile_milliseconds_ += std::chrono::duration<double, std::milli>(Clock::now() - began).count();

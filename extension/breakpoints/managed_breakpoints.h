@@ -5,8 +5,6 @@
 #include "extension/breakpoints/breakpoint_wish.h"
 #include "extension/breakpoints/code_pages.h"
 #include "extension/breakpoints/compile_watch.h"
-#include "extension/breakpoints/handler_frames.h"
-#include "extension/breakpoints/handler_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
 #include "extension/breakpoints/target_breakpoints.h"
 #include "extension/lldb/thread_stop.h"
@@ -15,6 +13,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,12 +24,15 @@ struct OwnEntries {
   HitEntry compile_hook, handler_stop;
 };
 
+class ManagedSteps;
+
 class ManagedBreakpoints {
 public:
   // Sessions and publishing are of the same process, and must outlive this. `before`: of the target's process
   // before; null: there was none.
   ManagedBreakpoints(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing,
                      const OwnEntries& entries, ManagedBreakpoints* before);
+  ~ManagedBreakpoints();
 
   // Before LLDB runs one of its commands; `words` as of CommandVisit.
   void before_command(const char** words);
@@ -38,7 +40,7 @@ public:
   bool at_stop();
   // A thread came to a place where the runtime may have compiled a method.
   void at_compilation(lldb::SBThread& thread);
-  // A thread came to an exception handler: true when its step ends there.
+  // A thread came to an exception handler, or to another place of a step: true when its step ends there.
   bool stops_in_handler(lldb::SBThread& thread);
   // The process is another one or gone, or the target is.
   void retire();
@@ -62,18 +64,16 @@ public:
   };
   HookState hook_state() const;
 
-  // Steps of the selected thread stop in handlers of exceptions (HandlerWatch::arm), also behind stops, until
-  // the end is told.
-  void follow_exceptions();
-  void end_following();
+  ManagedSteps& steps() { return *steps_; }
 
 private:
+  void select_shown();
   void arm();
-  void stop_in_handlers(bool out);
   void plant_pending();
   bool signal_goes_on(std::span<const ThreadStop> stops);
   // False when some are not writable.
   bool make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread);
+  void at_compiled(lldb::SBThread& thread, Address start);
   void publish_compiled(Session& session, lldb::SBThread& thread, Address start);
   void publish_new_images(Runtime& runtime);
 
@@ -82,13 +82,13 @@ private:
   ProcessPublishing* publishing_;
   TargetBreakpoints breakpoints_;
   CodePages pages_;
-  OwnBreakpoints compile_places_, handler_places_;
+  OwnBreakpoints compile_places_;
   CompileWatch compilations_;
-  HandlerWatch handlers_;
-  HandlerFrames handler_frames_;
+  std::unique_ptr<ManagedSteps> steps_;
   double compile_milliseconds_ = 0;
-  std::size_t images_ = 0; // ReadyToRun images at the last look
-  bool following_ = false; // end_following() comes
+  std::size_t images_ = 0;         // ReadyToRun images at the last look
+  std::uint64_t shown_thread_ = 0; // selected at the last stop, until the first command; 0: none
+  std::uint32_t shown_at_ = 0;     // the number of that stop
   bool told_ = false, told_failure_ = false;
 };
 

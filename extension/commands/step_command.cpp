@@ -1,5 +1,6 @@
 // clr step: into the method that a call enters, through the runtime's stubs.
 #include "core/runtime/presence.h"
+#include "extension/breakpoints/managed_steps.h"
 #include "extension/commands/command.h"
 
 #include <fmt/format.h>
@@ -36,10 +37,10 @@ private:
 // While this lives, exceptions are followed: a call that is stepped over may throw and never return.
 class Following {
 public:
-  explicit Following(std::shared_ptr<DebuggedProcess> process) : process_(std::move(process)) {
-    process_->breakpoints().follow_exceptions();
+  Following(std::shared_ptr<DebuggedProcess> process, lldb::SBThread thread) : process_(std::move(process)) {
+    process_->breakpoints().steps().follow_exceptions(std::move(thread));
   }
-  ~Following() { process_->breakpoints().end_following(); }
+  ~Following() { process_->breakpoints().steps().end_following(); }
   Following(const Following&) = delete;
   Following& operator=(const Following&) = delete;
 
@@ -203,7 +204,7 @@ public:
     process->publishing().update();
     process->breakpoints().prepare_step();
     {
-      const Following following(process);
+      const Following following(process, thread);
       const Synchronous synchronous(invocation.debugger);
       Stepper(invocation, target, thread).run();
     }

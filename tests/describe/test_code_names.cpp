@@ -56,6 +56,14 @@ TEST_CASE("names: a plain method") {
   CHECK(code.unit == "Ns.Type");
 }
 
+TEST_CASE("names: those of a method that starts a state machine are left to the machine's code") {
+  const DebugNames code = kickoff_names(named_method(named_type("Ns", {"Type"}), "Run", {names_int}));
+  CHECK(code.name == "Ns.Type.Run(int)");
+  CHECK(code.full_name == "Ns.Type.Run(int)");
+  CHECK(code.aliases.empty());
+  CHECK(code.unit == "Ns.Type");
+}
+
 TEST_CASE("names: constructors are found by type") {
   const DebugNames code = names_of(named_method(named_type("Ns", {"Type"}), ".ctor"));
   CHECK(code.name == ".ctor");

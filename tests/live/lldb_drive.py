@@ -3,6 +3,7 @@
     drive-instructions COUNT THREAD [FUNCTION]
                                         `thread step-inst` of the thread with this OS id (from FUNCTION on): LLDB's frame 1 and clrbt's at each stop
     drive-lines FILE FUNCTION COUNT SEED  random `next`, `step` and `finish`; FILE is the program's log
+    drive-walk FILE FUNCTION OPERATION [END]  to FUNCTION, then one operation again and again, until its lines are left; FILE as above
     drive-breaks FILE FLAG SPECS        breakpoints that let the process go on, until it ends; FILE is the mapped file, FLAG the place of its signal
     drive-values PLACES                 stops at each place, and all variables there
 """
@@ -157,6 +158,42 @@ def lines(debugger, command, result, _):
     result.AppendMessage(json.dumps({"op": "end", "rows": rows, "seconds": time.monotonic() - begin}))
 
 
+# --- drive-walk
+
+OPERATIONS = {"continue": "process continue", "next": "thread step-over", "step": "thread step-in", "finish": "thread step-out"}
+MOST_STEPS = 60
+
+
+def walk(debugger, command, result, _):
+    path, function, operation, *times = command.split()
+    log, target = Log(path), debugger.GetSelectedTarget()
+    process = target.GetProcess()
+    text, fine = ask(debugger, f"breakpoint set --name {function}")
+    made = int(re.search(r"Breakpoint (\d+)", text)[1])
+    with open(path, "r+b") as f:
+        f.seek(((1 << 20) - 1) * 4)
+        f.write(struct.pack("<i", 1))
+    op, thread = "continue", process.GetSelectedThread()
+    for number in range(int(times[0]) + 1 if times else MOST_STEPS):
+        text, fine = run(debugger, OPERATIONS[op], process, frame=thread.GetFrameAtIndex(0))
+        row = {"op": op, "state": state_of(process), "ok": fine, "text": text[:500]}
+        if process.GetState() != lldb.eStateStopped:
+            result.AppendMessage(json.dumps(row))
+            return
+        # Another thread may have come to the end of the step than the one that a command selects which waited for it.
+        stopped = [t for t in process if t.GetStopReason() not in (lldb.eStopReasonNone, lldb.eStopReasonInvalid)]
+        thread = process.GetSelectedThread()
+        thread = thread if thread.GetThreadID() in [t.GetThreadID() for t in stopped] or not stopped else stopped[0]
+        row.update(place(thread), log=log.count(), reason=thread.GetStopReason(), description=thread.GetStopDescription(200), thread=thread.GetThreadID(),
+                   places=target.FindBreakpointByID(made).GetNumLocations())
+        row["returned"] = returned(thread) if op == "finish" else None
+        result.AppendMessage(json.dumps(row))
+        if row["reason"] == lldb.eStopReasonSignal or (number and function.rpartition(".")[2] not in (row["function"] or "")):
+            return
+        ask(debugger, f"breakpoint disable {made}")
+        op = operation
+
+
 # --- drive-breaks
 
 def breaks(debugger, command, result, _):
@@ -247,5 +284,5 @@ def values(debugger, command, result, _):
 
 
 def __lldb_init_module(debugger, _):
-    for name in ("instructions", "lines", "breaks", "values"):
+    for name in ("instructions", "lines", "walk", "breaks", "values"):
         debugger.HandleCommand(f"command script add --function {__name__}.{name} drive-{name}")

@@ -25,6 +25,7 @@ import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
 import check_lldb_values
+import check_lldb_walk
 import check_native
 import check_nettrace
 import check_pdb
@@ -385,6 +386,10 @@ def debugging(c):
     for protection, knobs in PROTECTIONS.items():
         c.results.with_second_try(f"lldb/lines/{protection}", functools.partial(debug_lines, c, f"lldb/lines/{protection}", c.lldb, debug, program, knobs, 1000 if c.full else 150))
         c.results.with_second_try(f"lldb/breaks/debug/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/debug/{protection}", c.lldb, debug, knobs))
+    for protection, knobs in PROTECTIONS.items():
+        for method in WALKED:
+            label = f"lldb/walk/debug/{protection}/{method}"
+            c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
@@ -436,6 +441,18 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
             c.check(f"{label}/bt/live", check_lldb_bt.check, stop)
             core = check_native.Stop(lldb, lambda: Target(core=processes.gcore(running.pid, folder / "core.gcore")))
             c.check(f"{label}/bt/core", check_lldb_bt.check, core)
+
+
+WALKED = ("First", "Area")
+
+
+def debug_walk(c, label, executable, method, knobs):
+    """From line to line where callees are compiled meanwhile, and where the method waits."""
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "steps", folder / "log"], folder, settings(**knobs)) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_lldb_walk.check, c.lldb, Target(pid=running.pid), method, folder / "log")
 
 
 def debug_instructions(c, label, executable, knobs):

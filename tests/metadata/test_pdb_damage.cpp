@@ -70,6 +70,7 @@ unsigned touch_everything(const Bytes& bytes) {
       for (const LocalScope& scope : pdb->local_scopes(method(row))) pdb->constants(scope);
     });
     attempt([&] { pdb->kickoff_method(method(row)); });
+    attempt([&] { pdb->kickoff_methods(); });
     attempt([&] { pdb->async_method(method(row)); });
     attempt([&] { pdb->hoisted_scopes(method(row)); });
   }

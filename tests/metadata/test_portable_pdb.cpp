@@ -234,6 +234,7 @@ TEST_CASE("a state machine leads to the method that the user wrote") {
   CHECK(pdb->kickoff_method(method(6)) == method(2));
   for (const std::uint32_t rid : {0u, 1u, 2u, 4u, 7u, 9u, 10u}) CHECK_FALSE(pdb->kickoff_method(method(rid)));
   CHECK_FALSE(pdb->kickoff_method(0x0200'0003));
+  CHECK(pdb->kickoff_methods() == std::vector<std::uint32_t>{method(1), method(2), method(9)});
 
   CHECK_FALSE(pdb->async_method(method(3)));
   CHECK(pdb->hoisted_scopes(method(3)) == std::vector<IlRange>{{0, 0x80}, {0, 0}});

@@ -1,0 +1,146 @@
+#include "extension/breakpoints/managed_steps.h"
+
+#include "core/memory/error.h"
+#include "extension/lldb/thread_plans.h"
+
+#include <string_view>
+#include <utility>
+
+namespace clr::lldb_plugin {
+
+namespace {
+// Where the last frame that LLDB finds, that before `index`, returns to: a caller in code that nothing is
+// known of is no frame at all. 0: not known.
+Address hidden_caller(lldb::SBThread& thread, std::uint32_t index) {
+  lldb::SBFrame frame = thread.GetFrameAtIndex(index - 1);
+  lldb::SBProcess process = thread.GetProcess();
+  const Address cfa = frame.IsValid() ? frame.GetCFA() : LLDB_INVALID_ADDRESS;
+  if (cfa == LLDB_INVALID_ADDRESS || cfa == 0 || !frame.FindRegister("rsp").IsValid()) return 0;
+  lldb::SBError error;
+  const Address found = process.ReadPointerFromMemory(cfa - process.GetAddressByteSize(), error);
+  return error.Success() ? found : 0;
+}
+} // namespace
+
+void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
+  follow_handlers(thread, kind == Kind::out);
+  follow_awaits(thread, kind == Kind::out);
+}
+
+void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
+  following_ = true;
+  follow_handlers(std::move(thread), false);
+}
+
+void ManagedSteps::end_following() {
+  following_ = false;
+  handlers_.end_step();
+}
+
+void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
+  handlers_.disarm();
+  try {
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
+    // Funclets are told from their parents by rbp, and places of resumption by the x64 code that names them.
+    if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return;
+    if (handlers_.full()) {
+      handlers_.forget();
+      handler_frames_.forget();
+    }
+    const std::vector<HandlerWatch::Frame> frames = handler_frames_.of(*session, thread);
+    std::vector<Address> resumes;
+    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0]);
+    handlers_.arm(thread.GetThreadID(), frames, out, resumes);
+  } catch (const Error&) {
+    // The step goes as LLDB's own do.
+  }
+}
+
+void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
+  auto step = await_frames_.step_of(thread, out);
+  if (!step) return;
+  awaits_.arm(std::move(*step));
+  avoid_code_without_lines(true);
+}
+
+// Between an async method and its caller stand the builder and the method that starts it. Only LLDB's own
+// setting takes its steps past them: at a stop there it could not be told to go on.
+void ManagedSteps::avoid_code_without_lines(bool on) {
+  constexpr const char* setting = "target.process.thread.step-out-avoid-nodebug";
+  const char* const debugger = target_.GetDebugger().GetInstanceName();
+  if (on) {
+    lldb::SBStringList value = lldb::SBDebugger::GetInternalVariableValue(setting, debugger);
+    const char* const text = value.GetSize() != 0 ? value.GetStringAtIndex(0) : nullptr;
+    if (text == nullptr || std::string_view(text) != "false") return; // it is the user's
+  } else if (!avoids_) {
+    return;
+  }
+  lldb::SBDebugger::SetInternalVariable(setting, on ? "true" : "false", debugger);
+  avoids_ = on;
+}
+
+bool ManagedSteps::stops(lldb::SBThread& thread) {
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  if (handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) return true;
+  AwaitVisitor visitor(thread, [&] { follow_handlers(thread, false); });
+  if (!awaits_.hit(visitor)) {
+    let_unwind(thread);
+    return false;
+  }
+  // What LLDB had to do for the step is not to be gone on with at the next one.
+  end_steps(thread);
+  return true;
+}
+
+// Of the code that was compiled since the step began LLDB knows nothing; where it cannot unwind through that,
+// it takes the step for lost and ends it in the middle of the runtime.
+void ManagedSteps::let_unwind(lldb::SBThread& thread) {
+  if (!publishing_->begun() || step_of(thread) == StepKind::none) return;
+  std::shared_ptr<Session> session; // made when there is a frame to look at
+  Address last = 0;                 // that was published
+  for (std::uint32_t i = 1; i < HandlerFrames::max_frames;) {
+    // A frame that was published now has another caller than it seemed to have.
+    lldb::SBFrame frame = thread.GetFrameAtIndex(i);
+    const Address returns = frame.IsValid() ? frame.GetPC() : hidden_caller(thread, i);
+    if (returns == 0) return;
+    const Address call = returns - 1;
+    if (publishing_->holds(call) && frame.IsValid()) {
+      ++i;
+      continue;
+    }
+    if (!session) session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
+    if (runtime.absence() != nullptr) return;
+    const bool managed = std::holds_alternative<CodeBlock>(runtime.code()->find(call));
+    if (managed && std::exchange(last, call) != call) {
+      publishing_->add(*session, call);
+      continue;
+    }
+    if (!frame.IsValid()) return;
+    ++i;
+  }
+}
+
+bool ManagedSteps::go_on() {
+  lldb::SBThread selected = target_.GetProcess().GetSelectedThread();
+  return handlers_.goes_on(selected.GetThreadID(), selected.GetFrameAtIndex(0).GetPC());
+}
+
+void ManagedSteps::end() {
+  if (!following_) handlers_.end_step();
+  avoid_code_without_lines(false);
+  // A thread of the pool comes to no caller: LLDB would keep the plan of its step for ever.
+  if (awaits_.leaves_nowhere())
+    if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
+      end_steps(thread);
+  awaits_.end_step();
+}
+
+void ManagedSteps::disarm() {
+  handlers_.disarm();
+  awaits_.disarm();
+  avoid_code_without_lines(false);
+}
+
+} // namespace clr::lldb_plugin

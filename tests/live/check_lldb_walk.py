@@ -1,0 +1,60 @@
+"""`next` along the lines of one method (Steps.cs) against the log that they write: each line that runs is stopped at before it runs, once and in its
+order, and nowhere else but at lines without an entry of the same method. What the method calls is compiled in between; where it waits it is gone
+on with by another thread, while other runs of the same method do so too."""
+import array
+import pathlib
+import re
+
+import check_lldb_step
+from results import Examples
+
+SOURCE = pathlib.Path(__file__).resolve().parent / "programs" / "debugged" / "Steps.cs"
+
+
+def lines_of(method):
+    """First and last line of a method."""
+    lines = SOURCE.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines, 1) if re.search(rf"\b{method}\(\w+( \w+)?.*\)$|\b{method}\(\)$", line) and line.startswith("    p"))
+    last = next(i for i, line in enumerate(lines[first:], first + 1) if line == "    }")
+    return first, last
+
+
+def entries_of(log):
+    numbers = array.array("i", pathlib.Path(log).read_bytes()[:1 << 20])
+    return list(numbers[:numbers.index(0)])
+
+
+def check(lldb, target, method, log):
+    first, last = lines_of(method)
+    rows = check_lldb_step.drive(lldb, target, f"drive-walk {log} Debugged.Steps.{method} next", seconds=200)
+    source, entries, wrong, before, stops = [""] + SOURCE.read_text().splitlines(), entries_of(log), Examples(), None, 0
+    for number, row in enumerate(rows):
+        what = f"stop {number}: {row.get('function')} line {row.get('line')}, {row.get('log')} entries, {row.get('description')}"
+        if row["state"] != "stopped":
+            wrong.add("the process is lost", f"{what} {row['text']}")
+            break
+        if f".{method}" not in (row["function"] or ""):
+            if number == len(rows) - 1 and number > 0 and source[rows[number - 1]["line"]].strip() == "}" and (row["line"] or not row["function"]):
+                break   # left behind the last line
+            wrong.add("a stop outside of the method", what)
+            break
+        if number == 0 and row["places"] != 1:
+            wrong.add("the name means another number of places", f"{what}: {row['places']}")
+        if not row["line"] or not first <= row["line"] <= last:
+            wrong.add("a stop without a line of the method", what)
+            continue
+        stops += 1
+        logs = "At()" in source[row["line"]]
+        if logs and (row["log"] >= len(entries) or entries[row["log"]] != row["line"]):
+            wrong.add("a line that does not run next", f"{what}; next is {entries[row['log']:][:1]}")
+        if before is not None:
+            ran = [line for line in entries[before["log"]:row["log"]] if first <= line <= last]
+            wanted = [before["line"]] if "At()" in source[before["line"]] else []
+            if ran != wanted:
+                wrong.add("another number of lines ran", f"{what}, from line {before['line']}: {ran}")
+        before = row
+    told = {line for line in entries[rows[0].get("log", 0):rows[-1].get("log", 0)] if first <= line <= last}
+    seen = {row.get("line") for row in rows}
+    if told - seen:
+        wrong.add("lines were passed by", f"{sorted(told - seen)} of {method}")
+    return wrong.require_none(f"{stops} stops, {len(told)} lines, {len({row.get('thread') for row in rows})} threads")
