@@ -50,7 +50,7 @@ public:
 
 private:
   Runtime* runtime_;
-  std::optional<DocumentFiles> documents_; // made with the first lines
+  std::optional<DocumentFiles> documents_;                           // made with the first lines
   std::unordered_map<Address, std::vector<std::uint32_t>> kickoffs_; // by module
 };
 

@@ -203,7 +203,6 @@ void ManagedBreakpoints::before_command(const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
-  select_shown();
   const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
   const bool runs = steps || (of_thread && all[1] == "continue") ||
@@ -213,20 +212,8 @@ void ManagedBreakpoints::before_command(const char** words) {
   if (!runs) return;
   refresh();
   if (!steps || !prepare_step()) return;
-  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
-  if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
-  if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
-  if (all[1] == "step-in") steps_->begin(thread, ManagedSteps::Kind::into);
-}
-
-// A command that waited for the end of its step selects the thread that it began with, wherever the step
-// ended.
-void ManagedBreakpoints::select_shown() {
-  const std::uint64_t thread = std::exchange(shown_thread_, 0);
-  if (thread == 0 || !is_stopped_process(target_)) return;
-  lldb::SBProcess process = target_.GetProcess();
-  if (process.GetStopID() == shown_at_ && process.GetSelectedThread().GetThreadID() != thread)
-    process.SetSelectedThreadByID(thread);
+  if (all[1] == "step-in" || all[1] == "step-over" || all[1] == "step-out")
+    steps_->begin(target_.GetProcess().GetSelectedThread(), all[1] == "step-out");
 }
 
 bool ManagedBreakpoints::at_stop() {
@@ -239,8 +226,6 @@ bool ManagedBreakpoints::at_stop() {
   lldb::SBThread selected = process.GetSelectedThread();
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
-  shown_thread_ = process.GetSelectedThread().GetThreadID();
-  shown_at_ = process.GetStopID();
   compilations_.tidy();
   steps_->end();
   refresh();

@@ -67,7 +67,6 @@ public:
   ManagedSteps& steps() { return *steps_; }
 
 private:
-  void select_shown();
   void arm();
   void plant_pending();
   bool signal_goes_on(std::span<const ThreadStop> stops);
@@ -86,9 +85,7 @@ private:
   CompileWatch compilations_;
   std::unique_ptr<ManagedSteps> steps_;
   double compile_milliseconds_ = 0;
-  std::size_t images_ = 0;         // ReadyToRun images at the last look
-  std::uint64_t shown_thread_ = 0; // selected at the last stop, until the first command; 0: none
-  std::uint32_t shown_at_ = 0;     // the number of that stop
+  std::size_t images_ = 0; // ReadyToRun images at the last look
   bool told_ = false, told_failure_ = false;
 };
 

@@ -3,7 +3,6 @@
 #include "core/memory/error.h"
 #include "extension/lldb/thread_plans.h"
 
-#include <string_view>
 #include <utility>
 
 namespace clr::lldb_plugin {
@@ -22,14 +21,9 @@ Address hidden_caller(lldb::SBThread& thread, std::uint32_t index) {
 }
 } // namespace
 
-void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
-  follow_handlers(thread, kind == Kind::out);
-  follow_awaits(thread, kind == Kind::out);
-}
-
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
   following_ = true;
-  follow_handlers(std::move(thread), false);
+  begin(std::move(thread), false);
 }
 
 void ManagedSteps::end_following() {
@@ -37,7 +31,7 @@ void ManagedSteps::end_following() {
   handlers_.end_step();
 }
 
-void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
+void ManagedSteps::begin(lldb::SBThread thread, bool out) {
   handlers_.disarm();
   try {
     const std::shared_ptr<Session> session = sessions_->after_short_run();
@@ -57,46 +51,17 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
   }
 }
 
-void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
-  auto step = await_frames_.step_of(thread, out);
-  if (!step) return;
-  awaits_.arm(std::move(*step));
-  avoid_code_without_lines(true);
-}
-
-// Between an async method and its caller stand the builder and the method that starts it. Only LLDB's own
-// setting takes its steps past them: at a stop there it could not be told to go on.
-void ManagedSteps::avoid_code_without_lines(bool on) {
-  constexpr const char* setting = "target.process.thread.step-out-avoid-nodebug";
-  const char* const debugger = target_.GetDebugger().GetInstanceName();
-  if (on) {
-    lldb::SBStringList value = lldb::SBDebugger::GetInternalVariableValue(setting, debugger);
-    const char* const text = value.GetSize() != 0 ? value.GetStringAtIndex(0) : nullptr;
-    if (text == nullptr || std::string_view(text) != "false") return; // it is the user's
-  } else if (!avoids_) {
-    return;
-  }
-  lldb::SBDebugger::SetInternalVariable(setting, on ? "true" : "false", debugger);
-  avoids_ = on;
-}
-
 bool ManagedSteps::stops(lldb::SBThread& thread) {
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
   if (handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) return true;
-  AwaitVisitor visitor(thread, [&] { follow_handlers(thread, false); });
-  if (!awaits_.hit(visitor)) {
-    let_unwind(thread);
-    return false;
-  }
-  // What LLDB had to do for the step is not to be gone on with at the next one.
-  end_steps(thread);
-  return true;
+  let_unwind(thread);
+  return false;
 }
 
 // Of the code that was compiled since the step began LLDB knows nothing; where it cannot unwind through that,
 // it takes the step for lost and ends it in the middle of the runtime.
 void ManagedSteps::let_unwind(lldb::SBThread& thread) {
-  if (!publishing_->begun() || step_of(thread) == StepKind::none) return;
+  if (!publishing_->begun() || !is_stepping(thread)) return;
   std::shared_ptr<Session> session; // made when there is a frame to look at
   Address last = 0;                 // that was published
   for (std::uint32_t i = 1; i < HandlerFrames::max_frames;) {
@@ -129,18 +94,10 @@ bool ManagedSteps::go_on() {
 
 void ManagedSteps::end() {
   if (!following_) handlers_.end_step();
-  avoid_code_without_lines(false);
-  // A thread of the pool comes to no caller: LLDB would keep the plan of its step for ever.
-  if (awaits_.leaves_nowhere())
-    if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
-      end_steps(thread);
-  awaits_.end_step();
 }
 
 void ManagedSteps::disarm() {
   handlers_.disarm();
-  awaits_.disarm();
-  avoid_code_without_lines(false);
 }
 
 } // namespace clr::lldb_plugin

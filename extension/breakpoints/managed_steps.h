@@ -1,8 +1,7 @@
-// Steps in managed code beyond what LLDB's own plans see: into exception handlers, behind awaits, into
-// methods that are compiled by the call or started by a builder.
+// Steps in managed code beyond what LLDB's own plans see: into exception handlers, and over calls that
+// compile methods.
 #pragma once
 
-#include "extension/breakpoints/await_frames.h"
 #include "extension/breakpoints/handler_frames.h"
 #include "extension/breakpoints/handler_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
@@ -10,8 +9,6 @@
 #include "extension/session/stop_session.h"
 
 #include <lldb/API/LLDB.h>
-
-#include <cstdint>
 
 namespace clr::lldb_plugin {
 
@@ -21,11 +18,10 @@ public:
   // comes to a place of a step.
   ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit)
       : target_(target), sessions_(&sessions), publishing_(&publishing), places_(target, Hidden::asked, hit),
-        handlers_(places_), await_frames_(sessions), awaits_(places_, await_frames_) {}
+        handlers_(places_) {}
 
-  enum class Kind : std::uint8_t { over, into, out };
-  // A command begins a step of `thread`. Code heaps are writable.
-  void begin(lldb::SBThread& thread, Kind kind);
+  // A command begins a step of `thread`, out of its function or by lines. Code heaps are writable.
+  void begin(lldb::SBThread thread, bool out);
   // Steps of `thread` stop in handlers of exceptions until end_following(), also behind stops.
   void follow_exceptions(lldb::SBThread thread);
   void end_following();
@@ -45,19 +41,12 @@ public:
   void retire() { places_.remove_all(); }
 
 private:
-  void follow_handlers(lldb::SBThread thread, bool out);
-  void follow_awaits(lldb::SBThread& thread, bool out);
-  void avoid_code_without_lines(bool on);
-
   lldb::SBTarget target_;
   StopSession* sessions_;
   ProcessPublishing* publishing_;
   OwnBreakpoints places_;
   HandlerWatch handlers_;
   HandlerFrames handler_frames_;
-  AwaitFrames await_frames_;
-  AwaitWatch awaits_;
-  bool avoids_ = false;    // LLDB's setting was changed
   bool following_ = false; // end_following() comes
 };
 

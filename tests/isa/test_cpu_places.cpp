@@ -59,7 +59,7 @@ TEST_CASE("CPUs are named in few places outside of core/isa", "[isa][architectur
                    {"core/stack/cfi_row.cpp", 1},        // a mistake of libdw
                    {"core/dwarf/frames.cpp", 1},         // what LLDB does on x86 alone
                    {"core/dwarf/guessed_frame.cpp", 1},  // an expression that compares bytes of code
-                   {"extension/breakpoints/managed_breakpoints.cpp", 1}, // funclets are told apart by rbp
+                   {"extension/breakpoints/managed_steps.cpp", 1}, // funclets are told apart by rbp
                });
 }
 

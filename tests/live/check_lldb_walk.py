@@ -1,6 +1,5 @@
 """`next` along the lines of one method (Steps.cs) against the log that they write: each line that runs is stopped at before it runs, once and in its
-order, and nowhere else but at lines without an entry of the same method. What the method calls is compiled in between; where it waits it is gone
-on with by another thread, while other runs of the same method do so too."""
+order, and nowhere else but at lines without an entry of the same method. What the method calls is compiled in between."""
 import array
 import pathlib
 import re

@@ -447,7 +447,7 @@ WALKED = ("First", "Area")
 
 
 def debug_walk(c, label, executable, method, knobs):
-    """From line to line where callees are compiled meanwhile, and where the method waits."""
+    """From line to line where callees are compiled meanwhile."""
     if not c.wants(label):
         return
     with c.scratch(label.replace("/", "-")) as folder, Running([executable, "steps", folder / "log"], folder, settings(**knobs)) as running:

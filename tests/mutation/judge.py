@@ -99,6 +99,9 @@ def difference(claim, true, text_damaged):
     of_the_same = claim["token"] == true["token"] and claim["desc"] == true["desc"] and claim["start"] == true["start"]
     if of_the_same and (known_less or text_damaged):
         return None
+    # Where a module's metadata cannot be had, nothing tells that a damaged token is another method's; the plugin says that it has no metadata.
+    if claim["from"] == "token" and claim["degraded"] and claim["desc"] == true["desc"] and claim["start"] == true["start"]:
+        return None
     return f"{claim['name']} ({claim['token']}, {claim['desc']}), for {true['name']} ({true['token']}, {true['desc']})" + (f", told as: {claim['degraded']}" if known_less else "")
 
 
