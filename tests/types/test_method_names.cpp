@@ -110,6 +110,33 @@ TEST_CASE("methods without their metadata are module and token, and say why", "[
   }
 }
 
+TEST_CASE("a token that is that of another type's method is no name", "[types]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      RuntimeTypes runtime(platform);
+      MetadataBuilder two;
+      two.type("Ns", "C");
+      two.method("Own", bytes_of({0, 0, 1}));
+      two.type("Ns", "D");
+      two.method("Other", bytes_of({0, 0, 1}));
+      const Address image =
+          runtime.module({.path = "/srv/image.dll", .metadata = two.build(), .place = MetadataPlace::flat});
+      const Address emitted =
+          runtime.module({.simple_name = "Emit", .metadata = two.build(), .flags = 0x851});
+      const Address own = runtime.method(runtime.type({.module = image, .rid = 2}), {.rid = 1});
+      const Address damaged = runtime.method(runtime.type({.module = image, .rid = 2}), {.rid = 2});
+      const Address added = runtime.method(runtime.type({.module = emitted, .rid = 2}), {.rid = 2});
+      const Target target = runtime.target.target();
+      ExecutionManager code(target);
+      MethodNames names(target, code, nullptr);
+      CHECK(names.describe(own).full_name == "Ns.C.Own()");
+      CHECK_THROWS_AS(names.describe(damaged), Error);
+      // Metadata that grows may list a type's later methods elsewhere.
+      CHECK(names.describe(added).full_name == "Ns.C.Other()");
+    }
+  }
+}
+
 TEST_CASE("types that contain themselves end", "[types]") {
   for (const Platform& platform : all_platforms()) {
     DYNAMIC_SECTION(to_string(platform)) {
