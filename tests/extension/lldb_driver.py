@@ -25,12 +25,18 @@ class Driver:
         lines = [*setup, *commands]
         # LLDB echoes each command; a marker in front of each tells their texts apart.
         script = "".join(f"{line}\n" for line in lines) + "quit\n"
-        done = subprocess.run([*self.prefix, self.program, "--no-lldbinit", "--no-use-colors"], input=script, text=True, errors="replace",
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
-                              cwd=folder, env={**os.environ, "TERM": "dumb", **(environment or {})})
+        with subprocess.Popen([*self.prefix, self.program, "--no-lldbinit", "--no-use-colors"], stdin=subprocess.PIPE, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env={**os.environ, "TERM": "dumb", **(environment or {})}) as done:
+            try:
+                printed, _ = done.communicate(script, timeout=seconds)
+            except subprocess.TimeoutExpired:
+                stacks = stacks_of(done.pid)
+                done.kill()
+                printed, _ = done.communicate()
+                raise Died(f"LLDB {self.version} hung for {seconds} s: {printed[-400:]}\n{stacks}", None) from None
         texts, current, rest = [], [], iter([*lines, "quit"])
         expected = next(rest)
-        for line in done.stdout.splitlines():
+        for line in printed.splitlines():
             if line == f"(lldb) {expected}":
                 texts.append("\n".join(current))
                 current, expected = [], next(rest, None)
@@ -38,7 +44,7 @@ class Driver:
                 current.append(line)
         if len(texts) != len(lines) + 1:
             raise Died(f"LLDB {self.version} ended after {len(texts) - 1} of {len(lines)} commands, exit code {done.returncode}: "
-                       + done.stdout[-400:], lines[len(texts) - 1])
+                       + printed[-400:], lines[len(texts) - 1])
         self.load_text = texts[len(setup)]
         return texts[len(setup) + 1:]
 
@@ -68,6 +74,16 @@ class Driver:
         if missing:
             raise Died(f"LLDB {self.version} on a terminal did not run {missing[0]}: {text[-400:]!r}")
         return ["\n".join(texts[command]) for command in commands]
+
+
+def stacks_of(pid):
+    """Where the threads of a process that hangs stand, as far as gdb is here to tell."""
+    try:
+        done = subprocess.run(["gdb", "--batch", "--nx", "-p", str(pid), "-ex", "thread apply all bt 16"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"(no stacks: {error})"
+    return done.stdout[-6000:]
 
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

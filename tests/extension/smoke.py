@@ -40,6 +40,7 @@ RECORDED = HERE.parent / "cores" / "gallery-x64.core.xz"
 EVERY_GROUP = ("14", "15", "16", "19")
 FAULT_GROUP = ("14", "19")   # the plugin handles its faults itself: the oldest and the newest way of being called are enough
 COMMANDS_GROUP = ("14", "19", "23")   # how LLDB goes through modules differs by version: the oldest, the newest, and Debian's
+COMMANDS_LIVE = "19"                  # of these, on live processes as well
 AT_ONCE = 2   # LLDBs; each waits for its process now and then
 
 
@@ -305,7 +306,8 @@ def check_version(driver, targets):
                 guarded("host faults of live processes", host_faults.check_live)
     if driver.version in COMMANDS_GROUP:
         guarded("every command, core", check_every_command, "core", targets)
-        guarded("every command, live", check_every_command, "live", targets)
+        if driver.version == COMMANDS_LIVE:
+            guarded("every command, live", check_every_command, "live", targets)
     if targets.proc:
         report.skip(f"{tag} without /proc", targets.proc)
     else:
