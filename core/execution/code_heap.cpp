@@ -17,6 +17,8 @@ constexpr std::uint64_t bytes_per_read = 65536;
 constexpr std::size_t unit_size = sizeof(std::uint32_t);
 // Memory is missing in whole pages at least.
 constexpr Address page_size = 4096;
+// A heap's map begins at a page, and pages have at most this size.
+constexpr Address largest_page = 65536;
 
 } // namespace
 
@@ -30,7 +32,8 @@ CodeHeaps::CodeHeaps(const Target& target, NibbleMapVersion version)
   map_ = span_.require(target, "HeaderMap", word);
 }
 
-CodeHeaps::Node CodeHeaps::read_node(Address address) const {
+CodeHeaps::Node CodeHeaps::read_node(const RangeSection& section) const {
+  const Address address = section.heap_list;
   if (address == 0) throw_corrupt(address, "a code heap section without a heap");
   const target::Record record(*target_, address, span_);
   const Node node{.start = record.pointer(start_),
@@ -39,12 +42,16 @@ CodeHeaps::Node CodeHeaps::read_node(Address address) const {
                   .map = record.pointer(map_)};
   if (node.start < node.map_base || node.end < node.map_base || node.end - node.map_base > max_heap_bytes)
     throw_corrupt(address, fmt::format("code heap from {:#x} to {:#x}", node.start, node.end));
+  // Else a damaged base would have gigabytes of a map looked through.
+  if (node.map_base + largest_page < section.begin || node.end > section.end + largest_page)
+    throw_corrupt(address, fmt::format("code heap from {:#x} to {:#x}, beyond its range section",
+                                       node.map_base, node.end));
   return node;
 }
 
 const CodeHeaps::Heap& CodeHeaps::heap_of(const RangeSection& section) const {
   if (const auto known = heaps_.find(section.heap_list); known != heaps_.end()) return known->second;
-  Heap heap{.node = read_node(section.heap_list)};
+  Heap heap{.node = read_node(section)};
   heap.map_bytes = ((heap.node.end - heap.node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
   MemoryReader& memory = target_->memory();
   heap.map = memory.view(target_->platform().wrap(heap.node.map), heap.map_bytes);
@@ -88,7 +95,7 @@ std::optional<Address> CodeHeaps::start_at(const RangeSection& section, Address 
 }
 
 std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
-  const Node node = read_node(section.heap_list); // as it is now
+  const Node node = read_node(section); // as it is now
   const std::uint64_t map_bytes = ((node.end - node.map_base) / NibbleMap::unit_bytes + 1) * unit_size;
   std::uint64_t value = node.end;
   std::vector<std::byte> raw;

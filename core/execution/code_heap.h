@@ -61,7 +61,7 @@ private:
     std::uint64_t map_bytes = 0;
     std::span<const std::byte> map, code;
   };
-  Node read_node(Address address) const;
+  Node read_node(const RangeSection& section) const;
   const Heap& heap_of(const RangeSection& section) const;
   HeapBlock block_starting_at(const Heap& heap, Address start) const;
   // Visits the blocks that the units `units` of the map begin, the first of which stands for `unit_start`.
