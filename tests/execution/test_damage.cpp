@@ -124,3 +124,18 @@ TEST_CASE("a runtime function in front of its method is no part of it") {
   b.memory().at(image.table + 12).u32(0x20); // the table is not in order any more
   CHECK_THROWS_AS(block(), Error);
 }
+
+TEST_CASE("a code heap whose map begins far away costs an error, not a walk over gigabytes") {
+  const Platform platform = all_platforms().front();
+  ExecutionBuilder b(platform);
+  auto heap = b.heap(0x7000'0000, 0x7010'0000);
+  b.method(heap, {.start = 0x7000'0040, .size = 0x20, .method_desc = 0x5000'0000});
+  b.memory()
+      .at(heap.node + static_cast<Address>(b.types().offset("CodeHeapListNode", "MapBase")))
+      .pointer(0x1000);
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  CHECK_THROWS_AS(manager.find(0x7000'0050), Error);
+  manager.for_each_jitted([](const JittedBody&) { return true; });
+  CHECK(manager.holes().size() == 1);
+}
