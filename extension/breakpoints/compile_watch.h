@@ -26,6 +26,8 @@ public:
     std::function<Address()> compile_method;
     // The kind of code that starts at `address`.
     std::function<Code(Address address)> code_at;
+    // Whether the code that is wanted is told of in another way, so that no compilation need stop.
+    std::function<bool()> told;
   };
   // A thread that came to a place.
   class Visitor {
@@ -65,6 +67,7 @@ public:
   static constexpr unsigned wanted_confirmations = 8;
 
 private:
+  void quiet();
   void compilation_begins(Visitor& visitor);
   std::optional<Address> returned(Visitor& visitor, Address pc);
   void watch(Address pc);

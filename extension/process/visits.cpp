@@ -41,6 +41,7 @@ constexpr const char* commands[] = {
     "process continue",
     "process launch",
     "process attach",
+    "process detach",
     "process save-core",
     "register read",
     "register write",

@@ -78,7 +78,8 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
   const bool breakpoints = debugger.GetSelectedTarget().GetNumBreakpoints() != 0;
   PublishLevel level = level_of_command(all, breakpoints);
   // Who may look at code behind a command gets all with it.
-  if (level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything)
+  if (level != PublishLevel::nothing &&
+      level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything)
     level = PublishLevel::everything;
   process.publishing().before_command(level, all);
 }

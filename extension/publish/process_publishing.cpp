@@ -67,6 +67,7 @@ void ProcessPublishing::add(Session& session, const std::vector<Address>& places
 }
 
 void ProcessPublishing::before_command(PublishLevel level, std::span<const std::string_view> words) {
+  if (level == PublishLevel::nothing) return;
   update(level);
   if (!settings_->on || this->level() != PublishLevel::stacks) return;
   try {

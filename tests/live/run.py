@@ -385,7 +385,9 @@ def debugging(c):
     debug = processes.build("debugged", c.work / "artifacts", "Debug", options)
     for protection, knobs in PROTECTIONS.items():
         c.results.with_second_try(f"lldb/lines/{protection}", functools.partial(debug_lines, c, f"lldb/lines/{protection}", c.lldb, debug, program, knobs, 1000 if c.full else 150))
-        c.results.with_second_try(f"lldb/breaks/debug/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/debug/{protection}", c.lldb, debug, knobs))
+        for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
+            label = f"lldb/{kind}/debug/{protection}"
+            c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
     for protection, knobs in PROTECTIONS.items():
         for method in WALKED:
             label = f"lldb/walk/debug/{protection}/{method}"
@@ -394,10 +396,12 @@ def debugging(c):
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if c.may_want("lldb/breaks/release") or c.may_want("lldb/values/release"):
+    if c.may_want("lldb/breaks/release") or c.may_want("lldb/told/release") or c.may_want("lldb/values/release"):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
-            c.results.with_second_try(f"lldb/breaks/release/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/release/{protection}", c.lldb, release, knobs))
+            for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
+                label = f"lldb/{kind}/release/{protection}"
+                c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
     other_versions(c, debug, program)
