@@ -2,6 +2,7 @@
 
 #include "core/memory/error.h"
 #include "extension/lldb/notice.h"
+#include "extension/process/new_targets.h"
 
 #include <cerrno>
 #include <string_view>
@@ -86,7 +87,9 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
 
 void Workspace::loaded(lldb::SBDebugger& debugger) {
   driver_.loaded(reads_commands(debugger));
-  if (!driver_.by_commands()) publish_stop(debugger);
+  if (driver_.by_commands()) return;
+  publish_stop(debugger);
+  follow_new_targets(debugger);
 }
 
 void Workspace::set_search(PdbSearch search) {

@@ -11,8 +11,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr const char* hook_command = "clr publish update";
-
 bool has_no_runtime(const Runtime& runtime) {
   const auto* absence = runtime.absence();
   const auto* miss = absence == nullptr ? nullptr : std::get_if<MissAnswer>(absence);
