@@ -21,13 +21,16 @@ bool is_gone(lldb::SBTarget& target) {
   return !target.IsValid() || target.GetDebugger().GetIndexOfTarget(target) == UINT32_MAX;
 }
 
-// LLDB's own loop reads commands. Where there is none the interpreter may say that it is active all the same,
-// so the program must be LLDB's driver, too.
-bool reads_commands(lldb::SBDebugger& debugger) {
+// The program is LLDB's driver.
+bool is_driver() {
   const std::string_view program = program_invocation_short_name;
-  const bool driver = program.starts_with("lldb") && program.find("-dap") == std::string_view::npos &&
-                      program.find("-vscode") == std::string_view::npos;
-  return driver && debugger.GetCommandInterpreter().IsActive();
+  return program.starts_with("lldb") && program.find("-dap") == std::string_view::npos &&
+         program.find("-vscode") == std::string_view::npos;
+}
+
+// LLDB's own loop reads commands. Where there is none the interpreter may say that it is active all the same.
+bool reads_commands(lldb::SBDebugger& debugger) {
+  return is_driver() && debugger.GetCommandInterpreter().IsActive();
 }
 
 std::uint32_t process_of(lldb::SBTarget& target) {
@@ -89,7 +92,8 @@ void Workspace::loaded(lldb::SBDebugger& debugger) {
   driver_.loaded(reads_commands(debugger));
   if (driver_.by_commands()) return;
   publish_stop(debugger);
-  follow_new_targets(debugger);
+  // The driver launches by commands, also before it reads any.
+  if (!is_driver()) follow_new_targets(debugger);
 }
 
 void Workspace::set_search(PdbSearch search) {
