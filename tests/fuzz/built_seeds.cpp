@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
 
 namespace clr::fuzz {
@@ -85,6 +86,49 @@ void pe(Folder& folder) {
   for (const PeFileBuilder& builder : {plain, ready, composite}) folder.write("elf_core", builder.file());
   std::vector<std::uint64_t> offsets;
   folder.write("elf_core", single_file(host_marker(), {plain.file()}, offsets));
+}
+
+// Files with mappings of them, as fuzz_module_file.cpp reads these: page in memory, pages, page in the file,
+// flags (1 writable, 2 held by the core, 4 altered, 8 relocated).
+void module_files(Folder& folder) {
+  const auto write = [&](unsigned kind, const std::vector<std::array<unsigned, 4>>& mappings,
+                         const Bytes& file) {
+    Bytes seed{static_cast<std::byte>(mappings.size())};
+    for (const auto& mapping : mappings)
+      for (const unsigned value : mapping) seed.push_back(static_cast<std::byte>(value));
+    append(seed, file);
+    folder.write("module_file", kind, seed);
+  };
+  constexpr unsigned pe = 0, elf = 1, bundle = 2;
+  using Module = ElfModuleBuilder;
+  for (const bool id : {true, false})
+    for (const unsigned change : {0u, 4u}) {
+      Module module{.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like},
+                    .symbols = {{"DotNetRuntimeContractDescriptor", Module::data}},
+                    .words = std::vector(32, std::pair{Module::Word::relative, std::uint64_t{0x2000}})};
+      if (!id) module.build_id.clear();
+      write(elf,
+            {{0, 1, 0, 2 | (id ? change : 0)},
+             {1, 1, 1, 0},
+             {2, 1, 2, 2},
+             {3, 1, 3, 2 | 8 | change},
+             {4, 1, 4, 1}},
+            module.file());
+      // One page of a segment was written to once.
+      write(elf, {{0, 2, 0, 2}, {2, 1, 2, 0}}, module.file());
+    }
+  PeFileBuilder plain, ready;
+  plain.text_relocation = PeFileBuilder::text_address + 0x100;
+  ready.ready_to_run = true;
+  for (const PeFileBuilder& builder : {plain, ready})
+    for (const unsigned change : {0u, 4u}) {
+      write(pe, {{0, 1, 0, 2 | change}, {2, 2, 0, 0}, {4, 1, 1, 1 | 2 | 8}, {16, 4, 0, 0}}, builder.file());
+      write(pe, {{0, 1, 0, 0}, {2, 2, 0, 1}, {4, 1, 1, 1 | 2 | (change == 0 ? 8 : 0)}}, builder.file());
+    }
+  std::vector<std::uint64_t> offsets;
+  plain.file_size = 0x1c00;
+  const Bytes bundled = single_file(host_marker(), {plain.file(), plain.file()}, offsets);
+  write(bundle, {{0, 1, 0, 2}, {2, 2, 0, 0}, {16, 5, 0, 2}}, bundled);
 }
 
 constexpr std::uint32_t method_token(std::uint32_t rid) {
@@ -245,6 +289,7 @@ void write_built_seeds(const std::filesystem::path& path) {
   Folder folder(path);
   elf(folder);
   pe(folder);
+  module_files(folder);
   pdbs(folder);
   metadata(folder);
   symbols(folder);

@@ -6,7 +6,6 @@
 #include "core/execution/precode.h"
 #include "tests/execution/precode_builder.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 
 using namespace clr;
 using namespace clr::fuzz;
@@ -70,7 +69,7 @@ void enumerate(ExecutionManager& manager) {
 
 class BuiltCode final : public Scene {
 public:
-  BuiltCode(Platform platform, unsigned version) : platform_(platform), built_(platform, version) {
+  BuiltCode(Platform platform, unsigned version) : built_(platform, version) {
     auto heap = built_.heap(heap_begin, heap_begin + 0xc000);
     for (unsigned i = 0; i < 6; ++i)
       built_.method(heap, {.start = heap_begin + 0x200 + 0x600 * Address{i},
@@ -88,14 +87,11 @@ public:
                   .hot_cold = {3, 0},
                   .thunks = {{0x900, 0x100}},
                   .debug_info = std::vector<std::uint32_t>{0, 2}});
-    descriptor_ = built_.types().contract_descriptor();
+    set_up(built_.memory(), built_.types().contract_descriptor(), platform);
   }
 
-  MemoryReader& sound() override { return built_.memory(); }
-  ByteOrder byte_order() const override { return platform_.byte_order; }
   unsigned parts() const override { return 2; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, descriptor_, platform_);
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager manager(target);
     if (part == 1) return enumerate(manager);
     for (unsigned i = 0; i < 6; ++i)
@@ -107,15 +103,12 @@ public:
 
 private:
   static constexpr Address heap_begin = 0x0a0a'0000, image_begin = 0x0b00'0000;
-  Platform platform_;
   test::ExecutionBuilder built_;
-  ContractDescriptor descriptor_;
 };
 
 class BuiltPrecodes final : public Scene {
 public:
-  explicit BuiltPrecodes(const test::PrecodeCase& of)
-      : platform_(of.platform), built_(of.platform, of.version) {
+  explicit BuiltPrecodes(const test::PrecodeCase& of) : built_(of.platform, of.version) {
     namespace type = test::precode_type;
     test::TargetBuilder& t = built_.b.types();
     entries_ = {built_.precode(0, false, built_.stub_data_type()), built_.precode(1, true, 0),
@@ -133,42 +126,32 @@ public:
             t.record("InterpByteCodeStart", {{"Method", method}}));
       t.set(built_.data_of(built_.code(5)), "StubPrecodeData", "Type", type::interpreter);
     }
-    descriptor_ = t.contract_descriptor();
+    set_up(built_.b.memory(), t.contract_descriptor(), of.platform);
   }
 
-  MemoryReader& sound() override { return built_.b.memory(); }
-  ByteOrder byte_order() const override { return platform_.byte_order; }
   unsigned parts() const override { return 1; }
-  void ask(MemoryReader& memory, unsigned) override {
-    const Target target(memory, descriptor_, platform_);
-    attempt([&] {
-      const Precodes precodes(target);
-      for (const Address entry : entries_) {
-        attempt([&] { precodes.at_entry(entry); });
-        attempt([&] { precodes.containing(entry + 5); });
-      }
-    });
+  void ask(const Target& target, unsigned) override {
+    const Precodes precodes(target);
+    for (const Address entry : entries_) {
+      attempt([&] { precodes.at_entry(entry); });
+      attempt([&] { precodes.containing(entry + 5); });
+    }
   }
 
 private:
-  Platform platform_;
   test::PrecodeBuilder built_;
   std::vector<Address> entries_;
-  ContractDescriptor descriptor_;
 };
 
-class RecordedCode final : public Scene {
+class RecordedCode final : public RecordedScene {
 public:
-  explicit RecordedCode(const std::string& name) : recorded_(name) {
+  explicit RecordedCode(const std::string& name) : RecordedScene(name) {
     for (const JittedBody& body : recorded_.bodies) addresses_.push_back(body.start);
     addresses_.insert(addresses_.end(), recorded_.frames.begin(), recorded_.frames.end());
   }
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return groups + 1; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, recorded_.descriptor, recorded_.platform);
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager manager(target);
     if (part == groups) return enumerate(manager);
     std::size_t left = most_bodies;
@@ -178,7 +161,6 @@ public:
 
 private:
   static constexpr unsigned groups = 16;
-  RecordedCore recorded_;
   std::vector<Address> addresses_;
 };
 

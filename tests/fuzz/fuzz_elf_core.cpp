@@ -8,6 +8,7 @@
 #include "core/memory/pe_layout.h"
 #include "core/memory/single_file_bundle.h"
 #include "core/stack/elf_symbols.h"
+#include "tests/fuzz/attempt.h"
 
 #include <cstdint>
 #include <vector>
@@ -59,22 +60,13 @@ void read_layout(std::span<const std::byte> bytes) {
   }
 }
 
-template<typename Try>
-void attempt(Try&& attempted) {
-  try {
-    attempted();
-  } catch (const clr::Error&) {
-    // A refusal.
-  }
-}
-
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  attempt([&] { read_core(bytes); });
-  attempt([&] { read_module(bytes); });
-  attempt([&] { read_mapped(bytes); });
+  clr::fuzz::attempt([&] { read_core(bytes); });
+  clr::fuzz::attempt([&] { read_module(bytes); });
+  clr::fuzz::attempt([&] { read_mapped(bytes); });
   clr::ElfSymbols::of_file(bytes).find(0x1000);
   read_layout(bytes);
   clr::SingleFileBundle::parse(bytes);

@@ -1,5 +1,4 @@
-// Metadata, signatures and ReadyToRun tables from arbitrary bytes. The input is a PE image when it starts
-// like one, else a metadata root. The magics are always valid, so that mutation gets past the first checks.
+// Metadata, signatures and ReadyToRun tables from arbitrary bytes. The form of an input: metadata_input.h.
 #include "core/images/r2r_map.h"
 #include "core/memory/pe_layout.h"
 #include "core/metadata/pe_image.h"
@@ -7,24 +6,18 @@
 #include "core/types/r2r_imports.h"
 #include "core/types/r2r_methods.h"
 #include "core/types/user_method.h"
+#include "tests/fuzz/attempt.h"
+#include "tests/fuzz/metadata_input.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace clr;
+using namespace clr::fuzz;
 
 namespace {
 
 constexpr std::uint32_t most_rows =
     300; // of each table: what a longer run would find, a shorter finds sooner
-
-template<typename Act>
-void attempt(const Act& act) {
-  try {
-    act();
-  } catch (const Error&) {
-  }
-}
 
 // The rows that types and their fields lead to.
 void read_types(MetadataNames& names) {
@@ -144,20 +137,14 @@ void read_image(MemoryReader& memory, bool mapped) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 64) return 0;
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), data, size);
-  const bool image = data[0] == 'M';
-  std::memcpy(bytes.data(), image ? "MZ" : "BSJB", image ? 2 : 4);
-  HostMemory memory(bytes);
-  try {
-    if (image) {
-      attempt([&] { map_file(bytes); });
-      read_image(memory, (data[1] & 1) != 0);
-    } else {
-      read_root(memory, size);
-    }
-  } catch (const Error&) {
+  auto input = metadata_input(data, size);
+  if (!input) return 0;
+  HostMemory memory(input->bytes);
+  if (input->image) {
+    attempt([&] { map_file(input->bytes); });
+    attempt([&] { read_image(memory, input->mapped); });
+  } else {
+    attempt([&] { read_root(memory, size); });
   }
   return 0;
 }

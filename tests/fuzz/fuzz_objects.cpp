@@ -2,7 +2,6 @@
 #include "core/objects/object_reader.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/objects/object_runtime.h"
 
 #include <set>
@@ -59,14 +58,11 @@ public:
               built_.dog_type,     built_.list_of_int,  built_.grid_type,
               built_.nullable_int, built_.objects_type, built_.access_type};
     at_ = built_.fields_of(dog);
-    descriptor_ = built_.runtime.target.contract_descriptor();
+    set_up(built_.memory, built_.runtime.target.contract_descriptor(), platform);
   }
 
-  MemoryReader& sound() override { return built_.memory; }
-  ByteOrder byte_order() const override { return built_.runtime.target.platform().byte_order; }
   unsigned parts() const override { return 2; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, descriptor_, built_.runtime.target.platform());
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
@@ -89,13 +85,12 @@ private:
   test::ObjectRuntime built_;
   std::vector<Address> objects_, types_;
   Address at_ = 0;
-  ContractDescriptor descriptor_;
 };
 
 // The objects to which the stacks of a recorded core refer.
-class RecordedObjects final : public Scene {
+class RecordedObjects final : public RecordedScene {
 public:
-  explicit RecordedObjects(const std::string& name) : recorded_(name) {
+  explicit RecordedObjects(const std::string& name) : RecordedScene(name) {
     const Target target(*recorded_.core, recorded_.descriptor, recorded_.platform);
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
@@ -110,11 +105,8 @@ public:
       attempt([&] { types_.insert(names.method_desc(body.method_desc).method_table); });
   }
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return groups; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, recorded_.descriptor, recorded_.platform);
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
@@ -135,7 +127,6 @@ private:
 
   static constexpr unsigned groups = 8, words_of_stack = 512;
   static constexpr std::size_t most_objects = 64;
-  RecordedCore recorded_;
   std::set<Address> objects_, types_;
 };
 

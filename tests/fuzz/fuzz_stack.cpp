@@ -5,7 +5,6 @@
 #include "core/stack/unwind_report.h"
 #include "core/stack/walker.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/stack/walker_runtime.h"
 
 using namespace clr;
@@ -78,39 +77,33 @@ public:
     for (unsigned kind = 1; kind <= kinds; ++kind)
       built_.explicit_frame(0x2800 + 0x80 * (kind - 1), kind,
                             kind == kinds ? built_.end_of_chain : built_.at(0x2800 + 0x80 * kind));
-    descriptor_ = built_.execution.types().contract_descriptor();
+    ContractDescriptor descriptor = built_.execution.types().contract_descriptor();
+    const Platform platform = descriptor.platform;
+    set_up(built_.memory(), std::move(descriptor), platform);
   }
 
-  MemoryReader& sound() override { return built_.memory(); }
-  ByteOrder byte_order() const override { return ByteOrder::little; }
   unsigned parts() const override { return 5; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    if (part == 4) {
-      const Target target(memory, descriptor_, descriptor_.platform);
-      return read_chain(target, built_.thread.frame);
-    }
+  void ask(const Target& target, unsigned part) override {
+    if (part == 4) return read_chain(target, built_.thread.frame);
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
     const RegisterContext start =
         part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
                   : built_.registers(part == 1 ? built_.in(3) : built_.native_code, part == 1 ? 0x200 : 0x80);
-    const test::WalkedStack walked = built_.walk(memory, descriptor_, start, {.max_frames = most_frames});
+    const test::WalkedStack walked =
+        built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
   }
 
 private:
   test::WalkerRuntime built_;
-  ContractDescriptor descriptor_;
 };
 
-class RecordedStacks final : public Scene {
+class RecordedStacks final : public RecordedScene {
 public:
-  explicit RecordedStacks(const std::string& name) : recorded_(name) {}
+  explicit RecordedStacks(const std::string& name) : RecordedScene(name) {}
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return static_cast<unsigned>(recorded_.core->threads().size()) + 1; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, recorded_.descriptor, recorded_.platform);
+  void ask(const Target& target, unsigned part) override {
     ThreadList list;
     attempt([&] { list = read_threads(target); });
     if (part == recorded_.core->threads().size()) {
@@ -126,7 +119,7 @@ public:
     const auto thread = std::ranges::find_if(
         list.threads, [&](const RuntimeThread& t) { return t.os_id == registers.os_id; });
     ExecutionManager code(target);
-    NativeUnwinder native(memory, recorded_.platform, recorded_.modules);
+    NativeUnwinder native(target.memory(), recorded_.platform, recorded_.modules);
     StackWalker walker(&target, &code, native);
     std::vector<StackFrame> frames;
     const stack::Walk walk =
@@ -146,9 +139,6 @@ public:
       });
     }
   }
-
-private:
-  RecordedCore recorded_;
 };
 
 } // namespace

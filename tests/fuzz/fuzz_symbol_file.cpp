@@ -1,13 +1,14 @@
 // .sym files from arbitrary bytes. Magic, version and size are always valid, so that mutation gets past them.
 #include "core/symbols/symbol_table.h"
 
-#include "core/memory/error.h"
+#include "tests/fuzz/attempt.h"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 using namespace clr;
+using namespace clr::fuzz;
 
 namespace {
 
@@ -15,14 +16,6 @@ constexpr std::size_t most_entries = 64;
 
 void put(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t value, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-template<typename Act>
-void attempt(const Act& act) {
-  try {
-    act();
-  } catch (const Error&) {
-  }
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 #include "core/types/method_names.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/types/sample_runtime.h"
 
 using namespace clr;
@@ -40,14 +39,12 @@ public:
     sample_.runtime.versions(sample_.versioned, {{.code = 0x7000, .tier = 1}, {.code = 0x8000, .tier = 2}});
     sample_.runtime.app_domain({sample_.core_lib, sample_.app});
     sample_.runtime.call_counting({{sample_.tiered, 0}, {sample_.switched, 4}});
-    descriptor_ = sample_.runtime.target.contract_descriptor();
+    test::TargetBuilder& built = sample_.runtime.target;
+    set_up(built.memory(), built.contract_descriptor(), built.platform());
   }
 
-  MemoryReader& sound() override { return sample_.runtime.target.memory(); }
-  ByteOrder byte_order() const override { return sample_.runtime.target.platform().byte_order; }
   unsigned parts() const override { return 1; }
-  void ask(MemoryReader& memory, unsigned) override {
-    const Target target(memory, descriptor_, sample_.runtime.target.platform());
+  void ask(const Target& target, unsigned) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     for (const test::SampleMethod& method : sample_.methods) name_method(names, method.address, 0x7000);
@@ -61,23 +58,19 @@ public:
 
 private:
   test::SampleRuntime sample_;
-  ContractDescriptor descriptor_;
 };
 
-class RecordedTypes final : public Scene {
+class RecordedTypes final : public RecordedScene {
 public:
-  explicit RecordedTypes(const std::string& name) : recorded_(name) {
+  explicit RecordedTypes(const std::string& name) : RecordedScene(name) {
     const Target target(*recorded_.core, recorded_.descriptor, recorded_.platform);
     ExecutionManager code(target);
     for (const RangeSection& section : code.sections())
       if (section.r2r_module != 0) images_.push_back(section);
   }
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return groups + 2; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, recorded_.descriptor, recorded_.platform);
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     if (part == groups) {
@@ -110,7 +103,6 @@ private:
   }
 
   static constexpr unsigned groups = 16;
-  RecordedCore recorded_;
   std::vector<RangeSection> images_;
 };
 

@@ -9,7 +9,6 @@
 #include "core/runtime/code_listing.h"
 #include "core/runtime/native_names.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/fuzz/written_module.h"
 
 #include <nlohmann/json.hpp>
@@ -29,18 +28,16 @@ std::function<bool()> patience(std::size_t questions) {
   return [left = questions]() mutable { return left == 0 || --left == 0; };
 }
 
-class WholeCore final : public Scene {
+class WholeCore final : public RecordedScene {
 public:
   // `images`: the code of ReadyToRun images is published too.
   WholeCore(const std::string& name, bool images)
-      : recorded_(name), names_(*recorded_.core), images_(images),
+      : RecordedScene(name), names_(*recorded_.core), images_(images),
         threads_(static_cast<unsigned>(recorded_.core->threads().size())) {}
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return threads_ + 7; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    PageCache pages(memory);
+  void ask(const Target& target, unsigned part) override {
+    PageCache pages(target.memory());
     Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
     if (part < threads_) return walk(runtime, pages, recorded_.core->threads()[part]);
     switch (part - threads_) {
@@ -191,7 +188,6 @@ private:
     publish(damaged, &catalog);
   }
 
-  RecordedCore recorded_;
   RecordedNames names_;
   bool images_;
   unsigned threads_;

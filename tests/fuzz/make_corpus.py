@@ -101,6 +101,14 @@ def metadata_root(image):
     return image[image.index(b"BSJB"):]
 
 
+def sound_scenes(folder, build, target):
+    """An input for each part of each scene, without edits."""
+    seeds = folder / f"{target}-sound"
+    seeds.mkdir()
+    run(build / f"tests/fuzz_{target}", "--seeds", seeds)
+    return [f.read_bytes() for f in sorted(seeds.iterdir())]
+
+
 def own_inputs(folder, build, target, seeds):
     """What the target finds from these seeds. Values that it sees compared are tried, so addresses must be the same every time."""
     given, made = folder / f"{target}-seeds", folder / f"{target}-own"
@@ -148,6 +156,7 @@ def candidates(folder, build):
         "gc_info": cores["gc_info"],
         "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],
         "metadata": images + [metadata_root(images[0])] + cores["metadata"],
+        "module_file": cores["module_file"],
         "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)] + cores["net_trace"],
         "pdb": pdbs(folder) + cores["pdb"],
         "perf_map": perf_maps,
@@ -156,8 +165,7 @@ def candidates(folder, build):
         "unwind": cores["unwind"] + [b"\x02" + native],
         # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.
         "elf_module": [],
-        # Every part of the first scenes, sound.
-        **{target: [bytes([scene, part]) for scene in range(6) for part in range(26)] for target in SCENES},
+        **{target: sound_scenes(folder, build, target) for target in SCENES},
     }
 
 
