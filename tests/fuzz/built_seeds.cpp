@@ -123,7 +123,7 @@ void module_files(Folder& folder) {
   for (const PeFileBuilder& builder : {plain, ready})
     for (const unsigned change : {0u, 4u}) {
       write(pe, {{0, 1, 0, 2 | change}, {2, 2, 0, 0}, {4, 1, 1, 1 | 2 | 8}, {16, 4, 0, 0}}, builder.file());
-      write(pe, {{0, 1, 0, 0}, {2, 2, 0, 1}, {4, 1, 1, 1 | 2 | (change == 0 ? 8 : 0)}}, builder.file());
+      write(pe, {{0, 1, 0, 0}, {2, 2, 0, 1}, {4, 1, 1, 1 | 2 | (change == 0 ? 8u : 0u)}}, builder.file());
     }
   std::vector<std::uint64_t> offsets;
   plain.file_size = 0x1c00;

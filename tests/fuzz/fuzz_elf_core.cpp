@@ -25,6 +25,8 @@ void read_core(std::span<const std::byte> bytes) {
     core.view(range.begin, 1);
   }
   for (const clr::FileMapping& mapping : core.file_mappings()) core.read_some(mapping.begin, out);
+  for (const clr::Address at : {clr::Address{0}, clr::Address{0x40'0010}, ~clr::Address{0}})
+    core.next_readable(at);
   clr::list_modules(core, static_cast<clr::MemoryReader&>(core));
 }
 
@@ -33,6 +35,7 @@ void read_module(std::span<const std::byte> bytes) {
   std::vector<std::byte> out(4096);
   for (const clr::ElfSegment& segment : file.segments()) file.read_loaded(segment.address, 0x7000'0000, out);
   file.find_symbol("DotNetRuntimeContractDescriptor");
+  for (const std::uint64_t offset : {0u, 0x1000u, 0x3000u}) file.segment_of_offset(offset);
   file.soname();
   file.needs_libraries();
   file.has_text_relocations();
@@ -69,6 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   clr::fuzz::attempt([&] { read_mapped(bytes); });
   clr::ElfSymbols::of_file(bytes).find(0x1000);
   read_layout(bytes);
-  clr::SingleFileBundle::parse(bytes);
+  if (const auto bundle = clr::SingleFileBundle::parse(bytes))
+    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{size / 2}, std::uint64_t{size}})
+      bundle->entry_at(offset);
   return 0;
 }

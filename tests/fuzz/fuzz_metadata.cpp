@@ -16,6 +16,7 @@ using namespace clr::fuzz;
 
 namespace {
 
+constexpr std::uint32_t import_section_size = 20; // bytes
 constexpr std::uint32_t most_rows =
     300; // of each table: what a longer run would find, a shorter finds sooner
 
@@ -60,6 +61,9 @@ void read_types(MetadataNames& names) {
     event_fields(name);
     if (may_be_compiler_made(name)) find_user_method(names, rid, name);
   });
+  each(MetadataTable::module_ref, [&](std::uint32_t rid) { metadata.string(metadata.module_ref_name(rid)); });
+  attempt([&] { metadata.string(metadata.module_name()); });
+  attempt([&] { metadata.table_bytes(MetadataTable::type_def); });
   attempt([&] { names.assembly_name(); });
   attempt([&] { metadata.mvid(); });
   attempt([&] { metadata.user_string(1); });
@@ -105,8 +109,38 @@ void map_file(std::span<const std::byte> file) {
   copy(0, 0, layout->header_size);
   for (const PeSection& section : layout->sections) copy(section.raw_offset, section.rva, section.raw_size);
   HostMemory memory(bytes);
-  map_methods(PeImage(memory, 0, true), nullptr);
+  const PeImage image = PeImage::detect(memory, 0);
+  // The image itself stands for every other assembly.
+  struct Itself final : AssemblyMetadata {
+    explicit Itself(const PeImage& of) : metadata(of.range_of(of.metadata())), names(metadata) {}
+    MetadataNames* by_simple_name(const std::string&) override { return &names; }
+    Metadata metadata;
+    MetadataNames names;
+  };
+  attempt([&] { map_methods(image, nullptr); });
+  attempt([&] {
+    Itself itself(image);
+    map_methods(image, &itself);
+  });
 }
+
+// The function of an entry belongs to that entry, or to another one of the same function.
+void require_owner(R2RMethods& methods, const R2REntry& entry) {
+  const R2REntry* owner = methods.entry_of(entry.function_index);
+  if (owner == nullptr || owner->function_index != entry.function_index) __builtin_trap();
+}
+
+// Lends nothing, as memory of a live process.
+class Borrowed final : public MemoryReader {
+public:
+  explicit Borrowed(MemoryReader& next) : next_(&next) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    return next_->read_some(address, out);
+  }
+
+private:
+  MemoryReader* next_;
+};
 
 void read_image(MemoryReader& memory, bool mapped) {
   const PeImage pe(memory, 0, mapped);
@@ -121,16 +155,21 @@ void read_image(MemoryReader& memory, bool mapped) {
   } bytes(pe);
   R2RMethods methods(bytes, pe.managed_native_header().rva, &names, nullptr);
   std::uint32_t left = most_rows;
-  for (const R2REntry& entry : methods.entries()) try {
-      if (left-- == 0) break;
-      format_full_name(methods.name(entry));
-    } catch (const Error&) {
-    }
+  for (const R2REntry& entry : methods.entries()) {
+    if (left-- == 0) break;
+    attempt([&] { format_full_name(methods.name(entry)); });
+    attempt([&] { methods.owner(entry); });
+    require_owner(methods, entry);
+  }
   attempt([&] {
     R2RImports imports(bytes, methods.header(), methods.signatures(), &names);
     const auto cells = methods.header().find(R2RSection::import_sections);
-    for (std::uint32_t cell = 0; cells && cell < 64; ++cell)
-      attempt([&] { imports.at(bytes.range(cells->rva, cells->size).u32(0) + 8 * cell, 8); });
+    for (std::uint32_t at = 0; cells && at < cells->size && at < 16 * import_section_size;
+         at += import_section_size)
+      attempt([&] {
+        const std::uint32_t first = bytes.range(cells->rva + at, import_section_size).u32(0);
+        for (std::uint32_t cell = 0; cell < 32; ++cell) attempt([&] { imports.at(first + 8 * cell, 8); });
+      });
   });
 }
 
@@ -142,7 +181,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   HostMemory memory(input->bytes);
   if (input->image) {
     attempt([&] { map_file(input->bytes); });
-    attempt([&] { read_image(memory, input->mapped); });
+    Borrowed borrowed(memory);
+    MemoryReader& reader = input->lends ? static_cast<MemoryReader&>(memory) : borrowed;
+    attempt([&] { read_image(reader, input->mapped); });
   } else {
     attempt([&] { read_root(memory, size); });
   }

@@ -27,6 +27,7 @@ void tell_type(ObjectReader& objects, Address type, Address at) {
   });
   const TypeUsePtr use = objects.finder().of_handle(type);
   require(use != nullptr && use->name != nullptr, "a type has a name");
+  attempt([&] { objects.layouts().size_of(*use); });
   require(objects.describe_value(*use, at, limits).size() <= limits.text + 3, "a text has its length");
 }
 
@@ -54,9 +55,45 @@ public:
       built_.memory.at(built_.fields_of(box)).u32(1).u32(1);
       objects_.push_back(box);
     }
-    types_ = {built_.object_type,  built_.point_type,   built_.animal_type,
-              built_.dog_type,     built_.list_of_int,  built_.grid_type,
-              built_.nullable_int, built_.objects_type, built_.access_type};
+    for (const Address type : {built_.time_span_type, built_.date_only_type, built_.time_only_type,
+                               built_.guid_type, built_.decimal_type, built_.numbers_type}) {
+      const Address box = built_.instance(type, 40);
+      built_.memory.at(built_.fields_of(box)).u32(0).u32(7).u32(1).u32(0xffff'ffff).u64(ints);
+      objects_.push_back(box);
+      types_.push_back(type);
+    }
+    // Two entries and a removed one.
+    const Address entries = built_.array(built_.entries_type, 4, 4 * (16 + std::size_t{p}));
+    for (unsigned i = 0; i < 3; ++i) {
+      const std::uint32_t next = i == 1 ? 0xffff'fffd : 0xffff'ffff;
+      built_.memory.at(built_.elements_of(entries) + i * (16 + p))
+          .pointer(text)
+          .u32(next)
+          .u32(next)
+          .u32(i)
+          .u32(i);
+    }
+    for (const Address type : {built_.dictionary_type, built_.hash_set_type}) {
+      const Address map = built_.instance(type, p + 8);
+      built_.memory.at(built_.fields_of(map)).pointer(entries).u32(3).u32(1);
+      objects_.push_back(map);
+    }
+    auto heap = built_.runtime.execution.heap(0x0a0a'0000, 0x0a0a'c000);
+    built_.runtime.execution.method(heap,
+                                    {.start = 0x0a0a'0200,
+                                     .size = 0x100,
+                                     .method_desc = built_.runtime.method(built_.animal_type, {.rid = 1})});
+    for (const Address aux : {Address{0}, Address{0x0a0a'0200}}) {
+      const Address call = built_.instance(built_.delegate_type, 2 * p);
+      built_.memory.at(built_.fields_of(call)).pointer(Address{0x0a0a'0200}).pointer(aux);
+      objects_.push_back(call);
+    }
+    const Address long_text = built_.string(std::u16string(100, u'\n') + u"\r\t\\\"\u00e9");
+    const Address many = built_.array(built_.ints_type, 9, 36);
+    objects_.insert(objects_.end(), {long_text, many});
+    types_.insert(types_.end(), {built_.object_type, built_.point_type, built_.animal_type, built_.dog_type,
+                                 built_.list_of_int, built_.grid_type, built_.nullable_int,
+                                 built_.objects_type, built_.access_type});
     at_ = built_.fields_of(dog);
     set_up(built_.memory, built_.runtime.target.contract_descriptor(), platform);
   }
@@ -78,6 +115,8 @@ public:
           attempt([&] { objects.finder().method(rid, {.module = module}); });
           attempt([&] { objects.finder().locals(rid, {.module = module}); });
         }
+      objects.finder().forget();
+      objects.layouts().forget();
     }
   }
 

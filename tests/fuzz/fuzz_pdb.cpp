@@ -18,15 +18,19 @@ constexpr std::uint32_t most_rows = 64;
 void read_pdb(std::vector<std::byte> bytes) {
   const auto pdb = PortablePdb::of_bytes(std::move(bytes), "fuzz.pdb");
   attempt([&] { pdb->source_link(); });
+  attempt([&] { pdb->kickoff_methods(); });
   for (std::uint32_t row = 0; row <= std::min(pdb->documents(), most_rows); ++row) {
     attempt([&] { pdb->document_name(row); });
     attempt([&] { pdb->embedded_source(row); });
+    attempt([&] { pdb->document_hash(row); });
   }
   const std::uint32_t methods = std::min(pdb->assembly_rows(MetadataTable::method_def), most_rows);
   for (std::uint32_t rid = 0; rid <= methods; ++rid) {
     const std::uint32_t method = token_of(MetadataTable::method_def, rid);
     attempt([&] { pdb->sequence_points(method); });
     attempt([&] { pdb->sequence_point(method, rid); });
+    attempt([&] { pdb->local_signature(method); });
+    attempt([&] { pdb->custom_debug_information(method, {}); });
     attempt([&] { pdb->locals(method, rid); });
     attempt([&] {
       for (const LocalScope& scope : pdb->local_scopes(method)) pdb->constants(scope);
@@ -46,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!input->image) return read_pdb(std::move(input->bytes));
     HostMemory memory(input->bytes);
     const PeDebugDirectory debug = read_debug_directory(PeImage(memory, 0, input->mapped));
+    debug.portable();
     if (debug.embedded) read_pdb(expand(*debug.embedded));
   });
   return 0;

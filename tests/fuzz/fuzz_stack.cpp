@@ -77,24 +77,36 @@ public:
     for (unsigned kind = 1; kind <= kinds; ++kind)
       built_.explicit_frame(0x2800 + 0x80 * (kind - 1), kind,
                             kind == kinds ? built_.end_of_chain : built_.at(0x2800 + 0x80 * kind));
+    // A stub, which has no frame of its own, above M2.
+    built_.memory().at(stub - 8).fill(0x80);
+    built_.execution.stub(built_.heap(), stub, 0x40, 6);
+    built_.memory().at(built_.at(stub_sp)).u64(built_.in(2));
+    // A return address that the runtime has hijacked: the slot and what was in it, on either side.
+    const Address slot = built_.at(built_.return_slot(0x1000));
+    built_.memory().at(built_.thread_address + 0x40).u64(slot + 0x500).u64(built_.in(3));
+    built_.memory().at(built_.thread_address + 0x80).u64(slot).u64(built_.in(0));
     ContractDescriptor descriptor = built_.execution.types().contract_descriptor();
     const Platform platform = descriptor.platform;
     set_up(built_.memory(), std::move(descriptor), platform);
   }
 
-  unsigned parts() const override { return 5; }
+  unsigned parts() const override { return 6; }
   void ask(const Target& target, unsigned part) override {
     if (part == 4) return read_chain(target, built_.thread.frame);
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
-    const RegisterContext start =
-        part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
-                  : built_.registers(part == 1 ? built_.in(3) : built_.native_code, part == 1 ? 0x200 : 0x80);
+    RegisterContext start = part == 5   ? built_.registers(stub + 4, stub_sp)
+                            : part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
+                                        : built_.registers(part == 1 ? built_.in(3) : built_.native_code,
+                                                           part == 1 ? 0x200 : 0x80);
+    if (part == 5) start.set(start.architecture().roles.return_address, built_.in(2));
+    start.set_fp(built_.at(part == 5 ? Address{0x1c00} : *start.sp() - built_.stack));
     const test::WalkedStack walked =
         built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
   }
 
 private:
+  static constexpr Address stub = test::WalkerRuntime::code + 0x2000, stub_sp = 0x1bf8;
   test::WalkerRuntime built_;
 };
 
@@ -112,7 +124,7 @@ public:
         attempt([&] { read_exceptions(target, thread); });
         attempt([&] { read_chain(target, thread.frame); });
       }
-      interrupted_codes(target);
+      for (const InterruptedCode& code : interrupted_codes(target).codes) code.on_same_stack();
       return;
     }
     const ThreadRegisters& registers = recorded_.core->threads()[part];
