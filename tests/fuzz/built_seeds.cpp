@@ -9,37 +9,15 @@
 #include "tests/symbols/jit_dump_builder.h"
 #include "tests/symbols/net_trace_builder.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
-#include <fstream>
+#include <elf.h>
+#include <stdexcept>
 
 namespace clr::fuzz {
 namespace {
 
 using namespace clr::test;
-
-class Folder {
-public:
-  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
-
-  void write(std::string_view target, const Bytes& seed) {
-    const std::filesystem::path file = path_ / target / fmt::format("built-{}", number_++);
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary)
-        .write(reinterpret_cast<const char*>(seed.data()), static_cast<std::streamsize>(seed.size()));
-  }
-  // Behind the byte by which the target chooses.
-  void write(std::string_view target, unsigned choice, const Bytes& seed) {
-    Bytes all{static_cast<std::byte>(choice)};
-    append(all, seed);
-    write(target, all);
-  }
-
-private:
-  std::filesystem::path path_;
-  unsigned number_ = 0;
-};
 
 Bytes core_of(const Platform& platform) {
   ElfCoreBuilder core(platform);
@@ -52,7 +30,95 @@ Bytes core_of(const Platform& platform) {
   return core.build();
 }
 
-void elf(Folder& folder) {
+// Cores without a list of mapped files: their modules are those of the loader's link map, or are searched.
+void link_maps(SeedFolder& folder, const Platform& platform) {
+  constexpr Address executable = 0x40'0000, library = 0x60'0000, loader = 0x90'0000;
+  const unsigned word = platform.pointer_size;
+  ElfModuleBuilder builder{.platform = platform};
+  Bytes program = builder.loaded(executable, false);
+  constexpr unsigned debug_tag = 21; // DT_DEBUG, which the loader fills in
+  for (std::size_t at = ElfModuleBuilder::dynamic; at < ElfModuleBuilder::relocated; at += 2 * word)
+    if (program[at] == std::byte{debug_tag}) {
+      const Bytes value = test::TargetBytes(platform).word(loader).bytes();
+      std::copy(value.begin(), value.end(), program.begin() + static_cast<std::ptrdiff_t>(at + word));
+      break;
+    }
+  const Bytes whole = program;
+  program.resize(0x3800); // up to the end of the dynamic section
+  Bytes made = builder.loaded(library, true);
+  made.resize(0x1000);
+  for (const Address next : {Address{0}, loader + 0x100}) {
+    test::TargetBytes map(platform);
+    map.word(1).word(loader + 0x100).word(0).pad_to(0x100);
+    map.word(executable).word(loader + 0x300).word(0).word(loader + 0x200).word(0).pad_to(0x200);
+    map.word(library).word(loader + 0x310).word(0).word(next).word(loader + 0x100).pad_to(0x310);
+    map.text("/lib/libmade.so").pad_to(0x340).text("/opt/program").pad_to(0x400);
+    const std::uint64_t headers = executable + (word == 8 ? 64 : 52);
+    for (const bool told : {true, false}) {
+      ElfCoreBuilder core(platform);
+      core.segment(executable, program).segment(loader, map.bytes());
+      if (next == 0) core.segment(library, made);
+      core.segment(library + 0x2000, pattern(64));
+      if (told) core.auxv({{3, headers}, {31, loader + 0x340}});
+      folder.write("elf_core", core.build());
+    }
+  }
+  folder.write("elf_core", ElfCoreBuilder(platform).segment(library, made).build());
+  folder.write("elf_core", ElfCoreBuilder(platform)
+                               .segment(library, made)
+                               .files({{library, library + 0x1000, 0, "/lib/libmade.so"},
+                                       {library + 0x3000, library + 0x5000, 0x3000, "/lib/libmade.so"},
+                                       {0x20'0000, 0x20'1000, 0, "/data/a.dll"}})
+                               .build());
+}
+
+// Modules that hold a descriptor where fuzz_elf_core.cpp says that symbols name one: of a runtime, and of a
+// library of NativeAOT, which has no ExecutionManager. Each with and without a table of roots.
+void descriptors_in_modules(SeedFolder& folder) {
+  constexpr Address base = 0x7000'0000;
+  const std::string_view runtime = R"("contracts":{"ExecutionManager":2},"types":{})",
+                         bare = R"("contracts":{"Thread":1},"types":{})",
+                         described = R"("contracts":{"Thread":1},"types":{"Thread":{"!":8}})";
+  // Slots of the table: none, as many as the builder's symbols have, those of .NET 10 and 9.
+  for (const unsigned slots : {0u, 5u, 128u, 158u})
+    for (const std::string_view content : {runtime, bare, described}) {
+      ElfModuleBuilder builder{.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like}};
+      builder.symbols = {{"DotNetRuntimeContractDescriptor", ElfModuleBuilder::relocated}};
+      if (slots != 0) builder.symbols.emplace_back("g_dacTable", ElfModuleBuilder::data);
+      Bytes module = builder.loaded(base, true);
+      const std::string json =
+          R"({"version":1,"baseline":"empty",)" + std::string(content) + R"(,"globals":{}})";
+      test::TargetBytes out(builder.platform);
+      out.text("DNCCDAC", 8).u32(1).u32(json.size()).u64(base + ElfModuleBuilder::relocated + 40);
+      out.u32(0).u32(0).u64(0).text(json);
+      std::ranges::copy(out.bytes(), module.begin() + ElfModuleBuilder::relocated);
+      test::TargetBytes table(builder.platform), size(builder.platform);
+      for (unsigned i = 0; i < slots; ++i) table.u64(slots == 5 ? 0 : base + ElfModuleBuilder::data + i);
+      std::ranges::copy(table.bytes(), module.begin() + ElfModuleBuilder::data);
+      // The symbol's size, 40 as the builder has it, stands behind its value.
+      const Bytes value = test::TargetBytes(builder.platform).u64(ElfModuleBuilder::data).u64(40).bytes();
+      const auto symbol = std::ranges::search(module, value);
+      if (slots != 0) std::ranges::copy(size.u64(8 * slots).bytes(), symbol.begin() + 8);
+      folder.write("elf_core", module);
+    }
+}
+
+// Relocations of kinds that the builder does not make, in the place of symbolic ones.
+void copy_relocations(SeedFolder& folder) {
+  const ElfModuleBuilder builder{.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like},
+                                 .symbols = {{"data", ElfModuleBuilder::data}},
+                                 .words = {{ElfModuleBuilder::Word::symbolic, 0}}};
+  const Bytes offset = test::TargetBytes(builder.platform).u64(ElfModuleBuilder::relocated).bytes();
+  for (const unsigned kind : {R_X86_64_COPY, R_X86_64_TLSDESC}) {
+    Bytes file = builder.file();
+    const auto entry = std::ranges::search(file, offset);
+    if (entry.empty()) throw std::logic_error("no relocation");
+    entry.begin()[8] = static_cast<std::byte>(kind); // r_info, behind r_offset
+    folder.write("elf_core", file);
+  }
+}
+
+void elf(SeedFolder& folder) {
   for (const unsigned width : {8u, 4u})
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
       for (const Cpu cpu : {Cpu::x64, Cpu::arm64})
@@ -63,7 +129,18 @@ void elf(Folder& folder) {
                                .notes_last()
                                .extended_count()
                                .build());
+  for (const unsigned width : {8u, 4u})
+    link_maps(folder, {width, ByteOrder::little, width == 8 ? Cpu::x64 : Cpu::x86, Os::unix_like});
   using Module = ElfModuleBuilder;
+  // Without hash tables symbols are searched one by one.
+  for (const std::string name :
+       {"DotNetRuntimeContractDescriptor", "other", "DotNetRuntimeDebugHeader", "g_dacTable"})
+    folder.write("elf_core", Module{.platform = {8, ByteOrder::little, Cpu::x64, Os::unix_like},
+                                    .symbols = {{"run", Module::text}, {name, Module::data}},
+                                    .gnu_hash = false}
+                                 .file());
+  descriptors_in_modules(folder);
+  copy_relocations(folder);
   for (const Module::Table table : {Module::Table::rela, Module::Table::rel, Module::Table::relr}) {
     const bool hash = table != Module::Table::rel; // GNU's, and a target of 64 bits
     const Module module{
@@ -78,7 +155,7 @@ void elf(Folder& folder) {
   }
 }
 
-void pe(Folder& folder) {
+void pe(SeedFolder& folder) {
   PeFileBuilder plain, ready, composite;
   plain.file_size = ready.file_size = composite.file_size = 0x1c00;
   ready.ready_to_run = true;
@@ -90,7 +167,7 @@ void pe(Folder& folder) {
 
 // Files with mappings of them, as fuzz_module_file.cpp reads these: page in memory, pages, page in the file,
 // flags (1 writable, 2 held by the core, 4 altered, 8 relocated).
-void module_files(Folder& folder) {
+void module_files(SeedFolder& folder) {
   const auto write = [&](unsigned kind, const std::vector<std::array<unsigned, 4>>& mappings,
                          const Bytes& file) {
     Bytes seed{static_cast<std::byte>(mappings.size())};
@@ -135,7 +212,7 @@ constexpr std::uint32_t method_token(std::uint32_t rid) {
   return 0x0600'0000 | rid;
 }
 
-void pdbs(Folder& folder) {
+void pdbs(SeedFolder& folder) {
   const Bytes async_kind = bytes_of(
       {0xc5, 0x2a, 0xfd, 0x54, 0x25, 0xe9, 0x1a, 0x40, 0x9c, 0x2a, 0xf9, 0x4f, 0x17, 0x10, 0x72, 0xf8});
   const Bytes hoisted_kind = bytes_of(
@@ -189,7 +266,7 @@ void pdbs(Folder& folder) {
   }
 }
 
-void metadata(Folder& folder) {
+void metadata(SeedFolder& folder) {
   for (const bool wide : {false, true}) {
     MetadataBuilder made;
     made.uncompressed = made.all_wide = wide;
@@ -228,7 +305,75 @@ void metadata(Folder& folder) {
   }
 }
 
-void symbols(Folder& folder) {
+// Events whose types say everything that the version can say; methods and modules that go away again.
+void more_events(NetTraceBuilder& trace, std::uint32_t version) {
+  NetTraceBytes fields, row;
+  if (version >= 6) {
+    // An array of numbers, a fixed one, and an object with a text.
+    const auto field = [&](std::string_view name, const NetTraceBytes& type) {
+      NetTraceBytes part;
+      part.counted(name).raw(type);
+      row.u16(part.size()).raw(part);
+    };
+    NetTraceBytes inner, text;
+    text.counted("s").u8(18);
+    inner.u8(1).u16(1).u16(text.size()).raw(text);
+    field("a", NetTraceBytes().u8(19).u8(9));
+    field("f", NetTraceBytes().u8(22).u8(6).u16(4));
+    field("o", inner);
+    fields.u16(3).raw(row);
+    NetTraceBytes all, optional;
+    optional.u8(1).u8(2).u8(3).u64(1).u8(4).counted("m").u8(5).counted("d").u8(6).counted("k").counted("v");
+    optional.u8(7).guid().u8(8).u8(4).u8(9).u8(1);
+    all.var(7).counted("Other").var(9).counted("All").raw(fields).u16(optional.size()).raw(optional);
+    trace.block(3, NetTraceBytes().u16(0).u16(all.size()).raw(all));
+    NetTraceBytes labels;
+    labels.u32(1).u32(2);
+    labels.u8(1).guid().u8(2).guid().u8(3).guid().u8(4).u64(1).u8(5).counted("k").counted("v");
+    labels.u8(6).counted("n").var(300).u8(7).u8(1).u8(8).u64(2).u8(9).u8(3).u8(0x80 | 10).u8(4);
+    labels.u8(0x80 | 11);
+    trace.block(8, labels);
+  } else {
+    // No fields of version 1; behind them a tag with the opcode, and one with fields of version 2.
+    NetTraceBytes described, named, object;
+    object.utf16("o").u32(1).u32(1);
+    named.utf16("s").u32(18);
+    object.u32(named.size() + 4).raw(named);
+    NetTraceBytes array;
+    array.utf16("a").u32(19).u32(9);
+    described.u32(2).u32(object.size() + 4).raw(object).u32(array.size() + 4).raw(array);
+    fields.u32(0).u32(1).u8(1).u8(5).u32(described.size()).u8(2).raw(described);
+    trace.types({{.id = 7, .provider = "Other", .event_id = 9, .name = "All", .fields = fields}});
+  }
+  const char* const rundown = "Microsoft-Windows-DotNETRuntimeRundown";
+  trace.types({{.id = 10, .event_id = 144, .name = "MethodUnloadVerbose"},
+               {.id = 11, .event_id = 152, .name = "ModuleLoad"},
+               {.id = 12, .event_id = 153, .name = "ModuleUnload"},
+               {.id = 13, .event_id = 142, .name = "MethodUnload"},
+               {.id = 14, .provider = rundown, .event_id = 146, .name = "DCEndComplete"},
+               {.id = 15, .provider = rundown, .event_id = 154, .name = "ModuleDCEnd"},
+               {.id = 16, .provider = rundown, .event_id = 142, .name = "MethodDCEnd"}});
+  const auto method = [](std::uint64_t id, std::uint64_t start, bool named) {
+    NetTraceBytes made;
+    made.u64(id).u64(2).u64(start).u32(0x40).u32(0x0600'0001).u32(1);
+    if (named) made.utf16("Ns.Type").utf16("Run").utf16("void ()");
+    return made;
+  };
+  NetTraceBytes module;
+  module.u64(2).u64(3).u32(0).u32(0).utf16("/srv/app.dll").utf16("").u16(1).guid().u32(1).utf16("app.pdb");
+  trace.events({{.metadata = 11, .time = 1200, .payload = module, .sequence = 4},
+                {.metadata = 1, .time = 1201, .payload = method(5, 0x5000, true), .sequence = 5},
+                {.metadata = 10, .time = 1202, .payload = method(5, 0x5000, true), .sequence = 6},
+                {.metadata = 10, .time = 1203, .payload = method(5, 0x5000, true), .sequence = 7},
+                {.metadata = 13, .time = 1204, .payload = method(6, 0x6000, false), .sequence = 8},
+                {.metadata = 13, .time = 1205, .payload = method(7, 0x1010, false), .sequence = 9},
+                {.metadata = 12, .time = 1206, .payload = module, .sequence = 10},
+                {.metadata = 15, .time = 1207, .payload = module, .sequence = 11},
+                {.metadata = 16, .time = 1208, .payload = method(8, 0x8000, false), .sequence = 12},
+                {.metadata = 14, .time = 1209, .payload = NetTraceBytes().u16(1), .sequence = 13}});
+}
+
+void symbols(SeedFolder& folder) {
   for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
     JitDumpBuilder dump(order);
     dump.debug_info(0x1000, {{0x1000, 1, "/src/a.cs"}, {0x1008, 2, "\xff"}});
@@ -265,12 +410,13 @@ void symbols(Folder& folder) {
          {.metadata = 2, .time = 1101, .payload = NetTraceBytes().u8(1), .sequence = 2, .stack = 2}});
     trace.events({{.time = 1102, .payload = loaded, .sequence = 3}}, false);
     trace.sequence_point({{100, 3}});
+    more_events(trace, version);
     if (version >= 6) trace.block(7, NetTraceBytes().var(100).var(4));
     folder.write("net_trace", 0, trace.end().out.bytes);
   }
 }
 
-void gc_info(Folder& folder) {
+void gc_info(SeedFolder& folder) {
   const Cpu cpus[] = {Cpu::x64, Cpu::arm64, Cpu::x86, Cpu::arm, Cpu::loongarch64, Cpu::riscv64};
   for (unsigned cpu = 0; cpu < std::size(cpus); ++cpu)
     for (const unsigned version : {2u, 3u, 4u})
@@ -286,7 +432,7 @@ void gc_info(Folder& folder) {
 } // namespace
 
 void write_built_seeds(const std::filesystem::path& path) {
-  Folder folder(path);
+  SeedFolder folder(path);
   elf(folder);
   pe(folder);
   module_files(folder);
@@ -294,6 +440,7 @@ void write_built_seeds(const std::filesystem::path& path) {
   metadata(folder);
   symbols(folder);
   gc_info(folder);
+  write_call_frames(folder);
 }
 
 } // namespace clr::fuzz

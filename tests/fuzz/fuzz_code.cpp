@@ -8,6 +8,7 @@
 #include "tests/debuginfo/debug_info_runtime.h"
 #include "tests/execution/precode_builder.h"
 #include "tests/fuzz/recorded_core.h"
+#include "tests/support/r2r_image_target.h"
 
 #include <array>
 #include <set>
@@ -105,7 +106,18 @@ public:
                            .size = 0x450,
                            .method_desc = 0x1000,
                            .funclets = {0x300}});
+    // One without GC info, whose unwind data alone tell its length.
+    built_.method(heap,
+                  {.start = heap_begin + 0x3200, .size = 0x100, .method_desc = 0x1000, .gc_info = false});
     built_.stub(heap, heap_begin + 0x6000, 0x40, 6);
+    // Debug info in the form of each release.
+    for (const unsigned major : {8u, 17u, 20u, 22u})
+      built_.image({.begin = image_begin + major * 0x1'0000,
+                    .end = image_begin + major * 0x1'0000 + 0x8000,
+                    .functions = {{0x100, 0x80, 0x80}},
+                    .methods = {{0x100, 0x2000}},
+                    .debug_info = std::vector<std::uint32_t>{0},
+                    .major = static_cast<std::uint16_t>(major)});
     built_.image({.begin = image_begin,
                   .end = image_begin + 0x8000,
                   .functions = {{0x100, 0x80, 0x100 + 0x40},
@@ -136,10 +148,11 @@ public:
     ExecutionManager manager(target);
     if (part == 1) return enumerate(manager);
     for (unsigned i = 0; i < 6; ++i)
-      for (const Address at : {0x200, 0x310, 0x510, 0x650})
+      for (const Address at : {0x200, 0x310, 0x510, 0x650, 0x3210})
         look_up(manager, heap_begin + 0x600 * Address{i} + at);
     for (const Address rva : {0x100, 0x190, 0x210, 0x2ff, 0x410, 0x910, 0x4100})
       look_up(manager, image_begin + rva);
+    for (const Address major : {8, 17, 20, 22}) look_up(manager, image_begin + major * 0x1'0000 + 0x110);
     for (const Address at : {0x40, 0x1'0040}) look_up(manager, stubs_begin + at);
     for (const Address instruction : {0, 7, 10, 12, 18}) look_up(manager, counting_stub + instruction);
   }
@@ -164,7 +177,7 @@ private:
     for (const RangeSection& section : manager.sections()) managers.insert(section.jit_manager);
     for (const Address at : managers) {
       const Address module = at & ~Address{0xffff}, object = module + 0x1'2000, table = module + 0x1'3000;
-      built_.memory().at(at + 8 * 8).pointer(object);
+      built_.memory().at(at).fill(8 * 8).pointer(object);
       built_.memory().at(object).pointer(table);
       built_.memory().at(table).pointer(module + 0x10).pointer(module + 0x20).pointer(module + 0x30);
     }
@@ -193,11 +206,19 @@ public:
             t.record("InterpByteCodeStart", {{"Method", method}}));
       t.set(built_.data_of(built_.code(5)), "StubPrecodeData", "Type", type::interpreter);
     }
+    t.type("CodeRangeMapRangeList", {{"RangeListType", test::Width::u32, 0, 32}});
+    const Address begin = built_.code(0) & ~Address{0xFFFF};
+    built_.b.section({.begin = begin,
+                      .end = begin + 0x1'0000,
+                      .flags = RangeSection::range_list_flag,
+                      .range_list = t.record("CodeRangeMapRangeList", {{"RangeListType", 4}})});
     set_up(built_.b.memory(), t.contract_descriptor(), of.platform);
   }
 
   unsigned parts() const override { return 1; }
   void ask(const Target& target, unsigned) override {
+    ExecutionManager manager(target);
+    for (const Address entry : entries_) look_up(manager, entry);
     const Precodes precodes(target);
     for (const Address entry : entries_) {
       attempt([&] { precodes.at_entry(entry); });
@@ -221,6 +242,9 @@ public:
                           .rewritten = form != test::Form::net9}) {
     test::TargetBuilder& types = built_.builder.types();
     if (form == test::Form::net10) types.contract("DebugInfo", "1");
+    const unsigned count_at = form == test::Form::net9 ? 8 : 16;
+    types.type("PatchpointInfo", {{"LocalCount", test::Width::u32, 0, count_at}},
+               count_at + (form == test::Form::net11 ? 32 : 24));
     set_up(built_.builder.memory(), types.contract_descriptor(), platform);
   }
 
@@ -232,6 +256,29 @@ public:
 
 private:
   test::Runtime built_;
+};
+
+// A real ReadyToRun image, and nothing else.
+class ImageCode final : public Scene {
+public:
+  explicit ImageCode(const std::string& name) : built_(CLR_TEST_DATA "/" + name) {
+    const Target target = built_.target();
+    set_up(built_.memory(), target.descriptor(), target.platform());
+  }
+
+  unsigned parts() const override { return 1; }
+  void ask(const Target& target, unsigned) override {
+    ExecutionManager manager(target);
+    enumerate(manager);
+    for (Address at = 0; at < built_.size(); at += built_.size() / most_bodies + 1)
+      look_up(manager, built_.base() + at);
+    for (const RangeSection& section : manager.sections())
+      for (const ExecutionManager::R2RFunction& function : manager.r2r_functions(section))
+        look_up(manager, function.begin + 2);
+  }
+
+private:
+  test::R2RImageTarget built_;
 };
 
 // Entry points that are structures of the runtime instead of code.
@@ -287,6 +334,10 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
     for (const test::Form form : test::all_forms)
       if (platform.pointer_size == 8) all.push_back(std::make_unique<BuiltDebugInfo>(platform, form));
   all.push_back(std::make_unique<PortableEntries>());
+  for (const char* const name :
+       {"metadata/data/names-x86.dll", "metadata/data/names-arm.dll", "metadata/data/names-arm64.dll",
+        "metadata/data/composite.r2r.dll", "execution/data/cold-x64.dll"})
+    all.push_back(std::make_unique<ImageCode>(name));
   // Each platform in one version: more of them would take the place of the scenes that have more to find.
   unsigned turn = 0;
   for (const test::PrecodeCase& each : test::precode_cases())

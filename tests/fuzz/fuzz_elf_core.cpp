@@ -8,6 +8,7 @@
 #include "core/memory/pe_layout.h"
 #include "core/memory/single_file_bundle.h"
 #include "core/stack/elf_symbols.h"
+#include "core/target/descriptor_locator.h"
 #include "tests/fuzz/attempt.h"
 
 #include <cstdint>
@@ -53,6 +54,22 @@ void read_mapped(std::span<const std::byte> bytes) {
   clr::ElfSymbols::of_memory(memory, image).find(base + 0x100);
 }
 
+// The same module as the runtime of a process, by its name, by what it exports, and by symbols that a
+// debugger knows of it.
+void find_runtime(std::span<const std::byte> bytes) {
+  constexpr clr::Address base = 0x7000'0000;
+  clr::HostMemory memory(bytes, base);
+  for (const char* const path : {"/fx/libcoreclr.so", "/opt/program", "/usr/lib/libmonosgen-2.0.so"})
+    for (const std::optional<clr::Address> descriptor : {std::optional<clr::Address>(), {base + 0x3800}})
+      clr::locate_runtimes(memory,
+                           {{.path = path,
+                             .base = base,
+                             .size = bytes.size(),
+                             .build_id = {},
+                             .contract_descriptor = descriptor}},
+                           clr::Cpu::x64);
+}
+
 void read_layout(std::span<const std::byte> bytes) {
   const auto layout = clr::PeLayout::parse(bytes);
   if (!layout) return;
@@ -70,6 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   clr::fuzz::attempt([&] { read_core(bytes); });
   clr::fuzz::attempt([&] { read_module(bytes); });
   clr::fuzz::attempt([&] { read_mapped(bytes); });
+  find_runtime(bytes);
   clr::ElfSymbols::of_file(bytes).find(0x1000);
   read_layout(bytes);
   if (const auto bundle = clr::SingleFileBundle::parse(bytes))

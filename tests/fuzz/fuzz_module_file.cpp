@@ -137,7 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* record = data + head_bytes + i * mapping_bytes;
     const Address begin = base + record[0] * ModuleFile::page;
-    const Address pages = 1 + record[1] % 8;
+    const Address pages = std::max(1, record[1] % 16);
     // Mappings do not overlap, as the system makes them.
     bool free = true;
     for (Address page = record[0]; page < record[0] + pages && page < taken.size(); ++page) {

@@ -94,6 +94,15 @@ public:
     types_.insert(types_.end(), {built_.object_type, built_.point_type, built_.animal_type, built_.dog_type,
                                  built_.list_of_int, built_.grid_type, built_.nullable_int,
                                  built_.objects_type, built_.access_type});
+    for (const unsigned over : {0x0fu, 0x10u, 0x13u})
+      types_.push_back(built_.runtime.type_desc(over, built_.int_type));
+    const Address function = built_.memory.allocate(256);
+    built_.runtime.overlay(function, "TypeDesc", {{"TypeAndFlags", 0x1b}});
+    built_.runtime.overlay(function, "FnPtrTypeDesc", {{"NumArgs", 0}});
+    built_.memory
+        .at(function + static_cast<Address>(built_.runtime.target.offset("FnPtrTypeDesc", "RetAndArgTypes")))
+        .pointer(built_.int_type);
+    types_.insert(types_.end(), {function | 2, built_.canon_type});
     at_ = built_.fields_of(dog);
     set_up(built_.memory, built_.runtime.target.contract_descriptor(), platform);
   }
@@ -108,7 +117,7 @@ public:
     } else {
       for (const Address type : types_) tell_type(objects, type, at_);
       for (const Address module : {built_.core_lib, built_.app})
-        for (std::uint32_t rid = 1; rid < 8; ++rid) {
+        for (std::uint32_t rid = 1; rid < 20; ++rid) {
           attempt([&] { objects.finder().loaded(module, 0x0200'0000 | rid); });
           attempt([&] { objects.finder().loaded(module, 0x0100'0000 | rid); });
           attempt([&] { objects.finder().field(rid, {.module = module}); });

@@ -19,8 +19,8 @@ void check(const std::vector<StackFrame>& frames, const stack::Walk& walk) {
   std::optional<Address> last;
   for (const StackFrame& frame : frames) {
     if (frame.kind == StackFrameKind::runtime) continue;
-    // Only a fault changes the stack.
-    const bool follows_fault = frame.found_by == FoundBy::runtime_frame;
+    // Only a fault or a signal changes the stack; the code that it interrupted runs next.
+    const bool follows_fault = frame.found_by == FoundBy::runtime_frame || frame.leaf;
     require(!last || follows_fault || frame.sp() >= *last, "the stack pointer grows with every frame");
     last = frame.sp();
   }
@@ -81,6 +81,8 @@ public:
     built_.memory().at(stub - 8).fill(0x80);
     built_.execution.stub(built_.heap(), stub, 0x40, 6);
     built_.memory().at(built_.at(stub_sp)).u64(built_.in(2));
+    // A jump to another method, as at the end of an epilogue.
+    if (cpu == Cpu::x64) built_.memory().at(built_.in(1, jump)).bytes({0xe9, 0xfb, 0x01, 0, 0});
     // A return address that the runtime has hijacked: the slot and what was in it, on either side.
     const Address slot = built_.at(built_.return_slot(0x1000));
     built_.memory().at(built_.thread_address + 0x40).u64(slot + 0x500).u64(built_.in(3));
@@ -90,11 +92,12 @@ public:
     set_up(built_.memory(), std::move(descriptor), platform);
   }
 
-  unsigned parts() const override { return 6; }
+  unsigned parts() const override { return 7; }
   void ask(const Target& target, unsigned part) override {
     if (part == 4) return read_chain(target, built_.thread.frame);
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
     RegisterContext start = part == 5   ? built_.registers(stub + 4, stub_sp)
+                            : part == 6 ? built_.registers(built_.in(1, jump), 0x1000)
                             : part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
                                         : built_.registers(part == 1 ? built_.in(3) : built_.native_code,
                                                            part == 1 ? 0x200 : 0x80);
@@ -106,6 +109,7 @@ public:
   }
 
 private:
+  static constexpr Address jump = 0x60;
   static constexpr Address stub = test::WalkerRuntime::code + 0x2000, stub_sp = 0x1bf8;
   test::WalkerRuntime built_;
 };

@@ -61,10 +61,12 @@ void read_code(MemoryReader& memory, Cpu cpu, std::span<const std::byte> code) {
   const CodeInstructions instructions(memory, cpu, at, size, std::array<std::uint32_t, 1>{0});
   std::uint32_t last = 0;
   CodeReferences references(cpu);
-  for (const std::uint32_t offset : instructions.between(0, size)) {
+  const auto all = instructions.between(0, size);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint32_t offset = all[i], end = i + 1 < all.size() ? all[i + 1] : size;
     if (offset < last || offset >= size || !instructions.begins_at(offset)) __builtin_trap();
     last = offset;
-    references.next(at + offset, code.subspan(offset));
+    references.next(at + offset, code.subspan(offset, end - offset));
     x64_frame_pointer_set(code.subspan(offset));
     if (architecture.stack_effect != nullptr) architecture.stack_effect(code.subspan(offset));
   }

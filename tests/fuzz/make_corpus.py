@@ -10,6 +10,7 @@ of a long campaign has them. Needs g++ and, for PDBs, the .NET SDK. Files of a c
 fail: they stay.
 """
 import gzip
+import json
 import lzma
 import pathlib
 import shutil
@@ -75,6 +76,48 @@ def descriptor_memory(json_text, choice):
     return bytes([choice]) + head + pointers + json_text
 
 
+def nested_descriptors(text_of):
+    """A memory with a descriptor that refers to another one, and that to a third: (its first pointer is the variable with their address)."""
+    size, texts = 40, [text_of(0), text_of(1), text_of(2)]
+    at, starts = 0, []
+    for text in texts:
+        starts.append(at)
+        at += (size + len(text) + 2 * 8 + 8 + 15) // 8 * 8
+    out = bytearray(at)
+    for i, (start, text) in enumerate(zip(starts, texts)):
+        table = (start + size + len(text) + 7) // 8 * 8
+        variable = table + 16
+        struct.pack_into("<8sIIQIIQ", out, start, b"DNCCDAC", 1, len(text), start + size, 2, 0, table)
+        out[start + size:start + size + len(text)] = text
+        struct.pack_into("<QQQ", out, table, 0, variable, starts[i + 1] if i < 2 else 0)
+    return b"\0" + bytes(out)
+
+
+def sub_descriptor(names):
+    """Number -> the text of a descriptor for nested_descriptors, whose type, contract and global have the name that `names` gives to the number."""
+    def text(i):
+        platform = {"Architecture": "arm64", "OperatingSystem": "unix"} if i == 0 else {}
+        return json.dumps({"version": 1, "baseline": "empty", "contracts": {f"C{names(i)}": 1}, "types": {f"T{names(i)}": {"!": 8}},
+                           "globals": platform | {f"G{names(i)}": [[1], "pointer"]}, "subDescriptors": {f"S{i}": [[1], "pointer"]}}).encode()
+    return text
+
+
+def wrong_headers(symbol_file):
+    """A .sym file with one word of its header wrong; bit 1 of byte 13 says that the target shall leave it so."""
+    made = []
+    for at, value in ((0, b"X"), (8, b"\x77"), (12, b"\5"), (13, b"\7"), (88, b"\1")):
+        file = bytearray(symbol_file)
+        file[at:at + len(value)] = value
+        file[13] |= 2
+        made.append(bytes(file))
+    return made + [bytes(symbol_file[:13] + bytes([symbol_file[13] | 2]) + symbol_file[14:])]
+
+
+def perf_map_ids(images):
+    """The entries of debug directories that name an image's perf map."""
+    return [image[at:at + 64] for image in images for at in [image.find(b"R2RM")] if at >= 0]
+
+
 def trace_blocks(trace, largest):
     """The start of a trace: its header and whole blocks, shortened at their ends."""
     at = trace.index(b"\x05Trace") if b"\x05Trace" in trace else trace.index(b"Trace") - 4
@@ -102,7 +145,7 @@ def metadata_root(image):
 
 
 def sound_scenes(folder, build, target):
-    """An input for each part of each scene, without edits."""
+    """The inputs from which the mutation of scenes begins."""
     seeds = folder / f"{target}-sound"
     seeds.mkdir()
     run(build / f"tests/fuzz_{target}", "--seeds", seeds)
@@ -151,7 +194,8 @@ def candidates(folder, build):
         symbol_files.append(saved.read_bytes())
     return {
         "debug_info": cores["debug_info"],
-        "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6)],
+        "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6, 8)]
+        + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")],
         "elf_core": cores["elf_core"] + [native] + images[:2],
         "gc_info": cores["gc_info"],
         "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],
@@ -160,8 +204,8 @@ def candidates(folder, build):
         "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)] + cores["net_trace"],
         "pdb": pdbs(folder) + cores["pdb"],
         "perf_map": perf_maps,
-        "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))],
-        "symbol_file": symbol_files,
+        "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))] + perf_map_ids(images),
+        "symbol_file": symbol_files + wrong_headers(min(symbol_files, key=len)),
         "unwind": cores["unwind"] + [b"\x02" + native],
         # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.
         "elf_module": [],

@@ -183,11 +183,30 @@ std::size_t Stage::write(const Play& play, std::span<std::uint8_t> out) {
   return size;
 }
 
-void Stage::write_sound(const std::filesystem::path& folder) const {
-  for (std::size_t scene = 0; scene < scenes_.size(); ++scene)
-    for (unsigned part = 0; part < scenes_[scene]->parts(); ++part)
-      std::ofstream(folder / (std::to_string(scene) + '-' + std::to_string(part)))
-          << static_cast<char>(scene) << static_cast<char>(part);
+void Stage::write_seeds(const std::filesystem::path& folder) const {
+  std::vector<std::uint8_t> bytes(head_bytes + Edit::size_in_input);
+  const auto save = [&](const std::string& name, const Play& play) {
+    const std::size_t size = write(play, bytes);
+    std::ofstream(folder / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
+  };
+  constexpr std::uint64_t unknown_versions[] = {3, 99}; // one that others have, and one that none has
+  constexpr std::uint64_t far_away = 0x1'0000;          // from all other fields
+  for (std::size_t scene = 0; scene < scenes_.size(); ++scene) {
+    Play play{.scene = static_cast<std::uint8_t>(scene)};
+    for (; play.part < scenes_[scene]->parts(); ++play.part)
+      save(std::to_string(scene) + '-' + std::to_string(play.part), play);
+    play.part = 0;
+    const auto with = [&](const std::string& name, std::uint64_t value) {
+      play.edits = {{.width = Edit::of_descriptor, .at = entry_hash(name), .value = value}};
+      save(std::to_string(scene) + '-' + name + '-' + std::to_string(value), play);
+    };
+    const ContractDescriptor& descriptor = scenes_[scene]->descriptor();
+    for (const auto& [name, version] : descriptor.contracts)
+      for (const std::uint64_t unknown : unknown_versions) with(name, unknown);
+    for (const auto& [name, type] : descriptor.types)
+      if (scene == 0 && !type.fields.empty()) with(name + '.' + type.fields.begin()->first, far_away);
+  }
 }
 
 void Stage::run(std::span<const std::uint8_t> input) {
@@ -253,9 +272,13 @@ std::uint64_t Stage::new_value(const Words& words, Address at) {
 Edit Stage::new_entry(unsigned scene) {
   const std::vector<std::string> names = entries_of(scenes_[scene]->descriptor());
   if (names.empty()) return {.width = Edit::of_descriptor};
+  // Globals and contracts stand at the end, and are few beside the fields.
+  const ContractDescriptor& sound = scenes_[scene]->descriptor();
+  const std::size_t few = sound.globals.size() + sound.contracts.size();
+  const std::size_t among = below(2) == 0 || few == 0 ? names.size() : few;
   const std::uint64_t values[] = {0, 0, 0, 1 + below(4), 8 * below(32), std::uint64_t{1} << below(64)};
   return {.width = Edit::of_descriptor,
-          .at = entry_hash(names[below(names.size())]),
+          .at = entry_hash(names[names.size() - among + below(among)]),
           .value = values[below(std::size(values))]};
 }
 
@@ -327,11 +350,11 @@ std::size_t Stage::cross(std::span<const std::uint8_t> one, std::span<const std:
 } // namespace clr::fuzz
 
 // The scenes are made before the first input, whose time is limited. `--seeds FOLDER` writes the inputs that
-// change nothing, one for each part of each scene, and ends: make_corpus.py.
+// mutation begins with, and ends: make_corpus.py.
 extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
   clr::fuzz::Stage& stage = clr::fuzz::Stage::get();
   if (*count == 3 && std::string_view((*words)[1]) == "--seeds") {
-    stage.write_sound((*words)[2]);
+    stage.write_seeds((*words)[2]);
     std::exit(0);
   }
   return 0;

@@ -102,8 +102,9 @@ public:
   static Stage& get();
 
   void run(std::span<const std::uint8_t> input);
-  // An input for each part of each scene, without edits.
-  void write_sound(const std::filesystem::path& folder) const;
+  // An input for each part of each scene, without edits; some whose contracts have a version which nobody
+  // knows; and some of the first scene with a field that lies far from the others of its type.
+  void write_seeds(const std::filesystem::path& folder) const;
   std::size_t mutate(std::span<std::uint8_t> buffer, std::size_t size, unsigned seed);
   std::size_t cross(std::span<const std::uint8_t> one, std::span<const std::uint8_t> other,
                     std::span<std::uint8_t> out, unsigned seed);

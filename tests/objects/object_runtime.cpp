@@ -82,8 +82,9 @@ Bytes core_lib_metadata() {
   field(metadata, "_methodPtrAux", {0x18});                           // 36
   begin_type(metadata, "System", "Numbers");                          // 20: one of every number
   for (const unsigned number : {0x02u, 0x04u, 0x05u, 0x06u, 0x0au, 0x0cu, 0x0du, 0x18u})
-    field(metadata, "_", {number});   // 37 to 44
-  field(metadata, "_", {0x0f, 0x08}); // 45: a pointer
+    field(metadata, "_", {number});          // 37 to 44
+  field(metadata, "_", {0x0f, 0x08});        // 45: a pointer
+  begin_type(metadata, "System", "__Canon"); // 21
   return metadata.build();
 }
 
@@ -118,6 +119,27 @@ Bytes app_metadata() {
   field(metadata, "<Place>k__BackingField", {0x11, 4u << 2});    // 14
   field(metadata, "Born", {0x11, 2u << 2 | 1});                  // 15
   field(metadata, "Scores", {0x15, 0x12, 3u << 2 | 1, 1, 0x08}); // 16: List<int>
+  // Specifications: List<int>, and one that consists of itself.
+  for (const Bytes& type : {bytes_of({0x15, 0x12, 3u << 2 | 1, 1, 0x08}), bytes_of({0x12, 2u << 2 | 2})})
+    metadata.add(MetadataTable::type_spec, {metadata.blob(type)});
+  // Types that only locals have: int[,], ref int, pinned ref int, delegate*<int, int>, the specifications,
+  // !!0, a modified int, TypedReference, void*; lists of Point, int[], int*, Dog, object.
+  const auto list_of = [](std::initializer_list<unsigned> argument) {
+    Bytes type = bytes_of({0x15, 0x12, 3u << 2 | 1, 1});
+    append(type, bytes_of(argument));
+    return type;
+  };
+  for (const Bytes& type :
+       {bytes_of({0x14, 0x08, 2, 0, 0}), bytes_of({0x10, 0x08}), bytes_of({0x45, 0x10, 0x08}),
+        bytes_of({0x1b, 0x00, 1, 0x08, 0x08}), bytes_of({0x12, 1u << 2 | 2}), bytes_of({0x12, 2u << 2 | 2}),
+        bytes_of({0x1e, 0}), bytes_of({0x20, 1u << 2 | 1, 0x08}), bytes_of({0x16}), bytes_of({0x0f, 0x01}),
+        list_of({0x11, 4u << 2}), list_of({0x1d, 0x08}), list_of({0x0f, 0x08}), list_of({0x12, 6u << 2}),
+        list_of({0x1c}), list_of({0x14, 0x08, 2, 0, 0})}) {
+    Bytes locals = bytes_of({0x07, 1});
+    append(locals, type);
+    metadata.add(MetadataTable::stand_alone_sig, {metadata.blob(locals)});
+  }
+  metadata.add(MetadataTable::stand_alone_sig, {metadata.blob(bytes_of({0x06, 0x08}))}); // that of a field
   return metadata.build();
 }
 
@@ -201,6 +223,8 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
   shape(dictionary_type, p + 8, 0, {{29, 0, 0x1d}, {30, p, 0x08}, {31, p + 4, 0x08}});
   hash_set_type = runtime.type({.module = core_lib, .rid = 18});
   shape(hash_set_type, p + 8, 0, {{32, 0, 0x1d}, {33, p, 0x08}, {34, p + 4, 0x08}});
+  canon_type = runtime.type({.module = core_lib, .rid = 21});
+  shape(canon_type, 0, 0, {});
   delegate_type = runtime.type({.module = core_lib, .rid = 19});
   shape(delegate_type, 2 * p, 0, {{35, 0, 0x18}, {36, p, 0x18}});
   for (const Address type : {string_type, animal_type, exception_type, delegate_type})
