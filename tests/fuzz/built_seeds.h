@@ -24,6 +24,8 @@ private:
 
 // All of them.
 void write_built_seeds(const std::filesystem::path& folder);
+// Those of native modules, cores and PE files.
+void write_module_seeds(SeedFolder& folder);
 // Those of native unwinding and of instructions.
 void write_call_frames(SeedFolder& folder);
 

@@ -1,12 +1,12 @@
 // Metadata, signatures and ReadyToRun tables from arbitrary bytes. The form of an input: metadata_input.h.
 #include "core/images/r2r_map.h"
-#include "core/memory/pe_layout.h"
 #include "core/metadata/pe_image.h"
 #include "core/types/metadata_names.h"
 #include "core/types/r2r_imports.h"
 #include "core/types/r2r_methods.h"
 #include "core/types/user_method.h"
 #include "tests/fuzz/attempt.h"
+#include "tests/fuzz/laid_out_image.h"
 #include "tests/fuzz/metadata_input.h"
 
 #include <algorithm>
@@ -99,15 +99,7 @@ void map_file(std::span<const std::byte> file) {
   const auto layout = PeLayout::parse(file);
   constexpr std::uint32_t largest = 1u << 20;
   if (!layout || layout->image_size > largest) return;
-  std::vector<std::byte> bytes(layout->image_size);
-  const auto copy = [&](std::uint64_t from, std::uint64_t to, std::uint64_t size) {
-    if (from >= file.size() || to >= bytes.size()) return;
-    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(from),
-                std::min({size, file.size() - from, bytes.size() - to}),
-                bytes.begin() + static_cast<std::ptrdiff_t>(to));
-  };
-  copy(0, 0, layout->header_size);
-  for (const PeSection& section : layout->sections) copy(section.raw_offset, section.rva, section.raw_size);
+  const std::vector<std::byte> bytes = lay_out(*layout, file);
   HostMemory memory(bytes);
   const PeImage image = PeImage::detect(memory, 0);
   // The image itself stands for every other assembly.

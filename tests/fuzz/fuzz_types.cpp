@@ -1,12 +1,12 @@
 // Names in a damaged runtime: MethodDesc, MethodTable, Module, code versions, metadata as a process holds it.
 #include "core/memory/byte_range.h"
 #include "core/memory/loaded_file.h"
-#include "core/memory/pe_layout.h"
 #include "core/metadata/pe_image.h"
 #include "core/types/code_claims.h"
 #include "core/types/method_names.h"
 #include "core/types/r2r_format.h"
 #include "core/types/type_names.h"
+#include "tests/fuzz/laid_out_image.h"
 #include "tests/fuzz/recorded_core.h"
 #include "tests/types/sample_runtime.h"
 
@@ -222,14 +222,7 @@ public:
     const LoadedFile file = LoadedFile::open(std::string(CLR_TEST_DATA "/metadata/data/") + name);
     const auto layout = PeLayout::parse(file.bytes());
     if (!layout) throw Error(ErrorKind::corrupt, name + " is no image");
-    std::vector<std::byte> laid_out(layout->image_size);
-    const auto copy = [&](std::uint64_t from, std::uint64_t to, std::uint64_t size) {
-      const auto bytes = file.bytes().subspan(from, std::min(size, file.bytes().size() - from));
-      std::ranges::copy(bytes.first(std::min(bytes.size(), laid_out.size() - to)),
-                        laid_out.begin() + static_cast<std::ptrdiff_t>(to));
-    };
-    copy(0, 0, layout->header_size);
-    for (const PeSection& section : layout->sections) copy(section.raw_offset, section.rva, section.raw_size);
+    const std::vector<std::byte> laid_out = lay_out(*layout, file.bytes());
     test::TargetBuilder& types = runtime_.target;
     const Address base = types.memory().place(laid_out, 4096);
     const PeImage image(types.memory(), base, true);
