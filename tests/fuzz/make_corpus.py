@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz targets, tests/fuzz/corpus/TARGET, from what real programs left: the recorded cores, assemblies and symbol files of
+"""Makes the seeds of the fuzz targets, tests/fuzz/corpus/TARGET.tar.xz, from what real programs left: the recorded cores, assemblies and symbol files of
 the other tests; from forms that the builders of the tests make; and from what the targets themselves find of these in some thousand runs, which
-are the same every time. Of many candidates those are kept that reach code which the others do not.
+are the same every time. Of many candidates the smallest set is kept that reaches all code which any of them reaches.
 
     make_corpus.py [--also FOLDER] BUILD [TARGET...]
 
-BUILD: a build with the fuzz targets (scripts/fuzz makes build-sanitize); default: all targets. FOLDER/TARGET: further candidates, as build-sanitize/fuzz
-of a long campaign has them. Needs g++ and, for PDBs, the .NET SDK. Files of a corpus that begin with "found-" are inputs that once made a target
-fail: they stay.
+BUILD: a build with the fuzz targets; default: all targets. That of `scripts/fuzz --coverage`, build-coverage, is the one that the corpora of the
+repository were made with, and without sanitizers it is the fastest. FOLDER/TARGET: further candidates, as build-sanitize/fuzz of a long campaign has
+them. Needs g++ and, for PDBs, the .NET SDK; another g++ or SDK makes other bytes, and so may choose others. Inputs that once made a target fail are
+none of its business: they lie beside the archives, as TARGET/found-NAME.
 """
 import gzip
+import io
 import json
 import lzma
+import os
 import pathlib
 import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -24,7 +28,6 @@ TESTS = HERE.parent
 METADATA = TESTS / "metadata/data"
 SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
-MOST = 220_000    # bytes of a corpus: all of them together shall stay a small part of the repository, some 3 MB
 RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
 SCENES = {"code": 4000, "types": 2000, "objects": 4000, "stack": 2000, "whole_core": 600}
@@ -38,7 +41,8 @@ int outer(int a) { int sum = 0; for (int i = 0; i < a; i++) sum += middle(i, &su
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", **options)
+    environment = os.environ | {"LLVM_PROFILE_FILE": os.devnull}  # a build that counts lines writes none here
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", env=environment, **options)
     if done.returncode:
         sys.exit(f"make_corpus: {command[0]} ended with {done.returncode}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
@@ -160,7 +164,7 @@ def own_inputs(folder, build, target, seeds):
     for i, data in enumerate(seeds):
         if len(data) <= LARGEST:
             (given / str(i)).write_bytes(data)
-    options = ["-seed=1", "-timeout=60", f"-runs={SCENES.get(target, RUNS)}"]
+    options = ["-seed=1", "-timeout=60", "-use_counters=0", f"-runs={SCENES.get(target, RUNS)}"]
     if target in SCENES or not seeds:
         options += ["-len_control=0", "-max_len=500"]
     dictionary = HERE / f"{target}.dict"
@@ -214,9 +218,8 @@ def candidates(folder, build):
 
 
 def choose(build, target, inputs, folder):
-    """Writes the corpus of `target`: the inputs that libFuzzer keeps when it merges them, the smallest first."""
-    corpus = HERE / "corpus" / target
-    corpus.mkdir(parents=True, exist_ok=True)
+    """Writes the corpus of `target`: the inputs that libFuzzer keeps when it merges them. They are packed, because many are the same file with some
+    bytes changed: two hundred of them take as much room as five."""
     given, chosen = folder / f"{target}-given", folder / f"{target}-chosen"
     given.mkdir()
     chosen.mkdir()
@@ -225,22 +228,16 @@ def choose(build, target, inputs, folder):
             print(f"make_corpus: {target} {i} has {len(data)} bytes and is left out", file=sys.stderr)
             continue
         (given / str(i)).write_bytes(data)
-    found = [f for f in corpus.iterdir() if f.name.startswith("found-")]
-    run(build / f"tests/fuzz_{target}", "-set_cover_merge=1", chosen, given)
-    for old in corpus.iterdir():
-        if old not in found:
-            old.unlink()
-    # Where not all have room, the first candidates do: those of real files, then built ones, then what was found of them.
-    rank = {data: i for i, data in reversed(list(enumerate(inputs)))}
-    kept, left = [], MOST
-    for data in sorted((f.read_bytes() for f in chosen.iterdir()), key=rank.__getitem__):
-        if len(data) <= left:
-            kept.append(data)
-            left -= len(data)
-    for i, data in enumerate(sorted(kept, key=lambda d: (len(d), d))):
-        (corpus / f"{i:02}").write_bytes(data)
-    sizes = [f.stat().st_size for f in corpus.iterdir()]
-    print(f"{target}: {len(sizes)} of {len(inputs)} inputs, {sum(sizes)} bytes")
+    # How often code runs does not count: a hundred times is no other line than once.
+    run(build / f"tests/fuzz_{target}", "-set_cover_merge=1", "-use_counters=0", chosen, given)
+    kept = sorted((f.read_bytes() for f in chosen.iterdir()), key=lambda d: (len(d), d))
+    archive = HERE / f"corpus/{target}.tar.xz"
+    with lzma.open(archive, "wb", preset=9 | lzma.PRESET_EXTREME) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+        for i, data in enumerate(kept):
+            member = tarfile.TarInfo(f"{i:03}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    print(f"{target}: {len(kept)} of {len(inputs)} inputs, {sum(map(len, kept))} bytes, packed {archive.stat().st_size}")
 
 
 def main():
