@@ -6,6 +6,7 @@
 #include "core/publish/code_catalog.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
+#include "core/runtime/code_notifications.h"
 #include "core/runtime/code_listing.h"
 #include "core/runtime/native_names.h"
 #include "tests/fuzz/recorded_core.h"
@@ -105,7 +106,18 @@ private:
     });
   }
 
+  void notify(Runtime& runtime) {
+    const auto places = find_code_notifications(runtime);
+    if (!places) return;
+    const Target& target = *runtime.target();
+    attempt([&] { notify_of(target, *places, {}); });
+    for (const MethodKey key : {MethodKey{0x1000, 0x0600'0001}, MethodKey{0x1000, 0x0600'0002}})
+      attempt([&] { notify_of(target, *places, std::span(&key, 1)); });
+    attempt([&] { read_notification(target, *places); });
+  }
+
   void look_up(Runtime& runtime, MemoryReader& memory) {
+    notify(runtime);
     const NativeNamer native = [](Address) { return std::string(); };
     std::size_t left = most_methods;
     for (const Address ip : recorded_.frames) {
