@@ -173,6 +173,38 @@ void write_call_frames(SeedFolder& folder) {
   folder.write("unwind", 1, records);
   records[21] = std::byte{0x80};
   folder.write("unwind", 1, records);
+  // Every code of one byte that stands for a frame of the system, and pairs that are saved like the ones
+  // before.
+  for (const unsigned code : {0xe3u, 0xe5u, 0xe6u, 0xe8u, 0xe9u, 0xeau, 0xebu, 0xecu, 0xfcu, 0xf8u}) {
+    std::ranges::copy(code_of({code, 0xc8, 0x02, 0xe6, 0xe6, 0xe4, 0, 0, 0, 0, 0, 0, 0}),
+                      records.begin() + 20);
+    folder.write("unwind", 1, records);
+  }
+  // Every instruction of x64 by its first byte, with the prefixes and tables that change its length.
+  const std::vector<std::vector<unsigned>> tables{{},
+                                                  {0x66},
+                                                  {0x48},
+                                                  {0x0f},
+                                                  {0x66, 0x0f},
+                                                  {0x0f, 0x38},
+                                                  {0x0f, 0x3a},
+                                                  {0xc5, 0xf8},
+                                                  {0xc4, 0xe2, 0x79},
+                                                  {0xc4, 0xe3, 0x79},
+                                                  {0x62, 0xf1, 0x7c, 0x48},
+                                                  {0xf0},
+                                                  {0x67},
+                                                  {0xd5, 0x00}};
+  for (const auto& table : tables)
+    for (const unsigned operand : {0x05u, 0x44u, 0xc8u}) { // relative to rip, with an index, registers
+      Code code;
+      for (unsigned op = 0; op < 256; ++op) {
+        for (const unsigned byte : table) code.push_back(static_cast<std::byte>(byte));
+        for (const unsigned byte : {op, operand, 0x24u, 1u, 2u, 3u, 0x90u})
+          code.push_back(static_cast<std::byte>(byte));
+      }
+      folder.write("unwind", 4, code);
+    }
   // Instructions that refer to others: calls, jumps, loads of cells and of addresses.
   folder.write(
       "unwind", 4,

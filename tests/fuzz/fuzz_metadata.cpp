@@ -20,6 +20,20 @@ constexpr std::uint32_t import_section_size = 20; // bytes
 constexpr std::uint32_t most_rows =
     300; // of each table: what a longer run would find, a shorter finds sooner
 
+// The types of a method's signature as those of ReadyToRun's encoding of a method, which are stepped over: a
+// constrained type stands behind flags and token.
+void skip_types(const Metadata& metadata, std::uint32_t method) {
+  constexpr std::size_t most_bytes = 24;
+  const BlobBytes signature(metadata.blob(metadata.method_def(method).signature));
+  for (std::size_t at = 1; at < std::min(signature.span().size(), most_bytes); ++at) {
+    std::vector<std::byte> encoded{std::byte{0x20}, std::byte{1}};
+    encoded.insert(encoded.end(), signature.span().begin() + static_cast<std::ptrdiff_t>(at),
+                   signature.span().end());
+    SignatureReader reader(encoded);
+    attempt([&] { R2RSignatures::skip_method(reader); });
+  }
+}
+
 // The rows that types and their fields lead to.
 void read_types(MetadataNames& names) {
   const Metadata& metadata = names.metadata();
@@ -52,6 +66,7 @@ void read_types(MetadataNames& names) {
   each(MetadataTable::stand_alone_sig,
        [&](std::uint32_t rid) { metadata.blob(metadata.stand_alone_sig(rid)); });
   each(MetadataTable::method_spec, [&](std::uint32_t rid) { metadata.method_spec(rid); });
+  each(MetadataTable::method_def, [&](std::uint32_t rid) { skip_types(metadata, rid); });
   each(MetadataTable::method_def, [&](std::uint32_t rid) {
     const auto [first, last] = metadata.param_range(rid);
     for (std::uint32_t at = first; at < std::min(last, first + 8); ++at)

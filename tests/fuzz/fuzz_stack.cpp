@@ -94,7 +94,10 @@ public:
 
   unsigned parts() const override { return 7; }
   void ask(const Target& target, unsigned part) override {
-    if (part == 4) return read_chain(target, built_.thread.frame);
+    if (part == 4) {
+      interrupted_codes(target);
+      return read_chain(target, built_.thread.frame);
+    }
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
     RegisterContext start = part == 5   ? built_.registers(stub + 4, stub_sp)
                             : part == 6 ? built_.registers(built_.in(1, jump), 0x1000)
@@ -128,7 +131,15 @@ public:
         attempt([&] { read_exceptions(target, thread); });
         attempt([&] { read_chain(target, thread.frame); });
       }
-      for (const InterruptedCode& code : interrupted_codes(target).codes) code.on_same_stack();
+      const auto context = target.find_offset("FaultingExceptionFrame", "TargetContext");
+      for (const InterruptedCode& code : interrupted_codes(target).codes) {
+        code.on_same_stack();
+        // Without the byte that the registers begin with, the Frame is no less a Frame.
+        EditedMemory torn(target.memory(),
+                          {{.width = 0, .at = code.frame + static_cast<Address>(context.value_or(0))}},
+                          target.platform().byte_order);
+        interrupted_codes(Target(torn, target.descriptor(), target.platform()));
+      }
       return;
     }
     const ThreadRegisters& registers = recorded_.core->threads()[part];

@@ -248,7 +248,13 @@ public:
     types.set(
         module, "Module", "PEAssembly",
         types.record("PEAssembly", {{"PEImage", types.record("PEImage", {{"LoadedImageLayout", placed}})}}));
-    runtime_.app_domain({module});
+    // Assemblies to which it refers, whose metadata is nowhere.
+    std::vector<Address> modules{module};
+    for (const char* const name : {"System.Runtime", "System.Private.CoreLib", "names"})
+      modules.push_back(runtime_.module({.path = "/fx/" + std::string(name) + ".dll",
+                                         .simple_name = name,
+                                         .place = test::MetadataPlace::missing}));
+    runtime_.app_domain(modules);
     runtime_.execution.section({.begin = base,
                                 .end = base + ((laid_out.size() + 0xfff) & ~std::size_t{0xfff}),
                                 .flags = 0,
