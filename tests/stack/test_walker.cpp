@@ -1,5 +1,6 @@
 // Walks of synthetic threads, frame by frame. The form of a real thread's stack follows dotnet/runtime
 // docs/design/datacontracts/StackWalk.md.
+#include "core/stack/hijack.h"
 #include "tests/stack/walker_runtime.h"
 
 using namespace clr;
@@ -183,6 +184,20 @@ TEST_CASE("a hijacked return address is looked up in the Thread", "[walker]") {
   // A thread that is not marked is not searched.
   runtime.thread.state = 0;
   CHECK(runtime.lines(runtime.walk(start)).at(1) == "N 50000300 @200 unwind_info");
+}
+
+TEST_CASE("a hijack pair whose slot is the first word of the Thread has one neighbour", "[walker]") {
+  WalkerRuntime runtime(GENERATE(Cpu::x64, Cpu::arm64));
+  const Address slot = runtime.at(runtime.return_slot(0x100));
+  runtime.memory().at(WalkerRuntime::thread_address).u64(slot).u64(runtime.in(1));
+  const Target target = runtime.execution.target();
+  std::vector<Address> asked;
+  const auto is_managed = [&](Address address) {
+    asked.push_back(address);
+    return false;
+  };
+  CHECK_FALSE(hijacked_return_address(target, runtime.thread, slot, is_managed));
+  CHECK(asked == std::vector<Address>{runtime.in(1)});
 }
 
 TEST_CASE("a stub has no frame of its own", "[walker]") {
