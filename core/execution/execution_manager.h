@@ -63,8 +63,9 @@ public:
   // address behind a method's last byte is a miss (`gap`), never that method. ReadyToRun code that the
   // runtime never prepared has a block with method_desc 0; its start and regions come from the image. Throws
   // Error for faults, and Error{unsupported_contract} for interpreted code. Cost on 64-bit: 7 reads for the
-  // section (once per section), then 8 for jitted code with version 2 of the nibble map; log2(n) + 8 for
-  // ReadyToRun code, up to 10 more when it was never prepared. A second address in the same method: 0 reads
+  // section (once per section), then 8 for jitted code with version 2 of the nibble map (1 more for a
+  // method of several functions, and 1 for a CPU whose unwind entries have no end); log2(n) + 8 for ReadyToRun
+  // code, up to 10 more when it was never prepared. A second address in the same method: 0 reads
   // and no allocation, some 40 ns.
   CodeLookup find(Address ip);
 

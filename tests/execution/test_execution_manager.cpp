@@ -366,8 +366,8 @@ TEST_CASE("what a lookup of jitted code costs") {
   CHECK(counting.reads() == 0);
   CodeBlock block = block_at(manager, method_start + 0x10);
   // 5 tables, a fragment, the section; the heap, the nibble map, the word before the code, the header, its
-  // first unwind entry, GC info; two units of the nibble map for the last byte.
-  CHECK(counting.reads() == 15);
+  // first and last unwind entry, GC info; two units of the nibble map for the last byte.
+  CHECK(counting.reads() == 16);
   counting.reset();
   block = block_at(manager, method_start + method_size - 1);
   manager.regions(block);
@@ -409,7 +409,8 @@ TEST_CASE("a heap whose memory is lent holds the same code, without reads for it
     block_at(one, starts.front());
     const std::size_t before = lending.reads();
     block_at(one, starts.back() + 0x1f0);
-    CHECK(lending.reads() - before == 3); // the header, its first unwind entry and the GC info
+    // The header, its first unwind entry and the GC info; the unwind data, where entries have no end.
+    CHECK(lending.reads() - before == (platform.cpu == Cpu::x64 ? 3 : 4));
     for (Address ip = range_begin; ip < range_begin + 0x8800; ip += 0x14) {
       const CodeLookup a = one.find(ip), c = other.find(ip);
       REQUIRE(a.index() == c.index());
@@ -518,6 +519,8 @@ TEST_CASE("a length that reaches into other code does not hide that code") {
     b.method(heap, {.start = other, .size = 0x100, .method_desc = 0x2000});
     const Address lie = b.memory().place(gc_info_bytes(platform.cpu, 4, 0x700));
     b.memory().at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "GCInfo"))).pointer(lie);
+    // Without unwind data that contradict it.
+    b.memory().at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "NumUnwindInfos"))).u32(0);
     const Target target = b.target();
     ExecutionManager manager(target);
     const auto fault = fault_of([&] { manager.find(start + 8); });
@@ -525,4 +528,41 @@ TEST_CASE("a length that reaches into other code does not hide that code") {
     CHECK_THAT(fault->what(), Catch::Contains("reach into other code"));
     CHECK(std::get<CodeBlock>(manager.find(other + 8)).method_desc == 0x2000);
   }
+}
+
+TEST_CASE("GC info that contradicts the unwind data gives no name to memory that nothing claims") {
+  std::vector<Platform> platforms = execution_platforms();
+  platforms.push_back({.pointer_size = 8, .cpu = Cpu::arm64});
+  for (const Platform& platform : platforms)
+    for (const bool funclets : {false, true})
+      // What the method's GC info says; its unwind data say 0x400 bytes.
+      for (const std::uint64_t claimed : {0x400u, 0x404u, 0x1000u, 0x3fcu, 4u}) {
+        INFO(to_string(platform) << " " << to_string(platform.cpu) << " " << claimed << " bytes"
+                                 << (funclets ? " with a funclet" : ""));
+        ExecutionBuilder b(platform);
+        auto heap = b.heap(range_begin, range_end);
+        b.method(heap, {.start = method_start - 0x800, .size = 0x100, .method_desc = 0x2000});
+        const Address header =
+            b.method(heap, {.start = method_start,
+                            .size = 0x400,
+                            .method_desc = method_desc,
+                            .funclets = funclets ? std::vector{0x300u} : std::vector<std::uint32_t>{}});
+        b.memory()
+            .at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "GCInfo")))
+            .pointer(b.memory().place(gc_info_bytes(platform.cpu, 4, claimed)));
+        const Target target = b.target();
+        ExecutionManager manager(target);
+        for (const Address ip : {method_start, method_start + 0x3ff, method_start + 0x400}) {
+          const auto fault = fault_of([&] {
+            const CodeLookup found = manager.find(ip);
+            CHECK((found.index() == 0) == (ip < method_start + 0x400));
+          });
+          CHECK(fault.has_value() == (claimed != 0x400));
+          if (!fault) continue;
+          CHECK(fault->kind() == ErrorKind::corrupt);
+          CHECK_THAT(fault->what(),
+                     Catch::Contains(std::to_string(claimed) + " bytes of code by its GC info and 1024 by"));
+        }
+        CHECK(block_at(manager, method_start - 0x800).method_desc == 0x2000);
+      }
 }
