@@ -1,6 +1,7 @@
 // The ExecutionManager over synthetic runtimes. Peer cases: dotnet/runtime src/native/managed/cdac/tests
 // (ExecutionManager).
 #include "core/execution/execution_manager.h"
+#include "core/execution/nibble_map.h"
 #include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
@@ -38,6 +39,30 @@ execution::Miss miss_at(ExecutionManager& manager, Address ip) {
   if (found.index() == 0) FAIL("a method, and not a miss");
   return std::get<execution::Miss>(found);
 }
+
+// A code heap that claims blocks everywhere: its map and its code repeat a few bytes.
+class RepeatingReader final : public MemoryReader {
+public:
+  struct Part {
+    Address begin = 0, end = 0;
+    std::vector<std::byte> bytes;
+  };
+  RepeatingReader(MemoryReader& next, std::vector<Part> parts) : next_(&next), parts_(std::move(parts)) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    for (const Part& part : parts_) {
+      if (address < part.begin || address >= part.end) continue;
+      const auto size = static_cast<std::size_t>(std::min<Address>(out.size(), part.end - address));
+      for (std::size_t i = 0; i < size; ++i)
+        out[i] = part.bytes[(address - part.begin + i) % part.bytes.size()];
+      return size;
+    }
+    return next_->read_some(address, out);
+  }
+
+private:
+  MemoryReader* next_;
+  std::vector<Part> parts_;
+};
 
 } // namespace
 
@@ -565,4 +590,71 @@ TEST_CASE("GC info that contradicts the unwind data gives no name to memory that
         }
         CHECK(block_at(manager, method_start - 0x800).method_desc == 0x2000);
       }
+}
+
+TEST_CASE("a walk over heaps that claim any amount of code ends, and says what it left out") {
+  constexpr Address second = 0x2000'0000, map_at = 0x7000'0000;
+  constexpr std::uint64_t size = WalkLimit::max_blocks * 3 / 4 * NibbleMap::bucket_bytes;
+  constexpr unsigned stub_kind = 6;
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  ExecutionBuilder b(platform);
+  for (const Address begin : {Address{range_begin}, second}) {
+    const auto heap = b.heap(begin, begin + size);
+    b.memory()
+        .at(heap.node + static_cast<Address>(b.types().offset("CodeHeapListNode", "HeaderMap")))
+        .pointer(map_at);
+  }
+  std::vector<std::byte> word(8);
+  word.front() = std::byte(stub_kind);
+  RepeatingReader reader(b.memory(), {{map_at, map_at + size / 8, {std::byte{0x11}}},
+                                      {range_begin, range_begin + size, word},
+                                      {second, second + size, word}});
+  const Target target(reader, b.types().contract_descriptor(), platform);
+  ExecutionManager manager(target);
+  manager.for_each_jitted([](const JittedBody&) { return true; });
+  // The words before the heaps and behind the first are missing, too.
+  REQUIRE_FALSE(manager.holes().empty());
+  CHECK_THAT(manager.holes().back().what, Catch::Contains("more code than 524288 blocks"));
+  CHECK(manager.holes().back().address > second);
+  // Alone, a heap is within the limit; both are not.
+  WalkLimit limit;
+  std::size_t stubs = 0;
+  const auto walk = [&](const RangeSection& section) {
+    return manager.for_each_jitted_in(
+        section, limit, [](const JittedBody&) { return true; }, [&](const StubBlock&) { ++stubs; });
+  };
+  REQUIRE(manager.sections().size() == 2);
+  CHECK(walk(manager.sections()[0]));
+  CHECK(stubs == size / NibbleMap::bucket_bytes - 1); // the kind of the first stands before the heap
+  CHECK_FALSE(limit.spent());
+  CHECK_FALSE(walk(manager.sections()[1]));
+  CHECK(limit.spent());
+  CHECK(stubs <= WalkLimit::max_blocks);
+}
+
+TEST_CASE("a code heap is no larger than its unwind entries can tell") {
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  for (const bool larger : {false, true}) {
+    ExecutionBuilder b(platform);
+    const auto heap = b.heap(range_begin, range_end);
+    const auto field = [&](std::string_view type, std::string_view name) {
+      return static_cast<Address>(b.types().offset(type, name));
+    };
+    const Address end = range_begin + (Address{1} << 32) + (larger ? 1 : 0);
+    b.memory().at(heap.node + field("CodeHeapListNode", "EndAddress")).pointer(end);
+    b.memory().at(heap.section + field("RangeSection", "RangeEndOpen")).pointer(end);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    RangeSection section;
+    section.begin = range_begin;
+    section.end = end;
+    section.flags = RangeSection::code_heap;
+    section.heap_list = heap.node;
+    WalkLimit limit;
+    std::size_t holes = manager.holes().size();
+    manager.for_each_jitted_in(section, limit, [](const JittedBody&) { return true; });
+    const bool refused = manager.holes().size() > holes &&
+                         manager.holes()[holes].what.find("code heap from") != std::string::npos;
+    CHECK(refused == larger);
+  }
 }
