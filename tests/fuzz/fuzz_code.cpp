@@ -81,8 +81,9 @@ void enumerate(ExecutionManager& manager) {
       attempt([&] { use(manager, manager.r2r_block(section, index)); });
     std::size_t bodies = 0, stubs = 0;
     attempt([&] {
+      WalkLimit limit;
       manager.for_each_jitted_in(
-          section,
+          section, limit,
           [&](const JittedBody& body) {
             if (bodies < 4) look_up(manager, body.start + 1);
             return ++bodies < most_bodies;
