@@ -15,33 +15,6 @@ namespace {
 constexpr std::uint32_t method_def_tag = 0x0600'0000;
 constexpr std::size_t rows_between_questions = 4096;
 
-// "Ns.Outer.Inner" for comparing: without type arguments and arity, enclosers as namespaces.
-std::string plain_type(std::string_view name) {
-  std::string plain;
-  std::size_t depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool compiler_made = c == '<' && depth == 0 && (plain.empty() || plain.back() == '.');
-    if (c == '`' && depth == 0) {
-      while (i + 1 < name.size() && name[i + 1] >= '0' && name[i + 1] <= '9') ++i;
-    } else if (c == '<' && !compiler_made) {
-      ++depth;
-    } else if (c == '>' && depth > 0) {
-      --depth;
-    } else if (depth == 0) {
-      plain += c == '+' || c == '/' ? '.' : c;
-    }
-  }
-  return plain;
-}
-
-// The part before the last name: "Ns.Type" of "Ns.Type.Run(int)".
-std::string_view qualifier(std::string_view name) {
-  const std::string_view last = last_name(name);
-  const auto before = static_cast<std::size_t>(last.data() - name.data());
-  return before == 0 ? std::string_view{} : name.substr(0, before - 1);
-}
-
 bool ends_in(std::string_view type, std::string_view wanted) {
   if (!type.ends_with(wanted)) return false;
   const std::size_t before = type.size() - wanted.size();
@@ -99,7 +72,7 @@ void each_module(Runtime& runtime, BreakTargets& found, const std::function<bool
 BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop) {
   BreakTargets found;
   const std::string method(last_name(name));
-  const std::string type = plain_type(qualifier(name));
+  const std::string type = plain_type_name(qualifier_of(name));
   each_module(runtime, found, stop, [&](NamedModule& module, Address address) {
     const std::vector<std::uint32_t> rids = module.metadata.with([&](MetadataNames& names) {
       std::vector<std::uint32_t> matching;
@@ -110,7 +83,7 @@ BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::
         if (!is_shown_as(metadata.string(metadata.method_def(rid).name), method)) continue;
         const QualifiedMethodName whole = names.method(rid);
         if (!type.empty() && (whole.declaring_type == nullptr ||
-                              !is_type(plain_type(format_type(*whole.declaring_type)), type)))
+                              !is_type(plain_type_name(format_type(*whole.declaring_type)), type)))
           continue;
         matching.push_back(rid);
       }

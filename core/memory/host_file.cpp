@@ -135,7 +135,9 @@ HostFile HostFile::open(const std::string& path, NamedBy named_by) {
   if (::fstat(found.number(), &looked_at) != 0) refuse(path, std::strerror(errno));
   if (!S_ISREG(looked_at.st_mode))
     refuse(path, fmt::format("not a regular file but {}", kind_of_file(looked_at.st_mode)));
-  if (struct ::statfs system{}; named_by == NamedBy::target && ::fstatfs(found.number(), &system) == 0) {
+  if (named_by == NamedBy::target) {
+    struct ::statfs system {};
+    if (::fstatfs(found.number(), &system) != 0) refuse(path, std::strerror(errno));
     if (is_system(system)) refuse(path, names_system);
     if (is_remote(system)) refuse(path, names_network);
   }

@@ -1,5 +1,7 @@
 #include "core/metadata/source_proof.h"
 
+#include "core/memory/text_encoding.h"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -11,40 +13,28 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t shown_bytes = 8; // of a digest, in messages
+constexpr std::size_t shown_digits = 16; // of a digest, in messages
 
-using Digest = std::vector<std::byte>;
+// libmd's function that writes a digest as hexadecimal digits and a NUL.
+using WriteDigest = char* (*)(const std::uint8_t* bytes, std::size_t count, char* text);
 
-const std::uint8_t* octets(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const std::uint8_t*>(bytes.data());
-}
-
-Digest sha1(std::span<const std::byte> bytes) {
-  SHA1_CTX state;
-  Digest digest(SHA1_DIGEST_LENGTH);
-  ::SHA1Init(&state);
-  ::SHA1Update(&state, octets(bytes), bytes.size());
-  ::SHA1Final(reinterpret_cast<std::uint8_t*>(digest.data()), &state);
-  return digest;
-}
-
-Digest sha256(std::span<const std::byte> bytes) {
-  SHA2_CTX state;
-  Digest digest(SHA256_DIGEST_LENGTH);
-  ::SHA256Init(&state);
-  ::SHA256Update(&state, octets(bytes), bytes.size());
-  ::SHA256Final(reinterpret_cast<std::uint8_t*>(digest.data()), &state);
-  return digest;
+template<WriteDigest write, std::size_t text_size>
+std::string digest_of(std::span<const std::byte> bytes) {
+  std::array<char, text_size> text{};
+  write(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), text.data());
+  return text.data();
 }
 
 struct Algorithm {
   std::string_view guid, name;
   std::size_t size;
-  Digest (*digest_of)(std::span<const std::byte> bytes);
+  std::string (*digest_of)(std::span<const std::byte> bytes); // hexadecimal digits
 };
 constexpr std::array<Algorithm, 2> algorithms{{
-    {"ff1816ec-aa5e-4d10-87f7-6f4963833460", "SHA-1", SHA1_DIGEST_LENGTH, &sha1},
-    {"8829d00f-11b8-4213-878b-770e8597ac16", "SHA-256", SHA256_DIGEST_LENGTH, &sha256},
+    {"ff1816ec-aa5e-4d10-87f7-6f4963833460", "SHA-1", SHA1_DIGEST_LENGTH,
+     &digest_of<::SHA1Data, SHA1_DIGEST_STRING_LENGTH>},
+    {"8829d00f-11b8-4213-878b-770e8597ac16", "SHA-256", SHA256_DIGEST_LENGTH,
+     &digest_of<::SHA256Data, SHA256_DIGEST_STRING_LENGTH>},
 }};
 
 constexpr std::byte carriage_return{'\r'}, line_feed{'\n'};
@@ -61,11 +51,8 @@ std::vector<std::byte> with_line_ends(std::span<const std::byte> text, bool both
   return result;
 }
 
-std::string shown(const Digest& digest) {
-  std::string text;
-  for (const std::byte each : std::span(digest).first(std::min(shown_bytes, digest.size())))
-    text += fmt::format("{:02x}", std::to_integer<unsigned>(each));
-  return text + "...";
+std::string shown(std::string_view digest) {
+  return fmt::format("{}...", digest.substr(0, shown_digits));
 }
 
 } // namespace
@@ -79,12 +66,12 @@ SourceProof prove_source(const std::optional<DocumentHash>& hash, std::span<cons
   if (hash->digest.size() != algorithm->size)
     return {SourceFit::unknown_hash,
             fmt::format("the PDB has a {} of {} bytes", algorithm->name, hash->digest.size())};
-  const Digest found = algorithm->digest_of(text);
-  if (found == hash->digest || algorithm->digest_of(with_line_ends(text, false)) == hash->digest ||
-      algorithm->digest_of(with_line_ends(text, true)) == hash->digest)
+  const std::string wanted = hex_digits(hash->digest), found = algorithm->digest_of(text);
+  if (found == wanted || algorithm->digest_of(with_line_ends(text, false)) == wanted ||
+      algorithm->digest_of(with_line_ends(text, true)) == wanted)
     return {SourceFit::same, {}};
   return {SourceFit::other,
-          fmt::format("its {} is {}, the PDB's is {}", algorithm->name, shown(found), shown(hash->digest))};
+          fmt::format("its {} is {}, the PDB's is {}", algorithm->name, shown(found), shown(wanted))};
 }
 
 } // namespace clr

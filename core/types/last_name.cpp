@@ -21,4 +21,29 @@ std::string_view last_name(std::string_view name) {
   return name.substr(special || dot == 0 ? dot : dot + 1);
 }
 
+std::string_view qualifier_of(std::string_view name) {
+  const std::string_view last = last_name(name);
+  const auto before = static_cast<std::size_t>(last.data() - name.data());
+  return before == 0 ? std::string_view{} : name.substr(0, before - 1);
+}
+
+std::string plain_type_name(std::string_view name) {
+  std::string plain;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool compiler_made = c == '<' && depth == 0 && (plain.empty() || plain.back() == '.');
+    if (c == '`' && depth == 0) {
+      while (i + 1 < name.size() && name[i + 1] >= '0' && name[i + 1] <= '9') ++i;
+    } else if (c == '<' && !compiler_made) {
+      ++depth;
+    } else if (c == '>' && depth > 0) {
+      --depth;
+    } else if (depth == 0) {
+      plain += c == '+' || c == '/' ? '.' : c;
+    }
+  }
+  return plain;
+}
+
 } // namespace clr

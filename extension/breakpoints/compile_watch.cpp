@@ -4,13 +4,6 @@
 
 namespace clr::lldb_plugin {
 
-namespace {
-// The library that getJit stands in. A program in a single file does not export it, but neither does it run
-// long without its compiler.
-constexpr const char* jit_library = "libclrjit.so";
-constexpr const char* jit_export = "getJit";
-} // namespace
-
 int CompileWatch::plant(Address pc) {
   const int made = plants_->plant(pc);
   if (made != 0) planted_.insert(pc);
@@ -23,6 +16,7 @@ void CompileWatch::arm() {
     loading_ = plants_->plant(jit_export, jit_library);
   else
     plants_->enable(loading_, true);
+  if (client_.told()) return quiet();
   if (entry_address_ == 0) entry_address_ = client_.compile_method();
   if (entry_address_ != 0 && entry_ == 0) entry_ = plant(entry_address_);
   if (entry_ != 0) plants_->enable(entry_, confirmations_ < wanted_confirmations);
@@ -33,6 +27,10 @@ void CompileWatch::disarm() {
   if (!armed_) return;
   armed_ = false;
   if (loading_ != 0) plants_->enable(loading_, false);
+  quiet();
+}
+
+void CompileWatch::quiet() {
   if (entry_ != 0) plants_->enable(entry_, false);
   for (const auto& [pc, site] : sites_) plants_->enable(site, false);
 }

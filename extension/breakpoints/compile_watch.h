@@ -26,6 +26,8 @@ public:
     std::function<Address()> compile_method;
     // The kind of code that starts at `address`.
     std::function<Code(Address address)> code_at;
+    // Whether the code that is wanted is told of in another way, so that no compilation need stop.
+    std::function<bool()> told;
   };
   // A thread that came to a place.
   class Visitor {
@@ -59,12 +61,16 @@ public:
   // Pieces of code that were ready.
   std::size_t hits() const { return hits_; }
 
+  // The function whose call tells that the JIT is loaded. A program in a single file does not export it, but
+  // neither does it run long without its compiler.
+  static constexpr const char *jit_library = "libclrjit.so", *jit_export = "getJit";
   // Frames above compileMethod whose return is watched until the right one is known.
   static constexpr std::size_t watched_frames = 8;
   // Compilations after which a way around the learned place would have shown.
   static constexpr unsigned wanted_confirmations = 8;
 
 private:
+  void quiet();
   void compilation_begins(Visitor& visitor);
   std::optional<Address> returned(Visitor& visitor, Address pc);
   void watch(Address pc);

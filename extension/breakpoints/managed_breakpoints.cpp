@@ -32,6 +32,20 @@ std::vector<CodeSpan> code_heaps(Session& session) {
   return heaps;
 }
 
+// The function of the standard library that every exception of C++ goes through. Other modules are not
+// searched: LLDB reads the symbols of each that it is asked for.
+Address throw_place_of(lldb::SBTarget target) {
+  for (std::uint32_t i = 0; i < target.GetNumModules(); ++i) {
+    lldb::SBModule module = target.GetModuleAtIndex(i);
+    const char* const file = module.GetFileSpec().GetFilename();
+    if (file == nullptr || !std::string_view(file).starts_with("libstdc++")) continue;
+    const Address at =
+        module.FindSymbol("__cxa_throw", lldb::eSymbolTypeCode).GetStartAddress().GetLoadAddress(target);
+    if (at != LLDB_INVALID_ADDRESS) return at;
+  }
+  return 0;
+}
+
 CompileWatch::Code code_at(Session& session, Address address) {
   if (session.runtime().absence() != nullptr) return CompileWatch::Code::none;
   const CodeLookup found = session.runtime().code()->find(address);
@@ -77,13 +91,22 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
       pages_(target), compile_places_(target, Hidden::passing, entries.compile_hook),
       // Of the same process a session that only drops what it has read of the code's whereabouts will do:
       // this happens for every method.
+      notifications_(compile_places_, {.throw_place = [this] { return throw_place_of(target_); },
+                                       .write =
+                                           [this](Address address, std::span<const std::byte> bytes) {
+                                             lldb::SBError error;
+                                             target_.GetProcess().WriteMemory(address, bytes.data(),
+                                                                              bytes.size(), error);
+                                             return error.Success();
+                                           }}),
       compilations_(
           compile_places_,
           {.compile_method = [this]() -> Address {
              if (!is_stopped_process(target_)) return 0;
              return find_compile_method(target_, *sessions_->after_short_run());
            },
-           .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); }}),
+           .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); },
+           .told = [this] { return notifications_.tells(); }}),
       steps_(std::make_unique<ManagedSteps>(target, sessions, publishing, entries.handler_stop)) {
   if (before == nullptr || !before->compilations_.armed()) return;
   try {
@@ -105,7 +128,21 @@ void ManagedBreakpoints::retire() {
 }
 
 void ManagedBreakpoints::arm() {
-  if (publishing_->settings().on && !is_core_file(target_)) compilations_.arm();
+  if (!publishing_->settings().on || is_core_file(target_)) return;
+  if (is_stopped_process(target_)) listen(*sessions_->after_short_run());
+  compilations_.arm();
+}
+
+void ManagedBreakpoints::disarm() {
+  compilations_.disarm();
+  if (is_stopped_process(target_)) notifications_.disarm(sessions_->after_short_run()->runtime());
+}
+
+void ManagedBreakpoints::listen(Session& session) {
+  const bool precompiled = notifications_.arm(session.runtime(), breakpoints_.wishes());
+  if (!precompiled || !breakpoints_.waiting() || !publishing_->settings().r2r) return;
+  publishing_->update();
+  plant_pending();
 }
 
 bool ManagedBreakpoints::is_managed(lldb::SBBreakpoint& breakpoint) {
@@ -136,7 +173,7 @@ void ManagedBreakpoints::refresh() {
   if (!breakpoints_.wishes().empty())
     arm();
   else
-    compilations_.disarm();
+    disarm();
 }
 
 void ManagedBreakpoints::add(lldb::SBBreakpoint& breakpoint) {
@@ -147,7 +184,8 @@ void ManagedBreakpoints::add(lldb::SBBreakpoint& breakpoint) {
 ManagedBreakpoints::HookState ManagedBreakpoints::hook_state() const {
   return {.armed = compilations_.armed(),
           .learned = compilations_.learned(),
-          .compilations = compilations_.hits(),
+          .told = notifications_.tells(),
+          .compilations = compilations_.hits() + notifications_.hits(),
           .milliseconds = compile_milliseconds_};
 }
 
@@ -208,6 +246,8 @@ void ManagedBreakpoints::before_command(const char** words) {
   const bool runs = steps || (of_thread && all[1] == "continue") ||
                     (of_process && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach"));
   if (runs) steps_->disarm(); // what the step before left
+  // The process goes on without a debugger: it need not tell of anything.
+  if (of_process && all[1] == "detach") disarm();
   if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));
   if (!runs) return;
   refresh();
@@ -219,8 +259,7 @@ void ManagedBreakpoints::before_command(const char** words) {
 bool ManagedBreakpoints::at_stop() {
   if (!is_stopped_process(target_)) return false;
   const std::vector<ThreadStop> stops = thread_stops(target_);
-  if (nobody_asked(stops, [this](Address pc) { return compilations_.was_at(pc); }) || signal_goes_on(stops))
-    return true;
+  if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) return true;
   lldb::SBProcess process = target_.GetProcess();
   if (steps_->go_on()) return true;
   lldb::SBThread selected = process.GetSelectedThread();
@@ -232,9 +271,13 @@ bool ManagedBreakpoints::at_stop() {
   return false;
 }
 
+bool ManagedBreakpoints::was_ours(Address pc) const {
+  return compilations_.was_at(pc) || notifications_.is_at(pc);
+}
+
 // A signal that is no stop to the user.
 bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
-  const std::uint64_t id = lone_signal(stops);
+  const std::uint64_t id = lone_signal(stops, [this](Address pc) { return was_ours(pc); });
   if (id == 0) return false;
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(id);
   const std::shared_ptr<Session> session = sessions_->at_stop();
@@ -247,8 +290,17 @@ bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
 
 void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
   HitThread visitor(thread);
-  const std::optional<Address> start = compilations_.hit(visitor);
-  if (start) at_compiled(thread, *start);
+  if (notifications_.is_at(visitor.pc())) {
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    const std::optional<Address> ready = notifications_.hit(session->runtime());
+    if (ready) at_compiled(thread, *ready);
+    // It was heard, or cannot tell any more.
+    compilations_.arm();
+  } else {
+    const std::optional<Address> start = compilations_.hit(visitor);
+    if (compilations_.armed() && !notifications_.tells()) listen(*sessions_->after_short_run());
+    if (start) at_compiled(thread, *start);
+  }
   steps_->let_unwind(thread);
 }
 
@@ -258,7 +310,7 @@ void ManagedBreakpoints::at_compiled(lldb::SBThread& thread, Address start) {
   const std::shared_ptr<Session> session = sessions_->after_short_run();
   if (session->runtime().absence() == nullptr) {
     publish_compiled(*session, thread, start);
-    publish_new_images(session->runtime());
+    if (!notifications_.waits_to_hear()) publish_new_images(session->runtime());
   }
   compile_milliseconds_ += std::chrono::duration<double, std::milli>(Clock::now() - began).count();
 }

@@ -5,6 +5,7 @@
 #include "extension/breakpoints/breakpoint_wish.h"
 #include "extension/breakpoints/code_pages.h"
 #include "extension/breakpoints/compile_watch.h"
+#include "extension/breakpoints/notification_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
 #include "extension/breakpoints/target_breakpoints.h"
 #include "extension/lldb/thread_stop.h"
@@ -59,6 +60,7 @@ public:
 
   struct HookState {
     bool armed = false, learned = false;
+    bool told = false; // the runtime tells of what is wanted; else each compilation stops
     std::size_t compilations = 0;
     double milliseconds = 0; // spent on them here; LLDB's own part is not in it
   };
@@ -68,7 +70,10 @@ public:
 
 private:
   void arm();
+  void disarm();
+  void listen(Session& session);
   void plant_pending();
+  bool was_ours(Address pc) const;
   bool signal_goes_on(std::span<const ThreadStop> stops);
   // False when some are not writable.
   bool make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread);
@@ -82,6 +87,7 @@ private:
   TargetBreakpoints breakpoints_;
   CodePages pages_;
   OwnBreakpoints compile_places_;
+  NotificationWatch notifications_;
   CompileWatch compilations_;
   std::unique_ptr<ManagedSteps> steps_;
   double compile_milliseconds_ = 0;

@@ -1,5 +1,6 @@
 #include "extension/breakpoints/managed_steps.h"
 
+#include "core/isa/architecture.h"
 #include "core/memory/error.h"
 #include "extension/lldb/thread_plans.h"
 
@@ -10,11 +11,12 @@ namespace clr::lldb_plugin {
 namespace {
 // Where the last frame that LLDB finds, that before `index`, returns to: a caller in code that nothing is
 // known of is no frame at all. 0: not known.
-Address hidden_caller(lldb::SBThread& thread, std::uint32_t index) {
+Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
+  if (!architecture_of(cpu).returns_by_stack()) return 0;
   lldb::SBFrame frame = thread.GetFrameAtIndex(index - 1);
   lldb::SBProcess process = thread.GetProcess();
   const Address cfa = frame.IsValid() ? frame.GetCFA() : LLDB_INVALID_ADDRESS;
-  if (cfa == LLDB_INVALID_ADDRESS || cfa == 0 || !frame.FindRegister("rsp").IsValid()) return 0;
+  if (cfa == LLDB_INVALID_ADDRESS || cfa == 0) return 0;
   lldb::SBError error;
   const Address found = process.ReadPointerFromMemory(cfa - process.GetAddressByteSize(), error);
   return error.Success() ? found : 0;
@@ -67,16 +69,17 @@ void ManagedSteps::let_unwind(lldb::SBThread& thread) {
   for (std::uint32_t i = 1; i < HandlerFrames::max_frames;) {
     // A frame that was published now has another caller than it seemed to have.
     lldb::SBFrame frame = thread.GetFrameAtIndex(i);
-    const Address returns = frame.IsValid() ? frame.GetPC() : hidden_caller(thread, i);
-    if (returns == 0) return;
-    const Address call = returns - 1;
-    if (publishing_->holds(call) && frame.IsValid()) {
+    if (frame.IsValid() && publishing_->holds(frame.GetPC() - 1)) {
       ++i;
       continue;
     }
     if (!session) session = sessions_->after_short_run();
     Runtime& runtime = session->runtime();
     if (runtime.absence() != nullptr) return;
+    const Address returns =
+        frame.IsValid() ? frame.GetPC() : hidden_caller(thread, i, runtime.platform().cpu);
+    if (returns == 0) return;
+    const Address call = returns - 1;
     const bool managed = std::holds_alternative<CodeBlock>(runtime.code()->find(call));
     if (managed && std::exchange(last, call) != call) {
       publishing_->add(*session, call);

@@ -6,10 +6,16 @@ namespace clr::lldb_plugin {
 
 using Kind = ThreadStop::Kind;
 
+namespace {
+Kind kind_of(const ThreadStop& stop, const std::function<bool(std::uint64_t)>& is_ours) {
+  return stop.kind == Kind::unknown && is_ours(stop.pc) ? Kind::passing : stop.kind;
+}
+} // namespace
+
 bool nobody_asked(std::span<const ThreadStop> stops, const std::function<bool(std::uint64_t)>& is_ours) {
   bool passing = false;
   for (const ThreadStop& stop : stops) {
-    const Kind kind = stop.kind == Kind::unknown && is_ours(stop.pc) ? Kind::passing : stop.kind;
+    const Kind kind = kind_of(stop, is_ours);
     if (kind < Kind::passing) return false;
     passing = passing || (kind == Kind::passing && stop.at_breakpoint);
   }
@@ -21,10 +27,11 @@ std::uint64_t thread_to_show(std::span<const ThreadStop> stops) {
   return most == stops.end() ? 0 : most->thread;
 }
 
-std::uint64_t lone_signal(std::span<const ThreadStop> stops) {
+std::uint64_t lone_signal(std::span<const ThreadStop> stops,
+                          const std::function<bool(std::uint64_t)>& is_ours) {
   std::uint64_t found = 0;
   for (const ThreadStop& stop : stops) {
-    if (stop.kind >= Kind::passing) continue;
+    if (kind_of(stop, is_ours) >= Kind::passing) continue;
     if (!stop.at_signal || found != 0) return 0;
     found = stop.thread;
   }

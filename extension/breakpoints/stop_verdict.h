@@ -21,6 +21,8 @@ bool nobody_asked(std::span<const ThreadStop> stops, const std::function<bool(st
 std::uint64_t thread_to_show(std::span<const ThreadStop> stops);
 
 // The thread that got a signal, when that is all that happened: no other thread has a reason to stop; else 0.
-std::uint64_t lone_signal(std::span<const ThreadStop> stops);
+// `is_ours`: as above.
+std::uint64_t lone_signal(std::span<const ThreadStop> stops,
+                          const std::function<bool(std::uint64_t pc)>& is_ours);
 
 } // namespace clr::lldb_plugin

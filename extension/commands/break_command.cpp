@@ -101,7 +101,10 @@ public:
     delete_->add_option("N", ids_, "The number of a breakpoint, as `clr break list` shows it.")->required();
     app.footer(
         "As long as there is a breakpoint on managed code (one of b as well), the process stops for a moment "
-        "after each compilation, so that the plugin sees new code before it runs. Jitted code that W^X keeps "
+        "when code is new that may be meant, so that the plugin sees it before it runs: .NET 10 tells of the "
+        "methods by itself, and stops also when it loads an assembly or throws a C++ exception. Where it "
+        "cannot (breakpoints by regular expression, more than 500 methods) each compilation stops. Jitted "
+        "code that W^X keeps "
         "from breakpoints is made writable by a call of mprotect in the process; where that is not possible, "
         "start the program with DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime turns "
         "into "
@@ -289,13 +292,14 @@ private:
       out.line("{}", dump(Json{{"schema", json_schema},
                                {"breakpoints", std::move(all)},
                                {"watching_compilations", hook.armed},
+                               {"told_by_runtime", hook.told},
                                {"compilations", hook.compilations}}));
       return;
     }
     if (count == 0) out.line("no breakpoints on managed code");
     if (hook.armed)
-      out.line("the process is watched for new code: {} methods so far, {:.1f} ms for each",
-               hook.compilations,
+      out.line("the process is watched for new code: {} methods so far{}, {:.1f} ms for each",
+               hook.compilations, hook.told ? " that the runtime told of" : "",
                hook.compilations == 0 ? 0 : hook.milliseconds / static_cast<double>(hook.compilations));
   }
 

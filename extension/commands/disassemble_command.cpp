@@ -37,7 +37,7 @@ public:
   void run(Invocation& invocation) override {
     session_ = &invocation.session();
     out_ = &invocation.out;
-    texts_.show_any(any_);
+    texts_ = SourceTexts(any_);
     method_ = fmt::format("{}", fmt::join(words_, " ")); // names have spaces between parameters
     Runtime& runtime = session_->runtime();
     require_runtime(runtime);
@@ -272,7 +272,7 @@ private:
   Session* session_ = nullptr;
   Output* out_ = nullptr;
   Json* json_list_ = nullptr;
-  SourceTexts texts_;
+  SourceTexts texts_{false};
   std::optional<Address> asked_;
   std::vector<ListingMark> marks_;
   std::vector<ListingMark>::const_iterator mark_;

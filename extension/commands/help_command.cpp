@@ -2,6 +2,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/help_text.h"
 #include "extension/commands/parser.h"
+#include "extension/lldb/own_command.h"
 
 #include <fmt/format.h>
 
@@ -24,11 +25,10 @@ public:
   void run(Invocation& invocation) override {
     if (markdown_) return invocation.out.write(command_reference(all_commands()));
     // `clr help`, `clr` and `help clr` print the same, because LLDB writes all three.
-    lldb::SBCommandReturnObject result;
-    const std::string command = fmt::format("help {}{}{}", tree_name, name_.empty() ? "" : " ", name_);
-    invocation.debugger.GetCommandInterpreter().HandleCommand(command.c_str(), result);
-    if (result.GetOutput() != nullptr) invocation.out.write_of_lldb(result.GetOutput());
-    if (!result.Succeeded() && result.GetError() != nullptr) invocation.out.error(result.GetError());
+    const OwnAnswer answer =
+        run_own(invocation.debugger, fmt::format("help {}{}{}", tree_name, name_.empty() ? "" : " ", name_));
+    invocation.out.write_of_lldb(answer.output);
+    if (!answer.succeeded && !answer.error.empty()) invocation.out.error(answer.error);
   }
 
 private:

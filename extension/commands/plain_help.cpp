@@ -2,6 +2,7 @@
 
 #include "extension/commands/command_spec.h"
 #include "extension/lldb/entries.h"
+#include "extension/lldb/own_command.h"
 
 #include <fmt/format.h>
 
@@ -45,11 +46,10 @@ bool list_commands(const Turn&, lldb::SBDebugger& debugger, const char** words) 
     if (!text.starts_with('-') || hides_user_commands(text)) return false; // LLDB's own is good for that
     command += fmt::format(" {}", text);
   }
-  lldb::SBCommandReturnObject result;
-  debugger.GetCommandInterpreter().HandleCommand(command.c_str(), result);
-  if (result.GetError() != nullptr) print(debugger.GetErrorFile(), result.GetError());
-  if (result.GetOutput() == nullptr || !result.Succeeded()) return true;
-  print(debugger.GetOutputFile(), result.GetOutput() + own_commands());
+  const OwnAnswer answer = run_own(debugger, command);
+  if (!answer.error.empty()) print(debugger.GetErrorFile(), answer.error);
+  if (answer.succeeded && !answer.output.empty())
+    print(debugger.GetOutputFile(), answer.output + own_commands());
   return true;
 }
 } // namespace

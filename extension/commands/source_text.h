@@ -19,9 +19,7 @@ namespace clr::lldb_plugin {
 class SourceTexts {
 public:
   // `any`: files without that proof are shown, too.
-  explicit SourceTexts(bool any = false) : any_(any) {}
-  // Set before the first file is asked for.
-  void show_any(bool any) { any_ = any; }
+  explicit SourceTexts(bool any) : any_(any) {}
 
   struct File {
     std::vector<std::string> lines;

@@ -2,6 +2,7 @@
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/managed_steps.h"
 #include "extension/commands/command.h"
+#include "extension/lldb/own_command.h"
 
 #include <fmt/format.h>
 
@@ -214,9 +215,7 @@ public:
 private:
   static void show(Invocation& invocation) {
     invocation.workspace().publish_all(invocation.debugger);
-    lldb::SBCommandReturnObject result;
-    invocation.debugger.GetCommandInterpreter().HandleCommand("process status", result);
-    if (result.GetOutput() != nullptr) invocation.out.write_of_lldb(result.GetOutput());
+    invocation.out.write_of_lldb(run_own(invocation.debugger, "process status").output);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "extension/door/door.h"
 #include "extension/lldb/output.h"
+#include "extension/lldb/own_command.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -121,6 +122,7 @@ bool hit(void*, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakp
 
 template<CommandStandIn stand_in>
 bool at_command(void* baton, const char** words) {
+  if (runs_own()) return false;
   const auto debugger = reinterpret_cast<std::uintptr_t>(baton);
   const std::shared_ptr<Door> door = doors().find(debugger);
   return door && door->pass(Way::override, false, [&](const Turn& turn) {

@@ -2,6 +2,7 @@
 
 #include "core/memory/error.h"
 #include "extension/lldb/notice.h"
+#include "extension/process/new_targets.h"
 
 #include <cerrno>
 #include <string_view>
@@ -79,7 +80,7 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
   PublishLevel level = level_of_command(all, breakpoints);
   // Who may look at code behind a command gets all with it.
   const bool all_at_stops = level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything;
-  if (all_at_stops) level = PublishLevel::everything;
+  if (level != PublishLevel::nothing && all_at_stops) level = PublishLevel::everything;
   if (const std::vector<std::string> names = names_of_command(all); !names.empty() && !all_at_stops)
     process.publishing().before_names(names);
   else
@@ -88,7 +89,9 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
 
 void Workspace::loaded(lldb::SBDebugger& debugger) {
   driver_.loaded(reads_commands(debugger));
-  if (!driver_.by_commands()) publish_stop(debugger);
+  if (driver_.by_commands()) return;
+  publish_stop(debugger);
+  follow_new_targets(debugger);
 }
 
 void Workspace::set_search(PdbSearch search) {

@@ -13,8 +13,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr const char* hook_command = "clr publish update";
-
 bool has_no_runtime(const Runtime& runtime) {
   const auto* absence = runtime.absence();
   const auto* miss = absence == nullptr ? nullptr : std::get_if<MissAnswer>(absence);
@@ -69,6 +67,7 @@ void ProcessPublishing::add(Session& session, const std::vector<Address>& places
 }
 
 void ProcessPublishing::before_command(PublishLevel level, std::span<const std::string_view> words) {
+  if (level == PublishLevel::nothing) return;
   update(level);
   if (!settings_->on || this->level() != PublishLevel::stacks) return;
   try {

@@ -19,6 +19,9 @@ public:
   ProcessPublishing(lldb::SBTarget target, StopSession& sessions, const PublishSettings& settings)
       : target_(target), sessions_(&sessions), settings_(&settings), publisher_(std::move(target)) {}
 
+  // The command that LLDB runs at each stop of a target.
+  static constexpr const char* hook_command = "clr publish update";
+
   const PublishSettings& settings() const { return *settings_; }
 
   // Brings what LLDB knows up to date with this stop, to `level` at least, and returns the code that is new

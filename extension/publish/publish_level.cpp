@@ -22,6 +22,8 @@ constexpr std::array of_breakpoints{
     Command{"process", "continue"}, Command{"process", "launch"},  Command{"process", "attach"},
     Command{"thread", "continue"},  Command{"breakpoint", "list"},
 };
+// Show nothing, and leave the process.
+constexpr std::array of_nothing{Command{"process", "detach"}};
 
 bool is_one_of(std::span<const Command> commands, std::span<const std::string_view> words) {
   return words.size() >= 2 && std::ranges::any_of(commands, [&](const Command& command) {
@@ -42,6 +44,7 @@ std::string_view to_string(PublishTime time) {
 }
 
 PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints) {
+  if (is_one_of(of_nothing, words)) return PublishLevel::nothing;
   if (is_one_of(of_stacks, words)) return PublishLevel::stacks;
   if (is_one_of(of_breakpoints, words)) return breakpoints ? PublishLevel::everything : PublishLevel::stacks;
   return PublishLevel::everything;

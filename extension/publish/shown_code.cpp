@@ -13,9 +13,9 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-constexpr std::uint32_t most_instructions = 64; // LLDB prints 4 unless the user wants more
-constexpr std::size_t most_bytes = 16;          // of an instruction
-constexpr std::uint32_t most_stopped = 16;      // threads that are looked at beside the selected one
+constexpr std::uint32_t max_shown_instructions = 64; // LLDB prints 4 unless the user wants more
+constexpr std::size_t max_shown_bytes = 16;          // of an instruction
+constexpr std::uint32_t max_stopped_threads = 16;    // threads that are looked at beside the selected one
 
 std::string setting(Session& session, const char* name) {
   lldb::SBDebugger debugger = session.target().GetDebugger();
@@ -39,13 +39,14 @@ std::vector<Address> named_at(Session& session, lldb::SBFrame frame) {
   if (!module.IsValid() || !is_published(module)) return found;
   if (frame.GetLineEntry().IsValid() && setting(session, "stop-disassembly-display") != "always")
     return found;
-  const std::uint32_t count = std::min(
-      number_of<std::uint32_t>(setting(session, "stop-disassembly-count")).value_or(4), most_instructions);
+  const std::uint32_t count =
+      std::min(number_of<std::uint32_t>(setting(session, "stop-disassembly-count")).value_or(4),
+               max_shown_instructions);
   lldb::SBInstructionList instructions = session.target().ReadInstructions(frame.GetPCAddress(), count);
   CodeReferences references(session.runtime().platform().cpu);
   Address at = frame.GetPC();
   for (std::size_t i = 0; i < instructions.GetSize(); ++i) {
-    std::array<std::byte, most_bytes> bytes{};
+    std::array<std::byte, max_shown_bytes> bytes{};
     const std::size_t size = std::min(
         instructions.GetInstructionAtIndex(static_cast<std::uint32_t>(i)).GetByteSize(), bytes.size());
     if (size == 0 || session.memory().read_some(at, std::span(bytes).first(size)) != size) break;
@@ -89,7 +90,7 @@ std::vector<Address> addresses_at_stop(Session& session) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
     const lldb::StopReason reason = thread.GetStopReason();
     const bool stopped = reason != lldb::eStopReasonInvalid && reason != lldb::eStopReasonNone;
-    if (thread.GetThreadID() != selected && (!stopped || ++shown > most_stopped)) continue;
+    if (thread.GetThreadID() != selected && (!stopped || ++shown > max_stopped_threads)) continue;
     const std::vector<Address> found = named_at(session, thread.GetFrameAtIndex(0));
     all.insert(all.end(), found.begin(), found.end());
   }

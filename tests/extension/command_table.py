@@ -133,8 +133,8 @@ LOOKING = """
 = process signal 99999
 = thread siginfo
 = thread exception
-= thread plan list
-= thread plan list all
+! thread plan list
+! thread plan list all
 = thread plan prune
 = thread plan discard 5
 = thread trace start

@@ -25,6 +25,7 @@ struct Thread final : CompileWatch::Visitor {
 struct Process {
   FakePlants plants;
   Address jit = compile_method; // where compileMethod is known to be
+  bool told = false;
   std::map<Address, CompileWatch::Code> known{{code, CompileWatch::Code::jitted}};
   CompileWatch watch{plants,
                      {.compile_method = [this] { return jit; },
@@ -32,7 +33,8 @@ struct Process {
                           [this](Address address) {
                             const auto found = known.find(address);
                             return found == known.end() ? CompileWatch::Code::none : found->second;
-                          }}};
+                          },
+                      .told = [this] { return told; }}};
 
   std::optional<Address> hit(Address pc, Address result = 0) {
     Thread thread;
@@ -145,4 +147,18 @@ TEST_CASE("no more frames are watched than the limit, and none that cannot be", 
   process.watch.hit(thread);
   CHECK(process.plants.stops().size() == 1 + CompileWatch::watched_frames - 1);
   CHECK_FALSE(process.watch.was_at(0x6000));
+}
+
+TEST_CASE("no compilation stops when the code is told of in another way", "[compile_watch]") {
+  Process process;
+  process.watch.arm();
+  process.compile();
+  CHECK_FALSE(process.plants.stops().empty());
+  process.told = true;
+  process.watch.arm();
+  CHECK(process.plants.stops().empty());
+  CHECK(process.watch.armed());
+  process.told = false;
+  process.watch.arm();
+  CHECK(process.plants.stops().contains(ready));
 }

@@ -33,6 +33,11 @@ TEST_CASE("commands that show stacks need what stands on them", "[publish_level]
     for (const bool breakpoints : {false, true}) CHECK(level(words, breakpoints) == PublishLevel::stacks);
 }
 
+TEST_CASE("who leaves the process needs nothing of it", "[publish_level]") {
+  CHECK(level({"process", "detach"}) == PublishLevel::nothing);
+  CHECK(level({"process", "detach"}, true) == PublishLevel::nothing);
+}
+
 TEST_CASE("commands that are not known to need less need everything", "[publish_level]") {
   for (const Words words :
        {Words{"breakpoint", "set", "-n", "Main"}, Words{"target", "modules", "lookup", "-n", "Main"},

@@ -136,9 +136,11 @@ TEST_CASE("a stop is the user's unless all go on", "[stop_states]") {
   CHECK(thread_to_show(Stops{passing, gone}) == 4);
   CHECK(thread_to_show({}) == 0);
 
-  CHECK(lone_signal(Stops{none, signal, passing}) == 6);
-  CHECK(lone_signal(Stops{signal, asked}) == 0);
-  CHECK(lone_signal(Stops{signal, signal}) == 0);
-  CHECK(lone_signal(Stops{signal, gone}) == 0);
-  CHECK(lone_signal(Stops{ignored, none}) == 0);
+  CHECK(lone_signal(Stops{none, signal, passing}, never) == 6);
+  CHECK(lone_signal(Stops{signal, asked}, never) == 0);
+  CHECK(lone_signal(Stops{signal, signal}, never) == 0);
+  CHECK(lone_signal(Stops{signal, gone}, never) == 0);
+  CHECK(lone_signal(Stops{signal, gone}, always) ==
+        6); // the other thread is at a place that was the plugin's
+  CHECK(lone_signal(Stops{ignored, none}, never) == 0);
 }

@@ -213,15 +213,21 @@ def breaks(debugger, command, result, _):
         f.seek(plan["flag"] * 8)
         f.write(struct.pack("<q", 1))
     process, stops, begin = target.GetProcess(), [], time.monotonic()
+    last = target.BreakpointCreateByName("exit", "libc.so.6").GetID()
+    watch = {"told_by_runtime": None, "compilations": None}
     while process.GetState() == lldb.eStateStopped and len(stops) < plan["stops"] and time.monotonic() - begin < plan["seconds"]:
         text, fine = run(debugger, "process continue", process, plan["seconds"])
         if process.GetState() == lldb.eStateStopped:
             thread = process.GetSelectedThread()
+            if stopped_by(thread) == [last]:
+                watch = json.loads(ask(debugger, "clr break list --json")[0])
+                continue
             stops.append({"reason": thread.GetStopReason(), "description": thread.GetStopDescription(200), "function": thread.GetFrameAtIndex(0).GetFunctionName(), "text": text[:500]})
     for spec, number in numbers.items():
         b = target.FindBreakpointByID(number)
         result.AppendMessage(json.dumps({"spec": spec, "hits": b.GetHitCount(), "locations": b.GetNumLocations(), "resolved": b.GetNumResolvedLocations()}))
-    result.AppendMessage(json.dumps({"end": state_of(process), "exit": process.GetExitStatus(), "why": process.GetExitDescription(), "stops": stops, "seconds": time.monotonic() - begin}))
+    result.AppendMessage(json.dumps({"end": state_of(process), "exit": process.GetExitStatus(), "why": process.GetExitDescription(), "stops": stops, "seconds": time.monotonic() - begin,
+                                     "told": watch["told_by_runtime"], "compilations": watch["compilations"]}))
 
 
 # --- drive-values

@@ -19,6 +19,7 @@ import check_answers
 import check_clrmd
 import check_ilmap
 import check_listing
+import check_dap
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -385,7 +386,9 @@ def debugging(c):
     debug = processes.build("debugged", c.work / "artifacts", "Debug", options)
     for protection, knobs in PROTECTIONS.items():
         c.results.with_second_try(f"lldb/lines/{protection}", functools.partial(debug_lines, c, f"lldb/lines/{protection}", c.lldb, debug, program, knobs, 1000 if c.full else 150))
-        c.results.with_second_try(f"lldb/breaks/debug/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/debug/{protection}", c.lldb, debug, knobs))
+        for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
+            label = f"lldb/{kind}/debug/{protection}"
+            c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
     for protection, knobs in PROTECTIONS.items():
         for method in WALKED:
             label = f"lldb/walk/debug/{protection}/{method}"
@@ -394,10 +397,12 @@ def debugging(c):
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if c.may_want("lldb/breaks/release") or c.may_want("lldb/values/release"):
+    if c.may_want("lldb/breaks/release") or c.may_want("lldb/told/release") or c.may_want("lldb/values/release"):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
-            c.results.with_second_try(f"lldb/breaks/release/{protection}", functools.partial(debug_breaks, c, f"lldb/breaks/release/{protection}", c.lldb, release, knobs))
+            for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
+                label = f"lldb/{kind}/release/{protection}"
+                c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
     other_versions(c, debug, program)
@@ -427,6 +432,35 @@ def other_versions(c, debug, program):
         c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, COUNTING, 300 if c.full else 40))
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
+
+
+def editors(c):
+    """Clients of lldb-dap, which were told `plugin load` and no more."""
+    if not c.may_want("dap"):
+        return
+    program = processes.build("edited", c.work / "artifacts", "Debug")
+    for version, adapter, environment in check_dap.adapters(c.lldbs):
+        label = f"dap/{version}"
+        if adapter is None:
+            c.results.skip(label, f"no lldb-dap of LLDB {version}")
+            continue
+        for protection in PROTECTIONS:
+            knobs = settings(**PROTECTIONS[protection])
+            c.results.with_second_try(f"{label}/launch/{protection}", functools.partial(editor_launch, c, f"{label}/launch/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
+        c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
+
+
+def editor_launch(c, label, adapter, program, environment, stale):
+    if c.wants(label):
+        c.check(label, check_dap.check_launch, adapter, c.plugin, program, environment, stale)
+
+
+def editor_attach(c, label, adapter, program, environment):
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([program, "wait"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_dap.check_attach, adapter, c.plugin, environment, running.pid)
 
 
 def debug_lines(c, label, lldb, executable, program, knobs, count):
@@ -503,7 +537,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces, debugging):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

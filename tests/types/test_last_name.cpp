@@ -14,3 +14,17 @@ TEST_CASE("the last part of a name", "[last_name]") {
   CHECK(last_name("Program.<>c.<Main>b__0_1") == "<Main>b__0_1");
   CHECK(last_name("").empty());
 }
+
+TEST_CASE("the part before the last", "[last_name]") {
+  CHECK(qualifier_of("Demo.Pair<int>.Swap(int)") == "Demo.Pair<int>");
+  CHECK(qualifier_of("Ns.T..ctor") == "Ns.T");
+  CHECK(qualifier_of("Swap").empty());
+  CHECK(qualifier_of(".cctor").empty());
+}
+
+TEST_CASE("the name of a type for comparing", "[last_name]") {
+  CHECK(plain_type_name("Ns.Outer<int>+Inner`1") == "Ns.Outer.Inner");
+  CHECK(plain_type_name("Ns.Outer/<Run>d__1") == "Ns.Outer.<Run>d__1");
+  CHECK(plain_type_name("<Run>d__1<T>") == "<Run>d__1");
+  CHECK(plain_type_name("").empty());
+}
