@@ -140,6 +140,14 @@ int clr_is_current(clr_runtime* runtime) {
   });
 }
 
+int clr_publish(clr_runtime* runtime, clr_error* error) {
+  return guarded(error, 0, [&] {
+    require(runtime, "no runtime is given");
+    runtime->inspection.visit([](Inspection& inspection) { inspection.publish(); });
+    return 1;
+  });
+}
+
 clr_rows* clr_query_info(clr_runtime* runtime, int counts, clr_error* error) {
   return query(runtime, error, [&] { return info_rows(counts != 0); });
 }

@@ -99,6 +99,10 @@ public:
     return report;
   }
   SaveSource save_source() override { return source_of(*session_, paths_); }
+  void publish() override {
+    throw Error(ErrorKind::unsupported_contract,
+                "the core was opened without a debugger: there is nobody to publish its code to");
+  }
 
 private:
   void name_native(FrameRow& row, Address lookup) {

@@ -45,6 +45,9 @@ public:
   virtual std::string symbol_at(Address address) = 0;
   virtual MemoryReport memory_report() = 0;
   virtual SaveSource save_source() = 0;
+  // Gives the debugger all managed code, and returns when it has it. Throws Error{unsupported_contract} where
+  // there is no debugger, Error{invalid_argument} when the user wants nothing published, Error{interrupted}.
+  virtual void publish() = 0;
 };
 
 // An inspection as handles share it: nobody gets at it out of turn.

@@ -89,6 +89,12 @@ CLR_API void clr_close(clr_runtime* runtime);
 /* 1 while the process is at the stop at which it was opened; always 1 for a core file. Cost: no reads. */
 CLR_API int clr_is_current(clr_runtime* runtime);
 
+/* Gives LLDB's own commands and API all managed code of the process, as `clr publish --wait` does, and
+ * returns 1 when that is done; nothing is done again at a stop where it was. 0 and an error: CLR_UNSUPPORTED
+ * for a core that was opened without a debugger, which has nobody to publish to; CLR_INVALID when publishing
+ * is off; CLR_INTERRUPTED when the user interrupted it; CLR_STALE. */
+CLR_API int clr_publish(clr_runtime* runtime, clr_error* error);
+
 /* Queries. Each comment describes the rows that clr_rows_next returns. A query reads nothing before its first
  * row is requested, unless its comment says otherwise. */
 

@@ -82,10 +82,12 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
   const bool breakpoints = debugger.GetSelectedTarget().GetNumBreakpoints() != 0;
   PublishLevel level = level_of_command(all, breakpoints);
   // Who may look at code behind a command gets all with it.
-  if (level != PublishLevel::nothing &&
-      level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything)
-    level = PublishLevel::everything;
-  process.publishing().before_command(level, all);
+  const bool all_at_stops = level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything;
+  if (level != PublishLevel::nothing && all_at_stops) level = PublishLevel::everything;
+  if (const std::vector<std::string> names = names_of_command(all); !names.empty() && !all_at_stops)
+    process.publishing().before_names(names);
+  else
+    process.publishing().before_command(level, all);
 }
 
 void Workspace::loaded(lldb::SBDebugger& debugger) {

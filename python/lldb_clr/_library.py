@@ -81,6 +81,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_debugger_known": (ctypes.c_int, [ctypes.c_uint64]),
     "clr_close": (None, [_HANDLE]),
     "clr_is_current": (ctypes.c_int, [_HANDLE]),
+    "clr_publish": (ctypes.c_int, [_HANDLE, _ERROR]),
     "clr_query_info": (_HANDLE, [_HANDLE, ctypes.c_int, _ERROR]),
     "clr_query_address": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_methods": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_uint32, _ERROR]),
@@ -141,6 +142,13 @@ class Library:
         if handle is None:
             raise _exception(error)
         return handle
+
+    def publish(self, handle: int) -> None:
+        error = CError()
+        with self.lock:
+            done = self._library.clr_publish(handle, ctypes.byref(error))
+        if not done:
+            raise _exception(error)
 
     def close(self, function: str, handle: int) -> None:
         with self.lock:

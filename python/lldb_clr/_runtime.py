@@ -103,6 +103,12 @@ class Runtime:
         with self._library.lock:
             return self._close.alive and self._library.is_current(self._handle)
 
+    def publish(self) -> None:
+        """Gives LLDB's own commands and API all managed code of the process, and returns when they have it, as ``clr publish --wait`` does. Raises
+        Fault (unsupported_contract) for a core that was opened without LLDB, UsageError when publishing is off, Interrupted when the user interrupted it."""
+        with self._library.lock:
+            self._library.publish(self._live())
+
     def _query(self, function: str, *arguments: Any) -> Rows:
         with self._library.lock:   # who closes on another thread waits
             return Rows(self._library, self._library.open(function, self._live(), *arguments), self._openness)

@@ -30,11 +30,13 @@ public:
   std::string symbol_at(Address address) override;
   MemoryReport memory_report() override;
   SaveSource save_source() override;
+  void publish() override { ++published; }
 
   Address run_desc() const { return run_desc_; }
 
   bool stale = false;
   unsigned questions = 0; // how often require_current was asked
+  unsigned published = 0;
 
 private:
   RuntimeTypes types_;

@@ -144,6 +144,20 @@ TEST_CASE("calls: a process that is gone, and one that has run") {
   CHECK(all(clr_query_modules(process.runtime, nullptr)).rows.size() == 1); // it is where it was, after all
 }
 
+TEST_CASE("calls: publishing waits for a debugger's process that is where it was") {
+  Opened process;
+  clr_error error{};
+  CHECK(clr_publish(process.runtime, &error) == 1);
+  CHECK(error.status == CLR_OK);
+  CHECK(opened->published == 1);
+  opened->stale = true;
+  CHECK(clr_publish(process.runtime, &error) == 0);
+  CHECK(error.status == CLR_STALE);
+  CHECK(opened->published == 1);
+  CHECK(clr_publish(nullptr, &error) == 0);
+  CHECK(error.status == CLR_INVALID);
+}
+
 TEST_CASE("calls: rows outlive the runtime that they were asked of") {
   opened = std::make_shared<FakeInspection>();
   clr_runtime* runtime = clr_open_process(1, 0, 1, nullptr);

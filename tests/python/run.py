@@ -121,6 +121,7 @@ def c_interface(setup):
     runtime = ctypes.c_void_p(c.clr_open_core(core, None, ctypes.byref(error)))
     assert runtime.value and error.status == 0 and error.text == b""
     refused(4, c.clr_query_save_core, runtime, None, 0)
+    refused(3, c.clr_publish, runtime)   # there is no debugger
     refused(4, c.clr_symbolize, runtime, None, ctypes.c_size_t(1), 0)
     rows = ctypes.c_void_p(c.clr_query_frames(runtime, ctypes.c_uint64(1), ctypes.c_size_t(0), 0, ctypes.byref(error)))
     c.clr_close(runtime)   # the rows keep it
