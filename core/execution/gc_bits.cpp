@@ -24,8 +24,13 @@ void GcBits::need(std::uint64_t bits) {
     many_.assign(size + padding, std::byte{0});
     got = memory_->read_some(at_, std::span(many_).first(size));
   }
+  if (got < wanted) {
+    // The next question reads again from the start.
+    many_.clear();
+    size_ = 0;
+    throw_missing(at_ + got);
+  }
   size_ = got;
-  if (got < wanted) throw_missing(at_ + got);
 }
 
 void GcBits::spend(std::uint64_t steps) {

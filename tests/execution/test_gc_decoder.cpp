@@ -345,6 +345,34 @@ TEST_CASE("GC info ends where memory ends") {
   }
 }
 
+TEST_CASE("GC info of which the k-th read fails") {
+  GcInfoSpec spec = with_slots(Cpu::x64, 4);
+  for (unsigned n = 1; n < 200; ++n) spec.safe_points.push_back({.offset = n, .live = {n % 7}});
+  Blob blob(spec);
+  REQUIRE(blob.size > 32); // more than is read at first
+  const auto reads = for_each_failing_read(blob.memory, [&](MemoryReader& memory, std::uint64_t failing) {
+    const Target target(memory, ContractDescriptor{.platform = blob.memory.platform()},
+                        blob.memory.platform());
+    std::uint64_t size = 0;
+    const auto fault = fault_of([&] { size = GcDecoder(target, blob.at, 4).measure(); });
+    if (fault) CHECK(fault->kind() == ErrorKind::memory_missing);
+    if (!fault) CHECK(size == blob.size);
+    if (failing == 0) CHECK_FALSE(fault);
+  });
+  CHECK(reads >= 2);
+  // What failed once is asked for again.
+  std::uint64_t failed = 0;
+  for_each_failing_read(blob.memory, [&](MemoryReader& memory, std::uint64_t) {
+    const Target target(memory, ContractDescriptor{.platform = blob.memory.platform()},
+                        blob.memory.platform());
+    std::optional<GcDecoder> decoder;
+    if (fault_of([&] { decoder.emplace(target, blob.at, 4u); })) return;
+    if (fault_of([&] { decoder->measure(); })) ++failed;
+    CHECK(decoder->measure() == blob.size);
+  });
+  CHECK(failed > 0);
+}
+
 TEST_CASE("a few bytes of GC info cannot make endless work") {
   // Safe points that all share one set, which one run tells.
   GcInfoSpec spec{.length = 1 << 20, .shared_sets = true, .runs = true};
