@@ -15,8 +15,10 @@ void RootReporter::name_object(RootRow& row) {
   try {
     const Address method_table = runtime_->objects()->method_table_of(row.root.value);
     auto known = types_.find(method_table);
-    if (known == types_.end())
+    if (known == types_.end()) {
+      if (types_.size() >= max_known_types) types_.clear();
       known = types_.emplace(method_table, runtime_->names()->type_name(method_table)).first;
+    }
     row.type = known->second;
   } catch (const Error& error) {
     // Memory that the core lacks says nothing about the root.
@@ -27,6 +29,15 @@ void RootReporter::name_object(RootRow& row) {
   }
 }
 
+std::shared_ptr<const MethodAnswer> RootReporter::answer_of(const FrameRoots& frame) {
+  if (const auto known = answers_.find(frame.ip); known != answers_.end()) return known->second;
+  MethodAnswer answer = runtime_->describe(*frame.code);
+  // The byte before a return address may have been looked up; the row shows the return address.
+  if (answer.code.offset) *answer.code.offset += frame.ip - frame.code->ip;
+  if (answers_.size() >= max_known_methods) answers_.clear();
+  return answers_.emplace(frame.ip, std::make_shared<const MethodAnswer>(std::move(answer))).first->second;
+}
+
 StackReporter::End RootReporter::walk(const RegisterContext& start, std::uint64_t os_id,
                                       const std::function<bool(const RootRow&)>& visit) {
   const StackRoots::Visit each = [&](const FrameRoots& frame) {
@@ -34,7 +45,7 @@ StackReporter::End RootReporter::walk(const RegisterContext& start, std::uint64_
                 .frame = frame.frame,
                 .ip = frame.ip,
                 .sp = frame.sp,
-                .answer = std::make_shared<const MethodAnswer>(runtime_->describe(*frame.code)),
+                .answer = answer_of(frame),
                 .cpu = start.cpu(),
                 .header = frame.header,
                 .root = {},

@@ -33,13 +33,19 @@ public:
   StackReporter::End walk(const RegisterContext& start, std::uint64_t os_id,
                           const std::function<bool(const RootRow&)>& visit);
 
+  // Instructions whose methods are kept; when there are more, all are described anew. So are types.
+  static constexpr std::size_t max_known_methods = 100'000, max_known_types = 100'000;
+
 private:
   void name_object(RootRow& row);
+  // Of frames that recur, such as those of a recursion, there is one answer.
+  std::shared_ptr<const MethodAnswer> answer_of(const FrameRoots& frame);
 
   Runtime* runtime_;
   StackReporter* stacks_;
   StackRoots roots_;
-  std::unordered_map<Address, std::string> types_; // by MethodTable
+  std::unordered_map<Address, std::string> types_;                           // by MethodTable
+  std::unordered_map<Address, std::shared_ptr<const MethodAnswer>> answers_; // by instruction
 };
 
 // The place of a root: "rbx", "[rbp-0x70]".
