@@ -192,6 +192,14 @@ clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* er
   return query(runtime, error, [&] { return unwind_rows(address); });
 }
 
+clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_error* error) {
+  return query(runtime, error, [&] { return gc_info_rows(address); });
+}
+
+clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error) {
+  return query(runtime, error, [&] { return root_rows(os_id); });
+}
+
 clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error) {
   return query(runtime, error, [&] { return version_rows(method_desc); });
 }

@@ -129,6 +129,12 @@ CLR_API clr_rows* clr_query_frames(clr_runtime* runtime, uint64_t os_id, size_t 
 CLR_API clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* error);
 /* One row: `clr unwind --json` of an address. */
 CLR_API clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error);
+/* One row: `clr gcinfo --json` of an address in managed code. */
+CLR_API clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_error* error);
+/* The references that the frames of the thread with kernel id `os_id` hold, innermost frame first: elements
+ * of `clr roots stack --json`. End: {"end": text, "notes": [text...]}. The whole walk happens when the first
+ * row is requested. */
+CLR_API clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error);
 /* The versions of the method at `method_desc` that the runtime keeps, newest first: {"node", "start" (null
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not
  * in the list. */

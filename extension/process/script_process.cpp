@@ -60,6 +60,13 @@ public:
     return walk_stack(*session_, thread, options, visit);
   }
 
+  RegisterContext registers(std::uint64_t os_id) override {
+    lldb::SBThread thread = process_.GetThreadByID(os_id);
+    if (!thread.IsValid())
+      throw Error(ErrorKind::invalid_argument, fmt::format("the process has no thread with id {}", os_id));
+    return session_->registers(thread);
+  }
+
   std::string symbol_at(Address address) override { return lldb_plugin::symbol_at(target_, address); }
   MemoryReport memory_report() override { return session_->memory_report(); }
   SaveSource save_source() override { return session_->save_source(); }

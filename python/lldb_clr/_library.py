@@ -90,6 +90,8 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_frames": (_HANDLE, [_HANDLE, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint32, _ERROR]),
     "clr_query_exception": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_unwind": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_gc_info": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_roots": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_versions": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_save_core": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
     "clr_rows_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_void_p), _SIZE, _ERROR]),

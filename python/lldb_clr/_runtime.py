@@ -13,6 +13,8 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 from . import _lldb
 from ._errors import UsageError
 from ._frames import ManagedException
+from ._gc import GcInfo
+from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
 from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Library, Openness, Rows, find_library, load_once
@@ -173,6 +175,14 @@ class Runtime:
     def unwind_info(self, address: int) -> UnwindInfo:
         """Unwind data of managed or native code at an address. Raises UsageError when there is none, Fault."""
         return UnwindInfo.of(self._one("clr_query_unwind", address))
+
+    def gc_info(self, address: int) -> GcInfo:
+        """What the garbage collector knows of the body of managed code at an address. Raises UsageError when it is no managed code, Fault."""
+        return GcInfo.of(self._one("clr_query_gc_info", address))
+
+    def roots(self, os_id: int) -> Roots:
+        """The references that the stack of the thread with this kernel id holds: Thread.roots."""
+        return Roots(self._query("clr_query_roots", os_id), self)
 
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
         """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""

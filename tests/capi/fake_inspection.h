@@ -27,6 +27,7 @@ public:
   std::vector<ThreadRow> threads() override;
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override;
+  RegisterContext registers(std::uint64_t os_id) override;
   std::string symbol_at(Address address) override;
   MemoryReport memory_report() override;
   SaveSource save_source() override;

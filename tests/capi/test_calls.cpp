@@ -253,6 +253,23 @@ TEST_CASE("calls: versions of a method that has none, and of what is no method")
   CHECK(status_of_first(clr_query_versions(process.runtime, 0x10, &error), error) != CLR_OK);
 }
 
+TEST_CASE("calls: GC info of a method, and roots of a thread") {
+  Opened process;
+  clr_error error{};
+  const Json rows = all(clr_query_gc_info(process.runtime, FakeInspection::run + 4, nullptr)).rows;
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["version"] == 4);
+  CHECK(rows[0]["offset"] == 4);
+  CHECK(rows[0]["code_length"] == FakeInspection::method_size);
+  CHECK(rows[0]["method"]["name"] == "Ns.Outer.Run");
+  CHECK(status_of_first(clr_query_gc_info(process.runtime, FakeInspection::native, &error), error) ==
+        CLR_INVALID);
+  const Rows roots = all(clr_query_roots(process.runtime, FakeInspection::main_thread, nullptr));
+  CHECK(roots.rows.empty());
+  CHECK(roots.end["end"] != "bottom");
+  CHECK(status_of_first(clr_query_roots(process.runtime, 1, &error), error) == CLR_INVALID);
+}
+
 TEST_CASE("calls: unwind information of a method") {
   Opened process;
   const Json rows = all(clr_query_unwind(process.runtime, FakeInspection::run + 4, nullptr)).rows;

@@ -1,6 +1,7 @@
 #include "tests/fuzz/built_seeds.h"
 
 #include "tests/support/execution_builder.h"
+#include "tests/support/gc_info_builder.h"
 #include "tests/support/memory_builder.h"
 #include "tests/support/pdb_builder.h"
 #include "tests/symbols/jit_dump_builder.h"
@@ -231,6 +232,34 @@ void gc_info(SeedFolder& folder) {
         while (choice % 7 != cpu) ++choice;
         if (fat && cpus[cpu] == Cpu::x86) continue;
         folder.write("gc_info", choice, gc_info_bytes(cpus[cpu], version, 0x1230, fat));
+      }
+  // Whole blobs: sets in place, shared and as runs; chunks; everything that a fat header can say.
+  for (const unsigned cpu : {0u, 1u})
+    for (const unsigned version : {3u, 4u})
+      for (const unsigned kind : {0u, 1u, 2u, 3u}) {
+        GcInfoSpec spec{.cpu = cpus[cpu],
+                        .version = version,
+                        .length = 0x400,
+                        .frame_register = true,
+                        .registers = {{.reg = 7, .flags = 1}, {.reg = 3}, {.reg = 12}},
+                        .stack = {{.offset = 8, .flags = 1}, {.base = 2, .offset = -8}},
+                        .untracked = {{.base = 2, .offset = -0x88, .flags = 3}},
+                        .shared_sets = kind == 1,
+                        .runs = kind % 2 == 1};
+        if (kind < 2) {
+          spec.safe_points = {{0x14, {}}, {0x80, {0, 4}}, {0x84, {1, 2, 3}}, {0x100, {0, 4}}};
+        } else {
+          spec.ranges = {{0x20, 0x60}, {0x80, 0x3f0}};
+          spec.lives = {{.slot = 1, .begin = 0x30, .end = 0x50}, {.slot = 4, .begin = 0x90, .end = 0x390}};
+          spec.flags = 0x100;
+          spec.context_kind = kind;
+          spec.context = spec.cookie = GcInfoSpec::Place{.prolog = 0x10, .offset = -0x30};
+          spec.reverse_pinvoke = 0x18;
+          spec.outgoing = 0x28;
+        }
+        unsigned choice = (version - 2) << 4;
+        while (choice % 7 != cpu) ++choice;
+        folder.write("gc_info", choice, gc_info_bytes(spec));
       }
 }
 

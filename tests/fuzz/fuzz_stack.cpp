@@ -1,6 +1,7 @@
 // Stacks of a damaged runtime: its threads, explicit Frames and exceptions, and walks that go through them.
 #include "core/stack/exceptions.h"
 #include "core/stack/interrupted_code.h"
+#include "core/stack/stack_roots.h"
 #include "core/stack/threads.h"
 #include "core/stack/unwind_report.h"
 #include "core/stack/walker.h"
@@ -25,6 +26,20 @@ void check(const std::vector<StackFrame>& frames, const stack::Walk& walk) {
     last = frame.sp();
   }
   require(walk.end != WalkEnd::failed || !walk.reason.empty(), "a walk that fails says why");
+}
+
+void read_roots(const Target& target, ExecutionManager& code, const std::vector<StackFrame>& frames) {
+  StackRoots roots(target, code);
+  const StackRoots::Visit visit = [](const FrameRoots& frame) {
+    for (const StackRoot& root : frame.roots) {
+      require(root.value != 0, "null is no root");
+      require(root.address.has_value() != root.slot.reg.has_value(), "a root is a register or a word");
+    }
+    return true;
+  };
+  roots.begin(visit);
+  for (const StackFrame& frame : frames) roots.add(frame);
+  require(roots.finish().size() <= StackRoots::max_notes, "notes are bounded");
 }
 
 void read_chain(const Target& target, Address head) {
@@ -109,6 +124,9 @@ public:
     const test::WalkedStack walked =
         built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
+    const Target target(memory, descriptor_, descriptor_.platform);
+    ExecutionManager code(target);
+    read_roots(target, code, walked.frames);
   }
 
 private:
@@ -157,6 +175,7 @@ public:
                     },
                     {.max_frames = most_frames});
     check(frames, walk);
+    read_roots(target, code, frames);
     for (const StackFrame& frame : frames) {
       attempt([&] {
         if (frame.code)

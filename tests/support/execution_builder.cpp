@@ -1,31 +1,12 @@
 #include "tests/support/execution_builder.h"
 
+#include "tests/support/bit_writer.h"
+
 #include <algorithm>
 #include <array>
 
 namespace clr::test {
 namespace {
-
-class BitWriter {
-public:
-  void put(std::uint64_t value, unsigned count) {
-    for (unsigned i = 0; i < count; ++i, ++used_) {
-      if (used_ % 8 == 0) bytes_.push_back(std::byte{0});
-      if (value >> i & 1) bytes_.back() |= std::byte(1u << used_ % 8);
-    }
-  }
-  void variable(std::uint64_t value, unsigned base) {
-    for (bool more = true; more; value >>= base) {
-      more = value >> base != 0;
-      put((value & ((1u << base) - 1)) | (more ? 1u << base : 0), base + 1);
-    }
-  }
-  std::vector<std::byte> bytes() const { return bytes_; }
-
-private:
-  std::vector<std::byte> bytes_;
-  unsigned used_ = 0;
-};
 
 using Bytes = std::vector<std::byte>;
 
