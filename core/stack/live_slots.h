@@ -34,8 +34,8 @@ public:
 
   // The live slots of the body that holds `block`, for a frame whose pc is `pc` (block.ip, or the byte behind
   // it). `filter`: the frame is that of an exception filter, which leaves the untracked slots to its parent.
-  // Registers that a call may change are left out, but for a leaf. Kept for the stop: the same pc again costs no
-  // reads. Cost: that of ExecutionManager::gc_info and GcDecoder. Throws Error: memory_missing, corrupt,
+  // Registers that a call may change are left out, but for a leaf. Kept for the stop: the same pc again costs
+  // no reads. Cost: that of ExecutionManager::gc_info and GcDecoder. Throws Error: memory_missing, corrupt,
   // unsupported_contract. The reference is valid until the next call.
   const LiveSlots& at(const CodeBlock& block, Address pc, FrameStand stand, bool filter);
 
