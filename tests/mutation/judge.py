@@ -68,7 +68,7 @@ class Claims:
                 found = SUMMARY.search(text)
                 if found:
                     self.published[int(command.split()[-1], 16)] = found[1], before_arguments(found[2])
-            elif command.startswith("bt "):
+            elif command.startswith("thread backtrace "):
                 for ip, module, name in FRAME.findall(text):
                     self.published.setdefault(int(ip, 16), (module, before_arguments(name)))
 

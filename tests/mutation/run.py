@@ -108,7 +108,7 @@ class Session:
     @staticmethod
     def commands(addresses, managed):
         looked_up = managed[::max(1, len(managed) // LOOKUPS)]
-        return ["clr info", "clr threads", "clr pe", "clrbt --json all", f"clrip2md --json --from {addresses}", "clr analyze -n 5", f"bt -c {FRAMES} all",
+        return ["clr info", "clr threads", "clr pe", "clrbt --json all", f"clrip2md --json --from {addresses}", "clr analyze -n 5", f"thread backtrace -c {FRAMES} all",
                 *[f"image lookup -a {a:#x}" for a in looked_up], f"clr u {managed[0]:#x}", f"clr unwind {managed[-1]:#x}", "clr publish status", "image list"]
 
     def faults(self, plain=None):
