@@ -125,7 +125,7 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     ManagedBreakpoints& breakpoints = workspace.process(target)->breakpoints();
     if (breakpoints.at_stop()) return true;
     // Nobody tells when a client of the API is about to step.
-    if (!workspace.driver().by_commands()) breakpoints.prepare_step();
+    if (Workspace::serves_client()) breakpoints.prepare_step();
     return false;
   });
 }

@@ -90,12 +90,16 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
     process.publishing().before_command(level, all);
 }
 
+bool Workspace::serves_client() {
+  return !is_driver();
+}
+
 void Workspace::loaded(lldb::SBDebugger& debugger) {
   driver_.loaded(reads_commands(debugger));
   if (driver_.by_commands()) return;
   publish_stop(debugger);
   // The driver launches by commands, also before it reads any.
-  if (!is_driver()) follow_new_targets(debugger);
+  if (serves_client()) follow_new_targets(debugger);
 }
 
 void Workspace::set_search(PdbSearch search) {
