@@ -31,7 +31,8 @@ from results import Results
 from run_cores import unpack
 from structures import Structures
 
-SLOWEST = 10.0             # seconds of one command
+SLOWEST = 10.0             # seconds of the processor for one command: others use this machine, too
+LONGEST = 30.0             # seconds by the clock: it waits for something
 LARGEST = 1 << 20          # KB resident
 ASSEMBLY = "/tmp/situations/bin/situations/debug/situations.dll"
 BUILT_PDB = "/tmp/situations/obj/situations/debug/situations.pdb"
@@ -61,10 +62,10 @@ class Run:
         before = ["--one-line-before-file", "settings set interpreter.stop-command-source-on-error false"]
         words = [lldb.driver, "--no-lldbinit", "--batch", "--no-use-colors", *before, "--source", str(script)]
         if STRACE:
-            words = [STRACE, "-f", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
+            words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, start_new_session=True)
         self.texts, self.seconds = {}, {}
-        timer = threading.Timer(SLOWEST * 6, self.kill)
+        timer = threading.Timer(LONGEST * 3, self.kill)
         timer.start()
         self.output = self.read(lines)
         _, status, usage = os.wait4(self.process.pid, 0)
@@ -77,22 +78,40 @@ class Run:
     def kill(self):
         os.killpg(self.process.pid, 9)   # a group of its own
 
+    def clocks(self):
+        """(clock, processor time of LLDB, None when it has ended)."""
+        pid = self.process.pid
+        try:
+            if STRACE:
+                pid = int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError):
+            used = None
+        return time.monotonic(), used
+
+    def took(self, command, began):
+        """Notes how long `command` took since `began`, and returns the clocks of now."""
+        now = self.clocks()
+        if command is not None:
+            waited = now[0] - began[0]
+            used = waited if None in (now[1], began[1]) else now[1] - began[1]
+            self.seconds[command] = max(self.seconds.get(command, 0), waited if waited > LONGEST else used)
+        return now
+
     def read(self, lines):
         """All output; on the way the text of each command and how long it took. LLDB echoes each."""
-        whole, rest, current, began = [], list(lines), None, time.monotonic()
+        whole, rest, current, began = [], list(lines), None, self.clocks()
         for line in self.process.stdout:
             whole.append(line)
             text = line.decode(errors="surrogateescape")
             if rest and text.rstrip("\n") == f"(lldb) {rest[0]}":
-                now = time.monotonic()
-                if current is not None:
-                    self.seconds[current] = max(self.seconds.get(current, 0), now - began)
-                current, began = rest.pop(0), now
+                began = self.took(current, began)
+                current = rest.pop(0)
                 self.texts.setdefault(current, [])
             elif current is not None:
                 self.texts[current].append(text)
-        if current is not None:
-            self.seconds[current] = max(self.seconds.get(current, 0), time.monotonic() - began)
+        self.took(current, began)
         self.texts = {command: "".join(parts) for command, parts in self.texts.items()}
         return b"".join(whole).decode(errors="surrogateescape")
 
