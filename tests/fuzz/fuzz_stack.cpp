@@ -124,7 +124,6 @@ public:
     const test::WalkedStack walked =
         built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
-    const Target target(memory, descriptor_, descriptor_.platform);
     ExecutionManager code(target);
     read_roots(target, code, walked.frames);
   }

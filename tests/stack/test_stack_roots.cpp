@@ -148,13 +148,13 @@ TEST_CASE("a frame whose next instruction is known reports scratch registers", "
 
 TEST_CASE("callers of old GC info are known by the call, not by the return address", "[roots]") {
   Roots roots(Cpu::x64);
-  roots.runtime.execution.types().global("GCInfoVersion", 3, "uint32");
   add_chain(roots, 0x100);
   GcInfoSpec spec = some_slots(Cpu::x64);
   spec.version = 3;
   spec.ranges = {{0x10, 0x40}};
   spec.lives = {{.slot = 1, .begin = 0x10, .end = 0x20}};
   for (const unsigned index : {0u, 1u, 2u}) roots.gc_info(index, spec);
+  roots.runtime.execution.types().global("GCInfoVersion", 3, "uint32"); // when no other blob is left
   CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
         Lines{"0: [fp+50]=103", "1: saved=b [fp+50]=203", "2: saved=b [fp+50]=303"});
 }
