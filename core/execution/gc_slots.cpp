@@ -91,6 +91,14 @@ private:
 
 } // namespace
 
+std::vector<std::string_view> gc_slot_words(const GcSlot& slot) {
+  std::vector<std::string_view> words;
+  if (slot.interior) words.emplace_back("interior");
+  if (slot.pinned) words.emplace_back("pinned");
+  if (slot.untracked) words.emplace_back("untracked");
+  return words;
+}
+
 std::string gc_slot_name(Cpu cpu, const GcHeader& header, const GcSlot& slot) {
   if (slot.reg) return std::string(register_name(cpu, *slot.reg));
   const std::string_view base = slot.base == GcBase::frame && header.frame_register

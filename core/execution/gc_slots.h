@@ -5,6 +5,7 @@
 #include "core/execution/gc_header.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace clr {
@@ -22,6 +23,9 @@ struct GcSlot {
 
 // "rbx", "[rbp-0x20]", "[sp+0x8]", "[caller_sp-0x8]". No reads.
 std::string gc_slot_name(Cpu cpu, const GcHeader& header, const GcSlot& slot);
+
+// "interior", "pinned", "untracked", those that it is. No reads.
+std::vector<std::string_view> gc_slot_words(const GcSlot& slot);
 
 struct GcSlotTable {
   std::vector<GcSlot> slots; // registers, then stack words, then the untracked ones

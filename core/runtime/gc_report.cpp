@@ -86,10 +86,7 @@ GcReport gc_info_at(Runtime& runtime, Address address) {
 std::string describe_gc_slot(const GcReport& report, std::uint32_t index) {
   if (!report.header || index >= report.slots.slots.size()) return fmt::format("slot {}", index);
   const GcSlot& slot = report.slots.slots[index];
-  std::vector<std::string_view> words;
-  if (slot.interior) words.emplace_back("interior");
-  if (slot.pinned) words.emplace_back("pinned");
-  if (slot.untracked) words.emplace_back("untracked");
+  const std::vector<std::string_view> words = gc_slot_words(slot);
   const std::string name = gc_slot_name(report.cpu, *report.header, slot);
   return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
 }

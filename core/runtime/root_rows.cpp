@@ -24,8 +24,6 @@ void RootReporter::name_object(RootRow& row) {
     // Memory that the core lacks says nothing about the root.
     if (error.kind() == ErrorKind::corrupt && row.root.why_uncertain.empty())
       row.root.why_uncertain = fmt::format("no object can be there: {}", error.what());
-  } catch (const std::exception&) {
-    // The type has no name that can be read.
   }
 }
 
@@ -73,10 +71,7 @@ std::string place_of(const RootRow& row) {
 }
 
 std::vector<std::string_view> words_of(const RootRow& row) {
-  std::vector<std::string_view> words;
-  if (row.root.slot.interior) words.emplace_back("interior");
-  if (row.root.slot.pinned) words.emplace_back("pinned");
-  if (row.root.slot.untracked) words.emplace_back("untracked");
+  std::vector<std::string_view> words = gc_slot_words(row.root.slot);
   if (!row.root.why_uncertain.empty()) words.emplace_back("uncertain");
   return words;
 }

@@ -106,6 +106,7 @@ void Workspace::set_search(PdbSearch search) {
   settings_.session.search = std::move(search);
   for (const auto& process : processes_.all()) {
     process->sessions().search_changed();
+    process->breakpoints().symbols_changed();
     process->publishing().reconsider(); // lines may be found elsewhere now
   }
 }
