@@ -105,6 +105,12 @@ std::unordered_map<std::string, Address>& TypeFinder::instances_by_key(Address d
   return instances_by_key_[definition] = std::move(keys);
 }
 
+std::vector<Address> TypeFinder::instances(Address module, std::uint32_t type_def) {
+  list_instances();
+  const auto found = instances_.find({module, rid_of(type_def)});
+  return found == instances_.end() ? std::vector<Address>() : found->second;
+}
+
 Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
   try {
     std::string key;
