@@ -351,6 +351,7 @@ def commands_schema(setup, lldb):
     runtime = lldb_clr.open_core(core)
     managed = next(f for f in runtime.threads[0].backtrace() if f.kind == "managed")
     native = runtime.threads[0].backtrace()[0]
+    thrown = next(t for t in runtime.threads if t.exception)
     perf_map, samples = setup.folder / "perf-1.map", setup.folder / "samples"
     perf_map.write_text("1000 20 void [app] Ns.Type::Run()[Tier0]\n")
     samples.write_text(f"1004 3\n{managed.ip:x} 2\n10\n{native.ip:x}\n")
@@ -361,7 +362,8 @@ def commands_schema(setup, lldb):
                 ("clr gcinfo", f"clr gcinfo --json {managed.ip:#x}"), ("clr roots", "clr roots stack --json"), ("clr unwind", f"clr unwind --json {native.ip:#x}"), (None, f'clr symbols add "{perf_map}"'),
                 ("clr symbols list", "clr symbols list --json"), ("clr symbolize", f'clr symbolize --json "{samples}"'),
                 ("clr symbolize --each", f'clr symbolize --json --each "{samples}"'), ("clr break", "clr break --json Situations.Gallery.Order"),
-                ("clr break list", "clr break list --json"), ("clr publish", "clr publish --json")]
+                ("clr break list", "clr break list --json"), ("clr publish", "clr publish --json"),
+                ("clr object", f"clr object --json {thrown.exception.address:#x}"), ("clr static", "clr static --json System.String.Empty"), ("clr static", "clr static --json *Thread*")]
     texts = lldb.run(target, [command for _, command in commands])
     checked, found = set(), []
     for (name, command), text in zip(commands, texts):
