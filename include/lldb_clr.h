@@ -135,7 +135,8 @@ CLR_API clr_rows* clr_query_object(clr_runtime* runtime, uint64_t object, const 
 /* The static fields whose names, or those of whose types, match `pattern` (* and ?): elements of
  * `clr static --json`. Those of one thread's own by the thread with kernel id `os_id`; 0: of all threads.
  * End: {"problems": [text...]}. */
-CLR_API clr_rows* clr_query_statics(clr_runtime* runtime, const char* pattern, uint64_t os_id, clr_error* error);
+CLR_API clr_rows* clr_query_statics(clr_runtime* runtime, const char* pattern, uint64_t os_id,
+                                    clr_error* error);
 /* One row: `clr unwind --json` of an address. */
 CLR_API clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error);
 /* One row: `clr gcinfo --json` of an address in managed code. */
