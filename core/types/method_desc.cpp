@@ -224,6 +224,21 @@ bool MethodDescs::walk(Address chunk_address, const Chunk& chunk, const Visit& v
   return true;
 }
 
+std::optional<MethodDesc> MethodDescs::looks_like_behind(const MethodDesc& method) const {
+  try {
+    const auto bytes = size(method.flags);
+    if (!bytes) return std::nullopt;
+    const Address address = method.address + *bytes;
+    const target::Record record(*target_, address, span_);
+    if (record.u8(chunk_index_) * alignment_ != address - method.chunk - chunk_header_) return std::nullopt;
+    // The token's high bits are those of the chunk.
+    const Chunk chunk{.method_table = method.method_table, .token_range = method.rid >> remainder_bits_};
+    return decode(address, method.chunk, chunk, record);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 MethodDescs::Neighbours MethodDescs::neighbours(const MethodDesc& method) const {
   Neighbours result;
   try {

@@ -85,6 +85,9 @@ public:
     bool passed_over = false; // other methods of the chunk lie where `method` begins
   };
   Neighbours neighbours(const MethodDesc& method) const;
+  // Only the one behind; nothing also where the chunk ends with `method`. Never throws. Cost: 1 read, of the
+  // page of `method` as a rule. What lies behind a chunk's end may look like one more method of it.
+  std::optional<MethodDesc> looks_like_behind(const MethodDesc& method) const;
 
   // GetMethodDescSize: size in bytes with all optional slots. Reads 1 byte of the runtime's own size table if
   // there is one, once. Nothing when there is no such table and the size of some part is not known.

@@ -12,9 +12,9 @@ namespace clr {
 
 // Throws Error{corrupt} when other methods of the type contradict the token of `method`: those beside it in
 // its chunk; for the only one of a chunk, those of the same token in the chunks of its type. What cannot be
-// read contradicts nothing. `table` is the type of `method`, whose module is one that does not grow. Cost: 2
-// reads; for the only method of a chunk, which the instantiations of generic methods are, 3 and 2 for each
-// chunk of the type.
+// read contradicts nothing. `table` is the type of `method`, whose module is one that does not grow. Cost: 1
+// read, 3 for the last method of a chunk; for the only one, which the instantiations of generic methods are,
+// 4 and 2 for each chunk of the type.
 void check_token(const MethodDesc& method, const MethodTable& table, const MethodDescs& descs,
                  const MethodTables& tables);
 
