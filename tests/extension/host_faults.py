@@ -124,7 +124,7 @@ def check_fork(driver, report, tag, command):
             for child in children_of(process.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
-        report.check(f"{tag} a target that forks", texts[3], r"= [1-9]\d*$|reason: fork")
+        report.check(f"{tag} a target that forks", texts[3], r"= [1-9]\d*$|(reason|interrupted): fork")
         report.check(f"{tag} after fork: clr info", texts[4], "^runtime: +CoreCLR")
         report.check(f"{tag} after fork: managed frames", texts[5], MANAGED)
         report.check(f"{tag} after fork: LLDB lives", texts[7], "lldb version")
