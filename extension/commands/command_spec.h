@@ -35,6 +35,7 @@ CommandSpec break_command();
 CommandSpec bt_command();
 CommandSpec disassemble_command();
 CommandSpec gcinfo_command();
+CommandSpec heap_command();
 CommandSpec help_command();
 CommandSpec info_command();
 CommandSpec methods_command();

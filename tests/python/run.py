@@ -371,7 +371,9 @@ def commands_schema(setup, lldb):
             checked.add(name)
             found += [f"{command}: {p}" for p in schema.problems(name, lldb.parse(command, text, target))]
     assert not found, "\n    ".join(found)
-    assert checked == set(schema.commands()), f"not tried: {set(schema.commands()) - checked}"
+    # The recorded core holds no heap: tests/live/check_heap.py tries these.
+    of_heap = {name for name in schema.commands() if name.split()[1] in ("heap", "objects")}
+    assert checked == set(schema.commands()) - of_heap, f"not tried: {set(schema.commands()) - checked - of_heap}"
     return f"{len(checked)} commands"
 
 
