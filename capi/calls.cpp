@@ -140,6 +140,14 @@ int clr_is_current(clr_runtime* runtime) {
   });
 }
 
+int clr_publish(clr_runtime* runtime, clr_error* error) {
+  return guarded(error, 0, [&] {
+    require(runtime, "no runtime is given");
+    runtime->inspection.visit([](Inspection& inspection) { inspection.publish(); });
+    return 1;
+  });
+}
+
 clr_rows* clr_query_info(clr_runtime* runtime, int counts, clr_error* error) {
   return query(runtime, error, [&] { return info_rows(counts != 0); });
 }
@@ -182,6 +190,14 @@ clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* 
 
 clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error) {
   return query(runtime, error, [&] { return unwind_rows(address); });
+}
+
+clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_error* error) {
+  return query(runtime, error, [&] { return gc_info_rows(address); });
+}
+
+clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error) {
+  return query(runtime, error, [&] { return root_rows(os_id); });
 }
 
 clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error) {

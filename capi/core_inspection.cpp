@@ -77,10 +77,12 @@ public:
 
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override {
+    return stacks_.walk(registers(os_id), os_id, options, visit);
+  }
+
+  RegisterContext registers(std::uint64_t os_id) override {
     for (const ThreadRegisters& thread : session_->core().threads())
-      if (thread.os_id == os_id)
-        return stacks_.walk(context_of_thread(session_->core().platform().cpu, thread), os_id, options,
-                            visit);
+      if (thread.os_id == os_id) return context_of_thread(session_->core().platform().cpu, thread);
     throw Error(ErrorKind::invalid_argument, fmt::format("the core has no thread with id {}", os_id));
   }
 
@@ -99,6 +101,10 @@ public:
     return report;
   }
   SaveSource save_source() override { return source_of(*session_, paths_); }
+  void publish() override {
+    throw Error(ErrorKind::unsupported_contract,
+                "the core was opened without a debugger: there is nobody to publish its code to");
+  }
 
 private:
   void name_native(FrameRow& row, Address lookup) {

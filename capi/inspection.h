@@ -41,10 +41,16 @@ public:
   // Throws Error{invalid_argument} when there is no such thread.
   virtual StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                                   const std::function<bool(const FrameRow&)>& visit) = 0;
+  // The registers of a thread. Throws Error{invalid_argument} when there is no such thread, or when they are
+  // not known.
+  virtual RegisterContext registers(std::uint64_t os_id) = 0;
   // "libc.so.6`read + 18"; empty when no name is known.
   virtual std::string symbol_at(Address address) = 0;
   virtual MemoryReport memory_report() = 0;
   virtual SaveSource save_source() = 0;
+  // Gives the debugger all managed code, and returns when it has it. Throws Error{unsupported_contract} where
+  // there is no debugger, Error{invalid_argument} when the user wants nothing published, Error{interrupted}.
+  virtual void publish() = 0;
 };
 
 // An inspection as handles share it: nobody gets at it out of turn.

@@ -2,7 +2,9 @@
 
 #include "core/report/answer_json.h"
 #include "core/report/exception_report.h"
+#include "core/report/gc_json.h"
 #include "core/report/json.h"
+#include "core/report/root_json.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
 #include "core/runtime/presence.h"
@@ -154,6 +156,28 @@ RowStream::Producer unwind_rows(Address address) {
     json.update(to_json(answer.report));
     emit(dump(json));
     return Json();
+  };
+}
+
+RowStream::Producer gc_info_rows(Address address) {
+  return [address](Inspection& inspection, const RowStream::Emit& emit) {
+    emit(dump(to_json(gc_info_at(inspection.runtime(), address))));
+    return Json();
+  };
+}
+
+RowStream::Producer root_rows(std::uint64_t os_id) {
+  return [os_id](Inspection& inspection, const RowStream::Emit& emit) {
+    // Walks at once, like frame_rows.
+    RootReporter reporter(require_runtime(inspection), inspection.stacks());
+    std::vector<std::string> rows;
+    const StackReporter::End end = reporter.walk(inspection.registers(os_id), os_id, [&](const RootRow& row) {
+      rows.push_back(json_text(row));
+      return true;
+    });
+    for (const std::string& row : rows)
+      if (!emit(row)) break;
+    return Json{{"end", end.end}, {"notes", end.notes}};
   };
 }
 

@@ -16,6 +16,8 @@ RowStream::Producer thread_rows();
 RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options& options);
 RowStream::Producer exception_rows(Address object);
 RowStream::Producer unwind_rows(Address address);
+RowStream::Producer gc_info_rows(Address address);
+RowStream::Producer root_rows(std::uint64_t os_id);
 RowStream::Producer version_rows(Address method_desc);
 RowStream::Producer save_core_rows(std::string path, bool all_methods);
 

@@ -89,6 +89,12 @@ CLR_API void clr_close(clr_runtime* runtime);
 /* 1 while the process is at the stop at which it was opened; always 1 for a core file. Cost: no reads. */
 CLR_API int clr_is_current(clr_runtime* runtime);
 
+/* Gives LLDB's own commands and API all managed code of the process, as `clr publish --wait` does, and
+ * returns 1 when that is done; nothing is done again at a stop where it was. 0 and an error: CLR_UNSUPPORTED
+ * for a core that was opened without a debugger, which has nobody to publish to; CLR_INVALID when publishing
+ * is off; CLR_INTERRUPTED when the user interrupted it; CLR_STALE. */
+CLR_API int clr_publish(clr_runtime* runtime, clr_error* error);
+
 /* Queries. Each comment describes the rows that clr_rows_next returns. A query reads nothing before its first
  * row is requested, unless its comment says otherwise. */
 
@@ -123,6 +129,12 @@ CLR_API clr_rows* clr_query_frames(clr_runtime* runtime, uint64_t os_id, size_t 
 CLR_API clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* error);
 /* One row: `clr unwind --json` of an address. */
 CLR_API clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error);
+/* One row: `clr gcinfo --json` of an address in managed code. */
+CLR_API clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_error* error);
+/* The references that the frames of the thread with kernel id `os_id` hold, innermost frame first: elements
+ * of `clr roots stack --json`. End: {"end": text, "notes": [text...]}. The whole walk happens when the first
+ * row is requested. */
+CLR_API clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error);
 /* The versions of the method at `method_desc` that the runtime keeps, newest first: {"node", "start" (null
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not
  * in the list. */

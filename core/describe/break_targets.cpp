@@ -96,16 +96,35 @@ BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::
   return found;
 }
 
+MethodsAtLine nearest_methods(const PortablePdb& pdb, const std::set<std::uint32_t>& documents,
+                              std::uint32_t line, const std::function<bool()>& stop) {
+  MethodsAtLine found;
+  if (documents.empty()) return found;
+  std::uint32_t nearest = UINT32_MAX;
+  const std::uint32_t methods = pdb.metadata().rows(MetadataTable::method_debug_information);
+  for (std::uint32_t rid = 1; rid <= methods; ++rid) {
+    if (rid % rows_between_questions == 0 && stop && stop()) break;
+    std::uint32_t best = UINT32_MAX;
+    for (const SequencePoint& point : pdb.sequence_points(method_def_tag | rid))
+      if (!point.hidden && documents.contains(point.document) && point.start_line >= line)
+        best = std::min(best, point.start_line);
+    if (best == UINT32_MAX || best > nearest) continue;
+    if (best < nearest) found.tokens.clear();
+    found.line = nearest = best;
+    found.tokens.push_back(method_def_tag | rid);
+  }
+  return found;
+}
+
 BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint32_t line,
                              const std::function<bool()>& stop) {
   struct Place {
     NamedModule* module;
     Address address;
-    std::uint32_t token, line;
+    MethodsAtLine methods;
   };
   BreakTargets found;
   std::vector<Place> places;
-  std::uint32_t nearest = UINT32_MAX;
   each_module(runtime, found, stop, [&](NamedModule& module, Address address) {
     const PortablePdb* pdb = runtime.lines()->pdb_of(address);
     if (pdb == nullptr) {
@@ -115,28 +134,21 @@ BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint3
     std::set<std::uint32_t> documents;
     for (std::uint32_t row = 1; row <= pdb->documents(); ++row)
       if (is_document(pdb->document_name(row), file)) documents.insert(row);
-    if (documents.empty()) return;
-    found.file_known = true;
-    const std::uint32_t methods = pdb->metadata().rows(MetadataTable::method_debug_information);
-    for (std::uint32_t rid = 1; rid <= methods; ++rid) {
-      if (rid % rows_between_questions == 0 && stop && stop()) break;
-      std::uint32_t best = UINT32_MAX;
-      for (const SequencePoint& point : pdb->sequence_points(method_def_tag | rid))
-        if (!point.hidden && documents.contains(point.document) && point.start_line >= line)
-          best = std::min(best, point.start_line);
-      if (best > nearest) continue;
-      nearest = best;
-      if (best != UINT32_MAX) places.push_back({&module, address, method_def_tag | rid, best});
-    }
+    found.file_known = found.file_known || !documents.empty();
+    MethodsAtLine methods = nearest_methods(*pdb, documents, line, stop);
+    if (methods.line == 0) return;
+    if (found.line == 0 || methods.line < found.line) found.line = methods.line;
+    places.push_back({&module, address, std::move(methods)});
   });
-  if (nearest == UINT32_MAX) return found;
-  found.line = nearest;
   for (const Place& place : places) {
-    if (place.line != nearest || found.methods.size() >= BreakTargets::max_methods) continue;
-    try {
-      found.methods.push_back(target_of(runtime, *place.module, place.address, place.token));
-    } catch (const Error&) {
-      found.methods.push_back({place.module->name, place.address, place.token, {}, {}});
+    if (place.methods.line != found.line) continue;
+    for (const std::uint32_t token : place.methods.tokens) {
+      if (found.methods.size() >= BreakTargets::max_methods) return found;
+      try {
+        found.methods.push_back(target_of(runtime, *place.module, place.address, token));
+      } catch (const Error&) {
+        found.methods.push_back({place.module->name, place.address, token, {}, {}});
+      }
     }
   }
   return found;

@@ -2,10 +2,12 @@
 // the modules that are loaded.
 #pragma once
 
+#include "core/metadata/portable_pdb.h"
 #include "core/runtime/runtime.h"
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,16 @@ struct BreakTargets {
 // parameters with or without (they are not compared). `stop` is asked now and then; true gives up. Never
 // throws. Cost: a name of each method of each module, from metadata.
 BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop);
+
+// Methods of one module by a line of its symbols.
+struct MethodsAtLine {
+  std::uint32_t line = 0; // where they have code; 0: there are none
+  std::vector<std::uint32_t> tokens;
+};
+// Methods with code at `line` of one of `documents` (rows of `pdb`), else at the next line that has some.
+// `stop` is as below. Throws Error{corrupt}. Cost: all sequence points of the PDB, none without documents.
+MethodsAtLine nearest_methods(const PortablePdb& pdb, const std::set<std::uint32_t>& documents,
+                              std::uint32_t line, const std::function<bool()>& stop);
 
 // Methods with code at `line` of `file` (a file name, or the end of a path), else at the next line that has
 // some. Never throws. Cost: the symbols of each module are opened; of those that name the file all sequence

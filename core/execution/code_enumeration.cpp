@@ -35,13 +35,14 @@ const RangeSection* ExecutionManager::section_at(Address address) {
 void ExecutionManager::for_each_jitted(const std::function<bool(const JittedBody&)>& visit) {
   impl_->enumerate();
   impl_->holes.resize(impl_->map_holes);
+  WalkLimit limit;
   for (const RangeSection& section : impl_->sections) {
     if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
-    if (!for_each_jitted_in(section, visit)) return;
+    if (!for_each_jitted_in(section, limit, visit)) return;
   }
 }
 
-bool ExecutionManager::for_each_jitted_in(const RangeSection& section,
+bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit& limit,
                                           const std::function<bool(const JittedBody&)>& visit,
                                           const std::function<void(const StubBlock&)>& stub) {
   Impl& impl = *impl_;
@@ -51,9 +52,9 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section,
     return true;
   }
   std::optional<StubBlock> open;
-  const auto close = [&](Address limit) {
-    if (!open || limit <= open->start) return;
-    open->limit = limit;
+  const auto close = [&](Address end) {
+    if (!open || end <= open->start) return;
+    open->limit = end;
     if (stub) stub(*open);
     open.reset();
   };
@@ -73,7 +74,7 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section,
                .code_header = block.header,
                .section = section});
         },
-        hole);
+        hole, limit);
     if (!whole) return false;
     if (open) close(impl.heaps.used_end(section));
   } catch (const Error& error) {

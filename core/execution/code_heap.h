@@ -5,6 +5,7 @@
 
 #include "core/execution/code_block.h"
 #include "core/execution/nibble_map.h"
+#include "core/execution/walk_limit.h"
 #include "core/target/record.h"
 
 #include <functional>
@@ -38,9 +39,10 @@ public:
   std::optional<Address> start_at(const RangeSection& section, Address pc) const;
 
   // Visits every block of the heap of `section`, in address order. When `visit` returns false, the walk stops
-  // and the result is false. Parts that cannot be read are reported to `hole` and skipped.
+  // and the result is false. Parts that cannot be read are reported to `hole` and skipped; so is the rest
+  // when `limit` is spent, which stops the walk.
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
-                      const std::function<void(Address, const std::string&)>& hole) const;
+                      const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit) const;
 
   // The end of the used part of the heap of `section`. 1 read, once.
   Address used_end(const RangeSection& section) const { return heap_of(section).node.end; }
@@ -48,8 +50,8 @@ public:
   // Error{memory_missing}, Error{corrupt}.
   std::uint64_t fingerprint(const RangeSection& section) const;
 
-  // The used part of a real heap is never larger than this.
-  static constexpr std::uint64_t max_heap_bytes = std::uint64_t{1} << 36;
+  // Unwind entries say in 32 bits where in the heap code begins.
+  static constexpr std::uint64_t max_heap_bytes = std::uint64_t{1} << 32;
 
 private:
   struct Node {
@@ -67,7 +69,7 @@ private:
   // Visits the blocks that the units `units` of the map begin, the first of which stands for `unit_start`.
   bool for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
                       const std::function<bool(const HeapBlock&)>& visit,
-                      const std::function<void(Address, const std::string&)>& hole) const;
+                      const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit) const;
 
   const Target* target_;
   NibbleMapVersion version_;

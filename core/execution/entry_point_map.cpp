@@ -66,13 +66,4 @@ std::optional<Address> EntryPointMap::find(Address key) const {
   return std::nullopt;
 }
 
-void EntryPointMap::for_each(const std::function<void(Address, Address)>& visit) const {
-  for (std::uint32_t i = 0; i < buckets().count; ++i) {
-    const Bucket bucket = read_bucket(i);
-    for (unsigned slot = 0; slot < slots_per_bucket; ++slot)
-      if (bucket.keys[slot] != empty_key && bucket.keys[slot] != deleted_key)
-        visit(bucket.keys[slot], decode(bucket.values[slot]));
-  }
-}
-
 } // namespace clr

@@ -5,7 +5,6 @@
 #include "core/target/record.h"
 
 #include <array>
-#include <functional>
 #include <optional>
 
 namespace clr {
@@ -20,9 +19,6 @@ public:
   // more reads in the first call. Throws Error{memory_missing}, Error{corrupt} for a map with an impossible
   // number of buckets.
   std::optional<Address> find(Address key) const;
-
-  // Visits every pair, in no particular order. 1 read per bucket.
-  void for_each(const std::function<void(Address key, Address value)>& visit) const;
 
   static constexpr std::uint64_t max_buckets = 1u << 26;
   static constexpr unsigned slots_per_bucket = 4;

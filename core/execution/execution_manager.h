@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/execution/code_block.h"
+#include "core/execution/walk_limit.h"
 #include "core/target/target.h"
 
 #include <functional>
@@ -63,7 +64,8 @@ public:
   // address behind a method's last byte is a miss (`gap`), never that method. ReadyToRun code that the
   // runtime never prepared has a block with method_desc 0; its start and regions come from the image. Throws
   // Error for faults, and Error{unsupported_contract} for interpreted code. Cost on 64-bit: 7 reads for the
-  // section (once per section), then 8 for jitted code with version 2 of the nibble map; log2(n) + 8 for
+  // section (once per section), then 8 for jitted code with version 2 of the nibble map (1 more for a
+  // method of several functions, and 1 for a CPU whose unwind entries have no end); log2(n) + 8 for
   // ReadyToRun code, up to 10 more when it was never prepared. A second address in the same method: 0 reads
   // and no allocation, some 40 ns.
   CodeLookup find(Address ip);
@@ -121,12 +123,13 @@ public:
   // lookups walk the map.
   const RangeSection* section_at(Address address);
   // Visits every jitted body of every code heap, in address order per section. Stops when `visit` returns
-  // false. Parts that cannot be read are added to holes(). Cost: 1 read per 64 KiB of nibble map (4 MiB of
-  // code), 2 per body.
+  // false. Parts that cannot be read are added to holes(), and so is what is beyond a WalkLimit. Cost: 1 read
+  // per 64 KiB of nibble map (4 MiB of code), 2 per body.
   void for_each_jitted(const std::function<bool(const JittedBody&)>& visit);
-  // The same for one code heap, including its blocks of stubs (`stub` may be empty). Parts that cannot be
-  // read are added to holes(). Returns false when `visit` stopped.
-  bool for_each_jitted_in(const RangeSection& section, const std::function<bool(const JittedBody&)>& visit,
+  // The same for one code heap, including its blocks of stubs (`stub` may be empty). Heaps that are walked
+  // together share a `limit`. Returns false when `visit` or the limit stopped it.
+  bool for_each_jitted_in(const RangeSection& section, WalkLimit& limit,
+                          const std::function<bool(const JittedBody&)>& visit,
                           const std::function<void(const StubBlock&)>& stub = {});
   // A value that changes when blocks are added to or removed from the code heap of `section`. Cost: 1 read
   // per 64 KiB of nibble map. Throws Error.

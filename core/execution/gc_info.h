@@ -1,8 +1,10 @@
-// The length of a method's code, which is at the start of its GC info.
+// The beginning of GC info: the length of a method's code. gc_decoder.h has the rest.
 // Source: dotnet/runtime src/coreclr/inc/gcinfodecoder.h, src/coreclr/vm/gcinfodecoder.cpp; x86:
 // src/coreclr/inc/gcinfotypes.h.
 #pragma once
 
+#include "core/execution/gc_bits.h"
+#include "core/isa/architecture.h"
 #include "core/target/target.h"
 
 namespace clr {
@@ -21,5 +23,11 @@ constexpr unsigned gc_info_version_of(unsigned r2r_major_version) {
 
 // Longest believable code of one method, in bytes.
 constexpr std::uint64_t max_code_length = 256 * 1024 * 1024;
+
+// For readers of the header. Versions up to this one store the kind of the return value in it.
+constexpr unsigned last_gc_info_version_with_return_kind = 3;
+constexpr unsigned gc_fat_flag_bits = 10, gc_return_kind_bits_slim = 2;
+// The length where `bits` stand, for a form of bits; 1 to max_code_length. Throws as read_code_length.
+std::uint64_t read_gc_code_length(GcBits& bits, const GcInfoForm& form);
 
 } // namespace clr

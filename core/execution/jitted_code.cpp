@@ -10,6 +10,11 @@ namespace {
 // For runtimes that do not publish GCInfoVersion: those before .NET 10.
 constexpr unsigned gc_info_version_before_10 = 3;
 
+void check_unwind_count(const CodeHeader& header) {
+  if (header.unwind_count > JittedCode::max_unwind_entries)
+    throw_corrupt(header.address, fmt::format("a method with {} unwind entries", header.unwind_count));
+}
+
 } // namespace
 
 JittedCode::JittedCode(const Target& target, const RuntimeFunctions& functions)
@@ -37,41 +42,60 @@ CodeHeader JittedCode::read_header(Address address) const {
 }
 
 CodeHeader JittedCode::read_header_of(Address start, Address address, const RangeSection& section) const {
-  const CodeHeader header = read_header(address);
+  CodeHeader header = read_header(address);
   if (header.unwind_count == 0) return header;
-  Address begin = start;
   try {
-    begin = target_->platform().wrap(section.begin + functions_->begin(header.unwind_table, 0));
+    header.first_function = functions_->at(header.unwind_table, 0);
   } catch (const Error&) {
-    // Without the entry nothing speaks against the header.
+    return header; // without the entry nothing speaks against the header
   }
-  if (begin != start) throw_corrupt(address, "a code header that belongs to other code");
+  if (target_->platform().wrap(section.begin + header.first_function->begin) != start)
+    throw_corrupt(address, "a code header that belongs to other code");
   return header;
 }
 
+std::optional<std::uint64_t> JittedCode::unwind_length(const CodeHeader& header,
+                                                       const RangeSection& section) const {
+  if (header.unwind_count == 0) return std::nullopt;
+  check_unwind_count(header);
+  try {
+    const std::uint32_t last = header.unwind_count - 1;
+    const auto first_function =
+        header.first_function ? *header.first_function : functions_->at(header.unwind_table, 0);
+    const auto last_function = last == 0 ? first_function : functions_->at(header.unwind_table, last);
+    if (last_function.begin < first_function.begin)
+      throw_corrupt(header.address, "a code header whose unwind entries are out of order");
+    return last_function.begin - first_function.begin +
+           functions_->length(last_function, functions_->entry(header.unwind_table, last), section.begin);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::corrupt) throw;
+    return std::nullopt;
+  }
+}
+
 std::uint64_t JittedCode::length(const CodeHeader& header, const RangeSection& section) const {
+  std::uint64_t length = 0;
   try {
     if (header.gc_info == 0) throw_corrupt(header.address, "a code header without GC info");
-    return read_code_length(*target_, header.gc_info, gc_info_version_);
+    length = read_code_length(*target_, header.gc_info, gc_info_version_);
   } catch (const Error&) {
-    if (header.unwind_count == 0 || header.unwind_count > max_unwind_entries) throw;
     try {
-      const std::uint32_t last = header.unwind_count - 1;
-      const std::uint32_t first_begin = functions_->begin(header.unwind_table, 0);
-      const std::uint32_t last_begin = functions_->begin(header.unwind_table, last);
-      const std::uint64_t last_length = functions_->length(header.unwind_table, last, section.begin);
-      if (last_begin >= first_begin) return last_begin - first_begin + last_length;
+      if (const auto unwound = unwind_length(header, section)) return *unwound;
     } catch (const Error&) {
       // The fault of the GC info says more than the fault here.
     }
     throw;
   }
+  if (const auto unwound = unwind_length(header, section); unwound.value_or(length) != length)
+    throw_corrupt(header.address,
+                  fmt::format("a code header with {} bytes of code by its GC info and {} by its unwind data",
+                              length, *unwound));
+  return length;
 }
 
 std::vector<KnownBody::Function> JittedCode::functions(const CodeHeader& header,
                                                        const RangeSection& section) const {
-  if (header.unwind_count > max_unwind_entries)
-    throw_corrupt(header.address, fmt::format("a method with {} unwind entries", header.unwind_count));
+  check_unwind_count(header);
   std::vector<KnownBody::Function> result;
   result.reserve(header.unwind_count);
   functions_->for_each(header.unwind_table, 0, header.unwind_count,

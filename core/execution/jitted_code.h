@@ -17,6 +17,7 @@ struct CodeHeader {
   Address method_desc = 0, gc_info = 0, debug_info = 0;
   std::uint32_t unwind_count = 0;
   Address unwind_table = 0;
+  std::optional<RuntimeFunctions::Extent> first_function; // once it was read
 };
 
 class JittedCode {
@@ -36,7 +37,10 @@ public:
   unsigned gc_info_version() const { return gc_info_version_; }
 
   // Bytes of code: from the GC info, as in the runtime; when that cannot be read or decoded, from the unwind
-  // entries. When neither works, throws the fault of the GC info. 1 read, else 2 or more.
+  // entries. When neither works, throws the fault of the GC info. Throws Error{corrupt} when both can be read
+  // and differ: the longer one would give addresses that belong to nothing the name of this method. Cost for
+  // a header from read_header_of(): 1 read for the GC info; 1 for the last unwind entry when there are
+  // several; 1 for the unwind data when entries have no end.
   std::uint64_t length(const CodeHeader& header, const RangeSection& section) const;
 
   // The unwind entries of a body, in order. 1 read. Throws Error{corrupt} for more than max_unwind_entries.
@@ -46,6 +50,10 @@ public:
   static constexpr std::uint32_t max_unwind_entries = 65536;
 
 private:
+  // From the first unwind entry to the end of the last one; nothing when there are none, or when they cannot
+  // be read. Throws Error{corrupt} for impossible ones.
+  std::optional<std::uint64_t> unwind_length(const CodeHeader& header, const RangeSection& section) const;
+
   const Target* target_;
   const RuntimeFunctions* functions_;
   RecordSpan span_{"RealCodeHeader"};

@@ -103,9 +103,12 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
   MethodRegions regions{.hot_start = start_of(method_index)};
   if (const auto cold = hot_cold_.cold_range(method_index)) {
     regions.cold_start = start_of(cold->first);
-    regions.cold_size = start_of(cold->last) + length_of(cold->last) - regions.cold_start;
+    const Address end = start_of(cold->last) + length_of(cold->last);
     if (regions.cold_start < regions.hot_start)
       throw_corrupt(regions.cold_start, "a cold part before its method,");
+    if (end <= regions.cold_start)
+      throw_corrupt(regions.cold_start, "a cold part that ends before it begins,");
+    regions.cold_size = end - regions.cold_start;
   }
   try {
     gc_info = gc_info_of(method_index);
@@ -117,7 +120,7 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
     // The GC info cannot be read, or the format of this CPU is not known.
     gc_info = 0;
     const auto end = code_end_by_table(method_index);
-    if (!end) throw;
+    if (!end || *end <= regions.hot_start) throw; // the table of a damaged image may not ascend
     regions.hot_size = *end - regions.hot_start;
   }
   return regions;

@@ -61,7 +61,13 @@ RuntimeFunctions::Extent RuntimeFunctions::extent(std::span<const std::byte> rec
     return load<std::uint32_t>(record.subspan(static_cast<std::size_t>(field)),
                                target_->platform().byte_order);
   };
-  return {word(begin_) & address_bits_, end_ ? word(*end_) : 0};
+  return {word(begin_) & address_bits_, end_ ? word(*end_) : 0, word(unwind_data_)};
+}
+
+RuntimeFunctions::Extent RuntimeFunctions::at(Address table, std::uint32_t index) const {
+  Extent result;
+  for_each(table, index, 1, [&](const Extent& function) { result = function; });
+  return result;
 }
 
 std::vector<std::uint32_t> RuntimeFunctions::begins(Address table, std::uint32_t first,
@@ -91,15 +97,13 @@ std::optional<std::uint32_t> RuntimeFunctions::find(Address table, std::uint32_t
   }
 }
 
-std::uint64_t RuntimeFunctions::length(Address table, std::uint32_t index, Address image_base) const {
+std::uint64_t RuntimeFunctions::length(const Extent& function, Address entry, Address image_base) const {
   if (end_) {
-    const std::uint32_t first = begin(table, index);
-    const std::uint32_t end = target_->read_u32(entry(table, index) + *end_);
-    if (end <= first)
-      throw_corrupt(entry(table, index), fmt::format("runtime function from {:#x} to {:#x}", first, end));
-    return end - first;
+    if (function.end <= function.begin)
+      throw_corrupt(entry, fmt::format("runtime function from {:#x} to {:#x}", function.begin, function.end));
+    return function.end - function.begin;
   }
-  const Address data = image_base + unwind_data(table, index);
+  const Address data = image_base + function.unwind_data;
   if (const auto length = target_->find_offset("UnwindInfo", "FunctionLength");
       length || form().kind == UnwindDataForm::Kind::length)
     return target_->read_u32(data + static_cast<Address>(length.value_or(0)));

@@ -57,12 +57,16 @@ public:
   // One read each. The result of begin() has no Thumb bit.
   std::uint32_t begin(Address table, std::uint32_t index) const;
   std::uint32_t unwind_data(Address table, std::uint32_t index) const;
-  // begin() of `count` entries, starting with `first`. 1 read.
-  std::vector<std::uint32_t> begins(Address table, std::uint32_t first, std::uint32_t count) const;
-  // The same with the ends; an end is 0 when entries have none. 1 read.
+  // An entry; `end` is 0 when entries have none.
   struct Extent {
     std::uint32_t begin = 0, end = 0;
+    std::uint32_t unwind_data = 0;
   };
+  // The whole entry. 1 read.
+  Extent at(Address table, std::uint32_t index) const;
+  // begin() of `count` entries, starting with `first`. 1 read.
+  std::vector<std::uint32_t> begins(Address table, std::uint32_t first, std::uint32_t count) const;
+  // The same, whole. 1 read.
   std::vector<Extent> extents(Address table, std::uint32_t first, std::uint32_t count) const;
   // The same, given to `visit` one by one instead of in a list, because most methods have few functions. 1
   // read.
@@ -84,7 +88,11 @@ public:
   std::optional<std::uint32_t> find(Address table, std::uint32_t count, std::uint32_t rva) const;
 
   // Bytes of code of entry `index`; `image_base` is the base of its RVAs. 1 or 2 reads.
-  std::uint64_t length(Address table, std::uint32_t index, Address image_base) const;
+  std::uint64_t length(Address table, std::uint32_t index, Address image_base) const {
+    return length(at(table, index), entry(table, index), image_base);
+  }
+  // The same for the entry at `entry`, which was read already. 1 read, none when entries have ends.
+  std::uint64_t length(const Extent& function, Address entry, Address image_base) const;
 
   // Size of the unwind data at `address` (GC info follows it in ReadyToRun images). 1 or 2 reads. Throws
   // Error{unsupported_contract} for a CPU whose format is not known.

@@ -95,13 +95,24 @@ struct UnwindDataForm {
   std::optional<unsigned> fragment_bit;
 };
 
-// The beginning of GC info, which is the length of the code. Source: dotnet/runtime
-// src/coreclr/inc/gcinfotypes.h.
+// GC info: where the bytes of one CPU differ from those of another. Source: dotnet/runtime
+// src/coreclr/inc/gcinfotypes.h (the classes of encodings).
 struct GcInfoForm {
   enum class Kind : std::uint8_t { unknown, bits, bytes };
+  // Widths of the groups of bits in which the parts behind the code length are written, and what the header's
+  // bits mean on this CPU.
+  struct Parts {
+    unsigned safe_point_count = 0; // 0: the parts of this CPU are not known
+    unsigned register_count = 0;
+    unsigned frame_register = 0;
+    unsigned frame_register_mask = 0; // the JIT's number of the usual one, combined by exclusive or
+    bool frame_size_with_enc = false; // a method of Edit and Continue also states the size of its fixed frame
+    bool marks_tail_calls = false;    // flag 0x80 is set for tail calls, not where funclets are
+  };
   Kind kind = Kind::unknown;
   // bits: of a group of the length, bytes that it counts in, and bits of the return kind in a fat header.
   unsigned group_bits = 0, unit = 0, return_kind_bits = 0;
+  Parts parts;
 };
 
 // A stub of the runtime that is recognised by its instructions and jumps through a pointer.

@@ -71,9 +71,9 @@ void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span
     joins = got == size;
     if (joins || at >= end) continue;
     // A byte is missing. The search goes on at the next page, page by page.
-    const Address next = std::min(end, (at / page_size + 1) * page_size);
-    missing.push_back({at, next - at});
-    at = next;
+    const std::uint64_t rest_of_page = std::min(end - at, page_size - at % page_size);
+    missing.push_back({at, rest_of_page});
+    at += rest_of_page; // not rounded up: behind the last page of all is address 0
   }
 }
 

@@ -29,8 +29,12 @@ std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t size)
   return result;
 }
 
-std::span<const std::byte> FileBytes::lend(std::uint64_t offset, std::size_t size) const {
-  if (file_ || offset > size_ || size > size_ - offset) return {};
+std::span<const std::byte> FileBytes::lend(std::uint64_t offset, std::size_t size) {
+  if (file_) {
+    if (!blocks_) blocks_ = std::make_unique<FileBlocks>(file_->descriptor(), size_);
+    return blocks_->lend(offset, size);
+  }
+  if (offset > size_ || size > size_ - offset) return {};
   return bytes_.subspan(static_cast<std::size_t>(offset), size);
 }
 

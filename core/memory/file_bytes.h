@@ -2,10 +2,12 @@
 // mapped, for the reason in loaded_file.h.
 #pragma once
 
+#include "core/memory/file_blocks.h"
 #include "core/memory/host_file.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,13 +28,15 @@ public:
   std::size_t read_some(std::uint64_t offset, std::span<std::byte> out) const;
   // As many of these bytes as there are.
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t size) const;
-  // These bytes without a copy; empty for those of a file, and unless all of them are there.
-  std::span<const std::byte> lend(std::uint64_t offset, std::size_t size) const;
+  // These bytes without a copy; empty unless all of them are there. Those of a file are read in larger
+  // blocks, which are kept, as far as FileBlocks does.
+  std::span<const std::byte> lend(std::uint64_t offset, std::size_t size);
 
 private:
   std::optional<HostFile> file_; // nothing: bytes_ hold all
   std::span<const std::byte> bytes_;
   std::uint64_t size_;
+  std::unique_ptr<FileBlocks> blocks_; // of file_; null until something is lent
 };
 
 } // namespace clr

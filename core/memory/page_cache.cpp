@@ -5,18 +5,16 @@
 namespace clr {
 
 std::size_t PageCache::read_some(Address address, std::span<std::byte> out) {
-  const std::uint64_t number = address / page_size;
   const std::size_t offset = address % page_size;
-  const Shortcut& shortcut = shortcuts_[number % shortcuts];
-  if (shortcut.whole != nullptr && shortcut.number == number && out.size() <= page_size - offset) {
-    if (!out.empty()) std::memcpy(out.data(), shortcut.whole + offset, out.size());
-    return out.size();
-  }
-  return read_slow(address, out);
+  const Slot* const slot = find(address / page_size);
+  if (slot == nullptr || slot->whole == nullptr || out.size() > page_size - offset)
+    return read_slow(address, out);
+  if (!out.empty()) std::memcpy(out.data(), slot->whole + offset, out.size());
+  return out.size();
 }
 
 std::size_t PageCache::read_data_some(Address address, std::span<std::byte> out) {
-  if (near_ != nullptr && !pages_.contains(address / page_size) &&
+  if (near_ != nullptr && find(address / page_size) == nullptr &&
       near_->read_some(address, out) == out.size())
     return out.size();
   return read_some(address, out);
@@ -32,48 +30,65 @@ std::size_t PageCache::read_slow(Address address, std::span<std::byte> out) {
     const std::size_t rest = out.size() - done;
     const std::size_t here = std::min(rest, page_size - offset);
 
-    const auto known = pages_.find(number);
-    Page& page =
-        known != pages_.end() ? known->second : fill(number, 1 + (rest - here + page_size - 1) / page_size);
-    if (page.whole == nullptr) {
-      const std::size_t got = read_partial(number, *page.partial, offset, out.subspan(done, here));
+    const Slot* const known = find(number);
+    const std::byte* const whole =
+        known != nullptr ? known->whole : fill(number, 1 + (rest - here + page_size - 1) / page_size);
+    if (whole == nullptr) {
+      const std::size_t got = read_partial(number, *partials_.at(number), offset, out.subspan(done, here));
       done += got;
       if (got < here) break;
       continue;
     }
-    shortcuts_[number % shortcuts] = {number, page.whole};
-    std::memcpy(out.data() + done, page.whole + offset, here);
+    std::memcpy(out.data() + done, whole + offset, here);
     done += here;
   }
   return done;
 }
 
-PageCache::Page& PageCache::keep(std::uint64_t number, const std::byte* bytes) {
+void PageCache::keep(std::uint64_t number, const std::byte* bytes) {
   if (free_in_slab_ == 0) {
     slabs_.push_back(std::make_unique_for_overwrite<std::byte[]>(pages_per_slab * page_size));
     free_in_slab_ = pages_per_slab;
   }
   std::byte* const at = slabs_.back().get() + (pages_per_slab - free_in_slab_--) * page_size;
   std::memcpy(at, bytes, page_size);
-  Page& page = pages_[number];
-  page.whole = at;
-  return page;
+  set(number, at);
 }
 
-// Reads the page and, when `wanted` is more than 1, those pages after it that are not known either.
-PageCache::Page& PageCache::fill(std::uint64_t number, std::size_t wanted) {
-  if (pages_.size() >= max_pages) clear();
+// The page must not be known.
+void PageCache::set(std::uint64_t number, const std::byte* whole) {
+  // Long probes begin at a load of two thirds.
+  if (3 * (count_ + 1) > 2 * slots_.size()) {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    --shift_;
+    for (const Slot& slot : old)
+      if (slot.key != 0) insert(slot);
+  }
+  insert({number + 1, whole});
+  ++count_;
+}
+
+void PageCache::insert(const Slot& slot) {
+  std::size_t i = place_of(slot.key);
+  while (slots_[i].key != 0) i = (i + 1) & (slots_.size() - 1);
+  slots_[i] = slot;
+}
+
+// Reads the page and, when `wanted` is more than 1, those pages after it that are not known either. Returns
+// its bytes; null when it has holes.
+const std::byte* PageCache::fill(std::uint64_t number, std::size_t wanted) {
+  if (count_ >= max_pages) clear();
   const Address begin = number * page_size;
   if (const auto lent = next_->view(begin, page_size); lent.size() == page_size) {
-    Page& page = pages_[number];
-    page.whole = lent.data();
-    return page;
+    set(number, lent.data());
+    return lent.data();
   }
 
   const std::uint64_t last_number = ~std::uint64_t{0} / page_size;
   std::size_t run = 1;
   while (run < std::min(wanted, max_pages_per_read) && number + run <= last_number &&
-         !pages_.contains(number + run))
+         find(number + run) == nullptr)
     ++run;
   std::vector<std::byte> bytes(run * page_size);
   const std::size_t got = next_->read_some(begin, bytes);
@@ -86,9 +101,10 @@ PageCache::Page& PageCache::fill(std::uint64_t number, std::size_t wanted) {
     std::memcpy(partial->bytes.data(), bytes.data() + whole_pages * page_size, present);
     for (std::size_t i = 0; i < present; ++i) partial->present.set(i);
     partial->missing.set(present);
-    pages_[number + whole_pages].partial = std::move(partial);
+    partials_[number + whole_pages] = std::move(partial);
+    set(number + whole_pages, nullptr);
   }
-  return pages_.find(number)->second;
+  return find(number)->whole;
 }
 
 std::size_t PageCache::read_partial(std::uint64_t number, Partial& page, std::size_t offset,
@@ -114,10 +130,12 @@ std::span<const std::byte> PageCache::view(Address address, std::size_t size) {
 }
 
 void PageCache::clear() {
-  pages_.clear();
+  slots_.assign(std::size_t{1} << first_bits, {});
+  shift_ = 64 - first_bits;
+  count_ = 0;
+  partials_.clear();
   slabs_.clear();
   free_in_slab_ = 0;
-  shortcuts_.fill({});
 }
 
 } // namespace clr

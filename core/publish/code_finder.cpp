@@ -47,7 +47,7 @@ std::optional<FoundCode> CodeFinder::at(const CodeAtPlaces& placed) {
     run_.guarded([&] { return fmt::format("the stubs of the code heap at {:#x}", begin); },
                  [&] {
                    code_.for_each_jitted_in(
-                       *section, [](const JittedBody&) { return true; },
+                       *section, walk_, [](const JittedBody&) { return true; },
                        [&](const StubBlock& stub) { find_stub(*section, stub); });
                  });
   }
@@ -83,7 +83,7 @@ void CodeFinder::find_heaps() {
     if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
     run_.guarded([&] { return fmt::format("the code heap at {:#x}", section.begin); },
                  [&] { find_heap(section); });
-    if (run_.stopped()) return;
+    if (run_.stopped() || walk_.spent()) return;
   }
 }
 
@@ -105,7 +105,7 @@ void CodeFinder::find_heap(const RangeSection& section) {
   state.forgive(section.begin, section.end);
   seen_ = 0;
   const bool whole = code_.for_each_jitted_in(
-      section,
+      section, walk_,
       [&](const JittedBody& body) {
         if (!is_known(body))
           found_.bodies_.push_back({body.start, body.method_desc, body.code_header, &section});

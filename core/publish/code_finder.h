@@ -50,7 +50,8 @@ private:
   UpdateRun& run_;
   ExecutionManager& code_;
   FoundCode found_;
-  std::set<Address> walked_;    // code heaps that lost bodies, all seen, by begin of their section
+  std::set<Address> walked_; // code heaps that lost bodies, all seen, by begin of their section
+  WalkLimit walk_;
   std::size_t seen_ = 0;        // known bodies met in the heap that is being walked
   std::set<ModuleId> unwanted_; // by the caller's choices; all that they describe is there still
   bool faults_found_ = false;

@@ -13,10 +13,13 @@ namespace {
 constexpr std::uint64_t when_generated = 1, on_module_load = 1;
 // [rt] src/coreclr/vm/util.hpp, DACNotify
 constexpr std::uint64_t module_load_kind = 1, code_kind = 8;
-constexpr std::uint64_t max_dac_table = 8192; // bytes; .NET 10 has some 800
+constexpr std::uint64_t max_dac_table = 8192;     // bytes; .NET 10 has some 800
+constexpr std::size_t max_notification_row = 256; // bytes; .NET 10 has 24
+// Bytes of the values in a row: 16 bits, a pointer and 32 bits.
+constexpr std::size_t state_size = 2, token_size = 4;
 
-// [rt] src/coreclr/vm/util.hpp, struct JITNotification: 16 bits, a pointer and 32 bits, each at its natural
-// place.
+// [rt] src/coreclr/vm/util.hpp, struct JITNotification. Each value stands at its natural place where the
+// descriptor does not tell; what the descriptor tells must fit into a row, for rows are written.
 struct RowLayout {
   std::size_t state, module, token, size;
 };
@@ -26,10 +29,18 @@ RowLayout layout_of(const Target& target) {
     return static_cast<std::size_t>(
         target.find_offset("JITNotification", field).value_or(static_cast<std::int64_t>(otherwise)));
   };
-  return {.state = of("State", 0),
-          .module = of("ClrModule", word),
-          .token = of("MethodToken", 2 * word),
-          .size = static_cast<std::size_t>(target.find_size("JITNotification").value_or(3 * word))};
+  const RowLayout row{.state = of("State", 0),
+                      .module = of("ClrModule", word),
+                      .token = of("MethodToken", 2 * word),
+                      .size =
+                          static_cast<std::size_t>(target.find_size("JITNotification").value_or(3 * word))};
+  const auto fits = [&](std::size_t at, std::size_t size) { return at <= row.size && size <= row.size - at; };
+  if (row.size > max_notification_row || !fits(row.state, state_size) || !fits(row.module, word) ||
+      !fits(row.token, token_size))
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("a JITNotification of {} bytes, with values at {}, {} and {}", row.size,
+                            row.state, row.module, row.token));
+  return row;
 }
 
 void put(std::span<std::byte> row, std::size_t at, std::uint64_t value, std::size_t size, ByteOrder order) {
@@ -93,9 +104,9 @@ std::vector<TargetWrite> notify_of(const Target& target, const CodeNotifications
   std::vector<std::byte> rows(methods.size() * row.size), count(4), flags(4);
   for (std::size_t i = 0; i < methods.size(); ++i) {
     const std::span<std::byte> at = std::span(rows).subspan(i * row.size, row.size);
-    put(at, row.state, when_generated, 2, order);
+    put(at, row.state, when_generated, state_size, order);
     put(at, row.module, methods[i].module, target.pointer_size(), order);
-    put(at, row.token, methods[i].token, 4, order);
+    put(at, row.token, methods[i].token, token_size, order);
   }
   put(count, 0, methods.size(), 4, order);
   put(flags, 0, methods.empty() ? 0 : on_module_load, 4, order);

@@ -45,7 +45,8 @@ struct TargetWrite {
 
 // The writes, in their order, after which the runtime tells of `methods` and of modules that it loads;
 // without methods it tells nothing any more. Throws Error{invalid_argument} for more than
-// max_notified_methods. No reads.
+// max_notified_methods; Error{unsupported_contract} when the descriptor tells of rows that cannot be. No
+// reads.
 std::vector<TargetWrite> notify_of(const Target& target, const CodeNotifications& places,
                                    std::span<const MethodKey> methods);
 

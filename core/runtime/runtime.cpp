@@ -113,7 +113,7 @@ Method Runtime::method_of(const CodeBlock& block) {
 Method Runtime::compiled_method(const CodeBlock& block) {
   if (block.method_desc != 0) {
     if (block.kind == CodeKind::jitted)
-      parts_->claims.check(block.method_desc, block.start, block.code_header);
+      parts_->claims.check(parts_->names.method_desc(block.method_desc), block.start, block.code_header);
     return parts_->names.describe(block.method_desc);
   }
   // A ReadyToRun method that never ran has no MethodDesc yet; the tables of its image give the name.

@@ -6,7 +6,9 @@ namespace {
 // Frames of one stack share few addresses, but a torn stack may produce many.
 constexpr std::size_t max_described = 100'000;
 
-std::string end_text(const stack::Walk& walk) {
+} // namespace
+
+std::string walk_end_text(const stack::Walk& walk) {
   switch (walk.end) {
   case WalkEnd::bottom:
     return "bottom";
@@ -19,7 +21,6 @@ std::string end_text(const stack::Walk& walk) {
   }
   return walk.reason;
 }
-} // namespace
 
 StackReporter::StackReporter(Runtime& runtime, MemoryReader& memory, NativeNamer name_native)
     : runtime_(&runtime), name_native_(std::move(name_native)),
@@ -110,7 +111,7 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
     return visit(row);
   };
   stack::Walk walk = walker_.walk(start, thread_of(os_id), each);
-  return {limited ? "limit" : end_text(walk), std::move(walk.notes)};
+  return {limited ? "limit" : walk_end_text(walk), std::move(walk.notes)};
 }
 
 } // namespace clr

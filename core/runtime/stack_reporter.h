@@ -16,6 +16,9 @@
 
 namespace clr {
 
+// "bottom", "limit", "interrupted", or the reason why the walk ended early.
+std::string walk_end_text(const stack::Walk& walk);
+
 class StackReporter {
 public:
   // Fills in module, symbol and position of a native frame; `lookup` is the address of its call.

@@ -33,6 +33,14 @@ constexpr std::array<std::pair<FrameKind, std::string_view>, 19> kind_names{{
 // InlinedCallFrame.Datum: what its low bits say instead of holding a MethodDesc. [rt] vm/frames.h
 constexpr Address datum_is_calli = 1, datum_is_eh_helper = 2, datum_flags = 7;
 
+// The field of the runtime's type HijackArgs that holds the register `name`: "Rax" for "rax".
+std::string hijack_field(std::string_view name) {
+  std::string field(name);
+  if (!field.empty() && field.front() >= 'a' && field.front() <= 'z')
+    field.front() = static_cast<char>(field.front() - 'a' + 'A');
+  return field;
+}
+
 struct SavedSlot {
   unsigned reg; // DWARF number
   Address offset;
@@ -56,6 +64,7 @@ struct FrameChain::Layout {
   const Architecture& architecture;
   std::unordered_map<Address, FrameKind> kinds;
   std::vector<SavedSlot> callee_saved; // inside the type CalleeSavedRegisters
+  std::vector<SavedSlot> returned;     // registers of returned values, inside the type HijackArgs
 };
 
 FrameChain::Layout::Layout(const Target& target) : architecture(architecture_of(target.platform().cpu)) {
@@ -65,6 +74,11 @@ FrameChain::Layout::Layout(const Target& target) : architecture(architecture_of(
   for (const auto& [reg, field] : architecture.callee_saved_fields)
     if (const auto offset = target.find_offset("CalleeSavedRegisters", field))
       callee_saved.push_back({reg, static_cast<Address>(*offset)});
+  for (unsigned reg = 0; reg < architecture.roles.count; ++reg)
+    if (!is_callee_saved(architecture.cpu, reg))
+      if (const auto offset =
+              target.find_offset("HijackArgs", hijack_field(register_name(architecture.cpu, reg))))
+        returned.push_back({reg, static_cast<Address>(*offset)});
 }
 
 FrameChain::FrameChain(const Target& target)
@@ -161,6 +175,15 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
   case FrameKind::hijack: {
     const Address args = field("HijackFrame", "HijackArgsPtr");
     restore_callee_saved(target.field_address(args, "HijackArgs", "CalleeSavedRegisters"), registers);
+    // The method has just returned: its value is as live as what its caller keeps.
+    for (const SavedSlot& slot : layout_->returned) {
+      try {
+        registers.set(slot.reg, target.read_pointer(target.platform().wrap(args + slot.offset)));
+      } catch (const Error&) {
+        // The register is not known then; the frame is, all the same.
+      }
+    }
+    result.block = args;
     registers.set_pc(field("HijackFrame", "ReturnAddress"));
     registers.set_sp(
         target.platform().wrap(args + round_up(target.size_of("HijackArgs"), architecture.stack_unit)));

@@ -48,6 +48,7 @@ struct ExplicitFrame {
 struct FrameContext {
   RegisterContext registers; // pc, sp and the callee-saved registers that the Frame holds
   bool leaf = false;         // the restored pc is an exact instruction, not a return address
+  Address block = 0;         // HijackFrame: of the registers that the runtime's stub pushed; else 0
 };
 
 class FrameChain {
@@ -64,8 +65,8 @@ public:
   Result read(Address head, std::optional<Address> low, std::optional<Address> high) const;
 
   // The context that `frame` restores; nothing when this kind, or this Frame in its present state, restores
-  // none (an inactive InlinedCallFrame). Registers that the Frame does not hold are unknown. 1 to 3 reads.
-  // Throws Error for missing memory.
+  // none (an inactive InlinedCallFrame). Registers that the Frame does not hold are unknown. 1 to 3 reads, of
+  // a HijackFrame 2 more. Throws Error for missing memory.
   std::optional<FrameContext> context(const ExplicitFrame& frame) const;
 
   // InlinedCallFrame: true while its P/Invoke is active (CallerReturnAddress is set).

@@ -25,7 +25,7 @@ std::optional<Address> hijacked_return_address(const Target& target, const Runti
   for (std::size_t at = 0; at + word <= raw.size(); at += word) {
     if (load_word(at) != slot) continue;
     for (const std::size_t neighbour : {at - word, at + word}) {
-      if (neighbour + word > raw.size()) continue; // wraps below 0, too
+      if (neighbour > raw.size() - word) continue; // below 0 it wraps to a number beyond all others
       const Address original = strip_return_address(target.platform().cpu, load_word(neighbour));
       if (is_managed(original)) return original;
     }

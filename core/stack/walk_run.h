@@ -38,6 +38,9 @@ private:
   // Code of no module and no range section that is about to return: a stub that the runtime lists nowhere
   // (call counting stubs, copies of the write barriers), or a call to nowhere.
   std::optional<Unwound> step_unlisted();
+  // The method to which a hijacked return address belongs, when this is the runtime's stub that runs in its
+  // place. `next`: its caller by the stub's own call frame information, which does not lead there.
+  std::optional<Unwound> leave_hijack_stub(const std::optional<Unwound>& next);
   // The return address of a call to nowhere, or the frame pointer.
   std::optional<Unwound> step_last_resort();
   // Continues from the first explicit Frame beyond the present stack pointer that leads to managed code.

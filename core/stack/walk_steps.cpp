@@ -96,6 +96,20 @@ std::optional<Unwound> StackWalker::Run::step_unlisted() {
   }
 }
 
+std::optional<Unwound> StackWalker::Run::leave_hijack_stub(const std::optional<Unwound>& next) {
+  if (!passed_context_ || passed_context_->block == 0) return std::nullopt;
+  // The functions that the stub called end before the registers that it pushed.
+  if (next && next->cfa <= passed_context_->block) return std::nullopt;
+  const RegisterContext& restored = passed_context_->registers;
+  const Address sp = context_.sp().value_or(0);
+  if (passed_context_->block < sp || restored.sp().value_or(0) <= sp || !is_managed(*restored.pc()))
+    return std::nullopt;
+  return Unwound{.caller = restored,
+                 .cfa = *restored.sp(),
+                 .found_by = FoundBy::runtime_frame,
+                 .interrupted = passed_context_->leaf};
+}
+
 std::optional<Unwound> StackWalker::Run::step_last_resort() {
   try {
     return walker_.native_->unwind(context_, leaf_);

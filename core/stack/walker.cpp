@@ -220,6 +220,7 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
       } else {
         next = step_native();
         if (!next) next = step_unlisted();
+        if (auto returned = leave_hijack_stub(next)) next = returned;
       }
     }
     if (!emit(frame)) return result_;

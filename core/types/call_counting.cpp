@@ -24,8 +24,9 @@ std::optional<CallCounting::Table> CallCounting::find_table() const {
   const Address manager = target_->read_pointer(allocator + static_cast<Address>(*manager_offset));
   if (manager == 0) return std::nullopt;
   const Address hash = target_->field_address(manager, "CallCountingManager", "InfoByCodeVersion");
-  Table table{.elements = target_->read_pointer(target_->field_address(hash, "SHash", "Table")),
-              .size = target_->read_u32(target_->field_address(hash, "SHash", "TableSize"))};
+  Table table;
+  table.elements = target_->read_pointer(target_->field_address(hash, "SHash", "Table"));
+  table.size = target_->read_u32(target_->field_address(hash, "SHash", "TableSize"));
   const auto count = target_->read_u32(target_->field_address(hash, "SHash", "TableCount"));
   const auto occupied = target_->read_u32(target_->field_address(hash, "SHash", "TableOccupied"));
   const auto max = target_->read_u32(target_->field_address(hash, "SHash", "TableMax"));
@@ -33,6 +34,9 @@ std::optional<CallCounting::Table> CallCounting::find_table() const {
   // hash table in working order.
   if (table.size > max_table || count > occupied || occupied > max) return std::nullopt;
   if (table.size == 0 ? max != 0 : (max >= table.size || table.elements == 0)) return std::nullopt;
+  table.storage_kind = table.span.require(*target_, "StorageKind", 4);
+  table.method_desc = table.span.require(*target_, "MethodDesc", target_->pointer_size());
+  table.stage = table.span.require(*target_, "Stage", 1);
   return table;
 }
 
@@ -47,11 +51,11 @@ std::optional<bool> CallCounting::look_up(const Table& table, Address method_des
     const Address info = target_->read_pointer(table.elements + index * pointer);
     if (info == 0) return true; // not counted yet
     if (info != deleted) {
-      const auto kind = target_->read_u32(target_->field_address(info, "CallCountingInfo", "StorageKind"));
+      const target::Record raw(*target_, info, table.span);
+      const std::uint32_t kind = raw.u32(table.storage_kind);
       if (kind != storage_explicit && kind != storage_synthetic) return std::nullopt;
-      if (kind == storage_synthetic && target_->read_pointer(target_->field_address(
-                                           info, "CallCountingInfo", "MethodDesc")) == method_desc) {
-        const auto stage = target_->read_u8(target_->field_address(info, "CallCountingInfo", "Stage"));
+      if (kind == storage_synthetic && raw.pointer(table.method_desc) == method_desc) {
+        const std::uint8_t stage = raw.u8(table.stage);
         if (stage > stage_disabled) return std::nullopt;
         return stage != stage_disabled;
       }

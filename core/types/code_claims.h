@@ -20,9 +20,12 @@ public:
   // versions is being compiled, and where its record cannot be read. Cost: 3 reads; where the body is not the
   // method's first, one more per version of the method.
   void check(Address method_desc, Address start, Address code_header);
+  // The same for a record that was read already: 1 read.
+  void check(const MethodDesc& method, Address start, Address code_header);
 
 private:
-  bool disowns(Address method_desc, Address start);
+  const MethodDescs& descs();
+  bool disowns(const MethodDesc& method, Address start);
 
   const Target* target_;
   std::optional<MethodDescs> descs_;

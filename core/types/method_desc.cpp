@@ -37,6 +37,7 @@ MethodDescs::MethodDescs(const Target& target) : target_(&target) {
                     "are not plausible",
                     alignment_, bits, chunk_header_));
   remainder_bits_ = static_cast<unsigned>(bits);
+  size_table_ = target.find_global("MethodDescSizeTable");
 }
 
 MethodDescs::Chunk MethodDescs::read_chunk(Address address) const {
@@ -113,8 +114,7 @@ std::optional<std::uint32_t> MethodDescs::base_size(MethodClassification kind) c
 // has.
 std::optional<std::uint32_t> MethodDescs::offset_behind(const MethodDesc& method, std::uint16_t parts) const {
   const std::uint16_t present = method.flags & parts;
-  if (const auto table = target_->find_global("MethodDescSizeTable"))
-    return target_->read_u8(*table + (present | (method.flags & 7u)));
+  if (size_table_) return target_->read_u8(*size_table_ + (present | (method.flags & 7u)));
   auto total = base_size(method.classification());
   struct Part {
     std::uint16_t bit;

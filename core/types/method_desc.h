@@ -122,6 +122,7 @@ private:
   std::int64_t chunk_method_table_, chunk_next_, chunk_size_, chunk_count_, chunk_token_range_;
   std::uint64_t chunk_header_, alignment_;
   unsigned remainder_bits_;
+  std::optional<std::uint64_t> size_table_; // MethodDescSizeTable
 };
 
 } // namespace clr

@@ -4,13 +4,6 @@
 
 namespace clr::lldb_plugin {
 
-namespace {
-// The library that getJit stands in. A program in a single file does not export it, but neither does it run
-// long without its compiler.
-constexpr const char* jit_library = "libclrjit.so";
-constexpr const char* jit_export = "getJit";
-} // namespace
-
 int CompileWatch::plant(Address pc) {
   const int made = plants_->plant(pc);
   if (made != 0) planted_.insert(pc);

@@ -61,6 +61,9 @@ public:
   // Pieces of code that were ready.
   std::size_t hits() const { return hits_; }
 
+  // The function whose call tells that the JIT is loaded. A program in a single file does not export it, but
+  // neither does it run long without its compiler.
+  static constexpr const char *jit_library = "libclrjit.so", *jit_export = "getJit";
   // Frames above compileMethod whose return is watched until the right one is known.
   static constexpr std::size_t watched_frames = 8;
   // Compilations after which a way around the learned place would have shown.

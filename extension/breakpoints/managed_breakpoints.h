@@ -52,6 +52,8 @@ public:
   // long as the breakpoint is there.
   void add(lldb::SBBreakpoint& breakpoint);
   bool is_managed(lldb::SBBreakpoint& breakpoint);
+  // Symbols of the process are looked for elsewhere now.
+  void symbols_changed() { notifications_.forget(); }
   // Plants what could not be planted, and stops at compilations if there is a managed breakpoint.
   void refresh();
   // Makes what a step touches writable: all jitted code. True when the step begins in managed code or may end

@@ -12,8 +12,7 @@ bool NotificationWatch::arm(Runtime& runtime, std::span<const BreakpointWish> wi
   if (!places_) return false;
   if (!std::ranges::equal(wishes_, wishes)) {
     wishes_.assign(wishes.begin(), wishes.end());
-    methods_.clear();
-    unable_ = false;
+    forget();
   }
   if (unable_) return false;
   bool precompiled = false;
@@ -78,6 +77,11 @@ void NotificationWatch::disarm(Runtime& runtime) {
   if (runtime.absence() != nullptr) return;
   for (const TargetWrite& each : notify_of(*runtime.target(), *places_, {}))
     client_.write(each.address, each.bytes);
+}
+
+void NotificationWatch::forget() {
+  methods_.clear();
+  unable_ = false;
 }
 
 std::optional<Address> NotificationWatch::hit(Runtime& runtime) {

@@ -35,6 +35,8 @@ public:
   bool arm(Runtime& runtime, std::span<const BreakpointWish> wishes);
   // The runtime tells nothing any more.
   void disarm(Runtime& runtime);
+  // Symbols or metadata are found elsewhere now: the next arm() looks for what is wanted anew.
+  void forget();
 
   // The runtime tells of every method that is wanted: it was heard. A runtime that looks as if it could may
   // keep silent, because a managed debugger is attached to it.

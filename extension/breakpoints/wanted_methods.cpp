@@ -1,5 +1,6 @@
 #include "extension/breakpoints/wanted_methods.h"
 
+#include "core/describe/break_targets.h"
 #include "core/memory/path_map.h"
 #include "core/memory/utf8.h"
 #include "core/runtime/source_lines.h"
@@ -66,21 +67,19 @@ void add_named(Tokens& tokens, const Metadata& metadata, std::span<const WantedN
         around != 0 && around < rid ? chains[around] : metadata.string(type.name_space);
     chains.push_back(plain_type_name(before.empty() ? metadata.string(type.name)
                                                     : before + "." + metadata.string(type.name)));
-    std::vector<const WantedName*> here,
-        all; // names that fit this type, and of them those that fit each method
+    std::vector<const WantedName*> here; // names that fit this type
+    bool all = false;                    // one of them fits each of its methods
     for (const WantedName& each : wanted) {
       if (!is_so(chains[rid], [&](std::string_view chain) { return chain.contains(each.type); })) continue;
       here.push_back(&each);
-      if (is_so(chains[rid], [&](std::string_view chain) { return chain.contains(each.made); }))
-        all.push_back(&each);
+      all = all || is_so(chains[rid], [&](std::string_view chain) { return chain.contains(each.made); });
     }
     if (here.empty()) continue;
     const auto [first, last] = metadata.method_range(rid);
     for (std::uint32_t i = first; i < last && tokens.size() <= max_notified_methods; ++i) {
       const std::uint32_t method = metadata.method_at(i);
-      const std::string name =
-          all.empty() ? metadata.string(metadata.method_def(method).name) : std::string();
-      if (!all.empty() || std::ranges::any_of(here, [&](const WantedName* each) {
+      const std::string name = all ? std::string() : metadata.string(metadata.method_def(method).name);
+      if (all || std::ranges::any_of(here, [&](const WantedName* each) {
             return is_so(name, [&](std::string_view text) { return is_method(text, *each); });
           }))
         tokens.insert(method_def_tag | method);
@@ -93,21 +92,8 @@ void add_at_line(Tokens& tokens, const PortablePdb& pdb, const BreakpointWish& w
   std::set<std::uint32_t> documents;
   for (std::uint32_t row = 1; row <= pdb.documents(); ++row)
     if (file_name_of(printable(pdb.document_name(row))) == file_name_of(wish.file)) documents.insert(row);
-  if (documents.empty()) return;
-  std::uint32_t nearest = UINT32_MAX;
-  std::vector<std::uint32_t> found;
-  const std::uint32_t methods = pdb.metadata().rows(MetadataTable::method_debug_information);
-  for (std::uint32_t rid = 1; rid <= methods; ++rid) {
-    std::uint32_t best = UINT32_MAX;
-    for (const SequencePoint& point : pdb.sequence_points(method_def_tag | rid))
-      if (!point.hidden && documents.contains(point.document) && point.start_line >= wish.line)
-        best = std::min(best, point.start_line);
-    if (best == UINT32_MAX || best > nearest) continue;
-    if (best < nearest) found.clear();
-    nearest = best;
-    found.push_back(method_def_tag | rid);
-  }
-  tokens.insert(found.begin(), found.end());
+  const MethodsAtLine found = nearest_methods(pdb, documents, wish.line, {});
+  tokens.insert(found.tokens.begin(), found.tokens.end());
 }
 
 Tokens tokens_of(Runtime& runtime, std::span<const BreakpointWish> wishes, Address module) {

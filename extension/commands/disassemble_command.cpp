@@ -1,8 +1,9 @@
 // clr u: the code of a managed method, with IL offsets, source lines and the names of what it calls.
+#include "core/report/gc_json.h"
 #include "core/report/json.h"
 #include "core/runtime/code_listing.h"
 #include "core/runtime/presence.h"
-#include "extension/commands/address_argument.h"
+#include "extension/commands/body_argument.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/source_text.h"
@@ -19,16 +20,17 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-constexpr std::size_t max_choices = 20;                // methods listed when a name fits several
 constexpr std::uint64_t max_region = 16 * 1024 * 1024; // bytes of one part that are disassembled
 
 class Disassemble final : public CommandRun {
 public:
   explicit Disassemble(CLI::App& app) {
-    app.add_option(
-        "METHOD", words_,
-        "An address of code, the address of a MethodDesc, or a name; the selected frame's pc by default.");
+    body_.add_to(app);
     app.add_flag("--no-lines", no_lines_, "Show no IL offsets and no source lines: PDBs are not read.");
+    app.add_flag(
+        "--gc", gc_,
+        "Mark what the garbage collector knows: safe points, ranges that may be interrupted, and the "
+        "registers and stack words that begin or cease to hold references.");
     app.add_flag("--any", any_,
                  "Show also lines of a file that is not, or may not be, the one that was compiled.");
     add_json(app, json_);
@@ -38,16 +40,16 @@ public:
     session_ = &invocation.session();
     out_ = &invocation.out;
     texts_ = SourceTexts(any_);
-    method_ = fmt::format("{}", fmt::join(words_, " ")); // names have spaces between parameters
     Runtime& runtime = session_->runtime();
     require_runtime(runtime);
-    const CodeBlock block = find(runtime);
+    const CodeBlock block = body_.find(*session_, *out_, json_);
     const MethodAnswer answer = runtime.describe(block);
     if (answer.code.regions.empty())
       throw Error(ErrorKind::memory_missing, fmt::format("where the code of {} ends is not known: {}",
                                                          answer.method.full_name, answer.code.fault));
     std::string why;
     if (!no_lines_) marks_ = listing_marks(runtime, block, answer.method, why);
+    if (gc_) mark_gc(report_gc_info(runtime, block));
     if (json_) {
       Json json;
       json["method"] = to_json(answer.method);
@@ -65,80 +67,15 @@ public:
   }
 
 private:
-  CodeBlock find(Runtime& runtime) {
-    // A text that is no number is first looked up as a name: LLDB would read it as an expression of C++.
-    if (method_.empty()) method_ = "$pc";
-    if (!parse_number(method_) && method_.front() != '$') {
-      const auto bodies = by_name(runtime);
-      if (!bodies.empty()) return chosen(runtime, bodies);
-    }
-    const Address ip = evaluate_address(session_->target(), method_);
-    const CodeLookup found = runtime.code()->find(ip);
-    if (const auto* block = std::get_if<CodeBlock>(&found)) {
-      if (ip != block->start) asked_ = ip;
-      return *block;
-    }
-    return of_method(runtime, ip, std::get<execution::Miss>(found));
-  }
-
-  // For an `ip` outside the code of methods: it is a precode or a MethodDesc.
-  CodeBlock of_method(Runtime& runtime, Address ip, const execution::Miss& miss) {
-    const runtime::Answer answer = runtime.resolve(ip);
-    Method method;
-    if (const auto* known = std::get_if<MissAnswer>(&answer.result); known != nullptr && known->method)
-      method = *known->method;
-    else
-      method = runtime.describe(ip);
-    if (method.method_desc == 0 || !method.degraded.empty() || method.full_name.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{:#x} is neither managed code nor a MethodDesc: {}", ip, miss.text));
-    const auto bodies = bodies_of(runtime, method);
-    if (bodies.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{} has no code: it has not been compiled", method.full_name));
-    return chosen(runtime, bodies);
-  }
-
-  std::vector<MethodRow> by_name(Runtime& runtime) {
-    std::vector<MethodRow> rows;
-    runtime.for_each_method({.glob = method_}, [&](const MethodRow& row) {
-      rows.push_back(row);
-      return rows.size() <= max_choices && !out_->interrupted();
-    });
-    if (rows.empty()) return rows;
-    // Instances of a generic method are several methods of one name, and so are methods of two modules.
-    const auto same = [&](const MethodRow& row) {
-      const Method &a = row.method, &b = rows.front().method;
-      return a.full_name == b.full_name && a.module == b.module && a.token == b.token;
-    };
-    const auto known =
-        std::ranges::find_if(rows, [](const MethodRow& row) { return row.method.method_desc != 0; });
-    const bool one =
-        std::ranges::all_of(rows, same) && std::ranges::all_of(rows, [&](const MethodRow& row) {
-          return row.method.method_desc == 0 || row.method.method_desc == known->method.method_desc;
-        });
-    if (one) return known == rows.end() ? rows : bodies_of(runtime, known->method);
-    for (std::size_t n = 0; n < std::min(rows.size(), max_choices); ++n)
-      out_->line("{:#x} {}`{}", rows[n].code.start, rows[n].method.module, rows[n].method.full_name);
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("{} methods are called '{}'; give the address of one",
-                            rows.size() > max_choices ? "many" : std::to_string(rows.size()), method_));
-  }
-
-  CodeBlock chosen(Runtime& runtime, const std::vector<MethodRow>& bodies) {
-    if (!json_)
-      for (std::size_t i = 1; i < bodies.size(); ++i)
-        out_->line("another body of the method: {:#x} [{}]", bodies[i].code.start,
-                   describe_kind(bodies[i].code));
-    const CodeLookup found = runtime.code()->find(bodies.front().code.start);
-    if (const auto* block = std::get_if<CodeBlock>(&found)) return *block;
-    throw Error(ErrorKind::corrupt,
-                fmt::format("{:#x}: {}", bodies.front().code.start, std::get<execution::Miss>(found).text));
+  void mark_gc(const GcReport& report) {
+    if (!report.fault.empty()) out_->warning(report.fault);
+    gc_marks_ = gc_marks(report);
   }
 
   void list(const MethodAnswer& answer) {
     std::uint64_t linear = 0; // offset of the region
     mark_ = marks_.begin();
+    gc_mark_ = gc_marks_.begin();
     for (const CodeRegion& region : answer.code.regions) {
       if (!json_ && answer.code.regions.size() > 1) out_->line("{} part", to_string(region.part));
       list(region, linear, answer);
@@ -160,6 +97,7 @@ private:
       const std::uint64_t size = std::min<std::uint64_t>(instruction.GetByteSize(), bytes.size() - done);
       if (size == 0) break;
       print_marks(linear + done);
+      print_gc_marks(linear + done);
       const auto code = std::span<const std::byte>(bytes).subspan(static_cast<std::size_t>(done),
                                                                   static_cast<std::size_t>(size));
       print(instruction, region.start + done, linear + done, code, references, answer);
@@ -193,6 +131,15 @@ private:
     }
   }
 
+  // The same of what the collector knows.
+  void print_gc_marks(std::uint64_t offset) {
+    gc_here_.clear();
+    for (; gc_mark_ != gc_marks_.end() && gc_mark_->offset <= offset; ++gc_mark_) {
+      gc_here_.push_back(*gc_mark_);
+      if (!json_) out_->line("(gc: {})", gc_mark_->text);
+    }
+  }
+
   void print(lldb::SBInstruction& instruction, Address at, std::uint64_t offset,
              std::span<const std::byte> code, CodeReferences& references, const MethodAnswer& answer) {
     lldb::SBTarget& target = session_->target();
@@ -216,7 +163,8 @@ private:
       comment = name->named ? name->text : fmt::format("({})", name->text);
     else if (reference && reference->kind == CodeReference::Kind::branch)
       comment = fmt::format("<+{}>", offset_of(answer.code, reference->address));
-    const char* const arrow = asked_ && *asked_ >= at && *asked_ < at + code.size() ? "->" : "  ";
+    const char* const arrow =
+        body_.asked() && *body_.asked() >= at && *body_.asked() < at + code.size() ? "->" : "  ";
     const std::string left = fmt::format("{}  {:#014x} <+{}>:", arrow, at, offset);
     const std::string line = fmt::format("{:<28} {:<7} {}", left, mnemonic, operands);
     if (comment.empty())
@@ -239,7 +187,11 @@ private:
       else
         json["mark"] = to_string(current_->mark);
     }
-    if (asked_ && *asked_ >= at && *asked_ < at + code.size()) json["asked"] = true;
+    if (body_.asked() && *body_.asked() >= at && *body_.asked() < at + code.size()) json["asked"] = true;
+    if (!gc_here_.empty()) {
+      Json& marks = json["gc"] = Json::array();
+      for (const GcMark& mark : gc_here_) marks.push_back(to_json(mark));
+    }
     if (reference && (name || reference->transfers)) {
       Json& to = json["target"];
       to["address"] = hex(name && name->address ? *name->address : reference->address);
@@ -266,17 +218,17 @@ private:
     return linear;
   }
 
-  std::vector<std::string> words_;
-  std::string method_;
-  bool no_lines_ = false, any_ = false, json_ = false;
+  BodyArgument body_;
+  bool no_lines_ = false, any_ = false, gc_ = false, json_ = false;
   Session* session_ = nullptr;
   Output* out_ = nullptr;
   Json* json_list_ = nullptr;
   SourceTexts texts_{false};
-  std::optional<Address> asked_;
   std::vector<ListingMark> marks_;
   std::vector<ListingMark>::const_iterator mark_;
   const ListingMark* current_ = nullptr;
+  std::vector<GcMark> gc_marks_, gc_here_; // of the body; of the instruction
+  std::vector<GcMark>::const_iterator gc_mark_;
 };
 
 } // namespace

@@ -37,7 +37,9 @@ lldb::SBValue siginfo_of(lldb::SBThread& thread) {
 
 bool interrupt_requested(lldb::SBDebugger& debugger) {
   using InterruptRequested = bool (*)(lldb::SBDebugger*);
-  const auto requested = find_function<InterruptRequested>("_ZN4lldb10SBDebugger18InterruptRequestedEv");
+  // Asked for every row of a list, and the dynamic linker takes longer to find it than LLDB to answer.
+  static const auto requested =
+      find_function<InterruptRequested>("_ZN4lldb10SBDebugger18InterruptRequestedEv");
   return requested != nullptr && requested(&debugger);
 }
 

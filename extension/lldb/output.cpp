@@ -4,12 +4,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace clr::lldb_plugin {
 
 namespace {
 constexpr std::size_t flush_size = 1 << 16;
+// LLDB formats every text twice that does not fit into 1024 bytes, the first time only to measure it.
+constexpr std::size_t print_size = 1000;
 } // namespace
 
 void Output::add_line(std::string_view text) {
@@ -40,7 +43,8 @@ void Output::flush_when_large() {
 
 void Output::flush() {
   if (buffer_.empty()) return;
-  result_->Printf("%s", buffer_.c_str());
+  for (std::size_t at = 0; at < buffer_.size(); at += print_size)
+    result_->Printf("%.*s", static_cast<int>(std::min(print_size, buffer_.size() - at)), buffer_.data() + at);
   buffer_.clear();
 }
 

@@ -6,14 +6,25 @@
 
 namespace clr::lldb_plugin {
 
-void add_stop_hook(lldb::SBTarget& target, std::string_view command) {
-  lldb::SBDebugger debugger = target.GetDebugger();
-  lldb::SBTarget selected = debugger.GetSelectedTarget();
-  debugger.SetSelectedTarget(target); // whose hooks the commands mean
+namespace {
+// Of the selected target, or of the dummy target when there is none.
+void add(lldb::SBDebugger& debugger, std::string_view command) {
   // A target that is run again has its hook still.
   if (!run_own(debugger, "target stop-hook list").output.contains(command))
     run_own(debugger, fmt::format("target stop-hook add -o '{}'", command));
+}
+} // namespace
+
+void add_stop_hook(lldb::SBTarget& target, std::string_view command) {
+  lldb::SBDebugger debugger = target.GetDebugger();
+  lldb::SBTarget selected = debugger.GetSelectedTarget();
+  debugger.SetSelectedTarget(target);
+  add(debugger, command);
   if (selected.IsValid()) debugger.SetSelectedTarget(selected);
+}
+
+void add_stop_hook_of_new_targets(lldb::SBDebugger& debugger, std::string_view command) {
+  if (debugger.GetNumTargets() == 0) add(debugger, command);
 }
 
 } // namespace clr::lldb_plugin

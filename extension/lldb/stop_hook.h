@@ -11,5 +11,8 @@ namespace clr::lldb_plugin {
 // already gets no second one. LLDB runs a hook once for each thread that stopped for a reason, under a header
 // when there are several.
 void add_stop_hook(lldb::SBTarget& target, std::string_view command);
+// The same of every target that `debugger` makes from now on, which copies the hooks of LLDB's dummy target.
+// Nothing is done when it has a target already, which the command would mean.
+void add_stop_hook_of_new_targets(lldb::SBDebugger& debugger, std::string_view command);
 
 } // namespace clr::lldb_plugin

@@ -60,9 +60,30 @@ public:
     return walk_stack(*session_, thread, options, visit);
   }
 
+  RegisterContext registers(std::uint64_t os_id) override {
+    lldb::SBThread thread = process_.GetThreadByID(os_id);
+    if (!thread.IsValid())
+      throw Error(ErrorKind::invalid_argument, fmt::format("the process has no thread with id {}", os_id));
+    return session_->registers(thread);
+  }
+
   std::string symbol_at(Address address) override { return lldb_plugin::symbol_at(target_, address); }
   MemoryReport memory_report() override { return session_->memory_report(); }
   SaveSource save_source() override { return session_->save_source(); }
+
+  void publish() override {
+    const std::shared_ptr<Door> door = door_.lock();
+    if (!door) throw capi::Stale("the debugger is gone");
+    door->call(Way::script, [&](const Turn& turn) {
+      Workspace& workspace = Workspace::of(turn);
+      if (!workspace.publish_settings().on)
+        throw Error(ErrorKind::invalid_argument, "publishing is off (clr publish on)");
+      ProcessPublishing& publishing = workspace.process(target_)->publishing();
+      publishing.update();
+      if (!publishing.complete())
+        throw Error(ErrorKind::interrupted, "interrupted; the next call goes on with it");
+    });
+  }
 
 private:
   // LLDB's own state follows only when somebody takes its events, which a script seldom does: an

@@ -121,7 +121,12 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     Workspace& workspace = Workspace::of(inner);
     workspace.publish_stop(debugger);
     lldb::SBTarget target = debugger.GetSelectedTarget();
-    return target.IsValid() && workspace.process(target)->breakpoints().at_stop();
+    if (!target.IsValid()) return false;
+    ManagedBreakpoints& breakpoints = workspace.process(target)->breakpoints();
+    if (breakpoints.at_stop()) return true;
+    // Nobody tells when a client of the API is about to step.
+    if (Workspace::serves_client()) breakpoints.prepare_step();
+    return false;
   });
 }
 

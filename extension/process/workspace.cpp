@@ -2,6 +2,7 @@
 
 #include "core/memory/error.h"
 #include "extension/lldb/notice.h"
+#include "extension/process/new_targets.h"
 
 #include <cerrno>
 #include <string_view>
@@ -20,13 +21,16 @@ bool is_gone(lldb::SBTarget& target) {
   return !target.IsValid() || target.GetDebugger().GetIndexOfTarget(target) == UINT32_MAX;
 }
 
-// LLDB's own loop reads commands. Where there is none the interpreter may say that it is active all the same,
-// so the program must be LLDB's driver, too.
-bool reads_commands(lldb::SBDebugger& debugger) {
+// The program is LLDB's driver.
+bool is_driver() {
   const std::string_view program = program_invocation_short_name;
-  const bool driver = program.starts_with("lldb") && program.find("-dap") == std::string_view::npos &&
-                      program.find("-vscode") == std::string_view::npos;
-  return driver && debugger.GetCommandInterpreter().IsActive();
+  return program.starts_with("lldb") && program.find("-dap") == std::string_view::npos &&
+         program.find("-vscode") == std::string_view::npos;
+}
+
+// LLDB's own loop reads commands. Where there is none the interpreter may say that it is active all the same.
+bool reads_commands(lldb::SBDebugger& debugger) {
+  return is_driver() && debugger.GetCommandInterpreter().IsActive();
 }
 
 std::uint32_t process_of(lldb::SBTarget& target) {
@@ -78,21 +82,31 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
   const bool breakpoints = debugger.GetSelectedTarget().GetNumBreakpoints() != 0;
   PublishLevel level = level_of_command(all, breakpoints);
   // Who may look at code behind a command gets all with it.
-  if (level != PublishLevel::nothing &&
-      level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything)
-    level = PublishLevel::everything;
-  process.publishing().before_command(level, all);
+  const bool all_at_stops = level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything;
+  if (level != PublishLevel::nothing && all_at_stops) level = PublishLevel::everything;
+  if (const std::vector<std::string> names = names_of_command(all); !names.empty() && !all_at_stops)
+    process.publishing().before_names(names);
+  else
+    process.publishing().before_command(level, all);
+}
+
+bool Workspace::serves_client() {
+  return !is_driver();
 }
 
 void Workspace::loaded(lldb::SBDebugger& debugger) {
   driver_.loaded(reads_commands(debugger));
-  if (!driver_.by_commands()) publish_stop(debugger);
+  if (driver_.by_commands()) return;
+  publish_stop(debugger);
+  // The driver launches by commands, also before it reads any.
+  if (serves_client()) follow_new_targets(debugger);
 }
 
 void Workspace::set_search(PdbSearch search) {
   settings_.session.search = std::move(search);
   for (const auto& process : processes_.all()) {
     process->sessions().search_changed();
+    process->breakpoints().symbols_changed();
     process->publishing().reconsider(); // lines may be found elsewhere now
   }
 }

@@ -34,6 +34,8 @@ public:
   void publish_stop(lldb::SBDebugger& debugger);
   // The same before a command of LLDB's for the target that it is about; `words` as of CommandVisit.
   void publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words);
+  // The program is no driver of LLDB's: steps may begin without a command.
+  static bool serves_client();
   // The plugin was loaded.
   void loaded(lldb::SBDebugger& debugger);
 

@@ -1,7 +1,9 @@
 #include "extension/publish/process_publishing.h"
 
 #include "core/memory/error.h"
+#include "core/runtime/named_code.h"
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/newer_api.h"
 #include "extension/lldb/stop_hook.h"
 #include "extension/publish/shown_code.h"
 
@@ -11,8 +13,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr const char* hook_command = "clr publish update";
-
 bool has_no_runtime(const Runtime& runtime) {
   const auto* absence = runtime.absence();
   const auto* miss = absence == nullptr ? nullptr : std::get_if<MissAnswer>(absence);
@@ -74,6 +74,22 @@ void ProcessPublishing::before_command(PublishLevel level, std::span<const std::
     const std::shared_ptr<Session> session = sessions_->at_stop();
     if (session->runtime().absence() != nullptr) return;
     if (const auto named = addresses_shown(*session, words))
+      add(*session, *named);
+    else
+      update(PublishLevel::everything);
+  } catch (const Error& error) {
+    publisher_.refuse(error.what());
+  }
+}
+
+void ProcessPublishing::before_names(std::span<const std::string> names) {
+  update(PublishLevel::stacks);
+  if (!settings_->on || this->level() != PublishLevel::stacks) return;
+  try {
+    const std::shared_ptr<Session> session = sessions_->at_stop();
+    lldb::SBDebugger debugger = target_.GetDebugger();
+    if (const auto named =
+            code_named(session->runtime(), names, [&] { return interrupt_requested(debugger); }))
       add(*session, *named);
     else
       update(PublishLevel::everything);

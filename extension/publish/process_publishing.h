@@ -19,6 +19,9 @@ public:
   ProcessPublishing(lldb::SBTarget target, StopSession& sessions, const PublishSettings& settings)
       : target_(target), sessions_(&sessions), settings_(&settings), publisher_(std::move(target)) {}
 
+  // The command that LLDB runs at each stop of a target.
+  static constexpr const char* hook_command = "clr publish update";
+
   const PublishSettings& settings() const { return *settings_; }
 
   // Brings what LLDB knows up to date with this stop, to `level` at least, and returns the code that is new
@@ -28,6 +31,8 @@ public:
   std::vector<MemoryRange> update(PublishLevel level = PublishLevel::everything);
   // The same before the command `words` of LLDB's, to the `level` that it needs, and then what else it names.
   void before_command(PublishLevel level, std::span<const std::string_view> words);
+  // The same before a command that needs what stands on stacks, and the code of methods called `names`.
+  void before_names(std::span<const std::string> names);
   // The same at a stop, which LLDB shows.
   void at_stop(PublishLevel level);
   // Only the body that holds `ip`, which was compiled just now.

@@ -50,6 +50,19 @@ PublishLevel level_of_command(std::span<const std::string_view> words, bool brea
   return PublishLevel::everything;
 }
 
+std::vector<std::string> names_of_command(std::span<const std::string_view> words) {
+  std::vector<std::string> names;
+  if (words.size() < 2 || words[0] != "breakpoint" || words[1] != "set") return names;
+  for (std::size_t i = 2; i < words.size(); i += 2) {
+    const std::string_view option = words[i];
+    const bool name = option == "-n" || option == "--name";
+    const bool other = option == "-s" || option == "--shlib" || option == "-o" || option == "--one-shot";
+    if ((!name && !other) || i + 1 == words.size()) return {};
+    if (name) names.emplace_back(words[i + 1]);
+  }
+  return names;
+}
+
 bool shows_instructions(std::span<const std::string_view> words) {
   constexpr std::array commands{Command{"frame", "select"}, Command{"thread", "select"},
                                 Command{"process", "status"}};

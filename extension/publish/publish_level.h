@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -26,6 +28,11 @@ std::string_view to_string(PublishTime time); // "auto", "asked", "stop"
 // The need of the command `words`, which LLDB runs: its full name first, then its arguments. Commands that
 // are not known to need less need everything. `breakpoints`: the target has some, which may wait for code.
 PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints);
+
+// The names of methods that the command `words` asks for, when it asks for nothing else: `breakpoint set`
+// with names, as `b NAME` becomes, which may restrict the module and be for once. Then it needs the code of
+// these names alone. Empty: it needs what level_of_command says.
+std::vector<std::string> names_of_command(std::span<const std::string_view> words);
 
 // The command prints the instructions where a frame stands, if that frame has no source line: addresses in
 // them are shown by name.

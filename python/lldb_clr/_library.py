@@ -81,6 +81,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_debugger_known": (ctypes.c_int, [ctypes.c_uint64]),
     "clr_close": (None, [_HANDLE]),
     "clr_is_current": (ctypes.c_int, [_HANDLE]),
+    "clr_publish": (ctypes.c_int, [_HANDLE, _ERROR]),
     "clr_query_info": (_HANDLE, [_HANDLE, ctypes.c_int, _ERROR]),
     "clr_query_address": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_methods": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_uint32, _ERROR]),
@@ -89,6 +90,8 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_frames": (_HANDLE, [_HANDLE, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint32, _ERROR]),
     "clr_query_exception": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_unwind": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_gc_info": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_roots": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_versions": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_save_core": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
     "clr_rows_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_void_p), _SIZE, _ERROR]),
@@ -141,6 +144,13 @@ class Library:
         if handle is None:
             raise _exception(error)
         return handle
+
+    def publish(self, handle: int) -> None:
+        error = CError()
+        with self.lock:
+            done = self._library.clr_publish(handle, ctypes.byref(error))
+        if not done:
+            raise _exception(error)
 
     def close(self, function: str, handle: int) -> None:
         with self.lock:

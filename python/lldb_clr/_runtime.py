@@ -13,6 +13,8 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 from . import _lldb
 from ._errors import UsageError
 from ._frames import ManagedException
+from ._gc import GcInfo
+from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
 from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Library, Openness, Rows, find_library, load_once
@@ -103,6 +105,12 @@ class Runtime:
         with self._library.lock:
             return self._close.alive and self._library.is_current(self._handle)
 
+    def publish(self) -> None:
+        """Gives LLDB's own commands and API all managed code of the process, and returns when they have it, as ``clr publish --wait`` does. Raises
+        Fault (unsupported_contract) for a core that was opened without LLDB, UsageError when publishing is off, Interrupted when the user interrupted it."""
+        with self._library.lock:
+            self._library.publish(self._live())
+
     def _query(self, function: str, *arguments: Any) -> Rows:
         with self._library.lock:   # who closes on another thread waits
             return Rows(self._library, self._library.open(function, self._live(), *arguments), self._openness)
@@ -167,6 +175,14 @@ class Runtime:
     def unwind_info(self, address: int) -> UnwindInfo:
         """Unwind data of managed or native code at an address. Raises UsageError when there is none, Fault."""
         return UnwindInfo.of(self._one("clr_query_unwind", address))
+
+    def gc_info(self, address: int) -> GcInfo:
+        """What the garbage collector knows of the body of managed code at an address. Raises UsageError when it is no managed code, Fault."""
+        return GcInfo.of(self._one("clr_query_gc_info", address))
+
+    def roots(self, os_id: int) -> Roots:
+        """The references that the stack of the thread with this kernel id holds: Thread.roots."""
+        return Roots(self._query("clr_query_roots", os_id), self)
 
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
         """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""

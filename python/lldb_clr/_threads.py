@@ -9,6 +9,7 @@ from ._errors import UsageError
 from ._frames import Frame, ManagedException
 from ._json import Json, number
 from ._library import Rows
+from ._roots import Roots
 from ._values import CodeReader
 
 
@@ -18,6 +19,8 @@ class StackReader(Protocol):
     def backtrace(self, os_id: int, limit: int, runtime_frames: bool, lines: bool, registers: bool) -> Backtrace: ...
 
     def exception(self, address: int) -> ManagedException: ...
+
+    def roots(self, os_id: int) -> Roots: ...
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,14 @@ class Thread:
         if self._reader is None or self.index is None or self.os_id is None:
             raise UsageError("the thread has no stack: it has ended or never ran")
         return self._reader.backtrace(self.os_id, limit, runtime_frames, lines, registers)
+
+    @property
+    def roots(self) -> Roots:
+        """The references that its frames hold, as the garbage collector would find them, innermost frame first. Raises StaleError; UsageError for a thread
+        that has no stack, or without a runtime."""
+        if self._reader is None or self.index is None or self.os_id is None:
+            raise UsageError("the thread has no stack: it has ended or never ran")
+        return self._reader.roots(self.os_id)
 
     def __repr__(self) -> str:
         who = f"#{self.index}" if self.index is not None else "without a stack"

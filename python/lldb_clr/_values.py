@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Optional, Protocol, Tuple, Union
 
 from ._errors import Fault, UsageError
+from ._gc import GcInfo
 from ._json import Json, hex_of, number
 
 
@@ -115,6 +116,8 @@ class CodeReader(Protocol):
 
     def unwind_info(self, address: int) -> UnwindInfo: ...
 
+    def gc_info(self, address: int) -> GcInfo: ...
+
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]: ...
 
 
@@ -178,6 +181,13 @@ class Method:
         if self.code is None:
             raise UsageError(f"{self!r} is only named: no body of it was found here")
         return self._its_reader().unwind_info(self.address if self.address is not None else self.code.start)
+
+    @property
+    def gc_info(self) -> GcInfo:
+        """What the garbage collector knows of the body, and of the address that was asked for. Raises Fault, StaleError; UsageError without a body."""
+        if self.code is None:
+            raise UsageError(f"{self!r} is only named: no body of it was found here")
+        return self._its_reader().gc_info(self.address if self.address is not None else self.code.start)
 
     @property
     def code_versions(self) -> Tuple[CodeVersion, ...]:

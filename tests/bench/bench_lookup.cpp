@@ -10,7 +10,7 @@
 #include "core/memory/file_overlay.h"
 #include "core/memory/module_list.h"
 #include "core/memory/page_cache.h"
-#include "core/runtime/runtime.h"
+#include "core/runtime/core_session.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,25 +37,18 @@ double processor_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// The least time that `work` takes.
-template<typename Work>
-double least_milliseconds(const Work& work) {
+// The least time that `work` takes, each time after `prepare`.
+template<typename Prepare, typename Work>
+double least_milliseconds(const Prepare& prepare, const Work& work) {
   double least = std::numeric_limits<double>::max();
   for (int round = 0; round < rounds; ++round) {
+    prepare();
     const double start = processor_milliseconds();
     work();
     least = std::min(least, processor_milliseconds() - start);
   }
   return least;
 }
-
-struct Session {
-  Session(MemoryReader& memory, const std::vector<LoadedModule>& modules, Platform platform)
-      : runtime(memory, modules, platform, nullptr) {
-    if (runtime.absence() != nullptr) throw Error(ErrorKind::invalid_argument, "no runtime in this core");
-  }
-  Runtime runtime;
-};
 
 std::vector<Address> jitted_starts(Runtime& runtime) {
   std::vector<Address> starts;
@@ -90,26 +83,23 @@ void print_clrmd(const char* oracle, const char* core) {
 
 int run(const char* path, const char* oracle) {
   const double opened = processor_milliseconds();
-  const auto core = ElfCore::open(path);
-  FileOverlay files(*core);
-  const ModuleList modules = list_modules(*core, files);
-  Session session(files, modules.modules, core->platform());
+  const auto session = CoreSession::open(path, {});
+  if (session->runtime().absence() != nullptr)
+    throw Error(ErrorKind::invalid_argument, "no runtime in this core");
   print("open the core and find the runtime", fmt::format("{:.1f} ms", processor_milliseconds() - opened));
 
-  const std::vector<Address> starts = jitted_starts(session.runtime);
+  const std::vector<Address> starts = jitted_starts(session->runtime());
   std::vector<Address> order = starts;
   std::mt19937 random(1);
   std::ranges::shuffle(order, random);
 
-  std::vector<std::unique_ptr<Session>> sessions;
-  const auto fresh = [&]() -> Runtime& {
-    return sessions.emplace_back(std::make_unique<Session>(files, modules.modules, core->platform()))
-        ->runtime;
-  };
+  // Nothing of the session before is of use to a new one, but what the system keeps of the file.
+  std::vector<std::unique_ptr<CoreSession>> sessions;
+  const auto open_again = [&] { sessions.push_back(CoreSession::open(path, {})); };
   {
     std::size_t named = 0, letters = 0;
-    const double least = least_milliseconds([&] {
-      Runtime& cold = fresh();
+    const double least = least_milliseconds(open_again, [&] {
+      Runtime& cold = sessions.back()->runtime();
       named = letters = 0;
       for (const Address start : jitted_starts(cold)) {
         const CodeLookup found = cold.code()->find(start);
@@ -126,8 +116,8 @@ int run(const char* path, const char* oracle) {
   {
     const std::size_t count = std::min<std::size_t>(order.size(), 10'000);
     std::size_t found = 0;
-    const double least = least_milliseconds([&] {
-      Runtime& cold = fresh();
+    const double least = least_milliseconds(open_again, [&] {
+      Runtime& cold = sessions.back()->runtime();
       found = 0;
       for (std::size_t i = 0; i < count; ++i)
         found += std::holds_alternative<MethodAnswer>(cold.resolve(order[i]).result) ? 1 : 0;
@@ -138,27 +128,31 @@ int run(const char* path, const char* oracle) {
   }
   {
     constexpr std::size_t passes = 50;
-    ExecutionManager& code = *session.runtime.code();
+    ExecutionManager& code = *session->runtime().code();
     for (const Address start : order) code.find(start);
     std::size_t found = 0;
-    const double least = least_milliseconds([&] {
-      found = 0;
-      for (std::size_t pass = 0; pass < passes; ++pass)
-        for (const Address start : order)
-          found += std::holds_alternative<CodeBlock>(code.find(start + 1)) ? 1 : 0;
-    });
+    const double least =
+        least_milliseconds([] {},
+                           [&] {
+                             found = 0;
+                             for (std::size_t pass = 0; pass < passes; ++pass)
+                               for (const Address start : order)
+                                 found += std::holds_alternative<CodeBlock>(code.find(start + 1)) ? 1 : 0;
+                           });
     print("warm lookups, random order",
           fmt::format("{:.1f} million a second", static_cast<double>(found) / least / 1000));
   }
   if (!order.empty()) {
     // As a live process is read: page by page.
+    const auto core = ElfCore::open(path);
+    FileOverlay files(*core);
     CountingReader fills(files);
-    PageCache cache(fills);
-    Session counted(cache, modules.modules, core->platform());
+    PageCache pages(fills);
+    Runtime runtime(pages, list_modules(*core, files).modules, core->platform(), nullptr);
     const std::size_t at_start = fills.reads();
-    counted.runtime.resolve(order.front());
+    runtime.resolve(order.front());
     const std::size_t cold = fills.reads() - at_start;
-    counted.runtime.resolve(order.front() + 1);
+    runtime.resolve(order.front() + 1);
     print("page fills: session start", fmt::format("{}", at_start));
     print("page fills: one cold lookup, name included", fmt::format("{}", cold));
     print("page fills: a second address in the same method",

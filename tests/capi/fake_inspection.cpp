@@ -71,6 +71,15 @@ StackReporter::End FakeInspection::walk(std::uint64_t os_id, const StackReporter
   return {"end", {"a note"}};
 }
 
+// In native code, on a stack that is missing.
+RegisterContext FakeInspection::registers(std::uint64_t os_id) {
+  if (os_id != main_thread) throw Error(ErrorKind::invalid_argument, "there is no such thread");
+  RegisterContext context(fake_platform.cpu);
+  context.set_pc(native + 1);
+  context.set_sp(0x7000'0000);
+  return context;
+}
+
 std::string FakeInspection::symbol_at(Address address) {
   return address >= native && address < native + 0x1000 ? "libnative.so`wait + 1" : "";
 }

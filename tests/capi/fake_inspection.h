@@ -27,14 +27,17 @@ public:
   std::vector<ThreadRow> threads() override;
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override;
+  RegisterContext registers(std::uint64_t os_id) override;
   std::string symbol_at(Address address) override;
   MemoryReport memory_report() override;
   SaveSource save_source() override;
+  void publish() override { ++published; }
 
   Address run_desc() const { return run_desc_; }
 
   bool stale = false;
   unsigned questions = 0; // how often require_current was asked
+  unsigned published = 0;
 
 private:
   RuntimeTypes types_;

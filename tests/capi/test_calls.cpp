@@ -144,6 +144,20 @@ TEST_CASE("calls: a process that is gone, and one that has run") {
   CHECK(all(clr_query_modules(process.runtime, nullptr)).rows.size() == 1); // it is where it was, after all
 }
 
+TEST_CASE("calls: publishing waits for a debugger's process that is where it was") {
+  Opened process;
+  clr_error error{};
+  CHECK(clr_publish(process.runtime, &error) == 1);
+  CHECK(error.status == CLR_OK);
+  CHECK(opened->published == 1);
+  opened->stale = true;
+  CHECK(clr_publish(process.runtime, &error) == 0);
+  CHECK(error.status == CLR_STALE);
+  CHECK(opened->published == 1);
+  CHECK(clr_publish(nullptr, &error) == 0);
+  CHECK(error.status == CLR_INVALID);
+}
+
 TEST_CASE("calls: rows outlive the runtime that they were asked of") {
   opened = std::make_shared<FakeInspection>();
   clr_runtime* runtime = clr_open_process(1, 0, 1, nullptr);
@@ -237,6 +251,23 @@ TEST_CASE("calls: versions of a method that has none, and of what is no method")
   clr_error error{};
   CHECK(all(clr_query_versions(process.runtime, opened->run_desc(), &error)).rows.empty());
   CHECK(status_of_first(clr_query_versions(process.runtime, 0x10, &error), error) != CLR_OK);
+}
+
+TEST_CASE("calls: GC info of a method, and roots of a thread") {
+  Opened process;
+  clr_error error{};
+  const Json rows = all(clr_query_gc_info(process.runtime, FakeInspection::run + 4, nullptr)).rows;
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["version"] == 4);
+  CHECK(rows[0]["offset"] == 4);
+  CHECK(rows[0]["code_length"] == FakeInspection::method_size);
+  CHECK(rows[0]["method"]["name"] == "Ns.Outer.Run");
+  CHECK(status_of_first(clr_query_gc_info(process.runtime, FakeInspection::native, &error), error) ==
+        CLR_INVALID);
+  const Rows roots = all(clr_query_roots(process.runtime, FakeInspection::main_thread, nullptr));
+  CHECK(roots.rows.empty());
+  CHECK(roots.end["end"] != "bottom");
+  CHECK(status_of_first(clr_query_roots(process.runtime, 1, &error), error) == CLR_INVALID);
 }
 
 TEST_CASE("calls: unwind information of a method") {

@@ -4,7 +4,7 @@ system is opened, no command takes long, and LLDB takes no more memory than a la
 
     hostile.py [--plugin build/liblldb-clr.so] [--lldb DRIVER] [--only NAME]... [--keep FOLDER]
 
-The cores are made here of the recorded one: bytes of it are replaced, nothing is added. The last line is `N passed, N failed, N skipped`.
+The cores are made here of the recorded one: bytes of it are replaced, and memory is added to one. The last line is `N passed, N failed, N skipped`.
 """
 import argparse
 import json
@@ -13,6 +13,7 @@ import pathlib
 import re
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,15 +21,18 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "live"))
+sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "mutation")]
 
-from hostile_parts import FORGED, PAYLOADS, Core, Pdb, frame_registers, spoiled
+from core_image import CoreImage
+from hostile_parts import FORGED, PAGE, PAYLOADS, Core, Pdb, frame_registers, spoiled
 from plugin import ENVIRONMENT, Lldb, Target
 from processes import Unavailable
 from results import Results
 from run_cores import unpack
+from structures import Structures
 
-SLOWEST = 10.0             # seconds of one command
+SLOWEST = 10.0             # seconds of the processor for one command: others use this machine, too
+LONGEST = 30.0             # seconds by the clock: it waits for something
 LARGEST = 1 << 20          # KB resident
 ASSEMBLY = "/tmp/situations/bin/situations/debug/situations.dll"
 BUILT_PDB = "/tmp/situations/obj/situations/debug/situations.pdb"
@@ -44,7 +48,7 @@ COMMANDS = ["clr info", "clr info --modules", "clr info --json", "clr publish st
             "source info -a {at}", "target modules dump line-table Gallery.cs", "clrbt all", "clrbt --json all", "clrbt --unique", "clrip2md {at}",
             "clrip2md --json {at}", "clr threads", "clr threads --json", "clr methods *ituations*", "clr methods --json *ituations*", "clr u {at}",
             "clr u --json {at}", "clr source {at}", "clr unwind {at}", "clr analyze", "clr pe", "clr pe --json", "frame select 1", "frame variable", "thread select 4", *("up", "frame variable") * 4, "thread select 13", *("up", "frame variable") * 2,
-            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status"]
+            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status", "clr savecore {folder}/saved"]
 
 
 class Run:
@@ -58,10 +62,10 @@ class Run:
         before = ["--one-line-before-file", "settings set interpreter.stop-command-source-on-error false"]
         words = [lldb.driver, "--no-lldbinit", "--batch", "--no-use-colors", *before, "--source", str(script)]
         if STRACE:
-            words = [STRACE, "-f", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
+            words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, start_new_session=True)
         self.texts, self.seconds = {}, {}
-        timer = threading.Timer(SLOWEST * 6, self.kill)
+        timer = threading.Timer(LONGEST * 3, self.kill)
         timer.start()
         self.output = self.read(lines)
         _, status, usage = os.wait4(self.process.pid, 0)
@@ -74,23 +78,42 @@ class Run:
     def kill(self):
         os.killpg(self.process.pid, 9)   # a group of its own
 
+    def clocks(self):
+        """(clock, processor time of LLDB, None when it has ended)."""
+        pid = self.process.pid
+        try:
+            if STRACE:
+                pid = int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError):
+            used = None
+        return time.monotonic(), used
+
+    def took(self, command, began):
+        """Notes how long `command` took since `began`, and returns the clocks of now."""
+        now = self.clocks()
+        if command is not None:
+            waited = now[0] - began[0]
+            used = waited if None in (now[1], began[1]) else now[1] - began[1]
+            self.seconds[command] = max(self.seconds.get(command, 0), waited if waited > LONGEST else used)
+        return now
+
     def read(self, lines):
         """All output; on the way the text of each command and how long it took. LLDB echoes each."""
-        whole, rest, current, began = b"", list(lines), None, time.monotonic()
+        whole, rest, current, began = [], list(lines), None, self.clocks()
         for line in self.process.stdout:
-            whole += line
+            whole.append(line)
             text = line.decode(errors="surrogateescape")
             if rest and text.rstrip("\n") == f"(lldb) {rest[0]}":
-                now = time.monotonic()
-                if current is not None:
-                    self.seconds[current] = max(self.seconds.get(current, 0), now - began)
-                current, began = rest.pop(0), now
-                self.texts.setdefault(current, "")
+                began = self.took(current, began)
+                current = rest.pop(0)
+                self.texts.setdefault(current, [])
             elif current is not None:
-                self.texts[current] += text
-        if current is not None:
-            self.seconds[current] = max(self.seconds.get(current, 0), time.monotonic() - began)
-        return whole.decode(errors="surrogateescape")
+                self.texts[current].append(text)
+        self.took(current, began)
+        self.texts = {command: "".join(parts) for command, parts in self.texts.items()}
+        return b"".join(whole).decode(errors="surrogateescape")
 
 
 STRACE = shutil.which("strace")
@@ -205,6 +228,44 @@ def make_counts(seed):
     return make
 
 
+def make_endless_heap(core, folder):
+    """A code heap of 2 GB in which every 32 bytes begin a method that exists. It repeats a few pages, and stands where nothing was."""
+    size, unit, begin, data = 1 << 31, 4 << 20, 0x10_0000_0000, 0x0F_0000_0000
+    header_at, section_at, node_at, fragment_at, tables_at, map_at = (data + i * PAGE for i in (0, 1, 2, 3, 4, 1024))
+    types, top = core.structures.types, core.structures.globals["ExecutionManagerCodeRangeMapAddress"]
+
+    def page(type_name, **values):
+        words = bytearray(PAGE)
+        for name, value in values.items():
+            struct.pack_into("<Q", words, types[type_name][name], value)
+        return bytes(words)
+
+    # A method that no command asks for: half a million rows would be right, and take long to print.
+    jitted = [f for f in core.structures.frames if f.get("code", {}).get("kind") == "jitted"]
+    start = next(int(f["code"]["start"], 16) for f in jitted if "ituations" not in f["text"].split("`")[1])
+    at = core.offset(core.word(start - 8))
+    method = core.bytes[at:at + 64]
+    struct.pack_into("<I", method, types["RealCodeHeader"]["NumUnwindInfos"], 0)   # these would say where its code begins
+    pages = [bytes(method) + bytes(PAGE - len(method)),
+             page("RangeSection", RangeBegin=begin, RangeEndOpen=begin + size, Flags=2, HeapList=node_at),
+             page("CodeHeapListNode", StartAddress=begin, EndAddress=begin + size - 1, MapBase=begin, HeaderMap=map_at),
+             page("RangeSectionFragment", RangeBegin=begin, RangeEndOpen=begin + size, RangeSection=section_at)]
+    # Three levels of the range map, of which every slot leads on.
+    levels = [tables_at + PAGE, tables_at + 2 * PAGE, fragment_at]
+    pages += [struct.pack("<256Q", *[target] * 256) + bytes(PAGE - 2048) for target in levels]
+    core.put(core.word(top + 8 * (begin >> 49 & 255)) + 8 * (begin >> 41 & 255), tables_at)
+    core.add_memory([(header_at, b"".join(pages), 1), (map_at, b"\x11" * unit, size // 256 * 4 // unit), (begin, struct.pack("<4Q", 0, 0, 0, header_at) * (unit // 32), size // unit)])
+    return size
+
+
+def make_stacks_at_the_end(core, folder):
+    """Stack pointers in the last page of the address space."""
+    threads = [thread for thread, _ in core.standing]
+    for number, thread in enumerate(threads):
+        core.set_registers(thread, {"rsp": (1 << 64) - 8 * number - 1})
+    return len(threads)
+
+
 def padded(path, length):
     """The same file by a path of `length` characters."""
     assert len(path) <= length, path
@@ -226,6 +287,8 @@ CASES = {
     "ranges to the end of memory": make_ranges_beyond,
     "counts": make_counts(1),
     "more counts": make_counts(2),
+    "code without end": make_endless_heap,
+    "stacks at the end of memory": make_stacks_at_the_end,
 }
 
 
@@ -237,12 +300,13 @@ def check(lldb, name, make, core, frames, usual, keep):
             folder.mkdir(parents=True)
         folder = pathlib.Path(folder)
         harmful = Core(core.bytes)
+        harmful.structures, harmful.standing = core.structures, frames
         for thread, registers in frames:   # so that LLDB's own commands meet managed code
             harmful.set_registers(thread, registers)
         changes = make(harmful, folder)
         assert changes, "nothing of the core was changed"
         (folder / "core").write_bytes(harmful.bytes)
-        commands = [c.format(at=f"{frames[0][1]['rip']:#x}") for c in COMMANDS]
+        commands = [c.format(at=f"{frames[0][1]['rip']:#x}", folder=folder) for c in COMMANDS]
         if (folder / "situations.pdb").exists():
             commands.insert(0, f"clr settings --symbols {folder}")
         run = Run(lldb, folder / "core", commands, folder)
@@ -310,6 +374,8 @@ def main():
         path = unpack(HERE / "gallery-x64.core.xz", folder)
         core = Core(path.read_bytes())
         frames = frame_registers(lldb, Target(core=path))
+        asked = ["clr info --json", "clr threads --json", "clrbt --json all"]
+        core.structures = Structures(CoreImage(path), dict(zip(asked, lldb.json(Target(core=path), asked))), {})
         usual = odd_files(Run(lldb, path, ["bt all", "image list"], folder, plugin=False).opened)
         if not options.only:
             results.check("hostile/names are found as they are shown", check_found, lldb, core, frames, folder)

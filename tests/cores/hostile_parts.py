@@ -1,4 +1,5 @@
 """Damages a recorded core on purpose: names, paths, ranges, counts; and writes a PDB that fits it."""
+import mmap
 import random
 import re
 import struct
@@ -7,7 +8,9 @@ FORGED = "FORGED"   # behind a line break: a row that the target made up
 PAYLOADS = ["\x1b[2J", "\x1b]0;x\x07", "\n" + FORGED, "\x9b31m", "\u202e", "\u2028" + FORGED, "\x7f", "\r", "\u200f\u2066"]
 
 PT_LOAD, PT_NOTE, NT_PRSTATUS = 1, 4, 1
-REGISTERS = ("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip", "cs", "eflags", "rsp")
+EM_X86_64, EM_AARCH64 = 62, 183
+REGISTERS = {EM_X86_64: ("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip", "cs", "eflags", "rsp"),
+             EM_AARCH64: (*(f"x{i}" for i in range(29)), "fp", "lr", "sp", "pc")}
 PRSTATUS_TID, PRSTATUS_REGISTERS = 32, 112
 METHOD_DEF = 6
 PAGE = 0x1000
@@ -36,13 +39,14 @@ def spoiled(name, number, unit=len):
 
 
 class Core:
-    """An ELF core of x64 whose bytes are replaced in place."""
+    """An ELF core whose bytes are replaced in place; those of a file, when they are mapped."""
 
     def __init__(self, data):
-        self.bytes = bytearray(data)
+        self.bytes = data if isinstance(data, mmap.mmap) else bytearray(data)
         offset, = struct.unpack_from("<Q", self.bytes, 32)
         size, count = struct.unpack_from("<HH", self.bytes, 54)
         self.segments = [struct.unpack_from("<IIQQQQQQ", self.bytes, offset + i * size) for i in range(count)]
+        self.registers = REGISTERS[struct.unpack_from("<H", self.bytes, 18)[0]]
 
     def set_registers(self, thread, registers):
         """Lets `thread` stand where these registers say."""
@@ -53,7 +57,7 @@ class Core:
                 text = at + 12 + (name + 3 & ~3)
                 if note == NT_PRSTATUS and struct.unpack_from("<I", self.bytes, text + PRSTATUS_TID)[0] == thread:
                     for register, value in registers.items():
-                        struct.pack_into("<Q", self.bytes, text + PRSTATUS_REGISTERS + 8 * REGISTERS.index(register), value)
+                        struct.pack_into("<Q", self.bytes, text + PRSTATUS_REGISTERS + 8 * self.registers.index(register), value)
                     return
                 at = text + (length + 3 & ~3)
         raise AssertionError(f"the core has no thread {thread}")
@@ -133,6 +137,30 @@ class Core:
         for kind, flags, offset, _, _, size, _, _ in self.segments:
             if kind == PT_LOAD and (flags & 2 or not writable):
                 yield from range(offset, offset + size - 15, 8)
+
+    def offset(self, address):
+        """Where the file holds this address."""
+        return next(offset + address - begin for kind, _, offset, begin, _, size, _, _ in self.segments if kind == PT_LOAD and begin <= address < begin + size)
+
+    def word(self, address):
+        return struct.unpack_from("<Q", self.bytes, self.offset(address))[0]
+
+    def put(self, address, value):
+        struct.pack_into("<Q", self.bytes, self.offset(address), value)
+
+    def add_memory(self, pieces):
+        """Further memory: (address, bytes, how often these follow each other). A small file so holds any amount of it."""
+        table = [struct.pack("<IIQQQQQQ", *segment) for segment in self.segments]
+        for address, data, times in pieces:
+            self.bytes += bytes(-len(self.bytes) % PAGE)
+            segment = PT_LOAD, 6, len(self.bytes), address, 0, len(data), len(data), PAGE
+            self.segments.append(segment)
+            table += [struct.pack("<IIQQQQQQ", *segment[:3], address + i * len(data), *segment[4:]) for i in range(times)]
+            self.bytes += data
+        self.bytes += bytes(-len(self.bytes) % PAGE)
+        struct.pack_into("<Q", self.bytes, 32, len(self.bytes))
+        struct.pack_into("<H", self.bytes, 56, len(table))
+        self.bytes += b"".join(table)
 
     def lie_in_ranges(self, end_of):
         """Gives each pair of neighbouring words that looks like a range of pages another end; how many."""

@@ -80,6 +80,11 @@ def ask(lldb, target):
     answers = dict(zip(COMMANDS, lldb.json(target, COMMANDS)))
     by = lldb.ip2md(target, addresses(answers["clrbt --json all"]))
     answers["clrip2md"] = [by[a] for a in sorted(by)]
+    asked = addresses(answers["clrbt --json all"])
+    answers["clr gcinfo"] = lldb.json(target, [f"clr gcinfo --json {a:#x}" for a in asked])
+    answers["clr gcinfo --all"] = lldb.run(target, [f"clr gcinfo --all {a:#x}" for a in asked[:20]], go_on=True)
+    answers["clr roots"] = lldb.json(target, ["clr roots stack --json"])[0]
+    answers["clr roots stack"] = lldb.run(target, ["clr roots stack"])
     return without_paths(answers)
 
 

@@ -1,6 +1,7 @@
 // The ExecutionManager over synthetic runtimes. Peer cases: dotnet/runtime src/native/managed/cdac/tests
 // (ExecutionManager).
 #include "core/execution/execution_manager.h"
+#include "core/execution/nibble_map.h"
 #include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
@@ -38,6 +39,30 @@ execution::Miss miss_at(ExecutionManager& manager, Address ip) {
   if (found.index() == 0) FAIL("a method, and not a miss");
   return std::get<execution::Miss>(found);
 }
+
+// A code heap that claims blocks everywhere: its map and its code repeat a few bytes.
+class RepeatingReader final : public MemoryReader {
+public:
+  struct Part {
+    Address begin = 0, end = 0;
+    std::vector<std::byte> bytes;
+  };
+  RepeatingReader(MemoryReader& next, std::vector<Part> parts) : next_(&next), parts_(std::move(parts)) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    for (const Part& part : parts_) {
+      if (address < part.begin || address >= part.end) continue;
+      const auto size = static_cast<std::size_t>(std::min<Address>(out.size(), part.end - address));
+      for (std::size_t i = 0; i < size; ++i)
+        out[i] = part.bytes[(address - part.begin + i) % part.bytes.size()];
+      return size;
+    }
+    return next_->read_some(address, out);
+  }
+
+private:
+  MemoryReader* next_;
+  std::vector<Part> parts_;
+};
 
 } // namespace
 
@@ -366,8 +391,8 @@ TEST_CASE("what a lookup of jitted code costs") {
   CHECK(counting.reads() == 0);
   CodeBlock block = block_at(manager, method_start + 0x10);
   // 5 tables, a fragment, the section; the heap, the nibble map, the word before the code, the header, its
-  // first unwind entry, GC info; two units of the nibble map for the last byte.
-  CHECK(counting.reads() == 15);
+  // first and last unwind entry, GC info; two units of the nibble map for the last byte.
+  CHECK(counting.reads() == 16);
   counting.reset();
   block = block_at(manager, method_start + method_size - 1);
   manager.regions(block);
@@ -409,7 +434,8 @@ TEST_CASE("a heap whose memory is lent holds the same code, without reads for it
     block_at(one, starts.front());
     const std::size_t before = lending.reads();
     block_at(one, starts.back() + 0x1f0);
-    CHECK(lending.reads() - before == 3); // the header, its first unwind entry and the GC info
+    // The header, its first unwind entry and the GC info; the unwind data, where entries have no end.
+    CHECK(lending.reads() - before == (platform.cpu == Cpu::x64 ? 3 : 4));
     for (Address ip = range_begin; ip < range_begin + 0x8800; ip += 0x14) {
       const CodeLookup a = one.find(ip), c = other.find(ip);
       REQUIRE(a.index() == c.index());
@@ -518,11 +544,117 @@ TEST_CASE("a length that reaches into other code does not hide that code") {
     b.method(heap, {.start = other, .size = 0x100, .method_desc = 0x2000});
     const Address lie = b.memory().place(gc_info_bytes(platform.cpu, 4, 0x700));
     b.memory().at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "GCInfo"))).pointer(lie);
+    // Without unwind data that contradict it.
+    b.memory().at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "NumUnwindInfos"))).u32(0);
     const Target target = b.target();
     ExecutionManager manager(target);
     const auto fault = fault_of([&] { manager.find(start + 8); });
     REQUIRE(fault);
     CHECK_THAT(fault->what(), Catch::Contains("reach into other code"));
     CHECK(std::get<CodeBlock>(manager.find(other + 8)).method_desc == 0x2000);
+  }
+}
+
+TEST_CASE("GC info that contradicts the unwind data gives no name to memory that nothing claims") {
+  std::vector<Platform> platforms = execution_platforms();
+  platforms.push_back({.pointer_size = 8, .cpu = Cpu::arm64});
+  for (const Platform& platform : platforms)
+    for (const bool funclets : {false, true})
+      // What the method's GC info says; its unwind data say 0x400 bytes.
+      for (const std::uint64_t claimed : {0x400u, 0x404u, 0x1000u, 0x3fcu, 4u}) {
+        INFO(to_string(platform) << " " << to_string(platform.cpu) << " " << claimed << " bytes"
+                                 << (funclets ? " with a funclet" : ""));
+        ExecutionBuilder b(platform);
+        auto heap = b.heap(range_begin, range_end);
+        b.method(heap, {.start = method_start - 0x800, .size = 0x100, .method_desc = 0x2000});
+        const Address header =
+            b.method(heap, {.start = method_start,
+                            .size = 0x400,
+                            .method_desc = method_desc,
+                            .funclets = funclets ? std::vector{0x300u} : std::vector<std::uint32_t>{}});
+        b.memory()
+            .at(header + static_cast<Address>(b.types().offset("RealCodeHeader", "GCInfo")))
+            .pointer(b.memory().place(gc_info_bytes(platform.cpu, 4, claimed)));
+        const Target target = b.target();
+        ExecutionManager manager(target);
+        for (const Address ip : {method_start, method_start + 0x3ff, method_start + 0x400}) {
+          const auto fault = fault_of([&] {
+            const CodeLookup found = manager.find(ip);
+            CHECK((found.index() == 0) == (ip < method_start + 0x400));
+          });
+          CHECK(fault.has_value() == (claimed != 0x400));
+          if (!fault) continue;
+          CHECK(fault->kind() == ErrorKind::corrupt);
+          CHECK_THAT(fault->what(),
+                     Catch::Contains(std::to_string(claimed) + " bytes of code by its GC info and 1024 by"));
+        }
+        CHECK(block_at(manager, method_start - 0x800).method_desc == 0x2000);
+      }
+}
+
+TEST_CASE("a walk over heaps that claim any amount of code ends, and says what it left out") {
+  constexpr Address second = 0x2000'0000, map_at = 0x7000'0000;
+  constexpr std::uint64_t size = WalkLimit::max_blocks * 3 / 4 * NibbleMap::bucket_bytes;
+  constexpr unsigned stub_kind = 6;
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  ExecutionBuilder b(platform);
+  for (const Address begin : {Address{range_begin}, second}) {
+    const auto heap = b.heap(begin, begin + size);
+    b.memory()
+        .at(heap.node + static_cast<Address>(b.types().offset("CodeHeapListNode", "HeaderMap")))
+        .pointer(map_at);
+  }
+  std::vector<std::byte> word(8);
+  word.front() = std::byte(stub_kind);
+  RepeatingReader reader(b.memory(), {{map_at, map_at + size / 8, {std::byte{0x11}}},
+                                      {range_begin, range_begin + size, word},
+                                      {second, second + size, word}});
+  const Target target(reader, b.types().contract_descriptor(), platform);
+  ExecutionManager manager(target);
+  manager.for_each_jitted([](const JittedBody&) { return true; });
+  // The words before the heaps and behind the first are missing, too.
+  REQUIRE_FALSE(manager.holes().empty());
+  CHECK_THAT(manager.holes().back().what, Catch::Contains("more code than 524288 blocks"));
+  CHECK(manager.holes().back().address > second);
+  // Alone, a heap is within the limit; both are not.
+  WalkLimit limit;
+  std::size_t stubs = 0;
+  const auto walk = [&](const RangeSection& section) {
+    return manager.for_each_jitted_in(
+        section, limit, [](const JittedBody&) { return true; }, [&](const StubBlock&) { ++stubs; });
+  };
+  REQUIRE(manager.sections().size() == 2);
+  CHECK(walk(manager.sections()[0]));
+  CHECK(stubs == size / NibbleMap::bucket_bytes - 1); // the kind of the first stands before the heap
+  CHECK_FALSE(limit.spent());
+  CHECK_FALSE(walk(manager.sections()[1]));
+  CHECK(limit.spent());
+  CHECK(stubs <= WalkLimit::max_blocks);
+}
+
+TEST_CASE("a code heap is no larger than its unwind entries can tell") {
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  for (const bool larger : {false, true}) {
+    ExecutionBuilder b(platform);
+    const auto heap = b.heap(range_begin, range_end);
+    const auto field = [&](std::string_view type, std::string_view name) {
+      return static_cast<Address>(b.types().offset(type, name));
+    };
+    const Address end = range_begin + (Address{1} << 32) + (larger ? 1 : 0);
+    b.memory().at(heap.node + field("CodeHeapListNode", "EndAddress")).pointer(end);
+    b.memory().at(heap.section + field("RangeSection", "RangeEndOpen")).pointer(end);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    RangeSection section;
+    section.begin = range_begin;
+    section.end = end;
+    section.flags = RangeSection::code_heap;
+    section.heap_list = heap.node;
+    WalkLimit limit;
+    std::size_t holes = manager.holes().size();
+    manager.for_each_jitted_in(section, limit, [](const JittedBody&) { return true; });
+    const bool refused = manager.holes().size() > holes &&
+                         manager.holes()[holes].what.find("code heap from") != std::string::npos;
+    CHECK(refused == larger);
   }
 }

@@ -323,6 +323,40 @@ TEST_CASE("tables of images that lie") {
   CHECK(fault_of([&] { manager.r2r_image({}); })->kind() == ErrorKind::invalid_argument);
 }
 
+TEST_CASE("a table of functions that does not ascend makes no method of nearly all memory") {
+  constexpr unsigned entry_bytes = 12, unwind_at = 8; // of a RUNTIME_FUNCTION on x64
+  const auto fault_with = [&](std::uint32_t changed, std::uint32_t begin, bool gc_info) {
+    ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+    const auto image =
+        b.image({.begin = base,
+                 .end = end,
+                 .functions = {{0x100, 0x80, 0x100 + 0x80},
+                               {0x180, 0x80},
+                               {0x400, 0x40, 0, true},
+                               {0x440, 0x40, 0, true}},
+                 .methods = {{0x100, first_method}},
+                 .hot_cold = gc_info ? std::vector<std::uint32_t>{2, 0} : std::vector<std::uint32_t>{},
+                 .debug_info = std::vector<std::uint32_t>{0}});
+    const Address entry = image.table + changed * entry_bytes;
+    b.memory().at(entry).u32(begin).u32(begin + 0x40);
+    if (!gc_info) b.memory().at(image.table + unwind_at).u32(0x7000'0000);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    return fault_of([&] {
+      const CodeBlock block = manager.r2r_block(*manager.section_at(base), 1);
+      CHECK(block.start <= block.ip);
+      CHECK(manager.regions(block).cold_size < end - base);
+    });
+  };
+  // The first function lies behind all others. Nothing but the table tells where its method ends, and no part
+  // of it is cold.
+  CHECK(fault_with(0, 0x9000, false));
+  // The last cold function lies in front of the first.
+  const auto fault = fault_with(3, 0x200, true);
+  REQUIRE(fault);
+  CHECK_THAT(fault->what(), Catch::Contains("ends before it begins"));
+}
+
 TEST_CASE("failing reads in a ReadyToRun image never make a wrong answer") {
   for (const Platform& platform : execution_platforms()) {
     INFO(to_string(platform));

@@ -4,8 +4,10 @@ import re
 
 # Each is a session of its own; the text of the last command is compared.
 COMMANDS = [["bt"], ["bt all"], ["thread list"], ["thread info"], ["register read"], ["process status"], ["frame variable"], ["up", "up"],
-            ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"], ["breakpoint set -n Main"]]
-STACKS = ("bt", "thread", "register", "frame", "up", "process")
+            ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"], ["breakpoint set -r Main"],
+            ["breakpoint set -n Situations.Gallery.Customer"], ["breakpoint set -n Main"], ["b Recurse"], ["b MoveNext"], ["tbreak NobodyIsCalledSo"]]
+# What stands on stacks, and for breakpoints by name what is called so.
+STACKS = ("bt", "thread", "register", "frame", "up", "process", "breakpoint set -n ", "b ", "tbreak")
 TEMPORARY = re.compile(r"lldb-clr-published-\w+")   # a folder for each module
 
 

@@ -122,6 +122,8 @@ NUMBERS = {
     "clr symbols add x --process -1": "--process takes a number from 1 to 4294967295", "clr symbols add x --base -1": "--base takes an address as a number",
     "clr break delete -1": "N takes a number from 1 to 2147483647, not '-1'", "clr break delete 0": "N takes", "clrbt -1": "THREAD '-1' is not a thread number",
     "clrip2md -3": "'-3' is not an address: it is negative", "clr u -3": "'-3' is not an address", "clr unwind -3": "'-3' is not an address",
+    "clr gcinfo -3": "'-3' is not an address", "clr roots": "KIND is missing; the syntax is: clr roots", "clr roots heap": "'heap' is not one of stack",
+    "clr roots stack -t x": "THREAD 'x' is not a thread number",
     "clr source -3": "'-3' is not an address", "clr pe -3": "'-3' is not an address",
     "clrbt --bogus": r"there is no option '--bogus'; the syntax is: clr bt \[-n N\]", "clr info extra": "there is no place for 'extra'; the syntax is: clr info",
     "clr publish maybe": r"there is no place for 'maybe'.*\[on \| off \| status \| update\]", "clr settings --publish x": "--publish.*'x' is not one of lines, variables, r2r, none",
@@ -167,7 +169,7 @@ def check_first(driver, report, tag, core):
 
 def check_colours(driver, report, tag, core):
     """LLDB's colours are in LLDB's own texts only."""
-    ours = ["clrbt -n 3", "clrbt --unique", "clrbt --json -n 3", "clr analyze -n 3", "clr threads", "clr pe", "clr u Situations.Gallery.Order", "clr source", "clr unwind", "clr methods *Gallery*", "clr info",
+    ours = ["clrbt -n 3", "clrbt --unique", "clrbt --json -n 3", "clr analyze -n 3", "clr threads", "clr pe", "clr u Situations.Gallery.Order", "clr source", "clr unwind", "clr gcinfo Situations.Gallery.Order", "clr roots stack", "clr methods *Gallery*", "clr info",
             "clr break Situations.Gallery.Order", "clr break list", "clr publish", "clr settings", "clr symbols list", "clrip2md $pc", "clrip2md no_such_name_at_all", "clrip2md (1+", "clr u no such method", "clrbt -n -1"]
     shown, created, *texts = driver.run_in_colour(["settings show use-color", f'target create --core "{core}"', *ours, "thread list"], 300)
     report.check(f"{tag} colours are on", texts[-1], "\x1b\\[")

@@ -137,16 +137,20 @@ def check_managed(driver, report, tag, opening, closing):
     if not address:
         report.fail(f"{tag} clrip2md of a frame", "clrbt shows no managed frame")
         return
-    commands = [f"clrip2md {address}", f"clrip2md --json {address} 0x10", f"clr unwind {address}", f"clr unwind --json {address}", "clr unwind 0x10",
+    commands = [f"clrip2md {address}", f"clrip2md --json {address} 0x10", f"clr unwind {address}", f"clr unwind --json {address}", "clr unwind 0x10", f"clr gcinfo {address}", f"clr gcinfo --all --json {address}", "clr roots stack", "clr roots stack --json",
                 "clrbt --registers -n 2", "clrbt --unique", "clrbt --unique --json", f"clr u {address}", f"clr u --json {address}", "clr u No.Such.Method",
                 f"clr source {address}", "clr source 0x10"]
     second = driver.run([*opening, *commands, *closing], 300)
-    text, as_json, unwind, unwind_json, no_unwind, registers, unique, unique_json, listing, listing_json, no_listing, source, no_source = second[len(opening):len(opening) + len(commands)]
+    text, as_json, unwind, unwind_json, no_unwind, gc_info, gc_info_json, roots, roots_json, registers, unique, unique_json, listing, listing_json, no_listing, source, no_source = second[len(opening):len(opening) + len(commands)]
     report.check(f"{tag} clrip2md", text, r"\.dll`", "module:", "token:", "MethodDesc:", "code:", "start:", "region:")
     report.check(f"{tag} clrip2md --json", as_json, r'"result":"method"', r'"result":"miss"')
     report.check(f"{tag} clr unwind", unwind, r"\.dll`", r"^  RUNTIME_FUNCTION 0x[0-9a-f]+: \[0x", r"^    CFA = r[bs]p", r"^    rip at CFA - 0x8")
     report.check(f"{tag} clr unwind --json", unwind_json, r'"source":"unwind_info"', r'"op":"PUSH_NONVOL"', r'"register":"rip"')
     report.check(f"{tag} clr unwind of nothing", no_unwind, r"^error: no unwind data for 0x10: no module")
+    report.check(f"{tag} clr gcinfo", gc_info, r"\.dll`", r"^  GC info \d+ at 0x[0-9a-f]+: \d+ bytes of code", r"^  \d+ slots, \d+ safe points, \d+ ranges")
+    report.check(f"{tag} clr gcinfo --json", gc_info_json, r'"code_length":\d+', r'"slots":\[', absent=['"fault":"GC'])
+    report.check(f"{tag} clr roots stack", roots, r"^thread #\d+", r"^  0x[0-9a-f]{16} .*\.dll`", r"^    \S+ .* 0x[0-9a-f]{16} [\w.]+")
+    report.check(f"{tag} clr roots stack --json", roots_json, r'"kind":"stack"', r'"type":"[\w.]+', r'"certain":true')
     report.check(f"{tag} clr u", listing, r"\.dll`.* \[", r"^    0x[0-9a-f]+ <\+0>:", rf"^->  {address.replace('0x0000', '0x')} <\+\d+>:")
     report.check(f"{tag} clr u --json", listing_json, r'^\{"method":', r'"instructions":\[\{"address":"0x', r'"asked":true')
     report.check(f"{tag} clr u of nothing", no_listing, r"^error: ")

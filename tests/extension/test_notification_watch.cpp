@@ -100,6 +100,18 @@ TEST_CASE("a module whose methods cannot be told of ends it", "[notification_wat
   CHECK(told.rows(runtime) == 1);
 }
 
+TEST_CASE("what is wanted is looked for anew when symbols may be found elsewhere", "[notification_watch]") {
+  Told told;
+  Runtime runtime = told.program.runtime();
+  told.watch.arm(runtime, Told::wish("Place"));
+  told.raise(runtime, 1, told.program.edited, 0);
+  told.watch.arm(runtime, Told::wish("Place"));
+  CHECK(told.rows(runtime) == 0);
+  told.watch.forget();
+  told.watch.arm(runtime, Told::wish("Place"));
+  CHECK(told.rows(runtime) == 5);
+}
+
 TEST_CASE("a runtime that keeps silent is not waited for", "[notification_watch]") {
   Told told;
   Runtime runtime = told.program.runtime();

@@ -46,6 +46,25 @@ TEST_CASE("commands that are not known to need less need everything", "[publish_
     CHECK(level(words) == PublishLevel::everything);
 }
 
+TEST_CASE("a breakpoint by name needs the code of that name", "[publish_level]") {
+  const auto names = [](Words words) {
+    const std::vector<std::string_view> all(words);
+    return names_of_command(all);
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names({"breakpoint", "set", "--name", "Ns.Type.Run"}) == Names{"Ns.Type.Run"});
+  CHECK(names({"breakpoint", "set", "-n", "Run", "-n", "Walk"}) == Names{"Run", "Walk"});
+  CHECK(names({"breakpoint", "set", "--one-shot", "1", "--name", "Run", "--shlib", "app.dll"}) ==
+        Names{"Run"});
+  for (const Words words :
+       {Words{}, Words{"breakpoint"}, Words{"breakpoint", "set"}, Words{"breakpoint", "set", "-n"},
+        Words{"breakpoint", "list", "-n", "Run"}, Words{"breakpoint", "set", "-r", "Run"},
+        Words{"breakpoint", "set", "-n", "Run", "-r", "x"},
+        Words{"breakpoint", "set", "-n", "Run", "-c", "--name"}, Words{"breakpoint", "set", "-s", "app.dll"},
+        Words{"target", "modules", "lookup", "-n", "Run"}})
+    CHECK(names(words).empty());
+}
+
 TEST_CASE("who lets the process run needs names for breakpoints only", "[publish_level]") {
   for (const Words words :
        {Words{"process", "continue"}, Words{"process", "launch"}, Words{"process", "attach"},

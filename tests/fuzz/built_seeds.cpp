@@ -1,97 +1,24 @@
 #include "tests/fuzz/built_seeds.h"
 
-#include "tests/support/elf_core_builder.h"
-#include "tests/support/elf_module_builder.h"
 #include "tests/support/execution_builder.h"
+#include "tests/support/gc_info_builder.h"
 #include "tests/support/memory_builder.h"
 #include "tests/support/pdb_builder.h"
-#include "tests/support/pe_file_builder.h"
 #include "tests/symbols/jit_dump_builder.h"
 #include "tests/symbols/net_trace_builder.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
+#include <array>
 
 namespace clr::fuzz {
 namespace {
 
 using namespace clr::test;
 
-class Folder {
-public:
-  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
-
-  void write(std::string_view target, const Bytes& seed) {
-    const std::filesystem::path file = path_ / target / fmt::format("built-{}", number_++);
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary)
-        .write(reinterpret_cast<const char*>(seed.data()), static_cast<std::streamsize>(seed.size()));
-  }
-  // Behind the byte by which the target chooses.
-  void write(std::string_view target, unsigned choice, const Bytes& seed) {
-    Bytes all{static_cast<std::byte>(choice)};
-    append(all, seed);
-    write(target, all);
-  }
-
-private:
-  std::filesystem::path path_;
-  unsigned number_ = 0;
-};
-
-Bytes core_of(const Platform& platform) {
-  ElfCoreBuilder core(platform);
-  core.segment(0x40'0000, pattern(64)).segment(0x50'0000, pattern(32), 4096, 5);
-  core.thread(7, 11, std::vector<std::uint64_t>(34, 0x40'0000))
-      .thread(8, 0, std::vector<std::uint64_t>(34, 1));
-  core.process(7, "seed", "seed of a core").auxv({{3, 0x40'0040}, {9, 0x40'0000}, {6, 4096}});
-  core.files({{0x40'0000, 0x40'1000, 0, "/srv/seed"}, {0x50'0000, 0x50'1000, 4096, "/srv/lib.so"}});
-  core.signal(11, 1, 0xdead'beef);
-  return core.build();
-}
-
-void elf(Folder& folder) {
-  for (const unsigned width : {8u, 4u})
-    for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
-      for (const Cpu cpu : {Cpu::x64, Cpu::arm64})
-        if (width == 8 || cpu == Cpu::x64)
-          folder.write("elf_core", core_of({width, order, width == 8 ? cpu : Cpu::x86, Os::unix_like}));
-  folder.write("elf_core", ElfCoreBuilder({8, ByteOrder::little, Cpu::x64, Os::unix_like})
-                               .segment(0x1000, pattern(16))
-                               .notes_last()
-                               .extended_count()
-                               .build());
-  using Module = ElfModuleBuilder;
-  for (const Module::Table table : {Module::Table::rela, Module::Table::rel, Module::Table::relr}) {
-    const bool hash = table != Module::Table::rel; // GNU's, and a target of 64 bits
-    const Module module{
-        .platform = {hash ? 8u : 4u, ByteOrder::little, hash ? Cpu::x64 : Cpu::x86, Os::unix_like},
-        .symbols = {{"DotNetRuntimeContractDescriptor", Module::data}, {"run", Module::text}},
-        .words = {{Module::Word::relative, 0x2000}, {Module::Word::symbolic, 0}, {}},
-        .gnu_hash = hash,
-        .sysv_hash = !hash,
-        .table = table};
-    folder.write("elf_core", module.file());
-    folder.write("elf_core", module.loaded(0x7000'0000, hash));
-  }
-}
-
-void pe(Folder& folder) {
-  PeFileBuilder plain, ready, composite;
-  plain.file_size = ready.file_size = composite.file_size = 0x1c00;
-  ready.ready_to_run = true;
-  composite.ready_to_run = composite.composite = true;
-  for (const PeFileBuilder& builder : {plain, ready, composite}) folder.write("elf_core", builder.file());
-  std::vector<std::uint64_t> offsets;
-  folder.write("elf_core", single_file(host_marker(), {plain.file()}, offsets));
-}
-
 constexpr std::uint32_t method_token(std::uint32_t rid) {
   return 0x0600'0000 | rid;
 }
 
-void pdbs(Folder& folder) {
+void pdbs(SeedFolder& folder) {
   const Bytes async_kind = bytes_of(
       {0xc5, 0x2a, 0xfd, 0x54, 0x25, 0xe9, 0x1a, 0x40, 0x9c, 0x2a, 0xf9, 0x4f, 0x17, 0x10, 0x72, 0xf8});
   const Bytes hoisted_kind = bytes_of(
@@ -145,7 +72,7 @@ void pdbs(Folder& folder) {
   }
 }
 
-void metadata(Folder& folder) {
+void metadata(SeedFolder& folder) {
   for (const bool wide : {false, true}) {
     MetadataBuilder made;
     made.uncompressed = made.all_wide = wide;
@@ -184,7 +111,75 @@ void metadata(Folder& folder) {
   }
 }
 
-void symbols(Folder& folder) {
+// Events whose types say everything that the version can say; methods and modules that go away again.
+void more_events(NetTraceBuilder& trace, std::uint32_t version) {
+  NetTraceBytes fields, row;
+  if (version >= 6) {
+    // An array of numbers, a fixed one, and an object with a text.
+    const auto field = [&](std::string_view name, const NetTraceBytes& type) {
+      NetTraceBytes part;
+      part.counted(name).raw(type);
+      row.u16(part.size()).raw(part);
+    };
+    NetTraceBytes inner, text;
+    text.counted("s").u8(18);
+    inner.u8(1).u16(1).u16(text.size()).raw(text);
+    field("a", NetTraceBytes().u8(19).u8(9));
+    field("f", NetTraceBytes().u8(22).u8(6).u16(4));
+    field("o", inner);
+    fields.u16(3).raw(row);
+    NetTraceBytes all, optional;
+    optional.u8(1).u8(2).u8(3).u64(1).u8(4).counted("m").u8(5).counted("d").u8(6).counted("k").counted("v");
+    optional.u8(7).guid().u8(8).u8(4).u8(9).u8(1);
+    all.var(7).counted("Other").var(9).counted("All").raw(fields).u16(optional.size()).raw(optional);
+    trace.block(3, NetTraceBytes().u16(0).u16(all.size()).raw(all));
+    NetTraceBytes labels;
+    labels.u32(1).u32(2);
+    labels.u8(1).guid().u8(2).guid().u8(3).guid().u8(4).u64(1).u8(5).counted("k").counted("v");
+    labels.u8(6).counted("n").var(300).u8(7).u8(1).u8(8).u64(2).u8(9).u8(3).u8(0x80 | 10).u8(4);
+    labels.u8(0x80 | 11);
+    trace.block(8, labels);
+  } else {
+    // No fields of version 1; behind them a tag with the opcode, and one with fields of version 2.
+    NetTraceBytes described, named, object;
+    object.utf16("o").u32(1).u32(1);
+    named.utf16("s").u32(18);
+    object.u32(named.size() + 4).raw(named);
+    NetTraceBytes array;
+    array.utf16("a").u32(19).u32(9);
+    described.u32(2).u32(object.size() + 4).raw(object).u32(array.size() + 4).raw(array);
+    fields.u32(0).u32(1).u8(1).u8(5).u32(described.size()).u8(2).raw(described);
+    trace.types({{.id = 7, .provider = "Other", .event_id = 9, .name = "All", .fields = fields}});
+  }
+  const char* const rundown = "Microsoft-Windows-DotNETRuntimeRundown";
+  trace.types({{.id = 10, .event_id = 144, .name = "MethodUnloadVerbose"},
+               {.id = 11, .event_id = 152, .name = "ModuleLoad"},
+               {.id = 12, .event_id = 153, .name = "ModuleUnload"},
+               {.id = 13, .event_id = 142, .name = "MethodUnload"},
+               {.id = 14, .provider = rundown, .event_id = 146, .name = "DCEndComplete"},
+               {.id = 15, .provider = rundown, .event_id = 154, .name = "ModuleDCEnd"},
+               {.id = 16, .provider = rundown, .event_id = 142, .name = "MethodDCEnd"}});
+  const auto method = [](std::uint64_t id, std::uint64_t start, bool named) {
+    NetTraceBytes made;
+    made.u64(id).u64(2).u64(start).u32(0x40).u32(0x0600'0001).u32(1);
+    if (named) made.utf16("Ns.Type").utf16("Run").utf16("void ()");
+    return made;
+  };
+  NetTraceBytes module;
+  module.u64(2).u64(3).u32(0).u32(0).utf16("/srv/app.dll").utf16("").u16(1).guid().u32(1).utf16("app.pdb");
+  trace.events({{.metadata = 11, .time = 1200, .payload = module, .sequence = 4},
+                {.metadata = 1, .time = 1201, .payload = method(5, 0x5000, true), .sequence = 5},
+                {.metadata = 10, .time = 1202, .payload = method(5, 0x5000, true), .sequence = 6},
+                {.metadata = 10, .time = 1203, .payload = method(5, 0x5000, true), .sequence = 7},
+                {.metadata = 13, .time = 1204, .payload = method(6, 0x6000, false), .sequence = 8},
+                {.metadata = 13, .time = 1205, .payload = method(7, 0x1010, false), .sequence = 9},
+                {.metadata = 12, .time = 1206, .payload = module, .sequence = 10},
+                {.metadata = 15, .time = 1207, .payload = module, .sequence = 11},
+                {.metadata = 16, .time = 1208, .payload = method(8, 0x8000, false), .sequence = 12},
+                {.metadata = 14, .time = 1209, .payload = NetTraceBytes().u16(1), .sequence = 13}});
+}
+
+void symbols(SeedFolder& folder) {
   for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
     JitDumpBuilder dump(order);
     dump.debug_info(0x1000, {{0x1000, 1, "/src/a.cs"}, {0x1008, 2, "\xff"}});
@@ -221,12 +216,13 @@ void symbols(Folder& folder) {
          {.metadata = 2, .time = 1101, .payload = NetTraceBytes().u8(1), .sequence = 2, .stack = 2}});
     trace.events({{.time = 1102, .payload = loaded, .sequence = 3}}, false);
     trace.sequence_point({{100, 3}});
+    more_events(trace, version);
     if (version >= 6) trace.block(7, NetTraceBytes().var(100).var(4));
     folder.write("net_trace", 0, trace.end().out.bytes);
   }
 }
 
-void gc_info(Folder& folder) {
+void gc_info(SeedFolder& folder) {
   const Cpu cpus[] = {Cpu::x64, Cpu::arm64, Cpu::x86, Cpu::arm, Cpu::loongarch64, Cpu::riscv64};
   for (unsigned cpu = 0; cpu < std::size(cpus); ++cpu)
     for (const unsigned version : {2u, 3u, 4u})
@@ -237,18 +233,46 @@ void gc_info(Folder& folder) {
         if (fat && cpus[cpu] == Cpu::x86) continue;
         folder.write("gc_info", choice, gc_info_bytes(cpus[cpu], version, 0x1230, fat));
       }
+  // Whole blobs: sets in place, shared and as runs; chunks; everything that a fat header can say.
+  for (const unsigned cpu : {0u, 1u})
+    for (const unsigned version : {3u, 4u})
+      for (const unsigned kind : {0u, 1u, 2u, 3u}) {
+        GcInfoSpec spec{.cpu = cpus[cpu],
+                        .version = version,
+                        .length = 0x400,
+                        .frame_register = true,
+                        .registers = {{.reg = 7, .flags = 1}, {.reg = 3}, {.reg = 12}},
+                        .stack = {{.offset = 8, .flags = 1}, {.base = 2, .offset = -8}},
+                        .untracked = {{.base = 2, .offset = -0x88, .flags = 3}},
+                        .shared_sets = kind == 1,
+                        .runs = kind % 2 == 1};
+        if (kind < 2) {
+          spec.safe_points = {{0x14, {}}, {0x80, {0, 4}}, {0x84, {1, 2, 3}}, {0x100, {0, 4}}};
+        } else {
+          spec.ranges = {{0x20, 0x60}, {0x80, 0x3f0}};
+          spec.lives = {{.slot = 1, .begin = 0x30, .end = 0x50}, {.slot = 4, .begin = 0x90, .end = 0x390}};
+          spec.flags = 0x100;
+          spec.context_kind = kind;
+          spec.context = spec.cookie = GcInfoSpec::Place{.prolog = 0x10, .offset = -0x30};
+          spec.reverse_pinvoke = 0x18;
+          spec.outgoing = 0x28;
+        }
+        unsigned choice = (version - 2) << 4;
+        while (choice % 7 != cpu) ++choice;
+        folder.write("gc_info", choice, gc_info_bytes(spec));
+      }
 }
 
 } // namespace
 
 void write_built_seeds(const std::filesystem::path& path) {
-  Folder folder(path);
-  elf(folder);
-  pe(folder);
+  SeedFolder folder(path);
+  write_module_seeds(folder);
   pdbs(folder);
   metadata(folder);
   symbols(folder);
   gc_info(folder);
+  write_call_frames(folder);
 }
 
 } // namespace clr::fuzz

@@ -15,7 +15,9 @@ void look_up(const IlMap& map) {
     // The two ways to ask agree.
     if (!(map.at(stretch.begin, NativeOffsetKind::exact) == stretch.position)) __builtin_trap();
     end = stretch.end;
+    map.stretches_of(stretch.position.il);
   }
+  map.maps_any();
 }
 
 } // namespace

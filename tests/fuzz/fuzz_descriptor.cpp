@@ -1,14 +1,17 @@
 // The contract descriptor from arbitrary bytes. The first byte chooses word size, byte order and form: JSON
-// alone, or a whole memory that contains structure, JSON and pointer table, with the right magic.
+// alone, or a whole memory that contains structure, JSON and pointer table, with the right magic (unless bit
+// 3 is set).
 #include "core/memory/byte_range.h"
 #include "core/target/descriptor_locator.h"
 #include "core/target/target.h"
+#include "tests/fuzz/attempt.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 using namespace clr;
+using namespace clr::fuzz;
 
 namespace {
 
@@ -17,23 +20,23 @@ void ask(MemoryReader& memory, const ContractDescriptor& descriptor) {
   const Target target(memory, descriptor, {.cpu = Cpu::x64, .os = Os::unix_like});
   for (const auto& [name, type] : descriptor.types) {
     target.find_size(name);
-    for (const auto& [field, where] : type.fields)
+    for (const auto& [field, where] : type.fields) {
       target.field_address(where.offset < 0 ? 0 : ~Address{0}, name, field);
+      target.is_supplemented(name, field);
+    }
   }
+  attempt([&] { target.offset("Module", "Path"); });
+  attempt([&] { target.size_of("Object"); });
+  attempt([&] { target.global("AppDomain"); });
   for (const auto& [name, global] : descriptor.globals) {
     target.find_global_string(name);
     const auto value = target.find_global(name);
     if (!value) continue;
-    try {
-      target.read_utf8(*value, 64);
-      target.read_utf16(*value, 64);
-    } catch (const Error&) {
-    }
+    attempt([&] { target.read_utf8(*value, 16); });
+    attempt([&] { target.read_utf16(*value, 16); });
+    attempt([&] { target.read_utf16_units(*value, static_cast<std::size_t>(*value)); });
   }
-  for (const auto& [name, version] : descriptor.contracts) try {
-      target.contract_version(name);
-    } catch (const Error&) {
-    }
+  for (const auto& [name, version] : descriptor.contracts) attempt([&] { target.contract_version(name); });
 }
 
 } // namespace
@@ -51,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::array<unsigned char, 8> magic{'D', 'N', 'C', 'C', 'D', 'A', 'C', 0};
     std::vector<std::byte> bytes(input.begin(), input.end());
     bytes.resize(std::max<std::size_t>(bytes.size(), 40));
-    std::memcpy(bytes.data(), magic.data(), magic.size());
+    if ((choice & 8) == 0) std::memcpy(bytes.data(), magic.data(), magic.size());
     bytes[8] = static_cast<std::byte>((choice & 2) != 0 ? 3 : 1);
     if ((choice & 4) != 0) {
       std::reverse(bytes.begin(), bytes.begin() + 8);

@@ -8,6 +8,8 @@
 #include "core/memory/pe_layout.h"
 #include "core/memory/single_file_bundle.h"
 #include "core/stack/elf_symbols.h"
+#include "core/target/descriptor_locator.h"
+#include "tests/fuzz/attempt.h"
 
 #include <cstdint>
 #include <vector>
@@ -24,6 +26,8 @@ void read_core(std::span<const std::byte> bytes) {
     core.view(range.begin, 1);
   }
   for (const clr::FileMapping& mapping : core.file_mappings()) core.read_some(mapping.begin, out);
+  for (const clr::Address at : {clr::Address{0}, clr::Address{0x40'0010}, ~clr::Address{0}})
+    core.next_readable(at);
   clr::list_modules(core, static_cast<clr::MemoryReader&>(core));
 }
 
@@ -32,6 +36,7 @@ void read_module(std::span<const std::byte> bytes) {
   std::vector<std::byte> out(4096);
   for (const clr::ElfSegment& segment : file.segments()) file.read_loaded(segment.address, 0x7000'0000, out);
   file.find_symbol("DotNetRuntimeContractDescriptor");
+  for (const std::uint64_t offset : {0u, 0x1000u, 0x3000u}) file.segment_of_offset(offset);
   file.soname();
   file.needs_libraries();
   file.has_text_relocations();
@@ -49,6 +54,22 @@ void read_mapped(std::span<const std::byte> bytes) {
   clr::ElfSymbols::of_memory(memory, image).find(base + 0x100);
 }
 
+// The same module as the runtime of a process, by its name, by what it exports, and by symbols that a
+// debugger knows of it.
+void find_runtime(std::span<const std::byte> bytes) {
+  constexpr clr::Address base = 0x7000'0000;
+  clr::HostMemory memory(bytes, base);
+  for (const char* const path : {"/fx/libcoreclr.so", "/opt/program", "/usr/lib/libmonosgen-2.0.so"})
+    for (const std::optional<clr::Address> descriptor : {std::optional<clr::Address>(), {base + 0x3800}})
+      clr::locate_runtimes(memory,
+                           {{.path = path,
+                             .base = base,
+                             .size = bytes.size(),
+                             .build_id = {},
+                             .contract_descriptor = descriptor}},
+                           clr::Cpu::x64);
+}
+
 void read_layout(std::span<const std::byte> bytes) {
   const auto layout = clr::PeLayout::parse(bytes);
   if (!layout) return;
@@ -59,24 +80,18 @@ void read_layout(std::span<const std::byte> bytes) {
   }
 }
 
-template<typename Try>
-void attempt(Try&& attempted) {
-  try {
-    attempted();
-  } catch (const clr::Error&) {
-    // A refusal.
-  }
-}
-
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  attempt([&] { read_core(bytes); });
-  attempt([&] { read_module(bytes); });
-  attempt([&] { read_mapped(bytes); });
+  clr::fuzz::attempt([&] { read_core(bytes); });
+  clr::fuzz::attempt([&] { read_module(bytes); });
+  clr::fuzz::attempt([&] { read_mapped(bytes); });
+  find_runtime(bytes);
   clr::ElfSymbols::of_file(bytes).find(0x1000);
   read_layout(bytes);
-  clr::SingleFileBundle::parse(bytes);
+  if (const auto bundle = clr::SingleFileBundle::parse(bytes))
+    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{size / 2}, std::uint64_t{size}})
+      bundle->entry_at(offset);
   return 0;
 }

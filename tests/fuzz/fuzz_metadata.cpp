@@ -1,28 +1,36 @@
-// Metadata, signatures and ReadyToRun tables from arbitrary bytes. The input is a PE image when it starts
-// like one, else a metadata root. The magics are always valid, so that mutation gets past the first checks.
+// Metadata, signatures and ReadyToRun tables from arbitrary bytes. The form of an input: metadata_input.h.
 #include "core/images/r2r_map.h"
-#include "core/memory/pe_layout.h"
 #include "core/metadata/pe_image.h"
 #include "core/types/metadata_names.h"
 #include "core/types/r2r_imports.h"
 #include "core/types/r2r_methods.h"
 #include "core/types/user_method.h"
+#include "tests/fuzz/attempt.h"
+#include "tests/fuzz/laid_out_image.h"
+#include "tests/fuzz/metadata_input.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace clr;
+using namespace clr::fuzz;
 
 namespace {
 
+constexpr std::uint32_t import_section_size = 20; // bytes
 constexpr std::uint32_t most_rows =
     300; // of each table: what a longer run would find, a shorter finds sooner
 
-template<typename Act>
-void attempt(const Act& act) {
-  try {
-    act();
-  } catch (const Error&) {
+// The types of a method's signature as those of ReadyToRun's encoding of a method, which are stepped over: a
+// constrained type stands behind flags and token.
+void skip_types(const Metadata& metadata, std::uint32_t method) {
+  constexpr std::size_t most_bytes = 24;
+  const BlobBytes signature(metadata.blob(metadata.method_def(method).signature));
+  for (std::size_t at = 1; at < std::min(signature.span().size(), most_bytes); ++at) {
+    std::vector<std::byte> encoded{std::byte{0x20}, std::byte{1}};
+    encoded.insert(encoded.end(), signature.span().begin() + static_cast<std::ptrdiff_t>(at),
+                   signature.span().end());
+    SignatureReader reader(encoded);
+    attempt([&] { R2RSignatures::skip_method(reader); });
   }
 }
 
@@ -58,6 +66,7 @@ void read_types(MetadataNames& names) {
   each(MetadataTable::stand_alone_sig,
        [&](std::uint32_t rid) { metadata.blob(metadata.stand_alone_sig(rid)); });
   each(MetadataTable::method_spec, [&](std::uint32_t rid) { metadata.method_spec(rid); });
+  each(MetadataTable::method_def, [&](std::uint32_t rid) { skip_types(metadata, rid); });
   each(MetadataTable::method_def, [&](std::uint32_t rid) {
     const auto [first, last] = metadata.param_range(rid);
     for (std::uint32_t at = first; at < std::min(last, first + 8); ++at)
@@ -67,6 +76,9 @@ void read_types(MetadataNames& names) {
     event_fields(name);
     if (may_be_compiler_made(name)) find_user_method(names, rid, name);
   });
+  each(MetadataTable::module_ref, [&](std::uint32_t rid) { metadata.string(metadata.module_ref_name(rid)); });
+  attempt([&] { metadata.string(metadata.module_name()); });
+  attempt([&] { metadata.table_bytes(MetadataTable::type_def); });
   attempt([&] { names.assembly_name(); });
   attempt([&] { metadata.mvid(); });
   attempt([&] { metadata.user_string(1); });
@@ -102,18 +114,40 @@ void map_file(std::span<const std::byte> file) {
   const auto layout = PeLayout::parse(file);
   constexpr std::uint32_t largest = 1u << 20;
   if (!layout || layout->image_size > largest) return;
-  std::vector<std::byte> bytes(layout->image_size);
-  const auto copy = [&](std::uint64_t from, std::uint64_t to, std::uint64_t size) {
-    if (from >= file.size() || to >= bytes.size()) return;
-    std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(from),
-                std::min({size, file.size() - from, bytes.size() - to}),
-                bytes.begin() + static_cast<std::ptrdiff_t>(to));
-  };
-  copy(0, 0, layout->header_size);
-  for (const PeSection& section : layout->sections) copy(section.raw_offset, section.rva, section.raw_size);
+  const std::vector<std::byte> bytes = lay_out(*layout, file);
   HostMemory memory(bytes);
-  map_methods(PeImage(memory, 0, true), nullptr);
+  const PeImage image = PeImage::detect(memory, 0);
+  // The image itself stands for every other assembly.
+  struct Itself final : AssemblyMetadata {
+    explicit Itself(const PeImage& of) : metadata(of.range_of(of.metadata())), names(metadata) {}
+    MetadataNames* by_simple_name(const std::string&) override { return &names; }
+    Metadata metadata;
+    MetadataNames names;
+  };
+  attempt([&] { map_methods(image, nullptr); });
+  attempt([&] {
+    Itself itself(image);
+    map_methods(image, &itself);
+  });
 }
+
+// The function of an entry belongs to that entry, or to another one of the same function.
+void require_owner(R2RMethods& methods, const R2REntry& entry) {
+  const R2REntry* owner = methods.entry_of(entry.function_index);
+  if (owner == nullptr || owner->function_index != entry.function_index) __builtin_trap();
+}
+
+// Lends nothing, as memory of a live process.
+class Borrowed final : public MemoryReader {
+public:
+  explicit Borrowed(MemoryReader& next) : next_(&next) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    return next_->read_some(address, out);
+  }
+
+private:
+  MemoryReader* next_;
+};
 
 void read_image(MemoryReader& memory, bool mapped) {
   const PeImage pe(memory, 0, mapped);
@@ -128,36 +162,37 @@ void read_image(MemoryReader& memory, bool mapped) {
   } bytes(pe);
   R2RMethods methods(bytes, pe.managed_native_header().rva, &names, nullptr);
   std::uint32_t left = most_rows;
-  for (const R2REntry& entry : methods.entries()) try {
-      if (left-- == 0) break;
-      format_full_name(methods.name(entry));
-    } catch (const Error&) {
-    }
+  for (const R2REntry& entry : methods.entries()) {
+    if (left-- == 0) break;
+    attempt([&] { format_full_name(methods.name(entry)); });
+    attempt([&] { methods.owner(entry); });
+    require_owner(methods, entry);
+  }
   attempt([&] {
     R2RImports imports(bytes, methods.header(), methods.signatures(), &names);
     const auto cells = methods.header().find(R2RSection::import_sections);
-    for (std::uint32_t cell = 0; cells && cell < 64; ++cell)
-      attempt([&] { imports.at(bytes.range(cells->rva, cells->size).u32(0) + 8 * cell, 8); });
+    for (std::uint32_t at = 0; cells && at < cells->size && at < 16 * import_section_size;
+         at += import_section_size)
+      attempt([&] {
+        const std::uint32_t first = bytes.range(cells->rva + at, import_section_size).u32(0);
+        for (std::uint32_t cell = 0; cell < 32; ++cell) attempt([&] { imports.at(first + 8 * cell, 8); });
+      });
   });
 }
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 64) return 0;
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), data, size);
-  const bool image = data[0] == 'M';
-  std::memcpy(bytes.data(), image ? "MZ" : "BSJB", image ? 2 : 4);
-  HostMemory memory(bytes);
-  try {
-    if (image) {
-      attempt([&] { map_file(bytes); });
-      read_image(memory, (data[1] & 1) != 0);
-    } else {
-      read_root(memory, size);
-    }
-  } catch (const Error&) {
+  auto input = metadata_input(data, size);
+  if (!input) return 0;
+  HostMemory memory(input->bytes);
+  if (input->image) {
+    attempt([&] { map_file(input->bytes); });
+    Borrowed borrowed(memory);
+    MemoryReader& reader = input->lends ? static_cast<MemoryReader&>(memory) : borrowed;
+    attempt([&] { read_image(reader, input->mapped); });
+  } else {
+    attempt([&] { read_root(memory, size); });
   }
   return 0;
 }

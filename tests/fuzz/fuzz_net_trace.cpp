@@ -97,7 +97,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const TraceReport report = trace.read(everything);
     if (report.visited != everything.events || report.visited > report.events) __builtin_trap();
     const TraceMethods methods = read_trace_methods(trace);
-    for (const auto& [process, store] : methods.processes) check(store);
+    for (const auto& [process, store] : methods.processes) {
+      check(store);
+      if (methods.of_process(process) != &store) __builtin_trap();
+    }
+    if (methods.of_process(std::nullopt) != nullptr && methods.processes.size() != 1) __builtin_trap();
   } catch (const Error&) {
     if (choice != 0) __builtin_trap(); // the header is good, and the rest is never refused
   }

@@ -2,7 +2,6 @@
 #include "core/objects/object_reader.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/objects/object_runtime.h"
 
 #include <set>
@@ -28,6 +27,7 @@ void tell_type(ObjectReader& objects, Address type, Address at) {
   });
   const TypeUsePtr use = objects.finder().of_handle(type);
   require(use != nullptr && use->name != nullptr, "a type has a name");
+  attempt([&] { objects.layouts().size_of(*use); });
   require(objects.describe_value(*use, at, limits).size() <= limits.text + 3, "a text has its length");
 }
 
@@ -55,18 +55,60 @@ public:
       built_.memory.at(built_.fields_of(box)).u32(1).u32(1);
       objects_.push_back(box);
     }
-    types_ = {built_.object_type,  built_.point_type,   built_.animal_type,
-              built_.dog_type,     built_.list_of_int,  built_.grid_type,
-              built_.nullable_int, built_.objects_type, built_.access_type};
+    for (const Address type : {built_.time_span_type, built_.date_only_type, built_.time_only_type,
+                               built_.guid_type, built_.decimal_type, built_.numbers_type}) {
+      const Address box = built_.instance(type, 40);
+      built_.memory.at(built_.fields_of(box)).u32(0).u32(7).u32(1).u32(0xffff'ffff).u64(ints);
+      objects_.push_back(box);
+      types_.push_back(type);
+    }
+    // Two entries and a removed one.
+    const Address entries = built_.array(built_.entries_type, 4, 4 * (16 + std::size_t{p}));
+    for (unsigned i = 0; i < 3; ++i) {
+      const std::uint32_t next = i == 1 ? 0xffff'fffd : 0xffff'ffff;
+      built_.memory.at(built_.elements_of(entries) + i * (16 + p))
+          .pointer(text)
+          .u32(next)
+          .u32(next)
+          .u32(i)
+          .u32(i);
+    }
+    for (const Address type : {built_.dictionary_type, built_.hash_set_type}) {
+      const Address map = built_.instance(type, p + 8);
+      built_.memory.at(built_.fields_of(map)).pointer(entries).u32(3).u32(1);
+      objects_.push_back(map);
+    }
+    auto heap = built_.runtime.execution.heap(0x0a0a'0000, 0x0a0a'c000);
+    built_.runtime.execution.method(heap,
+                                    {.start = 0x0a0a'0200,
+                                     .size = 0x100,
+                                     .method_desc = built_.runtime.method(built_.animal_type, {.rid = 1})});
+    for (const Address aux : {Address{0}, Address{0x0a0a'0200}}) {
+      const Address call = built_.instance(built_.delegate_type, 2 * p);
+      built_.memory.at(built_.fields_of(call)).pointer(Address{0x0a0a'0200}).pointer(aux);
+      objects_.push_back(call);
+    }
+    const Address long_text = built_.string(std::u16string(100, u'\n') + u"\r\t\\\"\u00e9");
+    const Address many = built_.array(built_.ints_type, 9, 36);
+    objects_.insert(objects_.end(), {long_text, many});
+    types_.insert(types_.end(), {built_.object_type, built_.point_type, built_.animal_type, built_.dog_type,
+                                 built_.list_of_int, built_.grid_type, built_.nullable_int,
+                                 built_.objects_type, built_.access_type});
+    for (const unsigned over : {0x0fu, 0x10u, 0x13u})
+      types_.push_back(built_.runtime.type_desc(over, built_.int_type));
+    const Address function = built_.memory.allocate(256);
+    built_.runtime.overlay(function, "TypeDesc", {{"TypeAndFlags", 0x1b}});
+    built_.runtime.overlay(function, "FnPtrTypeDesc", {{"NumArgs", 0}});
+    built_.memory
+        .at(function + static_cast<Address>(built_.runtime.target.offset("FnPtrTypeDesc", "RetAndArgTypes")))
+        .pointer(built_.int_type);
+    types_.insert(types_.end(), {function | 2, built_.canon_type});
     at_ = built_.fields_of(dog);
-    descriptor_ = built_.runtime.target.contract_descriptor();
+    set_up(built_.memory, built_.runtime.target.contract_descriptor(), platform);
   }
 
-  MemoryReader& sound() override { return built_.memory; }
-  ByteOrder byte_order() const override { return built_.runtime.target.platform().byte_order; }
   unsigned parts() const override { return 2; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, descriptor_, built_.runtime.target.platform());
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
@@ -75,13 +117,15 @@ public:
     } else {
       for (const Address type : types_) tell_type(objects, type, at_);
       for (const Address module : {built_.core_lib, built_.app})
-        for (std::uint32_t rid = 1; rid < 8; ++rid) {
+        for (std::uint32_t rid = 1; rid < 20; ++rid) {
           attempt([&] { objects.finder().loaded(module, 0x0200'0000 | rid); });
           attempt([&] { objects.finder().loaded(module, 0x0100'0000 | rid); });
           attempt([&] { objects.finder().field(rid, {.module = module}); });
           attempt([&] { objects.finder().method(rid, {.module = module}); });
           attempt([&] { objects.finder().locals(rid, {.module = module}); });
         }
+      objects.finder().forget();
+      objects.layouts().forget();
     }
   }
 
@@ -89,13 +133,12 @@ private:
   test::ObjectRuntime built_;
   std::vector<Address> objects_, types_;
   Address at_ = 0;
-  ContractDescriptor descriptor_;
 };
 
 // The objects to which the stacks of a recorded core refer.
-class RecordedObjects final : public Scene {
+class RecordedObjects final : public RecordedScene {
 public:
-  explicit RecordedObjects(const std::string& name) : recorded_(name) {
+  explicit RecordedObjects(const std::string& name) : RecordedScene(name) {
     const Target target(*recorded_.core, recorded_.descriptor, recorded_.platform);
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
@@ -110,11 +153,8 @@ public:
       attempt([&] { types_.insert(names.method_desc(body.method_desc).method_table); });
   }
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return groups; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, recorded_.descriptor, recorded_.platform);
+  void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
@@ -135,7 +175,6 @@ private:
 
   static constexpr unsigned groups = 8, words_of_stack = 512;
   static constexpr std::size_t most_objects = 64;
-  RecordedCore recorded_;
   std::set<Address> objects_, types_;
 };
 

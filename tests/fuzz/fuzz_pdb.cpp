@@ -1,38 +1,36 @@
-// Portable PDBs from arbitrary bytes, and PDBs embedded in assemblies. The input is a PE image when it starts
-// like one, else a PDB. The magics are always valid, so that mutation gets past the first checks.
+// Portable PDBs from arbitrary bytes, and PDBs embedded in assemblies. The form of an
+// input: metadata_input.h.
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/portable_pdb.h"
+#include "tests/fuzz/attempt.h"
+#include "tests/fuzz/metadata_input.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace clr;
+using namespace clr::fuzz;
 
 namespace {
 
 // Of each kind: what a longer run would find, a shorter finds sooner.
 constexpr std::uint32_t most_rows = 64;
 
-template<typename Act>
-void attempt(const Act& act) {
-  try {
-    act();
-  } catch (const Error&) {
-  }
-}
-
 void read_pdb(std::vector<std::byte> bytes) {
   const auto pdb = PortablePdb::of_bytes(std::move(bytes), "fuzz.pdb");
   attempt([&] { pdb->source_link(); });
+  attempt([&] { pdb->kickoff_methods(); });
   for (std::uint32_t row = 0; row <= std::min(pdb->documents(), most_rows); ++row) {
     attempt([&] { pdb->document_name(row); });
     attempt([&] { pdb->embedded_source(row); });
+    attempt([&] { pdb->document_hash(row); });
   }
   const std::uint32_t methods = std::min(pdb->assembly_rows(MetadataTable::method_def), most_rows);
   for (std::uint32_t rid = 0; rid <= methods; ++rid) {
     const std::uint32_t method = token_of(MetadataTable::method_def, rid);
     attempt([&] { pdb->sequence_points(method); });
     attempt([&] { pdb->sequence_point(method, rid); });
+    attempt([&] { pdb->local_signature(method); });
+    attempt([&] { pdb->custom_debug_information(method, {}); });
     attempt([&] { pdb->locals(method, rid); });
     attempt([&] {
       for (const LocalScope& scope : pdb->local_scopes(method)) pdb->constants(scope);
@@ -46,15 +44,13 @@ void read_pdb(std::vector<std::byte> bytes) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 64) return 0;
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), data, size);
-  const bool image = data[0] == 'M';
-  std::memcpy(bytes.data(), image ? "MZ" : "BSJB", image ? 2 : 4);
+  auto input = metadata_input(data, size);
+  if (!input) return 0;
   attempt([&] {
-    if (!image) return read_pdb(std::move(bytes));
-    HostMemory memory(bytes);
-    const PeDebugDirectory debug = read_debug_directory(PeImage(memory, 0, (data[1] & 1) != 0));
+    if (!input->image) return read_pdb(std::move(input->bytes));
+    HostMemory memory(input->bytes);
+    const PeDebugDirectory debug = read_debug_directory(PeImage(memory, 0, input->mapped));
+    debug.portable();
     if (debug.embedded) read_pdb(expand(*debug.embedded));
   });
   return 0;

@@ -1,11 +1,11 @@
 // Stacks of a damaged runtime: its threads, explicit Frames and exceptions, and walks that go through them.
 #include "core/stack/exceptions.h"
 #include "core/stack/interrupted_code.h"
+#include "core/stack/stack_roots.h"
 #include "core/stack/threads.h"
 #include "core/stack/unwind_report.h"
 #include "core/stack/walker.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/stack/walker_runtime.h"
 
 using namespace clr;
@@ -20,12 +20,26 @@ void check(const std::vector<StackFrame>& frames, const stack::Walk& walk) {
   std::optional<Address> last;
   for (const StackFrame& frame : frames) {
     if (frame.kind == StackFrameKind::runtime) continue;
-    // Only a fault changes the stack.
-    const bool follows_fault = frame.found_by == FoundBy::runtime_frame;
+    // Only a fault or a signal changes the stack; the code that it interrupted runs next.
+    const bool follows_fault = frame.found_by == FoundBy::runtime_frame || frame.leaf;
     require(!last || follows_fault || frame.sp() >= *last, "the stack pointer grows with every frame");
     last = frame.sp();
   }
   require(walk.end != WalkEnd::failed || !walk.reason.empty(), "a walk that fails says why");
+}
+
+void read_roots(const Target& target, ExecutionManager& code, const std::vector<StackFrame>& frames) {
+  StackRoots roots(target, code);
+  const StackRoots::Visit visit = [](const FrameRoots& frame) {
+    for (const StackRoot& root : frame.roots) {
+      require(root.value != 0, "null is no root");
+      require(root.address.has_value() != root.slot.reg.has_value(), "a root is a register or a word");
+    }
+    return true;
+  };
+  roots.begin(visit);
+  for (const StackFrame& frame : frames) roots.add(frame);
+  require(roots.finish().size() <= StackRoots::max_notes, "notes are bounded");
 }
 
 void read_chain(const Target& target, Address head) {
@@ -78,39 +92,54 @@ public:
     for (unsigned kind = 1; kind <= kinds; ++kind)
       built_.explicit_frame(0x2800 + 0x80 * (kind - 1), kind,
                             kind == kinds ? built_.end_of_chain : built_.at(0x2800 + 0x80 * kind));
-    descriptor_ = built_.execution.types().contract_descriptor();
+    // A stub, which has no frame of its own, above M2.
+    built_.memory().at(stub - 8).fill(0x80);
+    built_.execution.stub(built_.heap(), stub, 0x40, 6);
+    built_.memory().at(built_.at(stub_sp)).u64(built_.in(2));
+    // A jump to another method, as at the end of an epilogue.
+    if (cpu == Cpu::x64) built_.memory().at(built_.in(1, jump)).bytes({0xe9, 0xfb, 0x01, 0, 0});
+    // A return address that the runtime has hijacked: the slot and what was in it, on either side.
+    const Address slot = built_.at(built_.return_slot(0x1000));
+    built_.memory().at(built_.thread_address + 0x40).u64(slot + 0x500).u64(built_.in(3));
+    built_.memory().at(built_.thread_address + 0x80).u64(slot).u64(built_.in(0));
+    ContractDescriptor descriptor = built_.execution.types().contract_descriptor();
+    const Platform platform = descriptor.platform;
+    set_up(built_.memory(), std::move(descriptor), platform);
   }
 
-  MemoryReader& sound() override { return built_.memory(); }
-  ByteOrder byte_order() const override { return ByteOrder::little; }
-  unsigned parts() const override { return 5; }
-  void ask(MemoryReader& memory, unsigned part) override {
+  unsigned parts() const override { return 7; }
+  void ask(const Target& target, unsigned part) override {
     if (part == 4) {
-      const Target target(memory, descriptor_, descriptor_.platform);
+      interrupted_codes(target);
       return read_chain(target, built_.thread.frame);
     }
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
-    const RegisterContext start =
-        part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
-                  : built_.registers(part == 1 ? built_.in(3) : built_.native_code, part == 1 ? 0x200 : 0x80);
-    const test::WalkedStack walked = built_.walk(memory, descriptor_, start, {.max_frames = most_frames});
+    RegisterContext start = part == 5   ? built_.registers(stub + 4, stub_sp)
+                            : part == 6 ? built_.registers(built_.in(1, jump), 0x1000)
+                            : part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
+                                        : built_.registers(part == 1 ? built_.in(3) : built_.native_code,
+                                                           part == 1 ? 0x200 : 0x80);
+    if (part == 5) start.set(start.architecture().roles.return_address, built_.in(2));
+    start.set_fp(built_.at(part == 5 ? Address{0x1c00} : *start.sp() - built_.stack));
+    const test::WalkedStack walked =
+        built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
+    ExecutionManager code(target);
+    read_roots(target, code, walked.frames);
   }
 
 private:
+  static constexpr Address jump = 0x60;
+  static constexpr Address stub = test::WalkerRuntime::code + 0x2000, stub_sp = 0x1bf8;
   test::WalkerRuntime built_;
-  ContractDescriptor descriptor_;
 };
 
-class RecordedStacks final : public Scene {
+class RecordedStacks final : public RecordedScene {
 public:
-  explicit RecordedStacks(const std::string& name) : recorded_(name) {}
+  explicit RecordedStacks(const std::string& name) : RecordedScene(name) {}
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return static_cast<unsigned>(recorded_.core->threads().size()) + 1; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    const Target target(memory, recorded_.descriptor, recorded_.platform);
+  void ask(const Target& target, unsigned part) override {
     ThreadList list;
     attempt([&] { list = read_threads(target); });
     if (part == recorded_.core->threads().size()) {
@@ -119,14 +148,22 @@ public:
         attempt([&] { read_exceptions(target, thread); });
         attempt([&] { read_chain(target, thread.frame); });
       }
-      interrupted_codes(target);
+      const auto context = target.find_offset("FaultingExceptionFrame", "TargetContext");
+      for (const InterruptedCode& code : interrupted_codes(target).codes) {
+        code.on_same_stack();
+        // Without the byte that the registers begin with, the Frame is no less a Frame.
+        EditedMemory torn(target.memory(),
+                          {{.width = 0, .at = code.frame + static_cast<Address>(context.value_or(0))}},
+                          target.platform().byte_order);
+        interrupted_codes(Target(torn, target.descriptor(), target.platform()));
+      }
       return;
     }
     const ThreadRegisters& registers = recorded_.core->threads()[part];
     const auto thread = std::ranges::find_if(
         list.threads, [&](const RuntimeThread& t) { return t.os_id == registers.os_id; });
     ExecutionManager code(target);
-    NativeUnwinder native(memory, recorded_.platform, recorded_.modules);
+    NativeUnwinder native(target.memory(), recorded_.platform, recorded_.modules);
     StackWalker walker(&target, &code, native);
     std::vector<StackFrame> frames;
     const stack::Walk walk =
@@ -137,6 +174,7 @@ public:
                     },
                     {.max_frames = most_frames});
     check(frames, walk);
+    read_roots(target, code, frames);
     for (const StackFrame& frame : frames) {
       attempt([&] {
         if (frame.code)
@@ -146,9 +184,6 @@ public:
       });
     }
   }
-
-private:
-  RecordedCore recorded_;
 };
 
 } // namespace

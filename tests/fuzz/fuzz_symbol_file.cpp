@@ -1,13 +1,15 @@
-// .sym files from arbitrary bytes. Magic, version and size are always valid, so that mutation gets past them.
+// .sym files from arbitrary bytes. Magic, version and size are valid unless bit 1 of byte 13 is set, so that
+// mutation gets past them.
 #include "core/symbols/symbol_table.h"
 
-#include "core/memory/error.h"
+#include "tests/fuzz/attempt.h"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 using namespace clr;
+using namespace clr::fuzz;
 
 namespace {
 
@@ -17,26 +19,22 @@ void put(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t value, std
   for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<std::byte>(value >> (8 * i));
 }
 
-template<typename Act>
-void attempt(const Act& act) {
-  try {
-    act();
-  } catch (const Error&) {
-  }
-}
-
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < symbol_file_header_size) return 0;
   std::vector<std::byte> bytes(size);
   std::memcpy(bytes.data(), data, size);
-  std::memcpy(bytes.data(), symbol_file_magic.data(), symbol_file_magic.size());
-  put(bytes, 8, symbol_file_version, 4);
-  bytes[12] = (data[12] & 1) != 0 ? std::byte{4} : std::byte{8};
-  bytes[13] &= std::byte{1};
-  put(bytes, 88, size, 8);
-  bytes.back() = std::byte{0};
+  if ((data[13] & 2) == 0) {
+    std::memcpy(bytes.data(), symbol_file_magic.data(), symbol_file_magic.size());
+    put(bytes, 8, symbol_file_version, 4);
+    bytes[12] = (data[12] & 1) != 0 ? std::byte{4} : std::byte{8};
+    bytes[13] &= std::byte{1};
+    put(bytes, 88, size, 8);
+    bytes.back() = std::byte{0};
+  } else {
+    bytes[13] &= std::byte{~2u & 0xff};
+  }
   attempt([&] {
     const auto table = SymbolTable::of_bytes(std::move(bytes), "fuzz.sym");
     attempt([&] { table->made_from(); });

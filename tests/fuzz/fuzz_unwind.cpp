@@ -5,6 +5,7 @@
 #include "core/isa/code_instructions.h"
 #include "core/isa/code_reference.h"
 #include "core/isa/unwind_record.h"
+#include "core/isa/x64/frame_pointer.h"
 #include "core/isa/x64/unwind.h"
 #include "core/memory/byte_range.h"
 #include "core/stack/native_unwinder.h"
@@ -31,9 +32,21 @@ void unwind_managed(MemoryReader& memory, Cpu cpu) {
   for (const Address ip : {0, 4, 16, 40, 120}) try {
       const FrameLayout layout =
           cpu == Cpu::x64 ? x64_frame_layout(memory, 0, 0, ip, true) : arm64_frame_layout(memory, 0, 0, ip);
+      if (cpu == Cpu::x64)
+        for (const std::int64_t distance : {0, 16, -8}) x64_layout_by_frame_pointer(layout, distance);
+      saved_addresses(layout, context_in(cpu, ip));
       apply_layout(memory, layout, context_in(cpu, ip), FoundBy::unwind_info);
     } catch (const Error&) {
     }
+  try {
+    if (cpu == Cpu::arm64) {
+      const Arm64Function function = read_arm64_function(memory, 0, 0);
+      for (const std::uint32_t offset : arm64_layout_changes(function.info))
+        if (!function.at_start_of_parent)
+          arm64_layout_at(function, 0, std::uint64_t{function.entry.begin} + offset);
+    }
+  } catch (const Error&) {
+  }
   try {
     unwind_records(memory, cpu, 0, 0);
     architecture_of(cpu).function_length(memory, 0, 0);
@@ -48,10 +61,13 @@ void read_code(MemoryReader& memory, Cpu cpu, std::span<const std::byte> code) {
   const CodeInstructions instructions(memory, cpu, at, size, std::array<std::uint32_t, 1>{0});
   std::uint32_t last = 0;
   CodeReferences references(cpu);
-  for (const std::uint32_t offset : instructions.between(0, size)) {
+  const auto all = instructions.between(0, size);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint32_t offset = all[i], end = i + 1 < all.size() ? all[i + 1] : size;
     if (offset < last || offset >= size || !instructions.begins_at(offset)) __builtin_trap();
     last = offset;
-    references.next(at + offset, code.subspan(offset));
+    references.next(at + offset, code.subspan(offset, end - offset));
+    x64_frame_pointer_set(code.subspan(offset));
     if (architecture.stack_effect != nullptr) architecture.stack_effect(code.subspan(offset));
   }
   instructions.calls(0, size);
@@ -68,7 +84,8 @@ void read_code(MemoryReader& memory, Cpu cpu, std::span<const std::byte> code) {
 void unwind_native(MemoryReader& memory, Cpu cpu, Address size) {
   NativeUnwinder unwinder(memory, {8, ByteOrder::little, cpu, Os::unix_like},
                           {{.path = "fuzz", .base = 0, .size = size}});
-  for (Address pc = 1; pc < size; pc += size / 16 + 1) try {
+  unwinder.modules();
+  for (Address pc = 1; pc < size; pc += size / 32 + 1) try {
       unwinder.layout(pc);
       unwinder.unwind(context_in(cpu, pc), pc % 2 == 0);
     } catch (const Error&) {

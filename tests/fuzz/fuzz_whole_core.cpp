@@ -7,10 +7,12 @@
 #include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
 #include "core/runtime/code_listing.h"
+#include "core/runtime/code_notifications.h"
 #include "core/runtime/native_names.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/fuzz/scenes.h"
 #include "tests/fuzz/written_module.h"
+#include "tests/support/elf_module_builder.h"
+#include "tests/support/execution_builder.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,18 +31,16 @@ std::function<bool()> patience(std::size_t questions) {
   return [left = questions]() mutable { return left == 0 || --left == 0; };
 }
 
-class WholeCore final : public Scene {
+class WholeCore final : public RecordedScene {
 public:
   // `images`: the code of ReadyToRun images is published too.
   WholeCore(const std::string& name, bool images)
-      : recorded_(name), names_(*recorded_.core), images_(images),
+      : RecordedScene(name), names_(*recorded_.core), images_(images),
         threads_(static_cast<unsigned>(recorded_.core->threads().size())) {}
 
-  MemoryReader& sound() override { return *recorded_.core; }
-  ByteOrder byte_order() const override { return recorded_.platform.byte_order; }
   unsigned parts() const override { return threads_ + 7; }
-  void ask(MemoryReader& memory, unsigned part) override {
-    PageCache pages(memory);
+  void ask(const Target& target, unsigned part) override {
+    PageCache pages(target.memory());
     Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
     if (part < threads_) return walk(runtime, pages, recorded_.core->threads()[part]);
     switch (part - threads_) {
@@ -191,11 +191,60 @@ private:
     publish(damaged, &catalog);
   }
 
-  RecordedCore recorded_;
   RecordedNames names_;
   bool images_;
   unsigned threads_;
   Sections known_;
+};
+
+// A runtime that tells of new code. Its table is published, or stands in front of the flags in the runtime's
+// list of variables.
+class Notifications final : public Scene {
+public:
+  explicit Notifications(bool published) : built_({.pointer_size = 8, .cpu = Cpu::x64}) {
+    test::TargetBuilder& types = built_.types();
+    types.variable("AppDomain", 0x1234);
+    const Address table = types.memory().fresh(0x6000).address();
+    const Address variable = types.memory().fresh(8).pointer(table).address() - 8;
+    const Address flags = types.variable("DacNotificationFlags", 0);
+    types.pointer_global("ClrNotificationArguments",
+                         types.memory().fresh(32).u64(published ? 8 : 1).u64(1).u64(2).address() - 24);
+    if (published) {
+      types.pointer_global("JITNotificationTable", variable);
+      types.type("JITNotification",
+                 {{"State", test::Width::u16}, {"ClrModule"}, {"MethodToken", test::Width::u32}}, 24);
+    } else {
+      test::ElfModuleBuilder module{.platform = built_.memory().platform()};
+      module.symbols = {{"g_dacTable", test::ElfModuleBuilder::data}};
+      types.memory().write(module_base, module.loaded(module_base, true));
+      types.memory().at(module_base + test::ElfModuleBuilder::data).u64(0).u64(variable).u64(flags);
+    }
+    place_ = types.write_descriptor();
+    const Target target = built_.target();
+    set_up(built_.memory(), target.descriptor(), target.platform());
+  }
+
+  unsigned parts() const override { return 1; }
+  void ask(const Target& target, unsigned) override {
+    Runtime runtime(target.memory(),
+                    {{.path = "/x/libcoreclr.so",
+                      .base = module_base,
+                      .size = 0x5000,
+                      .build_id = {},
+                      .contract_descriptor = place_}},
+                    target.platform(), nullptr);
+    const auto places = find_code_notifications(runtime);
+    if (!places) return;
+    attempt([&] { read_notification(target, *places); });
+    const std::vector<MethodKey> methods(2, MethodKey{0x1000, 0x0600'0001});
+    notify_of(target, *places, {});
+    notify_of(target, *places, methods);
+  }
+
+private:
+  static constexpr Address module_base = 0x20'0000;
+  test::ExecutionBuilder built_;
+  Address place_ = 0;
 };
 
 } // namespace
@@ -204,5 +253,6 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   std::vector<std::unique_ptr<Scene>> all;
   all.push_back(std::make_unique<WholeCore>("gallery-arm64", true));
   all.push_back(std::make_unique<WholeCore>("gallery-x64", false));
+  for (const bool published : {true, false}) all.push_back(std::make_unique<Notifications>(published));
   return all;
 }

@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""Makes the seeds of the fuzz targets, tests/fuzz/corpus/TARGET, from what real programs left: the recorded cores, assemblies and symbol files of
+"""Makes the seeds of the fuzz targets, tests/fuzz/corpus/TARGET.tar.xz, from what real programs left: the recorded cores, assemblies and symbol files of
 the other tests; from forms that the builders of the tests make; and from what the targets themselves find of these in some thousand runs, which
-are the same every time. Of many candidates those are kept that reach code which the others do not.
+are the same every time. Of many candidates the smallest set is kept that reaches all code which any of them reaches.
 
     make_corpus.py [--also FOLDER] BUILD [TARGET...]
 
-BUILD: a build with the fuzz targets (scripts/fuzz makes build-sanitize); default: all targets. FOLDER/TARGET: further candidates, as build-sanitize/fuzz
-of a long campaign has them. Needs g++ and, for PDBs, the .NET SDK. Files of a corpus that begin with "found-" are inputs that once made a target
-fail: they stay.
+BUILD: a build with the fuzz targets; default: all targets. That of `scripts/fuzz --coverage`, build-coverage, is the one that the corpora of the
+repository were made with, and without sanitizers it is the fastest. FOLDER/TARGET: further candidates, as build-sanitize/fuzz of a long campaign has
+them. Needs g++ and, for PDBs, the .NET SDK; another g++ or SDK makes other bytes, and so may choose others. Inputs that once made a target fail are
+none of its business: they lie beside the archives, as TARGET/found-NAME.
 """
 import gzip
+import io
+import json
 import lzma
+import os
 import pathlib
 import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -23,10 +28,9 @@ TESTS = HERE.parent
 METADATA = TESTS / "metadata/data"
 SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
-MOST = 220_000    # bytes of a corpus: all of them together shall stay a small part of the repository, some 3 MB
 RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
-SCENES = {"code": 4000, "types": 2000, "objects": 4000, "stack": 2000, "whole_core": 600}
+SCENES = {"code": 4000, "types": 3000, "objects": 8000, "stack": 5000, "whole_core": 600}
 
 NATIVE = """
 int deeper(int, void*);
@@ -37,7 +41,8 @@ int outer(int a) { int sum = 0; for (int i = 0; i < a; i++) sum += middle(i, &su
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", **options)
+    environment = os.environ | {"LLVM_PROFILE_FILE": os.devnull}  # a build that counts lines writes none here
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", env=environment, **options)
     if done.returncode:
         sys.exit(f"make_corpus: {command[0]} ended with {done.returncode}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
@@ -75,6 +80,48 @@ def descriptor_memory(json_text, choice):
     return bytes([choice]) + head + pointers + json_text
 
 
+def nested_descriptors(text_of):
+    """A memory with a descriptor that refers to another one, and that to a third: (its first pointer is the variable with their address)."""
+    size, texts = 40, [text_of(0), text_of(1), text_of(2)]
+    at, starts = 0, []
+    for text in texts:
+        starts.append(at)
+        at += (size + len(text) + 2 * 8 + 8 + 15) // 8 * 8
+    out = bytearray(at)
+    for i, (start, text) in enumerate(zip(starts, texts)):
+        table = (start + size + len(text) + 7) // 8 * 8
+        variable = table + 16
+        struct.pack_into("<8sIIQIIQ", out, start, b"DNCCDAC", 1, len(text), start + size, 2, 0, table)
+        out[start + size:start + size + len(text)] = text
+        struct.pack_into("<QQQ", out, table, 0, variable, starts[i + 1] if i < 2 else 0)
+    return b"\0" + bytes(out)
+
+
+def sub_descriptor(names):
+    """Number -> the text of a descriptor for nested_descriptors, whose type, contract and global have the name that `names` gives to the number."""
+    def text(i):
+        platform = {"Architecture": "arm64", "OperatingSystem": "unix"} if i == 0 else {}
+        return json.dumps({"version": 1, "baseline": "empty", "contracts": {f"C{names(i)}": 1}, "types": {f"T{names(i)}": {"!": 8}},
+                           "globals": platform | {f"G{names(i)}": [[1], "pointer"]}, "subDescriptors": {f"S{i}": [[1], "pointer"]}}).encode()
+    return text
+
+
+def wrong_headers(symbol_file):
+    """A .sym file with one word of its header wrong; bit 1 of byte 13 says that the target shall leave it so."""
+    made = []
+    for at, value in ((0, b"X"), (8, b"\x77"), (12, b"\5"), (13, b"\7"), (88, b"\1")):
+        file = bytearray(symbol_file)
+        file[at:at + len(value)] = value
+        file[13] |= 2
+        made.append(bytes(file))
+    return made + [bytes(symbol_file[:13] + bytes([symbol_file[13] | 2]) + symbol_file[14:])]
+
+
+def perf_map_ids(images):
+    """The entries of debug directories that name an image's perf map."""
+    return [image[at:at + 64] for image in images for at in [image.find(b"R2RM")] if at >= 0]
+
+
 def trace_blocks(trace, largest):
     """The start of a trace: its header and whole blocks, shortened at their ends."""
     at = trace.index(b"\x05Trace") if b"\x05Trace" in trace else trace.index(b"Trace") - 4
@@ -101,6 +148,14 @@ def metadata_root(image):
     return image[image.index(b"BSJB"):]
 
 
+def sound_scenes(folder, build, target):
+    """The inputs from which the mutation of scenes begins."""
+    seeds = folder / f"{target}-sound"
+    seeds.mkdir()
+    run(build / f"tests/fuzz_{target}", "--seeds", seeds)
+    return [f.read_bytes() for f in sorted(seeds.iterdir())]
+
+
 def own_inputs(folder, build, target, seeds):
     """What the target finds from these seeds. Values that it sees compared are tried, so addresses must be the same every time."""
     given, made = folder / f"{target}-seeds", folder / f"{target}-own"
@@ -109,7 +164,7 @@ def own_inputs(folder, build, target, seeds):
     for i, data in enumerate(seeds):
         if len(data) <= LARGEST:
             (given / str(i)).write_bytes(data)
-    options = ["-seed=1", "-timeout=60", f"-runs={SCENES.get(target, RUNS)}"]
+    options = ["-seed=1", "-timeout=60", "-use_counters=0", f"-runs={SCENES.get(target, RUNS)}"]
     if target in SCENES or not seeds:
         options += ["-len_control=0", "-max_len=500"]
     dictionary = HERE / f"{target}.dict"
@@ -143,28 +198,29 @@ def candidates(folder, build):
         symbol_files.append(saved.read_bytes())
     return {
         "debug_info": cores["debug_info"],
-        "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6)],
+        "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6, 8)]
+        + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")],
         "elf_core": cores["elf_core"] + [native] + images[:2],
         "gc_info": cores["gc_info"],
         "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],
-        "metadata": images + [metadata_root(images[0])] + cores["metadata"],
+        # Without the entry that names its perf map, the signature of an image is computed.
+        "metadata": images + [image.replace(b"R2RM", b"none") for image in images if b"R2RM" in image] + [metadata_root(images[0])] + cores["metadata"],
+        "module_file": cores["module_file"],
         "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)] + cores["net_trace"],
         "pdb": pdbs(folder) + cores["pdb"],
         "perf_map": perf_maps,
-        "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))],
-        "symbol_file": symbol_files,
+        "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))] + perf_map_ids(images),
+        "symbol_file": symbol_files + wrong_headers(min(symbol_files, key=len)),
         "unwind": cores["unwind"] + [b"\x02" + native],
         # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.
         "elf_module": [],
-        # Every part of the first scenes, sound.
-        **{target: [bytes([scene, part]) for scene in range(6) for part in range(26)] for target in SCENES},
+        **{target: sound_scenes(folder, build, target) for target in SCENES},
     }
 
 
 def choose(build, target, inputs, folder):
-    """Writes the corpus of `target`: the inputs that libFuzzer keeps when it merges them, the smallest first."""
-    corpus = HERE / "corpus" / target
-    corpus.mkdir(parents=True, exist_ok=True)
+    """Writes the corpus of `target`: the inputs that libFuzzer keeps when it merges them. They are packed, because many are the same file with some
+    bytes changed: two hundred of them take as much room as five."""
     given, chosen = folder / f"{target}-given", folder / f"{target}-chosen"
     given.mkdir()
     chosen.mkdir()
@@ -173,22 +229,16 @@ def choose(build, target, inputs, folder):
             print(f"make_corpus: {target} {i} has {len(data)} bytes and is left out", file=sys.stderr)
             continue
         (given / str(i)).write_bytes(data)
-    found = [f for f in corpus.iterdir() if f.name.startswith("found-")]
-    run(build / f"tests/fuzz_{target}", "-set_cover_merge=1", chosen, given)
-    for old in corpus.iterdir():
-        if old not in found:
-            old.unlink()
-    # Where not all have room, the first candidates do: those of real files, then built ones, then what was found of them.
-    rank = {data: i for i, data in reversed(list(enumerate(inputs)))}
-    kept, left = [], MOST
-    for data in sorted((f.read_bytes() for f in chosen.iterdir()), key=rank.__getitem__):
-        if len(data) <= left:
-            kept.append(data)
-            left -= len(data)
-    for i, data in enumerate(sorted(kept, key=lambda d: (len(d), d))):
-        (corpus / f"{i:02}").write_bytes(data)
-    sizes = [f.stat().st_size for f in corpus.iterdir()]
-    print(f"{target}: {len(sizes)} of {len(inputs)} inputs, {sum(sizes)} bytes")
+    # How often code runs does not count: a hundred times is no other line than once.
+    run(build / f"tests/fuzz_{target}", "-set_cover_merge=1", "-use_counters=0", chosen, given)
+    kept = sorted((f.read_bytes() for f in chosen.iterdir()), key=lambda d: (len(d), d))
+    archive = HERE / f"corpus/{target}.tar.xz"
+    with lzma.open(archive, "wb", preset=9 | lzma.PRESET_EXTREME) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+        for i, data in enumerate(kept):
+            member = tarfile.TarInfo(f"{i:03}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    print(f"{target}: {len(kept)} of {len(inputs)} inputs, {sum(map(len, kept))} bytes, packed {archive.stat().st_size}")
 
 
 def main():

@@ -6,6 +6,7 @@
 #include "core/memory/module_list.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/stack_reporter.h"
+#include "tests/fuzz/scenes.h"
 
 #include <algorithm>
 #include <memory>
@@ -47,6 +48,15 @@ struct RecordedCore {
   ContractDescriptor descriptor;
   std::vector<JittedBody> bodies;
   std::vector<Address> frames; // every ip of the stacks, ascending
+};
+
+class RecordedScene : public Scene {
+protected:
+  explicit RecordedScene(const std::string& name) : recorded_(name) {
+    set_up(*recorded_.core, recorded_.descriptor, recorded_.platform);
+  }
+
+  RecordedCore recorded_;
 };
 
 } // namespace clr::fuzz

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
@@ -59,6 +60,7 @@ EditedMemory::EditedMemory(MemoryReader& sound, std::vector<Edit> edits, ByteOrd
 std::size_t EditedMemory::read_some(Address address, std::span<std::byte> out) {
   std::size_t got = sound_->read_some(address, out);
   for (const Edit& edit : edits_) {
+    if (!edit.in_memory()) continue;
     // Distances wrap around, as addresses do.
     const std::uint64_t ahead = edit.at - address, behind = address - edit.at;
     if (ahead >= got && behind >= edit.length()) continue;
@@ -78,8 +80,58 @@ std::size_t EditedMemory::read_some(Address address, std::span<std::byte> out) {
 
 std::span<const std::byte> EditedMemory::view(Address address, std::size_t size) {
   for (const Edit& edit : edits_)
-    if (edit.at - address < size || address - edit.at < edit.length()) return {};
+    if (edit.in_memory() && (edit.at - address < size || address - edit.at < edit.length())) return {};
   return sound_->view(address, size);
+}
+
+// --- descriptors
+
+std::uint64_t entry_hash(std::string_view name) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325; // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
+  return hash;
+}
+
+std::vector<std::string> entries_of(const ContractDescriptor& descriptor) {
+  std::vector<std::string> names;
+  for (const auto& [type, described] : descriptor.types) {
+    names.push_back(type);
+    for (const auto& [field, where] : described.fields) names.push_back(type + '.' + field);
+  }
+  for (const auto& [name, global] : descriptor.globals) names.push_back(name);
+  for (const auto& [name, version] : descriptor.contracts) names.push_back(name);
+  return names;
+}
+
+ContractDescriptor edited(const ContractDescriptor& sound, const std::vector<Edit>& edits) {
+  ContractDescriptor made = sound;
+  for (const Edit& edit : edits) {
+    if (edit.in_memory()) continue;
+    const auto is_meant = [&](std::string_view name) { return entry_hash(name) == edit.at; };
+    const auto change = [&](auto& entries, auto&& set) {
+      for (auto entry = entries.begin(); entry != entries.end();) {
+        const bool meant = is_meant(entry->first);
+        if (meant && edit.value != 0) set(entry->second);
+        entry = meant && edit.value == 0 ? entries.erase(entry) : std::next(entry);
+      }
+    };
+    for (auto& [type, described] : made.types)
+      for (auto field = described.fields.begin(); field != described.fields.end();) {
+        const bool meant = is_meant(type + '.' + field->first);
+        if (meant) field->second.offset = static_cast<std::int64_t>(edit.value);
+        field = meant && edit.value == 0 ? described.fields.erase(field) : std::next(field);
+      }
+    change(made.types, [&](TypeDescriptor& type) { type.size = static_cast<std::uint32_t>(edit.value); });
+    change(made.globals, [&](GlobalDescriptor& global) { global.number = edit.value; });
+    change(made.contracts, [&](std::string& version) { version = std::to_string(edit.value); });
+  }
+  return made;
+}
+
+void Scene::set_up(MemoryReader& sound, ContractDescriptor descriptor, const Platform& platform) {
+  sound_ = &sound;
+  descriptor_ = std::move(descriptor);
+  platform_ = platform;
 }
 
 // --- inputs
@@ -131,11 +183,43 @@ std::size_t Stage::write(const Play& play, std::span<std::uint8_t> out) {
   return size;
 }
 
+void Stage::write_seeds(const std::filesystem::path& folder) const {
+  std::vector<std::uint8_t> bytes(head_bytes + Edit::size_in_input);
+  const auto save = [&](const std::string& name, const Play& play) {
+    const std::size_t size = write(play, bytes);
+    std::ofstream(folder / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
+  };
+  constexpr std::uint64_t unknown_versions[] = {3, 99}; // one that others have, and one that none has
+  constexpr std::uint64_t far_away = 0x1'0000;          // from all other fields
+  for (std::size_t scene = 0; scene < scenes_.size(); ++scene) {
+    Play play{.scene = static_cast<std::uint8_t>(scene)};
+    for (; play.part < scenes_[scene]->parts(); ++play.part)
+      save(std::to_string(scene) + '-' + std::to_string(play.part), play);
+    play.part = 0;
+    const auto with = [&](const std::string& name, std::uint64_t value) {
+      play.edits = {{.width = Edit::of_descriptor, .at = entry_hash(name), .value = value}};
+      save(std::to_string(scene) + '-' + name + '-' + std::to_string(value), play);
+    };
+    const ContractDescriptor& descriptor = scenes_[scene]->descriptor();
+    for (const auto& [name, version] : descriptor.contracts)
+      for (const std::uint64_t unknown : unknown_versions) with(name, unknown);
+    for (const auto& [name, type] : descriptor.types)
+      if (scene == 0 && !type.fields.empty()) with(name + '.' + type.fields.begin()->first, far_away);
+  }
+}
+
 void Stage::run(std::span<const std::uint8_t> input) {
-  Play play = parse(input);
-  Scene& scene = *scenes_[play.scene];
-  EditedMemory memory(scene.sound(), std::move(play.edits), scene.byte_order());
-  scene.ask(memory, play.part);
+  const Play play = parse(input);
+  const Scene& scene = *scenes_[play.scene];
+  EditedMemory memory(scene.sound(), play.edits, scene.platform().byte_order);
+  ask(play.scene, play.part, memory, play.edits);
+}
+
+void Stage::ask(unsigned scene, unsigned part, MemoryReader& memory, const std::vector<Edit>& edits) {
+  Scene& asked = *scenes_[scene];
+  const Target target(memory, edited(asked.descriptor(), edits), asked.platform());
+  attempt([&] { asked.ask(target, part); });
 }
 
 // --- mutation
@@ -145,7 +229,7 @@ const Stage::Words& Stage::words_of(unsigned scene, unsigned part) {
   if (words) return *words;
   words = std::make_unique<Words>();
   ReadsReader memory(scenes_[scene]->sound());
-  scenes_[scene]->ask(memory, part);
+  ask(scene, part, memory, {});
   std::set<Address> all;
   for (const auto& [address, size] : memory.reads) {
     constexpr std::size_t smallest = 4, largest = 1024; // beyond these lie texts, tables and metadata
@@ -156,7 +240,7 @@ const Stage::Words& Stage::words_of(unsigned scene, unsigned part) {
   for (const Address address : words->all) {
     std::array<std::byte, 8> bytes{};
     scenes_[scene]->sound().read_some(address, bytes);
-    words->values.push_back(load<std::uint64_t>(bytes, scenes_[scene]->byte_order()));
+    words->values.push_back(load<std::uint64_t>(bytes, scenes_[scene]->platform().byte_order));
   }
   return *words;
 }
@@ -183,6 +267,19 @@ std::uint64_t Stage::new_value(const Words& words, Address at) {
   default:
     return words.values[any_word()];
   }
+}
+
+Edit Stage::new_entry(unsigned scene) {
+  const std::vector<std::string> names = entries_of(scenes_[scene]->descriptor());
+  if (names.empty()) return {.width = Edit::of_descriptor};
+  // Globals and contracts stand at the end, and are few beside the fields.
+  const ContractDescriptor& sound = scenes_[scene]->descriptor();
+  const std::size_t few = sound.globals.size() + sound.contracts.size();
+  const std::size_t among = below(2) == 0 || few == 0 ? names.size() : few;
+  const std::uint64_t values[] = {0, 0, 0, 1 + below(4), 8 * below(32), std::uint64_t{1} << below(64)};
+  return {.width = Edit::of_descriptor,
+          .at = entry_hash(names[names.size() - among + below(among)]),
+          .value = values[below(std::size(values))]};
 }
 
 Edit Stage::new_edit(const Words& words) {
@@ -213,7 +310,7 @@ std::size_t Stage::mutate(std::span<std::uint8_t> buffer, std::size_t size, unsi
   if (words.all.empty()) return write(play, buffer);
   for (std::uint64_t changes = 1 + below(3); changes != 0; --changes) {
     if (play.edits.empty() || (below(2) == 0 && play.edits.size() < max_edits)) {
-      play.edits.push_back(new_edit(words));
+      play.edits.push_back(below(8) == 0 ? new_entry(play.scene) : new_edit(words));
       continue;
     }
     const std::size_t number = below(play.edits.size());
@@ -223,7 +320,7 @@ std::size_t Stage::mutate(std::span<std::uint8_t> buffer, std::size_t size, unsi
       play.edits.erase(play.edits.begin() + static_cast<std::ptrdiff_t>(number));
       break;
     case 1:
-      edit.at += 8 * below(9) - 32;
+      if (edit.in_memory()) edit.at += 8 * below(9) - 32;
       break;
     case 2: {
       std::array<std::uint8_t, 8> bytes{};
@@ -252,9 +349,14 @@ std::size_t Stage::cross(std::span<const std::uint8_t> one, std::span<const std:
 
 } // namespace clr::fuzz
 
-// The scenes are made before the first input, whose time is limited.
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  clr::fuzz::Stage::get();
+// The scenes are made before the first input, whose time is limited. `--seeds FOLDER` writes the inputs that
+// mutation begins with, and ends: make_corpus.py.
+extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
+  clr::fuzz::Stage& stage = clr::fuzz::Stage::get();
+  if (*count == 3 && std::string_view((*words)[1]) == "--seeds") {
+    stage.write_seeds((*words)[2]);
+    std::exit(0);
+  }
   return 0;
 }
 

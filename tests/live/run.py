@@ -19,6 +19,7 @@ import check_answers
 import check_clrmd
 import check_ilmap
 import check_listing
+import check_dap
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -432,6 +433,35 @@ def other_versions(c, debug, program):
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
 
 
+def editors(c):
+    """Clients of lldb-dap, which were told `plugin load` and no more."""
+    if not c.may_want("dap"):
+        return
+    program = processes.build("edited", c.work / "artifacts", "Debug")
+    for version, adapter, environment in check_dap.adapters(c.lldbs):
+        label = f"dap/{version}"
+        if adapter is None:
+            c.results.skip(label, f"no lldb-dap of LLDB {version}")
+            continue
+        for protection in PROTECTIONS:
+            knobs = settings(**PROTECTIONS[protection])
+            c.results.with_second_try(f"{label}/launch/{protection}", functools.partial(editor_launch, c, f"{label}/launch/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
+        c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
+
+
+def editor_launch(c, label, adapter, program, environment, stale):
+    if c.wants(label):
+        c.check(label, check_dap.check_launch, adapter, c.plugin, program, environment, stale)
+
+
+def editor_attach(c, label, adapter, program, environment):
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([program, "wait"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_dap.check_attach, adapter, c.plugin, environment, running.pid)
+
+
 def debug_lines(c, label, lldb, executable, program, knobs, count):
     if not c.wants(label):
         return
@@ -507,7 +537,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces, debugging):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

@@ -146,6 +146,26 @@ TEST_CASE("More segments than a program header count can hold") {
   CHECK(read_some(*core, (count - 1) * 0x2000, 8) == pattern(8, (count - 1) % 200));
 }
 
+TEST_CASE("The last page of the address space, of which nothing can be read, is missing and no more") {
+  const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  const TemporaryDirectory directory;
+  constexpr Address last_page = ~Address{0} - 0xfff;
+  SparseMemory memory;
+  memory.add(0x1000, pattern(0x1000));
+  for (const std::vector<std::byte>& there : {pattern(0), pattern(0x10)}) {
+    memory.add(last_page, there);
+    const WrittenCore written =
+        write_core(directory.path("a.core"), platform, {},
+                   {{{0x1000, 0x1000}}, {{last_page - 0x1000, 0x2000}, true, true, false}}, memory);
+    CHECK(written.memory_size == 0x1000 + there.size());
+    // The very last byte has no range that ends behind it.
+    using Ranges = std::vector<MemoryRange>;
+    CHECK(written.missing == (there.empty()
+                                  ? Ranges{{last_page - 0x1000, 0x1fff}}
+                                  : Ranges{{last_page - 0x1000, 0x1000}, {last_page + 0x10, 0xfef}}));
+  }
+}
+
 TEST_CASE("A core that cannot be written leaves nothing behind") {
   const TemporaryDirectory directory;
   const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};

@@ -44,8 +44,8 @@ TEST_CASE("parts of a file, and of bytes that stand for one", "[shrinking]") {
   const TemporaryDirectory folder;
   const std::vector<std::byte> content = pattern(1000);
   const std::string path = folder.write("core", content);
-  const FileBytes file(HostFile::open(path)), memory(content);
-  for (const FileBytes* bytes : {&file, &memory}) {
+  FileBytes file(HostFile::open(path)), memory(content);
+  for (FileBytes* bytes : {&file, &memory}) {
     CHECK(bytes->size() == 1000);
     CHECK(std::ranges::equal(bytes->read(990, 100), std::span(content).subspan(990)));
     CHECK(bytes->read(1000, 1).empty());
@@ -53,15 +53,57 @@ TEST_CASE("parts of a file, and of bytes that stand for one", "[shrinking]") {
     std::vector<std::byte> out(8);
     CHECK(bytes->read_some(500, out) == 8);
     CHECK(std::ranges::equal(out, std::span(content).subspan(500, 8)));
+    CHECK(std::ranges::equal(bytes->lend(990, 10), std::span(content).subspan(990)));
+    CHECK(bytes->lend(990, 11).empty());
+    CHECK(bytes->lend(~std::uint64_t{0}, 8).empty());
   }
   CHECK(memory.lend(990, 10).data() == content.data() + 990);
-  CHECK(memory.lend(990, 11).empty());
-  CHECK(file.lend(0, 10).empty());
   std::filesystem::resize_file(path, 300);
   std::vector<std::byte> out(200);
   CHECK(file.size() == 1000);
   CHECK(file.read_some(200, out) == 100);
   CHECK(file.read_some(400, out) == 0);
+  CHECK(std::ranges::equal(file.lend(0, 1000), content)); // it was read before
+}
+
+TEST_CASE("blocks of a file are read when they are asked for, and lie as in the file", "[shrinking]") {
+  const TemporaryDirectory folder;
+  constexpr std::size_t block = FileBlocks::block_size;
+  const std::vector<std::byte> content = pattern(20 * block + 100);
+  const std::string path = folder.write("core", content);
+  FileBytes file(HostFile::open(path));
+  const auto same = [&](std::size_t offset, std::size_t size) {
+    const auto lent = file.lend(offset, size);
+    return lent.size() == size && std::ranges::equal(lent, std::span(content).subspan(offset, size));
+  };
+  CHECK(same(3 * block + 5, 8));
+  CHECK(same(2 * block, 3 * block)); // unknown, known, unknown
+  CHECK(same(20 * block - 1, 101));  // up to the end
+  CHECK(file.lend(4 * block, 1).data() - file.lend(2 * block, 1).data() == 2 * block);
+  CHECK(file.lend(0, FileBlocks::max_lent + 1).empty());
+  CHECK(same(0, FileBlocks::max_lent));
+  CHECK(file.lend(0, 0).empty());
+
+  // Blocks 17 and 18 are in nobody's memory yet; half of 17 is left in the file.
+  std::filesystem::resize_file(path, 17 * block + block / 2);
+  CHECK(file.lend(17 * block, 1).empty());
+  std::vector<std::byte> out(block);
+  CHECK(file.read_some(17 * block, out) == block / 2);
+  CHECK(same(16 * block - 1, 1));
+}
+
+TEST_CASE("a file beyond the limit is read and not lent", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.write("core", pattern(100));
+  std::filesystem::resize_file(path, FileBlocks::max_size + 1); // a hole: it takes no room
+  FileBytes file(HostFile::open(path));
+  CHECK(file.lend(0, 10).empty());
+  CHECK(std::ranges::equal(file.read(0, 100), pattern(100)));
+  std::filesystem::resize_file(path, FileBlocks::max_kept + 2 * FileBlocks::max_lent);
+  FileBytes smaller(HostFile::open(path));
+  std::uint64_t kept = 0;
+  while (!smaller.lend(kept, FileBlocks::max_lent).empty()) kept += FileBlocks::max_lent;
+  CHECK(kept == FileBlocks::max_kept);
 }
 
 TEST_CASE("memory of a core that is cut while it is open is missing", "[shrinking]") {
@@ -75,7 +117,6 @@ TEST_CASE("memory of a core that is cut while it is open is missing", "[shrinkin
   std::vector<std::byte> out(0x4000);
   CHECK(core->read_some(0x10000, out) == out.size());
   CHECK(std::ranges::equal(out, content));
-  CHECK(core->view(0x10000, 16).empty()); // the bytes of a file are not lent
   const auto at = std::ranges::search(image, content).begin() - image.begin();
   std::filesystem::resize_file(path, static_cast<std::uintmax_t>(at) + 0x1000);
   CHECK(core->read_some(0x10000, out) == 0x1000);

@@ -2,7 +2,7 @@
 
 A wrong name is a name that the undamaged core does not have at that address, or at that Frame. It is not wrong
   - to know less: no method, a fault, a name of the token alone, or one that the plugin itself calls incomplete (`degraded`), of the same method;
-  - to read another text where the text itself was damaged: metadata and the names of modules are the only truth about themselves. Then a name is wrong
+  - to read another text where the text itself was damaged: metadata and the names of modules and of dynamic methods are the only truth about themselves. Then a name is wrong
     when it belongs to another method: another MethodDesc, token or start.
 Where a damaged stack leads to other addresses, the undamaged core is asked about these (`Late`)."""
 import json
@@ -15,6 +15,12 @@ FRAME = re.compile(r"frame #\d+: (0x[0-9a-f]+) ([^`\n]+)`([^\n]*)")
 SUMMARY = re.compile(r"Summary: ([^`\n]+)`([^\n]*)")
 # Kinds of places that hold text, or decide which text a name is.
 TEXTS = {"metadata", "image"}
+# What says where the text of a name is.
+NAMING = "DynamicMethodDesc.MethodName "
+
+
+def is_text(kind, what):
+    return kind in TEXTS or what.startswith(NAMING)
 
 
 def control_bytes(command, text):
@@ -62,7 +68,7 @@ class Claims:
                 found = SUMMARY.search(text)
                 if found:
                     self.published[int(command.split()[-1], 16)] = found[1], before_arguments(found[2])
-            elif command.startswith("bt"):
+            elif command.startswith("thread backtrace "):
                 for ip, module, name in FRAME.findall(text):
                     self.published.setdefault(int(ip, 16), (module, before_arguments(name)))
 

@@ -26,11 +26,11 @@ class Structures:
         self.globals = {}
         if "descriptor" in info:
             self.read_descriptor(int(info["descriptor"]["address"], 16), types)
-        # A runtime of the same version, whose own description this core does not hold.
+        # A runtime of the same version, whose own description this core does not hold: what the plugin uses in its place counts more.
         self.types = types
         for s in info["supplements"]:
             if s["field"] != "!":
-                self.types.setdefault(s["type"], {}).setdefault(s["field"], s["value"])
+                self.types.setdefault(s["type"], {})[s["field"]] = s["value"]
         stacks = answers["clrbt --json all"]["threads"]
         self.frames = [f for t in stacks for f in t["frames"]]
         self.methods = {f["method"]["method_desc"]: f for f in self.frames if "code" in f and "method_desc" in f["method"]}

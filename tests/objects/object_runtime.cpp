@@ -47,6 +47,44 @@ Bytes core_lib_metadata() {
   field(metadata, "_message", {0x0e});              // 6
   begin_type(metadata, "System", "FlagsAttribute"); // 10
   metadata.method(".ctor", bytes_of({0x20, 0, 0x01}));
+  begin_type(metadata, "System", "TimeSpan"); // 11
+  field(metadata, "_ticks", {0x0a});          // 7
+  begin_type(metadata, "System", "DateOnly"); // 12
+  field(metadata, "_dayNumber", {0x08});      // 8
+  begin_type(metadata, "System", "TimeOnly"); // 13
+  field(metadata, "_ticks", {0x0b});          // 9
+  begin_type(metadata, "System", "Guid");     // 14
+  field(metadata, "_a", {0x08});              // 10
+  field(metadata, "_b", {0x06});              // 11
+  field(metadata, "_c", {0x06});              // 12
+  for (const char* const name : {"_d", "_e", "_f", "_g", "_h", "_i", "_j", "_k"})
+    field(metadata, name, {0x05});                                    // 13 to 20
+  begin_type(metadata, "System", "Decimal");                          // 15
+  field(metadata, "_flags", {0x08});                                  // 21
+  field(metadata, "_hi32", {0x09});                                   // 22
+  field(metadata, "_lo64", {0x0b});                                   // 23
+  begin_type(metadata, "System.Collections.Generic", "Entry");        // 16
+  field(metadata, "next", {0x08});                                    // 24
+  field(metadata, "Next", {0x08});                                    // 25
+  field(metadata, "key", {0x08});                                     // 26
+  field(metadata, "value", {0x0e});                                   // 27
+  field(metadata, "Value", {0x08});                                   // 28
+  begin_type(metadata, "System.Collections.Generic", "Dictionary`2"); // 17
+  field(metadata, "_entries", {0x1d, 0x11, 16u << 2});                // 29
+  field(metadata, "_count", {0x08});                                  // 30
+  field(metadata, "_freeCount", {0x08});                              // 31
+  begin_type(metadata, "System.Collections.Generic", "HashSet`1");    // 18
+  field(metadata, "_entries", {0x1d, 0x11, 16u << 2});                // 32
+  field(metadata, "_count", {0x08});                                  // 33
+  field(metadata, "_freeCount", {0x08});                              // 34
+  begin_type(metadata, "System", "Delegate");                         // 19
+  field(metadata, "_methodPtr", {0x18});                              // 35
+  field(metadata, "_methodPtrAux", {0x18});                           // 36
+  begin_type(metadata, "System", "Numbers");                          // 20: one of every number
+  for (const unsigned number : {0x02u, 0x04u, 0x05u, 0x06u, 0x0au, 0x0cu, 0x0du, 0x18u})
+    field(metadata, "_", {number});          // 37 to 44
+  field(metadata, "_", {0x0f, 0x08});        // 45: a pointer
+  begin_type(metadata, "System", "__Canon"); // 21
   return metadata.build();
 }
 
@@ -81,6 +119,27 @@ Bytes app_metadata() {
   field(metadata, "<Place>k__BackingField", {0x11, 4u << 2});    // 14
   field(metadata, "Born", {0x11, 2u << 2 | 1});                  // 15
   field(metadata, "Scores", {0x15, 0x12, 3u << 2 | 1, 1, 0x08}); // 16: List<int>
+  // Specifications: List<int>, and one that consists of itself.
+  for (const Bytes& type : {bytes_of({0x15, 0x12, 3u << 2 | 1, 1, 0x08}), bytes_of({0x12, 2u << 2 | 2})})
+    metadata.add(MetadataTable::type_spec, {metadata.blob(type)});
+  // Types that only locals have: int[,], ref int, pinned ref int, delegate*<int, int>, the specifications,
+  // !!0, a modified int, TypedReference, void*; lists of Point, int[], int*, Dog, object.
+  const auto list_of = [](std::initializer_list<unsigned> argument) {
+    Bytes type = bytes_of({0x15, 0x12, 3u << 2 | 1, 1});
+    append(type, bytes_of(argument));
+    return type;
+  };
+  for (const Bytes& type :
+       {bytes_of({0x14, 0x08, 2, 0, 0}), bytes_of({0x10, 0x08}), bytes_of({0x45, 0x10, 0x08}),
+        bytes_of({0x1b, 0x00, 1, 0x08, 0x08}), bytes_of({0x12, 1u << 2 | 2}), bytes_of({0x12, 2u << 2 | 2}),
+        bytes_of({0x1e, 0}), bytes_of({0x20, 1u << 2 | 1, 0x08}), bytes_of({0x16}), bytes_of({0x0f, 0x01}),
+        list_of({0x11, 4u << 2}), list_of({0x1d, 0x08}), list_of({0x0f, 0x08}), list_of({0x12, 6u << 2}),
+        list_of({0x1c}), list_of({0x14, 0x08, 2, 0, 0})}) {
+    Bytes locals = bytes_of({0x07, 1});
+    append(locals, type);
+    metadata.add(MetadataTable::stand_alone_sig, {metadata.blob(locals)});
+  }
+  metadata.add(MetadataTable::stand_alone_sig, {metadata.blob(bytes_of({0x06, 0x08}))}); // that of a field
   return metadata.build();
 }
 
@@ -132,7 +191,43 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
   dog_type = runtime.type({.module = app, .rid = 6});
   shape(dog_type, 3 * p + 16, 1,
         {{16, 2 * p, 0x15}, {13, p, 0x12}, {14, 3 * p, 0x11}, {15, 3 * p + 8, 0x11}});
-  for (const Address type : {string_type, animal_type, exception_type})
+  const auto value_type = [&](std::uint32_t rid, std::uint32_t size, const std::vector<Field>& fields) {
+    const Address type = runtime.type({.module = core_lib, .rid = rid, .category = value_category});
+    shape(type, size, 0, fields);
+    return type;
+  };
+  time_span_type = value_type(11, 8, {{7, 0, 0x0a}});
+  date_only_type = value_type(12, 4, {{8, 0, 0x08}});
+  time_only_type = value_type(13, 8, {{9, 0, 0x0b}});
+  std::vector<Field> parts{{10, 0, 0x08}, {11, 4, 0x06}, {12, 6, 0x06}};
+  for (std::uint32_t i = 0; i < 8; ++i) parts.push_back({13 + i, 8 + i, 0x05});
+  guid_type = value_type(14, 16, parts);
+  decimal_type = value_type(15, 16, {{21, 0, 0x08}, {22, 4, 0x09}, {23, 8, 0x0b}});
+  entry_type =
+      value_type(16, 4 * 4 + p,
+                 {{27, 0, 0x0e}, {24, p, 0x08}, {25, p + 4, 0x08}, {26, p + 8, 0x08}, {28, p + 12, 0x08}});
+  entries_type = runtime.array_of(entry_type);
+  runtime.target.set(entries_type, "MethodTable", "Module", core_lib);
+  runtime.target.set(entries_type, "MethodTable", "MTFlags", 0x800a'0000u | (16 + p));
+  numbers_type = value_type(20, 40,
+                            {{37, 0, 0x02},
+                             {38, 1, 0x04},
+                             {39, 2, 0x05},
+                             {40, 4, 0x06},
+                             {41, 8, 0x0a},
+                             {42, 16, 0x0c},
+                             {43, 24, 0x0d},
+                             {44, 32, 0x18},
+                             {45, 32, 0x0f}});
+  dictionary_type = runtime.type({.module = core_lib, .rid = 17});
+  shape(dictionary_type, p + 8, 0, {{29, 0, 0x1d}, {30, p, 0x08}, {31, p + 4, 0x08}});
+  hash_set_type = runtime.type({.module = core_lib, .rid = 18});
+  shape(hash_set_type, p + 8, 0, {{32, 0, 0x1d}, {33, p, 0x08}, {34, p + 4, 0x08}});
+  canon_type = runtime.type({.module = core_lib, .rid = 21});
+  shape(canon_type, 0, 0, {});
+  delegate_type = runtime.type({.module = core_lib, .rid = 19});
+  shape(delegate_type, 2 * p, 0, {{35, 0, 0x18}, {36, p, 0x18}});
+  for (const Address type : {string_type, animal_type, exception_type, delegate_type})
     runtime.target.set(type, "MethodTable", "ParentMethodTable", object_type);
   runtime.target.set(dog_type, "MethodTable", "ParentMethodTable", animal_type);
   ints_type = runtime.array_of(int_type);
@@ -149,7 +244,10 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
                        {4, int_type},
                        {6, date_type},
                        {7, open_list},
-                       {9, exception_type}});
+                       {9, exception_type},
+                       {11, time_span_type},
+                       {14, guid_type},
+                       {15, decimal_type}});
   map_types(app, {{2, color_type}, {3, access_type}, {4, point_type}, {5, animal_type}, {6, dog_type}});
   runtime.app_domain({core_lib, app});
   runtime.target.variable("ObjectMethodTable", object_type);

@@ -493,10 +493,13 @@ TEST_CASE("catalog: a body that leaves its heap is not published, and the others
   const auto add_lying = [&](Address start, std::uint64_t size) {
     const Address header =
         process.builder.method(process.heap, {.start = start, .size = 0x50, .method_desc = 0x7777'0000});
-    const auto field = static_cast<Address>(process.builder.types().offset("RealCodeHeader", "GCInfo"));
+    const auto field = [&](std::string_view name) {
+      return header + static_cast<Address>(process.builder.types().offset("RealCodeHeader", name));
+    };
     process.builder.memory()
-        .at(header + field)
+        .at(field("GCInfo"))
         .pointer(process.builder.memory().place(gc_info_bytes(Cpu::x64, 4, size)));
+    process.builder.memory().at(field("NumUnwindInfos")).u32(0); // else they contradict
   };
   add_lying(0x2'3000, 0x8'0000);
   add_lying(0x2'4000, RangeCheck::max_body + 1);

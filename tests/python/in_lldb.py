@@ -49,6 +49,30 @@ def core(debugger, path, expected):
         expected = of_process.method_at(frame.GetPC())
         assert expected.reason == "native" and of_debugger.method_at(frame) == of_process.method_at(frame.GetPCAddress()) == expected, expected
 
+    def publishing():
+        def run(command):
+            result = lldb.SBCommandReturnObject()
+            debugger.GetCommandInterpreter().HandleCommand(command, result)
+            assert result.Succeeded(), result.GetError()
+            return result.GetOutput()
+
+        def level():
+            return json.loads(run("clr publish status --json"))["level"]
+
+        runtime = lldb_clr.Runtime(target)
+        run("clr publish off")
+        if wrong := expect(lldb_clr.UsageError, runtime.publish):
+            return wrong
+        run("clr publish on")
+        run("clr settings --publish r2r")   # what was done for this stop is to be looked at again
+        assert level() == "nothing", level()
+        runtime.publish()
+        assert level() == "everything", level()
+        run("clr settings --publish lines,variables,r2r")
+        method = next(runtime.methods(r2r=False))
+        assert target.ResolveLoadAddress(method.regions[0].start).GetFunction().GetName() == method.full_name, method
+        return None
+
     def lazy_methods():
         methods = lldb_clr.Runtime(target).methods()
         first = next(methods)
@@ -70,6 +94,7 @@ def core(debugger, path, expected):
     check("answers are those of the commands", same_as_the_commands)
     check("SBTarget, SBProcess, SBDebugger, SBThread, SBFrame, SBAddress", objects)
     check("methods are found as they are asked for", lazy_methods)
+    check("publish() waits until LLDB has all code", publishing)
     check("a process that is gone makes objects stale", stale)
 
 

@@ -121,6 +121,7 @@ def c_interface(setup):
     runtime = ctypes.c_void_p(c.clr_open_core(core, None, ctypes.byref(error)))
     assert runtime.value and error.status == 0 and error.text == b""
     refused(4, c.clr_query_save_core, runtime, None, 0)
+    refused(3, c.clr_publish, runtime)   # there is no debugger
     refused(4, c.clr_symbolize, runtime, None, ctypes.c_size_t(1), 0)
     rows = ctypes.c_void_p(c.clr_query_frames(runtime, ctypes.c_uint64(1), ctypes.c_size_t(0), 0, ctypes.byref(error)))
     c.clr_close(runtime)   # the rows keep it
@@ -169,6 +170,7 @@ def values(setup):
     assert not miss and miss.reason == "outside" and "outside" in repr(miss)
     method = runtime.method_at(frame.ip)
     assert method and method.unwind_info.source == "unwind_info" and method.unwind_info.cfa
+    assert method.gc_info.version == 4 and method.gc_info.code_length == method.code.size and method.gc_info.fault is None
     assert isinstance(method.code_versions, tuple) and all(v.node for v in method.code_versions)
     thrown = next(t.exception for t in runtime.threads if t.exception)
     details = thrown.details()
@@ -176,6 +178,7 @@ def values(setup):
     for error, call in [(lldb_clr.UsageError, lambda: runtime.thread(1)), (lldb_clr.UsageError, lambda: runtime.method_at(-1)),
                         (lldb_clr.UsageError, lambda: runtime.method_at("x")), (lldb_clr.Fault, lambda: runtime.exception(0x10)),
                         (lldb_clr.Fault, lambda: runtime.code_versions(0x10)), (lldb_clr.UsageError, lambda: runtime.unwind_info(0x10)),
+                        (lldb_clr.UsageError, lambda: runtime.gc_info(0x10)), (lldb_clr.UsageError, lambda: len(runtime.roots(0x7fffffff))),
                         (lldb_clr.FileError, lambda: lldb_clr.open_core("/does/not/exist")), (lldb_clr.Fault, lambda: lldb_clr.open_core(__file__)),
                         (lldb_clr.FileError, lambda: runtime.save_core("/does/not/exist")),
                         (lldb_clr.UsageError, lambda: lldb_clr.Runtime(3)),
@@ -354,7 +357,8 @@ def commands_schema(setup, lldb):
     commands = [("clr info", "clr info --json"), ("clr threads", "clr threads --json"), ("clr bt", "clrbt --json all"), ("clr bt", "clrbt --json --registers -n 3"),
                 ("clr bt --unique", "clrbt --json --unique all"), ("clr methods", "clr methods --json"), ("clr pe", "clr pe --json"),
                 ("clr ip2md", f"clrip2md --json {managed.ip:#x} {native.ip:#x} 0x10 {managed.method.method_desc:#x}"), ("clr u", f"clr u --json {managed.ip:#x}"),
-                ("clr unwind", f"clr unwind --json {managed.ip:#x}"), ("clr unwind", f"clr unwind --json {native.ip:#x}"), (None, f'clr symbols add "{perf_map}"'),
+                ("clr unwind", f"clr unwind --json {managed.ip:#x}"), ("clr u", f"clr u --gc --json {managed.ip:#x}"),
+                ("clr gcinfo", f"clr gcinfo --json {managed.ip:#x}"), ("clr roots", "clr roots stack --json"), ("clr unwind", f"clr unwind --json {native.ip:#x}"), (None, f'clr symbols add "{perf_map}"'),
                 ("clr symbols list", "clr symbols list --json"), ("clr symbolize", f'clr symbolize --json "{samples}"'),
                 ("clr symbolize --each", f'clr symbolize --json --each "{samples}"'), ("clr break", "clr break --json Situations.Gallery.Order"),
                 ("clr break list", "clr break list --json"), ("clr publish", "clr publish --json")]

@@ -105,6 +105,33 @@ TEST_CASE("notifications: a table that is none is not written to", "[code_notifi
   }
 }
 
+TEST_CASE("notifications: a row that the descriptor lies about is not written", "[code_notifications]") {
+  struct Lie {
+    std::int64_t state, module, token;
+    std::uint32_t size;
+  };
+  for (const Lie& lie :
+       {Lie{1 << 20, 8, 16, 24}, Lie{0, -8, 16, 24}, Lie{0, 8, 21, 24}, Lie{0, 8, 16, 0x8000'0000}}) {
+    CAPTURE(lie.state, lie.module, lie.token, lie.size);
+    NotifyingProcess process({.pointer_size = 8, .cpu = Cpu::x64});
+    TargetBuilder& types = process.builder.types();
+    types.pointer_global("JITNotificationTable", process.table_variable);
+    TypeDescriptor& row = types.descriptor().types["JITNotification"];
+    row.size = lie.size;
+    row.fields = {{"State", {.offset = lie.state, .type = {}}},
+                  {"ClrModule", {.offset = lie.module, .type = {}}},
+                  {"MethodToken", {.offset = lie.token, .type = {}}}};
+    const Target target = process.builder.target();
+    const CodeNotifications places{process.table, process.flags, process.arguments};
+    const MethodKey method{0x1000, 0x0600'0001};
+    const auto fault = fault_of([&] { notify_of(target, places, std::span(&method, 1)); });
+    REQUIRE(fault);
+    CHECK(fault->kind() == ErrorKind::unsupported_contract);
+    Runtime runtime = process.runtime();
+    CHECK_FALSE(find_code_notifications(runtime));
+  }
+}
+
 TEST_CASE("notifications: what is written is what the runtime compares with", "[code_notifications]") {
   for (const Platform platform : execution_platforms()) {
     NotifyingProcess process(platform);

@@ -1,5 +1,6 @@
 // Walks of synthetic threads, frame by frame. The form of a real thread's stack follows dotnet/runtime
 // docs/design/datacontracts/StackWalk.md.
+#include "core/stack/hijack.h"
 #include "tests/stack/walker_runtime.h"
 
 using namespace clr;
@@ -183,6 +184,54 @@ TEST_CASE("a hijacked return address is looked up in the Thread", "[walker]") {
   // A thread that is not marked is not searched.
   runtime.thread.state = 0;
   CHECK(runtime.lines(runtime.walk(start)).at(1) == "N 50000300 @200 unwind_info");
+}
+
+TEST_CASE("a hijack pair whose slot is the first word of the Thread has one neighbour", "[walker]") {
+  WalkerRuntime runtime(GENERATE(Cpu::x64, Cpu::arm64));
+  const Address slot = runtime.at(runtime.return_slot(0x100));
+  runtime.memory().at(WalkerRuntime::thread_address).u64(slot).u64(runtime.in(1));
+  const Target target = runtime.execution.target();
+  std::vector<Address> asked;
+  const auto is_managed = [&](Address address) {
+    asked.push_back(address);
+    return false;
+  };
+  CHECK_FALSE(hijacked_return_address(target, runtime.thread, slot, is_managed));
+  CHECK(asked == std::vector<Address>{runtime.in(1)});
+}
+
+TEST_CASE("a thread in a HijackFrame goes on in the method to which the return address belongs", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x400); // M2 at 0x400, M1 at 0x500, M0 at 0x600
+  // The stub runs at 0x200 and has pushed the registers; nothing that describes it leads out of it.
+  const Address args = cpu == Cpu::x64 ? 0x400 - 80 : 0x400 - 192;
+  runtime.explicit_frame(0x180, frame_identifier::hijack);
+  runtime.memory().at(runtime.at(0x180 + 16)).u64(runtime.in(2)).u64(0).u64(runtime.at(args));
+  if (cpu == Cpu::x64) {
+    runtime.memory().at(runtime.at(args)).u64(0xA0).u64(0xA1).u64(0);
+    runtime.memory()
+        .at(runtime.at(args + 24))
+        .u64(12)
+        .u64(13)
+        .u64(14)
+        .u64(15)
+        .u64(0xB0)
+        .u64(runtime.at(0x400));
+  } else {
+    runtime.memory().at(runtime.at(args)).u64(runtime.at(0x400)).u64(0);
+    runtime.memory().at(runtime.at(args + 96)).u64(0xA0).u64(0xA1);
+  }
+  const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code + 0x10, 0x200));
+  const Lines lines = runtime.lines(walked);
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[0] == "HijackFrame @180");
+  CHECK(lines[2] == "M2+20 @400 runtime_frame leaf");
+  CHECK(lines[3] == "M1+20 @500 unwind_info");
+  // The value that the method returned is in its register.
+  const RegisterContext& registers = walked.frames[2].registers;
+  CHECK(registers.get(cpu == Cpu::x64 ? x64_register::rax : arm64_register::x0) == 0xA0);
+  CHECK(registers.get(cpu == Cpu::x64 ? x64_register::rdx : arm64_register::x1) == 0xA1);
 }
 
 TEST_CASE("a stub has no frame of its own", "[walker]") {

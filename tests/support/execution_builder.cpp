@@ -1,31 +1,12 @@
 #include "tests/support/execution_builder.h"
 
+#include "tests/support/bit_writer.h"
+
 #include <algorithm>
 #include <array>
 
 namespace clr::test {
 namespace {
-
-class BitWriter {
-public:
-  void put(std::uint64_t value, unsigned count) {
-    for (unsigned i = 0; i < count; ++i, ++used_) {
-      if (used_ % 8 == 0) bytes_.push_back(std::byte{0});
-      if (value >> i & 1) bytes_.back() |= std::byte(1u << used_ % 8);
-    }
-  }
-  void variable(std::uint64_t value, unsigned base) {
-    for (bool more = true; more; value >>= base) {
-      more = value >> base != 0;
-      put((value & ((1u << base) - 1)) | (more ? 1u << base : 0), base + 1);
-    }
-  }
-  std::vector<std::byte> bytes() const { return bytes_; }
-
-private:
-  std::vector<std::byte> bytes_;
-  unsigned used_ = 0;
-};
 
 using Bytes = std::vector<std::byte>;
 
@@ -81,6 +62,8 @@ Bytes native_tree(const Elements& elements, std::uint32_t bit) {
 bool is_wide(const Platform& platform) {
   return platform.pointer_size == 8;
 }
+
+constexpr Address unwind_data_bytes = 12; // of CPUs whose unwind data are words
 
 } // namespace
 
@@ -274,8 +257,12 @@ Address ExecutionBuilder::unwind_data(std::uint32_t length, std::uint32_t method
     cursor.u8(1 | (chained ? 4 : 3) << 3).u8(4).u8(3).u8(0); // three unwind codes
     cursor.fill(6, 0x02).u32(0x7777);
     cursor.fill(2);
-  } else {
+  } else if (cpu == Cpu::x86) {
     cursor.u32(length);
+  } else {
+    // The epilogue is told in the header; a word of codes that ends at once; a handler: unwind_data_bytes.
+    const bool arm = cpu == Cpu::arm;
+    cursor.u32((length / (arm ? 2 : 4)) | 1u << (arm ? 28 : 27) | 1u << 21).u32(0xE3E3'E3E4).u32(0x7777);
   }
   cursor.bytes(gc_info);
   return at;
@@ -298,8 +285,10 @@ Address ExecutionBuilder::method(Heap& heap, const MethodSpec& spec) {
     const std::uint64_t end = i + 1 < begins.size() ? begins[i + 1] : spec.size;
     const auto begin = static_cast<std::uint32_t>(spec.start - heap.begin) + begins[i];
     const auto length = static_cast<std::uint32_t>(end - begins[i]);
-    // Unwind data lies in the heap, close to the code.
-    const auto data = static_cast<std::uint32_t>(unwind_data(length, 0, false, 0) - heap.begin);
+    // An RVA leads forward: behind the code. x64 has the end in the entry, and 32 bits reach everything.
+    const bool behind = stride == 8 && is_wide(memory().platform());
+    const Address at = behind ? (spec.start + spec.size + 3) / 4 * 4 + i * unwind_data_bytes : 0;
+    const auto data = static_cast<std::uint32_t>(unwind_data(length, 0, false, at) - heap.begin);
     MemoryCursor entry = memory().at(table + i * stride);
     entry.u32(begin);
     if (stride == 12) entry.u32(begin + length);

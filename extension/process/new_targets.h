@@ -1,0 +1,12 @@
+// Processes of clients that run no command of LLDB's: editors and scripts launch and attach by its API.
+#pragma once
+
+#include <lldb/API/LLDB.h>
+
+namespace clr::lldb_plugin {
+
+// Each target that `debugger` makes from now on brings itself up to date at its stops, and looks for its
+// breakpoints on managed code when the runtime gets ready to run some.
+void follow_new_targets(lldb::SBDebugger& debugger);
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,145 @@
+"""What an editor sees through lldb-dap, when `plugin load` is all that it was told: against the program's own output and source."""
+import os
+import pathlib
+import re
+import shutil
+
+import processes
+from dap_client import Client, DapError
+from results import Examples
+
+SOURCE = processes.PROGRAMS / "edited" / "Program.cs"
+EVENT = 60   # seconds until something happens that the program does at once
+
+
+def line_of(name):
+    return next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if line.endswith(f"// at: {name}"))
+
+
+def adapters(lldbs):
+    """(version, lldb-dap or None, what its environment needs) of the versions that are asked."""
+    yield "19", shutil.which("lldb-dap-19"), {}
+    tree = pathlib.Path(lldbs) / "22" / "usr" / "lib"
+    unpacked = tree / "llvm-22" / "bin" / "lldb-dap"
+    libraries = os.pathsep.join(str(folder) for folder in [*tree.glob("*-linux-gnu"), tree / "llvm-22" / "lib"])
+    yield "22", str(unpacked) if unpacked.exists() else None, {"LD_LIBRARY_PATH": libraries}
+
+
+class Session:
+    """An editor that debugs `program`."""
+
+    def __init__(self, adapter, plugin, environment):
+        self.client = Client(adapter, environment)
+        self.plugin, self.seen, self.thread = plugin, 0, None
+        self.client.ask("initialize", adapterID="lldb", linesStartAt1=True, columnsStartAt1=True, pathFormat="path")
+
+    def begin(self, request, breakpoints=(), functions=(), **arguments):
+        begun = self.client.send(request, initCommands=[f"plugin load {self.plugin}"], **arguments)
+        self.client.event("initialized", EVENT)
+        lines = self.set_breakpoints(breakpoints)
+        names = self.client.ask("setFunctionBreakpoints", breakpoints=list(functions))["breakpoints"]
+        self.client.ask("configurationDone")
+        self.client.wait_for(begun, request, EVENT)
+        return lines, names
+
+    def set_breakpoints(self, breakpoints):
+        return self.client.ask("setBreakpoints", source={"path": str(SOURCE)}, breakpoints=list(breakpoints))["breakpoints"]
+
+    def stopped(self):
+        """The top frame at the next stop, and the reason."""
+        body, self.seen = self.client.event("stopped", EVENT, self.seen)
+        self.thread = body["threadId"]
+        frame = self.frames(1)[0]
+        return f"{frame['name'].partition('(')[0]}:{frame['line']}", body["reason"]
+
+    def frames(self, levels, start=0):
+        return self.client.ask("stackTrace", threadId=self.thread, startFrame=start, levels=levels)["stackFrames"]
+
+    def go(self, how):
+        self.client.ask(how, threadId=self.thread)
+
+    def variables(self, reference, **page):
+        return {v["name"]: v for v in self.client.ask("variables", variablesReference=reference, **page)["variables"]}
+
+    def locals(self):
+        frame = self.frames(1)[0]["id"]
+        scope = self.client.ask("scopes", frameId=frame)["scopes"][0]
+        return self.variables(scope["variablesReference"]), scope["variablesReference"], frame
+
+    def evaluate(self, text, context="watch"):
+        return self.client.ask("evaluate", expression=text, frameId=self.frames(1)[0]["id"], context=context)["result"]
+
+    def output(self):
+        return "".join(e["body"]["output"] for e in self.client.events if e["event"] == "output")
+
+
+def expect(wrong, what, found, wanted):
+    if found != wanted:
+        wrong.add(what, f"{found} for {wanted}")
+
+
+def check_launch(adapter, plugin, program, environment, stale):
+    """Breakpoints that are set before there is any code, and what an editor asks at each stop. `stale`: at the first hit in code that is new this
+    lldb-dap may show the frames of the plugin's own stop before it, so that a logpoint finds no variable there."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        lines, names = session.begin(
+            "launch", [{"line": line_of("Show")}, {"line": line_of("Loop"), "condition": "i == 7"}, {"line": line_of("Area"), "logMessage": "width is {width}"}],
+            [{"name": "Edited.Program.Loop"}], program=str(program), env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        expect(wrong, "breakpoints before there is code", [b["verified"] for b in lines + names], [False] * 4)
+        expect(wrong, "the first stop", session.stopped(), (f"Edited.Program.Show:{line_of('Show')}", "breakpoint"))
+        session.client.event("breakpoint", EVENT, where=lambda body: body["breakpoint"]["id"] == lines[0]["id"] and body["breakpoint"]["verified"])
+        expect(wrong, "frames", [frame["name"] for frame in session.frames(2)], ["Edited.Program.Show()", "Edited.Program.Main(string[])"])
+        expect(wrong, "the second page of frames", session.frames(1, 1)[0]["name"], "Edited.Program.Main(string[])")
+        found, scope, _ = session.locals()
+        expect(wrong, "a local variable", found["count"]["value"], "10000")
+        fields = session.variables(found["node"]["variablesReference"])
+        expect(wrong, "a field", re.search('"(.*)"', fields["Name"]["value"])[1], "root")
+        expect(wrong, "a field of a field", re.search('"(.*)"', session.variables(fields["Next"]["variablesReference"])["Name"]["value"])[1], "leaf")
+        expect(wrong, "an array", fields["Numbers"]["value"].split(" ", 1)[-1], "int[10000] {0, 1, 2, 3, 4, 5, 6, 7, ...}")
+        session.client.ask("setVariable", variablesReference=scope, name="count", value="5")
+        expect(wrong, "a variable that was set", session.evaluate("count"), "5")
+        session.go("next")
+        expect(wrong, "next", session.stopped(), (f"Edited.Program.Show:{line_of('Show+1')}", "step"))
+        session.go("continue")
+        expect(wrong, "a breakpoint by name", session.stopped()[1], "breakpoint")
+        session.go("continue")
+        expect(wrong, "a condition", session.stopped(), (f"Edited.Program.Loop:{line_of('Loop')}", "breakpoint"))
+        expect(wrong, "the variables of the condition", {name: v["value"] for name, v in session.locals()[0].items()}, {"i": "7", "area": "14"})
+        session.set_breakpoints([])
+        session.go("next")
+        expect(wrong, "next behind it", session.stopped()[1], "step")
+        session.go("stepOut")
+        expect(wrong, "stepOut", session.stopped()[0].partition(":")[0], "Edited.Program.Main")
+        session.set_breakpoints([{"line": line_of("End")}])
+        session.go("continue")
+        expect(wrong, "a breakpoint that was set late", session.stopped(), (f"Edited.Program.Main:{line_of('End')}", "breakpoint"))
+        logged = re.findall(r"width is (\d+)", session.output())
+        expect(wrong, "lines of the logpoint", logged[-7:] if stale else logged, [str(i) for i in range(1 if stale else 0, 8)])
+        expect(wrong, "the program's words", re.findall(r"count (\d+)", session.output()), ["5"])
+        strange = [e["body"]["output"] for e in session.client.events if e["event"] == "output" and e["body"].get("category") == "stderr" and "error" in e["body"]["output"]]
+        expect(wrong, "errors", strange[:1], [])
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none("launch, 4 pending breakpoints, frames, variables, steps")
+
+
+def check_attach(adapter, plugin, environment, pid):
+    """A process that waits: all is named after `clr publish`."""
+    wrong, names = Examples(), []
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("attach", pid=pid, stopOnEntry=True, postRunCommands=["clr publish"])
+        session.client.event("stopped", EVENT)
+        for thread in session.client.ask("threads")["threads"]:
+            session.thread = thread["id"]
+            names += [frame["name"] for frame in session.frames(100)]
+        expect(wrong, "the program's method", "Edited.Program.Main(string[])" in names, True)
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none(f"{len(names)} frames")

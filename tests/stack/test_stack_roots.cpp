@@ -1,0 +1,238 @@
+// Roots of the frames of synthetic stacks, by the rules of the runtime's collector.
+#include "core/stack/stack_roots.h"
+#include "tests/stack/walker_runtime.h"
+#include "tests/support/gc_info_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+// Slots of every CPU: a register that a call may change, one that it may not, stack words, an untracked one.
+GcInfoSpec some_slots(Cpu cpu) {
+  return {.cpu = cpu,
+          .length = WalkerRuntime::method_size,
+          .fat = true,
+          .frame_register = true,
+          .registers = {{.reg = 2}, {.reg = cpu == Cpu::x64 ? 3u : 19u}}, // rdx, rbx; x2, x19
+          .stack = {{.base = 1, .offset = 0x10}, {.base = 2, .offset = 0x40}},
+          .untracked = {{.base = 2, .offset = 0x50, .flags = 3}}};
+}
+
+class Roots {
+public:
+  explicit Roots(Cpu cpu) : runtime(cpu), cpu_(cpu) {}
+
+  // The GC info of method `index`.
+  void gc_info(unsigned index, const GcInfoSpec& spec) {
+    header_word(index, "GCInfo", runtime.memory().place(gc_info_bytes(spec)));
+  }
+  // The funclet of method `index` is a filter.
+  void filter(unsigned index) {
+    const Address section = runtime.memory().allocate(64);
+    runtime.memory().at(section).u64(1).u64(0).u32(1).u32(0).u32(0x10).u32(0x90).u32(0xA0).u32(0).u32(
+        WalkerRuntime::funclet);
+    header_word(index, "EHInfo", section + 8);
+  }
+  // Words of the frame at `sp`, whose frame register is `sp`, too.
+  void words(Address sp) {
+    runtime.memory().at(runtime.at(sp + 0x10)).u64(sp + 1);
+    runtime.memory().at(runtime.at(sp + 0x40)).u64(sp + 2);
+    runtime.memory().at(runtime.at(sp + 0x50)).u64(sp + 3);
+  }
+  RegisterContext start(Address pc, Address sp) const {
+    RegisterContext context = runtime.registers(pc, sp);
+    context.set(saved(), 0xB);
+    context.set(cpu_ == Cpu::x64 ? x64_register::rdx : 2, 0xA);
+    return context;
+  }
+  unsigned saved() const { return cpu_ == Cpu::x64 ? x64_register::rbx : arm64_register::x19; }
+
+  // "0: rbx=b [sp+10]=101 ..." for each frame with roots, then the notes.
+  Lines walk(const RegisterContext& start) {
+    const Target target = runtime.execution.target();
+    ExecutionManager manager(target);
+    NativeUnwinder native(runtime.memory(), target.platform(), {});
+    StackWalker walker(&target, &manager, native);
+    StackRoots roots(target, manager);
+    Lines lines;
+    const StackRoots::Visit visit = [&](const FrameRoots& frame) {
+      std::string line = fmt::format("{}:", frame.frame);
+      for (const StackRoot& root : frame.roots)
+        line +=
+            fmt::format(" {}={:x}{}", name(frame, root), root.value, root.why_uncertain.empty() ? "" : "?");
+      lines.push_back(line);
+      return lines.size() < limit;
+    };
+    roots.begin(visit);
+    walker.walk(start, &runtime.thread, [&](const StackFrame& frame) { return roots.add(frame); });
+    for (std::string& note : roots.finish()) lines.push_back("note " + std::move(note));
+    return lines;
+  }
+
+  WalkerRuntime runtime;
+  std::size_t limit = 1000;
+
+private:
+  static std::string name(const FrameRoots& frame, const StackRoot& root) {
+    if (root.slot.reg)
+      return root.slot.reg == x64_register::rbx || root.slot.reg == arm64_register::x19 ? "saved" : "scratch";
+    return fmt::format("[{}+{:x}]", root.slot.base == GcBase::sp ? "sp" : "fp", *root.address - frame.sp);
+  }
+  void header_word(unsigned index, std::string_view field, Address value) {
+    const Target target = runtime.execution.target();
+    ExecutionManager manager(target);
+    const CodeBlock block = std::get<CodeBlock>(manager.find(WalkerRuntime::method(index)));
+    runtime.memory()
+        .at(block.code_header + static_cast<Address>(*target.find_offset("RealCodeHeader", field)))
+        .u64(value);
+  }
+
+  Cpu cpu_;
+};
+
+// M2 calls from 0x20, and M1 and M0 too.
+void add_chain(Roots& roots, Address sp) {
+  for (unsigned n = 0; n < 3; ++n) {
+    roots.runtime.frame(sp + 0x100 * n, n == 2 ? 0 : WalkerRuntime::in(1 - n));
+    roots.words(sp + 0x100 * n);
+  }
+}
+
+} // namespace
+
+TEST_CASE("roots of frames that wait for a call", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  add_chain(roots, 0x100);
+  GcInfoSpec spec = some_slots(cpu);
+  spec.safe_points = {{.offset = 0x20, .live = {0, 1, 2, 3}}};
+  roots.gc_info(1, spec);
+  // M2 has a safe point, but not here; the second word of M0 is an argument of the call.
+  spec.safe_points[0].offset = 0x24;
+  roots.gc_info(2, spec);
+  spec.safe_points[0].offset = 0x20;
+  spec.outgoing = 0x18;
+  roots.gc_info(0, spec);
+  CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
+        Lines{"0: [fp+50]=103?", "1: saved=b [sp+10]=201 [fp+40]=202 [fp+50]=203",
+              "2: saved=b [fp+40]=302 [fp+50]=303"});
+}
+
+TEST_CASE("a frame whose next instruction is known reports scratch registers", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  roots.runtime.frame(0x100, 0);
+  roots.words(0x100);
+  GcInfoSpec spec = some_slots(cpu);
+  spec.ranges = {{0x10, 0x40}};
+  spec.lives = {{.slot = 0, .begin = 0x10, .end = 0x30}, {.slot = 1, .begin = 0x20, .end = 0x40}};
+  roots.gc_info(0, spec);
+  CHECK(roots.walk(roots.start(roots.runtime.in(0, 0x20), 0x100)) ==
+        Lines{"0: scratch=a saved=b [fp+50]=103"});
+  CHECK(roots.walk(roots.start(roots.runtime.in(0, 0x30), 0x100)) == Lines{"0: saved=b [fp+50]=103"});
+  // In a prolog or an epilog nothing is told.
+  CHECK(roots.walk(roots.start(roots.runtime.in(0, 0x40), 0x100)).empty());
+  // Of a method without ranges only the untracked slots are, and not surely before the prolog has ended.
+  spec.ranges.clear();
+  spec.lives.clear();
+  spec.context_kind = 2;
+  spec.context = GcInfoSpec::Place{.prolog = 0x18, .offset = 8};
+  roots.gc_info(0, spec);
+  CHECK(roots.walk(roots.start(roots.runtime.in(0, 0x14), 0x100)) == Lines{"0: [fp+50]=103?"});
+  CHECK(roots.walk(roots.start(roots.runtime.in(0, 0x18), 0x100)) == Lines{"0: [fp+50]=103"});
+}
+
+TEST_CASE("callers of old GC info are known by the call, not by the return address", "[roots]") {
+  Roots roots(Cpu::x64);
+  add_chain(roots, 0x100);
+  GcInfoSpec spec = some_slots(Cpu::x64);
+  spec.version = 3;
+  spec.ranges = {{0x10, 0x40}};
+  spec.lives = {{.slot = 1, .begin = 0x10, .end = 0x20}};
+  for (const unsigned index : {0u, 1u, 2u}) roots.gc_info(index, spec);
+  roots.runtime.execution.types().global("GCInfoVersion", 3, "uint32"); // when no other blob is left
+  CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
+        Lines{"0: [fp+50]=103", "1: saved=b [fp+50]=203", "2: saved=b [fp+50]=303"});
+}
+
+TEST_CASE("a frame that an exception interrupted reports what is live in ranges alone", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  add_chain(roots, 0x1000);
+  GcInfoSpec spec = some_slots(cpu);
+  spec.safe_points = {{.offset = 0x20, .live = {1, 3}}};
+  for (const unsigned index : {0u, 1u, 2u}) roots.gc_info(index, spec);
+  roots.runtime.faulting(0x80, roots.runtime.in(2), 0x1000);
+  const Lines lines = roots.walk(roots.start(roots.runtime.native_code + 0x10, 0x40));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].ends_with(": [fp+50]=1003"));
+  spec.safe_points.clear();
+  spec.ranges = {{0x10, 0x40}};
+  spec.lives = {{.slot = 0, .begin = 0x10, .end = 0x40},
+                {.slot = 1, .begin = 0x10, .end = 0x40},
+                {.slot = 3, .begin = 0x10, .end = 0x40}};
+  roots.gc_info(2, spec);
+  // Its scratch registers are gone.
+  const Lines in_range = roots.walk(roots.start(roots.runtime.native_code + 0x10, 0x40));
+  REQUIRE(in_range.size() == 3);
+  CHECK(in_range[0].ends_with(" [fp+40]=1002 [fp+50]=1003"));
+  CHECK(in_range[0].find("scratch") == std::string::npos);
+}
+
+TEST_CASE("a funclet reports for its method, and hides what it left behind", "[roots]") {
+  // The synthetic methods of arm64 find their callers by the frame register, which a funclet shares.
+  Roots roots(Cpu::x64);
+  // The funclet of M1 runs at 0x100; the frames of M2 and of M1 itself, whose frame register is the
+  // funclet's, are those that the exception left.
+  const Address in_funclet = WalkerRuntime::in(1, WalkerRuntime::funclet + 0x10);
+  roots.runtime.frame(0x100, WalkerRuntime::in(2), roots.runtime.at(0x200));
+  roots.runtime.frame(0x200, WalkerRuntime::in(1), roots.runtime.at(0x300));
+  roots.runtime.frame(0x300, WalkerRuntime::in(0), roots.runtime.at(0x400));
+  roots.runtime.frame(0x400, 0);
+  for (const Address sp : {0x100, 0x200, 0x300, 0x400}) roots.words(sp);
+  for (const unsigned index : {0u, 1u, 2u}) roots.gc_info(index, some_slots(Cpu::x64));
+  RegisterContext start = roots.start(in_funclet, 0x100);
+  start.set_fp(roots.runtime.at(0x300));
+  CHECK(roots.walk(start) == Lines{"0: [fp+250]=303?", "3: [fp+50]=403"});
+  // A filter hides nothing, and leaves the untracked slots to its method.
+  roots.filter(1);
+  CHECK(roots.walk(start) == Lines{"1: [fp+50]=203", "2: [fp+50]=303", "3: [fp+50]=403"});
+}
+
+TEST_CASE("frames behind a handler whose method is not met may be alive", "[roots]") {
+  Roots roots(Cpu::x64);
+  roots.runtime.frame(0x100, WalkerRuntime::in(2), roots.runtime.at(0x200));
+  roots.runtime.frame(0x200, 0);
+  for (const Address sp : {0x100, 0x200}) roots.words(sp);
+  for (const unsigned index : {1u, 2u}) roots.gc_info(index, some_slots(Cpu::x64));
+  const Lines lines = roots.walk(roots.start(WalkerRuntime::in(1, WalkerRuntime::funclet + 0x10), 0x100));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == "0: [fp+50]=103?");
+  CHECK(lines[1] == "1: [fp+50]=203?");
+  CHECK(lines[2].starts_with("note the frame of the method at"));
+}
+
+TEST_CASE("what cannot be read costs one root, and is told", "[roots]") {
+  Roots roots(Cpu::x64);
+  add_chain(roots, 0x100);
+  GcInfoSpec spec = some_slots(Cpu::x64);
+  spec.untracked[0].offset = 0x100'0000; // far away
+  roots.gc_info(2, spec);
+  roots.gc_info(0, some_slots(Cpu::x64));
+  // GC info that cannot be decoded costs one frame.
+  roots.gc_info(1, {.length = WalkerRuntime::method_size, .flags = 2});
+  const Lines lines = roots.walk(roots.start(roots.runtime.in(2), 0x100));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == "2: [fp+50]=303");
+  CHECK(lines[1].starts_with("note frame 0 at"));
+  CHECK(lines[1].find("[rbp+0x1000000] cannot be read") != std::string::npos);
+  CHECK(lines[2].find("the unknown flag 0x2") != std::string::npos);
+  // Who has seen enough stops the walk.
+  roots.gc_info(1, some_slots(Cpu::x64));
+  roots.limit = 1;
+  CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)).front() == "1: [fp+50]=203");
+}
