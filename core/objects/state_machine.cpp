@@ -12,20 +12,7 @@ constexpr const char* iterator_promise = "<>v__promiseOfValueOrEnd";
 constexpr unsigned max_nested_builders = 3;
 // Task.m_stateFlags: ran to completion, canceled, faulted.
 constexpr std::uint32_t task_done = 0x1600000;
-// Of the word before an object: the low bits are no lock but a number, which is the hash code.
-constexpr std::uint32_t is_number = 0x0800'0000, is_hash = 0x0400'0000;
-// What locks use: the owner, the number of times, and the bit of one that is being changed.
-constexpr std::uint32_t lock_bits = 0x103F'FFFF;
 } // namespace
-
-std::uint32_t ObjectHeader::identity() const {
-  return (word & is_number) != 0 ? word & (is_hash | hash_mask) : 0;
-}
-
-std::optional<std::uint32_t> ObjectHeader::with_hash(std::uint32_t hash) const {
-  if ((word & (is_number | lock_bits)) != 0) return std::nullopt;
-  return (word & ~(is_hash | hash_mask)) | is_number | is_hash | (hash & hash_mask);
-}
 
 // While the garbage collector runs it keeps marks in the low bits.
 Address StateMachines::table_of(Address object) {
@@ -81,6 +68,12 @@ bool StateMachines::is_done(const StateMachine& machine) {
   if (machine.task == 0 || field(machine.table, iterator_promise)) return true;
   const auto flags = field(table_of(machine.task), "m_stateFlags");
   return !flags || (target_->read_u32(machine.task + flags->offset) & task_done) != 0;
+}
+
+Address StateMachines::task_number(const StateMachine& machine) {
+  if (machine.task == 0) return 0;
+  const auto number = field(table_of(machine.task), "m_taskId");
+  return number ? machine.task + number->offset : 0;
 }
 
 // A box of the builder's, or of a builder that uses its boxes again.

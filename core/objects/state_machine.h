@@ -1,7 +1,7 @@
 // State machines of async methods and async iterators: which of them is meant, and which one continues behind
 // it. Fields are found by their names. Source: dotnet/runtime
 // src/libraries/System.Private.CoreLib/src/System/Runtime/CompilerServices/AsyncTaskMethodBuilderT.cs,
-// Threading/Tasks/{Task,TaskContinuation}.cs; src/coreclr/vm/syncblk.h (the word before an object).
+// Threading/Tasks/{Task,TaskContinuation}.cs.
 #pragma once
 
 #include "core/objects/type_layout.h"
@@ -22,19 +22,6 @@ struct StateMachine {
   std::int32_t state = 0; // >= 0: it waits at the await of this number
 };
 
-// What the word before an object says of the object, wherever it is moved to.
-struct ObjectHeader {
-  std::uint32_t word = 0;
-
-  // Its hash code, or the number of its sync block, with the bit that tells them apart; 0: it has neither.
-  std::uint32_t identity() const;
-  // The word of the same object with this hash code, which the runtime gives to any object that is asked for
-  // one. Nothing when the object has an identity, or is locked.
-  std::optional<std::uint32_t> with_hash(std::uint32_t hash) const;
-
-  static constexpr std::uint32_t hash_mask = 0x03FF'FFFF;
-};
-
 class StateMachines {
 public:
   // Both must outlive this. No reads.
@@ -50,10 +37,11 @@ public:
   // The task of `machine` is done, or it has none; of an async iterator, which may only have its next value,
   // it is not asked. Throws Error.
   bool is_done(const StateMachine& machine);
-  // Where the header of its object lies; 0: it has no object. No reads.
-  static Address header_of(const StateMachine& machine) {
-    return machine.object == 0 ? 0 : machine.object - sizeof(std::uint32_t);
-  }
+  // Where the number of its task lies (Task.Id), which goes with the task wherever it is moved to: 32 bits, 0
+  // until somebody asks for it; the runtime sets it by one exchange of 0 for a number, and never again. 0:
+  // its builder has no task, as those that use their boxes again, or has none yet. Throws Error. Cost: 1
+  // read, and TypeLayouts::of for the task.
+  Address task_number(const StateMachine& machine);
 
   static constexpr unsigned max_links = 16;
 

@@ -140,20 +140,23 @@ std::optional<StateMachine> AwaitFrames::read(Address table, Address self) {
   });
 }
 
+// A task gets its number when somebody asks for it, by one exchange of 0 for the number: written while all
+// threads stand, it is the answer to whoever asks later. The thread that stopped runs managed code, so the
+// garbage collector moves nothing meanwhile.
 std::uint32_t AwaitFrames::mark(const StateMachine& machine, bool make) {
   return unless_unreadable([&]() -> std::uint32_t {
-    const Address at = StateMachines::header_of(machine);
+    Runtime& runtime = sessions_->after_short_run()->runtime();
+    if (runtime.objects() == nullptr) return 0;
+    const Address at = StateMachines(*runtime.target(), runtime.objects()->layouts()).task_number(machine);
     if (at == 0) return 0;
-    const Target& target = *sessions_->after_short_run()->runtime().target();
-    ObjectHeader header{target.read_u32(at)};
-    if (header.identity() != 0 || !make) return header.identity();
-    // Objects of one type seldom have the same one: the step of a multiplicative generator.
-    last_hash_ = (last_hash_ * 0x19660D + 0x3C6EF35F) & ObjectHeader::hash_mask;
-    const auto word = header.with_hash(std::max(last_hash_, 1u));
+    // Several threads may have stopped at once: the session keeps what it read before this was written.
+    lldb::SBProcess process = target_.GetProcess();
     lldb::SBError error;
-    if (!word || target_.GetProcess().WriteMemory(at, &*word, sizeof(*word), error) != sizeof(*word))
-      return 0;
-    return ObjectHeader{*word}.identity();
+    const std::uint64_t number = process.ReadUnsignedFromMemory(at, sizeof(std::uint32_t), error);
+    if (error.Fail()) return 0;
+    if (number != 0 || !make) return static_cast<std::uint32_t>(number);
+    const std::uint32_t given = next_number_++;
+    return process.WriteMemory(at, &given, sizeof(given), error) == sizeof(given) ? given : 0;
   });
 }
 
@@ -204,6 +207,22 @@ std::optional<Address> AwaitVisitor::machine_of(std::uint64_t id, Address cfa) {
     if (found.GetCFA() == cfa) return lldb_plugin::machine_of(found);
   }
   return std::nullopt;
+}
+
+Address AwaitVisitor::behind_calls(Address begin) {
+  constexpr std::uint32_t looked_at = 64;
+  lldb::SBTarget target = thread_->GetProcess().GetTarget();
+  lldb::SBInstructionList read = target.ReadInstructions(target.ResolveLoadAddress(begin), looked_at);
+  Address at = begin, behind = 0;
+  for (std::uint32_t i = 0; i < read.GetSize(); ++i) {
+    lldb::SBInstruction instruction = read.GetInstructionAtIndex(i);
+    const char* const text = instruction.GetMnemonic(target);
+    const std::string_view mnemonic = text != nullptr ? text : "";
+    if (mnemonic.starts_with("jmp") || mnemonic.starts_with("ret")) break;
+    at += instruction.GetByteSize();
+    if (mnemonic.starts_with("call")) behind = at;
+  }
+  return behind;
 }
 
 Address AwaitVisitor::behind_call(Address slot) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -37,7 +38,9 @@ private:
 
   lldb::SBTarget target_;
   StopSession* sessions_;
-  std::uint32_t last_hash_ = 0;
+  // The next one for a task: the runtime counts from 1 on. It does not begin where a debugger began that the
+  // process had before.
+  std::uint32_t next_number_ = 0x8000'0000 | (std::random_device()() & 0x3FFF'FFFF);
 };
 
 // A thread of LLDB's that came to a place.
@@ -55,6 +58,7 @@ public:
   std::optional<Address> machine_of(std::uint64_t thread, Address cfa) override;
   std::vector<AwaitWatch::Line> lines() override;
   Address behind_call(Address slot) override;
+  Address behind_calls(Address begin) override;
   void leave(std::uint64_t thread) override;
   void follow_exceptions() override { follow_(true); }
 

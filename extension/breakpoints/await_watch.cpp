@@ -107,6 +107,9 @@ bool AwaitWatch::visit(Role role, Visitor& visitor) {
   case Role::yield:
     if (!waits_ && is_ours(visitor)) waits(visitor);
     return false;
+  case Role::boxed:
+    if (waits_ && is_ours(visitor)) look_again(visitor);
+    return false;
   case Role::returned:
     if (visitor.thread() == step_.thread && visitor.sp() >= step_.cfa &&
         visitor.sp() - step_.cfa < max_behind_return)
@@ -136,24 +139,34 @@ void AwaitWatch::waits(Visitor& visitor) {
   visitor.leave(step_.thread);
   bodies_ = machines_->bodies(step_.body);
   for (const Body& body : bodies_) passing_.plant(body.start, Role::entry);
-  // It gets its box when it waits for the first time.
-  if (machine->object == 0) passing_.plant(visitor.behind_call(step_.cfa - sizeof(Address)), Role::returned);
+  if (machine->task != 0) return;
+  // It gets its task when it waits for the first time, by the last call. A value on the stack can be looked
+  // at by the caller, too; an object may have moved by then.
+  passing_.plant(visitor.behind_calls(visitor.pc()), Role::boxed);
+  passing_.plant(visitor.behind_call(step_.cfa - sizeof(Address)), Role::returned);
+}
+
+// At its task, that it may have by now.
+void AwaitWatch::look_again(Visitor& visitor) {
+  if (waits_->machine.task != 0) return;
+  const auto frame = visitor.machine_of(step_.thread, step_.cfa);
+  const Address self = frame && *frame != 0 ? *frame : step_.machine.self;
+  const auto machine = machines_->read(step_.machine.table, self);
+  if (!machine || machine->task == 0) return;
+  step_.machine = *machine;
+  waits_ = known(*machine);
 }
 
 void AwaitWatch::returns(Visitor& visitor) {
   if (!waits_) return visitor.leave(step_.thread); // which would lead through the runtime
-  if (waits_->machine.object != 0) return;
-  // The caller has the value still, that knows its box now.
-  if (const auto machine = machines_->read(step_.machine.table, step_.machine.self)) waits_ = known(*machine);
+  look_again(visitor);
 }
 
 // MoveNext of a machine was called: false, as the step goes on to a line.
 bool AwaitWatch::enters(Visitor& visitor) {
   const auto machine = machines_->read(step_.machine.table, visitor.argument());
   if (!machine || machine->state < 0) return false;
-  // Before the thread has left the method.
-  if (waits_->machine.object == 0)
-    if (const auto now = machines_->read(step_.machine.table, step_.machine.self)) waits_ = known(*now);
+  look_again(visitor); // before the thread has left the method
   return same(*waits_, *machine) && goes_on(*machine, bodies_, visitor);
 }
 

@@ -49,6 +49,8 @@ public:
     virtual std::vector<Line> lines() = 0;
     // A place behind the call whose return address lies at `slot`; 0: not known.
     virtual Address behind_call(Address slot) = 0;
+    // Behind the last call on the straight way from `begin`; 0: there is none.
+    virtual Address behind_calls(Address begin) = 0;
     // The step leaves what `thread` runs: the debugger's own plans are given up, and no exceptions are
     // followed.
     virtual void leave(std::uint64_t thread) = 0;
@@ -60,7 +62,8 @@ public:
   public:
     virtual ~Machines() = default;
     virtual std::optional<StateMachine> read(Address table, Address self) = 0;
-    // By which `machine` is known again after it was moved; 0: it has no such mark. `make`: it gets one.
+    // By which `machine` is known again after it was moved; 0: it has no such mark, or none yet. `make`: it
+    // gets one if it has a task.
     virtual std::uint32_t mark(const StateMachine& machine, bool make) = 0;
     virtual bool is_done(const StateMachine& machine) = 0;
     // Who goes on behind `machine`.
@@ -108,7 +111,7 @@ public:
   static constexpr std::size_t max_lines = 1'000; // of a method
 
 private:
-  enum class Role : std::uint8_t { yield, returned, entry, continuation, resume, line };
+  enum class Role : std::uint8_t { yield, boxed, returned, entry, continuation, resume, line };
   struct Place {
     int number = 0;
     std::set<Role> roles;
@@ -135,6 +138,7 @@ private:
   bool begins_line(const std::vector<Line>& lines, Address pc) const;
   bool visit(Role role, Visitor& visitor);
   void waits(Visitor& visitor);
+  void look_again(Visitor& visitor);
   void returns(Visitor& visitor);
   void follow_end();
   bool enters(Visitor& visitor);

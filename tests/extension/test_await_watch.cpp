@@ -17,7 +17,7 @@ struct Machines final : AwaitWatch::Machines {
   std::set<Address> done; // tasks
   std::optional<AwaitWatch::Running> then;
   std::vector<AwaitWatch::Body> compiled;
-  std::map<Address, std::uint32_t> marks; // by object
+  std::map<Address, std::uint32_t> marks; // by task
   bool marks_stick = true;
 
   std::optional<StateMachine> read(Address of, Address self) override {
@@ -26,9 +26,9 @@ struct Machines final : AwaitWatch::Machines {
     return found->second;
   }
   std::uint32_t mark(const StateMachine& machine, bool make) override {
-    if (machine.object == 0 || !marks_stick) return 0;
-    if (make && marks[machine.object] == 0) marks[machine.object] = static_cast<std::uint32_t>(marks.size());
-    return marks[machine.object];
+    if (machine.task == 0 || !marks_stick) return 0;
+    if (make && marks[machine.task] == 0) marks[machine.task] = static_cast<std::uint32_t>(marks.size());
+    return marks[machine.task];
   }
   bool is_done(const StateMachine& machine) override { return done.contains(machine.task); }
   std::optional<AwaitWatch::Running> continuation(const StateMachine&) override { return then; }
@@ -58,6 +58,7 @@ struct Thread final : AwaitWatch::Visitor {
   }
   std::vector<AwaitWatch::Line> lines() override { return rows; }
   Address behind_call(Address slot) override { return slot + 0x100'000; }
+  Address behind_calls(Address begin) override { return begin + 0x18; }
   void leave(std::uint64_t thread) override { left.push_back(thread); }
   void follow_exceptions() override { ++followed; }
 };
@@ -172,6 +173,34 @@ TEST_CASE("a machine is known again where it was moved to", "[await_watch]") {
   CHECK_FALSE(async.hit(0x1040));
   CHECK_FALSE(async.ends.stops().contains(0x1050));
   CHECK_FALSE(async.called_again(second, moved));
+  CHECK_FALSE(async.hit(0x1040));
+  CHECK(async.hit(0x1050));
+}
+
+TEST_CASE("a machine that moves while it gets its task is known again", "[await_watch]") {
+  Async async;
+  constexpr Address made = 0x4108, moved = 0x4008, moved_task = 0x4000;
+  AwaitWatch::Step step = async.step();
+  step.machine = {.table = table, .self = made, .task = 0, .object = made, .state = -1};
+  async.machines.all[made] = {.table = table, .self = made, .task = 0, .object = made, .state = 0};
+  async.thread.frames = {{stack, made}};
+  async.watch.arm(step);
+  CHECK_FALSE(async.hit(0x1020));
+  CHECK(async.machines.marks.empty());
+  CHECK(async.passing.stops().contains(0x1038));
+  async.machines.all.erase(made);
+  async.machines.all[moved] = {
+      .table = table, .self = moved, .task = moved_task, .object = moved, .state = 0};
+  async.thread.frames = {{stack, moved}};
+  CHECK_FALSE(async.hit(0x1038));
+  CHECK(async.machines.marks.at(moved_task) == 1);
+  async.thread.frames.clear();
+  constexpr Address again = 0x5008;
+  async.machines.all[again] = async.machines.all.at(moved);
+  async.machines.all.erase(moved);
+  CHECK_FALSE(async.called_again(second, again));
+  async.thread.frame = 0x8008;
+  async.thread.frames = {{0x8008, again}};
   CHECK_FALSE(async.hit(0x1040));
   CHECK(async.hit(0x1050));
 }

@@ -1,23 +1,43 @@
-// The words before objects, by which state machines are known again.
+// State machines of async methods, and the numbers by which their tasks are known.
 #include "core/objects/state_machine.h"
+#include "tests/objects/object_runtime.h"
 
 #include <catch2/catch.hpp>
 
 using namespace clr;
+using namespace clr::test;
 
-TEST_CASE("a hash code or a sync block tells an object wherever it is", "[state_machine]") {
-  CHECK(ObjectHeader{0}.identity() == 0);
-  CHECK(ObjectHeader{0x0000'0401}.identity() == 0);           // locked by thread 0x401
-  CHECK(ObjectHeader{0x4C00'1234}.identity() == 0x0400'1234); // the bits above are no part of it
-  CHECK(ObjectHeader{0x0C00'1234}.identity() == 0x0400'1234);
-  CHECK(ObjectHeader{0x0800'1234}.identity() == 0x1234);
+namespace {
+// A run of an async method whose machine is an object, as in code that is not optimised.
+struct Run {
+  ObjectRuntime made{Platform{}};
+  Address task = made.instance(made.task_type, 8);
+  Address self = made.instance(made.machine_type, 16);
+  ObjectView view{made};
+  StateMachines machines{view.target, view.objects.layouts()};
+
+  std::optional<StateMachine> at_state(std::uint32_t state, Address of) {
+    made.memory.at(made.fields_of(self)).pointer(of).u32(state);
+    return machines.read(made.machine_type, self);
+  }
+};
+} // namespace
+
+TEST_CASE("a state machine tells its state and its task", "[state_machine]") {
+  Run run;
+  const auto machine = run.at_state(2, run.task);
+  REQUIRE(machine);
+  CHECK(machine->state == 2);
+  CHECK(machine->task == run.task);
+  CHECK(machine->object == run.self);
+  CHECK_FALSE(run.machines.read(run.made.task_type, run.task));
 }
 
-TEST_CASE("an object without a hash code gets one as from the runtime", "[state_machine]") {
-  CHECK(ObjectHeader{0}.with_hash(0x1234) == 0x0C00'1234);
-  CHECK(ObjectHeader{0x4000'0000}.with_hash(0xFFFF'FFFF) == 0x4FFF'FFFF); // its finalizer has run
-  CHECK(ObjectHeader{0x0C00'0001}.with_hash(2) == std::nullopt);
-  CHECK(ObjectHeader{0x0800'0001}.with_hash(2) == std::nullopt);
-  CHECK(ObjectHeader{0x0000'0401}.with_hash(2) == std::nullopt); // locked
-  CHECK(ObjectHeader{0x1000'0000}.with_hash(2) == std::nullopt); // being changed
+TEST_CASE("the number of a task lies in the task, and is only read", "[state_machine]") {
+  Run run;
+  CHECK(run.machines.task_number(*run.at_state(0, run.task)) == run.made.fields_of(run.task));
+  CHECK(run.machines.task_number(*run.at_state(0, 0)) == 0);
+  // A builder that uses its boxes again has no task there.
+  const Address box = run.made.instance(run.made.dog_type, 64);
+  CHECK(run.machines.task_number(*run.at_state(0, box)) == 0);
 }
