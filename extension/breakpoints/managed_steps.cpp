@@ -27,6 +27,7 @@ Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
 
 void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   for_stops_.under_way = true;
+  settings_.switch_on(StepSettings::all_threads);
   follow_handlers(thread, kind == Kind::out);
   follow_awaits(thread, kind == Kind::out);
 }
@@ -65,23 +66,9 @@ void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
   auto step = await_frames_.step_of(thread, out);
   if (!step) return;
   awaits_.arm(std::move(*step));
-  avoid_code_without_lines(true);
-}
-
-// Between an async method and its caller stand the builder and the method that starts it. Only LLDB's own
-// setting takes its steps past them: at a stop there it could not be told to go on.
-void ManagedSteps::avoid_code_without_lines(bool on) {
-  constexpr const char* setting = "target.process.thread.step-out-avoid-nodebug";
-  const char* const debugger = target_.GetDebugger().GetInstanceName();
-  if (on) {
-    lldb::SBStringList value = lldb::SBDebugger::GetInternalVariableValue(setting, debugger);
-    const char* const text = value.GetSize() != 0 ? value.GetStringAtIndex(0) : nullptr;
-    if (text == nullptr || std::string_view(text) != "false") return; // it is the user's
-  } else if (!avoids_) {
-    return;
-  }
-  lldb::SBDebugger::SetInternalVariable(setting, on ? "true" : "false", debugger);
-  avoids_ = on;
+  // Between an async method and its caller stand the builder and the method that starts it. At a stop there
+  // LLDB's plan could not be told to go on.
+  settings_.switch_on(StepSettings::avoid_no_lines);
 }
 
 // A thread that LLDB did not let go on yet, since another one had to go first, may tell of its stop again.
@@ -158,7 +145,7 @@ bool ManagedSteps::go_on() {
 
 void ManagedSteps::end() {
   if (!following_) handlers_.end_step();
-  avoid_code_without_lines(false);
+  settings_.restore();
   // A thread of the pool comes to no caller: LLDB would keep the plan of its step for ever.
   if (awaits_.leaves_nowhere())
     if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
@@ -173,7 +160,7 @@ void ManagedSteps::disarm() {
   if (before_.thread != 0) for_stops_.passed.insert(before_.thread);
   handlers_.disarm();
   awaits_.disarm();
-  avoid_code_without_lines(false);
+  settings_.restore();
 }
 
 } // namespace clr::lldb_plugin

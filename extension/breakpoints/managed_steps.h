@@ -6,6 +6,7 @@
 #include "extension/breakpoints/handler_frames.h"
 #include "extension/breakpoints/handler_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
+#include "extension/lldb/step_settings.h"
 #include "extension/lldb/stop_reasons.h"
 #include "extension/publish/process_publishing.h"
 #include "extension/session/stop_session.h"
@@ -23,7 +24,7 @@ public:
   ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit)
       : target_(target), sessions_(&sessions), publishing_(&publishing), places_(target, Hidden::asked, hit),
         passing_(target, Hidden::passing, hit), handlers_(places_), await_frames_(target, sessions),
-        awaits_(passing_, places_, await_frames_) {}
+        awaits_(passing_, places_, await_frames_), settings_(target) {}
 
   enum class Kind : std::uint8_t { over, into, out };
   // A command begins a step of `thread`. Code heaps are writable.
@@ -60,7 +61,6 @@ private:
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
-  void avoid_code_without_lines(bool on);
 
   lldb::SBTarget target_;
   StopSession* sessions_;
@@ -79,7 +79,7 @@ private:
   };
   Ended ended_, before_; // at this stop; at the one before, until the thread stops again
   StepsOfPlugin for_stops_;
-  bool avoids_ = false;    // LLDB's setting was changed
+  StepSettings settings_;
   bool following_ = false; // end_following() comes
 };
 
