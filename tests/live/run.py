@@ -391,8 +391,7 @@ def debugging(c):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
     for protection, knobs in PROTECTIONS.items():
-        for method in WALKED:
-            label = f"lldb/walk/debug/{protection}/{method}"
+        for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/Part/finish", "Part")]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
@@ -479,16 +478,17 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
             c.check(f"{label}/bt/core", check_lldb_bt.check, core)
 
 
-WALKED = ("First", "Area")
+WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts")
 
 
 def debug_walk(c, label, executable, method, knobs):
-    """From line to line where callees are compiled meanwhile."""
+    """From line to line where callees are compiled meanwhile, and where the method waits."""
     if not c.wants(label):
         return
     with c.scratch(label.replace("/", "-")) as folder, Running([executable, "steps", folder / "log"], folder, settings(**knobs)) as running:
         assert running.wait_ready(), "the program did not start"
-        c.check(label, check_lldb_walk.check, c.lldb, Target(pid=running.pid), method, folder / "log")
+        check = check_lldb_walk.check_finish if label.endswith("/finish") else check_lldb_walk.check
+        c.check(label, check, c.lldb, Target(pid=running.pid), method, folder / "log")
 
 
 def debug_instructions(c, label, executable, knobs):
