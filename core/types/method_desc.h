@@ -109,6 +109,12 @@ private:
     std::uint32_t size_units = 0, count = 0; // payload in units of the alignment; number of methods
     std::uint32_t token_range = 0;
   };
+  // Of InstantiatedMethodDesc.
+  struct Instantiated {
+    explicit Instantiated(const Target& target);
+    RecordSpan span{"InstantiatedMethodDesc"};
+    std::int64_t arguments, flags, count;
+  };
   Chunk read_chunk(Address address) const;
   MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
                     const target::Record& raw) const;
@@ -123,6 +129,7 @@ private:
   std::uint64_t chunk_header_, alignment_;
   unsigned remainder_bits_;
   std::optional<std::uint64_t> size_table_; // MethodDescSizeTable
+  mutable std::optional<Instantiated> instantiated_;
 };
 
 } // namespace clr
