@@ -165,19 +165,21 @@ DynamicMethod MethodDescs::dynamic(const MethodDesc& method) const {
   return DynamicMethod{name, (flags & dynamic_lcg) != 0, (flags & dynamic_il_stub) != 0};
 }
 
+MethodDescs::Instantiated::Instantiated(const Target& target)
+    : arguments(span.require(target, "PerInstInfo", target.pointer_size())),
+      flags(span.require(target, "Flags2", 2)), count(span.require(target, "NumGenericArgs", 2)) {}
+
 MethodInstantiation MethodDescs::instantiation(const MethodDesc& method) const {
-  RecordSpan span("InstantiatedMethodDesc");
-  const auto arguments = span.require(*target_, "PerInstInfo", target_->pointer_size());
-  const auto flags = span.require(*target_, "Flags2", 2);
-  const auto count = span.require(*target_, "NumGenericArgs", 2);
-  const target::Record raw(*target_, method.address, span);
+  if (!instantiated_) instantiated_.emplace(*target_);
+  const Instantiated& layout = *instantiated_;
+  const target::Record raw(*target_, method.address, layout.span);
   MethodInstantiation result;
-  const unsigned kind = raw.u16(flags) & 7u;
+  const unsigned kind = raw.u16(layout.flags) & 7u;
   if (kind > 4) throw_corrupt(method.address, "instantiated method of an unknown kind");
   result.kind = static_cast<MethodInstantiation::Kind>(kind);
-  result.count = raw.u16(count);
+  result.count = raw.u16(layout.count);
   if (result.count > max_arguments) throw_corrupt(method.address, "too many generic arguments of a method");
-  if (result.kind != MethodInstantiation::Kind::definition) result.arguments = raw.pointer(arguments);
+  if (result.kind != MethodInstantiation::Kind::definition) result.arguments = raw.pointer(layout.arguments);
   return result;
 }
 

@@ -122,6 +122,12 @@ private:
     std::uint32_t size_units = 0, count = 0; // payload in units of the alignment; number of methods
     std::uint32_t token_range = 0;
   };
+  // Of InstantiatedMethodDesc.
+  struct Instantiated {
+    explicit Instantiated(const Target& target);
+    RecordSpan span{"InstantiatedMethodDesc"};
+    std::int64_t arguments, flags, count;
+  };
   Chunk read_chunk(Address address) const;
   MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
                     const target::Record& raw) const;
@@ -142,6 +148,7 @@ private:
   std::optional<std::uint64_t> size_table_; // MethodDescSizeTable
   // By the bits of MethodDesc.Flags that decide the size; 0: not looked up yet.
   mutable std::array<std::uint32_t, 128> sizes_{};
+  mutable std::optional<Instantiated> instantiated_;
 };
 
 } // namespace clr
