@@ -106,7 +106,7 @@ Address TypeFinder::listed_instance(Address definition, const std::string& key) 
 }
 
 std::vector<Address> TypeFinder::instances(Address module, std::uint32_t type_def) {
-  list_instances();
+  list_all_instances();
   const auto found = instances_.find({module, rid_of(type_def)});
   return found == instances_.end() ? std::vector<Address>() : found->second;
 }
