@@ -20,8 +20,8 @@ public:
                      {.wanted = [&](const Metadata& metadata, std::uint32_t rid, const std::string& text,
                                     bool generic) { return has_wanted(metadata, rid, text, generic); },
                       .visit =
-                          [&](Address table) {
-                            visit_fields(table);
+                          [&](Address table, const std::string& text) {
+                            visit_fields(table, text);
                             return !stopped_;
                           }});
     notes.insert(notes.end(), notes_.begin(), notes_.end());
@@ -48,17 +48,18 @@ private:
     return false;
   }
 
-  void visit_fields(Address table) {
+  void visit_fields(Address table, const std::string& text) {
     const TypeLayout& layout = objects_.layouts().of(table);
+    const std::string& type = text.empty() ? layout.text : text;
     // The code of instances over references is shared, their statics are not.
     if (layout.table.generic() == MethodTable::Generic::shared && layout.table.canonical == table) return;
     if (!layout.problem.empty() && notes_.size() < max_notes)
       notes_.push_back(fmt::format("{}: {}", layout.text, layout.problem));
-    const bool whole = search_.accepts(layout.text);
+    const bool whole = search_.accepts(type);
     for (const FieldLayout& field : layout.fields) {
       if (stopped_) return;
       if (!field.is_static || field.in_image) continue;
-      StaticRow row{.name = fmt::format("{}.{}", layout.text, field.name),
+      StaticRow row{.name = fmt::format("{}.{}", type, field.name),
                     .property = property_of(field.name),
                     .module = layout.module,
                     .method_table = table,
@@ -67,7 +68,7 @@ private:
                     .address = field.address,
                     .value = {},
                     .fields = {}};
-      if (!row.property.empty()) row.property = fmt::format("{}.{}", layout.text, row.property);
+      if (!row.property.empty()) row.property = fmt::format("{}.{}", type, row.property);
       if (!whole && !search_.accepts(row.name) && (row.property.empty() || !search_.accepts(row.property)))
         continue;
       if (!field.thread_static) {

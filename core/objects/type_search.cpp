@@ -12,7 +12,15 @@ constexpr std::size_t max_notes = 20; // of one search
 struct Definition {
   std::uint32_t type_def = 0;
   bool generic = false;
+  std::string text; // empty for a generic type
 };
+
+// As it is declared: "System.Int32" and not "int".
+std::string definition_name(const TypeName& type) {
+  std::string text = type.name_space;
+  for (const std::string& part : type.chain) text += (text.empty() ? "" : ".") + part;
+  return text;
+}
 
 std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& search) {
   return module.metadata.with([&](MetadataNames& names) {
@@ -24,8 +32,11 @@ std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& sear
       const bool generic = std::any_of(type->chain.begin(), type->chain.end(), [](const std::string& part) {
         return part.find('`') != std::string::npos;
       });
-      if (search.wanted(metadata, rid, format_type(*type), generic))
-        found.push_back({.type_def = token_of(MetadataTable::type_def, rid), .generic = generic});
+      std::string text = definition_name(*type);
+      if (search.wanted(metadata, rid, text, generic))
+        found.push_back({.type_def = token_of(MetadataTable::type_def, rid),
+                         .generic = generic,
+                         .text = generic ? std::string() : std::move(text)});
     }
     return found;
   });
@@ -44,8 +55,8 @@ std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& sear
       if (notes.size() < max_notes) notes.emplace_back(error.what());
     }
   };
-  const auto visit = [&](Address table) {
-    if (table != 0 && !stopped) attempt([&] { stopped = !search.visit(table); });
+  const auto visit = [&](Address table, const std::string& text) {
+    if (table != 0 && !stopped) attempt([&] { stopped = !search.visit(table, text); });
   };
   for (const Address module : names.module_addresses()) {
     if (stopped) break;
@@ -53,8 +64,8 @@ std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& sear
       for (const Definition& type : wanted_types(names.named_modules().at(module), search)) {
         if (stopped) return;
         attempt([&] {
-          if (!type.generic) return visit(finder.loaded(module, type.type_def));
-          for (const Address instance : finder.instances(module, type.type_def)) visit(instance);
+          if (!type.generic) return visit(finder.loaded(module, type.type_def), type.text);
+          for (const Address instance : finder.instances(module, type.type_def)) visit(instance, type.text);
         });
       }
     });
@@ -72,8 +83,8 @@ Address find_type(ObjectReader& objects, const std::string& text) {
                       return generic ? name.substr(0, name.find_first_of("<`")) == plain : name == text;
                     },
                 .visit =
-                    [&](Address table) {
-                      if (layouts.of(table).text == text) found.push_back(table);
+                    [&](Address table, const std::string& name) {
+                      if (name == text || layouts.of(table).text == text) found.push_back(table);
                       return true;
                     }});
   if (found.size() == 1) return found.front();

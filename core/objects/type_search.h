@@ -11,13 +11,14 @@
 namespace clr {
 
 struct TypeSearch {
-  // Whether a type of a module is wanted. `text` is its name; that of a generic type has its type parameters,
-  // and each of its instances is visited.
+  // Whether a type of a module is wanted. `text` is its name as it is declared: "System.Int32",
+  // "Ns.Cache`1.Entry". Of a generic type each instance is visited.
   std::function<bool(const Metadata& metadata, std::uint32_t type_def_rid, const std::string& text,
                      bool generic)>
       wanted;
-  // Called with the MethodTable of each loaded type that is wanted; false ends the search.
-  std::function<bool(Address method_table)> visit;
+  // Called with the MethodTable of each loaded type that is wanted, and with `text` where it is not generic,
+  // else ""; false ends the search.
+  std::function<bool(Address method_table, const std::string& text)> visit;
 };
 
 // Returns what could not be read, the first reasons of them. Never throws for target data. Cost: the metadata
