@@ -27,6 +27,8 @@ class Frame:
     repeat: int = 1
     fault: Optional[str] = None
     registers: Optional[Dict[str, int]] = None
+    instantiation: Optional[Method] = None
+    """The method with its exact type arguments, where ``method`` is code that several instantiations share; None when nothing more is known."""
 
     def __repr__(self) -> str:
         return f"<Frame #{self.index} {self.kind}: {self.text}>"
@@ -67,7 +69,8 @@ class Frame:
         method = Method.of(json["method"], reader, json.get("code"), json.get("source"), ip) if "method" in json else None
         registers = {name: int(value, 16) for name, value in json["registers"].items()} if "registers" in json else None
         return cls(json["index"], json["kind"], ip, number(json["sp"]), json["found_by"], json["text"], method, json.get("module"), json.get("symbol"),
-                   json.get("frame_type"), json["repeat"], json.get("fault"), registers)
+                   json.get("frame_type"), json["repeat"], json.get("fault"), registers,
+                   Method.of(json["instantiation"]["method"], reader) if "instantiation" in json else None)
 
 
 @dataclass(frozen=True)

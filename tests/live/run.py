@@ -25,6 +25,7 @@ import check_lldb_bt
 import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
+import check_generics
 import check_lldb_values
 import check_objects
 import check_lldb_walk
@@ -232,6 +233,8 @@ def situation(c, label, program, name, end, knobs):
                 c.check(f"{label}/core", check_stacks.check, stop, None, report)
                 c.check(f"{label}/native/core", check_native.check, stop)
                 c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
+                if name == "fail-fast":
+                    c.check(f"{label}/analyze/core", check_answers.check_fail_fast, c.lldb, Target(core=core, executable=program), "the end")
                 if name in check_lldb_values.FAULTS:
                     c.check(f"{label}/values/core", check_lldb_values.check_fault, c.lldb, Target(core=core, executable=program), name)
                 return
@@ -397,13 +400,15 @@ def debugging(c):
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
+    c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if c.may_want("lldb/breaks/release") or c.may_want("lldb/told/release") or c.may_want("lldb/values/release"):
+    if c.may_want("lldb/breaks/release") or c.may_want("lldb/told/release") or c.may_want("lldb/values/release") or c.may_want("lldb/generics/release"):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
             for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
                 label = f"lldb/{kind}/release/{protection}"
                 c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
+        c.results.with_second_try("lldb/generics/release", functools.partial(debug_generics, c, "lldb/generics/release", release, True))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
     other_versions(c, debug, program)
@@ -528,6 +533,17 @@ def debug_objects(c, label, executable):
         core = processes.gcore(running.pid, folder / "core.objects")
         c.check(label, check_objects.check, c.lldb, Target(pid=running.pid), folder / "said")
         c.check(f"{label}/core", check_objects.check, c.lldb, Target(core=core, executable=executable), folder / "said")
+
+
+def debug_generics(c, label, executable, release):
+    """Live, and in a core of it."""
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "generics", folder / "said"], folder, settings(**({"TieredCompilation": 0} if release else {}))) as running:
+        assert running.wait_ready(), "the program did not start"
+        core = processes.gcore(running.pid, folder / "core.generics")
+        c.check(label, check_generics.check, c.lldb, Target(pid=running.pid), folder / "said", release)
+        c.check(f"{label}/core", check_generics.check, c.lldb, Target(core=core, executable=executable), folder / "said", release)
 
 
 def debug_life(c, executable):
