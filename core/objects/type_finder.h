@@ -51,6 +51,10 @@ public:
   // not loaded, or it cannot be found. Throws Error for missing memory.
   Address loaded(Address module, std::uint32_t token);
 
+  // The instances of a generic type that a module defines, in no order; empty for other types. Never throws.
+  // Cost: that of the first generic instance, see read().
+  std::vector<Address> instances(Address module, std::uint32_t type_def);
+
   // Forgets everything: the process ran, and may have loaded types.
   void forget();
 

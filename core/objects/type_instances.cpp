@@ -105,6 +105,12 @@ Address TypeFinder::listed_instance(Address definition, const std::string& key) 
   return found == keyed.by_key.end() ? 0 : found->second;
 }
 
+std::vector<Address> TypeFinder::instances(Address module, std::uint32_t type_def) {
+  list_all_instances();
+  const auto found = instances_.find({module, rid_of(type_def)});
+  return found == instances_.end() ? std::vector<Address>() : found->second;
+}
+
 Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
   try {
     std::string key;

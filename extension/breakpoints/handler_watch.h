@@ -37,6 +37,8 @@ public:
   // whose own handlers do not count. `resumes`: where the handler that the thread stands in goes on, which
   // counts too.
   void arm(std::uint64_t thread, std::span<const Frame> frames, bool out, std::span<const Address> resumes);
+  // The thread that steps; 0: none.
+  std::uint64_t thread() const { return thread_; }
   // The step that began in a handler has left it for the runtime, which goes on with the exception: `thread`
   // comes to the next place by itself.
   bool goes_on(std::uint64_t thread, Address pc);

@@ -241,6 +241,7 @@ void ManagedBreakpoints::before_command(const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
+  select_shown(all[1] == "select");
   const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
   const bool runs = steps || (of_thread && all[1] == "continue") ||
@@ -252,19 +253,35 @@ void ManagedBreakpoints::before_command(const char** words) {
   if (!runs) return;
   refresh();
   if (!steps || !prepare_step()) return;
-  if (all[1] == "step-in" || all[1] == "step-over" || all[1] == "step-out")
-    steps_->begin(target_.GetProcess().GetSelectedThread(), all[1] == "step-out");
+  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+  if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
+  if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
+  if (all[1] == "step-in") steps_->begin(thread, ManagedSteps::Kind::into);
+}
+
+// A command that waited for the end of its step selects the thread that the step began with. That happens
+// behind the stop, and commands of the plugin's own may come before; `chooses`: the user selects one.
+void ManagedBreakpoints::select_shown(bool chooses) {
+  if (shown_.thread == 0 || !is_stopped_process(target_)) return;
+  lldb::SBProcess process = target_.GetProcess();
+  const bool unmoved = process.GetStopID() == shown_.stop;
+  const bool restored = process.GetSelectedThread().GetThreadID() == shown_.began;
+  if (unmoved && restored && !chooses) process.SetSelectedThreadByID(shown_.thread);
+  if (!unmoved || restored || chooses) shown_ = {};
 }
 
 bool ManagedBreakpoints::at_stop() {
   if (!is_stopped_process(target_)) return false;
-  const std::vector<ThreadStop> stops = thread_stops(target_);
+  const std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
   if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) return true;
   lldb::SBProcess process = target_.GetProcess();
   if (steps_->go_on()) return true;
   lldb::SBThread selected = process.GetSelectedThread();
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
+  // A stop may be handled more than once.
+  if (const std::uint64_t left = steps_->left_thread(); left != 0)
+    shown_ = {process.GetSelectedThread().GetThreadID(), left, process.GetStopID()};
   compilations_.tidy();
   steps_->end();
   refresh();

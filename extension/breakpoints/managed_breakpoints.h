@@ -71,6 +71,7 @@ public:
   ManagedSteps& steps() { return *steps_; }
 
 private:
+  void select_shown(bool chooses);
   void arm();
   void disarm();
   void listen(Session& session);
@@ -94,6 +95,12 @@ private:
   std::unique_ptr<ManagedSteps> steps_;
   double compile_milliseconds_ = 0;
   std::size_t images_ = 0; // ReadyToRun images at the last look
+  // A step ended on another thread than it began with.
+  struct Shown {
+    std::uint64_t thread = 0, began = 0; // 0: no such step
+    std::uint32_t stop = 0;              // its number
+  };
+  Shown shown_;
   bool told_ = false, told_failure_ = false;
 };
 

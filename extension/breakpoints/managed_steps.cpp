@@ -2,8 +2,10 @@
 
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
+#include "extension/lldb/step_end.h"
 #include "extension/lldb/thread_plans.h"
 
+#include <string_view>
 #include <utility>
 
 namespace clr::lldb_plugin {
@@ -23,9 +25,16 @@ Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
 }
 } // namespace
 
+void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
+  for_stops_.under_way = true;
+  settings_.switch_on(StepSettings::all_threads);
+  follow_handlers(thread, kind == Kind::out);
+  follow_awaits(thread, kind == Kind::out);
+}
+
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
   following_ = true;
-  begin(std::move(thread), false);
+  follow_handlers(std::move(thread), false);
 }
 
 void ManagedSteps::end_following() {
@@ -33,7 +42,7 @@ void ManagedSteps::end_following() {
   handlers_.end_step();
 }
 
-void ManagedSteps::begin(lldb::SBThread thread, bool out) {
+void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
   handlers_.disarm();
   try {
     const std::shared_ptr<Session> session = sessions_->after_short_run();
@@ -53,11 +62,49 @@ void ManagedSteps::begin(lldb::SBThread thread, bool out) {
   }
 }
 
+void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
+  auto step = await_frames_.step_of(thread, out);
+  if (!step) return;
+  awaits_.arm(std::move(*step));
+  // Between an async method and its caller stand the builder and the method that starts it. At a stop there
+  // LLDB's plan could not be told to go on.
+  settings_.switch_on(StepSettings::avoid_no_lines);
+}
+
+// A thread that LLDB did not let go on yet, since another one had to go first, may tell of its stop again.
+bool ManagedSteps::tells_again(std::uint64_t thread, lldb::SBFrame& frame) {
+  if (thread != before_.thread) return false;
+  const std::uint32_t stop = target_.GetProcess().GetStopID();
+  // There may be several places at one address.
+  if (frame.GetPC() == before_.pc && frame.GetSP() == before_.sp &&
+      (before_.told == 0 || before_.told == stop)) {
+    before_.told = stop;
+    return true;
+  }
+  before_ = {};
+  return false;
+}
+
 bool ManagedSteps::stops(lldb::SBThread& thread) {
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-  if (handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) return true;
-  let_unwind(thread);
-  return false;
+  if (tells_again(thread.GetThreadID(), frame)) return false;
+  AwaitVisitor visitor(thread, [&](bool on) {
+    if (on)
+      follow_handlers(thread, false);
+    else
+      handlers_.end_step();
+  });
+  if (awaits_.hit(visitor))
+    end_steps(thread); // what LLDB had to do for the step is not to be gone on with at the next one
+  else if (!handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) {
+    for_stops_.passed.insert(thread.GetThreadID());
+    // Another thread steps.
+    if (awaits_.thread() == 0 || awaits_.thread() == thread.GetThreadID()) let_unwind(thread);
+    return false;
+  }
+  ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), 0};
+  for_stops_.passed.erase(ended_.thread);
+  return true;
 }
 
 // Of the code that was compiled since the step began LLDB knows nothing; where it cannot unwind through that,
@@ -91,16 +138,29 @@ void ManagedSteps::let_unwind(lldb::SBThread& thread) {
 }
 
 bool ManagedSteps::go_on() {
-  lldb::SBThread selected = target_.GetProcess().GetSelectedThread();
-  return handlers_.goes_on(selected.GetThreadID(), selected.GetFrameAtIndex(0).GetPC());
+  // Not the selected one: that may be the one that the first of several steps began with.
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());
+  return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());
 }
 
 void ManagedSteps::end() {
   if (!following_) handlers_.end_step();
+  settings_.restore();
+  // A thread of the pool comes to no caller: LLDB would keep the plan of its step for ever.
+  if (awaits_.leaves_nowhere())
+    if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
+      end_steps(thread);
+  awaits_.end_step();
+  for_stops_.under_way = false;
 }
 
 void ManagedSteps::disarm() {
+  for_stops_.under_way = false;
+  before_ = std::exchange(ended_, {});
+  if (before_.thread != 0) for_stops_.passed.insert(before_.thread);
   handlers_.disarm();
+  awaits_.disarm();
+  settings_.restore();
 }
 
 } // namespace clr::lldb_plugin

@@ -1,14 +1,19 @@
-// Steps in managed code beyond what LLDB's own plans see: into exception handlers, and over calls that
-// compile methods.
+// Steps in managed code beyond what LLDB's own plans see: into exception handlers, behind awaits, into
+// methods that are compiled by the call or started by a builder.
 #pragma once
 
+#include "extension/breakpoints/await_frames.h"
 #include "extension/breakpoints/handler_frames.h"
 #include "extension/breakpoints/handler_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
+#include "extension/lldb/step_settings.h"
+#include "extension/lldb/stop_reasons.h"
 #include "extension/publish/process_publishing.h"
 #include "extension/session/stop_session.h"
 
 #include <lldb/API/LLDB.h>
+
+#include <cstdint>
 
 namespace clr::lldb_plugin {
 
@@ -18,10 +23,12 @@ public:
   // comes to a place of a step.
   ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit)
       : target_(target), sessions_(&sessions), publishing_(&publishing), places_(target, Hidden::asked, hit),
-        handlers_(places_) {}
+        passing_(target, Hidden::passing, hit), handlers_(places_), await_frames_(target, sessions),
+        awaits_(passing_, places_, await_frames_), settings_(target) {}
 
-  // A command begins a step of `thread`, out of its function or by lines. Code heaps are writable.
-  void begin(lldb::SBThread thread, bool out);
+  enum class Kind : std::uint8_t { over, into, out };
+  // A command begins a step of `thread`. Code heaps are writable.
+  void begin(lldb::SBThread& thread, Kind kind);
   // Steps of `thread` stop in handlers of exceptions until end_following(), also behind stops.
   void follow_exceptions(lldb::SBThread thread);
   void end_following();
@@ -37,16 +44,42 @@ public:
   // Before the process runs on.
   void disarm();
 
+  // The thread that a step began with which goes on or has ended on another one; 0: none.
+  std::uint64_t left_thread() const { return awaits_.left(); }
+
+  // What stops are judged by: a step is under way from begin() to end(), and LLDB may tell of a stop at
+  // its places that was none, or of that of a step before.
+  const StepsOfPlugin& for_stops() const { return for_stops_; }
+
   // The process is another one or gone.
-  void retire() { places_.remove_all(); }
+  void retire() {
+    places_.remove_all();
+    passing_.remove_all();
+  }
 
 private:
+  void follow_handlers(lldb::SBThread thread, bool out);
+  void follow_awaits(lldb::SBThread& thread, bool out);
+  bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
+
   lldb::SBTarget target_;
   StopSession* sessions_;
   ProcessPublishing* publishing_;
-  OwnBreakpoints places_;
+  OwnBreakpoints places_;  // where steps may end
+  OwnBreakpoints passing_; // where they never do
   HandlerWatch handlers_;
   HandlerFrames handler_frames_;
+  AwaitFrames await_frames_;
+  AwaitWatch awaits_;
+  // A thread whose step ended at a place.
+  struct Ended {
+    std::uint64_t thread = 0; // 0: none
+    Address pc = 0, sp = 0;
+    std::uint32_t told = 0; // the stop at which LLDB told of it again; 0: none
+  };
+  Ended ended_, before_; // at this stop; at the one before, until the thread stops again
+  StepsOfPlugin for_stops_;
+  StepSettings settings_;
   bool following_ = false; // end_following() comes
 };
 

@@ -7,7 +7,9 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
 #include <map>
+#include <set>
 
 namespace clr::lldb_plugin {
 
@@ -21,17 +23,30 @@ public:
 
   int plant(Address address) override;
   int plant(const char* name, const char* library) override;
+  // One at which a thread stands stays enabled, until another is planted, enabled or disabled at a later
+  // stop: the debugger asks again for the stops of threads that it did not let go on, and a trap where it
+  // knows no breakpoint is a signal to it.
   void enable(int place, bool on) override;
   void remove(int place) override;
   void remove_all();
 
 private:
-  int keep(lldb::SBBreakpoint made);
+  struct Made {
+    lldb::SBBreakpoint breakpoint;
+    Address address = 0; // 0: it is known by name
+  };
+  int keep(lldb::SBBreakpoint made, Address address);
+  bool is_occupied(Address address);
+  void disable(int place);
+  void disable_left();
 
   lldb::SBTarget target_;
   Hidden kind_;
   HitEntry entry_;
-  std::map<int, lldb::SBBreakpoint> all_; // by LLDB's number
+  std::map<int, Made> all_; // by LLDB's number
+  std::set<int> left_;      // enabled, because a thread stood there
+  std::set<Address> occupied_;
+  std::uint32_t looked_at_ = 0; // the number of the stop of occupied_; 0: none
 };
 
 } // namespace clr::lldb_plugin

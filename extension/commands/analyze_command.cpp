@@ -101,7 +101,7 @@ private:
              found.in_flight.empty() ? "none in flight; the last one that was thrown:" : "in flight:");
     for (const Address object : found.in_flight.empty() ? std::vector{found.last_thrown} : found.in_flight)
       try {
-        out.write(describe(reporter.chain(object)));
+        out.write(describe(reporter.tree(object)));
       } catch (const std::exception& error) {
         out.line("  {:#x}: {}", object, error.what());
       }

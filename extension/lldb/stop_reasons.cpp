@@ -3,6 +3,7 @@
 #include "extension/lldb/hidden_breakpoints.h"
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <string_view>
 
@@ -19,15 +20,16 @@ bool stops_at_libraries(lldb::SBTarget& target) {
 }
 
 // True when the thread stands only at breakpoints that are no stops: LLDB's own, which have negative numbers,
-// most of the plugin's, and those that continue by themselves.
-bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread) {
+// most of the plugin's, all of them if it has `passed`, and those that continue by themselves.
+bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread, bool passed) {
   // Pairs of a breakpoint's and a location's number.
   for (std::size_t i = 0; i < thread.GetStopReasonDataCount(); i += 2) {
     const auto id =
         static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i)));
     if (id < 0 && !stops_at_libraries(target)) continue;
     lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
-    if (breakpoint.IsValid() && !is_passing(breakpoint) && !breakpoint.GetAutoContinue()) return false;
+    if (!breakpoint.IsValid() || breakpoint.GetAutoContinue()) continue;
+    if (passed ? !is_hidden(breakpoint) : !is_passing(breakpoint)) return false;
   }
   return true;
 }
@@ -45,7 +47,20 @@ bool stops(lldb::SBTarget& target, lldb::SBThread& thread) {
   return target.GetProcess().GetUnixSignals().GetShouldStop(number);
 }
 
-ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread) {
+// At a trap where LLDB has removed a breakpoint of its own: a step of another thread, which came there in the
+// same moment, has no use for it any more. A trap of the program's stands before the place. Elsewhere than on
+// x86 nothing tells them apart.
+bool is_left_trap(lldb::SBThread& thread) {
+  if (thread.GetStopReasonDataAtIndex(0) != SIGTRAP) return false;
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  constexpr std::uint8_t trap = 0xCC;
+  std::uint8_t before = trap;
+  lldb::SBError error;
+  thread.GetProcess().ReadMemory(frame.GetPC() - 1, &before, 1, error);
+  return frame.FindRegister("rip").IsValid() && error.Success() && before != trap;
+}
+
+ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread, const StepsOfPlugin& steps) {
   using Kind = ThreadStop::Kind;
   ThreadStop stop{.thread = thread.GetThreadID()};
   switch (thread.GetStopReason()) {
@@ -55,15 +70,25 @@ ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread) {
   case lldb::eStopReasonBreakpoint:
     stop.at_breakpoint = true;
     if (thread.GetStopReasonDataCount() != 0) {
-      stop.kind = lets_go_on(target, thread) ? Kind::passing : Kind::asked;
+      stop.kind =
+          lets_go_on(target, thread, steps.passed.contains(stop.thread)) ? Kind::passing : Kind::asked;
     } else { // LLDB does not tell which breakpoints were there
       stop.kind = is_of_step(thread) ? Kind::passing : Kind::unknown;
       stop.pc = thread.GetFrameAtIndex(0).GetPC();
     }
     break;
   case lldb::eStopReasonSignal:
+    if (steps.under_way && is_left_trap(thread)) {
+      stop.at_breakpoint = true;
+      stop.kind = Kind::passing;
+      break;
+    }
     stop.at_signal = true;
     stop.kind = stops(target, thread) ? Kind::asked : Kind::passing;
+    break;
+  case lldb::eStopReasonTrace: // on the way: a step that has ended tells that
+    stop.at_breakpoint = steps.under_way;
+    stop.kind = steps.under_way ? Kind::passing : Kind::asked;
     break;
   default:
     stop.kind = Kind::asked;
@@ -72,15 +97,15 @@ ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread) {
 }
 } // namespace
 
-std::vector<ThreadStop> thread_stops(lldb::SBTarget& target) {
+std::vector<ThreadStop> thread_stops(lldb::SBTarget& target, const StepsOfPlugin& steps) {
   lldb::SBProcess process = target.GetProcess();
   std::vector<ThreadStop> stops;
   lldb::SBThread selected = process.GetSelectedThread();
   const lldb::tid_t first = selected.GetThreadID();
-  if (selected.IsValid()) stops.push_back(stop_of(target, selected));
+  if (selected.IsValid()) stops.push_back(stop_of(target, selected, steps));
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
-    if (thread.GetThreadID() != first) stops.push_back(stop_of(target, thread));
+    if (thread.GetThreadID() != first) stops.push_back(stop_of(target, thread, steps));
   }
   return stops;
 }

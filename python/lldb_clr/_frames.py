@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from typing import Dict, Mapping, Optional, Tuple
 
 from ._json import Json, number
 from ._values import Code, CodeReader, Method, Source
@@ -90,6 +90,8 @@ class ManagedException:
     trace: Tuple[TraceFrame, ...]
     """Throwing frame first."""
     inner: Optional[ManagedException] = None
+    inner_exceptions: Tuple[ManagedException, ...] = ()
+    """All inner exceptions of an AggregateException, of which ``inner`` is the first; empty for other exceptions."""
     remote_trace: Optional[str] = None
     """Text of a part of the trace that was thrown elsewhere."""
     fault: Optional[str] = None
@@ -98,8 +100,11 @@ class ManagedException:
         return f"<ManagedException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
 
     @classmethod
-    def of(cls, json: Json, inner: Optional[ManagedException], reader: Optional[CodeReader]) -> ManagedException:
+    def of(cls, json: Json, known: Mapping[int, ManagedException], reader: Optional[CodeReader]) -> ManagedException:
+        """``known`` has the inner exceptions by their addresses."""
         trace = tuple(TraceFrame(int(t["ip"], 16), int(t["sp"], 16), t["text"], Method.of(t["method"], reader, t.get("code"), t.get("source"), int(t["ip"], 16)))
                       for t in json["trace"])
-        return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace, inner,
-                   json.get("remote_trace"), json.get("fault"))
+        inner = number(json.get("inner"))
+        aggregated = tuple(known[address] for address in (int(one, 16) for one in json.get("inner_exceptions", ())) if address in known)
+        return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace,
+                   known.get(inner) if inner is not None else None, aggregated, json.get("remote_trace"), json.get("fault"))

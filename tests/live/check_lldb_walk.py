@@ -1,5 +1,6 @@
 """`next` along the lines of one method (Steps.cs) against the log that they write: each line that runs is stopped at before it runs, once and in its
-order, and nowhere else but at lines without an entry of the same method. What the method calls is compiled in between."""
+order, and nowhere else but at lines without an entry of the same method. What the method calls is compiled in between; where it waits it is gone
+on with by another thread, while other runs of the same method do so too."""
 import array
 import pathlib
 import re
@@ -7,6 +8,8 @@ import re
 import check_lldb_step
 from results import Examples
 
+AWAITED = {"Part": "Total"}   # and where
+WAITED_FOR = ("Total", "Streams", "Starts")
 SOURCE = pathlib.Path(__file__).resolve().parent / "programs" / "debugged" / "Steps.cs"
 
 
@@ -23,9 +26,33 @@ def entries_of(log):
     return list(numbers[:numbers.index(0)])
 
 
+def stands_at_await(method, row, source):
+    """Whether a thread stands where `method` is awaited."""
+    return f".{AWAITED[method]}" in (row["function"] or "") and f"await {method}(" in source[row["line"] or 0]
+
+
+def check_finish(lldb, target, method, log):
+    """`finish` at the first line of a method that waits: ends in the line that awaits it."""
+    first, last = lines_of(method)
+    rows = check_lldb_step.drive(lldb, target, f"drive-walk {log} Debugged.Steps.{method} finish", seconds=200)
+    source, entries = [""] + SOURCE.read_text().splitlines(), entries_of(log)
+    wrong, end = Examples(), rows[-1]
+    what = f"{len(rows)} stops, the last in {end.get('function')} line {end.get('line')}, {end.get('log')} entries, {end.get('description')}"
+    if len(rows) != 2 or end["state"] != "stopped" or not stands_at_await(method, end, source):
+        wrong.add("another end than the line that awaits", what)
+    else:
+        ran = [line for line in entries[rows[0]["log"]:end["log"]] if first <= line <= last]
+        wanted = [number for number, text in enumerate(source) if first <= number <= last and "At()" in text]
+        if ran != wanted:
+            wrong.add("another number of lines ran", f"{what}: {ran}")
+    return wrong.require_none(what)
+
+
 def check(lldb, target, method, log):
     first, last = lines_of(method)
-    rows = check_lldb_step.drive(lldb, target, f"drive-walk {log} Debugged.Steps.{method} next", seconds=200)
+    # Where a method ends for which a thread waits, nobody goes on that could be shown.
+    until = f"{last}" if method in WAITED_FOR else ""
+    rows = check_lldb_step.drive(lldb, target, f"drive-walk {log} Debugged.Steps.{method} next {until}", seconds=200)
     source, entries, wrong, before, stops = [""] + SOURCE.read_text().splitlines(), entries_of(log), Examples(), None, 0
     for number, row in enumerate(rows):
         what = f"stop {number}: {row.get('function')} line {row.get('line')}, {row.get('log')} entries, {row.get('description')}"
@@ -33,7 +60,9 @@ def check(lldb, target, method, log):
             wrong.add("the process is lost", f"{what} {row['text']}")
             break
         if f".{method}" not in (row["function"] or ""):
-            if number == len(rows) - 1 and number > 0 and source[rows[number - 1]["line"]].strip() == "}" and (row["line"] or not row["function"]):
+            if number == len(rows) - 1 and number > 0 and rows[number - 1]["line"] == last and (row["line"] or not row["function"]):
+                if method in AWAITED and not stands_at_await(method, row, source):
+                    wrong.add("left for another line than the one that awaits it", what)
                 break   # left behind the last line
             wrong.add("a stop outside of the method", what)
             break

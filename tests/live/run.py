@@ -26,6 +26,7 @@ import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
 import check_lldb_values
+import check_objects
 import check_lldb_walk
 import check_native
 import check_nettrace
@@ -390,12 +391,12 @@ def debugging(c):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
     for protection, knobs in PROTECTIONS.items():
-        for method in WALKED:
-            label = f"lldb/walk/debug/{protection}/{method}"
+        for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/Part/finish", "Part")]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
+    c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
     if c.may_want("lldb/breaks/release") or c.may_want("lldb/told/release") or c.may_want("lldb/values/release"):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
@@ -477,16 +478,17 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
             c.check(f"{label}/bt/core", check_lldb_bt.check, core)
 
 
-WALKED = ("First", "Area")
+WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts")
 
 
 def debug_walk(c, label, executable, method, knobs):
-    """From line to line where callees are compiled meanwhile."""
+    """From line to line where callees are compiled meanwhile, and where the method waits."""
     if not c.wants(label):
         return
     with c.scratch(label.replace("/", "-")) as folder, Running([executable, "steps", folder / "log"], folder, settings(**knobs)) as running:
         assert running.wait_ready(), "the program did not start"
-        c.check(label, check_lldb_walk.check, c.lldb, Target(pid=running.pid), method, folder / "log")
+        check = check_lldb_walk.check_finish if label.endswith("/finish") else check_lldb_walk.check
+        c.check(label, check, c.lldb, Target(pid=running.pid), method, folder / "log")
 
 
 def debug_instructions(c, label, executable, knobs):
@@ -515,6 +517,17 @@ def debug_values(c, label, lldb, executable, knobs, release, chosen=None):
         assert running.wait_ready(), "the program did not start"
         running.wait_lines(folder / "said", "scopes")
         c.check(label, check_lldb_values.check, lldb, Target(pid=running.pid), folder / "said", folder, release, chosen)
+
+
+def debug_objects(c, label, executable):
+    """Live, and in a core of it."""
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "objects", folder / "said"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        core = processes.gcore(running.pid, folder / "core.objects")
+        c.check(label, check_objects.check, c.lldb, Target(pid=running.pid), folder / "said")
+        c.check(f"{label}/core", check_objects.check, c.lldb, Target(core=core, executable=executable), folder / "said")
 
 
 def debug_life(c, executable):

@@ -82,9 +82,17 @@ Bytes core_lib_metadata() {
   field(metadata, "_methodPtrAux", {0x18});                           // 36
   begin_type(metadata, "System", "Numbers");                          // 20: one of every number
   for (const unsigned number : {0x02u, 0x04u, 0x05u, 0x06u, 0x0au, 0x0cu, 0x0du, 0x18u})
-    field(metadata, "_", {number});          // 37 to 44
-  field(metadata, "_", {0x0f, 0x08});        // 45: a pointer
-  begin_type(metadata, "System", "__Canon"); // 21
+    field(metadata, "_", {number});                  // 37 to 44
+  field(metadata, "_", {0x0f, 0x08});                // 45: a pointer
+  begin_type(metadata, "System", "__Canon");         // 21
+  begin_type(metadata, "System", "Task");            // 22
+  field(metadata, "m_taskId", {0x08});               // 46
+  field(metadata, "m_stateFlags", {0x08});           // 47
+  begin_type(metadata, "System", "Builder");         // 23
+  field(metadata, "m_task", {0x1c});                 // 48
+  begin_type(metadata, "System", "<Run>d");          // 24
+  field(metadata, "<>1__state", {0x08});             // 49
+  field(metadata, "<>t__builder", {0x11, 23u << 2}); // 50
   return metadata.build();
 }
 
@@ -225,6 +233,11 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
   shape(hash_set_type, p + 8, 0, {{32, 0, 0x1d}, {33, p, 0x08}, {34, p + 4, 0x08}});
   canon_type = runtime.type({.module = core_lib, .rid = 21});
   shape(canon_type, 0, 0, {});
+  task_type = runtime.type({.module = core_lib, .rid = 22});
+  shape(task_type, 8, 0, {{46, 0, 0x08}, {47, 4, 0x08}});
+  builder_type = value_type(23, p, {{48, 0, 0x12}});
+  machine_type = runtime.type({.module = core_lib, .rid = 24});
+  shape(machine_type, 2 * p, 0, {{49, p, 0x08}, {50, 0, 0x11}});
   delegate_type = runtime.type({.module = core_lib, .rid = 19});
   shape(delegate_type, 2 * p, 0, {{35, 0, 0x18}, {36, p, 0x18}});
   for (const Address type : {string_type, animal_type, exception_type, delegate_type})
@@ -247,7 +260,8 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
                        {9, exception_type},
                        {11, time_span_type},
                        {14, guid_type},
-                       {15, decimal_type}});
+                       {15, decimal_type},
+                       {23, builder_type}});
   map_types(app, {{2, color_type}, {3, access_type}, {4, point_type}, {5, animal_type}, {6, dog_type}});
   runtime.app_domain({core_lib, app});
   runtime.target.variable("ObjectMethodTable", object_type);
@@ -315,7 +329,7 @@ void ObjectRuntime::shape(Address type, std::uint32_t field_bytes, unsigned inhe
 
 void ObjectRuntime::map_types(Address module, const std::map<std::uint32_t, Address>& types) {
   const unsigned p = runtime.pointer();
-  constexpr std::uint32_t count = 16;
+  const std::uint32_t count = std::max(16u, types.rbegin()->first + 1);
   const Address table = memory.allocate(std::size_t{count} * p);
   for (const auto& [rid, type] : types) memory.at(table + rid * p).pointer(type | 1);
   const Address map =

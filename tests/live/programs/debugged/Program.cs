@@ -1,5 +1,5 @@
-// The program on which LLDB's own commands are tested: debugged lines|breaks|values|steps FILE.
-// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps), or JSON lines (values).
+// The program on which LLDB's own commands are tested: debugged lines|breaks|values|objects|steps FILE.
+// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps), or JSON lines (values, objects).
 using System;
 using System.IO;
 using System.IO.MemoryMappedFiles;
@@ -24,11 +24,14 @@ public static unsafe class Program
             case "values":
                 Values.Begin(args[1]);
                 return 0;
+            case "objects":
+                Objects.Begin(args[1]);
+                return 0;
             case "steps":
                 Steps.Begin((IntPtr)Map(args[1], 4 << 20));
                 return 0;
         }
-        Console.Error.WriteLine("usage: debugged lines|breaks|values|steps FILE");
+        Console.Error.WriteLine("usage: debugged lines|breaks|values|objects|steps FILE");
         return 2;
     }
 

@@ -1,10 +1,11 @@
-// Lines for `next` where nothing is compiled yet. A line that begins with At() writes its number into the mapped file before it does anything
-// else.
+// Lines for `next`, `step` and `finish` where nothing is compiled yet, and where methods wait. A line that begins with At() writes its number
+// into the mapped file before it does anything else. Other runs of the same methods go on meanwhile, and objects move.
 using System;
 using System.Collections.Generic;
 using System.Linq;
 using System.Runtime.CompilerServices;
 using System.Threading;
+using System.Threading.Tasks;
 
 using static Debugged.StepLog;
 
@@ -43,7 +44,27 @@ public static class Steps
         Followed.Value = true;
         First(4);
         Followed.Value = false;
+        for (int i = 0; i < 3; i++)
+            Task.Run(Others);
+        Followed.Value = true;
+        Total(1).Wait();
+        Followed.Value = true;
+        Total(2).Wait();
+        Followed.Value = true;
+        Streams().Wait();
+        Followed.Value = true;
+        Starts(3).Wait();
+        Followed.Value = false;
         Thread.Sleep(60_000);
+    }
+
+    private static async Task Others()
+    {
+        for (int i = 0; ; i++)
+        {
+            await Total(100 + i);
+            GC.Collect(i % 3);
+        }
     }
 
     public static int First(int n)
@@ -78,5 +99,96 @@ public static class Steps
                 break;
         }
         At(); return area;
+    }
+
+    public static async Task<int> Total(int n)
+    {
+        At(); int sum = n;
+        At(); sum += await Part(n, true);
+        At(); sum += await Part(n, false);
+        At(); await Task.Yield();
+        At(); sum += await Ready(sum) + await Part(sum, true);
+        for (int i = 0; i < 2; i++)
+        {
+            At(); await Task.Delay(5 + i);
+        }
+        try
+        {
+            At(); sum += await Fails(n);
+        }
+        catch (InvalidOperationException e)
+        {
+            At(); sum += e.Message.Length;
+        }
+        At(); return sum;
+    }
+
+    public static async Task<int> Part(int n, bool waits)
+    {
+        At(); int part = n + 1;
+        if (waits)
+        {
+            At(); await Task.Delay(10).ConfigureAwait(false);
+        }
+        At(); part += 2;
+        At(); return part;
+    }
+
+    private static async ValueTask<int> Ready(int n)
+    {
+        At(); await Task.CompletedTask;
+        At(); return n;
+    }
+
+    private static async Task<int> Fails(int n)
+    {
+        At(); await Task.Delay(5);
+        At(); throw new InvalidOperationException($"fails with {n}");
+    }
+
+    private static async IAsyncEnumerable<int> Numbers(int n)
+    {
+        for (int i = 0; i < n; i++)
+        {
+            await Task.Delay(3);
+            yield return i;
+        }
+    }
+
+    private sealed class Resource : IAsyncDisposable
+    {
+        public async ValueTask DisposeAsync() => await Task.Delay(3);
+    }
+
+    public static async Task<int> Streams()
+    {
+        At(); int sum = 0;
+        await foreach (int i in Numbers(3))
+        {
+            At(); sum += i;
+        }
+        await using (new Resource())
+        {
+            At(); sum += 10;
+        }
+        foreach (int i in Few(2))
+        {
+            At(); sum += i;
+        }
+        At(); return sum;
+    }
+
+    private static IEnumerable<int> Few(int n)
+    {
+        for (int i = 0; i < n; i++)
+        {
+            yield return i;
+        }
+    }
+
+    public static async Task<int> Starts(int n)
+    {
+        At(); int sum = await Part(n, true);
+        At(); return sum;
     }
 }

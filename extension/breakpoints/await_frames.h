@@ -1,0 +1,72 @@
+// Frames and state machines of async methods in a stopped process.
+#pragma once
+
+#include "extension/breakpoints/await_watch.h"
+#include "extension/session/stop_session.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <functional>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+class AwaitFrames final : public AwaitWatch::Machines {
+public:
+  // `sessions` must outlive this, and be of the process of `target`.
+  AwaitFrames(lldb::SBTarget target, StopSession& sessions)
+      : target_(std::move(target)), sessions_(&sessions) {}
+
+  // What a step of `thread` follows; nothing when it does not stand in an async method with lines. Cost: its
+  // frames are unwound up to the caller.
+  std::optional<AwaitWatch::Step> step_of(lldb::SBThread& thread, bool out);
+
+  std::optional<StateMachine> read(Address table, Address self) override;
+  std::uint32_t mark(const StateMachine& machine, bool make) override;
+  bool is_done(const StateMachine& machine) override;
+  // Cost: that of Runtime::for_each_method over compiled code.
+  std::optional<AwaitWatch::Running> continuation(const StateMachine& machine) override;
+  std::vector<AwaitWatch::Body> bodies(const AwaitWatch::Body& body) override;
+
+  static constexpr std::uint32_t max_frames = 64; // between an async method and its caller
+
+private:
+  std::optional<AwaitWatch::Body> body_of(Runtime& runtime, const CodeBlock& block, const Method& method);
+  std::vector<AwaitWatch::Body> bodies_of(Runtime& runtime, const std::string& name);
+
+  lldb::SBTarget target_;
+  StopSession* sessions_;
+  // The next one for a task: the runtime counts from 1 on. It does not begin where a debugger began that the
+  // process had before.
+  std::uint32_t next_number_ = 0x8000'0000 | (std::random_device()() & 0x3FFF'FFFF);
+};
+
+// A thread of LLDB's that came to a place.
+class AwaitVisitor final : public AwaitWatch::Visitor {
+public:
+  // `follow`: exceptions of this thread are followed, or no longer.
+  AwaitVisitor(lldb::SBThread& thread, std::function<void(bool)> follow)
+      : thread_(&thread), follow_(std::move(follow)) {}
+
+  std::uint64_t thread() override { return thread_->GetThreadID(); }
+  Address pc() override { return frame().GetPC(); }
+  Address sp() override { return frame().GetSP(); }
+  Address cfa() override { return frame().GetCFA(); }
+  Address argument() override;
+  std::optional<Address> machine_of(std::uint64_t thread, Address cfa) override;
+  std::vector<AwaitWatch::Line> lines() override;
+  Address behind_call(Address slot) override;
+  Address behind_calls(Address begin) override;
+  void leave(std::uint64_t thread) override;
+  void follow_exceptions() override { follow_(true); }
+
+private:
+  lldb::SBFrame frame() { return thread_->GetFrameAtIndex(0); }
+
+  lldb::SBThread* thread_;
+  std::function<void(bool)> follow_;
+};
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,12 @@
+// Ends the steps that LLDB has under way, for which its API has no call.
+#pragma once
+
+#include <lldb/API/LLDB.h>
+
+namespace clr::lldb_plugin {
+
+// The steps of `thread` end where they are, without a stop. For callbacks of breakpoints, too. Cost: two
+// commands of LLDB's.
+void end_steps(lldb::SBThread& thread);
+
+} // namespace clr::lldb_plugin
