@@ -2,6 +2,7 @@
 #include "core/objects/inspected_object.h"
 #include "core/objects/object_path.h"
 #include "core/objects/object_reader.h"
+#include "core/objects/state_machine.h"
 #include "core/objects/static_fields.h"
 #include "core/objects/thread_statics.h"
 #include "core/objects/type_search.h"
@@ -46,6 +47,14 @@ void take_apart(ObjectReader& objects, Address object) {
       require(!field.value.type.empty(), "a value has a type");
       attempt([&] { follow_path(objects, object, "." + field.name + "[1]"); });
     }
+  });
+  StateMachines machines(objects.finder().target(), objects.layouts());
+  attempt([&] {
+    const auto machine = machines.read(objects.method_table_of(object), object);
+    if (!machine) return;
+    attempt([&] { machines.continuation(*machine); });
+    attempt([&] { machines.is_done(*machine); });
+    machines.task_number(*machine);
   });
   for (const char* const path :
        {"[0]", "[1,1]", "[\"text\"]", ".Name._stringLength", "._items[1]", ".Place.X"})
