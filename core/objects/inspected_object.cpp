@@ -193,7 +193,20 @@ std::vector<InspectedField> inspect_structure(ObjectReader& reader, const TypeUs
   return fields;
 }
 
+void require_object_header(const Target& target, Address object) {
+  if (target.pointer_size() != 8) return; // no part of a shorter header is always the same
+  constexpr Address padding = 8;
+  std::uint32_t pad = 0;
+  try {
+    pad = target.read_u32(object - padding);
+  } catch (const Error&) {
+    return; // a core may hold an object without its header
+  }
+  if (pad != 0) throw_corrupt(object, "no object begins there: the word before it is no header");
+}
+
 InspectedObject inspect_object(ObjectReader& reader, Address object, const InspectionLimits& limits) {
+  require_object_header(reader.finder().target(), reader.finder().target().platform().wrap(object));
   return inspect_object_as(reader, object, reader.method_table_of(object), limits);
 }
 

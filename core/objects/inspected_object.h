@@ -66,9 +66,14 @@ struct InspectionLimits {
   unsigned structure_depth = 8; // structures within structures
 };
 
-// The object at `object`. Parts that cannot be read say so; throws Error{corrupt} when no object is there and
-// Error{memory_missing} when its first words are missing. Cost: some 3 reads for each field and element, and
-// those of TypeLayouts::of for each new type.
+// Throws Error{corrupt} when what lies before `object` cannot be an object's header: on 64 bits its first
+// half is 0 (src/coreclr/vm/syncblk.h, ObjHeader). So words within objects that happen to hold a type are
+// told from objects. 1 read.
+void require_object_header(const Target& target, Address object);
+
+// The object at `object`, whose header is looked at. Parts that cannot be read say so; throws Error{corrupt}
+// when no object is there and Error{memory_missing} when its first words are missing. Cost: some 3 reads for
+// each field and element, and those of TypeLayouts::of for each new type.
 InspectedObject inspect_object(ObjectReader& reader, Address object, const InspectionLimits& limits);
 
 // The bytes at `object` as an instance of `method_table`, whatever its first word says.

@@ -120,7 +120,7 @@ std::shared_ptr<const Instantiation> ExactMethods::read(const StackFrame& frame,
   found->from = context.kind;
   runtime_->names()->add_user_method(found->method);
   if (known_.size() >= max_known) known_.clear();
-  const bool whole = !is_shared(found->method.full_name);
+  const bool whole = !is_shared(found->method.full_name) && found->method.degraded.empty();
   std::shared_ptr<const Instantiation> result = whole ? std::move(found) : nullptr;
   known_.emplace(method.method_desc, Known{key, result});
   return result;

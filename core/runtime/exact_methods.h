@@ -27,9 +27,9 @@ public:
 
   // The instantiation that the managed frame `frame` of `method` runs, by the word in which the JIT keeps its
   // generic context. Null when the code is not shared, when its GC info names no such word or the frame has
-  // not filled it yet, when its memory is missing, and when the word contradicts the method. Never throws for
-  // target data. Cost: once for each body its GC info; 1 to 3 reads for each frame of shared code, and once
-  // for each instantiation its name.
+  // not filled it yet, when its memory is missing, and when the word contradicts the method, or leads to a
+  // type without a name. Never throws for target data. Cost: once for each body its GC info; 1 to 3 reads for
+  // each frame of shared code, and once for each instantiation its name.
   std::shared_ptr<const Instantiation> of(const StackFrame& frame, const Method& method);
 
   // Bodies and instantiations that are kept; when there are more, all are read anew.

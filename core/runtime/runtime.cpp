@@ -69,6 +69,22 @@ ObjectReader* Runtime::objects() const {
   return parts_ ? &parts_->objects : nullptr;
 }
 
+void Runtime::require_in_heap(Address object) {
+  if (!parts_ || runtime_module() == nullptr) return;
+  if (!parts_->heap_looked_for) {
+    parts_->heap_looked_for = true;
+    try {
+      HeapMap map = read_heap_map(parts_->target, runtime_module()->base);
+      if (map.problems.empty() && !map.ranges.empty()) parts_->heap = std::move(map);
+    } catch (const Error&) {
+      // Without it nothing is proved, and nothing refused.
+    }
+  }
+  object = platform().wrap(object);
+  if (parts_->heap && parts_->heap->find(object) == nullptr)
+    throw_corrupt(object, "no object is there: it lies outside of the managed heap");
+}
+
 const LoadedModule* Runtime::module_at(Address address) const {
   auto after = std::upper_bound(modules_.begin(), modules_.end(), address,
                                 [](Address a, const LoadedModule& module) { return a < module.base; });

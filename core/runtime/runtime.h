@@ -118,6 +118,11 @@ public:
   SourceLines* lines() const;
   ObjectReader* objects() const;
 
+  // Throws Error{corrupt} when no object can begin at `object`, because it lies outside of the managed heap.
+  // Does nothing where the heap is not known or not known whole. Cost: the first time that of read_heap_map,
+  // then none.
+  void require_in_heap(Address object);
+
 private:
   struct Parts;
   void locate();

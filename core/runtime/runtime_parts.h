@@ -1,6 +1,7 @@
 // The parts of a Runtime, made once a runtime was found. Only for the sources of this room.
 #pragma once
 
+#include "core/heap/heap_map.h"
 #include "core/objects/object_reader.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
@@ -19,6 +20,8 @@ struct Runtime::Parts {
   CodeClaims claims;
   SourceLines lines;
   ObjectReader objects;
+  std::optional<HeapMap> heap; // nothing: not looked for yet, or not whole
+  bool heap_looked_for = false;
 };
 
 } // namespace clr

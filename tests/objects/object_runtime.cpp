@@ -339,7 +339,8 @@ void ObjectRuntime::map_types(Address module, const std::map<std::uint32_t, Addr
 }
 
 Address ObjectRuntime::instance(Address type, std::size_t fields_size) {
-  const Address object = memory.allocate(runtime.pointer() + fields_size);
+  const unsigned header = 2 * runtime.pointer(); // keeps the alignment of allocate()
+  const Address object = memory.allocate(header + runtime.pointer() + fields_size) + header;
   memory.at(object).pointer(type);
   return object;
 }

@@ -148,6 +148,13 @@ TEST_CASE("missing memory costs a field, not the object", "[objects]") {
   CHECK(fault_of([&] { k.inspect(k.dog + 1); }));
   CHECK(fault_of([&] { k.inspect(0x1234'5678); }));
   CHECK(fault_of([&] { k.inspect(k.r.point_type); }));
+
+  // A word within an object that holds a type, as System.Type's do.
+  const Address holder = k.r.instance(k.r.dog_type, 40);
+  k.r.memory.at(k.r.fields_of(holder)).pointer(Address{0x1234'5678}).pointer(k.r.animal_type);
+  const auto fault = fault_of([&] { k.inspect(k.r.fields_of(holder) + 8); });
+  REQUIRE(fault);
+  CHECK_THAT(fault->what(), Catch::Contains("no header"));
 }
 
 TEST_CASE("paths lead to fields, properties and elements", "[objects]") {

@@ -488,6 +488,9 @@ frames = [f for t in threads for f in t.backtrace() if f.method]
 names = [f.method.full_name for f in frames if f.kind == "managed"]
 same = all(runtime.method_at(f.ip - 1).full_name == f.method.full_name for f in frames if f.kind == "managed" and f.index)
 bulk = {{s.name for s in runtime.symbolize(f.ip - 1 for f in frames if f.kind == "managed" and f.index)}}
+(empty,) = runtime.statics("System.String.Empty")
+object_of_empty = runtime.object(empty.value.object)
+objects = empty.value.value == object_of_empty.text == '""' and (object_of_empty.type, object_of_empty.size, object_of_empty.item_count) == ("string", 24, None)
 core = runtime.save_core({core!r})
 fresh = runtime.info.runtime.version
 process.Detach()
@@ -498,7 +501,7 @@ except lldb_clr.StaleError:
     stale = True
 saved = [t for t in lldb_clr.open_core(core.path).threads if t.is_managed and t.index]
 of_core = [f.method.full_name for t in saved for f in t.backtrace() if f.kind == "managed"]
-print(json.dumps([len(threads), len(names), same, sorted(bulk) == sorted(set(n for n, f in zip(names, (f for f in frames if f.kind == "managed")) if f.index)), stale, fresh, of_core == names]))
+print(json.dumps([len(threads), len(names), same, sorted(bulk) == sorted(set(n for n, f in zip(names, (f for f in frames if f.kind == "managed")) if f.index)), stale, fresh, of_core == names, objects]))
 """
 
 
@@ -511,8 +514,8 @@ def live(setup, lldb_python):
         done = setup.run([sys.executable, "-c", script], env={"PYTHONPATH": lldb_python})
         assert process.poll() is None, "the process did not survive"
     assert done.returncode == 0, done.stderr
-    threads, frames, equal, bulk_equal, stale, version, same_core = json.loads(done.stdout.splitlines()[-1])
-    assert threads >= 2 and frames >= 5 and equal and bulk_equal and stale and version and same_core, done.stdout
+    threads, frames, equal, bulk_equal, stale, version, same_core, objects = json.loads(done.stdout.splitlines()[-1])
+    assert threads >= 2 and frames >= 5 and equal and bulk_equal and stale and version and same_core and objects, done.stdout
     return f"{threads} threads, {frames} managed frames, .NET {version}"
 
 
