@@ -2,15 +2,22 @@
 
 #include "core/isa/architecture.h"
 
+#include <fmt/format.h>
+
 namespace clr {
 
 CodePointers read_code_pointers(const Target& target) {
   const auto metadata = target.find_global("PlatformMetadata");
   const auto offset = target.find_offset("PlatformMetadata", "CodePointerFlags");
-  if (!metadata || !offset)
-    return CodePointers(
-        architecture_of(target.platform().cpu).code_pointer_mark != 0 ? CodePointers::has_thumb_bit : 0);
-  return CodePointers(target.read_u8(*metadata + static_cast<Address>(*offset)));
+  const Cpu cpu = target.platform().cpu;
+  const std::uint8_t thumb = architecture_of(cpu).code_pointer_mark != 0 ? CodePointers::has_thumb_bit : 0;
+  if (!metadata || !offset) return CodePointers(thumb);
+  const Address at = *metadata + static_cast<Address>(*offset);
+  const std::uint8_t flags = target.read_u8(at);
+  const std::uint8_t possible = thumb | (cpu == Cpu::arm64 ? CodePointers::has_pointer_authentication : 0);
+  if ((flags & ~possible) != 0 || (flags & thumb) != thumb)
+    throw_corrupt(at, fmt::format("the marks {:#x} of code pointers, which this CPU does not have,", flags));
+  return CodePointers(flags);
 }
 
 } // namespace clr

@@ -28,7 +28,7 @@ private:
 };
 
 // Reads the flags of `target`; no flags when it has no PlatformMetadata. 1 read. Throws
-// Error{memory_missing}.
+// Error{memory_missing}; Error{corrupt} for flags that its CPU cannot have.
 CodePointers read_code_pointers(const Target& target);
 
 } // namespace clr

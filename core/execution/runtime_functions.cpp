@@ -46,6 +46,11 @@ RuntimeFunctions::RuntimeFunctions(const Target& target)
   const std::uint64_t last = std::max({begin_, unwind_data_, end_.value_or(0)});
   if (stride_ > max_stride || last > max_stride || last + sizeof(std::uint32_t) > stride_)
     throw Error(ErrorKind::unsupported_contract, fmt::format("RuntimeFunction of {} bytes", stride_));
+  const auto apart = [](Address a, Address b) {
+    return std::max(a, b) - std::min(a, b) >= sizeof(std::uint32_t);
+  };
+  if (!apart(begin_, unwind_data_) || (end_ && (!apart(begin_, *end_) || !apart(*end_, unwind_data_))))
+    throw Error(ErrorKind::unsupported_contract, "RuntimeFunction whose fields overlap");
 }
 
 std::uint32_t RuntimeFunctions::begin(Address table, std::uint32_t index) const {

@@ -208,14 +208,17 @@ private:
 
 } // namespace
 
-ElfSymbolSource read_elf_symbols(const std::string& path) {
-  const LoadedFile file = LoadedFile::open(path);
+ElfSymbolSource read_elf_symbols(std::span<const std::byte> bytes, const std::string& path) {
   elf_version(EV_CURRENT);
   // libelf wants a pointer to writable bytes, but writes to them only on an update.
-  auto* bytes = const_cast<char*>(reinterpret_cast<const char*>(file.bytes().data()));
-  const ElfHandle elf(elf_memory(bytes, file.bytes().size()));
+  auto* image = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
+  const ElfHandle elf(elf_memory(image, bytes.size()));
   if (!elf) throw Error(ErrorKind::corrupt, fmt::format("{} is no ELF file", path));
   return ElfReader(elf.get(), path).read();
+}
+
+ElfSymbolSource read_elf_symbols(const std::string& path) {
+  return read_elf_symbols(LoadedFile::open(path).bytes(), path);
 }
 
 } // namespace clr

@@ -4,7 +4,9 @@
 
 #include "core/symbols/symbol_table_builder.h"
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace clr {
@@ -25,5 +27,7 @@ constexpr std::size_t max_elf_line_rows = 1u << 25; // rows of its line tables
 // accepted too. Throws Error{io}; Error{corrupt} when it is no ELF file; Error{unsupported_contract} for a
 // file that is not linked, and Error{invalid_argument} for a file without any names.
 ElfSymbolSource read_elf_symbols(const std::string& path);
+// The same of a file that was read; messages call it `path`.
+ElfSymbolSource read_elf_symbols(std::span<const std::byte> bytes, const std::string& path);
 
 } // namespace clr

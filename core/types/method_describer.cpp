@@ -1,7 +1,6 @@
 #include "core/types/method_describer.h"
 
 #include "core/memory/utf8.h"
-#include "core/types/token_check.h"
 
 #include <fmt/format.h>
 
@@ -189,7 +188,7 @@ void MethodDescriber::check_owner(const Checked& checked, const Metadata& metada
   draft.token_lies = true;
   if (checked.desc.rid < first || checked.desc.rid >= last)
     throw_corrupt(checked.desc.address, "MethodDesc whose token is that of another type's method");
-  if (last - first > 1) check_token(checked.desc, type.table, descs(), types_->tables());
+  if (last - first > 1) tokens_.check(checked.desc, type.table, descs(), types_->tables());
   draft.token_lies = false;
 }
 

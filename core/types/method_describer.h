@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/types/method_desc.h"
+#include "core/types/token_check.h"
 #include "core/types/type_names.h"
 
 namespace clr {
@@ -38,6 +39,7 @@ private:
   const Target* target_;
   TypeNames* types_;
   std::optional<MethodDescs> descs_;
+  TokenCheck tokens_;
 };
 
 } // namespace clr

@@ -8,17 +8,34 @@
 #include "core/types/method_desc.h"
 #include "core/types/method_table.h"
 
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
 namespace clr {
 
-// Throws Error{corrupt} when other methods of the type contradict the token of `method`: those beside it in
-// its chunk; for the only one of a chunk, those of the same token in the chunks of its type. What cannot be
-// read contradicts nothing. `table` is the type of `method`, whose module is one that does not grow. Cost: 1
-// read, 3 for the last method of a chunk; for the only one, which the instantiations of generic methods are,
-// 4 and 2 for each chunk of the type.
-void check_token(const MethodDesc& method, const MethodTable& table, const MethodDescs& descs,
-                 const MethodTables& tables);
+class TokenCheck {
+public:
+  // Throws Error{corrupt} when other methods of the type contradict the token of `method`: those beside it in
+  // its chunk; for the only one of a chunk, those of the same token in the chunks of its type. What cannot be
+  // read contradicts nothing. `table` is the type of `method`, whose module is one that does not grow. Cost:
+  // 1 read, 3 for the last method of a chunk; for the only one, which the instantiations of generic methods
+  // are, 4, and once for a type 2 for each of its chunks.
+  void check(const MethodDesc& method, const MethodTable& table, const MethodDescs& descs,
+             const MethodTables& tables);
 
-// Methods of a type among which the one of a token is looked for; larger types are believed.
-constexpr std::size_t max_methods_of_token = 4'096;
+  // Methods of a type among which the one of a token is looked for; larger types are believed.
+  static constexpr std::size_t max_methods_of_token = 4'096;
+  static constexpr std::size_t max_kept_methods = 65'536; // of all types
+
+private:
+  using Methods = std::optional<std::vector<MethodDesc>>; // nothing where they are not known
+  const Methods& methods_of(const MethodTable& table, const MethodDescs& descs, const MethodTables& tables);
+  bool others_deny(const MethodDesc& method, const MethodTable& table, const MethodDescs& descs,
+                   const MethodTables& tables);
+
+  std::unordered_map<Address, Methods> methods_; // by EEClass
+  std::size_t kept_ = 0;
+};
 
 } // namespace clr

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <vector>
@@ -50,17 +51,24 @@ public:
         if (out_->interrupted()) return;
         print(thread);
       }
+    if (left_ == 0)
+      out_->warning(fmt::format("at most {} frames are shown at once: the rest is left out", max_frames));
   }
 
 private:
   StackReporter::End walk(lldb::SBThread& thread, bool runtime_frames,
-                          const std::function<bool(const FrameRow&)>& visit) const {
+                          const std::function<bool(const FrameRow&)>& visit) {
+    walked_ = 0;
     return walk_stack(*session_, thread,
-                      {.max_frames = limit_,
+                      {.max_frames = std::min(limit_, left_),
                        .runtime_frames = runtime_frames,
                        .registers = registers_,
                        .lines = !no_lines_},
-                      [&](const FrameRow& row) { return !out_->interrupted() && visit(row); });
+                      [&](const FrameRow& row) {
+                        --left_;
+                        ++walked_;
+                        return !out_->interrupted() && visit(row);
+                      });
   }
 
   bool shown(const FrameRow& row) const {
@@ -68,7 +76,7 @@ private:
     return !native_only_ || row.kind == "native";
   }
 
-  void print(lldb::SBThread& thread) const {
+  void print(lldb::SBThread& thread) {
     const bool current = thread.GetThreadID() == selected_;
     const std::uint32_t frame = thread.GetSelectedFrame().GetFrameID();
     out_->line("{} {}", current ? "*" : " ", thread_header(thread));
@@ -78,10 +86,10 @@ private:
       return true;
     });
     print_frames(*out_, rows, current ? std::optional(frame) : std::nullopt);
-    print_end(*out_, end, limit_);
+    print_end(*out_, end, walked_);
   }
 
-  void print_json(std::vector<lldb::SBThread>& threads) const {
+  void print_json(std::vector<lldb::SBThread>& threads) {
     JsonList list([&](std::string_view text) { out_->write(text); });
     FrameJson frames;
     out_->write("{\"threads\": ");
@@ -122,10 +130,11 @@ private:
     json.end_array();
   }
 
-  void print_unique(std::vector<lldb::SBThread>& threads) const {
+  void print_unique(std::vector<lldb::SBThread>& threads) {
     struct Stack {
       std::vector<FrameRow> rows;
       StackReporter::End end;
+      std::size_t walked = 0;
       std::vector<std::uint32_t> threads;
     };
     std::vector<Stack> stacks; // in the order of their first threads
@@ -141,6 +150,7 @@ private:
         stack.rows.push_back(row);
         return true;
       });
+      stack.walked = walked_;
       const auto [place, added] = known.try_emplace(std::move(key), stacks.size());
       if (added) stacks.push_back(std::move(stack));
       stacks[place->second].threads.push_back(thread.GetIndexID());
@@ -177,12 +187,14 @@ private:
       out_->line("{} thread{}: #{}", stack.threads.size(), stack.threads.size() == 1 ? "" : "s",
                  fmt::join(stack.threads, ", #"));
       print_frames(*out_, stack.rows, std::nullopt);
-      print_end(*out_, stack.end, limit_);
+      print_end(*out_, stack.end, stack.walked);
     }
   }
 
   std::vector<std::string> threads_;
-  std::size_t limit_ = max_frames;
+  std::size_t limit_ = max_frames; // of one thread
+  std::size_t left_ = max_frames;  // of all
+  std::size_t walked_ = 0;         // of the last one
   bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
        no_lines_ = false, unique_ = false, json_ = false;
 

@@ -20,7 +20,11 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-constexpr std::uint64_t max_region = 16 * 1024 * 1024; // bytes of one part that are disassembled
+// Instructions of one part of a method that are shown. LLDB takes some 30 us and 500 bytes for each, so it
+// gets them in pieces.
+constexpr std::uint64_t max_instructions = 100'000;
+constexpr std::uint64_t longest_instruction = 16;
+constexpr std::uint64_t piece_size = 64 * 1024; // bytes
 
 class Disassemble final : public CommandRun {
 public:
@@ -85,33 +89,49 @@ private:
 
   void list(const CodeRegion& region, std::uint64_t linear, const MethodAnswer& answer) {
     lldb::SBTarget& target = session_->target();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(region.size, max_region)));
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(std::min(region.size, max_instructions * longest_instruction)));
     bytes.resize(session_->memory().read_some(region.start, bytes));
-    lldb::SBInstructionList instructions =
-        target.GetInstructions(lldb::SBAddress(region.start, target), bytes.data(), bytes.size());
     CodeReferences references(session_->runtime().platform().cpu);
-    std::uint64_t done = 0;
-    for (std::uint32_t i = 0; i < instructions.GetSize() && done < bytes.size(); ++i) {
-      if (out_->interrupted()) return;
-      lldb::SBInstruction instruction = instructions.GetInstructionAtIndex(i);
-      const std::uint64_t size = std::min<std::uint64_t>(instruction.GetByteSize(), bytes.size() - done);
-      if (size == 0) break;
-      print_marks(linear + done);
-      print_gc_marks(linear + done);
-      const auto code = std::span<const std::byte>(bytes).subspan(static_cast<std::size_t>(done),
-                                                                  static_cast<std::size_t>(size));
-      print(instruction, region.start + done, linear + done, code, references, answer);
-      done += size;
+    std::uint64_t done = 0, shown = 0;
+    while (done < bytes.size() && shown < max_instructions) {
+      const auto piece = std::span(bytes).subspan(
+          static_cast<std::size_t>(done),
+          static_cast<std::size_t>(std::min<std::uint64_t>(piece_size, bytes.size() - done)));
+      const std::uint64_t before = done;
+      lldb::SBInstructionList instructions =
+          target.GetInstructions(lldb::SBAddress(region.start + done, target), piece.data(), piece.size());
+      for (std::uint32_t i = 0; i < instructions.GetSize() && shown < max_instructions; ++i, ++shown) {
+        if (out_->interrupted()) return;
+        const std::uint64_t left = before + piece.size() - done;
+        // The last instruction of a piece may go on in the next one.
+        if (left < longest_instruction && before + piece.size() < bytes.size()) break;
+        lldb::SBInstruction instruction = instructions.GetInstructionAtIndex(i);
+        const std::uint64_t size = std::min<std::uint64_t>(instruction.GetByteSize(), left);
+        if (size == 0) break;
+        print_marks(linear + done);
+        print_gc_marks(linear + done);
+        const auto code = std::span<const std::byte>(bytes).subspan(static_cast<std::size_t>(done),
+                                                                    static_cast<std::size_t>(size));
+        print(instruction, region.start + done, linear + done, code, references, answer);
+        done += size;
+      }
+      if (done == before) break;
     }
     if (done < region.size) {
-      const std::string text =
-          fmt::format("{} of {} bytes at {:#x} cannot be {}", region.size - done, region.size,
-                      region.start + done, done == bytes.size() ? "read" : "disassembled");
+      const std::string text = fmt::format("{} of {} bytes at {:#x} {}", region.size - done, region.size,
+                                           region.start + done, why_left(done, bytes.size(), shown));
       if (json_)
         out_->warning(text);
       else
         out_->line("({})", text);
     }
+  }
+
+  static std::string why_left(std::uint64_t done, std::uint64_t read, std::uint64_t shown) {
+    if (shown == max_instructions)
+      return fmt::format("are left out: at most {} instructions are shown", max_instructions);
+    return done == read ? "cannot be read" : "cannot be disassembled";
   }
 
   // Prints the marks at or before a native offset that are not printed yet.

@@ -11,13 +11,14 @@
 
 namespace clr::lldb_plugin {
 
-// Frames of one stack that are shown when nobody asks for fewer: a stack overflow has a few hundred thousand.
-inline constexpr std::size_t max_frames = 1'000'000;
+// Frames that one command shows, of all its threads: a stack overflow has up to two hundred thousand. LLDB
+// keeps what a command prints until it ends, which is 700 bytes for each frame as JSON.
+inline constexpr std::size_t max_frames = 500'000;
 
 // One line a frame, runs of repeated frames folded; `selected` is the index of the frame to mark with a star.
 void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected);
 
-// Why the stack ended, when that is worth a line; `limit` as it was asked for.
+// Why the stack ended, when that is worth a line; `limit`: how many frames were walked.
 void print_end(Output& out, const StackReporter::End& end, std::size_t limit);
 
 } // namespace clr::lldb_plugin

@@ -23,6 +23,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "mutation")]
 
+import hostile_cases
 from core_image import CoreImage
 from hostile_parts import FORGED, PAGE, PAYLOADS, Core, Pdb, frame_registers, spoiled
 from plugin import ENVIRONMENT, Lldb, Target
@@ -289,6 +290,7 @@ CASES = {
     "more counts": make_counts(2),
     "code without end": make_endless_heap,
     "stacks at the end of memory": make_stacks_at_the_end,
+    **hostile_cases.CASES,
 }
 
 
@@ -306,7 +308,8 @@ def check(lldb, name, make, core, frames, usual, keep):
         changes = make(harmful, folder)
         assert changes, "nothing of the core was changed"
         (folder / "core").write_bytes(harmful.bytes)
-        commands = [c.format(at=f"{frames[0][1]['rip']:#x}", folder=folder) for c in COMMANDS]
+        at = changes if name in hostile_cases.AT_CHANGES else frames[0][1]["rip"]
+        commands = [c.format(at=f"{at:#x}", folder=folder) for c in hostile_cases.OWN_COMMANDS.get(name, COMMANDS)]
         if (folder / "situations.pdb").exists():
             commands.insert(0, f"clr settings --symbols {folder}")
         run = Run(lldb, folder / "core", commands, folder)

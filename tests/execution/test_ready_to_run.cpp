@@ -1,6 +1,8 @@
 // ReadyToRun images over synthetic runtimes. Peer cases: dotnet/runtime src/native/managed/cdac/tests
 // (ExecutionManager).
+#include "core/execution/code_pointer.h"
 #include "core/execution/execution_manager.h"
+#include "core/execution/runtime_functions.h"
 #include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
@@ -227,6 +229,38 @@ TEST_CASE("versions of GC info in ReadyToRun images") {
     ExecutionManager manager(target);
     CHECK(manager.gc_info(block_at(manager, base + 0x100)).version == static_cast<unsigned>(version));
   }
+}
+
+TEST_CASE("a runtime function whose fields overlap is refused") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  b.types().type("RuntimeFunction",
+                 {{"BeginAddress", Width::u32, 0, 0},
+                  {"EndAddress", Width::u32, 0, 4},
+                  {"UnwindData", Width::u32, 0, 0}},
+                 12);
+  const Target target = b.target();
+  const auto fault = fault_of([&] { RuntimeFunctions functions(target); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::unsupported_contract);
+}
+
+TEST_CASE("marks of code pointers that the CPU does not have are not removed") {
+  const auto flags_of = [](Cpu cpu, std::uint8_t flags) -> std::optional<Address> {
+    ExecutionBuilder b({.pointer_size = cpu == Cpu::arm ? 4u : 8u, .cpu = cpu});
+    b.platform_metadata(flags);
+    const Target target = b.target();
+    std::optional<Address> address;
+    const auto fault = fault_of([&] { address = read_code_pointers(target).address(0x1235); });
+    if (fault) CHECK(fault->kind() == ErrorKind::corrupt);
+    return address;
+  };
+  CHECK(flags_of(Cpu::x64, 0) == 0x1235u);
+  CHECK_FALSE(flags_of(Cpu::x64, 1));
+  CHECK_FALSE(flags_of(Cpu::x64, 2));
+  CHECK(flags_of(Cpu::arm64, 2) == 0x1235u);
+  CHECK_FALSE(flags_of(Cpu::arm64, 0x80));
+  CHECK(flags_of(Cpu::arm, 1) == 0x1234u);
+  CHECK_FALSE(flags_of(Cpu::arm, 0));
 }
 
 TEST_CASE("Thumb code") {

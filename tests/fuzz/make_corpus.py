@@ -56,6 +56,23 @@ def native_module(folder):
     return library.read_bytes()
 
 
+def native_symbols(folder):
+    """Shared libraries with symbols and lines: those of each version of DWARF, one of 32 bits, symbols or debug information alone, of ARM, and none that is linked."""
+    source, made = folder / "symbols.c", []
+    source.write_text(NATIVE)
+    common = ("g++", "-x", "c", "-O1", "-fPIC", "-nostdlib", "-fno-asynchronous-unwind-tables", "-Wl,-z,noseparate-code", "-Wl,--build-id")
+    for name, options in (("dwarf5", ["-gdwarf-5", "-shared"]), ("dwarf4", ["-gdwarf-4", "-shared"]), ("dwarf2", ["-gdwarf-2", "-gstrict-dwarf", "-shared"]),
+                          ("parts", ["-gdwarf-5", "-ffunction-sections", "-shared"]), ("plain", ["-shared"]), ("object", ["-g", "-c"])):
+        path = folder / f"symbols-{name}.so"
+        run(*common, *options, "-o", path, source)
+        made.append(path.read_bytes())
+    debug = folder / "symbols.debug"
+    run("objcopy", "--only-keep-debug", folder / "symbols-dwarf5.so", debug)
+    arm = bytearray(made[4])
+    struct.pack_into("<H", arm, 18, 40)   # EM_ARM
+    return made + [debug.read_bytes(), bytes(arm)]
+
+
 def pdbs(folder):
     """The portable PDB of an assembly, and an assembly that embeds its own."""
     if not shutil.which("dotnet"):
@@ -201,6 +218,7 @@ def candidates(folder, build):
         "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6, 8)]
         + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")],
         "elf_core": cores["elf_core"] + [native] + images[:2],
+        "elf_symbols": native_symbols(folder),
         "gc_info": cores["gc_info"],
         "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],
         # Without the entry that names its perf map, the signature of an image is computed.

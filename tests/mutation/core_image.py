@@ -28,6 +28,19 @@ class CoreImage:
                 self.notes.append((offset, file_size))
         self.segments.sort()
 
+    def shows_more_than(self, other):
+        """Whether bytes stand at an address at which `other` has none, or those of another place in its file. That some are missing does not count."""
+        return any(not other.holds(*segment) for segment in self.segments)
+
+    def holds(self, address, size, at):
+        while size > 0:
+            found = next(((begin, length) for begin, length, where in self.segments if begin <= address < begin + length and where + address - begin == at), None)
+            if not found:
+                return False
+            done = found[0] + found[1] - address
+            address, size, at = address + done, size - done, at + done
+        return True
+
     def offset(self, address, size=1):
         """Where the file holds these bytes."""
         for begin, length, at in self.segments:
