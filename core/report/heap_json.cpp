@@ -71,6 +71,18 @@ Json to_json(const HeapTypeRow& row) {
   return json;
 }
 
+void write_json(JsonWriter& json, const HeapObjectRow& row) {
+  json.begin_object();
+  json.hex("address", row.address);
+  json.text("type", row.type->name);
+  json.hex("method_table", row.type->method_table);
+  json.number("size", row.size);
+  json.key("generation");
+  row.part <= HeapPart::gen2 ? json.number(static_cast<std::uint64_t>(row.part))
+                             : json.text(to_string(row.part));
+  json.end_object();
+}
+
 Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part) {
   Json json{{"objects", report.all.objects},
             {"bytes", report.all.bytes},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/report/json.h"
+#include "core/report/json_writer.h"
 #include "core/runtime/heap_report.h"
 
 namespace clr {
@@ -12,6 +13,8 @@ Json heap_json(HeapReporter& heap, const HeapWalkOptions& options = {});
 Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part);
 // One row of it.
 Json to_json(const HeapTypeRow& row);
+// A row of `clr objects --json`.
+void write_json(JsonWriter& json, const HeapObjectRow& row);
 // 0, 1, 2, "loh", "poh", "frozen".
 Json generation_json(HeapPart part);
 
