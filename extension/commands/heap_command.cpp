@@ -2,6 +2,7 @@
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
@@ -14,14 +15,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-std::optional<HeapPart> part_named(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  for (const HeapPart part :
-       {HeapPart::gen0, HeapPart::gen1, HeapPart::gen2, HeapPart::loh, HeapPart::poh, HeapPart::frozen})
-    if (to_string(part) == name || to_string(part) == "gen" + name) return part;
-  return std::nullopt;
-}
-
 class Heap final : public CommandRun {
 public:
   explicit Heap(CLI::App& app) {
@@ -29,10 +22,7 @@ public:
     app.add_option("GLOB", query_.glob,
                    "With --stat: types whose names match this pattern, with * and ?; all by default.")
         ->needs(stat);
-    app.add_option("-g,--gen", part_, "With --stat: objects of one generation only.")
-        ->type_name("GEN")
-        ->check(one_of({"0", "1", "2", "loh", "poh", "frozen"}))
-        ->needs(stat);
+    add_part(app, part_)->needs(stat);
     add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
               "With --stat: types whose objects fill so many bytes or more.")
         ->needs(stat);
@@ -52,22 +42,15 @@ public:
     require_runtime(session.runtime());
     query_.part = part_named(part_);
     query_.by_count = sort_ == "count";
-    HeapReporter heap(session.runtime());
-    const HeapWalkOptions options{.progress = [&](std::uint64_t done, std::uint64_t of) {
-      constexpr std::uint64_t stride = 4096; // Output looks at multiples of it only
-      out.progress("heap", done / stride * stride, of);
-      return !out.interrupted();
-    }};
+    HeapReporter& heap = session.heap();
+    const HeapWalkOptions options = walk_options(out);
     stat_ ? print_types(heap, options, out) : print_heap(heap, options, out);
   }
 
 private:
   static void warn(HeapReporter& heap, const std::vector<HeapGap>& gaps, bool interrupted, Output& out) {
-    for (const std::string& text : heap.warnings()) out.warning(text);
-    if (interrupted)
-      out.warning("interrupted: the counts are of the part of the heap that was looked at");
-    else
-      for (const std::string& text : gap_texts(gaps, heap.map().bytes())) out.warning(text);
+    if (interrupted) out.warning("the counts are of the part of the heap that was looked at");
+    warn_of_heap(out, heap, gaps);
   }
 
   void print_types(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
