@@ -75,9 +75,8 @@ private:
   template<typename Visit>
   void run(const HeapObject& object, std::uint64_t offset, std::uint64_t bytes, const Visit& visit) {
     if (offset > object.size || bytes > object.size - offset) return;
-    const Address end = object.address + object.size;
     for (std::uint64_t done = 0; done + width_ <= bytes;) {
-      const std::span<const std::byte> some = bytes_.from(object.address + offset + done, width_, end);
+      const std::span<const std::byte> some = bytes_.from(object.address + offset + done, width_, no_end);
       if (some.size() < width_) return;
       const std::uint64_t here = std::min<std::uint64_t>(some.size(), bytes - done) / width_ * width_;
       for (std::uint64_t i = 0; i < here; i += width_)
@@ -91,8 +90,7 @@ private:
     std::uint64_t stride = 0;
     for (const ReferenceMap::Item& item : map.items)
       stride += std::uint64_t{item.references} * width_ + item.skip;
-    const std::span<const std::byte> head =
-        bytes_.from(object.address + width_, 4, object.address + object.size);
+    const std::span<const std::byte> head = bytes_.from(object.address + width_, 4, no_end);
     if (head.size() < 4 || stride == 0 || map.first > object.size) return;
     const std::uint64_t most = (object.size - map.first) / stride;
     std::uint64_t left = std::min<std::uint64_t>(load<std::uint32_t>(head, order_), most);
@@ -106,6 +104,9 @@ private:
   Address word(const std::byte* at) const {
     return width_ == 8 ? load<std::uint64_t>({at, 8}, order_) : load<std::uint32_t>({at, 4}, order_);
   }
+
+  // What lies behind an object is read with it: the next one does.
+  static constexpr Address no_end = ~Address{0};
 
   ReferenceMaps* maps_;
   HeapBytes bytes_;
