@@ -83,12 +83,14 @@ void write_json(JsonWriter& json, const HeapObjectRow& row) {
   json.end_object();
 }
 
-Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part) {
+Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part,
+             std::optional<bool> live) {
   Json json{{"objects", report.all.objects},
             {"bytes", report.all.bytes},
             {"free_objects", report.free.objects},
             {"free_bytes", report.free.bytes}};
   if (part) json["generation"] = generation_json(*part);
+  if (live) json["live"] = *live;
   json["gc_in_progress"] = map.state.structures_invalid > 0;
   if (report.interrupted) json["interrupted"] = true;
   add_gaps(json, report.gaps);

@@ -10,7 +10,9 @@ namespace clr {
 // The heaps with their segments. Counts the heap.
 Json heap_json(HeapReporter& heap, const HeapWalkOptions& options = {});
 // What `report` holds; `part` was asked for.
-Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part);
+// With `live`: whether the objects were counted that roots reach, or the others.
+Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part,
+             std::optional<bool> live = {});
 // One row of it.
 Json to_json(const HeapTypeRow& row);
 // A row of `clr objects --json`.

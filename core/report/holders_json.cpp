@@ -52,6 +52,26 @@ Json in_json(const HeapReference& reference, HeapHolders& holders) {
           {"type", known_text(holders.type_of(reference.from))}};
 }
 
+Json to_json(const HeapVerification& found) {
+  Json json{{"sound", found.sound()},
+            {"objects", found.objects},
+            {"references", found.references},
+            {"stray_references", found.stray_references}};
+  json["gaps"] = Json::array();
+  for (const HeapGap& gap : found.gaps)
+    json["gaps"].push_back({{"address", hex(gap.address)}, {"bytes", gap.bytes}, {"why", gap.why}});
+  json["strays"] = Json::array();
+  for (const HeapGraph::Stray& stray : found.strays)
+    json["strays"].push_back(
+        {{"object", hex(stray.object)}, {"offset", stray.offset}, {"value", hex(stray.value)}});
+  json["stray_handles"] = Json::array();
+  for (const GcHandle& handle : found.stray_handles)
+    json["stray_handles"].push_back({{"handle", hex(handle.slot)}, {"object", hex(handle.object)}});
+  json["stray_finalizable"] = Json::array();
+  for (const Address object : found.stray_finalizable) json["stray_finalizable"].push_back(hex(object));
+  return json;
+}
+
 Json to_json(const HeapRoot& root) {
   Json json;
   if (root.stack != nullptr) {
@@ -64,6 +84,7 @@ Json to_json(const HeapRoot& root) {
   json["object"] = hex(root.object);
   if (root.slot) json["slot"] = hex(*root.slot);
   if (root.kind == HeapRoot::Kind::handle) json["handle_kind"] = to_string(root.handle_kind);
+  if (root.kind == HeapRoot::Kind::static_field) json["name"] = root.name;
   if (root.kind == HeapRoot::Kind::thread_static || root.kind == HeapRoot::Kind::stack)
     json["thread"] = root.os_id;
   return json;

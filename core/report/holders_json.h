@@ -14,6 +14,8 @@ Json finalizers_json(HeapHolders& holders);
 Json out_json(const HeapReference& reference, HeapHolders& holders);
 Json in_json(const HeapReference& reference, HeapHolders& holders);
 Json to_json(const HeapRoot& root);
+// The form of `clr heap --verify --json`.
+Json to_json(const HeapVerification& found);
 // An element of "paths" in `clr root --json`.
 Json to_json(const HeapPath& path);
 

@@ -20,6 +20,8 @@ std::string_view to_string(HeapRoot::Kind kind) {
     return "handle";
   case HeapRoot::Kind::finalizer:
     return "finalizer";
+  case HeapRoot::Kind::static_field:
+    return "static";
   case HeapRoot::Kind::thread_static:
     return "thread_static";
   case HeapRoot::Kind::stack:
@@ -30,7 +32,7 @@ std::string_view to_string(HeapRoot::Kind kind) {
 
 HeapHolders::HeapHolders(Runtime& runtime, HeapReporter& heap, StackReporter& stacks, Threads threads)
     : runtime_(&runtime), heap_(&heap), stacks_(&stacks), threads_(std::move(threads)), maps_(heap.types()),
-      names_(runtime) {}
+      names_(runtime), statics_(runtime) {}
 
 void HeapHolders::note(std::string text) {
   if (notes_.size() < max_notes) notes_.push_back(std::move(text));
@@ -232,7 +234,52 @@ HeapPath HeapHolders::make_path(std::uint32_t root, const std::vector<std::uint3
     if (!path.steps.empty()) step.field = field_between(path.steps.back().object, step.object);
     path.steps.push_back(std::move(step));
   }
+  name_static(path);
   return path;
+}
+
+// Static fields are elements of arrays that handles hold: the field says more than these.
+void HeapHolders::name_static(HeapPath& path) {
+  if (path.root.kind != HeapRoot::Kind::handle || path.steps.size() < 2) return;
+  const Address array = path.steps.front().object, held = path.steps[1].object;
+  std::vector<Address> slots;
+  ReferenceReader(maps_).read(object_at(array), [&](std::uint64_t offset, Address value) {
+    if (value == held) slots.push_back(array + offset);
+  });
+  for (const Address slot : slots) {
+    const StaticField* const field = statics_.at(slot);
+    if (field == nullptr) continue;
+    HeapRoot root{.kind = HeapRoot::Kind::static_field, .object = held, .slot = slot};
+    root.name = field->name;
+    path.root = std::move(root);
+    path.steps.erase(path.steps.begin());
+    path.steps.front().field.clear();
+    return;
+  }
+}
+
+HeapStatistics HeapHolders::count_reached(bool live, const HeapWalkOptions& options) {
+  const HeapTree& tree = this->tree(options);
+  const HeapLiveness only{.index = &graph_->index(), .tree = &tree, .live = live};
+  return count_heap(heap_->map(), heap_->types(), options, heap_threads(), &only);
+}
+
+HeapVerification HeapHolders::verify(const HeapWalkOptions& options) {
+  const HeapGraph& graph = this->graph(options);
+  HeapVerification found{.objects = graph.index().count(), .references = graph.out().count()};
+  found.gaps = graph.index().gaps();
+  found.stray_references = graph.stray_count();
+  found.strays = graph.strays();
+  for (const GcHandle& handle : handles().handles)
+    if (graph.index().find(handle.object) == HeapIndex::none) found.stray_handles.push_back(handle);
+  const auto check = [&](Address object) {
+    bool good = graph.index().find(object) != HeapIndex::none;
+    if (good) good = heap_->types().at(object_at(object).type).has_finalizer();
+    if (!good) found.stray_finalizable.push_back(object);
+  };
+  for (const auto& object : finalizers().registered) check(object.object);
+  for (const auto& object : finalizers().ready) check(object.object);
+  return found;
 }
 
 std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const HeapWalkOptions& options) {

@@ -6,6 +6,7 @@
 #include "core/runtime/heap_report.h"
 #include "core/runtime/reference_names.h"
 #include "core/runtime/root_rows.h"
+#include "core/runtime/static_fields.h"
 
 #include <functional>
 #include <memory>
@@ -17,15 +18,17 @@ namespace clr {
 
 // A place outside of the heap that keeps an object alive.
 struct HeapRoot {
-  enum class Kind : std::uint8_t { handle, finalizer, thread_static, stack };
+  enum class Kind : std::uint8_t { handle, finalizer, static_field, thread_static, stack };
   Kind kind = Kind::handle;
   Address object = 0;          // that it keeps alive; of an interior root the one that it points into
   std::optional<Address> slot; // nothing: a register
   GcHandleKind handle_kind = GcHandleKind::strong; // of a handle
   std::uint64_t os_id = 0;                         // of the thread of a stack or a thread static
   std::shared_ptr<const RootRow> stack;            // of a stack; else null
+  std::string name;                                // of a static field: "Ns.Type.Field"
 };
-std::string_view to_string(HeapRoot::Kind kind); // "handle", "finalizer", "thread_static", "stack"
+// "handle", "finalizer", "static", "thread_static", "stack".
+std::string_view to_string(HeapRoot::Kind kind);
 
 // One reference of an object.
 struct HeapReference {
@@ -43,6 +46,20 @@ struct HeapStep {
 struct HeapPath {
   HeapRoot root;
   std::vector<HeapStep> steps; // from what the root holds to the object that was asked for
+};
+
+// What contradicts itself in the heap.
+struct HeapVerification {
+  std::uint64_t objects = 0, references = 0;
+  std::vector<HeapGap> gaps;
+  std::uint64_t stray_references = 0; // that lead to no object; the first ones:
+  std::vector<HeapGraph::Stray> strays;
+  std::vector<GcHandle> stray_handles;    // that refer to no object
+  std::vector<Address> stray_finalizable; // entries of the finalizer queue without object or finalizer
+
+  bool sound() const {
+    return gaps.empty() && stray_references == 0 && stray_handles.empty() && stray_finalizable.empty();
+  }
 };
 
 class HeapHolders {
@@ -73,6 +90,13 @@ public:
   // Error{interrupted}. Cost: all references of the heap the first time, then none for one way.
   std::vector<HeapPath> paths(Address object, std::size_t most, const HeapWalkOptions& options = {});
 
+  // Counts the objects that roots reach, or those that none does. Throws and costs as paths() does, and a
+  // walk.
+  HeapStatistics count_reached(bool live, const HeapWalkOptions& options = {});
+  // Looks for contradictions. Throws and costs as referrers() does.
+  HeapVerification verify(const HeapWalkOptions& options = {});
+  StaticFields& statics() { return statics_; }
+
   // All roots. Cost: that of paths.
   const std::vector<HeapRoot>& roots(const HeapWalkOptions& options = {});
 
@@ -91,6 +115,7 @@ private:
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
   HeapPath make_path(std::uint32_t root, const std::vector<std::uint32_t>& objects);
   std::string field_between(Address from, Address to);
+  void name_static(HeapPath& path);
   void note(std::string text);
 
   static constexpr std::size_t max_notes = 100;
@@ -101,6 +126,7 @@ private:
   Threads threads_;
   ReferenceMaps maps_;
   ReferenceNames names_;
+  StaticFields statics_;
   std::optional<GcHandles> handles_;
   std::optional<FinalizerQueue> finalizers_;
   std::unique_ptr<HeapGraph> graph_;

@@ -47,8 +47,7 @@ const HeapTypeRow& HeapReporter::type(Address method_table) {
   return row;
 }
 
-HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapWalkOptions& options) {
-  const HeapStatistics& statistics = this->statistics(options);
+HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapStatistics& statistics) {
   HeapTypeReport report{.gaps = statistics.gaps, .interrupted = statistics.interrupted};
   for (std::size_t i = 0; i < map_.ranges.size(); ++i)
     if (!query.part || *query.part == map_.ranges[i].part) report.free += statistics.ranges[i].free;

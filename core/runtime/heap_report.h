@@ -52,7 +52,11 @@ public:
 
   // Counts the heap once; later calls answer from what was counted, unless it was interrupted.
   const HeapStatistics& statistics(const HeapWalkOptions& options = {});
-  HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {});
+  HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {}) {
+    return count_types(query, statistics(options));
+  }
+  // The same of objects that were counted in another way. No walk.
+  HeapTypeReport count_types(const HeapQuery& query, const HeapStatistics& statistics);
 
   // Visits the objects that `query` selects (of which only `glob`, `part` and `least_bytes` of one object
   // count), free memory apart, in ascending order of their addresses, until `visit` returns false. The gaps

@@ -67,7 +67,7 @@ private:
 
 CommandSpec finalizers_command() {
   return {"finalizers",
-          nullptr,
+          "finalizequeue",
           "Show the objects whose finalizers have not run: those that wait for the finalizer thread, and the "
           "others.",
           "clr finalizers",

@@ -62,7 +62,7 @@ private:
 
 CommandSpec handles_command() {
   return {"handles",
-          nullptr,
+          "gchandles",
           "List the handles: places outside of the heap in which the runtime and programs keep references.",
           "clr handles --kind pinned",
           "lists the objects that handles keep in their places.",

@@ -23,6 +23,8 @@ std::string root_text(const HeapRoot& root) {
     return fmt::format("{} handle at {:#x}", to_string(root.handle_kind), root.slot.value_or(0));
   case HeapRoot::Kind::finalizer:
     return "finalizer queue: its finalizer is due";
+  case HeapRoot::Kind::static_field:
+    return fmt::format("static {}", root.name);
   case HeapRoot::Kind::thread_static:
     return fmt::format("statics of thread {}", root.os_id);
   case HeapRoot::Kind::stack:
@@ -92,7 +94,7 @@ std::unique_ptr<CommandRun> make_root(CLI::App& app) {
 
 CommandSpec root_command() {
   return {"root",
-          nullptr,
+          "gcroot",
           "Show why an object is alive: the shortest path to it from a stack, a handle or another root.",
           "clr root 0x7f6407c00028",
           "shows what holds the object at this address.",

@@ -1,5 +1,5 @@
 // References of objects, their numbers, and the ways from roots to objects.
-#include "core/heap/heap_graph.h"
+#include "core/heap/heap_statistics.h"
 #include "tests/heap/heap_runtime.h"
 
 #include <catch2/catch.hpp>
@@ -172,6 +172,12 @@ TEST_CASE("paths are the shortest ones from any root", "[heap]") {
   CHECK(tree.root_of(0) == 1u);
   CHECK(tree.root_of(4) == 2u);
   CHECK_FALSE(tree.root_of(3));
+  for (const bool live : {true, false}) {
+    const HeapLiveness only{.index = &graph.index(), .tree = &tree, .live = live};
+    const HeapStatistics counted = count_heap(map, types, {}, 2, &only);
+    REQUIRE(counted.types.size() == 1);
+    CHECK(counted.types[0].all().objects == (live ? 6 : 2));
+  }
   const HeapTree stopped(graph, roots, {.progress = [](std::uint64_t, std::uint64_t) { return false; }});
   CHECK(stopped.interrupted());
 }

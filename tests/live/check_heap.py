@@ -1,6 +1,7 @@
 """The managed heap: the same objects as ClrMD finds, the objects that the program knows it has, and JSON as the schema describes it."""
 import collections
 import json
+import os
 import subprocess
 import sys
 
@@ -93,6 +94,25 @@ def check_clrmd(oracle, tool, core, mode):
     return f"{ours['objects']} objects and {ours['refs']} references as ClrMD has them"
 
 
+def check_python(lldb, core):
+    """The Python package, over libclr.so, has the same counts as the commands."""
+    folder = lldb.plugin.parent
+    if not (folder / "libclr.so").exists():
+        raise Unavailable("libclr.so is not built")
+    script = ("import json, lldb_clr; heap = lldb_clr.open_core(" + repr(str(core.core)) + ").heap; "
+              "print(json.dumps([[[t.name, t.count, t.bytes] for t in heap.stat()], sum(s.objects for s in heap.segments), "
+              "sum(1 for _ in heap.objects('HeapProgram.Order')), sum(t.count for t in heap.stat('*', 2))]))")
+    environment = dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(folder), PYTHONPATH=str(HERE.parent.parent / "python"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == 0, done.stderr[-500:]
+    types, objects, orders, old = json.loads(done.stdout)
+    stat, of_gen2 = lldb.json(core, ["clr heap --stat --json", "clr heap --stat --gen 2 --json"])
+    assert types == [[t["name"], t["count"], t["bytes"]] for t in stat["types"]], types[:3]
+    assert (objects, old) == (stat["objects"], of_gen2["objects"]), (objects, old)
+    assert orders == next(t["count"] for t in stat["types"] if t["name"] == "HeapProgram.Order"), orders
+    return f"{len(types)} types, {objects} objects"
+
+
 def check_handles(oracle, lldb, core):
     """The same handles; those of heaps that the collector gave up are ours alone. The same finalizer queue."""
     handles, queue = answers = lldb.json(core, ["clr handles --json", "clr finalizers --json"])
@@ -129,4 +149,27 @@ def check_paths(lldb, core):
         steps += 1
         found = [r["field"] for r in refs["out"] if r["to"] == b]
         assert field in found or (field or "").startswith("("), f"{a} has {found} to {b}, the path says {field}"
-    return f"{len(kept)} objects with roots, {len(dead[:10])} without, {steps} steps"
+    for command in ("clr strings --duplicates --json", "clr strings --json --match customer*", "clr statics --json HeapProgram.*", "clr heap --verify --json",
+                    "clr heap --stat --live --json", "clr heap --stat --dead --json", "clr heap --stat --json"):
+        (answer,) = lldb.json(core, [command], 600)
+        name = {"--verify": "clr heap --verify", "--stat": "clr heap --stat"}.get(command.split()[2], " ".join(command.split()[:2]))
+        assert not schema.problems(name, answer), schema.problems(name, answer)[:3]
+        answers.append(answer)
+    duplicates, customers, statics, verified, live, dead_counts, all_counts = answers[-7:]
+    # "twice 0" to "twice 99", each twice; five customers of ten orders each.
+    twice = [s for s in duplicates if s["text"].startswith("twice ")]
+    assert len(twice) == 100 and all(s["count"] == 2 for s in twice), twice[:3]
+    assert sorted(s["count"] for s in duplicates if s["text"].startswith("customer ")) == [10] * 5
+    # The rest is the literal of which they are made.
+    assert sum(len(s["text"]) == len("customer 0") for s in customers) == 50, len(customers)
+    held = {s["name"]: s["type"] for s in statics}
+    assert held.get("HeapProgram.Statics.Object") == "HeapProgram.Derived" and "HeapProgram.Statics.Orders" in held, held
+    assert verified["sound"], {k: v for k, v in verified.items() if v}
+    for name in ("objects", "bytes"):
+        assert live[name] + dead_counts[name] == all_counts[name], f"{live[name]} live and {dead_counts[name]} dead of {all_counts[name]} {name}"
+    counts = {t["name"]: t["count"] for t in live["types"]}
+    assert counts.get("HeapProgram.WithFinalizer") == 40 and counts.get("HeapProgram.Order") == 70, counts
+    assert counts.get("HeapProgram.Dead", 0) <= 1, counts
+    (root,) = [p["root"] for a in answers[:len(kept)] for p in a["paths"] if p["root"].get("name") == "HeapProgram.Statics.Orders"][:1]
+    assert root["kind"] == "static", root
+    return f"{len(kept)} objects with roots, {len(dead[:10])} without, {steps} steps; {live['objects']} objects live"
