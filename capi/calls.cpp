@@ -100,6 +100,14 @@ clr_rows* query(clr_runtime* runtime, clr_error* error, const Make& make) {
   });
 }
 
+HeapQuery heap_query(const char* pattern, int part) {
+  if (part < CLR_HEAP_ALL || part > CLR_HEAP_FROZEN)
+    throw Error(ErrorKind::invalid_argument, "there is no such part of the heap");
+  HeapQuery query{.glob = pattern == nullptr ? "" : pattern};
+  if (part != CLR_HEAP_ALL) query.part = static_cast<HeapPart>(part);
+  return query;
+}
+
 } // namespace
 
 extern "C" {
@@ -207,6 +215,18 @@ clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_error* e
 
 clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error) {
   return query(runtime, error, [&] { return root_rows(os_id); });
+}
+
+clr_rows* clr_query_heap(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return heap_rows(); });
+}
+
+clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern, int part, clr_error* error) {
+  return query(runtime, error, [&] { return heap_type_rows(heap_query(pattern, part)); });
+}
+
+clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error) {
+  return query(runtime, error, [&] { return object_rows(heap_query(pattern, part)); });
 }
 
 clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capi/row_stream.h"
+#include "core/runtime/heap_report.h"
 
 #include <cstdint>
 #include <string>
@@ -20,6 +21,9 @@ RowStream::Producer static_rows(std::string pattern, std::uint64_t os_id);
 RowStream::Producer unwind_rows(Address address);
 RowStream::Producer gc_info_rows(Address address);
 RowStream::Producer root_rows(std::uint64_t os_id);
+RowStream::Producer heap_rows();
+RowStream::Producer heap_type_rows(HeapQuery query);
+RowStream::Producer object_rows(HeapQuery query);
 RowStream::Producer version_rows(Address method_desc);
 RowStream::Producer save_core_rows(std::string path, bool all_methods);
 

@@ -145,6 +145,20 @@ CLR_API clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_
  * of `clr roots stack --json`. End: {"end": text, "notes": [text...]}. The whole walk happens when the first
  * row is requested. */
 CLR_API clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error);
+/* One row: `clr heap --json`. */
+CLR_API clr_rows* clr_query_heap(clr_runtime* runtime, clr_error* error);
+
+#define CLR_HEAP_ALL (-1)
+#define CLR_HEAP_LOH 3    /* large objects */
+#define CLR_HEAP_POH 4    /* pinned objects */
+#define CLR_HEAP_FROZEN 5 /* objects that are never collected */
+/* The types of the heap's objects whose names match `pattern` (* and ?; NULL: all), by descending bytes: the
+ * "types" of `clr heap --stat --json`. `part`: a generation (0, 1, 2), or one of the numbers above. End: the
+ * rest of that document. All objects are counted when the first row is requested. */
+CLR_API clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern, int part, clr_error* error);
+/* The objects of these types, by ascending address: elements of `clr objects --json`. End: {"problems":
+ * [text...]}. The heap is walked while rows are requested. */
+CLR_API clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error);
 /* The versions of the method at `method_desc` that the runtime keeps, newest first: {"node", "start" (null
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not
  * in the list. */

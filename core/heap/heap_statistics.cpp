@@ -7,15 +7,29 @@ namespace {
 
 class Counter final : public HeapSink {
 public:
-  Counter(const HeapMap& map, HeapTypes& types, std::vector<HeapRangeCount>& ranges)
-      : map_(map), types_(types), ranges_(ranges) {}
+  Counter(const HeapMap& map, HeapTypes& types, std::vector<HeapRangeCount>& ranges, const HeapLiveness* only)
+      : map_(map), types_(types), ranges_(ranges), only_(only) {}
 
   void begin(std::size_t range) override {
     range_ = &ranges_[range];
     counts_ = &parts_[static_cast<std::size_t>(map_.ranges[range].part)];
+    if (only_ != nullptr) number_ = only_->index->first_of(range);
   }
 
   void add(std::span<const HeapObject> objects) override {
+    if (only_ == nullptr) return count(objects);
+    chosen_.clear();
+    for (const HeapObject& object : objects) {
+      if (object.type >= counts_->size()) grow(object.type);
+      if (object.type == free_ || only_->tree->reached(number_++) == only_->live) chosen_.push_back(object);
+    }
+    count(chosen_);
+  }
+
+  const std::vector<HeapCount>& part(std::size_t number) const { return parts_[number]; }
+
+private:
+  void count(std::span<const HeapObject> objects) {
     std::vector<HeapCount>& counts = *counts_;
     std::uint64_t bytes = 0;
     HeapCount free;
@@ -34,9 +48,6 @@ public:
     range_->live += {objects.size() - free.objects, bytes - free.bytes};
   }
 
-  const std::vector<HeapCount>& part(std::size_t number) const { return parts_[number]; }
-
-private:
   void grow(std::uint32_t type) {
     counts_->resize(std::max<std::size_t>(type + 1, types_.count()));
     if (free_ == none)
@@ -52,6 +63,9 @@ private:
   std::array<std::vector<HeapCount>, heap_part_count> parts_; // by the number of the type
   std::vector<HeapCount>* counts_ = nullptr;
   std::uint32_t free_ = none;
+  const HeapLiveness* only_;
+  std::uint32_t number_ = 0; // of the next object that is not free, with only_
+  std::vector<HeapObject> chosen_;
 };
 
 } // namespace
@@ -63,12 +77,12 @@ HeapCount HeapTypeCount::all() const {
 }
 
 HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options,
-                          unsigned threads) {
+                          unsigned threads, const HeapLiveness* only) {
   HeapStatistics statistics;
   statistics.ranges.resize(map.ranges.size());
   std::vector<std::unique_ptr<HeapSink>> sinks;
   for (unsigned i = 0; i < std::max(threads, 1u); ++i)
-    sinks.push_back(std::make_unique<Counter>(map, types, statistics.ranges));
+    sinks.push_back(std::make_unique<Counter>(map, types, statistics.ranges, only));
   HeapWalkResult walked = walk_heap(map, types, map.ranges, sinks, options);
   statistics.gaps = std::move(walked.gaps);
   statistics.interrupted = walked.interrupted;

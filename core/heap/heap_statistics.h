@@ -1,6 +1,7 @@
 // How many objects there are of each type, and how much memory each part of the heap holds.
 #pragma once
 
+#include "core/heap/heap_graph.h"
 #include "core/heap/heap_walk.h"
 
 #include <array>
@@ -36,8 +37,15 @@ struct HeapStatistics {
   bool interrupted = false; // then the counts are too small
 };
 
-// Counts all objects; free memory apart. Cost: that of walk_heap.
+// Which objects are counted: those that are reached from roots, or those that are not.
+struct HeapLiveness {
+  const HeapIndex* index = nullptr;
+  const HeapTree* tree = nullptr;
+  bool live = true;
+};
+
+// Counts all objects, or those that `only` selects; free memory apart. Cost: that of walk_heap.
 HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options = {},
-                          unsigned threads = heap_threads());
+                          unsigned threads = heap_threads(), const HeapLiveness* only = nullptr);
 
 } // namespace clr

@@ -71,12 +71,26 @@ Json to_json(const HeapTypeRow& row) {
   return json;
 }
 
-Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part) {
+void write_json(JsonWriter& json, const HeapObjectRow& row) {
+  json.begin_object();
+  json.hex("address", row.address);
+  json.text("type", row.type->name);
+  json.hex("method_table", row.type->method_table);
+  json.number("size", row.size);
+  json.key("generation");
+  row.part <= HeapPart::gen2 ? json.number(static_cast<std::uint64_t>(row.part))
+                             : json.text(to_string(row.part));
+  json.end_object();
+}
+
+Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part,
+             std::optional<bool> live) {
   Json json{{"objects", report.all.objects},
             {"bytes", report.all.bytes},
             {"free_objects", report.free.objects},
             {"free_bytes", report.free.bytes}};
   if (part) json["generation"] = generation_json(*part);
+  if (live) json["live"] = *live;
   json["gc_in_progress"] = map.state.structures_invalid > 0;
   if (report.interrupted) json["interrupted"] = true;
   add_gaps(json, report.gaps);

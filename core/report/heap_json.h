@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/report/json.h"
+#include "core/report/json_writer.h"
 #include "core/runtime/heap_report.h"
 
 namespace clr {
@@ -9,9 +10,13 @@ namespace clr {
 // The heaps with their segments. Counts the heap.
 Json heap_json(HeapReporter& heap, const HeapWalkOptions& options = {});
 // What `report` holds; `part` was asked for.
-Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part);
+// With `live`: whether the objects were counted that roots reach, or the others.
+Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part,
+             std::optional<bool> live = {});
 // One row of it.
 Json to_json(const HeapTypeRow& row);
+// A row of `clr objects --json`.
+void write_json(JsonWriter& json, const HeapObjectRow& row);
 // 0, 1, 2, "loh", "poh", "frozen".
 Json generation_json(HeapPart part);
 

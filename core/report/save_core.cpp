@@ -2,10 +2,12 @@
 
 #include "core/memory/recording_reader.h"
 #include "core/report/exception_report.h"
+#include "core/runtime/heap_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/target/descriptor_locator.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace clr {
@@ -34,6 +36,21 @@ void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
 void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, Cpu cpu) {
   for (LoadedModule& module : modules) module.contract_descriptor.reset();
   locate_runtimes(memory, modules, cpu);
+}
+
+void touch_heap(Runtime& runtime, RecordingReader& recording, const SaveOptions& options) {
+  try {
+    HeapReporter heap(runtime);
+    const HeapWalkOptions walk{
+        .progress = [&](std::uint64_t, std::uint64_t) { return !options.stop || !options.stop(); }};
+    heap.count_types({}, walk); // and reads the types and their names
+    constexpr std::uint64_t piece = std::uint64_t{1} << 30;
+    for (const HeapRange& range : heap.map().ranges)
+      for (Address at = range.begin; at < range.end; at += std::min(piece, range.end - at))
+        recording.record(at, std::min(piece, range.end - at));
+  } catch (const Error&) {
+    // The copy will say so, too.
+  }
 }
 } // namespace
 
@@ -80,6 +97,7 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
       runtime.info();
       runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
     }
+    if (options.heap) touch_heap(runtime, recording, options);
   }
   std::vector<CoreNote> notes = source.notes;
   // A core made from a minimal core would otherwise have the names twice.

@@ -47,8 +47,7 @@ const HeapTypeRow& HeapReporter::type(Address method_table) {
   return row;
 }
 
-HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapWalkOptions& options) {
-  const HeapStatistics& statistics = this->statistics(options);
+HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapStatistics& statistics) {
   HeapTypeReport report{.gaps = statistics.gaps, .interrupted = statistics.interrupted};
   for (std::size_t i = 0; i < map_.ranges.size(); ++i)
     if (!query.part || *query.part == map_.ranges[i].part) report.free += statistics.ranges[i].free;
@@ -84,6 +83,46 @@ HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapWalkO
     report.rows.push_back(std::move(row));
   }
   return report;
+}
+
+std::vector<HeapGap> HeapReporter::for_each_object(const HeapQuery& query,
+                                                   const std::function<bool(const HeapObjectRow&)>& visit) {
+  const NameFilter filter(query.glob);
+  // By the number of a type: its row, null when it is not wanted. `decided` says which were looked at.
+  std::vector<const HeapTypeRow*> wanted;
+  std::vector<bool> decided;
+  const auto row_of = [&](std::uint32_t number) {
+    if (number >= wanted.size()) {
+      wanted.resize(number + 1);
+      decided.resize(number + 1);
+    }
+    if (!decided[number]) {
+      const HeapTypeRow& row = type(types_.at(number).method_table);
+      if (row.method_table != map_.free_object && filter.accepts(row.name)) wanted[number] = &row;
+      decided[number] = true;
+    }
+    return wanted[number];
+  };
+  std::vector<HeapGap> gaps;
+  HeapWalker walker(map_, types_);
+  for (const HeapRange& range : map_.ranges) {
+    if (query.part && *query.part != range.part) continue;
+    const bool more = walker.walk(
+        range,
+        [&](std::span<const HeapObject> objects) {
+          for (const HeapObject& object : objects) {
+            if (object.size < query.least_bytes) continue;
+            const HeapTypeRow* const row = row_of(object.type);
+            if (row != nullptr &&
+                !visit({.address = object.address, .size = object.size, .part = range.part, .type = row}))
+              return false;
+          }
+          return true;
+        },
+        gaps);
+    if (!more) break;
+  }
+  return gaps;
 }
 
 std::vector<std::string> HeapReporter::warnings() const {

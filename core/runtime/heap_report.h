@@ -25,6 +25,14 @@ struct HeapQuery {
   std::size_t top = 0;           // so many rows at most; 0: all
 };
 
+// An object; `type` is valid as long as the reporter.
+struct HeapObjectRow {
+  Address address = 0;
+  std::uint64_t size = 0; // bytes, aligned
+  HeapPart part = HeapPart::gen0;
+  const HeapTypeRow* type = nullptr;
+};
+
 struct HeapTypeReport {
   HeapCount all;         // of the types that the pattern selects, those without a row among them
   HeapCount free;        // free memory of the part
@@ -44,7 +52,17 @@ public:
 
   // Counts the heap once; later calls answer from what was counted, unless it was interrupted.
   const HeapStatistics& statistics(const HeapWalkOptions& options = {});
-  HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {});
+  HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {}) {
+    return count_types(query, statistics(options));
+  }
+  // The same of objects that were counted in another way. No walk.
+  HeapTypeReport count_types(const HeapQuery& query, const HeapStatistics& statistics);
+
+  // Visits the objects that `query` selects (of which only `glob`, `part` and `least_bytes` of one object
+  // count), free memory apart, in ascending order of their addresses, until `visit` returns false. The gaps
+  // are those of what was walked. Cost: that of HeapWalker::walk.
+  std::vector<HeapGap> for_each_object(const HeapQuery& query,
+                                       const std::function<bool(const HeapObjectRow&)>& visit);
 
   // The name and module of a type; kept. Never throws.
   const HeapTypeRow& type(Address method_table);

@@ -1,7 +1,9 @@
 // clr heap: what fills the managed heap.
 #include "core/report/heap_json.h"
+#include "core/report/holders_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
@@ -14,14 +16,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-std::optional<HeapPart> part_named(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  for (const HeapPart part :
-       {HeapPart::gen0, HeapPart::gen1, HeapPart::gen2, HeapPart::loh, HeapPart::poh, HeapPart::frozen})
-    if (to_string(part) == name || to_string(part) == "gen" + name) return part;
-  return std::nullopt;
-}
-
 class Heap final : public CommandRun {
 public:
   explicit Heap(CLI::App& app) {
@@ -29,10 +23,7 @@ public:
     app.add_option("GLOB", query_.glob,
                    "With --stat: types whose names match this pattern, with * and ?; all by default.")
         ->needs(stat);
-    app.add_option("-g,--gen", part_, "With --stat: objects of one generation only.")
-        ->type_name("GEN")
-        ->check(one_of({"0", "1", "2", "loh", "poh", "frozen"}))
-        ->needs(stat);
+    add_part(app, part_)->needs(stat);
     add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
               "With --stat: types whose objects fill so many bytes or more.")
         ->needs(stat);
@@ -42,7 +33,20 @@ public:
         ->needs(stat);
     add_count(app, "-n,--top", query_.top, {1, 1'000'000}, "With --stat: so many types at most.")
         ->needs(stat);
-    app.add_flag("--segments", segments_, "Show each segment or region.")->excludes(stat);
+    auto* const live =
+        app.add_flag("--live", live_, "With --stat: objects that a root reaches, and no others.")
+            ->needs(stat);
+    app.add_flag("--dead", dead_,
+                 "With --stat: objects that no root reaches; the next collection frees them.")
+        ->needs(stat)
+        ->excludes(live);
+    auto* const segments =
+        app.add_flag("--segments", segments_, "Show each segment or region.")->excludes(stat);
+    app.add_flag(
+           "--verify", verify_,
+           "Look for contradictions in the heap, as a program that writes beyond its memory leaves them.")
+        ->excludes(stat)
+        ->excludes(segments);
     add_json(app, json_);
   }
 
@@ -52,28 +56,57 @@ public:
     require_runtime(session.runtime());
     query_.part = part_named(part_);
     query_.by_count = sort_ == "count";
-    HeapReporter heap(session.runtime());
-    const HeapWalkOptions options{.progress = [&](std::uint64_t done, std::uint64_t of) {
-      constexpr std::uint64_t stride = 4096; // Output looks at multiples of it only
-      out.progress("heap", done / stride * stride, of);
-      return !out.interrupted();
-    }};
-    stat_ ? print_types(heap, options, out) : print_heap(heap, options, out);
+    HeapReporter& heap = session.heap();
+    const HeapWalkOptions options = walk_options(out);
+    if (verify_)
+      verify(session, options, out);
+    else if (stat_)
+      print_types(session, options, out);
+    else
+      print_heap(heap, options, out);
   }
 
 private:
   static void warn(HeapReporter& heap, const std::vector<HeapGap>& gaps, bool interrupted, Output& out) {
-    for (const std::string& text : heap.warnings()) out.warning(text);
-    if (interrupted)
-      out.warning("interrupted: the counts are of the part of the heap that was looked at");
-    else
-      for (const std::string& text : gap_texts(gaps, heap.map().bytes())) out.warning(text);
+    if (interrupted) out.warning("the counts are of the part of the heap that was looked at");
+    warn_of_heap(out, heap, gaps);
   }
 
-  void print_types(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
-    const HeapTypeReport report = heap.count_types(query_, options);
+  void verify(Session& session, const HeapWalkOptions& options, Output& out) const {
+    const HeapVerification found = session.holders().verify(options);
     if (json_) {
-      out.line("{}", dump(to_json(report, heap.map(), query_.part)));
+      out.line("{}", dump(to_json(found)));
+      return;
+    }
+    out.line("{} objects with {} references", found.objects, found.references);
+    for (const HeapGap& gap : found.gaps)
+      out.line("{:#x}: {} bytes without objects: {}", gap.address, gap.bytes, gap.why);
+    for (const HeapGraph::Stray& stray : found.strays)
+      out.line("{:#x} {}: the reference at +{} leads to no object: {:#x}", stray.object,
+               session.holders().type_of(stray.object), stray.offset, stray.value);
+    if (found.stray_references > found.strays.size())
+      out.line("{} more such references", found.stray_references - found.strays.size());
+    for (const GcHandle& handle : found.stray_handles)
+      out.line("the {} handle at {:#x} refers to no object: {:#x}", to_string(handle.kind), handle.slot,
+               handle.object);
+    for (const Address object : found.stray_finalizable)
+      out.line("{:#x} in the finalizer queue is no object with a finalizer", object);
+    if (found.sound()) out.line("no contradictions");
+    warn_of_heap(out, session.heap(), {});
+  }
+
+  HeapTypeReport report_of(Session& session, const HeapWalkOptions& options) const {
+    if (!live_ && !dead_) return session.heap().count_types(query_, options);
+    const HeapStatistics counted = session.holders().count_reached(live_, options);
+    return session.heap().count_types(query_, counted);
+  }
+
+  void print_types(Session& session, const HeapWalkOptions& options, Output& out) const {
+    HeapReporter& heap = session.heap();
+    const HeapTypeReport report = report_of(session, options);
+    const auto live = live_ || dead_ ? std::optional(live_) : std::nullopt;
+    if (json_) {
+      out.line("{}", dump(to_json(report, heap.map(), query_.part, live)));
     } else {
       std::map<std::string, std::set<std::string>> modules;
       for (const HeapTypeRow& row : report.rows) modules[row.name].insert(row.module);
@@ -88,6 +121,8 @@ private:
       out.line("{} objects of {} types, {} bytes; {} free blocks, {} bytes", report.all.objects, report.types,
                report.all.bytes, report.free.objects, report.free.bytes);
     }
+    if (live)
+      for (const std::string& text : session.holders().notes()) out.warning(text);
     warn(heap, report.gaps, report.interrupted, out);
   }
 
@@ -152,14 +187,14 @@ private:
 
   HeapQuery query_;
   std::string part_, sort_;
-  bool stat_ = false, segments_ = false, json_ = false;
+  bool stat_ = false, live_ = false, dead_ = false, segments_ = false, verify_ = false, json_ = false;
 };
 
 } // namespace
 
 CommandSpec heap_command() {
   return {"heap",
-          nullptr,
+          "eeheap",
           "Show what fills the managed heap: its generations and segments, or its objects by type.",
           "clr heap --stat --top 20",
           "shows the twenty types whose objects fill most of the heap.",

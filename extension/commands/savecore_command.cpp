@@ -13,13 +13,14 @@ public:
   explicit SaveCore(CLI::App& app) {
     app.add_option("FILE", path_, "The core to write.")->required();
     app.add_flag("-a,--all-methods", all_methods_, "Keep what a list of all jitted methods needs, too.");
+    app.add_flag("--heap", heap_, "Keep the managed heap, too: about as many bytes as it holds.");
   }
 
   void run(Invocation& invocation) override {
     Output& out = invocation.out;
     const WrittenCore written =
         save_core(invocation.session().save_source(), path_,
-                  {.all_methods = all_methods_, .stop = [&out] { return out.interrupted(); }});
+                  {.all_methods = all_methods_, .heap = heap_, .stop = [&out] { return out.interrupted(); }});
     out.line("{}: {} bytes, {} of memory in {} segments", path_, written.file_size, written.memory_size,
              written.segments);
     if (!written.missing.empty())
@@ -29,7 +30,7 @@ public:
 
 private:
   std::string path_;
-  bool all_methods_ = false;
+  bool all_methods_ = false, heap_ = false;
 };
 
 } // namespace

@@ -103,6 +103,25 @@ StackReporter& Session::stacks() {
   return *stacks_;
 }
 
+HeapReporter& Session::heap() {
+  if (!heap_) heap_ = std::make_unique<HeapReporter>(runtime());
+  return *heap_;
+}
+
+HeapHolders& Session::holders() {
+  if (!holders_)
+    holders_ = std::make_unique<HeapHolders>(runtime(), heap(), stacks(), [this] {
+      std::vector<HeapHolders::ThreadStart> starts;
+      lldb::SBProcess process = target().GetProcess();
+      for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+        lldb::SBThread thread = process.GetThreadAtIndex(i);
+        starts.push_back({thread.GetThreadID(), registers(thread)});
+      }
+      return starts;
+    });
+  return *holders_;
+}
+
 void Session::name_native(FrameRow& row, Address lookup) {
   if (recorded_.name(row)) return;
   name_native_frame(target_, row, lookup);
@@ -118,6 +137,7 @@ void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
   if (!files.empty())
     symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
   runtime().set_symbols(std::move(symbols));
+  holders_.reset();
   stacks_.reset(); // it keeps names
 }
 

@@ -6,6 +6,7 @@
 #include "core/report/save_core.h"
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
+#include "core/runtime/heap_holders.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
@@ -32,6 +33,9 @@ public:
   virtual RegisterContext registers(lldb::SBThread& thread) = 0;
   // Stacks of this stop, made on first use.
   StackReporter& stacks();
+  // The managed heap of this stop, found on first use, and who holds what in it. Throws as HeapReporter does.
+  HeapReporter& heap();
+  HeapHolders& holders();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
@@ -41,7 +45,10 @@ public:
   // The process ran a little and stands again: what was read of its memory and of the whereabouts of code is
   // forgotten, names are kept. Wrong for methods whose MethodDesc was used again, as those of dynamic methods
   // are.
-  virtual void ran() { stacks_.reset(); }
+  virtual void ran() {
+    forget_heap();
+    stacks_.reset();
+  }
 
   // Gives back the pages that a walk over all code has read, where reading them again costs next to nothing.
   virtual void drop_pages() {}
@@ -58,12 +65,18 @@ protected:
 
 private:
   virtual SaveSource source() = 0;
+  void forget_heap() {
+    holders_.reset();
+    heap_.reset();
+  }
 
   lldb::SBTarget target_;
   PathMap paths_;
   RecordedNames recorded_;
   std::unique_ptr<NativeNames> symbols_;
   std::unique_ptr<StackReporter> stacks_;
+  std::unique_ptr<HeapReporter> heap_;
+  std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose

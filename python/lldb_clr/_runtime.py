@@ -15,6 +15,7 @@ from ._errors import UsageError
 from ._frames import ManagedException
 from ._gc import GcInfo
 from ._objects import Object, Static, Value
+from ._heap import Heap
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
@@ -197,6 +198,11 @@ class Runtime:
     def roots(self, os_id: int) -> Roots:
         """The references that the stack of the thread with this kernel id holds: Thread.roots."""
         return Roots(self._query("clr_query_roots", os_id), self)
+
+    @property
+    def heap(self) -> Heap:
+        """The managed heap: what fills it, by type, and its objects."""
+        return Heap(self)
 
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
         """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""

@@ -1,6 +1,8 @@
 // Prints what the managed heap of a core holds, in the form of tests/live/oracle, to be compared with it.
 //   heap_tool CORE [--types]       segments, then types, and last one line with counts and a hash of all
 //   (address, type, size) heap_tool CORE --time N        the same statistics N times, in milliseconds
+#include "core/heap/finalizer_queue.h"
+#include "core/heap/heap_graph.h"
 #include "core/heap/heap_statistics.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_report.h"
@@ -22,7 +24,9 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 
 class Hash final : public HeapSink {
 public:
-  explicit Hash(HeapTypes& types) : types_(types) {}
+  Hash(HeapTypes& types, ReferenceMaps* maps, Address free)
+      : types_(types), maps_(maps),
+        reader_(maps != nullptr ? std::make_unique<ReferenceReader>(*maps) : nullptr), free_(free) {}
   void begin(std::size_t) override {}
   void add(std::span<const HeapObject> found) override {
     for (const HeapObject& object : found) {
@@ -30,13 +34,21 @@ public:
         tables_.push_back(types_.at(static_cast<std::uint32_t>(tables_.size())).method_table);
       hash += mix(object.address, tables_[object.type], object.size);
       bytes += object.size;
+      if (reader_ == nullptr || tables_[object.type] == free_) continue;
+      reader_->read(object, [&](std::uint64_t, Address value) {
+        ++references;
+        reference_hash += mix(object.address, value, 1);
+      });
     }
     objects += found.size();
   }
-  std::uint64_t hash = 0, objects = 0, bytes = 0;
+  std::uint64_t hash = 0, objects = 0, bytes = 0, references = 0, reference_hash = 0;
 
 private:
   HeapTypes& types_;
+  ReferenceMaps* maps_;
+  std::unique_ptr<ReferenceReader> reader_;
+  Address free_;
   std::vector<Address> tables_;
 };
 
@@ -67,16 +79,59 @@ int run(const char* path, const std::string& option, const char* value) {
   if (option == "--types")
     for (const HeapTypeRow& row : heap->count_types({}).rows)
       fmt::print("{:#x} {} {} {}\n", row.method_table, row.count.objects, row.count.bytes, row.name);
+  if (option == "--handles") {
+    const GcHandles found = read_handles(*session->runtime().target(), heap->map().state);
+    for (const GcHandle& handle : found.handles)
+      fmt::print("{:#x} {} {:#x} {:#x}\n", handle.slot, to_string(handle.kind), handle.object,
+                 handle.dependent);
+    for (const std::string& problem : found.problems) fmt::print("problem: {}\n", problem);
+    return 0;
+  }
+  if (option == "--finalizers") {
+    const FinalizerQueue queue = read_finalizer_queue(*session->runtime().target(), heap->map().state);
+    for (const auto& object : queue.registered)
+      fmt::print("registered {:#x} {}\n", object.object, to_string(object.part));
+    for (const auto& object : queue.ready) fmt::print("ready {:#x}\n", object.object);
+    for (const std::string& problem : queue.problems) fmt::print("problem: {}\n", problem);
+    return 0;
+  }
+  ReferenceMaps maps(heap->types());
+  if (option == "--graph") {
+    GcHandles handles;
+    std::unique_ptr<HeapGraph> graph;
+    fmt::print("handles {:.1f} ms\n", milliseconds([&] {
+                 handles = read_handles(*session->runtime().target(), heap->map().state);
+               }));
+    fmt::print("graph {:.1f} ms\n",
+               milliseconds([&] { graph = std::make_unique<HeapGraph>(heap->map(), maps, handles); }));
+    fmt::print("in {:.1f} ms\n", milliseconds([&] { graph->in(); }));
+    std::vector<std::uint32_t> roots;
+    for (const GcHandle& handle : handles.handles)
+      if (is_root(handle.kind)) roots.push_back(graph->index().find(handle.object));
+    std::unique_ptr<HeapTree> tree;
+    fmt::print("tree {:.1f} ms\n", milliseconds([&] { tree = std::make_unique<HeapTree>(*graph, roots); }));
+    fmt::print("{} objects, {} references, {} strays, {} reached\n", graph->index().count(),
+               graph->out().count(), graph->stray_count(), tree->reached_count());
+    for (const HeapGraph::Stray& stray : graph->strays())
+      fmt::print("stray {:#x}+{} -> {:#x}\n", stray.object, stray.offset, stray.value);
+    for (std::uint32_t i = 0; i < graph->index().count(); ++i)
+      if (graph->index().find(graph->index().address(i)) != i)
+        fmt::print("object {} has another number\n", i);
+    return 0;
+  }
   std::vector<std::unique_ptr<HeapSink>> sinks;
-  sinks.push_back(std::make_unique<Hash>(heap->types()));
+  sinks.push_back(
+      std::make_unique<Hash>(heap->types(), option == "--refs" ? &maps : nullptr, heap->map().free_object));
   const HeapWalkResult result = walk_heap(heap->map(), heap->types(), heap->map().ranges, sinks);
   const auto& hash = static_cast<const Hash&>(*sinks.front());
   for (const std::string& text : heap->warnings()) fmt::print("warning: {}\n", text);
   for (const HeapGap& gap : result.gaps)
     fmt::print("gap {:#x} {} bytes: {}\n", gap.address, gap.bytes, gap.why);
-  fmt::print(
-      "{{\"segments\": {}, \"objects\": {}, \"bytes\": {}, \"contexts\": {}, \"hash\": \"{:016x}\"}}\n",
-      heap->map().ranges.size(), hash.objects, hash.bytes, heap->map().contexts.size(), hash.hash);
+  fmt::print("{{\"segments\": {}, \"objects\": {}, \"bytes\": {}, \"contexts\": {}, \"hash\": \"{:016x}\"",
+             heap->map().ranges.size(), hash.objects, hash.bytes, heap->map().contexts.size(), hash.hash);
+  if (option == "--refs")
+    fmt::print(", \"refs\": {}, \"refhash\": \"{:016x}\"", hash.references, hash.reference_hash);
+  fmt::print("}}\n");
   return 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include "tests/support/elf_module_builder.h"
 
+#include <algorithm>
+
 namespace clr::test {
 namespace {
 
@@ -59,7 +61,7 @@ HeapRuntime::HeapRuntime(Platform platform, bool regions, unsigned server_heaps)
     words_[6] = tables_.back();
     words_[10] = ephemeral_ = pointer(0);
     words_[15] = alloc_allocated_ = pointer(0);
-    words_[18] = pointer(0);
+    words_[18] = queue_variable_ = pointer(0);
   } else {
     words_[22] = number(server_heaps);
     const Address array = memory.allocate(std::size_t{server_heaps} * word);
@@ -96,6 +98,96 @@ HeapRuntime::HeapRuntime(Platform platform, bool regions, unsigned server_heaps)
 Address HeapRuntime::type(std::uint32_t base_size, std::uint32_t component_size, std::uint32_t flags) {
   if (component_size != 0) flags |= 0x8000'0000 | component_size;
   return t.record("MethodTable", {{"MTFlags", flags}, {"BaseSize", base_size}}, 64);
+}
+
+Address HeapRuntime::type_with(std::uint32_t base_size, const std::vector<Series>& series,
+                               std::uint32_t flags) {
+  // The runs lie before the MethodTable: their number next to it, then bytes less the base size, and offset.
+  const Address room = memory.allocate((2 * series.size() + 1) * word + 64 + 32, 8);
+  const Address table = room + (2 * series.size() + 1) * word;
+  t.record_at(table, "MethodTable", {{"MTFlags", flags | 0x0100'0000}, {"BaseSize", base_size}});
+  set_word(table - word, series.size());
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    set_word(table - word - (2 * i + 2) * word, series[i].bytes - base_size);
+    set_word(table - word - (2 * i + 1) * word, series[i].offset);
+  }
+  return table;
+}
+
+Address HeapRuntime::array_of_references() {
+  // The run is as long as the data: the object's size without what an empty one has.
+  const Address table = type_with(3 * word, {{2 * std::uint64_t{word}, 0}}, 0x8000'0000 | word);
+  return table;
+}
+
+Address HeapRuntime::array_of_values(std::uint32_t size, std::uint64_t first,
+                                     const std::vector<std::pair<unsigned, unsigned>>& items) {
+  const Address room = memory.allocate((items.size() + 2) * word + 64 + 32, 8);
+  const Address table = room + (items.size() + 2) * word;
+  t.record_at(table, "MethodTable", {{"MTFlags", 0x8100'0000 | size}, {"BaseSize", 3 * word}});
+  set_word(table - word, 0 - Address{items.size()});
+  set_word(table - 2 * word, 2 * word + first);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Address at = table - (3 + i) * word;
+    memory.write_integer(at, items[i].first, word / 2);
+    memory.write_integer(at + word / 2, items[i].second, word / 2);
+  }
+  return table;
+}
+
+Address HeapRuntime::handle(unsigned kind, Address object, Address dependent) {
+  constexpr std::size_t kinds = 13, list = 56, next = 1920 + 6 * kinds;
+  if (handle_table_ == 0) {
+    const Address map = words_[29], buckets = memory.allocate(80), bucket = memory.allocate(16),
+                  tables = memory.allocate(32);
+    handle_table_ = memory.allocate(64);
+    handle_segment_ = memory.allocate(65536, 65536);
+    memory.at(handle_segment_ + 1560).fill(240, 0xff);
+    set_word(handle_segment_ + next + 8, handle_table_);
+    set_word(handle_table_ + list, handle_segment_);
+    set_word(tables, handle_table_);
+    set_word(bucket, tables);
+    set_word(buckets, bucket);
+    set_word(map, buckets);
+    memory.write_integer(map + 16, 10, 4);
+  }
+  const auto block_of = [&](unsigned wanted) {
+    for (std::size_t i = 0; i < handle_blocks_.size(); ++i)
+      if (handle_blocks_[i] == wanted) return i;
+    handle_blocks_.push_back(wanted);
+    handle_counts_.push_back(0);
+    memory.write_integer(handle_segment_ + 1560 + handle_blocks_.size() - 1, wanted, 1);
+    return handle_blocks_.size() - 1;
+  };
+  const auto place = [&](std::size_t block, std::size_t i) {
+    return handle_segment_ + 4096 + (block * 64 + i) * 8;
+  };
+  const std::size_t block = block_of(kind), i = handle_counts_[block]++;
+  set_word(place(block, i), object);
+  if (dependent != 0) {
+    const std::size_t other = block_of(kinds - 1);
+    memory.write_integer(handle_segment_ + 1680 + block, other, 1);
+    set_word(place(other, i), dependent);
+  }
+  return place(block, i);
+}
+
+Address HeapRuntime::finalizer_queue(unsigned heap, const std::array<std::vector<Address>, 7>& parts) {
+  std::size_t count = 0;
+  for (const auto& part : parts) count += part.size();
+  const Address array = memory.allocate((count + 10) * word), queue = memory.allocate(16 * std::size_t{word});
+  Address at = array;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (const Address object : parts[i]) {
+      set_word(at, object);
+      at += word;
+    }
+    set_word(queue + i * word, at);
+  }
+  set_word(queue + 7 * word, array);
+  set_word(queue + 8 * word, array + (count + 10) * word);
+  set_word(heaps_.empty() ? queue_variable_ : heaps_.at(heap) + place(heap_queue), queue);
+  return queue;
 }
 
 Address HeapRuntime::generation(unsigned heap, unsigned number) const {

@@ -35,6 +35,22 @@ struct HeapRuntime {
   // --- memory that was given away
   void context(unsigned heap, unsigned generation, Address begin, Address end);
   void thread_context(Address begin, Address end); // of a new thread
+  // --- references: as GCDesc, of a type made with room for them
+  struct Series {
+    std::uint64_t offset, bytes; // of the run
+  };
+  Address type_with(std::uint32_t base_size, const std::vector<Series>& series, std::uint32_t flags = 0);
+  Address array_of_references(); // its type
+  // An array of values of `size` bytes; {references, bytes to skip behind them}, from the element's start +
+  // `first`.
+  Address array_of_values(std::uint32_t size, std::uint64_t first,
+                          const std::vector<std::pair<unsigned, unsigned>>& items);
+  // --- handles: a table with one block of 64 for each kind in turn. Returns the handle's place.
+  Address handle(unsigned kind, Address object, Address dependent = 0);
+  Address handle_table() const { return handle_table_; }
+  Address handle_segment() const { return handle_segment_; }
+  // --- the finalizer queue of a heap: the objects of each of its seven parts
+  Address finalizer_queue(unsigned heap, const std::array<std::vector<Address>, 7>& parts);
   // --- objects: writes one, returns where the next one begins
   // `alignment` 0: that of small objects
   Address object(Address at, Address type, std::uint32_t count = 0, unsigned alignment = 0);
@@ -51,6 +67,10 @@ private:
   bool regions_;
   std::vector<Address> heaps_, tables_;
   std::vector<Address> last_thread_;
+  Address handle_table_ = 0, handle_segment_ = 0;
+  std::vector<unsigned> handle_blocks_; // their kinds
+  std::vector<unsigned> handle_counts_; // used in each
+  Address queue_variable_ = 0;
   Address next_region_ = memory_begin, store_ = 0, link_ = 0, ephemeral_ = 0, alloc_allocated_ = 0;
   std::array<Address, 36> words_{};
 };

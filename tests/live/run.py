@@ -20,6 +20,7 @@ import check_clrmd
 import check_ilmap
 import check_listing
 import check_dap
+import check_heap
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -338,6 +339,28 @@ def kind_of_program(c, name, variant):
                             pathlib.Path(variant.command[0]).parent)
 
 
+def heaps(c):
+    """The managed heap of the collector's kinds, against ClrMD and what the program knows of itself."""
+    for name, mode in check_heap.MODES.items():
+        if c.may_want(f"heap/{name}"):
+            c.results.with_second_try(f"heap/{name}", functools.partial(heap, c, name, mode))
+
+
+def heap(c, name, mode):
+    program = processes.build("heap", c.work / "artifacts", "Release")
+    with c.scratch(f"heap-{name}") as folder:
+        with Running([program, *mode.arguments], folder, settings(**mode.knobs)) as running:
+            assert running.wait_ready(), "heap did not start"
+            c.check(f"heap/{name}/live", check_heap.check_live, c.lldb, running, mode)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"heap/{name}/core", check_heap.check_core, c.lldb, core, running, mode)
+            c.check(f"heap/{name}/clrmd", check_heap.check_clrmd, c.oracle, c.core_tool.with_name("heap_tool"), core, mode)
+            if mode.still:
+                c.check(f"heap/{name}/handles", check_heap.check_handles, c.oracle, c.lldb, core)
+                c.check(f"heap/{name}/paths", check_heap.check_paths, c.lldb, core)
+                c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
+
+
 def symbols(c):
     """PDBs as we read them against System.Reflection.Metadata: of the programs here, of one made for it, of packages that came with theirs."""
     if not c.may_want("pdb"):
@@ -566,7 +589,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

@@ -2,6 +2,8 @@
 //   oracle bodies (--core FILE | --pid N) [--dac PATH]   every body in the code heaps
 //   oracle stacks ...                                    every managed thread, frames from the top
 //   oracle ilmap  ... --methods FILE                     the IL maps of the MethodDescs of FILE (one a line): of one body each, by absolute addresses
+//   oracle heap   ... [--refs]                           counts and hashes of all objects, and of their references
+//   oracle handles ..., oracle finalizers ...            every handle; the finalizer queue
 //   oracle bench  ...                                    times of the same
 using System.Diagnostics;
 using System.Text.Json;
@@ -11,7 +13,7 @@ using Oracle;
 string? core = Option("--core"), pid = Option("--pid");
 if (args.Length == 0 || (core == null) == (pid == null))
 {
-    Console.Error.WriteLine("usage: oracle bodies|stacks|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
+    Console.Error.WriteLine("usage: oracle bodies|stacks|heap|handles|finalizers|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
     return 2;
 }
 using Stream output = new BufferedStream(Console.OpenStandardOutput(), 1 << 16);
@@ -20,6 +22,9 @@ switch (args[0])
     case "bodies": Bodies(); return 0;
     case "stacks": Stacks(); return 0;
     case "ilmap": IlMaps(); return 0;
+    case "heap": OfRuntime(runtime => HeapCommand.Heap(runtime, args.Contains("--refs"), Line)); return 0;
+    case "handles": OfRuntime(runtime => HeapCommand.Handles(runtime, Line)); return 0;
+    case "finalizers": OfRuntime(runtime => HeapCommand.Finalizers(runtime, Line)); return 0;
     case "bench": Bench(); return 0;
     default: Console.Error.WriteLine("unknown command " + args[0]); return 2;
 }
@@ -102,6 +107,14 @@ void Stacks()
                 }
                 w.WriteEndArray();
             });
+}
+
+void OfRuntime(Action<ClrRuntime> ask)
+{
+    (DataTarget target, ClrRuntime runtime, Dac _) = Open();
+    using (target)
+    using (runtime)
+        ask(runtime);
 }
 
 void IlMaps()

@@ -1,0 +1,88 @@
+#include "core/heap/finalizer_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t words_at_once = 8192;
+constexpr std::array parts{HeapPart::poh, HeapPart::loh, HeapPart::gen2, HeapPart::gen1, HeapPart::gen0};
+
+class QueueReader {
+public:
+  QueueReader(const Target& target, FinalizerQueue& queue)
+      : target_(target), queue_(queue), width_(target.pointer_size()) {}
+
+  void read(Address at, std::uint32_t generations) {
+    if (generations != parts.size())
+      throw Error(ErrorKind::unsupported_contract,
+                  fmt::format("a finalizer queue of {} generations", generations));
+    // The end of each part: of the generations, of critical objects that are ready, of others that are.
+    const std::size_t count = parts.size() + 2;
+    std::vector<Address> ends = words(at, count + 2);
+    const Address begin = ends[count], end = ends[count + 1];
+    Address last = begin;
+    for (std::size_t part = 0; part < count; ++part) {
+      if (ends[part] < last || ends[part] > end || (ends[part] - begin) % width_ != 0)
+        throw_corrupt(at, "a finalizer queue whose parts do not follow each other");
+      last = ends[part];
+    }
+    if ((last - begin) / width_ > max_finalizable)
+      throw_corrupt(at, fmt::format("a finalizer queue of {} objects", (last - begin) / width_));
+    last = begin;
+    for (std::size_t part = 0; part < count; ++part) {
+      read_part(part, last, ends[part]);
+      last = ends[part];
+    }
+  }
+
+private:
+  std::vector<Address> words(Address at, std::size_t count) const {
+    std::vector<std::byte> raw(count * width_);
+    target_.read_bytes(at, raw);
+    std::vector<Address> result(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto rest = std::span(raw).subspan(i * width_);
+      result[i] = width_ == 8 ? load<std::uint64_t>(rest, target_.platform().byte_order)
+                              : load<std::uint32_t>(rest, target_.platform().byte_order);
+    }
+    return result;
+  }
+
+  void read_part(std::size_t part, Address at, Address end) {
+    while (at < end) {
+      const auto some = words(at, std::min<std::uint64_t>(words_at_once, (end - at) / width_));
+      for (const Address object : some) {
+        if (part < parts.size())
+          queue_.registered.push_back({object, parts[part]});
+        else
+          queue_.ready.push_back({at, object, part == parts.size()});
+        at += width_;
+      }
+    }
+  }
+
+  const Target& target_;
+  FinalizerQueue& queue_;
+  unsigned width_;
+};
+
+} // namespace
+
+FinalizerQueue read_finalizer_queue(const Target& target, const GcState& state) {
+  FinalizerQueue queue;
+  for (std::size_t i = 0; i < state.heaps.size(); ++i) {
+    if (state.heaps[i].finalize_queue == 0) continue;
+    try {
+      QueueReader(target, queue).read(state.heaps[i].finalize_queue, state.generation_count);
+    } catch (const Error& error) {
+      queue.problems.push_back(fmt::format("heap {}, the finalizer queue: {}", i, error.what()));
+    }
+  }
+  return queue;
+}
+
+} // namespace clr

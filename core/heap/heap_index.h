@@ -1,0 +1,79 @@
+// Numbers for the objects of the heap, by ascending address: a bit for each word of the heap says whether an
+// object begins there.
+#pragma once
+
+#include "core/heap/heap_walk.h"
+
+#include <bit>
+#include <vector>
+
+namespace clr {
+
+class HeapIndex {
+public:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  // References are kept as numbers of 31 bits.
+  static constexpr std::uint32_t max_objects = (std::uint32_t{1} << 31) - 1;
+
+  // Walks the heap; free memory gets no number. Throws Error{corrupt} for more than max_objects. Cost: that
+  // of walk_heap.
+  HeapIndex(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options = {},
+            unsigned threads = heap_threads());
+
+  std::uint32_t count() const { return count_; }
+  const std::vector<HeapGap>& gaps() const { return gaps_; }
+  bool interrupted() const { return interrupted_; }
+
+  // The number of the object that begins at `address`; none when none does. No reads.
+  std::uint32_t find(Address address) const {
+    const Part* const part = part_of(address);
+    if (part == nullptr) return none;
+    const std::uint64_t bit = (address - part->begin) >> shift_;
+    if (((address - part->begin) & ((Address{1} << shift_) - 1)) != 0) return none;
+    const std::uint64_t word = part->bits[bit / 64];
+    if ((word >> bit % 64 & 1) == 0) return none;
+    return part->ranks[bit / 64] +
+           static_cast<std::uint32_t>(std::popcount(word & ((std::uint64_t{1} << bit % 64) - 1)));
+  }
+  // The last object that begins at or before `address` in its range; none when there is none. It need not
+  // reach so far. No reads.
+  std::uint32_t last_before(Address address) const;
+  // Where an object begins. No reads.
+  Address address(std::uint32_t number) const;
+
+  // Of the ranges of the map: the number of the first object of range `range`, also of one behind the last.
+  std::uint32_t first_of(std::size_t range) const {
+    return range < parts_.size() ? parts_[range].first : count_;
+  }
+
+private:
+  struct Part {
+    Address begin = 0, end = 0;
+    std::uint32_t first = 0;          // number of its first object
+    std::vector<std::uint64_t> bits;  // one for each word of the range
+    std::vector<std::uint32_t> ranks; // for each of them, the number of the first object at or behind it
+  };
+  const Part* part_of(Address address) const {
+    if (address < lowest_ || address >= highest_) return nullptr;
+    // The first range that ends behind the address's block of memory leads to it within a step or two.
+    std::size_t i = blocks_.empty() ? search(address) : blocks_[(address - lowest_) >> block_shift_];
+    while (i < parts_.size() && parts_[i].end <= address) ++i;
+    return i < parts_.size() && parts_[i].begin <= address ? &parts_[i] : nullptr;
+  }
+  std::size_t search(Address address) const;
+  void make_blocks();
+
+  static constexpr unsigned block_shift_ = 20;
+  static constexpr std::size_t max_blocks = 1 << 22;
+
+  unsigned shift_; // of a word's size
+  std::uint32_t count_ = 0;
+  Address lowest_ = 0, highest_ = 0;
+  std::vector<Part> parts_; // as the map's ranges
+  std::vector<std::uint32_t>
+      blocks_; // for each block from lowest_ on, the first part that ends behind its begin
+  std::vector<HeapGap> gaps_;
+  bool interrupted_ = false;
+};
+
+} // namespace clr

@@ -1,0 +1,103 @@
+#include "core/report/holders_json.h"
+
+#include "core/report/heap_json.h"
+#include "core/report/json_writer.h"
+#include "core/report/root_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace clr {
+
+namespace {
+
+Json known_text(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+} // namespace
+
+Json to_json(const GcHandle& handle, HeapHolders& holders) {
+  Json json{{"handle", hex(handle.slot)},
+            {"kind", to_string(handle.kind)},
+            {"object", hex(handle.object)},
+            {"type", known_text(holders.type_of(handle.object))}};
+  if (handle.dependent != 0) json["dependent"] = hex(handle.dependent);
+  return json;
+}
+
+Json finalizers_json(HeapHolders& holders) {
+  const FinalizerQueue& queue = holders.finalizers();
+  Json json{{"registered", Json::array()}, {"ready", Json::array()}};
+  for (const FinalizerQueue::Registered& object : queue.registered)
+    json["registered"].push_back({{"object", hex(object.object)},
+                                  {"generation", generation_json(object.part)},
+                                  {"type", known_text(holders.type_of(object.object))}});
+  for (const FinalizerQueue::Ready& object : queue.ready)
+    json["ready"].push_back({{"object", hex(object.object)},
+                             {"critical", object.critical},
+                             {"type", known_text(holders.type_of(object.object))}});
+  return json;
+}
+
+Json out_json(const HeapReference& reference, HeapHolders& holders) {
+  return {{"to", hex(reference.to)},
+          {"field", known_text(reference.field)},
+          {"offset", reference.offset},
+          {"type", known_text(holders.type_of(reference.to))}};
+}
+
+Json in_json(const HeapReference& reference, HeapHolders& holders) {
+  return {{"from", hex(reference.from)},
+          {"field", known_text(reference.field)},
+          {"type", known_text(holders.type_of(reference.from))}};
+}
+
+Json to_json(const HeapVerification& found) {
+  Json json{{"sound", found.sound()},
+            {"objects", found.objects},
+            {"references", found.references},
+            {"stray_references", found.stray_references}};
+  json["gaps"] = Json::array();
+  for (const HeapGap& gap : found.gaps)
+    json["gaps"].push_back({{"address", hex(gap.address)}, {"bytes", gap.bytes}, {"why", gap.why}});
+  json["strays"] = Json::array();
+  for (const HeapGraph::Stray& stray : found.strays)
+    json["strays"].push_back(
+        {{"object", hex(stray.object)}, {"offset", stray.offset}, {"value", hex(stray.value)}});
+  json["stray_handles"] = Json::array();
+  for (const GcHandle& handle : found.stray_handles)
+    json["stray_handles"].push_back({{"handle", hex(handle.slot)}, {"object", hex(handle.object)}});
+  json["stray_finalizable"] = Json::array();
+  for (const Address object : found.stray_finalizable) json["stray_finalizable"].push_back(hex(object));
+  return json;
+}
+
+Json to_json(const HeapRoot& root) {
+  Json json;
+  if (root.stack != nullptr) {
+    std::string text;
+    JsonWriter writer(text);
+    write_json(writer, *root.stack);
+    json = Json::parse(text);
+  }
+  json["kind"] = to_string(root.kind);
+  json["object"] = hex(root.object);
+  if (root.slot) json["slot"] = hex(*root.slot);
+  if (root.kind == HeapRoot::Kind::handle) json["handle_kind"] = to_string(root.handle_kind);
+  if (root.kind == HeapRoot::Kind::static_field) json["name"] = root.name;
+  if (root.kind == HeapRoot::Kind::thread_static || root.kind == HeapRoot::Kind::stack)
+    json["thread"] = root.os_id;
+  return json;
+}
+
+Json to_json(const HeapPath& path) {
+  Json steps = Json::array();
+  for (const HeapStep& step : path.steps) {
+    Json json{{"object", hex(step.object)}, {"type", known_text(step.type)}};
+    if (!steps.empty()) json["field"] = known_text(step.field);
+    steps.push_back(std::move(json));
+  }
+  return {{"root", to_json(path.root)}, {"steps", std::move(steps)}};
+}
+
+} // namespace clr

@@ -1,0 +1,22 @@
+// Who holds what, as JSON: the forms of `clr handles`, `clr finalizers`, `clr refs` and `clr root` with
+// --json.
+#pragma once
+
+#include "core/report/json.h"
+#include "core/runtime/heap_holders.h"
+
+namespace clr {
+
+// A row of `clr handles --json`.
+Json to_json(const GcHandle& handle, HeapHolders& holders);
+Json finalizers_json(HeapHolders& holders);
+// An element of "out" and of "in" in `clr refs --json`.
+Json out_json(const HeapReference& reference, HeapHolders& holders);
+Json in_json(const HeapReference& reference, HeapHolders& holders);
+Json to_json(const HeapRoot& root);
+// The form of `clr heap --verify --json`.
+Json to_json(const HeapVerification& found);
+// An element of "paths" in `clr root --json`.
+Json to_json(const HeapPath& path);
+
+} // namespace clr

@@ -1,0 +1,322 @@
+#include "core/runtime/heap_holders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+
+namespace {
+
+[[noreturn]] void interrupted() {
+  throw Error(ErrorKind::interrupted, "interrupted while the references of the heap were read");
+}
+
+} // namespace
+
+std::string_view to_string(HeapRoot::Kind kind) {
+  switch (kind) {
+  case HeapRoot::Kind::handle:
+    return "handle";
+  case HeapRoot::Kind::finalizer:
+    return "finalizer";
+  case HeapRoot::Kind::static_field:
+    return "static";
+  case HeapRoot::Kind::thread_static:
+    return "thread_static";
+  case HeapRoot::Kind::stack:
+    return "stack";
+  }
+  return "";
+}
+
+HeapHolders::HeapHolders(Runtime& runtime, HeapReporter& heap, StackReporter& stacks, Threads threads)
+    : runtime_(&runtime), heap_(&heap), stacks_(&stacks), threads_(std::move(threads)), maps_(heap.types()),
+      names_(runtime), statics_(runtime) {}
+
+void HeapHolders::note(std::string text) {
+  if (notes_.size() < max_notes) notes_.push_back(std::move(text));
+}
+
+const GcHandles& HeapHolders::handles() {
+  if (!handles_) {
+    handles_ = read_handles(*runtime_->target(), heap_->map().state);
+    for (const std::string& problem : handles_->problems) note(problem);
+  }
+  return *handles_;
+}
+
+const FinalizerQueue& HeapHolders::finalizers() {
+  if (!finalizers_) {
+    finalizers_ = read_finalizer_queue(*runtime_->target(), heap_->map().state);
+    for (const std::string& problem : finalizers_->problems) note(problem);
+  }
+  return *finalizers_;
+}
+
+HeapObject HeapHolders::object_at(Address address) {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(ErrorKind::invalid_argument, fmt::format("no object begins at {:#x}: {}", address, why));
+  };
+  const HeapRange* const range = heap_->map().find(address);
+  if (range == nullptr) refuse("it is not in the managed heap");
+  const Target& target = *runtime_->target();
+  const unsigned word = target.pointer_size();
+  const Address mask = target.find_global("ObjectToMethodTableUnmask").value_or(word == 8 ? 7 : 3);
+  const char* why = "";
+  const auto type = heap_->types().find(target.read_pointer(address) & ~mask, why);
+  if (!type) refuse(why);
+  const HeapType described = heap_->types().at(*type);
+  std::uint64_t size = described.base_size;
+  if (described.has_elements())
+    size += std::uint64_t{described.component_size} * target.read_u32(address + word);
+  size = (std::max<std::uint64_t>(size, 3 * word) + word - 1) / word * word;
+  if (size > range->end - address) refuse("it would reach beyond its segment");
+  return {.address = address, .size = size, .type = *type};
+}
+
+std::vector<HeapReference> HeapHolders::references(Address address) {
+  const HeapObject object = object_at(address);
+  const Address method_table = heap_->types().at(object.type).method_table;
+  std::vector<HeapReference> found;
+  ReferenceReader(maps_).read(object, [&](std::uint64_t offset, Address value) {
+    found.push_back({.from = address, .to = value, .offset = offset, .field = {}});
+  });
+  std::ranges::sort(found, {}, &HeapReference::offset);
+  for (HeapReference& reference : found) reference.field = names_.name(method_table, reference.offset);
+  return found;
+}
+
+HeapGraph& HeapHolders::graph(const HeapWalkOptions& options) {
+  if (!graph_) {
+    auto made = std::make_unique<HeapGraph>(heap_->map(), maps_, handles(), options);
+    if (made->interrupted()) interrupted();
+    graph_ = std::move(made);
+  }
+  return *graph_;
+}
+
+std::uint32_t HeapHolders::number_of(Address object, const HeapWalkOptions& options) {
+  const std::uint32_t number = graph(options).index().find(object);
+  if (number == HeapIndex::none)
+    throw Error(ErrorKind::invalid_argument, fmt::format("no object begins at {:#x}", object));
+  return number;
+}
+
+std::vector<HeapReference> HeapHolders::referrers(Address object, const HeapWalkOptions& options) {
+  const std::uint32_t number = number_of(object, options);
+  std::vector<HeapReference> found;
+  std::uint32_t last = HeapIndex::none;
+  for (const std::uint32_t from : graph_->in().of(number)) {
+    if (from == last) continue; // an object that refers to it twice
+    last = from;
+    const Address address = graph_->index().address(from);
+    bool any = false;
+    for (HeapReference& reference : references(address))
+      if (reference.to == object) {
+        found.push_back(std::move(reference));
+        any = true;
+      }
+    if (!any)
+      found.push_back({.from = address, .to = object, .offset = 0, .field = field_between(address, object)});
+  }
+  return found;
+}
+
+std::string HeapHolders::field_between(Address from, Address to) {
+  for (const HeapReference& reference : references(from))
+    if (reference.to == to) return reference.field;
+  for (const GcHandle& handle : handles().handles)
+    if (handle.kind == GcHandleKind::dependent && handle.object == from && handle.dependent == to)
+      return "(dependent handle)";
+  return "(the loader of its type)";
+}
+
+void HeapHolders::add_stack_roots() {
+  RootReporter reporter(*runtime_, *stacks_);
+  for (const ThreadStart& thread : threads_()) {
+    const StackReporter::End end = reporter.walk(thread.registers, thread.os_id, [&](const RootRow& row) {
+      HeapRoot root{.kind = HeapRoot::Kind::stack, .slot = row.root.address, .os_id = thread.os_id};
+      root.object = row.root.value;
+      if (row.root.slot.interior) {
+        const std::uint32_t before = graph_->index().last_before(row.root.value);
+        if (before == HeapIndex::none) return true;
+        root.object = graph_->index().address(before);
+        try {
+          // Behind the last object of its range, or in memory of a thread, there is none.
+          if (row.root.value - root.object >= object_at(root.object).size) return true;
+        } catch (const Error&) {
+          return true;
+        }
+      }
+      root.stack = std::make_shared<const RootRow>(row);
+      roots_.push_back(std::move(root));
+      return true;
+    });
+    for (const std::string& text : end.notes) note(fmt::format("thread {}: {}", thread.os_id, text));
+  }
+}
+
+// The array of a thread's static references; those of types that can be unloaded are not known.
+void HeapHolders::add_thread_statics() {
+  const Target& target = *runtime_->target();
+  if (!target.find_offset("Thread", "ThreadLocalDataPtr") ||
+      !target.find_offset("ThreadLocalData", "NonCollectibleTlsArrayData")) {
+    note("thread statics are not known: this runtime does not say where they are");
+    return;
+  }
+  for (const RuntimeThread& thread : stacks_->threads().threads) {
+    try {
+      const Address data =
+          target.read_pointer(target.field_address(thread.address, "Thread", "ThreadLocalDataPtr"));
+      if (data == 0) continue;
+      const Address slot = target.field_address(data, "ThreadLocalData", "NonCollectibleTlsArrayData");
+      const Address array = target.read_pointer(slot);
+      if (array != 0)
+        roots_.push_back({.kind = HeapRoot::Kind::thread_static,
+                          .object = array,
+                          .slot = slot,
+                          .os_id = thread.os_id.value_or(0),
+                          .stack = nullptr});
+    } catch (const Error& error) {
+      note(fmt::format("statics of thread {:#x}: {}", thread.address, error.what()));
+    }
+  }
+}
+
+void HeapHolders::collect_roots() {
+  roots_.clear();
+  for (const GcHandle& handle : handles().handles)
+    if (is_root(handle.kind))
+      roots_.push_back({.kind = HeapRoot::Kind::handle,
+                        .object = handle.object,
+                        .slot = handle.slot,
+                        .handle_kind = handle.kind,
+                        .stack = nullptr});
+  for (const FinalizerQueue::Ready& ready : finalizers().ready)
+    roots_.push_back(
+        {.kind = HeapRoot::Kind::finalizer, .object = ready.object, .slot = ready.slot, .stack = nullptr});
+  add_thread_statics();
+  add_stack_roots();
+}
+
+HeapTree& HeapHolders::tree(const HeapWalkOptions& options) {
+  graph(options);
+  if (!tree_) {
+    collect_roots();
+    root_objects_.clear();
+    for (const HeapRoot& root : roots_) root_objects_.push_back(graph_->index().find(root.object));
+    auto made = std::make_unique<HeapTree>(*graph_, root_objects_, options);
+    if (made->interrupted()) interrupted();
+    tree_ = std::move(made);
+  }
+  return *tree_;
+}
+
+std::string HeapHolders::type_of(Address object) {
+  try {
+    return heap_->type(heap_->types().at(object_at(object).type).method_table).name;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+const std::vector<HeapRoot>& HeapHolders::roots(const HeapWalkOptions& options) {
+  tree(options);
+  return roots_;
+}
+
+HeapPath HeapHolders::make_path(std::uint32_t root, const std::vector<std::uint32_t>& objects) {
+  HeapPath path{.root = roots_[root], .steps = {}};
+  for (const std::uint32_t number : objects) {
+    HeapStep step{.object = graph_->index().address(number), .type = {}, .field = {}};
+    step.type = type_of(step.object);
+    if (!path.steps.empty()) step.field = field_between(path.steps.back().object, step.object);
+    path.steps.push_back(std::move(step));
+  }
+  name_static(path);
+  return path;
+}
+
+// Static fields are elements of arrays that handles hold: the field says more than these.
+void HeapHolders::name_static(HeapPath& path) {
+  if (path.root.kind != HeapRoot::Kind::handle || path.steps.size() < 2) return;
+  const Address array = path.steps.front().object, held = path.steps[1].object;
+  std::vector<Address> slots;
+  ReferenceReader(maps_).read(object_at(array), [&](std::uint64_t offset, Address value) {
+    if (value == held) slots.push_back(array + offset);
+  });
+  for (const Address slot : slots) {
+    const StaticField* const field = statics_.at(slot);
+    if (field == nullptr) continue;
+    HeapRoot root{.kind = HeapRoot::Kind::static_field, .object = held, .slot = slot};
+    root.name = field->name;
+    path.root = std::move(root);
+    path.steps.erase(path.steps.begin());
+    path.steps.front().field.clear();
+    return;
+  }
+}
+
+HeapStatistics HeapHolders::count_reached(bool live, const HeapWalkOptions& options) {
+  const HeapTree& tree = this->tree(options);
+  const HeapLiveness only{.index = &graph_->index(), .tree = &tree, .live = live};
+  return count_heap(heap_->map(), heap_->types(), options, heap_threads(), &only);
+}
+
+HeapVerification HeapHolders::verify(const HeapWalkOptions& options) {
+  const HeapGraph& graph = this->graph(options);
+  HeapVerification found{.objects = graph.index().count(), .references = graph.out().count()};
+  found.gaps = graph.index().gaps();
+  found.stray_references = graph.stray_count();
+  found.strays = graph.strays();
+  for (const GcHandle& handle : handles().handles)
+    if (graph.index().find(handle.object) == HeapIndex::none) found.stray_handles.push_back(handle);
+  const auto check = [&](Address object) {
+    bool good = graph.index().find(object) != HeapIndex::none;
+    if (good) good = heap_->types().at(object_at(object).type).has_finalizer();
+    if (!good) found.stray_finalizable.push_back(object);
+  };
+  for (const auto& object : finalizers().registered) check(object.object);
+  for (const auto& object : finalizers().ready) check(object.object);
+  return found;
+}
+
+std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const HeapWalkOptions& options) {
+  const std::uint32_t wanted = number_of(object, options);
+  const HeapTree& tree = this->tree(options);
+  std::vector<HeapPath> found;
+  if (!tree.reached(wanted) || most == 0) return found;
+  if (most == 1) {
+    const std::vector<std::uint32_t> objects = tree.path(wanted);
+    found.push_back(make_path(*tree.root_of(objects.front()), objects));
+    return found;
+  }
+  // From the object backward: roots come in the order of their distance.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> by_object; // object, root
+  for (std::uint32_t i = 0; i < root_objects_.size(); ++i)
+    if (root_objects_[i] != HeapIndex::none) by_object.emplace_back(root_objects_[i], i);
+  std::ranges::sort(by_object);
+  constexpr std::size_t stride = 1 << 16;
+  std::vector<std::uint32_t> next(graph_->index().count(), HeapIndex::none);
+  std::vector<std::uint32_t> queue{wanted};
+  next[wanted] = wanted;
+  for (std::size_t at = 0; at < queue.size() && found.size() < most; ++at) {
+    if (at % stride == 0 && options.progress && !options.progress(at, tree.reached_count())) interrupted();
+    const std::uint32_t here = queue[at];
+    auto root = std::ranges::lower_bound(by_object, std::pair{here, std::uint32_t{0}});
+    for (; root != by_object.end() && root->first == here && found.size() < most; ++root) {
+      std::vector<std::uint32_t> objects{here};
+      while (objects.back() != wanted) objects.push_back(next[objects.back()]);
+      found.push_back(make_path(root->second, objects));
+    }
+    for (const std::uint32_t from : graph_->in().of(here)) {
+      if (next[from] != HeapIndex::none || !tree.reached(from)) continue;
+      next[from] = here;
+      queue.push_back(from);
+    }
+  }
+  return found;
+}
+
+} // namespace clr

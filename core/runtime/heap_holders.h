@@ -1,0 +1,139 @@
+// Who holds what: references of objects, roots, and the ways from roots to objects.
+#pragma once
+
+#include "core/heap/finalizer_queue.h"
+#include "core/heap/heap_graph.h"
+#include "core/runtime/heap_report.h"
+#include "core/runtime/reference_names.h"
+#include "core/runtime/root_rows.h"
+#include "core/runtime/static_fields.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// A place outside of the heap that keeps an object alive.
+struct HeapRoot {
+  enum class Kind : std::uint8_t { handle, finalizer, static_field, thread_static, stack };
+  Kind kind = Kind::handle;
+  Address object = 0;          // that it keeps alive; of an interior root the one that it points into
+  std::optional<Address> slot; // nothing: a register
+  GcHandleKind handle_kind = GcHandleKind::strong; // of a handle
+  std::uint64_t os_id = 0;                         // of the thread of a stack or a thread static
+  std::shared_ptr<const RootRow> stack;            // of a stack; else null
+  std::string name;                                // of a static field: "Ns.Type.Field"
+};
+// "handle", "finalizer", "static", "thread_static", "stack".
+std::string_view to_string(HeapRoot::Kind kind);
+
+// One reference of an object.
+struct HeapReference {
+  Address from = 0, to = 0;
+  std::uint64_t offset = 0; // of the reference in `from`
+  std::string field;        // "_next", "[3]"; empty when it is not known
+};
+
+struct HeapStep {
+  Address object = 0;
+  std::string type;
+  std::string field; // of the step before it; empty for the first
+};
+
+struct HeapPath {
+  HeapRoot root;
+  std::vector<HeapStep> steps; // from what the root holds to the object that was asked for
+};
+
+// What contradicts itself in the heap.
+struct HeapVerification {
+  std::uint64_t objects = 0, references = 0;
+  std::vector<HeapGap> gaps;
+  std::uint64_t stray_references = 0; // that lead to no object; the first ones:
+  std::vector<HeapGraph::Stray> strays;
+  std::vector<GcHandle> stray_handles;    // that refer to no object
+  std::vector<Address> stray_finalizable; // entries of the finalizer queue without object or finalizer
+
+  bool sound() const {
+    return gaps.empty() && stray_references == 0 && stray_handles.empty() && stray_finalizable.empty();
+  }
+};
+
+class HeapHolders {
+public:
+  struct ThreadStart {
+    std::uint64_t os_id = 0;
+    RegisterContext registers;
+  };
+  using Threads = std::function<std::vector<ThreadStart>()>;
+
+  // All must outlive this. No reads. `threads` is called when the roots of stacks are needed.
+  HeapHolders(Runtime& runtime, HeapReporter& heap, StackReporter& stacks, Threads threads);
+
+  // Read at the first call.
+  const GcHandles& handles();
+  const FinalizerQueue& finalizers();
+
+  // The object that begins at `address`. Throws Error{invalid_argument} when none can begin there: no type,
+  // or no range of the heap.
+  HeapObject object_at(Address address);
+  // Its references, by their offsets. Throws as object_at does. Cost: that of ReferenceReader::read.
+  std::vector<HeapReference> references(Address object);
+  // The references to it. Throws Error{interrupted}. Cost: all references of the heap the first time.
+  std::vector<HeapReference> referrers(Address object, const HeapWalkOptions& options = {});
+
+  // At most `most` ways from different roots, the shortest first; empty when none leads there. `reachable`:
+  // the object is alive. Throws Error{invalid_argument} when no object begins at `object`,
+  // Error{interrupted}. Cost: all references of the heap the first time, then none for one way.
+  std::vector<HeapPath> paths(Address object, std::size_t most, const HeapWalkOptions& options = {});
+
+  // Counts the objects that roots reach, or those that none does. Throws and costs as paths() does, and a
+  // walk.
+  HeapStatistics count_reached(bool live, const HeapWalkOptions& options = {});
+  // Looks for contradictions. Throws and costs as referrers() does.
+  HeapVerification verify(const HeapWalkOptions& options = {});
+  StaticFields& statics() { return statics_; }
+
+  // All roots. Cost: that of paths.
+  const std::vector<HeapRoot>& roots(const HeapWalkOptions& options = {});
+
+  // The name of an object's type; empty when no object can be there. 1 read.
+  std::string type_of(Address object);
+
+  // What is not known of roots and references: sentences.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+private:
+  HeapGraph& graph(const HeapWalkOptions& options);
+  HeapTree& tree(const HeapWalkOptions& options);
+  void collect_roots();
+  void add_stack_roots();
+  void add_thread_statics();
+  std::uint32_t number_of(Address object, const HeapWalkOptions& options);
+  HeapPath make_path(std::uint32_t root, const std::vector<std::uint32_t>& objects);
+  std::string field_between(Address from, Address to);
+  void name_static(HeapPath& path);
+  void note(std::string text);
+
+  static constexpr std::size_t max_notes = 100;
+
+  Runtime* runtime_;
+  HeapReporter* heap_;
+  StackReporter* stacks_;
+  Threads threads_;
+  ReferenceMaps maps_;
+  ReferenceNames names_;
+  StaticFields statics_;
+  std::optional<GcHandles> handles_;
+  std::optional<FinalizerQueue> finalizers_;
+  std::unique_ptr<HeapGraph> graph_;
+  std::vector<HeapRoot> roots_;
+  std::vector<std::uint32_t> root_objects_; // as roots_: the numbers of their objects
+  std::unique_ptr<HeapTree> tree_;
+  std::vector<std::string> notes_;
+};
+
+} // namespace clr

@@ -1,0 +1,42 @@
+// The static fields of all loaded types that hold references: names for the places in which they are kept.
+#pragma once
+
+#include "core/runtime/runtime.h"
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+struct StaticField {
+  std::string name;   // "Ns.Type.Field"
+  Address slot = 0;   // the word that holds the reference
+  bool boxed = false; // the field is a value type, and the reference leads to a box of it
+};
+
+class StaticFields {
+public:
+  // `runtime` must have a target, and outlive this. No reads.
+  explicit StaticFields(Runtime& runtime) : runtime_(&runtime) {}
+
+  // Those of types that are not generic. Parts that cannot be read are left out. `go_on` is asked for each
+  // module: false leaves out the rest, and the next call begins anew. Kept. Cost: that of TypeLayouts::of for
+  // each loaded type.
+  const std::vector<StaticField>& all(const std::function<bool()>& go_on = {});
+  // The field at this place; null when none is known. Cost: that of all().
+  const StaticField* at(Address slot);
+
+  static constexpr std::size_t max_fields = 1 << 20;
+
+private:
+  void add_module(Address module);
+
+  Runtime* runtime_;
+  bool whole_ = false;
+  std::vector<StaticField> fields_;
+  std::unordered_map<Address, std::size_t> by_slot_;
+};
+
+} // namespace clr

@@ -1,0 +1,72 @@
+// clr handles: the places outside of the heap that keep references.
+#include "core/report/holders_json.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/command.h"
+#include "extension/commands/parser.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Handles final : public CommandRun {
+public:
+  explicit Handles(CLI::App& app) {
+    app.add_option("-k,--kind", kind_, "Handles of one kind only: strong, pinned, weak_short, ...")
+        ->type_name("KIND");
+    app.add_flag("-c,--count", count_only_, "Print the number of handles of each kind and nothing else.");
+    add_json(app, json_);
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    HeapHolders& holders = session.holders();
+    std::map<std::string, std::size_t> counts;
+    JsonList list([&](std::string_view text) { out.write(text); });
+    for (const GcHandle& handle : holders.handles().handles) {
+      if (out.interrupted()) break;
+      const std::string kind = to_string(handle.kind);
+      if (!kind_.empty() && kind != kind_) continue;
+      ++counts[kind];
+      if (count_only_) continue;
+      if (json_)
+        list.add(to_json(handle, holders));
+      else
+        out.line("{:#018x} {:<13} {:#018x} {}{}", handle.slot, kind, handle.object,
+                 holders.type_of(handle.object),
+                 handle.dependent == 0
+                     ? ""
+                     : fmt::format(" -> {:#x} {}", handle.dependent, holders.type_of(handle.dependent)));
+    }
+    if (json_ && !count_only_) {
+      list.end();
+      out.write("\n");
+    } else {
+      for (const auto& [kind, count] : counts) out.line("{:>9} {}", count, kind);
+    }
+    for (const std::string& problem : holders.handles().problems) out.warning(problem);
+  }
+
+private:
+  std::string kind_;
+  bool count_only_ = false, json_ = false;
+};
+
+} // namespace
+
+CommandSpec handles_command() {
+  return {"handles",
+          "gchandles",
+          "List the handles: places outside of the heap in which the runtime and programs keep references.",
+          "clr handles --kind pinned",
+          "lists the objects that handles keep in their places.",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Handles>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,26 @@
+// What the commands about the managed heap share: options, progress and warnings.
+#pragma once
+
+#include "core/runtime/heap_report.h"
+#include "extension/lldb/output.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+// Adds -g,--gen.
+CLI::Option* add_part(CLI::App& app, std::string& part);
+// What was given there; nothing: all parts.
+std::optional<HeapPart> part_named(const std::string& name);
+
+// Shows progress, and stops at Ctrl-C. `out` must outlive it.
+HeapWalkOptions walk_options(Output& out);
+
+// Warns of what a reader of any figure about the heap must know, and of memory that was not looked at.
+void warn_of_heap(Output& out, const HeapReporter& heap, const std::vector<HeapGap>& gaps);
+
+} // namespace clr::lldb_plugin

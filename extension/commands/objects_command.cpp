@@ -1,0 +1,79 @@
+// clr objects: the objects of the managed heap, one by one.
+#include "core/report/heap_json.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
+#include "extension/commands/parser.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Objects final : public CommandRun {
+public:
+  explicit Objects(CLI::App& app) {
+    app.add_option("GLOB", query_.glob, "The types of the objects, a pattern with * and ?; all by default.");
+    add_part(app, part_);
+    add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
+              "Objects of so many bytes or more.");
+    add_count(app, "-n,--top", most_, {1, ~std::uint64_t{0}},
+              "So many objects at most, by ascending addresses.");
+    add_json(app, json_);
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    query_.part = part_named(part_);
+    HeapReporter& heap = session.heap();
+    JsonList list([&](std::string_view text) { out.write(text); });
+    HeapCount count;
+    std::string text;
+    bool whole = true;
+    const std::vector<HeapGap> gaps = heap.for_each_object(query_, [&](const HeapObjectRow& row) {
+      whole = !out.interrupted() && count.objects < most_;
+      if (!whole) return false;
+      ++count.objects;
+      count.bytes += row.size;
+      if (json_) {
+        text.clear();
+        JsonWriter json(text);
+        write_json(json, row);
+        list.add_text(text);
+      } else {
+        out.line("{:#018x} {:>9} {}", row.address, row.size, row.type->name);
+      }
+      return true;
+    });
+    if (json_) {
+      list.end();
+      out.write("\n");
+    } else {
+      out.line("{} {}, {} bytes{}", count.objects, count.objects == 1 ? "object" : "objects", count.bytes,
+               whole ? "" : "; there are more");
+    }
+    warn_of_heap(out, heap, gaps);
+  }
+
+private:
+  HeapQuery query_;
+  std::string part_;
+  std::uint64_t most_ = ~std::uint64_t{0};
+  bool json_ = false;
+};
+
+} // namespace
+
+CommandSpec objects_command() {
+  return {"objects",
+          nullptr,
+          "List the objects of the managed heap: address, size in bytes and type.",
+          "clr objects System.Threading.Thread",
+          "lists the Thread objects.",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Objects>(app); }};
+}
+
+} // namespace clr::lldb_plugin

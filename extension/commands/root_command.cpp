@@ -1,0 +1,104 @@
+// clr root: why an object is alive.
+#include "core/report/holders_json.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/address_argument.h"
+#include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
+#include "extension/commands/parser.h"
+#include "extension/commands/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Roots of one object that are told; more say no more.
+constexpr std::size_t most_paths = 10'000;
+
+std::string root_text(const HeapRoot& root) {
+  switch (root.kind) {
+  case HeapRoot::Kind::handle:
+    return fmt::format("{} handle at {:#x}", to_string(root.handle_kind), root.slot.value_or(0));
+  case HeapRoot::Kind::finalizer:
+    return "finalizer queue: its finalizer is due";
+  case HeapRoot::Kind::static_field:
+    return fmt::format("static {}", root.name);
+  case HeapRoot::Kind::thread_static:
+    return fmt::format("statics of thread {}", root.os_id);
+  case HeapRoot::Kind::stack:
+    return fmt::format("stack of thread {}, frame #{}: {} of{}{}", root.os_id, root.stack->frame,
+                       place_of(*root.stack), text_behind_address(*root.stack->answer),
+                       root.stack->root.why_uncertain.empty() ? "" : " (uncertain)");
+  }
+  return {};
+}
+
+class Root final : public CommandRun {
+public:
+  explicit Root(CLI::App& app) {
+    app.add_option("ADDRESS", address_, "The address of an object.")->required();
+    auto* const all = app.add_flag("-a,--all", all_, "Show a path from every root that leads to the object.");
+    add_count(app, "-p,--paths", most_, {1, most_paths}, "Show paths from so many roots, the shortest first.")
+        ->excludes(all);
+    add_json(app, json_);
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    const Address object = evaluate_address(session.target(), address_);
+    HeapHolders& holders = session.holders();
+    const std::size_t most = all_ ? most_paths : most_;
+    // One more tells whether there are more.
+    std::vector<HeapPath> paths = holders.paths(object, most == 1 ? 1 : most + 1, walk_options(out));
+    const bool more = paths.size() > most;
+    if (more) paths.resize(most);
+    if (json_) {
+      Json json{{"object", hex(object)}, {"complete", all_ && !more}, {"paths", Json::array()}};
+      for (const HeapPath& path : paths) json["paths"].push_back(to_json(path));
+      out.line("{}", dump(json));
+    } else {
+      for (const HeapPath& path : paths) print(path, out);
+      if (paths.empty())
+        out.line("{:#x} {}: no root leads to it; the next collection frees it", object,
+                 holders.type_of(object));
+      else if (more)
+        out.line("there are more roots: --all shows them, at most {}", most_paths);
+    }
+    for (const std::string& text : session.heap().warnings()) out.warning(text);
+    if (paths.empty())
+      for (const std::string& text : holders.notes()) out.warning(text);
+  }
+
+private:
+  static void print(const HeapPath& path, Output& out) {
+    out.line("{}", root_text(path.root));
+    for (const HeapStep& step : path.steps)
+      out.line("  {}{:#018x} {}", step.field.empty() ? "" : fmt::format("{} -> ", step.field), step.object,
+               step.type);
+  }
+
+  std::string address_;
+  std::size_t most_ = 1;
+  bool all_ = false, json_ = false;
+};
+
+std::unique_ptr<CommandRun> make_root(CLI::App& app) {
+  return std::make_unique<Root>(app);
+}
+
+} // namespace
+
+CommandSpec root_command() {
+  return {"root",
+          "gcroot",
+          "Show why an object is alive: the shortest path to it from a stack, a handle or another root.",
+          "clr root 0x7f6407c00028",
+          "shows what holds the object at this address.",
+          &make_root};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,106 @@
+// clr strings: the texts of the managed heap.
+#include "core/report/json.h"
+#include "core/runtime/heap_strings.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
+#include "extension/commands/parser.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+class Strings final : public CommandRun {
+public:
+  explicit Strings(CLI::App& app) {
+    app.add_option("-m,--match", query_.match, "Strings whose whole text matches this pattern, with * and ?.")
+        ->type_name("GLOB");
+    app.add_flag("-d,--duplicates", duplicates_, "Show each text that several strings have, once.");
+    add_count(app, "--min", query_.least_bytes, {0, ~std::uint64_t{0}}, "Strings of so many bytes or more.");
+    add_count(
+        app, "-n,--top", top_, {1, 100'000'000},
+        "So many rows at most: those that take most bytes with --duplicates, else by ascending addresses.");
+    add_json(app, json_);
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    duplicates_ ? show_duplicates(session, out) : show(session, out);
+  }
+
+private:
+  void show(Session& session, Output& out) const {
+    JsonList list([&](std::string_view text) { out.write(text); });
+    std::uint64_t count = 0, bytes = 0;
+    bool whole = true;
+    const auto gaps =
+        for_each_string(session.runtime(), session.heap(), query_, [&](const HeapString& string) {
+          whole = !out.interrupted() && (top_ == 0 || count < top_);
+          if (!whole) return false;
+          ++count;
+          bytes += string.bytes;
+          if (json_)
+            list.add(json_of(string));
+          else
+            out.line("{:#018x} {:>9} \"{}\"{}", string.address, string.length, string.text, more(string));
+          return true;
+        });
+    if (json_) {
+      list.end();
+      out.write("\n");
+    } else {
+      out.line("{} strings, {} bytes{}", count, bytes, whole ? "" : "; there are more");
+    }
+    warn_of_heap(out, session.heap(), gaps);
+  }
+
+  void show_duplicates(Session& session, Output& out) const {
+    const DuplicateStrings found =
+        find_duplicates(session.runtime(), session.heap(), query_, top_, [&] { return !out.interrupted(); });
+    if (json_) {
+      Json rows = Json::array();
+      for (const HeapString& string : found.rows) rows.push_back(json_of(string));
+      out.line("{}", dump(rows));
+    } else {
+      if (!found.rows.empty()) out.line("{:>11} {:>15} {:>9} text", "count", "bytes", "length");
+      for (const HeapString& string : found.rows)
+        out.line("{:>11} {:>15} {:>9} \"{}\"{}", string.count, string.bytes, string.length, string.text,
+                 more(string));
+      out.line("{} strings of {} different texts", found.strings, found.texts);
+    }
+    warn_of_heap(out, session.heap(), found.gaps);
+  }
+
+  static std::string_view more(const HeapString& string) {
+    return string.length > StringQuery{}.text_units ? "..." : "";
+  }
+
+  Json json_of(const HeapString& string) const {
+    Json json{{"address", hex(string.address)}, {"length", string.length}, {"text", string.text}};
+    if (duplicates_) json["count"] = string.count;
+    json["bytes"] = string.bytes;
+    return json;
+  }
+
+  StringQuery query_;
+  std::size_t top_ = 0;
+  bool duplicates_ = false, json_ = false;
+};
+
+} // namespace
+
+CommandSpec strings_command() {
+  return {"strings",
+          nullptr,
+          "Show the strings of the managed heap, or the texts that are there more than once.",
+          "clr strings --duplicates --top 20",
+          "shows the twenty texts whose copies take most memory.",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Strings>(app); }};
+}
+
+} // namespace clr::lldb_plugin

@@ -1,0 +1,207 @@
+// References of objects, their numbers, and the ways from roots to objects.
+#include "core/heap/heap_statistics.h"
+#include "tests/heap/heap_runtime.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+using Found = std::vector<std::pair<std::uint64_t, Address>>;
+
+Found references(HeapRuntime& runtime, Address object, Address type, std::uint64_t size) {
+  const Target target = runtime.target();
+  HeapTypes types(target);
+  const char* why = nullptr;
+  const auto number = types.find(type, why);
+  REQUIRE(number);
+  ReferenceMaps maps(types);
+  CHECK(maps.of(*number).fault.empty());
+  Found found;
+  ReferenceReader(maps).read({.address = object, .size = size, .type = *number},
+                             [&](std::uint64_t offset, Address value) { found.emplace_back(offset, value); });
+  std::ranges::sort(found);
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("references are found in runs, in arrays and in arrays of values", "[heap]") {
+  for (const Platform platform : all_platforms()) {
+    INFO(to_string(platform));
+    HeapRuntime runtime(platform);
+    const std::uint64_t word = runtime.word;
+    const Address at = runtime.fresh_region();
+    const Address two_runs =
+        runtime.type_with(static_cast<std::uint32_t>(8 * word), {{word, 2 * word}, {5 * word, word}});
+    for (unsigned i = 1; i < 8; ++i) runtime.set_word(at + i * word, 0x1000 * i);
+    CHECK(references(runtime, at, two_runs, 8 * word) ==
+          Found{{word, 0x1000}, {2 * word, 0x2000}, {5 * word, 0x5000}});
+    runtime.set_word(at + word, 0); // null
+    CHECK(references(runtime, at, two_runs, 8 * word) == Found{{2 * word, 0x2000}, {5 * word, 0x5000}});
+
+    const Address array = runtime.array_of_references();
+    runtime.object(at, array, 3);
+    CHECK(references(runtime, at, array, 6 * word) ==
+          Found{{2 * word, 0x2000}, {3 * word, 0x3000}, {4 * word, 0x4000}});
+
+    // Elements of five words: a number, a reference, a number, two references.
+    const Address values =
+        runtime.array_of_values(static_cast<std::uint32_t>(5 * word), word,
+                                {{1, static_cast<unsigned>(word)}, {2, static_cast<unsigned>(word)}});
+    runtime.object(at, values, 2);
+    for (unsigned i = 0; i < 10; ++i) runtime.set_word(at + (2 + i) * word, 0x100 * (i + 1));
+    CHECK(references(runtime, at, values, 13 * word) == Found{{3 * word, 0x200},
+                                                              {5 * word, 0x400},
+                                                              {6 * word, 0x500},
+                                                              {8 * word, 0x700},
+                                                              {10 * word, 0x900},
+                                                              {11 * word, 0xa00}});
+  }
+}
+
+TEST_CASE("runs of references that lie outside of their object are left out", "[heap]") {
+  HeapRuntime runtime({});
+  const Address at = runtime.fresh_region();
+  for (unsigned i = 1; i < 8; ++i) runtime.set_word(at + i * 8, 0x1000 * i);
+  const Address type = runtime.type_with(32, {{8, 64}, {64, 8}, {16, 8}});
+  CHECK(references(runtime, at, type, 32) == Found{{16, 0x2000}});
+  runtime.set_word(type - 8, 1 << 20);
+  const Target target = runtime.target();
+  HeapTypes types(target);
+  const char* why = nullptr;
+  types.find(type, why);
+  ReferenceMaps maps(types);
+  CHECK(maps.of(0).fault.find("1048576 runs") != std::string::npos);
+  CHECK(maps.of(0).empty());
+}
+
+TEST_CASE("objects have numbers by their addresses", "[heap]") {
+  for (const Platform platform : all_platforms()) {
+    INFO(to_string(platform));
+    HeapRuntime runtime(platform);
+    const unsigned word = runtime.word;
+    const Address type = runtime.type(4 * word);
+    std::vector<Address> objects;
+    for (unsigned region = 0; region < 4; ++region) {
+      const Address begin = runtime.fresh_region();
+      Address at = begin;
+      // The second region holds nothing but free memory.
+      for (unsigned i = 0; i < 90 && region != 1; ++i) {
+        objects.push_back(at);
+        at = runtime.object(at, type);
+      }
+      at = runtime.object(at, runtime.free_type, 100 * word);
+      runtime.segment(0, 2, begin, at);
+    }
+    const Target target = runtime.target();
+    const HeapMap map = read_heap_map(target, HeapRuntime::module);
+    HeapTypes types(target);
+    for (const unsigned threads : {1u, 3u}) {
+      const HeapIndex index(map, types, {}, threads);
+      REQUIRE(index.count() == objects.size());
+      for (std::uint32_t i = 0; i < objects.size(); ++i) {
+        CHECK(index.find(objects[i]) == i);
+        CHECK(index.address(i) == objects[i]);
+        CHECK(index.last_before(objects[i] + 3 * word) == i);
+        CHECK(index.find(objects[i] + word) == HeapIndex::none);
+        CHECK(index.find(objects[i] + 1) == HeapIndex::none);
+      }
+      CHECK(index.find(0x10) == HeapIndex::none);
+      CHECK(index.last_before(objects.front() - word) == HeapIndex::none);
+      CHECK(index.find(map.ranges[1].begin) == HeapIndex::none);
+      CHECK(index.last_before(map.ranges[1].begin + word) == HeapIndex::none);
+      CHECK(index.find(~Address{0}) == HeapIndex::none);
+      CHECK(index.first_of(1) == 90);
+      CHECK(index.first_of(2) == 90);
+      CHECK(index.first_of(4) == 270);
+    }
+  }
+}
+
+TEST_CASE("paths are the shortest ones from any root", "[heap]") {
+  HeapRuntime runtime({});
+  const Address begin = runtime.fresh_region();
+  const Address node = runtime.type_with(32, {{8, 16}}); // two references
+  std::vector<Address> at;
+  for (unsigned i = 0; i < 8; ++i) {
+    at.push_back(begin + 32 * i);
+    runtime.object(at[i], node);
+  }
+  const auto refer = [&](unsigned from, unsigned field, unsigned to) {
+    runtime.set_word(at[from] + 8 + 8 * field, at[to]);
+  };
+  refer(0, 0, 1);
+  refer(1, 0, 2);
+  refer(2, 0, 3);
+  refer(3, 0, 1); // a ring
+  refer(4, 0, 3);
+  refer(5, 0, 4);                          // dead, but for the handle of 6
+  runtime.set_word(at[6] + 16, at[0] + 8); // leads to no object
+  runtime.segment(0, 2, begin, begin + 8 * 32);
+  runtime.handle(6, at[3], at[7]);
+  const Target target = runtime.target();
+  const HeapMap map = read_heap_map(target, HeapRuntime::module);
+  HeapTypes types(target);
+  ReferenceMaps maps(types);
+  HeapGraph graph(map, maps, read_handles(target, map.state), {}, 2);
+  CHECK(graph.out().count() == 7); // with the edge of the dependent handle
+  CHECK(graph.stray_count() == 1);
+  REQUIRE(graph.strays().size() == 1);
+  CHECK(graph.strays()[0].object == at[6]);
+  CHECK(graph.strays()[0].offset == 16);
+  const auto out = graph.out().of(3);
+  CHECK(std::vector(out.begin(), out.end()) == std::vector<std::uint32_t>{1, 7});
+  const auto in = graph.in().of(3);
+  CHECK(std::vector(in.begin(), in.end()) == std::vector<std::uint32_t>{2, 4});
+  CHECK(graph.in().of(5).empty());
+  CHECK(graph.in().of(7).size() == 1);
+
+  const std::vector<std::uint32_t> roots{HeapIndex::none, 0, 4, 0};
+  const HeapTree tree(graph, roots);
+  CHECK(tree.reached_count() == 6);
+  CHECK_FALSE(tree.reached(5));
+  CHECK(tree.path(5).empty());
+  CHECK(tree.path(2) == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(tree.path(3) == std::vector<std::uint32_t>{4, 3});
+  CHECK(tree.path(7) == std::vector<std::uint32_t>{4, 3, 7});
+  CHECK(tree.root_of(0) == 1u);
+  CHECK(tree.root_of(4) == 2u);
+  CHECK_FALSE(tree.root_of(3));
+  for (const bool live : {true, false}) {
+    const HeapLiveness only{.index = &graph.index(), .tree = &tree, .live = live};
+    const HeapStatistics counted = count_heap(map, types, {}, 2, &only);
+    REQUIRE(counted.types.size() == 1);
+    CHECK(counted.types[0].all().objects == (live ? 6 : 2));
+  }
+  const HeapTree stopped(graph, roots, {.progress = [](std::uint64_t, std::uint64_t) { return false; }});
+  CHECK(stopped.interrupted());
+}
+
+TEST_CASE("objects of a type that can be unloaded hold its loader", "[heap]") {
+  HeapRuntime runtime({});
+  runtime.t.type("MethodTableAuxiliaryData", {{"Flags", Width::u32}, {"LoaderModule"}});
+  runtime.t.type("Module", {{"Other"}, {"LoaderAllocator"}});
+  const Address begin = runtime.fresh_region();
+  const Address plain = runtime.type(32), collectible = runtime.type(32, 0, 0x0020'0000);
+  runtime.object(begin, plain);
+  runtime.object(begin + 32, collectible);
+  runtime.segment(0, 2, begin, begin + 64);
+  const Address native = runtime.memory.allocate(2400);
+  const Address module = runtime.t.record("Module", {{"LoaderAllocator", native}});
+  const Address auxiliary = runtime.t.record("MethodTableAuxiliaryData", {{"LoaderModule", module}});
+  runtime.t.set(collectible, "MethodTable", "AuxiliaryData", auxiliary);
+  runtime.handle(0, begin); // of another kind than the loader's
+  runtime.set_word(native + 752, runtime.handle(1, begin));
+  const Target target = runtime.target();
+  const HeapMap map = read_heap_map(target, HeapRuntime::module);
+  HeapTypes types(target);
+  ReferenceMaps maps(types);
+  const HeapGraph graph(map, maps, read_handles(target, map.state), {}, 1);
+  REQUIRE(graph.out().count() == 1);
+  CHECK(graph.out().of(1)[0] == 0);
+}
