@@ -1,5 +1,5 @@
-// The program on which LLDB's own commands are tested: debugged lines|breaks|values|steps FILE.
-// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps), or JSON lines (values).
+// The program on which LLDB's own commands are tested: debugged lines|breaks|values|steps|mix FILE.
+// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps, mix), or JSON lines (values).
 using System;
 using System.IO;
 using System.IO.MemoryMappedFiles;
@@ -27,8 +27,11 @@ public static unsafe class Program
             case "steps":
                 Steps.Begin((IntPtr)Map(args[1], 4 << 20));
                 return 0;
+            case "mix":
+                Mix.Begin((IntPtr)Map(args[1], 4 << 20));
+                return 0;
         }
-        Console.Error.WriteLine("usage: debugged lines|breaks|values|steps FILE");
+        Console.Error.WriteLine("usage: debugged lines|breaks|values|steps|mix FILE");
         return 2;
     }
 
