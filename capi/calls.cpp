@@ -188,6 +188,15 @@ clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* 
   return query(runtime, error, [&] { return exception_rows(object); });
 }
 
+clr_rows* clr_query_object(clr_runtime* runtime, uint64_t object, const char* path, size_t items,
+                           clr_error* error) {
+  return query(runtime, error, [&] { return object_rows(object, path == nullptr ? "" : path, items); });
+}
+
+clr_rows* clr_query_statics(clr_runtime* runtime, const char* pattern, uint64_t os_id, clr_error* error) {
+  return query(runtime, error, [&] { return static_rows(pattern == nullptr ? "" : pattern, os_id); });
+}
+
 clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error) {
   return query(runtime, error, [&] { return unwind_rows(address); });
 }

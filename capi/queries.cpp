@@ -4,9 +4,11 @@
 #include "core/report/exception_report.h"
 #include "core/report/gc_json.h"
 #include "core/report/json.h"
+#include "core/report/object_json.h"
 #include "core/report/root_json.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
+#include "core/runtime/name_filter.h"
 #include "core/runtime/presence.h"
 #include "core/types/code_versions.h"
 
@@ -140,9 +142,41 @@ RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options
 RowStream::Producer exception_rows(Address object) {
   return [object](Inspection& inspection, const RowStream::Emit& emit) {
     ExceptionReporter reporter(require_runtime(inspection));
-    for (const ExceptionReport& report : reporter.chain(object))
+    for (const ExceptionReport& report : reporter.tree(object))
       if (!emit(dump(to_json(report)))) break;
     return Json();
+  };
+}
+
+RowStream::Producer object_rows(Address object, std::string path, std::uint64_t items) {
+  return [object, path = std::move(path), items](Inspection& inspection, const RowStream::Emit& emit) {
+    Runtime& runtime = require_runtime(inspection);
+    emit(object_json(runtime, object, path, {.items = items}));
+    return Json();
+  };
+}
+
+RowStream::Producer static_rows(std::string pattern, std::uint64_t os_id) {
+  return [pattern = std::move(pattern), os_id](Inspection& inspection, const RowStream::Emit& emit) {
+    Runtime& runtime = require_runtime(inspection);
+    const NameFilter filter(pattern);
+    StaticSearch search{.accepts = [&](const std::string& name) { return filter.accepts(name); },
+                        .threads = {},
+                        .limits = {}};
+    for (const RuntimeThread& thread : inspection.stacks().threads().threads)
+      if (thread.os_id.value_or(0) != 0 && (os_id == 0 || thread.os_id == os_id))
+        search.threads.push_back({.os_id = *thread.os_id, .address = thread.address});
+    if (os_id != 0 && search.threads.empty())
+      throw Error(ErrorKind::invalid_argument, fmt::format("the runtime knows no thread with id {}", os_id));
+    std::vector<std::string> rows;
+    std::vector<std::string> problems =
+        for_each_static(*runtime.objects(), search, [&](const StaticRow& row) {
+          rows.push_back(json_text(row));
+          return true;
+        });
+    for (const std::string& row : rows)
+      if (!emit(row)) break;
+    return Json{{"problems", std::move(problems)}};
   };
 }
 

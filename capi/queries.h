@@ -15,6 +15,8 @@ RowStream::Producer module_rows();
 RowStream::Producer thread_rows();
 RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options& options);
 RowStream::Producer exception_rows(Address object);
+RowStream::Producer object_rows(Address object, std::string path, std::uint64_t items);
+RowStream::Producer static_rows(std::string pattern, std::uint64_t os_id);
 RowStream::Producer unwind_rows(Address address);
 RowStream::Producer gc_info_rows(Address address);
 RowStream::Producer root_rows(std::uint64_t os_id);

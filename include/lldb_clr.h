@@ -125,8 +125,18 @@ CLR_API clr_rows* clr_query_threads(clr_runtime* runtime, clr_error* error);
  * the first row is requested. */
 CLR_API clr_rows* clr_query_frames(clr_runtime* runtime, uint64_t os_id, size_t limit, uint32_t flags,
                                    clr_error* error);
-/* The exception at `object` and its inner ones, outermost first: the "exceptions" of `clr pe --json`. */
+/* The exception at `object` and all its inner ones, each before those within it: the "exceptions" of
+ * `clr pe --json`. */
 CLR_API clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* error);
+/* One row: `clr object --json` of the object at `object`, with at most `items` of its elements. `path` leads
+ * from there to a field or element, as in `clr object`; null or "" for the object itself. */
+CLR_API clr_rows* clr_query_object(clr_runtime* runtime, uint64_t object, const char* path, size_t items,
+                                   clr_error* error);
+/* The static fields whose names, or those of whose types, match `pattern` (* and ?): elements of
+ * `clr static --json`. Those of one thread's own by the thread with kernel id `os_id`; 0: of all threads.
+ * End: {"problems": [text...]}. */
+CLR_API clr_rows* clr_query_statics(clr_runtime* runtime, const char* pattern, uint64_t os_id,
+                                    clr_error* error);
 /* One row: `clr unwind --json` of an address. */
 CLR_API clr_rows* clr_query_unwind(clr_runtime* runtime, uint64_t address, clr_error* error);
 /* One row: `clr gcinfo --json` of an address in managed code. */

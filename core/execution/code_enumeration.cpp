@@ -68,6 +68,7 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit
             open = StubBlock{.start = block.start, .kind = *block.stub};
             return true;
           }
+          if (block.header == 0) return true; // nothing is known of it
           return visit(
               {.start = block.start,
                .method_desc = impl.jitted.read_header_of(block.start, block.header, section).method_desc,

@@ -72,6 +72,7 @@ HeapBlock CodeHeaps::block_starting_at(const Heap& heap, Address start) const {
   } else {
     word = target_->read_pointer_beside_code(at);
   }
+  if (word == 0) return {.start = start, .header = 0, .stub = {}};
   if (word <= last_stub_kind_) return {.start = start, .header = 0, .stub = stub_kind_of(*target_, word)};
   return {.start = start, .header = word, .stub = {}};
 }

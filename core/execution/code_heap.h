@@ -15,7 +15,8 @@
 
 namespace clr {
 
-// The start of a block of a code heap.
+// The start of a block of a code heap. A block with neither a header nor a kind belongs to a method that is
+// being compiled, or is none: no runtime gives the kind 0 to stubs.
 struct HeapBlock {
   Address start = 0;
   Address header = 0;           // RealCodeHeader; 0 for a stub block

@@ -81,6 +81,8 @@ CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Addr
     result.block_start = at.start;
     return result;
   }
+  if (at.header == 0)
+    return miss(MissReason::no_method, "in a block of a code heap whose header is not written yet");
   const CodeHeader header = jitted.read_header_of(at.start, at.header, section);
   if (header.method_desc == 0) throw_corrupt(at.header, "a code header without a method");
   const std::uint64_t length = jitted_length(section, at.start, header);

@@ -197,21 +197,26 @@ const ElfCore::Extent* ElfCore::extent_at(Address address) {
     const Extent& last = extents_[recent];
     if (address - last.begin < last.size) return &last;
   }
+  const Extent* const found = search_extent(address);
+  if (found != nullptr) recent = static_cast<std::uint32_t>(found - extents_.data());
+  return found;
+}
+
+const ElfCore::Extent* ElfCore::search_extent(Address address) const {
   auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
                                 [](Address a, const Extent& extent) { return a < extent.begin; });
   if (after == extents_.begin()) return nullptr;
   --after;
-  if (address - after->begin >= after->size) return nullptr;
-  recent = static_cast<std::uint32_t>(after - extents_.begin());
-  return &*after;
+  return address - after->begin < after->size ? &*after : nullptr;
 }
 
-std::size_t ElfCore::read_some(Address address, std::span<std::byte> out) {
+template<typename Find>
+std::size_t ElfCore::read_with(const Find& find, Address address, std::span<std::byte> out) const {
   std::size_t done = 0;
   while (done < out.size()) {
     const Address at = address + done;
     if (at < address) break; // past the end of the address space
-    const Extent* extent = extent_at(at);
+    const Extent* extent = find(at);
     if (extent == nullptr) break;
     const std::uint64_t offset = at - extent->begin;
     const std::size_t size = std::min<std::uint64_t>(out.size() - done, extent->size - offset);
@@ -220,6 +225,14 @@ std::size_t ElfCore::read_some(Address address, std::span<std::byte> out) {
     if (got < size) break; // the file was cut meanwhile
   }
   return done;
+}
+
+std::size_t ElfCore::read_some(Address address, std::span<std::byte> out) {
+  return read_with([this](Address at) { return extent_at(at); }, address, out);
+}
+
+std::optional<std::size_t> ElfCore::scan_together(Address address, std::span<std::byte> out) {
+  return read_with([this](Address at) { return search_extent(at); }, address, out);
 }
 
 std::span<const std::byte> ElfCore::view(Address address, std::size_t size) {

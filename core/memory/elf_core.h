@@ -40,6 +40,8 @@ public:
   // Delivers the bytes that the file holds: 1 system call. Where segments overlap, the one that begins first
   // wins.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
+  // The same without the memory of where the last reads were: a binary search for each segment.
+  std::optional<std::size_t> scan_together(Address address, std::span<std::byte> out) override;
   // Lends the bytes of a core in memory when one segment holds all of them; those of a file are not lent.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 
@@ -81,6 +83,9 @@ private:
   void build_extents();
   void describe_problems(bool has_notes);
   const Extent* extent_at(Address address);
+  const Extent* search_extent(Address address) const;
+  template<typename Find>
+  std::size_t read_with(const Find& find, Address address, std::span<std::byte> out) const;
 
   void add_notes(const GElf_Phdr& segment, std::vector<NoteSegment>& notes);
 

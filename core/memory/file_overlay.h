@@ -47,6 +47,11 @@ public:
   // Additional cost over the core's own: none for a byte that the core holds; else a binary search of the
   // mappings, and for the first byte of a file the time to open and prove it (1 to 10 ms).
   std::size_t read_some(Address address, std::span<std::byte> out) override;
+  // Nothing when the core lacks some of the bytes. They are not counted.
+  std::optional<std::size_t> scan_together(Address address, std::span<std::byte> out) override {
+    const auto got = core_.scan_together(address, out);
+    return got == out.size() ? got : std::nullopt;
+  }
   // Lends from the core, or from one file when it holds all of the bytes unchanged.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 

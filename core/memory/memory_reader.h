@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 
 namespace clr {
@@ -27,7 +28,11 @@ public:
   // and recordings do not count them as used, so a caller reads again what it found.
   virtual std::size_t scan_some(Address address, std::span<std::byte> out) { return read_some(address, out); }
 
-  // The same for a few bytes of data that lie between instructions. A source that hides a debugger's
+  // As scan_some, but any number of threads may call it at the same time, also while another thread uses the
+  // other functions. Nothing: this source, or these bytes of it, are for one thread at a time.
+  virtual std::optional<std::size_t> scan_together(Address, std::span<std::byte>) { return std::nullopt; }
+
+  // As read_some, for a few bytes of data that lie between instructions. A source that hides a debugger's
   // breakpoints need not look for breakpoints in them.
   virtual std::size_t read_data_some(Address address, std::span<std::byte> out) {
     return read_some(address, out);

@@ -34,6 +34,9 @@ public:
   std::size_t scan_some(Address address, std::span<std::byte> out) override {
     return next_->scan_some(address, out);
   }
+  std::optional<std::size_t> scan_together(Address address, std::span<std::byte> out) override {
+    return next_->scan_together(address, out);
+  }
   // Lends bytes of `next`. The cache's own pages are not lent, because clear() frees them.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 

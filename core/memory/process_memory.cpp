@@ -114,6 +114,9 @@ std::size_t ProcessMemory::read_some(Address address, std::span<std::byte> out) 
   const std::size_t offset = address % block_size;
   if (out.size() > block_size - offset || out.size() > block_size / 4) return read_now(address, out);
   if (block_.empty() || block_begin_ != begin) {
+    const bool near_last = address - last_asked_ < block_size || last_asked_ - address < block_size;
+    last_asked_ = address;
+    if (!near_last) return read_now(address, out);
     block_.resize(block_size);
     block_begin_ = begin;
     if (read_now(begin, block_) != block_size) block_.clear();
@@ -204,6 +207,7 @@ void ProcessMemory::forget_page_flags() {
 
 void ProcessMemory::ran() {
   block_.clear();
+  last_asked_ = 0;
   mappings_.reset();
 }
 

@@ -35,7 +35,7 @@ public:
   ~ProcessMemory() override;
 
   // Reads the bytes in memory, including breakpoints that a debugger wrote there. Cost: one system call, none
-  // close to the last read.
+  // close to the last two reads.
   std::size_t read_some(Address address, std::span<std::byte> out) override;
 
   // The end of the readable memory from `address` on that cannot contain a breakpoint: data, shared
@@ -50,7 +50,8 @@ public:
   void ran();
 
 private:
-  // Bytes that a small read fetches at once, because small reads often follow each other.
+  // Bytes that a small read fetches at once when it is close to the last one, because then more will follow.
+  // Reads here and there, as of a hash table, fetch no more than they need.
   static constexpr std::size_t block_size = 16384;
 
   struct Mapping {
@@ -73,6 +74,7 @@ private:
   int file_, page_flags_;        // /proc/PID/mem, pagemap; the latter may be -1
   std::vector<std::byte> block_; // whole or empty
   Address block_begin_ = 0;
+  Address last_asked_ = 0;                       // by the last small read that was not in the block
   std::optional<std::vector<Mapping>> mappings_; // ascending
 };
 

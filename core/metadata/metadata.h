@@ -53,6 +53,7 @@ struct FieldRow {
   std::uint16_t flags = 0;
   std::uint32_t name = 0, signature = 0;
   bool literal() const { return (flags & 0x40) != 0; } // a constant: it has a value and no place in memory
+  bool is_static() const { return (flags & 0x10) != 0; }
 };
 struct ConstantRow {
   std::uint8_t type = 0;   // ELEMENT_TYPE_*

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace clr {
 namespace {
@@ -23,11 +25,49 @@ std::string fraction(std::uint64_t ticks) {
   return digits;
 }
 
+// "-1.25e+03" as .NET writes it: beyond `max_digits` places, and for less than 0.0001, with an exponent of at
+// least two digits.
+std::string place_digits(std::string_view scientific, int max_digits) {
+  const std::size_t e = scientific.find('e');
+  std::string digits;
+  for (const char c : scientific.substr(0, e))
+    if (c >= '0' && c <= '9') digits += c;
+  const std::string sign = scientific.front() == '-' ? "-" : "";
+  const int exponent = std::stoi(std::string(scientific.substr(e + 1)));
+  const int before_point = exponent + 1;
+  const auto count = static_cast<int>(digits.size());
+  if (before_point > std::max(count, max_digits) || before_point < -3)
+    return fmt::format("{}{}{}{}E{}{:02}", sign, digits[0], count > 1 ? "." : "", digits.substr(1),
+                       exponent < 0 ? '-' : '+', std::abs(exponent));
+  if (before_point <= 0)
+    return sign + "0" +
+           (digits == "0" ? "" : "." + std::string(static_cast<std::size_t>(-before_point), '0') + digits);
+  if (count <= before_point)
+    return sign + digits + std::string(static_cast<std::size_t>(before_point - count), '0');
+  digits.insert(static_cast<std::size_t>(before_point), ".");
+  return sign + digits;
+}
+
+// The digits of "1.50e+03" without zeros at their end.
+std::string trimmed(const std::string& scientific) {
+  const std::size_t e = scientific.find('e');
+  std::string digits = scientific.substr(0, e);
+  if (digits.find('.') != std::string::npos) {
+    digits.erase(digits.find_last_not_of('0') + 1);
+    if (digits.back() == '.') digits.pop_back();
+  }
+  return digits + scientific.substr(e);
+}
+
+// The shortest digits that give `value` back.
 template<typename Real>
-std::string real(Real value) {
+std::string real(Real value, int max_digits) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  return fmt::format("{}", value);
+  std::array<char, 64> buffer{};
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  return place_digits({buffer.data(), static_cast<std::size_t>(end - buffer.data())}, max_digits);
 }
 
 } // namespace
@@ -118,11 +158,80 @@ std::string format_decimal(std::uint32_t flags, std::uint32_t high, std::uint64_
 }
 
 std::string format_real(float value) {
-  return real(value);
+  return real(value, 9);
 }
 
 std::string format_real(double value) {
-  return real(value);
+  return real(value, 17);
+}
+
+// A half has 11 bits of precision, so 5 digits always give it back; the fewest that do are looked for.
+std::string format_half(std::uint16_t bits) {
+  constexpr int precision = 5;
+  const auto value_of = [](std::uint16_t half) {
+    const int exponent = half >> 10 & 0x1f;
+    const double fraction = half & 0x3ff;
+    const double size = exponent == 0    ? std::ldexp(fraction, -24)
+                        : exponent == 31 ? (fraction == 0 ? HUGE_VAL : std::nan(""))
+                                         : std::ldexp(1024 + fraction, exponent - 25);
+    return (half & 0x8000) != 0 ? -size : size;
+  };
+  const double value = value_of(bits);
+  if (std::isnan(value) || std::isinf(value)) return real(value, precision);
+  const double below = value_of(static_cast<std::uint16_t>((bits & 0x7fff) == 0 ? bits : bits - 1));
+  const double above =
+      (bits & 0x7fff) == 0x7bff ? 2 * value - below : value_of(static_cast<std::uint16_t>(bits + 1));
+  for (int digits = 0; digits < precision; ++digits) {
+    const std::string text = fmt::format("{:.{}e}", value, digits);
+    const double back = std::stod(text);
+    const double off = std::abs(back - value);
+    if (off * 2 < std::abs(value - below) && off * 2 < std::abs(above - value))
+      return place_digits(trimmed(text), precision);
+    if (value == 0) return place_digits(text, precision);
+  }
+  return place_digits(trimmed(fmt::format("{:.{}e}", value, precision - 1)), precision);
+}
+
+std::string format_date_offset(std::uint64_t date_data, std::int32_t offset_minutes) {
+  constexpr std::int32_t max_offset = 14 * 60;
+  if (std::abs(offset_minutes) > max_offset) return {};
+  const std::uint64_t ticks = (date_data & ticks_mask) + static_cast<std::uint64_t>(offset_minutes) * 60 *
+                                                             static_cast<std::uint64_t>(ticks_per_second);
+  const std::string text = format_date_time(ticks);
+  return text.empty() ? text
+                      : fmt::format("{} {}{:02}:{:02}", text, offset_minutes < 0 ? '-' : '+',
+                                    std::abs(offset_minutes) / 60, std::abs(offset_minutes) % 60);
+}
+
+std::string format_big_integer(std::vector<std::uint32_t> words, bool negative) {
+  constexpr std::uint32_t chunk = 1'000'000'000; // 9 digits at a time
+  std::vector<std::uint32_t> chunks;
+  while (!words.empty()) {
+    std::uint64_t rest = 0;
+    for (auto word = words.rbegin(); word != words.rend(); ++word) {
+      const std::uint64_t value = rest << 32 | *word;
+      *word = static_cast<std::uint32_t>(value / chunk);
+      rest = value % chunk;
+    }
+    chunks.push_back(static_cast<std::uint32_t>(rest));
+    while (!words.empty() && words.back() == 0) words.pop_back();
+  }
+  while (chunks.size() > 1 && chunks.back() == 0) chunks.pop_back();
+  if (chunks.empty()) return "0";
+  std::string text = fmt::format("{}{}", negative ? "-" : "", chunks.back());
+  for (auto part = chunks.rbegin() + 1; part != chunks.rend(); ++part) text += fmt::format("{:09}", *part);
+  return text;
+}
+
+std::string format_int128(std::uint64_t high, std::uint64_t low, bool with_sign) {
+  const bool negative = with_sign && high >> 63 != 0;
+  if (negative) {
+    high = ~high + (low == 0 ? 1 : 0);
+    low = ~low + 1;
+  }
+  return format_big_integer({static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
+                             static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)},
+                            negative);
 }
 
 std::string escape(std::string_view text, char quote) {

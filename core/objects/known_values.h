@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace clr {
 
@@ -18,6 +19,8 @@ std::string format_date_time(std::uint64_t ticks);
 // The same for the data word of a DateTime, which holds its ticks and its kind; the text ends with " UTC", "
 // local" or nothing.
 std::string format_date_data(std::uint64_t date_data);
+// The same for a DateTimeOffset, which holds UTC and the minutes to add to it: "2026-11-21 19:30:15 +01:00".
+std::string format_date_offset(std::uint64_t date_data, std::int32_t offset_minutes);
 // "2026-11-21" for days since the year 1; "" beyond the year 9999.
 std::string format_date(std::uint32_t days);
 // "19:30:15.25" for ticks since midnight.
@@ -30,8 +33,14 @@ std::string format_guid(std::uint32_t a, std::uint16_t b, std::uint16_t c,
 // "-12.50". `flags`: sign in the top bit, decimal places in bits 16 to 23; "" when these flags are impossible
 // for a decimal.
 std::string format_decimal(std::uint32_t flags, std::uint32_t high, std::uint64_t low);
+// The fewest digits that give the number back, as .NET prints it: "0.1", "1E-05", "1.5E+20", "NaN".
+std::string format_half(std::uint16_t bits);
 std::string format_real(float value);
 std::string format_real(double value);
+
+std::string format_int128(std::uint64_t high, std::uint64_t low, bool with_sign);
+// A number of 32-bit words, the lowest first.
+std::string format_big_integer(std::vector<std::uint32_t> words, bool negative);
 
 // Text of a string or character literal: quotes and unprintable characters are escaped. `text` is UTF-8.
 std::string escape(std::string_view text, char quote);

@@ -15,17 +15,8 @@ constexpr std::size_t max_fault = 120; // bytes of a fault's text within a value
 
 } // namespace
 
-std::string core_type_name(const TypeName& name) {
-  const TypeName* type = &name;
-  if (type->shape == TypeShape::instance && type->element) type = type->element.get();
-  if (type->shape != TypeShape::definition || type->chain.size() != 1 ||
-      type->assembly != "System.Private.CoreLib")
-    return {};
-  return type->name_space + "." + type->chain.front();
-}
-
 ObjectText::ObjectText(ObjectReader& reader, const TextLimits& limits)
-    : reader_(&reader), layouts_(&reader.layouts()), limits_(limits) {
+    : reader_(&reader), layouts_(&reader.layouts()), instances_(reader), limits_(limits) {
   limits_.string_units = std::min(limits_.string_units, TextLimits::max_string_units);
   limits_.depth = std::min(limits_.depth, TextLimits::max_depth);
 }
@@ -65,31 +56,8 @@ void ObjectText::value(const TypeUse& type, Address at) {
   guarded([&] { tell_value(type, at); });
 }
 
-std::uint64_t ObjectText::read_number(ElementType number, Address at) {
-  const std::uint32_t size = size_of_number(number, target().pointer_size());
-  const bool sign = is_signed_number(number);
-  switch (size) {
-  case 1: {
-    const std::uint8_t value = target().read_u8(at);
-    return sign ? static_cast<std::uint64_t>(static_cast<std::int8_t>(value)) : value;
-  }
-  case 2: {
-    const std::uint16_t value = target().read_u16(at);
-    return sign ? static_cast<std::uint64_t>(static_cast<std::int16_t>(value)) : value;
-  }
-  case 4: {
-    const std::uint32_t value = target().read_u32(at);
-    return sign ? static_cast<std::uint64_t>(static_cast<std::int32_t>(value)) : value;
-  }
-  case 8:
-    return target().read_u64(at);
-  default:
-    throw_corrupt(at, "a number of no known size");
-  }
-}
-
 void ObjectText::number(ElementType number, Address at) {
-  const std::uint64_t value = read_number(number, at);
+  const std::uint64_t value = instances_.number(number, at);
   switch (number) {
   case ElementType::boolean:
     return add(value == 0 ? "false" : "true");
@@ -106,7 +74,7 @@ void ObjectText::number(ElementType number, Address at) {
 }
 
 void ObjectText::enumeration(const TypeLayout& layout, Address at) {
-  const std::uint64_t value = read_number(layout.number, at);
+  const std::uint64_t value = instances_.number(layout.number, at);
   for (const objects::Enumerator& enumerator : layout.enumerators)
     if (enumerator.value == value) return add(enumerator.name);
   const std::string digits = is_signed_number(layout.number)
@@ -263,40 +231,6 @@ void ObjectText::structure(const Instance& what) {
   }
   add("}");
   --depth_;
-}
-
-ObjectText::Place ObjectText::field(const Instance& what, std::string_view name) {
-  const TypeLayout* layout = &what.layout;
-  for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {
-    if (const FieldLayout* found = layout->field(name)) return {found, what.fields + found->offset};
-    if (layout->table.parent == 0) break;
-    layout = &layouts_->of(layout->table.parent);
-  }
-  throw Error(ErrorKind::unsupported_contract,
-              fmt::format("{} has no field {} in this version{}{}", what.layout.text, name,
-                          what.layout.problem.empty() ? "" : ": ", what.layout.problem));
-}
-
-std::uint64_t ObjectText::integer(const Instance& what, std::string_view name) {
-  const Place place = field(what, name);
-  ElementType type = place.field->type->number;
-  if (place.field->type->kind == TypeUse::Kind::value)
-    type = layouts_->of(place.field->type->method_table).number;
-  return read_number(type, place.at);
-}
-
-Address ObjectText::reference(const Instance& what, std::string_view name) {
-  return target().read_pointer(field(what, name).at);
-}
-
-bool ObjectText::derives_from(const TypeLayout& layout, std::string_view full_name) {
-  const TypeLayout* type = &layout;
-  for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {
-    if (core_type_name(*type->name) == full_name) return true;
-    if (type->table.parent == 0) return false;
-    type = &layouts_->of(type->table.parent);
-  }
-  return false;
 }
 
 } // namespace clr

@@ -1,9 +1,8 @@
 // One answer of ObjectReader while it is built. Only for the sources of this room.
 #pragma once
 
-#include "core/objects/object_reader.h"
+#include "core/objects/instance_reader.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,16 +18,6 @@ public:
   std::string take();
 
 private:
-  // A type, and the place of an instance's bytes.
-  struct Instance {
-    const TypeLayout& layout;
-    Address fields = 0; // place of its first field
-  };
-  struct Place {
-    const FieldLayout* field = nullptr;
-    Address at = 0;
-  };
-
   void add(std::string_view text);
   bool full() const { return text_.size() >= limits_.text; }
   // Runs `act`; a fault becomes part of the text.
@@ -48,29 +37,31 @@ private:
   void delegate(const TypeLayout& layout, Address object);
   bool known_value(const Instance& instance);
   bool known_object(const TypeLayout& layout, Address object);
+  bool collection(const Instance& instance);
   void nullable(const Instance& instance);
-  void list(const Instance& instance);
-  void dictionary(const Instance& instance, bool pairs);
+  void tuple(const Instance& instance);
+  void memory(const Instance& instance);
+  void span(const Instance& instance);
+  void characters(Address at, std::uint64_t units);
+  void items(const TypeUse& element, std::uint32_t stride, Address data, std::uint64_t count);
+  void token(const Instance& instance);
+  void task(const TypeLayout& layout, const Instance& instance);
+  void builder(const Instance& instance);
+  void version(const Instance& instance);
+  std::string big_integer(const Instance& instance);
+  Address first_exception(const Instance& instance);
+  bool text_field(const Instance& instance, std::string_view name);
 
-  // An instance field of the type or of one of its base types. Throws Error{unsupported_contract} when there
-  // is none.
-  Place field(const Instance& instance, std::string_view name);
-  std::uint64_t integer(const Instance& instance, std::string_view name); // sign-extended
-  Address reference(const Instance& instance, std::string_view name);
-  std::uint64_t read_number(ElementType number, Address at);
-  bool derives_from(const TypeLayout& layout, std::string_view full_name);
   std::string code_name(Address code);
   const Target& target() { return layouts_->finder().target(); }
 
   ObjectReader* reader_;
   TypeLayouts* layouts_;
+  InstanceReader instances_;
   TextLimits limits_;
   std::string text_;
   unsigned depth_ = 0;
   std::vector<Address> path_; // objects that are being shown, from the outermost inwards
 };
-
-// "System.Collections.Generic.List`1" for a type of the core library; "" for other types.
-std::string core_type_name(const TypeName& name);
 
 } // namespace clr

@@ -375,7 +375,8 @@ void TypeFinder::forget() {
   by_name_.clear();
   instances_.clear();
   instances_by_key_.clear();
-  instances_listed_ = false;
+  listed_.clear();
+  all_listed_ = false;
   instance_count_ = 0;
   global_tables_.clear();
   modules_by_name_.clear();

@@ -10,6 +10,7 @@
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -31,8 +32,9 @@ public:
   TypeUsePtr of_handle(Address type_handle);
 
   // A type within a signature. Throws Error{corrupt} for a damaged signature. Cost: up to 4 reads for each
-  // token. Generic instances cost more: the first one of all lists the instances of every module, 2 reads
-  // each.
+  // token. Generic instances cost more: the first one of a module's types lists the instances that the module
+  // keeps, 2 reads each. An instance that is not there is looked for in every module: a type whose arguments
+  // can be unloaded is kept by the module of an argument.
   TypeUsePtr read(SignatureReader& reader, const TypeScope& scope);
 
   struct Signature {
@@ -48,6 +50,10 @@ public:
   // The MethodTable of a TypeDef or TypeRef token; for a generic type that of its definition. 0: the type is
   // not loaded, or it cannot be found. Throws Error for missing memory.
   Address loaded(Address module, std::uint32_t token);
+
+  // The instances of a generic type that a module defines, in no order; empty for other types. Never throws.
+  // Cost: that of the first generic instance, see read().
+  std::vector<Address> instances(Address module, std::uint32_t type_def);
 
   // Forgets everything: the process ran, and may have loaded types.
   void forget();
@@ -68,9 +74,11 @@ private:
   Address named_type(NamedModule& module, const TypeName& name, unsigned depth);
   NamedModule* module_named(const std::string& simple_name);
   Address instance_of(Address definition, const std::vector<TypeUsePtr>& arguments);
-  std::unordered_map<std::string, Address>& instances_by_key(Address definition);
-  void list_instances();
+  // The instance with the arguments `key` among those that are listed; 0: none.
+  Address listed_instance(Address definition, const std::string& key);
+  void list_all_instances();
   void list_instances(Address module);
+  void read_instances(Address module);
   TypeUsePtr use_of(const RuntimeType& type);
   Address global_table(std::string_view global);
 
@@ -79,10 +87,15 @@ private:
   std::unordered_map<Address, TypeUsePtr> uses_;                              // by TypeHandle
   std::map<std::pair<Address, std::uint32_t>, Address> loaded_;               // by module and token
   std::unordered_map<Address, std::map<std::string, std::uint32_t>> by_name_; // module: rids by name
-  bool instances_listed_ = false;
-  // First by module and rid of the definition; then, for one definition, by the identity of the arguments.
-  std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_;
-  std::unordered_map<Address, std::unordered_map<std::string, Address>> instances_by_key_;
+  // The instances of one definition by the identity of their arguments: of the first `seen` that are listed.
+  struct KeyedInstances {
+    std::unordered_map<std::string, Address> by_key;
+    std::size_t seen = 0;
+  };
+  bool all_listed_ = false;
+  std::unordered_set<Address> listed_;                                          // modules
+  std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_; // by module and rid
+  std::unordered_map<Address, KeyedInstances> instances_by_key_;                // by definition
   std::size_t instance_count_ = 0;
   std::unordered_map<std::string_view, Address> global_tables_; // by name; the keys are string literals
   std::unordered_map<std::string, NamedModule*> modules_by_name_;

@@ -39,19 +39,22 @@ void append_key(std::string& key, const TypeUse& use, unsigned depth = 0) {
 
 } // namespace
 
-void TypeFinder::list_instances() {
-  if (instances_listed_) return;
-  instances_listed_ = true;
-  for (const Address module : names_->module_addresses()) {
-    try {
-      list_instances(module);
-    } catch (const Error&) {
-      // This table cannot be read: its instances stay unknown.
-    }
-  }
+void TypeFinder::list_all_instances() {
+  if (all_listed_) return;
+  all_listed_ = true;
+  for (const Address module : names_->module_addresses()) list_instances(module);
 }
 
 void TypeFinder::list_instances(Address module) {
+  if (!listed_.insert(module).second) return;
+  try {
+    read_instances(module);
+  } catch (const Error&) {
+    // This table cannot be read: its instances stay unknown.
+  }
+}
+
+void TypeFinder::read_instances(Address module) {
   const Target& target = *target_;
   const unsigned pointer = target.pointer_size();
   const Address table = target.read_pointer(target.field_address(module, "Module", "AvailableTypeParams"));
@@ -81,28 +84,31 @@ void TypeFinder::list_instances(Address module) {
   }
 }
 
-std::unordered_map<std::string, Address>& TypeFinder::instances_by_key(Address definition) {
-  const auto [slot, is_new] = instances_by_key_.try_emplace(definition);
-  if (!is_new) return slot->second;
-  list_instances();
+Address TypeFinder::listed_instance(Address definition, const std::string& key) {
   const MethodTable& open = names_->types().type(definition).table;
   const auto all = instances_.find({open.module, open.typedef_rid()});
-  if (all == instances_.end()) return slot->second;
-  // Of equal instances, the first one counts. An argument may itself be an instance of this type, which
-  // changes the map while it is read.
-  std::unordered_map<std::string, Address> keys;
-  for (const Address handle : all->second) {
+  if (all == instances_.end()) return 0;
+  KeyedInstances& keyed = instances_by_key_[definition];
+  while (keyed.seen < all->second.size()) {
+    const Address handle = all->second[keyed.seen++];
     try {
-      std::string key;
+      std::string own;
       const RuntimeType& candidate = names_->types().type(handle);
       for (const Address argument : names_->types().tables().generic_arguments(candidate.table))
-        append_key(key, *of_handle(argument));
-      keys.emplace(std::move(key), handle);
+        append_key(own, *of_handle(argument));
+      keyed.by_key.emplace(std::move(own), handle); // of equal instances, the first one counts
     } catch (const Error&) {
       // An instance that cannot be read is not a match.
     }
   }
-  return instances_by_key_[definition] = std::move(keys);
+  const auto found = keyed.by_key.find(key);
+  return found == keyed.by_key.end() ? 0 : found->second;
+}
+
+std::vector<Address> TypeFinder::instances(Address module, std::uint32_t type_def) {
+  list_all_instances();
+  const auto found = instances_.find({module, rid_of(type_def)});
+  return found == instances_.end() ? std::vector<Address>() : found->second;
 }
 
 Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
@@ -112,9 +118,10 @@ Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr
       if (argument->kind == TypeUse::Kind::unknown) return 0;
       append_key(key, *argument);
     }
-    const auto& instances = instances_by_key(definition);
-    const auto found = instances.find(key);
-    return found == instances.end() ? 0 : found->second;
+    list_instances(names_->types().type(definition).table.module);
+    if (const Address found = listed_instance(definition, key); found != 0) return found;
+    list_all_instances();
+    return listed_instance(definition, key);
   } catch (const Error&) {
     return 0;
   }

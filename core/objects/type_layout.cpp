@@ -214,9 +214,14 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
       field.type = finder_->field(rid_of(field.token), scope);
     });
     if (field.is_static) {
+      const auto type = static_cast<std::uint8_t>(second >> offset_bits);
+      field.in_gc_statics = type == type_value || is_reference_type(type);
+      field.boxed = type == type_value;
+      field.in_image = (first & rva_bit) != 0;
+      if (offset < last_real_offset) field.offset = offset;
       attempt_part(layout.problem, [&] {
-        if ((first & rva_bit) == 0 && !field.thread_static && offset < last_real_offset)
-          place_static(field, table, offset, static_cast<std::uint8_t>(second >> offset_bits));
+        if (!field.in_image && !field.thread_static && offset < last_real_offset)
+          place_static(field, table, offset);
       });
     } else {
       // The first character of a string lies where the elements begin, behind the fields.
@@ -236,20 +241,17 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
                    });
 }
 
-void TypeLayouts::place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset,
-                               std::uint8_t type) {
+void TypeLayouts::place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset) {
   const Target& target = finder_->target();
   if ((table.flags2 & dynamic_statics) == 0 || !target.has_type("DynamicStaticsInfo")) return;
   const Address auxiliary =
       target.read_pointer(target.field_address(table.address, "MethodTable", "AuxiliaryData"));
   if (auxiliary == 0) return;
   const Address info = auxiliary - target.size_of("DynamicStaticsInfo");
-  const bool in_heap = type == type_value || is_reference_type(type);
   const Address base = target.read_pointer(
-      target.field_address(info, "DynamicStaticsInfo", in_heap ? "GCStatics" : "NonGCStatics"));
+      target.field_address(info, "DynamicStaticsInfo", field.in_gc_statics ? "GCStatics" : "NonGCStatics"));
   const Address mask = target.find_global("StaticsPointerMask").value_or(~Address{1});
   if ((base & mask) == 0) return;
-  field.boxed = type == type_value;
   field.address = target.platform().wrap((base & mask) + offset);
 }
 

@@ -18,7 +18,7 @@ struct FieldLayout {
   std::uint32_t token = 0; // Field
   TypeUsePtr type;         // never null
   // Bytes from the start of the value; for an object, bytes from its first field, behind the method table
-  // pointer.
+  // pointer; for a thread static, from the object in which the thread keeps those of this type.
   std::uint32_t offset = 0;
   bool is_static = false, thread_static = false;
   // The address of a static field. Nothing for thread statics, for constants in the image, and for types
@@ -26,6 +26,10 @@ struct FieldLayout {
   // it.
   std::optional<Address> address;
   bool boxed = false;
+  // A static field that lies among the references, as references and boxes do.
+  bool in_gc_statics = false;
+  // A static field whose bytes are part of the image: initial values that the compiler keeps.
+  bool in_image = false;
 };
 
 namespace objects {
@@ -83,7 +87,7 @@ public:
 private:
   TypeLayout read(Address method_table);
   void add_fields(TypeLayout& layout);
-  void place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset, std::uint8_t type);
+  void place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset);
   void add_enumerators(TypeLayout& layout);
 
   TypeFinder* finder_;

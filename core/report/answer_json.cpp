@@ -167,8 +167,18 @@ void FrameJson::write(JsonWriter& json, const FrameRow& frame) {
   if (frame.answer) {
     const Known& shared = known(frame.answer);
     json.key("text");
-    json.raw(fmt::format("\"{:#018x}{}\"", frame.ip, shared.text));
+    if (frame.exact)
+      json.text(text_of(frame));
+    else
+      json.raw(fmt::format("\"{:#018x}{}\"", frame.ip, shared.text));
     json.raw(shared.members);
+    if (frame.exact) {
+      json.key("instantiation");
+      json.begin_object();
+      member(json, "method", frame.exact->method);
+      json.text("from", origin_of(*frame.exact));
+      json.end_object();
+    }
   } else {
     json.text("text", text_of(frame));
     if (frame.method) member(json, "method", *frame.method);

@@ -1,5 +1,6 @@
 #include "core/report/exception_report.h"
 
+#include "core/objects/instance_reader.h"
 #include "core/report/json.h"
 
 #include <fmt/format.h>
@@ -35,25 +36,69 @@ ExceptionReport ExceptionReporter::read(Address object) {
   return report;
 }
 
-std::vector<ExceptionReport> ExceptionReporter::chain(Address object) {
+std::vector<Address> ExceptionReporter::aggregated(const ManagedException& exception) {
+  std::vector<Address> inner;
+  InstanceReader instances(*runtime_->objects());
+  const auto list = instances.find(instances.of_object(exception.object), "_innerExceptions");
+  if (!list || !list->field->type->is_reference()) return inner;
+  const Address array = instances.target().read_pointer(list->at);
+  if (array == 0) return inner;
+  const InstanceReader::Vector elements = instances.vector(array);
+  for (std::uint32_t i = 0; i < elements.count && i < max_inner; ++i)
+    if (const Address one = instances.target().read_pointer(elements.at(i)); one != 0) inner.push_back(one);
+  return inner;
+}
+
+std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
+  struct Waiting {
+    Address object = 0;
+    unsigned depth = 0;
+    std::size_t number = 1, of = 1;
+    std::size_t parent = 0; // index of the report around it
+  };
   std::vector<ExceptionReport> reports;
   std::set<Address> seen;
-  while (object != 0 && reports.size() < max_inner) {
-    if (!seen.insert(object).second) {
-      reports.back().exception.fault += "the chain of inner exceptions loops";
+  std::vector<Waiting> waiting{{.object = object}};
+  while (!waiting.empty()) {
+    const Waiting next = waiting.back();
+    waiting.pop_back();
+    const auto fault = [&](const std::string& text) {
+      std::string& faults = reports[next.parent].exception.fault;
+      faults += fmt::format("{}{}", faults.empty() ? "" : "; ", text);
+    };
+    if (reports.size() == max_inner) {
+      fault(fmt::format("more than {} inner exceptions", max_inner));
       break;
     }
-    if (reports.empty()) {
-      reports.push_back(read(object));
-    } else {
-      try {
-        reports.push_back(read(object));
-      } catch (const std::exception& error) {
-        reports.back().exception.fault += fmt::format("inner exception: {}", error.what());
-        break;
-      }
+    if (!seen.insert(next.object).second) {
+      fault(fmt::format("the inner exception {:#x} stands in this tree already", next.object));
+      continue;
     }
-    object = reports.back().exception.inner;
+    try {
+      ExceptionReport report = read(next.object);
+      report.depth = next.depth;
+      report.number = next.number;
+      report.of = next.of;
+      reports.push_back(std::move(report));
+    } catch (const std::exception& error) {
+      if (reports.empty()) throw;
+      fault(fmt::format("inner exception: {}", error.what()));
+      continue;
+    }
+    ExceptionReport& report = reports.back();
+    try {
+      report.inner_exceptions = aggregated(report.exception);
+    } catch (const Error& error) {
+      report.exception.fault += fmt::format("the list of inner exceptions: {}", error.what());
+    }
+    std::vector<Address> inner = report.inner_exceptions;
+    if (inner.empty() && report.exception.inner != 0) inner.push_back(report.exception.inner);
+    for (std::size_t i = inner.size(); i-- > 0;)
+      waiting.push_back({.object = inner[i],
+                         .depth = next.depth + 1,
+                         .number = i + 1,
+                         .of = inner.size(),
+                         .parent = reports.size() - 1});
   }
   return reports;
 }
@@ -81,6 +126,11 @@ nlohmann::ordered_json to_json(const ExceptionReport& report) {
   json["hresult"] =
       exception.hresult ? Json(hex(static_cast<std::uint32_t>(*exception.hresult))) : Json(nullptr);
   if (exception.inner != 0) json["inner"] = hex(exception.inner);
+  if (!report.inner_exceptions.empty()) {
+    Json inner = Json::array();
+    for (const Address one : report.inner_exceptions) inner.push_back(hex(one));
+    json["inner_exceptions"] = std::move(inner);
+  }
   Json trace = Json::array();
   for (const TraceRow& row : report.trace) {
     Json element;

@@ -22,6 +22,12 @@ struct TraceRow {
 struct ExceptionReport {
   ManagedException exception;
   std::vector<TraceRow> trace; // the frame that threw comes first
+  // All inner exceptions of an AggregateException, the first of which is also ManagedException::inner; empty
+  // for other exceptions.
+  std::vector<Address> inner_exceptions;
+  // Where it stands in tree(): below how many others, and which inner exception it is of how many.
+  unsigned depth = 0;
+  std::size_t number = 1, of = 1;
 };
 
 class ExceptionReporter {
@@ -31,9 +37,10 @@ public:
 
   // The exception object at `object`. Throws Error when it cannot be read or is no exception.
   ExceptionReport read(Address object);
-  // `object` and its inner exceptions, outermost first, at most max_inner. A fault of an inner exception is
-  // stored in ManagedException::fault of the last one. Throws as read() does for `object` itself.
-  std::vector<ExceptionReport> chain(Address object);
+  // `object` and all its inner exceptions, each before those within it, at most max_inner. What cannot be
+  // read is stored in ManagedException::fault of the exception around it. Throws as read() does for `object`
+  // itself.
+  std::vector<ExceptionReport> tree(Address object);
 
   // The exceptions in flight on `thread`, newest first. `last_thrown` is set when there is none; that
   // exception may have been handled already.
@@ -47,9 +54,11 @@ public:
   // Never throws.
   OfThread of_thread(const RuntimeThread& thread);
 
-  static constexpr std::size_t max_inner = 64;
+  static constexpr std::size_t max_inner = 1'000;
 
 private:
+  std::vector<Address> aggregated(const ManagedException& exception);
+
   Runtime* runtime_;
   ExceptionReader reader_;
 };

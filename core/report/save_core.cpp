@@ -22,7 +22,7 @@ void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
   if (found.last_thrown != 0) objects.push_back(found.last_thrown);
   for (const Address object : objects) {
     try {
-      reporter.chain(object);
+      reporter.tree(object);
     } catch (const Error&) {
       // Memory that cannot be read cannot be recorded; the copy will report the same fault.
     }

@@ -17,6 +17,8 @@ public:
   // Whether the pattern matches the whole full name or the whole plain name of `method`, as it is or as it is
   // shown (printable).
   bool accepts(const Method& method) const;
+  // Whether the pattern matches all of `name`, as it is or as it is shown.
+  bool accepts(const std::string& name) const { return everything() || matches(name); }
   bool everything() const { return pattern_.empty(); }
 
 private:

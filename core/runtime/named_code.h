@@ -1,4 +1,4 @@
-// Code by the name that a user types for a method, before anybody has asked for all names.
+// Code by the name that a user types for a method or for its source file, before anybody has asked for all.
 #pragma once
 
 #include "core/runtime/runtime.h"
@@ -20,6 +20,13 @@ namespace clr {
 // Runtime::for_each_method, because no name is written.
 std::optional<std::vector<Address>> code_named(Runtime& runtime, std::span<const std::string> names,
                                                const std::function<bool()>& stop);
+
+// Starts of all bodies whose method has code of one of `files` by the symbols of its module. Of paths only
+// the last parts are compared, because directories may be mapped to others. Nothing when it is not certain:
+// symbols are damaged, or as above. Never throws because of the target. Cost: that of code_named; of symbols
+// that name such a file all sequence points are read.
+std::optional<std::vector<Address>> code_in_files(Runtime& runtime, std::span<const std::string> files,
+                                                  const std::function<bool()>& stop);
 
 constexpr std::size_t max_named_code = 10'000;
 

@@ -25,7 +25,9 @@ std::string walk_end_text(const stack::Walk& walk) {
 StackReporter::StackReporter(Runtime& runtime, MemoryReader& memory, NativeNamer name_native)
     : runtime_(&runtime), name_native_(std::move(name_native)),
       native_(memory, runtime.platform(), runtime.modules()),
-      walker_(runtime.target(), runtime.code(), native_) {}
+      walker_(runtime.target(), runtime.code(), native_) {
+  if (runtime.target() != nullptr) exact_.emplace(runtime);
+}
 
 StackReporter::~StackReporter() = default;
 
@@ -76,6 +78,7 @@ FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) 
   row.fault = frame.fault;
   if (frame.code) {
     row.answer = answer_of(frame, options.lines);
+    if (exact_) row.exact = exact_->of(frame, row.answer->method);
     return row;
   }
   if (frame.method_desc) row.method = std::make_shared<const Method>(runtime_->describe(*frame.method_desc));

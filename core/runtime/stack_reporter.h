@@ -1,6 +1,7 @@
 // Whole stacks as rows: made by core's own walker, with a name for every frame.
 #pragma once
 
+#include "core/runtime/exact_methods.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/stack_rows.h"
 #include "core/stack/native_unwinder.h"
@@ -60,6 +61,7 @@ private:
   NativeNamer name_native_;
   NativeUnwinder native_;
   StackWalker walker_;
+  std::optional<ExactMethods> exact_; // with a runtime
   std::optional<ThreadList> threads_;
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_;
   // By pc. The first index separates leaves from return addresses, the second answers with lines from those

@@ -9,6 +9,9 @@ std::string text_behind_address(const MethodAnswer& answer) {
 }
 
 std::string text_of(const FrameRow& row) {
+  if (row.exact)
+    return fmt::format("{:#018x} {}{}", row.ip, method_and_offset(row.exact->method, row.answer->code),
+                       source_position(row.answer->source));
   if (row.answer) return fmt::format("{:#018x}{}", row.ip, text_behind_address(*row.answer));
   if (!row.frame_type.empty()) {
     std::string text = fmt::format("{:#018x} [{}]", row.sp.value_or(0), row.frame_type);

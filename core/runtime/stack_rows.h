@@ -3,6 +3,7 @@
 
 #include "core/isa/registers.h"
 #include "core/runtime/answer.h"
+#include "core/runtime/exact_methods.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,12 +21,14 @@ struct FrameRow {
   std::optional<Address> sp;
   std::string found_by; // "context", "unwind_info", "cfi", "frame_pointer", "runtime_frame", "lldb"
   std::shared_ptr<const MethodAnswer> answer; // managed; its offset belongs to ip
-  std::shared_ptr<const Method> method;       // runtime, stubs: the method that they refer to; null if none
-  std::string module;                         // native: file name
-  std::string symbol;                         // native: function, or the kind of a stub
-  std::string position;   // native: " + 18", " at read.c:26"; empty at the function's start
-  std::string frame_type; // runtime: "InlinedCallFrame"
-  std::string fault;      // the problem at this frame; empty when there is none
+  // What shared generic code of `answer` runs here; null when nothing more is known.
+  std::shared_ptr<const Instantiation> exact;
+  std::shared_ptr<const Method> method; // runtime, stubs: the method that they refer to; null if none
+  std::string module;                   // native: file name
+  std::string symbol;                   // native: function, or the kind of a stub
+  std::string position;                 // native: " + 18", " at read.c:26"; empty at the function's start
+  std::string frame_type;               // runtime: "InlinedCallFrame"
+  std::string fault;                    // the problem at this frame; empty when there is none
   std::shared_ptr<const RegisterContext> registers; // when they were requested; null for runtime frames
 };
 

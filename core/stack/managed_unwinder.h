@@ -24,6 +24,8 @@ public:
   // the stack. Throws Error as layout and apply_layout do.
   Unwound unwind(const CodeBlock& block, const RegisterContext& context, bool leaf);
 
+  const Target& target() const { return code_->target(); }
+
 private:
   ExecutionManager* code_;
   FrameLayout (*layout_at_)(const UnwindQuery& query);  // of the target's CPU

@@ -1,5 +1,7 @@
 #include "core/stack/stack_roots.h"
 
+#include "core/stack/gc_place.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,27 +75,6 @@ FrameStand StackRoots::stand_of(const StackFrame& frame) const {
   return aborted ? FrameStand::aborted : frame.leaf ? FrameStand::leaf : FrameStand::caller;
 }
 
-std::optional<Address> StackRoots::address_of(const StackFrame& frame, const LiveSlots& live,
-                                              const GcSlot& slot) {
-  std::optional<Address> base;
-  switch (slot.base) {
-  case GcBase::sp:
-    base = frame.registers.sp();
-    break;
-  case GcBase::frame:
-    base = live.header->frame_register ? frame.registers.find(*live.header->frame_register) : std::nullopt;
-    break;
-  case GcBase::caller_sp: {
-    const RegisterOffset& cfa = unwinder_.layout(*frame.code, frame.leaf).cfa;
-    base = frame.registers.find(cfa.reg);
-    if (base) *base += static_cast<Address>(cfa.offset);
-    break;
-  }
-  }
-  if (!base) return std::nullopt;
-  return target_->platform().wrap(*base + static_cast<Address>(slot.offset));
-}
-
 FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const LiveSlots& live) {
   FrameRoots result{.frame = index_,
                     .ip = frame.pc(),
@@ -116,7 +97,7 @@ FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const
         }
         root.value = *value;
       } else {
-        root.address = address_of(frame, live, slot);
+        root.address = gc_place(unwinder_, frame, *live.header, slot.base, slot.offset);
         if (!root.address) {
           failed(slot, "its base is not known");
           continue;

@@ -58,7 +58,6 @@ private:
   void note_runtime_frame(const StackFrame& frame);
   FrameStand stand_of(const StackFrame& frame) const;
   FrameRoots roots_of(const StackFrame& frame, FrameStand stand, const LiveSlots& live);
-  std::optional<Address> address_of(const StackFrame& frame, const LiveSlots& live, const GcSlot& slot);
   bool tell(FrameRoots roots);
   void note(std::string text);
 

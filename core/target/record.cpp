@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr {
 
 std::int64_t RecordSpan::require(const Target& target, std::string_view field, std::size_t width) {
@@ -36,6 +38,11 @@ void RecordSpan::cover(std::string_view field, std::int64_t offset, std::size_t 
 target::Record::Record(const Target& target, Address base, const RecordSpan& span)
     : platform_(&target.platform()), begin_(span.begin()) {
   target.read_bytes(base + static_cast<Address>(begin_), std::span(bytes_).first(span.size()));
+}
+
+target::Record::Record(const Target& target, std::span<const std::byte> bytes, const RecordSpan& span)
+    : platform_(&target.platform()), begin_(span.begin()) {
+  std::ranges::copy(bytes.first(span.size()), bytes_.begin());
 }
 
 } // namespace clr

@@ -42,6 +42,8 @@ public:
 
   // Reads the fields of `span` of the structure at `base`. Throws Error{memory_missing}. Cost: 1 read.
   Record(const Target& target, Address base, const RecordSpan& span);
+  // The same of bytes that were read already; `bytes` begins where `span` does, and is as long at least.
+  Record(const Target& target, std::span<const std::byte> bytes, const RecordSpan& span);
 
   std::uint8_t u8(std::int64_t offset) const { return get<std::uint8_t>(offset); }
   std::uint16_t u16(std::int64_t offset) const { return get<std::uint16_t>(offset); }

@@ -134,7 +134,10 @@ std::optional<std::uint32_t> MethodDescs::offset_behind(const MethodDesc& method
 }
 
 std::optional<std::uint32_t> MethodDescs::size(std::uint16_t flags) const {
-  return offset_behind(MethodDesc{.flags = flags}, size_bits & ~7);
+  std::uint32_t& known = sizes_[flags & size_bits];
+  if (known == 0) known = offset_behind(MethodDesc{.flags = flags}, size_bits & ~7).value_or(0);
+  if (known == 0) return std::nullopt;
+  return known;
 }
 
 std::optional<Address> MethodDescs::native_code_slot(const MethodDesc& method) const {
@@ -162,19 +165,21 @@ DynamicMethod MethodDescs::dynamic(const MethodDesc& method) const {
   return DynamicMethod{name, (flags & dynamic_lcg) != 0, (flags & dynamic_il_stub) != 0};
 }
 
+MethodDescs::Instantiated::Instantiated(const Target& target)
+    : arguments(span.require(target, "PerInstInfo", target.pointer_size())),
+      flags(span.require(target, "Flags2", 2)), count(span.require(target, "NumGenericArgs", 2)) {}
+
 MethodInstantiation MethodDescs::instantiation(const MethodDesc& method) const {
-  RecordSpan span("InstantiatedMethodDesc");
-  const auto arguments = span.require(*target_, "PerInstInfo", target_->pointer_size());
-  const auto flags = span.require(*target_, "Flags2", 2);
-  const auto count = span.require(*target_, "NumGenericArgs", 2);
-  const target::Record raw(*target_, method.address, span);
+  if (!instantiated_) instantiated_.emplace(*target_);
+  const Instantiated& layout = *instantiated_;
+  const target::Record raw(*target_, method.address, layout.span);
   MethodInstantiation result;
-  const unsigned kind = raw.u16(flags) & 7u;
+  const unsigned kind = raw.u16(layout.flags) & 7u;
   if (kind > 4) throw_corrupt(method.address, "instantiated method of an unknown kind");
   result.kind = static_cast<MethodInstantiation::Kind>(kind);
-  result.count = raw.u16(count);
+  result.count = raw.u16(layout.count);
   if (result.count > max_arguments) throw_corrupt(method.address, "too many generic arguments of a method");
-  if (result.kind != MethodInstantiation::Kind::definition) result.arguments = raw.pointer(arguments);
+  if (result.kind != MethodInstantiation::Kind::definition) result.arguments = raw.pointer(layout.arguments);
   return result;
 }
 
@@ -195,24 +200,76 @@ std::optional<MethodDescs::AsyncData> MethodDescs::async_data(const MethodDesc& 
   return result;
 }
 
+template<typename Visit>
+bool MethodDescs::walk(Address chunk_address, const Chunk& chunk, const Visit& visit) const {
+  // All methods by one read; where a part is missing, those that are there.
+  const Address first = chunk_address + chunk_header_;
+  std::vector<std::byte> raw(chunk.size_units * alignment_);
+  raw.resize(target_->memory().read_some(target_->platform().wrap(first), raw));
+  std::uint64_t at = 0;
+  for (std::uint32_t i = 0; i < chunk.count; ++i) {
+    if (at >= chunk.size_units * alignment_) throw_corrupt(chunk_address, "methods overrun their chunk");
+    const Address address = first + at;
+    const std::uint64_t fields = at + static_cast<std::uint64_t>(span_.begin());
+    const bool read = span_.begin() >= 0 && fields + span_.size() <= raw.size();
+    const target::Record record = read ? target::Record(*target_, std::span(raw).subspan(fields), span_)
+                                       : target::Record(*target_, address, span_);
+    if (record.u8(chunk_index_) * alignment_ != at)
+      throw_corrupt(address, "MethodDesc that does not know its place in the chunk");
+    const MethodDesc method = decode(address, chunk_address, chunk, record);
+    if (!visit(method)) return false;
+    const auto bytes = size(method.flags);
+    if (!bytes)
+      throw Error(ErrorKind::unsupported_contract, "the sizes of method descriptions are not known");
+    at += *bytes;
+  }
+  return true;
+}
+
+std::optional<MethodDesc> MethodDescs::looks_like_behind(const MethodDesc& method) const {
+  try {
+    const auto bytes = size(method.flags);
+    if (!bytes) return std::nullopt;
+    const Address address = method.address + *bytes;
+    const target::Record record(*target_, address, span_);
+    if (record.u8(chunk_index_) * alignment_ != address - method.chunk - chunk_header_) return std::nullopt;
+    // The token's high bits are those of the chunk.
+    const Chunk chunk{.method_table = method.method_table, .token_range = method.rid >> remainder_bits_};
+    return decode(address, method.chunk, chunk, record);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+MethodDescs::Neighbours MethodDescs::neighbours(const MethodDesc& method) const {
+  Neighbours result;
+  try {
+    std::optional<MethodDesc> before;
+    bool met = false;
+    walk(method.chunk, read_chunk(method.chunk), [&](const MethodDesc& other) {
+      if (other.address > method.address) {
+        if (met) result.behind = other;
+        return false;
+      }
+      met = other.address == method.address;
+      if (met)
+        result.before = before;
+      else
+        before = other;
+      return true;
+    });
+    result.passed_over = !met;
+  } catch (const Error&) {
+    // What was met before is true all the same.
+  }
+  return result;
+}
+
 void MethodDescs::for_each(Address chunk_address, const std::function<bool(const MethodDesc&)>& visit) const {
   for (std::size_t chunks = 0; chunk_address != 0; ++chunks) {
     if (chunks == max_chunks) throw_corrupt(chunk_address, "chain of MethodDesc chunks does not end");
     const Chunk chunk = read_chunk(chunk_address);
-    const Address end = chunk_address + chunk_header_ + chunk.size_units * alignment_;
-    Address address = chunk_address + chunk_header_;
-    for (std::uint32_t i = 0; i < chunk.count; ++i) {
-      if (address >= end) throw_corrupt(chunk_address, "methods overrun their chunk");
-      const target::Record raw(*target_, address, span_);
-      const MethodDesc method = decode(address, chunk_address, chunk, raw);
-      if (raw.u8(chunk_index_) * alignment_ != address - chunk_address - chunk_header_)
-        throw_corrupt(address, "MethodDesc that does not know its place in the chunk");
-      if (!visit(method)) return;
-      const auto bytes = size(method.flags);
-      if (!bytes || *bytes == 0)
-        throw Error(ErrorKind::unsupported_contract, "the sizes of method descriptions are not known");
-      address += *bytes;
-    }
+    if (!walk(chunk_address, chunk, visit)) return;
     chunk_address = target_->platform().wrap(chunk.next);
   }
 }

@@ -5,6 +5,7 @@
 #include "core/target/record.h"
 #include "core/target/target.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -76,8 +77,20 @@ public:
   // rule of one page.
   MethodDesc read(Address address) const;
 
+  // The methods right before and behind `method` in its chunk, which holds methods of one type in the order
+  // of their tokens. Nothing for one that does not exist or cannot be read. Never throws. Cost: 2 reads, as a
+  // rule of the page of `method`.
+  struct Neighbours {
+    std::optional<MethodDesc> before, behind;
+    bool passed_over = false; // other methods of the chunk lie where `method` begins
+  };
+  Neighbours neighbours(const MethodDesc& method) const;
+  // Only the one behind; nothing also where the chunk ends with `method`. Never throws. Cost: 1 read, of the
+  // page of `method` as a rule. What lies behind a chunk's end may look like one more method of it.
+  std::optional<MethodDesc> looks_like_behind(const MethodDesc& method) const;
+
   // GetMethodDescSize: size in bytes with all optional slots. Reads 1 byte of the runtime's own size table if
-  // there is one. Nothing when there is no such table and the size of some part is not known.
+  // there is one, once. Nothing when there is no such table and the size of some part is not known.
   std::optional<std::uint32_t> size(std::uint16_t flags) const;
   // Address of the slot that holds the entry point of the default code version; nothing when the method has
   // no such slot.
@@ -109,10 +122,20 @@ private:
     std::uint32_t size_units = 0, count = 0; // payload in units of the alignment; number of methods
     std::uint32_t token_range = 0;
   };
+  // Of InstantiatedMethodDesc.
+  struct Instantiated {
+    explicit Instantiated(const Target& target);
+    RecordSpan span{"InstantiatedMethodDesc"};
+    std::int64_t arguments, flags, count;
+  };
   Chunk read_chunk(Address address) const;
   MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
                     const target::Record& raw) const;
   std::optional<std::uint32_t> base_size(MethodClassification kind) const;
+  // Visits the methods of one chunk in memory order; false from `visit` stops, and is the result. Throws
+  // Error{corrupt} when they overrun it, and Error{memory_missing}.
+  template<typename Visit>
+  bool walk(Address chunk_address, const Chunk& chunk, const Visit& visit) const;
   std::optional<std::uint32_t> offset_behind(const MethodDesc& method, std::uint16_t parts) const;
 
   const Target* target_;
@@ -123,6 +146,9 @@ private:
   std::uint64_t chunk_header_, alignment_;
   unsigned remainder_bits_;
   std::optional<std::uint64_t> size_table_; // MethodDescSizeTable
+  // By the bits of MethodDesc.Flags that decide the size; 0: not looked up yet.
+  mutable std::array<std::uint32_t, 128> sizes_{};
+  mutable std::optional<Instantiated> instantiated_;
 };
 
 } // namespace clr

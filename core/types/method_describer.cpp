@@ -1,6 +1,7 @@
 #include "core/types/method_describer.h"
 
 #include "core/memory/utf8.h"
+#include "core/types/token_check.h"
 
 #include <fmt/format.h>
 
@@ -185,9 +186,11 @@ void MethodDescriber::check_owner(const Checked& checked, const Metadata& metada
       module.edit_and_continue() || metadata.rows(MetadataTable::method_ptr) != 0)
     return;
   const auto [first, last] = metadata.method_range(owner);
-  if (checked.desc.rid >= first && checked.desc.rid < last) return;
   draft.token_lies = true;
-  throw_corrupt(checked.desc.address, "MethodDesc whose token is that of another type's method");
+  if (checked.desc.rid < first || checked.desc.rid >= last)
+    throw_corrupt(checked.desc.address, "MethodDesc whose token is that of another type's method");
+  if (last - first > 1) check_token(checked.desc, type.table, descs(), types_->tables());
+  draft.token_lies = false;
 }
 
 void MethodDescriber::add_method_arguments(const Checked& checked, Draft& draft) {

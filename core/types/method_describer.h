@@ -29,7 +29,7 @@ public:
 private:
   struct Draft;
   void name_from_metadata(const Checked& method, Draft& draft);
-  static void check_owner(const Checked& checked, const Metadata& metadata, Draft& draft);
+  void check_owner(const Checked& checked, const Metadata& metadata, Draft& draft);
   void name_array_method(const Checked& method, Draft& draft);
   void name_dynamic_method(const Checked& method, Draft& draft);
   void add_method_arguments(const Checked& method, Draft& draft);

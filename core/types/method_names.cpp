@@ -117,6 +117,17 @@ Method MethodNames::describe(Address method_desc) {
   return impl_->known(method_desc).method.spell();
 }
 
+Method MethodNames::describe_in(Address method_desc, Address method_table) {
+  const MethodDesc desc = impl_->known(method_desc).desc;
+  const Address canonical = impl_->types.type(desc.method_table).table.canonical;
+  const RuntimeType& type = impl_->types.type(impl_->target.platform().wrap(method_table));
+  if (type.table.canonical != canonical)
+    throw_corrupt(method_table, "a type that does not share the code of the method");
+  UnspelledMethod method = impl_->describer.describe({.desc = desc, .type = &type});
+  method.method_table = type.table.address;
+  return std::move(method).spell();
+}
+
 UnspelledMethod MethodNames::describe_once(Address method_desc) {
   method_desc = impl_->target.platform().wrap(method_desc);
   if (const Impl::Known* known = impl_->methods.find(method_desc)) return known->method;

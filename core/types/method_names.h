@@ -43,6 +43,9 @@ public:
   // The facts are kept, the names are formatted again. Cost cold: about 25 reads of at most 20 pages for the
   // first method of a module; warm: none.
   Method describe(Address method_desc);
+  // The same of a method whose code other types share: named with the arguments of the exact type
+  // `method_table`. Throws Error{corrupt} when that type does not share the method's class.
+  Method describe_in(Address method_desc, Address method_table);
   // The same for walks over all methods: nothing is kept of a method that is not known already.
   UnspelledMethod describe_once(Address method_desc);
   // Sets `user` when a compiler made the method of a user's. A method whose metadata is missing keeps the

@@ -44,15 +44,15 @@ TypeNamePtr TypePool::make(TypeParts parts) {
   if (!slots_.empty())
     for (std::size_t i = hash & (slots_.size() - 1); slots_[i].type; i = (i + 1) & (slots_.size() - 1))
       if (slots_[i].hash == hash && are_same(parts, *slots_[i].type)) return slots_[i].type;
-  TypeName type;
-  type.shape = parts.shape;
-  type.element = std::move(parts.element);
-  type.arguments = std::move(parts.arguments);
-  type.index = parts.index;
-  type.method_variable = parts.method_variable;
-  type.name = std::move(parts.name);
-  type.required = parts.required;
-  TypeNamePtr made = make_type(std::move(type));
+  const auto type = std::make_shared<TypeName>();
+  type->shape = parts.shape;
+  type->element = std::move(parts.element);
+  type->arguments = std::move(parts.arguments);
+  type->index = parts.index;
+  type->method_variable = parts.method_variable;
+  type->name = std::move(parts.name);
+  type->required = parts.required;
+  TypeNamePtr made = type;
   if (count_ == max_types) return made;
   // Long probes begin at a load of two thirds.
   if (3 * (count_ + 1) > 2 * slots_.size()) grow();

@@ -10,6 +10,9 @@
 namespace clr::lldb_plugin {
 
 namespace {
+// Where MoveNext gets its machine; a CPU without a register of that name is not followed.
+constexpr const char* argument_register = "rdi";
+
 // The object that the variables of an async method live in, as its frames name it.
 Address machine_of(lldb::SBFrame frame) {
   lldb::SBValue self = frame.FindVariable("$closure");
@@ -103,9 +106,8 @@ std::optional<AwaitWatch::Step> AwaitFrames::step_of(lldb::SBThread& thread, boo
   return unless_unreadable([&]() -> std::optional<AwaitWatch::Step> {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     Runtime& runtime = session->runtime();
-    // The places are found by registers of x64.
-    if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return std::nullopt;
     lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+    if (runtime.absence() != nullptr || !frame.FindRegister(argument_register).IsValid()) return std::nullopt;
     const CodeLookup found = runtime.code()->find(frame.GetPC());
     const auto* const block = std::get_if<CodeBlock>(&found);
     if (block == nullptr || !has_line(frame)) return std::nullopt;
@@ -195,7 +197,7 @@ std::vector<AwaitWatch::Body> AwaitFrames::bodies(const AwaitWatch::Body& body) 
 }
 
 Address AwaitVisitor::argument() {
-  lldb::SBValue value = frame().FindRegister("rdi");
+  lldb::SBValue value = frame().FindRegister(argument_register);
   return value.IsValid() ? value.GetValueAsUnsigned(0) : 0;
 }
 

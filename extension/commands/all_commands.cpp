@@ -6,11 +6,11 @@ namespace clr::lldb_plugin {
 
 std::span<const CommandSpec> all_commands() {
   static const std::array commands = {
-      analyze_command(), break_command(),     bt_command(),       gcinfo_command(),   help_command(),
-      info_command(),    ip2md_command(),     methods_command(),  pe_command(),       perfmap_command(),
-      publish_command(), roots_command(),     savecore_command(), settings_command(), source_command(),
-      step_command(),    symbolize_command(), symbols_command(),  threads_command(),  disassemble_command(),
-      unwind_command()};
+      analyze_command(),  break_command(),   bt_command(),          gcinfo_command(),  heap_command(),
+      help_command(),     info_command(),    ip2md_command(),       methods_command(), object_command(),
+      pe_command(),       perfmap_command(), publish_command(),     roots_command(),   savecore_command(),
+      settings_command(), source_command(),  static_command(),      step_command(),    symbolize_command(),
+      symbols_command(),  threads_command(), disassemble_command(), unwind_command()};
   return commands;
 }
 

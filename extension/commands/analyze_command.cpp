@@ -1,4 +1,5 @@
 // clr analyze: what happened to this process, on one page.
+#include "core/report/fail_fast.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
@@ -90,6 +91,9 @@ private:
       out.line("exception: the runtime does not know this thread");
       return;
     }
+    if (const auto message = fail_fast_message(session.runtime(), session.stacks(), session.registers(thread),
+                                               thread.GetThreadID()))
+      out.line("fail fast: {}", *message);
     ExceptionReporter reporter(session.runtime());
     const ExceptionReporter::OfThread found = reporter.of_thread(*known);
     if (!found.problem.empty()) out.line("exception: {}", found.problem);
@@ -101,7 +105,7 @@ private:
              found.in_flight.empty() ? "none in flight; the last one that was thrown:" : "in flight:");
     for (const Address object : found.in_flight.empty() ? std::vector{found.last_thrown} : found.in_flight)
       try {
-        out.write(describe(reporter.chain(object)));
+        out.write(describe(reporter.tree(object)));
       } catch (const std::exception& error) {
         out.line("  {:#x}: {}", object, error.what());
       }

@@ -137,6 +137,7 @@ private:
       stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
         if (!shown(row)) return true;
         key.push_back(row.ip);
+        if (row.exact) key.push_back(std::hash<std::string>{}(row.exact->method.full_name));
         stack.rows.push_back(row);
         return true;
       });

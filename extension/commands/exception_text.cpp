@@ -30,11 +30,24 @@ std::string exception_lines(const ExceptionReport& report) {
 }
 } // namespace
 
-std::string describe(const std::vector<ExceptionReport>& chain) {
+std::string describe(const std::vector<ExceptionReport>& tree) {
   std::string out;
-  for (const ExceptionReport& report : chain) {
-    if (!out.empty()) out += "inner exception: ";
-    out += exception_lines(report);
+  // Inner exceptions of one that has several stand below it; a chain stays at its margin.
+  std::vector<unsigned> margins; // by depth
+  for (const ExceptionReport& report : tree) {
+    margins.resize(report.depth);
+    const unsigned margin = margins.empty() ? 0 : margins.back() + (report.of > 1 ? 1 : 0);
+    margins.push_back(margin);
+    std::string text;
+    if (report.depth != 0)
+      text = report.of > 1 ? fmt::format("inner exception {} of {}: ", report.number, report.of)
+                           : std::string("inner exception: ");
+    text += exception_lines(report);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin) + 1;
+      out += std::string(std::size_t{2} * margin, ' ') + text.substr(begin, end - begin);
+      begin = end;
+    }
   }
   return out;
 }

@@ -9,6 +9,6 @@
 namespace clr::lldb_plugin {
 
 // Type, message, HResult and stack trace of an exception and of its inner ones, several lines.
-std::string describe(const std::vector<ExceptionReport>& chain);
+std::string describe(const std::vector<ExceptionReport>& tree);
 
 } // namespace clr::lldb_plugin

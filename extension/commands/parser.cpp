@@ -59,6 +59,15 @@ std::string text_of(const CLI::ExcludesError& error) {
                      text.substr(at + between.size()));
 }
 
+// CLI11 writes "GLOB requires --stat".
+std::string text_of(const CLI::RequiresError& error) {
+  const std::string text = error.what();
+  constexpr std::string_view between = " requires ";
+  const auto at = text.find(between);
+  if (at == std::string::npos) return text;
+  return fmt::format("{} is possible only with {}", text.substr(0, at), text.substr(at + between.size()));
+}
+
 std::string text_of(const CLI::RequiredError& error, const CLI::App& app) {
   const CLI::App& action = action_of(app);
   const auto missing = action.get_options(
@@ -82,6 +91,8 @@ void OptionParser::parse(std::vector<std::string>&& words) {
   } catch (const CLI::ArgumentMismatch& error) {
     refuse(text_of(error, *this));
   } catch (const CLI::ExcludesError& error) {
+    refuse(text_of(error));
+  } catch (const CLI::RequiresError& error) {
     refuse(text_of(error));
   } catch (const CLI::RequiredError& error) {
     refuse(text_of(error, *this));

@@ -1,9 +1,9 @@
 // clr pe: print a managed exception.
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
-#include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
+#include "extension/commands/object_argument.h"
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ class PrintException final : public CommandRun {
 public:
   explicit PrintException(CLI::App& app) {
     app.add_option("ADDRESS", address_,
-                   "The address of an exception object; the selected thread's exception by default.");
+                   "The address of an exception object, or a variable; the selected thread's exception by "
+                   "default.");
     app.add_flag("-n,--nested", nested_, "Print every exception that is in flight on the thread.");
     add_json(app, json_);
   }
@@ -30,13 +31,13 @@ public:
     JsonList list([&](std::string_view text) { out.write(text); });
     for (const Address object : objects(session, reporter, out)) {
       if (out.interrupted()) break;
-      const std::vector<ExceptionReport> chain = reporter.chain(object);
+      const std::vector<ExceptionReport> tree = reporter.tree(object);
       if (!json_) {
-        out.write(describe(chain));
+        out.write(describe(tree));
         continue;
       }
       Json exceptions = Json::array();
-      for (const ExceptionReport& report : chain) exceptions.push_back(to_json(report));
+      for (const ExceptionReport& report : tree) exceptions.push_back(to_json(report));
       list.add(Json{{"exceptions", std::move(exceptions)}});
     }
     if (!json_) return;
@@ -46,7 +47,7 @@ public:
 
 private:
   std::vector<Address> objects(Session& session, ExceptionReporter& reporter, Output& out) const {
-    if (!address_.empty()) return {evaluate_address(session.target(), address_)};
+    if (!address_.empty()) return {evaluate_object(session.target(), address_)};
     lldb::SBThread thread = session.target().GetProcess().GetSelectedThread();
     const RuntimeThread* known = session.stacks().thread_of(thread.GetThreadID());
     if (known == nullptr)

@@ -26,7 +26,8 @@ void print_frame(Output& out, const FrameRow& row, bool selected) {
 }
 
 std::uint64_t key_of(const FrameRow& row) {
-  return row.frame_type.empty() ? row.ip : std::hash<std::string>{}(row.frame_type);
+  if (!row.frame_type.empty()) return std::hash<std::string>{}(row.frame_type);
+  return row.exact ? row.ip ^ std::hash<std::string>{}(row.exact->method.full_name) : row.ip;
 }
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "extension/door/log.h"
 
 #include "core/memory/file_descriptor.h"
+#include "core/memory/utf8.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -40,10 +42,12 @@ std::string now() {
 }
 
 std::string line_of(LogEntry entry, std::string_view text) {
-  std::string line = fmt::format("{} {} {} ", now(), ::syscall(SYS_gettid), to_string(entry));
-  for (const char c : text.substr(0, DebugLog::max_text))
-    line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  return line + "\n";
+  // Commands hold line breaks of the user's own; everything else that a terminal obeys came with a name.
+  std::string one_line(text.substr(0, DebugLog::max_text));
+  std::ranges::replace(one_line, '\n', ' ');
+  const std::string shown = printable(one_line);
+  return fmt::format("{} {} {} {}\n", now(), ::syscall(SYS_gettid), to_string(entry),
+                     std::string_view(shown).substr(0, DebugLog::max_text));
 }
 
 } // namespace

@@ -84,8 +84,8 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
   // Who may look at code behind a command gets all with it.
   const bool all_at_stops = level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything;
   if (level != PublishLevel::nothing && all_at_stops) level = PublishLevel::everything;
-  if (const std::vector<std::string> names = names_of_command(all); !names.empty() && !all_at_stops)
-    process.publishing().before_names(names);
+  if (const AskedCode asked = code_of_command(all); !asked.empty() && !all_at_stops)
+    process.publishing().before_command(asked);
   else
     process.publishing().before_command(level, all);
 }

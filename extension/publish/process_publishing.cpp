@@ -82,15 +82,16 @@ void ProcessPublishing::before_command(PublishLevel level, std::span<const std::
   }
 }
 
-void ProcessPublishing::before_names(std::span<const std::string> names) {
+void ProcessPublishing::before_command(const AskedCode& asked) {
   update(PublishLevel::stacks);
   if (!settings_->on || this->level() != PublishLevel::stacks) return;
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     lldb::SBDebugger debugger = target_.GetDebugger();
-    if (const auto named =
-            code_named(session->runtime(), names, [&] { return interrupt_requested(debugger); }))
-      add(*session, *named);
+    const auto stop = [&] { return interrupt_requested(debugger); };
+    if (const auto found = asked.files.empty() ? code_named(session->runtime(), asked.names, stop)
+                                               : code_in_files(session->runtime(), asked.files, stop))
+      add(*session, *found);
     else
       update(PublishLevel::everything);
   } catch (const Error& error) {

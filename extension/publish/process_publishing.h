@@ -31,8 +31,8 @@ public:
   std::vector<MemoryRange> update(PublishLevel level = PublishLevel::everything);
   // The same before the command `words` of LLDB's, to the `level` that it needs, and then what else it names.
   void before_command(PublishLevel level, std::span<const std::string_view> words);
-  // The same before a command that needs what stands on stacks, and the code of methods called `names`.
-  void before_names(std::span<const std::string> names);
+  // The same before a command that needs what stands on stacks, and the code that it asks for.
+  void before_command(const AskedCode& asked);
   // The same at a stop, which LLDB shows.
   void at_stop(PublishLevel level);
   // Only the body that holds `ip`, which was compiled just now.

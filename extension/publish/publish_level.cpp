@@ -50,17 +50,30 @@ PublishLevel level_of_command(std::span<const std::string_view> words, bool brea
   return PublishLevel::everything;
 }
 
-std::vector<std::string> names_of_command(std::span<const std::string_view> words) {
-  std::vector<std::string> names;
-  if (words.size() < 2 || words[0] != "breakpoint" || words[1] != "set") return names;
-  for (std::size_t i = 2; i < words.size(); i += 2) {
-    const std::string_view option = words[i];
-    const bool name = option == "-n" || option == "--name";
-    const bool other = option == "-s" || option == "--shlib" || option == "-o" || option == "--one-shot";
-    if ((!name && !other) || i + 1 == words.size()) return {};
-    if (name) names.emplace_back(words[i + 1]);
+AskedCode code_of_command(std::span<const std::string_view> words) {
+  AskedCode asked;
+  if (words.size() < 2) return asked;
+  const bool sets = words[0] == "breakpoint" && words[1] == "set";
+  const bool looks_up =
+      words.size() > 2 && words[0] == "target" && words[1] == "modules" && words[2] == "lookup";
+  if (!sets && !looks_up) return asked;
+  bool line = false;
+  for (std::size_t i = looks_up ? 3 : 2; i < words.size(); ++i) {
+    const auto is = [option = words[i]](std::string_view shortly, std::string_view whole) {
+      return option == shortly || option == whole;
+    };
+    if (looks_up && (is("-v", "--verbose") || is("-A", "--all"))) continue;
+    const bool name = is("-n", "--name") || (looks_up && is("-F", "--function"));
+    const bool file = sets && is("-f", "--file"), of_line = sets && is("-l", "--line");
+    const bool other = sets && (is("-s", "--shlib") || is("-o", "--one-shot") || is("-u", "--column"));
+    if ((!name && !file && !of_line && !other) || ++i == words.size()) return {};
+    if (name) asked.names.emplace_back(words[i]);
+    if (file) asked.files.emplace_back(words[i]);
+    line = line || of_line;
   }
-  return names;
+  // A line without a file is one of the file that LLDB showed last; a file without a line restricts a name.
+  if (line == asked.files.empty() || (line && !asked.names.empty())) return {};
+  return asked;
 }
 
 bool shows_instructions(std::span<const std::string_view> words) {

@@ -29,10 +29,16 @@ std::string_view to_string(PublishTime time); // "auto", "asked", "stop"
 // are not known to need less need everything. `breakpoints`: the target has some, which may wait for code.
 PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints);
 
-// The names of methods that the command `words` asks for, when it asks for nothing else: `breakpoint set`
-// with names, as `b NAME` becomes, which may restrict the module and be for once. Then it needs the code of
-// these names alone. Empty: it needs what level_of_command says.
-std::vector<std::string> names_of_command(std::span<const std::string_view> words);
+// A part of the code: all that is called by one of some names, or that belongs to one of some source files.
+struct AskedCode {
+  std::vector<std::string> names, files;
+  bool empty() const { return names.empty() && files.empty(); }
+};
+// The code that the command `words` asks for, when it asks for nothing else: `breakpoint set` with names or
+// with a line of a file, as `b` makes of what it is given, which may restrict the module and be for once, and
+// `image lookup` with names, but not with a regular expression. Then it needs this code alone. Empty: it
+// needs what level_of_command says.
+AskedCode code_of_command(std::span<const std::string_view> words);
 
 // The command prints the instructions where a frame stands, if that frame has no source line: addresses in
 // them are shown by name.

@@ -25,29 +25,6 @@ bool is_indirect(lldb::SBType type) {
   return type.IsPointerType() || type.IsReferenceType();
 }
 
-// The object that a value is or points to; nothing when the value does not say.
-std::optional<Address> object_of(lldb::SBValue& value) {
-  lldb::SBType type = value.GetType();
-  const bool indirect = is_indirect(type);
-  if (indirect) type = type.IsPointerType() ? type.GetPointeeType() : type.GetDereferencedType();
-  constexpr std::uint32_t records = lldb::eTypeClassStruct | lldb::eTypeClassClass;
-  if ((type.GetTypeClass() & records) == 0) return std::nullopt;
-  // Every class is derived from Object, no value type is.
-  const char* name = type.GetName();
-  if (type.GetNumberOfDirectBaseClasses() == 0 &&
-      (name == nullptr || std::string_view(name) != "System.Object"))
-    return std::nullopt;
-  if (indirect) {
-    lldb::SBError error;
-    const std::uint64_t pointer = value.GetValueAsUnsigned(error, 0);
-    if (error.Fail()) return std::nullopt;
-    return pointer;
-  }
-  const lldb::addr_t at = value.GetLoadAddress();
-  if (at == LLDB_INVALID_ADDRESS) return std::nullopt;
-  return at;
-}
-
 // A value without one of its members, as LLDB cannot read it: it has no text.
 struct NoMember {};
 
@@ -196,6 +173,28 @@ const Summary summaries[] = {
 };
 
 } // namespace
+
+std::optional<Address> object_of(lldb::SBValue& value) {
+  lldb::SBType type = value.GetType();
+  const bool indirect = is_indirect(type);
+  if (indirect) type = type.IsPointerType() ? type.GetPointeeType() : type.GetDereferencedType();
+  constexpr std::uint32_t records = lldb::eTypeClassStruct | lldb::eTypeClassClass;
+  if ((type.GetTypeClass() & records) == 0) return std::nullopt;
+  // Every class is derived from Object, no value type is.
+  const char* name = type.GetName();
+  if (type.GetNumberOfDirectBaseClasses() == 0 &&
+      (name == nullptr || std::string_view(name) != "System.Object"))
+    return std::nullopt;
+  if (indirect) {
+    lldb::SBError error;
+    const std::uint64_t pointer = value.GetValueAsUnsigned(error, 0);
+    if (error.Fail()) return std::nullopt;
+    return pointer;
+  }
+  const lldb::addr_t at = value.GetLoadAddress();
+  if (at == LLDB_INVALID_ADDRESS) return std::nullopt;
+  return at;
+}
 
 bool register_summaries(lldb::SBDebugger& debugger) {
   lldb::SBTypeCategory category = debugger.CreateCategory(category_name);

@@ -16,14 +16,15 @@ from ._frames import Frame, ManagedException, TraceFrame
 from ._gc import GcChange, GcInfo, GcRange, GcSafePoint, GcSlot
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
 from ._lldb import import_lldb, init_module
+from ._objects import Field, Item, Object, Static, Value
 from ._roots import Root, Roots
 from ._runtime import Methods, Runtime, open_core
 from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
-__all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "FileError", "Frame", "GcChange", "GcInfo", "GcRange", "GcSafePoint", "GcSlot", "Info", "Interrupted", "LibraryError", "ManagedException",
-           "MemorySource", "Method", "Methods", "Miss", "Module", "Owner", "Region", "Root", "Roots", "Runtime", "RuntimeVersion", "SavedCore", "Source", "StaleError", "Symbol",
-           "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod", "import_lldb", "open_core"]
+__all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo", "GcRange", "GcSafePoint", "GcSlot", "Info", "Interrupted", "Item", "LibraryError", "ManagedException",
+           "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Region", "Root", "Roots", "Runtime", "RuntimeVersion", "SavedCore", "Source", "StaleError", "Static", "Symbol",
+           "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod", "Value", "import_lldb", "open_core"]
 
 
 def __lldb_init_module(debugger: Any, _dictionary: Dict[str, Any]) -> None:

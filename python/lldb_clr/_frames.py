@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from typing import Dict, Mapping, Optional, Tuple
 
 from ._json import Json, number
 from ._values import Code, CodeReader, Method, Source
@@ -27,6 +27,8 @@ class Frame:
     repeat: int = 1
     fault: Optional[str] = None
     registers: Optional[Dict[str, int]] = None
+    instantiation: Optional[Method] = None
+    """The method with its exact type arguments, where ``method`` is code that several instantiations share; None when nothing more is known."""
 
     def __repr__(self) -> str:
         return f"<Frame #{self.index} {self.kind}: {self.text}>"
@@ -67,7 +69,8 @@ class Frame:
         method = Method.of(json["method"], reader, json.get("code"), json.get("source"), ip) if "method" in json else None
         registers = {name: int(value, 16) for name, value in json["registers"].items()} if "registers" in json else None
         return cls(json["index"], json["kind"], ip, number(json["sp"]), json["found_by"], json["text"], method, json.get("module"), json.get("symbol"),
-                   json.get("frame_type"), json["repeat"], json.get("fault"), registers)
+                   json.get("frame_type"), json["repeat"], json.get("fault"), registers,
+                   Method.of(json["instantiation"]["method"], reader) if "instantiation" in json else None)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ class ManagedException:
     trace: Tuple[TraceFrame, ...]
     """Throwing frame first."""
     inner: Optional[ManagedException] = None
+    inner_exceptions: Tuple[ManagedException, ...] = ()
+    """All inner exceptions of an AggregateException, of which ``inner`` is the first; empty for other exceptions."""
     remote_trace: Optional[str] = None
     """Text of a part of the trace that was thrown elsewhere."""
     fault: Optional[str] = None
@@ -98,8 +103,11 @@ class ManagedException:
         return f"<ManagedException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
 
     @classmethod
-    def of(cls, json: Json, inner: Optional[ManagedException], reader: Optional[CodeReader]) -> ManagedException:
+    def of(cls, json: Json, known: Mapping[int, ManagedException], reader: Optional[CodeReader]) -> ManagedException:
+        """``known`` has the inner exceptions by their addresses."""
         trace = tuple(TraceFrame(int(t["ip"], 16), int(t["sp"], 16), t["text"], Method.of(t["method"], reader, t.get("code"), t.get("source"), int(t["ip"], 16)))
                       for t in json["trace"])
-        return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace, inner,
-                   json.get("remote_trace"), json.get("fault"))
+        inner = number(json.get("inner"))
+        aggregated = tuple(known[address] for address in (int(one, 16) for one in json.get("inner_exceptions", ())) if address in known)
+        return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace,
+                   known.get(inner) if inner is not None else None, aggregated, json.get("remote_trace"), json.get("fault"))

@@ -89,6 +89,8 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_threads": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_frames": (_HANDLE, [_HANDLE, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint32, _ERROR]),
     "clr_query_exception": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_object": (_HANDLE, [_HANDLE, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t, _ERROR]),
+    "clr_query_statics": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_uint64, _ERROR]),
     "clr_query_unwind": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_gc_info": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_roots": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),

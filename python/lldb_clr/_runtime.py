@@ -14,6 +14,7 @@ from . import _lldb
 from ._errors import UsageError
 from ._frames import ManagedException
 from ._gc import GcInfo
+from ._objects import Object, Static, Value
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
@@ -165,12 +166,25 @@ class Runtime:
 
     def exception(self, address: int) -> ManagedException:
         """The exception object at an address, with its inner ones. Raises Fault when it cannot be read or is no exception."""
-        inner: Optional[ManagedException] = None
-        for row in reversed(list(self._query("clr_query_exception", address))):
-            inner = ManagedException.of(row, inner, self)
-        if inner is None:
+        known: Dict[int, ManagedException] = {}
+        outermost: Optional[ManagedException] = None
+        for row in reversed(list(self._query("clr_query_exception", address))):  # inner ones come after those around them
+            outermost = ManagedException.of(row, known, self)
+            known[outermost.address] = outermost
+        if outermost is None:
             raise UsageError(f"there is no exception at {address:#x}")
-        return inner
+        return outermost
+
+    def object(self, address: int, path: str = "", items: int = 100) -> Union[Object, Value]:
+        """The object at an address with its fields and at most ``items`` elements; with a path (".Items[3].Name") what it leads to. Raises Fault when no object
+        is there, UsageError when the path leads nowhere."""
+        row = self._one("clr_query_object", address, path.encode(), items)
+        return Object.of(row) if "address" in row else Value.of(row)
+
+    def statics(self, pattern: str, thread: int = 0) -> List[Static]:
+        """The static fields whose names, or those of whose types, match the pattern (* and ?). Those of a thread's own by the thread with this kernel id; 0: of
+        all threads."""
+        return [Static.of(row) for row in self._query("clr_query_statics", pattern.encode(), thread)]
 
     def unwind_info(self, address: int) -> UnwindInfo:
         """Unwind data of managed or native code at an address. Raises UsageError when there is none, Fault."""

@@ -185,7 +185,7 @@ TEST_CASE("the word before the code tells stubs from methods") {
       ExecutionBuilder b(platform, version);
       if (renumbered) b.types().type("CodeRangeMapRangeList", {{"RangeListType", Width::u32}});
       auto heap = b.heap(range_begin, range_end);
-      for (Address kind = 0; kind <= 15; ++kind) b.stub(heap, range_begin + 0x100 + 0x40 * kind, 0x20, kind);
+      for (Address kind = 1; kind <= 15; ++kind) b.stub(heap, range_begin + 0x100 + 0x40 * kind, 0x20, kind);
       // One more than the last kind is the address of a header; there is none.
       b.stub(heap, range_begin + 0x1000, 0x20, 16);
       const Target target = b.target();
@@ -196,7 +196,6 @@ TEST_CASE("the word before the code tells stubs from methods") {
         CHECK(miss.block_start == range_begin + 0x100 + 0x40 * kind);
         return *miss.stub;
       };
-      CHECK(kind_of(0) == StubKind::unknown);
       CHECK(kind_of(1) == StubKind::jump_stub);
       CHECK(kind_of(2) == (renumbered ? StubKind::dynamic_helper : StubKind::unknown));
       CHECK(kind_of(3) == (renumbered ? StubKind::stub_precode : StubKind::dynamic_helper));
@@ -208,6 +207,29 @@ TEST_CASE("the word before the code tells stubs from methods") {
       CHECK(kind_of(15) == StubKind::unknown);
       CHECK(fault_of([&] { manager.find(range_begin + 0x1000); })->kind() == ErrorKind::memory_missing);
     }
+  }
+}
+
+TEST_CASE("a block whose header is not written is neither code nor a stub") {
+  for (const auto& [platform, version] : cases()) {
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, range_end);
+    b.stub(heap, range_begin + 0x100, 0x20, 1);
+    b.stub(heap, range_begin + 0x200, 0x20, 0);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    const execution::Miss miss = miss_at(manager, range_begin + 0x208);
+    CHECK(miss.reason == MissReason::no_method);
+    CHECK_FALSE(miss.stub);
+    CHECK_THAT(miss.text, Catch::Contains("not written"));
+    std::vector<StubBlock> stubs;
+    WalkLimit limit;
+    manager.for_each_jitted_in(
+        manager.sections().front(), limit, [](const JittedBody&) { return true; },
+        [&](const StubBlock& stub) { stubs.push_back(stub); });
+    REQUIRE(stubs.size() == 1);
+    CHECK(stubs.front().start == range_begin + 0x100);
+    CHECK(stubs.front().limit == range_begin + 0x200 - platform.pointer_size);
   }
 }
 

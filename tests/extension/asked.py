@@ -4,11 +4,13 @@ import re
 
 # Each is a session of its own; the text of the last command is compared.
 COMMANDS = [["bt"], ["bt all"], ["thread list"], ["thread info"], ["register read"], ["process status"], ["frame variable"], ["up", "up"],
-            ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"], ["breakpoint set -r Main"],
-            ["breakpoint set -n Situations.Gallery.Customer"], ["breakpoint set -n Main"], ["b Recurse"], ["b MoveNext"], ["tbreak NobodyIsCalledSo"]]
-# What stands on stacks, and for breakpoints by name what is called so.
-STACKS = ("bt", "thread", "register", "frame", "up", "process", "breakpoint set -n ", "b ", "tbreak")
-TEMPORARY = re.compile(r"lldb-clr-published-\w+")   # a folder for each module
+            ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"],
+            ["image lookup -v -n Situations.Gallery.Customer"], ["image lookup -r -n Main"], ["breakpoint set -r Main"],
+            ["breakpoint set -n Situations.Gallery.Customer"], ["breakpoint set -n Main"], ["breakpoint set -f Program.cs -l 20"], ["b Nowhere.cs:3"], ["b Recurse"], ["b MoveNext"], ["tbreak NobodyIsCalledSo"]]
+# What stands on stacks, and for breakpoints and searches by name or file what is called so.
+STACKS = ("bt", "thread", "register", "frame", "up", "process", "breakpoint set -n ", "breakpoint set -f ", "b ", "tbreak", "image lookup -n ", "image lookup -v -n ")
+# Of the files that are made for LLDB: a folder for each module, the place of the code in a section, and the numbers of entries.
+TEMPORARY = re.compile(r"lldb-clr-published-\w+|\.PT_LOAD\[\d+\]\S* \+ \d+|id = \{0x[0-9a-f]+\}")
 
 
 def level(text):

@@ -1,8 +1,10 @@
-"""Hosts that fail: no folder for temporary files, memory that runs out, a core that is cut, a second debugger, a target that is killed or becomes
+"""Hosts that fail: no folder for temporary files, memory that runs out, a core that is cut, a second debugger, a target that is killed, splits or becomes
 another program. LLDB stays alive, and says what is wrong."""
 import contextlib
+import glob
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -33,6 +35,7 @@ def check_live(driver, report, tag):
         report.skip(f"{tag} host faults of live processes", "no .NET SDK")
         return
     check_two_debuggers(driver, report, tag, command)
+    check_fork(driver, report, tag, command)
     check_exec(driver, report, tag, command)
     check_killed(driver, report, tag, command)
 
@@ -109,6 +112,30 @@ def wait_until_traced(pid, seconds=60):
                 return
         time.sleep(0.1)
     raise Died(f"no debugger attached to {pid} in {seconds} s")
+
+
+def check_fork(driver, report, tag, command):
+    """A target that splits: LLDB stays with the parent, of which everything is known as before; what was written to it lies in the child as well."""
+    with dotnet_process.running(command) as process:
+        try:
+            texts = driver.run([f"process attach --pid {process.pid}", "clr break Microsoft.CodeAnalysis.*Never*", "clrbt --managed all",
+                                "expression --timeout 5000000 -- (int)fork()", "clr info", "clrbt --managed all", "clr break list", "version", "process detach"])
+        finally:
+            for child in children_of(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+        report.check(f"{tag} a target that forks", texts[3], r"= [1-9]\d*$|(reason|interrupted): fork")
+        report.check(f"{tag} after fork: clr info", texts[4], "^runtime: +CoreCLR")
+        report.check(f"{tag} after fork: managed frames", texts[5], MANAGED)
+        report.check(f"{tag} after fork: LLDB lives", texts[7], "lldb version")
+
+
+def children_of(pid):
+    found = []
+    for task in glob.glob(f"/proc/{pid}/task/*/children"):
+        with contextlib.suppress(OSError), open(task) as children:
+            found += map(int, children.read().split())
+    return found
 
 
 def check_exec(driver, report, tag, command):

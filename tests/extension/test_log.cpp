@@ -63,7 +63,9 @@ TEST_CASE("a call is one line: when, which thread, how, what, how long", "[log]"
     LoggedCall call(LogEntry::stop_hook, "clr publish update", log);
     call.lost_turn();
   }
-  log.write(LogEntry::plugin, "two\nlines\x1b[31m");
+  log.write(LogEntry::plugin, "two\nlines\x1b[31m \xc2\x9b"
+                              "5m \xe2\x80\xae"
+                              "back \x80");
   const std::vector<std::string> lines = lines_of(path);
   REQUIRE(lines.size() == 3);
   const std::string front = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z )" + std::to_string(::gettid()) + " ";
@@ -73,7 +75,8 @@ TEST_CASE("a call is one line: when, which thread, how, what, how long", "[log]"
                                    R"(0x1234; fault io \(\d+\.\d{3} ms\))")));
   CHECK(std::regex_match(
       lines[1], std::regex(front + R"(stop-hook clr publish update; lost its turn \(\d+\.\d{3} ms\))")));
-  CHECK(std::regex_match(lines[2], std::regex(front + R"(plugin two lines \[31m)")));
+  CHECK(std::regex_match(lines[2],
+                         std::regex(front + R"(plugin two lines\\x1b\[31m \\u009b5m \\u202eback \\x80)")));
 }
 
 TEST_CASE("a log that is off takes nothing", "[log]") {

@@ -46,23 +46,53 @@ TEST_CASE("commands that are not known to need less need everything", "[publish_
     CHECK(level(words) == PublishLevel::everything);
 }
 
-TEST_CASE("a breakpoint by name needs the code of that name", "[publish_level]") {
+TEST_CASE("breakpoints and searches need the code that they ask for", "[publish_level]") {
+  using Texts = std::vector<std::string>;
   const auto names = [](Words words) {
     const std::vector<std::string_view> all(words);
-    return names_of_command(all);
+    CHECK(code_of_command(all).files.empty());
+    return code_of_command(all).names;
   };
-  using Names = std::vector<std::string>;
-  CHECK(names({"breakpoint", "set", "--name", "Ns.Type.Run"}) == Names{"Ns.Type.Run"});
-  CHECK(names({"breakpoint", "set", "-n", "Run", "-n", "Walk"}) == Names{"Run", "Walk"});
+  CHECK(names({"breakpoint", "set", "--name", "Ns.Type.Run"}) == Texts{"Ns.Type.Run"});
+  CHECK(names({"breakpoint", "set", "-n", "Run", "-n", "Walk"}) == Texts{"Run", "Walk"});
   CHECK(names({"breakpoint", "set", "--one-shot", "1", "--name", "Run", "--shlib", "app.dll"}) ==
-        Names{"Run"});
-  for (const Words words :
-       {Words{}, Words{"breakpoint"}, Words{"breakpoint", "set"}, Words{"breakpoint", "set", "-n"},
-        Words{"breakpoint", "list", "-n", "Run"}, Words{"breakpoint", "set", "-r", "Run"},
-        Words{"breakpoint", "set", "-n", "Run", "-r", "x"},
-        Words{"breakpoint", "set", "-n", "Run", "-c", "--name"}, Words{"breakpoint", "set", "-s", "app.dll"},
-        Words{"target", "modules", "lookup", "-n", "Run"}})
-    CHECK(names(words).empty());
+        Texts{"Run"});
+  CHECK(names({"target", "modules", "lookup", "-n", "Run"}) == Texts{"Run"});
+  CHECK(names({"target", "modules", "lookup", "--verbose", "-A", "--function", "Ns.Type.Run"}) ==
+        Texts{"Ns.Type.Run"});
+  const auto files = [](Words words) {
+    const std::vector<std::string_view> all(words);
+    CHECK(code_of_command(all).names.empty());
+    return code_of_command(all).files;
+  };
+  CHECK(files({"breakpoint", "set", "--file", "Run.cs", "--line", "3"}) == Texts{"Run.cs"});
+  CHECK(files({"breakpoint", "set", "-l", "3", "-u", "5", "-f", "/src/Run.cs", "-s", "app.dll", "-o", "1"}) ==
+        Texts{"/src/Run.cs"});
+  for (const Words words : {Words{},
+                            Words{"breakpoint"},
+                            Words{"breakpoint", "set"},
+                            Words{"breakpoint", "set", "-n"},
+                            Words{"breakpoint", "list", "-n", "Run"},
+                            Words{"breakpoint", "set", "-r", "Run"},
+                            Words{"breakpoint", "set", "-n", "Run", "-r", "x"},
+                            Words{"breakpoint", "set", "-l", "3"},
+                            Words{"breakpoint", "set", "-f", "Run.cs"},
+                            Words{"breakpoint", "set", "-f", "Run.cs", "-n", "Run"},
+                            Words{"breakpoint", "set", "-f", "Run.cs", "-l", "3", "-n", "Run"},
+                            Words{"breakpoint", "set", "-f", "Run.cs", "-p", "text"},
+                            Words{"breakpoint", "set", "-n", "Run", "-c", "--name"},
+                            Words{"breakpoint", "set", "-s", "app.dll"},
+                            Words{"breakpoint", "set", "-F", "Run"},
+                            Words{"target", "modules", "lookup"},
+                            Words{"target", "modules", "lookup", "-n"},
+                            Words{"target", "modules", "lookup", "-n", "Run", "app.dll"},
+                            Words{"target", "modules", "lookup", "-f", "Run.cs", "-l", "3"},
+                            Words{"target", "modules", "lookup", "-r", "-n", "Run"},
+                            Words{"target", "modules", "lookup", "-a", "0x1000"},
+                            Words{"target", "modules", "list", "-n", "Run"}}) {
+    const std::vector<std::string_view> all(words);
+    CHECK(code_of_command(all).empty());
+  }
 }
 
 TEST_CASE("who lets the process run needs names for breakpoints only", "[publish_level]") {

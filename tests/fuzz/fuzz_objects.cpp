@@ -1,8 +1,14 @@
 // Objects of a damaged runtime: their texts, the layouts of their types, types behind tokens and signatures.
+#include "core/objects/inspected_object.h"
+#include "core/objects/object_path.h"
 #include "core/objects/object_reader.h"
+#include "core/objects/state_machine.h"
+#include "core/objects/static_fields.h"
+#include "core/objects/thread_statics.h"
+#include "core/objects/type_search.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
-#include "tests/objects/object_runtime.h"
+#include "tests/objects/framework_types.h"
 
 #include <set>
 
@@ -31,9 +37,33 @@ void tell_type(ObjectReader& objects, Address type, Address at) {
   require(objects.describe_value(*use, at, limits).size() <= limits.text + 3, "a text has its length");
 }
 
+// The object as values, and the places that paths lead to from it.
+void take_apart(ObjectReader& objects, Address object) {
+  const InspectionLimits bounds{.text = limits, .items = 6, .structure_depth = 4};
+  attempt([&] {
+    const InspectedObject found = inspect_object(objects, object, bounds);
+    require(found.items.size() <= bounds.items, "elements have their limit");
+    for (const InspectedField& field : found.fields) {
+      require(!field.value.type.empty(), "a value has a type");
+      attempt([&] { follow_path(objects, object, "." + field.name + "[1]"); });
+    }
+  });
+  StateMachines machines(objects.finder().target(), objects.layouts());
+  attempt([&] {
+    const auto machine = machines.read(objects.method_table_of(object), object);
+    if (!machine) return;
+    attempt([&] { machines.continuation(*machine); });
+    attempt([&] { machines.is_done(*machine); });
+    machines.task_number(*machine);
+  });
+  for (const char* const path :
+       {"[0]", "[1,1]", "[\"text\"]", ".Name._stringLength", "._items[1]", ".Place.X"})
+    attempt([&] { follow_path(objects, object, path); });
+}
+
 class BuiltObjects final : public Scene {
 public:
-  explicit BuiltObjects(Platform platform) : built_(platform) {
+  explicit BuiltObjects(Platform platform) : built_(platform), framework_(built_) {
     const unsigned p = built_.runtime.pointer();
     const Address text = built_.string(u"a text"), empty = built_.string(u"");
     const Address ints = built_.array(built_.ints_type, 3, 12);
@@ -104,16 +134,31 @@ public:
         .pointer(built_.int_type);
     types_.insert(types_.end(), {function | 2, built_.canon_type});
     at_ = built_.fields_of(dog);
+    samples_ = test::framework_samples(built_, framework_);
     set_up(built_.memory, built_.runtime.target.contract_descriptor(), platform);
   }
 
-  unsigned parts() const override { return 2; }
+  unsigned parts() const override { return 4; }
   void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
     if (part == 0) {
       for (const Address object : objects_) tell(objects, object);
+    } else if (part == 2) {
+      for (const Address object : samples_) {
+        tell(objects, object);
+        take_apart(objects, object);
+      }
+    } else if (part == 3) {
+      for (const Address object : objects_) take_apart(objects, object);
+      for_each_static(objects,
+                      {.accepts = [](const std::string&) { return true; },
+                       .threads = {{.os_id = 1, .address = at_}},
+                       .limits = {.text = limits, .items = 6, .structure_depth = 4}},
+                      [](const StaticRow& row) { return !row.name.empty(); });
+      for (const char* const name : {"Ns.Dog", "System.Collections.Generic.List<int>", "No"})
+        attempt([&] { find_type(objects, name); });
     } else {
       for (const Address type : types_) tell_type(objects, type, at_);
       for (const Address module : {built_.core_lib, built_.app})
@@ -131,7 +176,8 @@ public:
 
 private:
   test::ObjectRuntime built_;
-  std::vector<Address> objects_, types_;
+  test::FrameworkTypes framework_;
+  std::vector<Address> objects_, samples_, types_;
   Address at_ = 0;
 };
 

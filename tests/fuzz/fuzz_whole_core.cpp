@@ -94,7 +94,7 @@ private:
       dump(to_json(report));
       if (report.exception)
         attempt([&] {
-          for (const ExceptionReport& each : exceptions.chain(report.exception->exception.object))
+          for (const ExceptionReport& each : exceptions.tree(report.exception->exception.object))
             dump(to_json(each));
         });
     }

@@ -125,3 +125,9 @@ def check_minimal_core(lldb, target, core, program_folder):
         if answers[ip] != full[ip]:
             wrong.add("clrip2md", f"{ip:#x}: {answers[ip]} for {full[ip]}")
     return wrong.require_none(f"{frames} frames, {len(ips)} managed addresses, {core.stat().st_size // 1024} KB")
+
+
+def check_fail_fast(lldb, target, message):
+    (text,) = lldb.run(target, ["clr analyze"])
+    assert f'fail fast: "{message}"' in text.splitlines(), f"no message of FailFast: {text[:600]}"
+    return message

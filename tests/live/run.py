@@ -25,7 +25,9 @@ import check_lldb_bt
 import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
+import check_generics
 import check_lldb_values
+import check_objects
 import check_lldb_walk
 import check_native
 import check_nettrace
@@ -231,6 +233,8 @@ def situation(c, label, program, name, end, knobs):
                 c.check(f"{label}/core", check_stacks.check, stop, None, report)
                 c.check(f"{label}/native/core", check_native.check, stop)
                 c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
+                if name == "fail-fast":
+                    c.check(f"{label}/analyze/core", check_answers.check_fail_fast, c.lldb, Target(core=core, executable=program), "the end")
                 if name in check_lldb_values.FAULTS:
                     c.check(f"{label}/values/core", check_lldb_values.check_fault, c.lldb, Target(core=core, executable=program), name)
                 return
@@ -395,8 +399,10 @@ def debugging(c):
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
+    c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
+    c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "walk")):
+    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "generics", "walk")):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
             for method in WALKED_OPTIMIZED:
@@ -405,6 +411,7 @@ def debugging(c):
             for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
                 label = f"lldb/{kind}/release/{protection}"
                 c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
+        c.results.with_second_try("lldb/generics/release", functools.partial(debug_generics, c, "lldb/generics/release", release, True))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
     other_versions(c, debug, program)
@@ -519,6 +526,28 @@ def debug_values(c, label, lldb, executable, knobs, release, chosen=None):
         assert running.wait_ready(), "the program did not start"
         running.wait_lines(folder / "said", "scopes")
         c.check(label, check_lldb_values.check, lldb, Target(pid=running.pid), folder / "said", folder, release, chosen)
+
+
+def debug_objects(c, label, executable):
+    """Live, and in a core of it."""
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "objects", folder / "said"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        core = processes.gcore(running.pid, folder / "core.objects")
+        c.check(label, check_objects.check, c.lldb, Target(pid=running.pid), folder / "said")
+        c.check(f"{label}/core", check_objects.check, c.lldb, Target(core=core, executable=executable), folder / "said")
+
+
+def debug_generics(c, label, executable, release):
+    """Live, and in a core of it."""
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "generics", folder / "said"], folder, settings(**({"TieredCompilation": 0} if release else {}))) as running:
+        assert running.wait_ready(), "the program did not start"
+        core = processes.gcore(running.pid, folder / "core.generics")
+        c.check(label, check_generics.check, c.lldb, Target(pid=running.pid), folder / "said", release)
+        c.check(f"{label}/core", check_generics.check, c.lldb, Target(core=core, executable=executable), folder / "said", release)
 
 
 def debug_life(c, executable):

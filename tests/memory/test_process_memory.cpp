@@ -94,6 +94,24 @@ TEST_CASE("memory of a process on this host") {
   CHECK(ProcessMemory::open("/proc/self/none") == nullptr);
 }
 
+TEST_CASE("small reads fetch what lies around them once they are close together") {
+  const auto memory = own_memory();
+  static std::array<volatile int, 16'384> numbers{};
+  const auto value = [&](std::size_t at) {
+    std::array<std::byte, sizeof(int)> raw;
+    CHECK(memory->read_some(address_of(const_cast<int*>(&numbers[at])), raw) == raw.size());
+    return load<int>(raw, ByteOrder::little);
+  };
+  // The start of a block, so that what is close behind lies in it.
+  const std::size_t first = (32'768 - address_of(const_cast<int*>(numbers.data())) % 16'384) / sizeof(int);
+  CHECK(value(first) == 0);
+  numbers[first + 1] = 1;
+  CHECK(value(first + 1) == 1); // was not fetched with the first
+  numbers[first + 2] = 2;
+  CHECK(value(first + 2) == 0); // was fetched with the second
+  CHECK(value(first + 1) == 1);
+}
+
 TEST_CASE("memory of a process ends at the page that is missing") {
   const auto memory = own_memory();
   void* const at = mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

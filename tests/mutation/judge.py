@@ -131,13 +131,16 @@ def judge(number, claims, true, late, text_damaged):
     for address, claim in claims.published.items():
         if address not in true.published:
             late.add(number, "published", address, claim, text_damaged)
-        elif why := other_symbol(claim, true.published[address], text_damaged):
+        elif why := other_symbol(claim, true.published[address], text_damaged, true.methods.get(address)):
             wrong.append(f"published at {address:#x}: {why}")
     return wrong
 
 
-def other_symbol(claim, true, text_damaged):
+def other_symbol(claim, true, text_damaged, method=None):
     if claim == true or (text_damaged and true is not None):
+        return None
+    # Of a method whose type cannot be read, nothing but its MethodDesc is known.
+    if method and claim[1] == f"method {method['desc']}":
         return None
     if true is None:
         return f"{claim[0]}`{claim[1]}, where the undamaged core has no name"
@@ -149,7 +152,7 @@ def judge_late(late, true):
     """(mutant, sentence) of each wrong name among those that waited for the undamaged core's answers."""
     for number, how, address, claim, text_damaged in late.waiting:
         if how == "published":
-            why = other_symbol(claim, true.published.get(address), text_damaged)
+            why = other_symbol(claim, true.published.get(address), text_damaged, true.methods.get(address) or true.methods.get(address - 1))
         else:
             # A caller's frame is looked up by the instruction before its return address.
             whys = [difference(claim, true.methods.get(a), text_damaged) for a in (address, address - 1)]

@@ -329,7 +329,7 @@ void ObjectRuntime::shape(Address type, std::uint32_t field_bytes, unsigned inhe
 
 void ObjectRuntime::map_types(Address module, const std::map<std::uint32_t, Address>& types) {
   const unsigned p = runtime.pointer();
-  constexpr std::uint32_t count = 32;
+  const std::uint32_t count = std::max(16u, types.rbegin()->first + 1);
   const Address table = memory.allocate(std::size_t{count} * p);
   for (const auto& [rid, type] : types) memory.at(table + rid * p).pointer(type | 1);
   const Address map =

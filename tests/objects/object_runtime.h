@@ -34,15 +34,18 @@ struct ObjectRuntime {
   Address array(Address type, std::uint32_t count, std::size_t bytes); // zeroed elements
   Address elements_of(Address array) const { return array + 2 * std::size_t{runtime.pointer()}; }
 
-private:
+  // For further types: a field by its row in the metadata; the fields of a type; the types of a module by
+  // their rows.
   struct Field {
     std::uint32_t rid, offset;
     unsigned element = 0x12;
     bool is_static = false;
   };
-  void describe();
   void shape(Address type, std::uint32_t field_bytes, unsigned inherited, const std::vector<Field>& fields);
   void map_types(Address module, const std::map<std::uint32_t, Address>& types);
+
+private:
+  void describe();
 };
 
 // Readers over it, each with caches of its own.

@@ -5,7 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 
 using namespace clr;
 
@@ -60,4 +62,54 @@ TEST_CASE("real numbers and text", "[objects]") {
   CHECK(escape("'", '\'') == "'\\''");
   CHECK(escape("äöü €", '"') == "\"äöü €\"");
   CHECK(escape("a\u202eb\u2028\u009b", '"') == R"("a\u202eb\u2028\u009b")");
+}
+
+TEST_CASE("real numbers are written as .NET writes them", "[objects]") {
+  CHECK(format_real(1e16) == "10000000000000000");
+  CHECK(format_real(1e17) == "1E+17");
+  CHECK(format_real(1.5e20) == "1.5E+20");
+  CHECK(format_real(1e-4) == "0.0001");
+  CHECK(format_real(1e-5) == "1E-05");
+  CHECK(format_real(-0.0) == "-0");
+  CHECK(format_real(0.0) == "0");
+  CHECK(format_real(123456.789) == "123456.789");
+  CHECK(format_real(5e-324) == "5E-324");
+  CHECK(format_real(std::numeric_limits<double>::max()) == "1.7976931348623157E+308");
+  CHECK(format_real(1e8f) == "100000000");
+  CHECK(format_real(1e9f) == "1E+09");
+  CHECK(format_real(1 / 3.0f) == "0.33333334");
+}
+
+TEST_CASE("halves", "[objects]") {
+  for (const auto& [bits, text] :
+       std::initializer_list<std::pair<unsigned, const char*>>{{0x3c00, "1"},
+                                                               {0x3e00, "1.5"},
+                                                               {0x2e66, "0.1"},
+                                                               {0x7bff, "65500"},
+                                                               {0x70e2, "10000"},
+                                                               {0x0001, "6E-08"},
+                                                               {0x0000, "0"},
+                                                               {0x8000, "-0"},
+                                                               {0xbc00, "-1"},
+                                                               {0x7c00, "Infinity"},
+                                                               {0xfc00, "-Infinity"},
+                                                               {0x7e00, "NaN"}})
+    CHECK(format_half(static_cast<std::uint16_t>(bits)) == text);
+}
+
+TEST_CASE("large integers", "[objects]") {
+  CHECK(format_int128(0, 0, true) == "0");
+  CHECK(format_int128(0x8000'0000'0000'0000, 0, true) == "-170141183460469231731687303715884105728");
+  CHECK(format_int128(~0ull, ~0ull, true) == "-1");
+  CHECK(format_int128(~0ull, ~0ull, false) == "340282366920938463463374607431768211455");
+  CHECK(format_big_integer({}, true) == "0");
+  CHECK(format_big_integer({0, 1}, true) == "-4294967296");
+  CHECK(format_big_integer({0xca00'0000, 0x3b9a}, false) == "65536000000000"); // a chunk of zeros
+}
+
+TEST_CASE("dates with an offset", "[objects]") {
+  CHECK(format_date_offset(0x089f'7ff5'f7b5'8000, 90) == "1970-01-01 01:30:00 +01:30");
+  CHECK(format_date_offset(0x089f'7ff5'f7b5'8000, -210) == "1969-12-31 20:30:00 -03:30");
+  CHECK(format_date_offset(0, -1).empty()); // before the first year
+  CHECK(format_date_offset(0, 841).empty());
 }

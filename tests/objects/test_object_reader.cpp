@@ -16,7 +16,42 @@ Address make_dog(ObjectRuntime& r, Address name) {
   return dog;
 }
 
+// Counts the reads at one address.
+class WatchedMemory final : public MemoryReader {
+public:
+  WatchedMemory(MemoryReader& next, Address watched) : next_(&next), watched_(watched) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    seen_ += address == watched_ ? 1 : 0;
+    return next_->read_some(address, out);
+  }
+  unsigned seen() const { return seen_; }
+
+private:
+  MemoryReader* next_;
+  Address watched_;
+  unsigned seen_ = 0;
+};
+
 } // namespace
+
+TEST_CASE("an instance of a generic type is looked for in the module of the type, then in all", "[objects]") {
+  for (const bool elsewhere : {false, true}) {
+    CAPTURE(elsewhere);
+    ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+    const Target target = r.runtime.target.target();
+    const auto table = [&](Address module) {
+      return target.field_address(module, "Module", "AvailableTypeParams");
+    };
+    if (elsewhere) { // as a type whose argument can be unloaded
+      r.runtime.target.set(r.app, "Module", "AvailableTypeParams", target.read_pointer(table(r.core_lib)));
+      r.runtime.target.set(r.core_lib, "Module", "AvailableTypeParams", 0);
+    }
+    WatchedMemory memory(r.memory, table(r.app));
+    ObjectView view(r, memory);
+    CHECK(view.objects.layouts().of(r.dog_type).fields.at(1).type->method_table == r.list_of_int);
+    CHECK(memory.seen() == (elsewhere ? 1 : 0));
+  }
+}
 
 TEST_CASE("the layout of classes, values and enumerations", "[objects]") {
   for (const Platform& platform : all_platforms()) {

@@ -78,8 +78,14 @@ TEST_CASE("a search that cannot tell says so") {
   CHECK_FALSE(process.named({"Run", ""}));
 }
 
+TEST_CASE("code without symbols is of no file") {
+  Process process;
+  CHECK(code_in_files(*process.runtime, std::vector<std::string>{"Outer.cs"}, {}) == Starts{});
+}
+
 TEST_CASE("without a runtime no code is found") {
   MemoryBuilder memory;
   Runtime runtime(memory, {}, platform, nullptr);
   CHECK(code_named(runtime, std::vector<std::string>{"Run"}, {}) == Starts{});
+  CHECK(code_in_files(runtime, std::vector<std::string>{"Run.cs"}, {}) == Starts{});
 }

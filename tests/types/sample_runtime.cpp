@@ -33,6 +33,9 @@ Bytes app_metadata() {
   metadata.type("Ns", "Call");                                          // 6: a delegate
   metadata.method("Invoke", bytes_of({0x20, 1, 0x08, 0x0f, 0x01}));     // 4: instance int Invoke(void*)
   metadata.method("getpid", bytes_of({0x00, 0, 0x08}));                 // 5
+  metadata.type("Ns", "Tiers");                                         // 7
+  metadata.method("Switched", bytes_of({0x00, 0, 0x01}));               // 6
+  metadata.method("Versioned", bytes_of({0x00, 0, 0x01}));              // 7
   return metadata.build();
 }
 
@@ -78,12 +81,12 @@ SampleRuntime::SampleRuntime(Platform platform) : runtime(platform) {
   const Address matrix = runtime.array_of(string, 2);
   runtime.target.set(matrix, "MethodTable", "Module", core_lib);
 
-  const auto run =
-      runtime.chunk(inner, {{.rid = 1, .flags3 = 8}, {.rid = 1, .flags3 = 8}, {.rid = 1, .flags3 = 8}});
-  tiered = run[0];
-  switched = run[1];
-  versioned = run[2];
-  methods.push_back({run[0], "Ns.Outer.Inner.Run(int, string[])",
+  tiered = runtime.method(inner, {.rid = 1, .flags3 = 8});
+  const auto others = runtime.chunk(runtime.type({.module = app, .rid = 7}),
+                                    {{.rid = 6, .flags3 = 8}, {.rid = 7, .flags3 = 8}});
+  switched = others[0];
+  versioned = others[1];
+  methods.push_back({tiered, "Ns.Outer.Inner.Run(int, string[])",
                      "Ns.Outer+Inner.Run(Int32, System.String[])", MethodKind::il});
   methods.push_back({runtime.method(list_of_int, {.rid = 1}), "System.Collections.Generic.List<int>.Add(int)",
                      "System.Collections.Generic.List`1[[System.Int32, System.Private.CoreLib]].Add(Int32)",

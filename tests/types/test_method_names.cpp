@@ -1,4 +1,5 @@
 #include "core/memory/counting_reader.h"
+#include "tests/support/faults.h"
 #include "tests/types/sample_runtime.h"
 
 #include <catch2/catch.hpp>
@@ -133,6 +134,83 @@ TEST_CASE("a token that is that of another type's method is no name", "[types]")
       CHECK_THROWS_AS(names.describe(damaged), Error);
       // Metadata that grows may list a type's later methods elsewhere.
       CHECK(names.describe(added).full_name == "Ns.C.Other()");
+    }
+  }
+}
+
+TEST_CASE("a token that the methods beside it contradict is no name", "[types]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      RuntimeTypes runtime(platform);
+      MetadataBuilder metadata;
+      metadata.type("Ns", "C"); // 2
+      for (const char* name : {"A", "B", "C", "D"}) metadata.method(name, bytes_of({0, 0, 1}));
+      const Address module = runtime.module(
+          {.path = "/srv/image.dll", .metadata = metadata.build(), .place = MetadataPlace::flat});
+      constexpr std::uint32_t struct_bits = 0x0004'0000;
+      constexpr unsigned unboxes = 4;
+      const auto with_async = [](std::uint32_t rid) { return MethodSpec{.rid = rid, .flags = 0x60}; };
+      // The names of the methods of one chunk; "-" where one is refused.
+      const auto names_of = [&](const std::vector<MethodSpec>& specs, std::uint32_t category = 0) {
+        const auto methods =
+            runtime.chunk(runtime.type({.module = module, .rid = 2, .category = category}), specs);
+        const Target target = runtime.target.target();
+        ExecutionManager code(target);
+        MethodNames names(target, code, nullptr);
+        std::string result;
+        for (const Address method : methods) {
+          const auto fault = fault_of([&] { result += names.describe(method).name.back(); });
+          if (!fault) continue;
+          CHECK(fault->kind() == ErrorKind::corrupt);
+          CHECK(fault->address() == method);
+          result += '-';
+        }
+        return result;
+      };
+      CHECK(names_of({{.rid = 1}, {.rid = 2}, {.rid = 3}, {.rid = 4}}) == "ABCD");
+      CHECK(names_of({{.rid = 1}, {.rid = 4}, {.rid = 3}, {.rid = 4}}) == "--CD");
+      CHECK(names_of({{.rid = 2}, {.rid = 2}, {.rid = 3}, {.rid = 4}}) == "-BCD");
+      CHECK(names_of({{.rid = 1}, {.rid = 2}, {.rid = 3}, {.rid = 1}}) == "ABC-");
+      CHECK(names_of({{.rid = 1}, {.rid = 3}}) == "--"); // one of them lies
+      // A virtual method of a value type, and the stub before it that unboxes.
+      CHECK(names_of({{.rid = 1}, {.rid = 2, .flags3 = unboxes}, {.rid = 2}, {.rid = 3}}, struct_bits) ==
+            "ABBC");
+      CHECK(names_of({{.rid = 1, .flags3 = unboxes}, {.rid = 1}}, struct_bits) == "AA");
+      CHECK(names_of({{.rid = 1, .flags3 = unboxes}, {.rid = 1}}) == "--");
+      // A method and its async variant.
+      CHECK(names_of({{.rid = 1}, with_async(2), with_async(2), {.rid = 3}}) == "ABBC");
+    }
+  }
+}
+
+TEST_CASE("the token of a method that is alone in its chunk is compared with all of its type", "[types]") {
+  using C = MethodClassification;
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      RuntimeTypes runtime(platform);
+      MetadataBuilder metadata;
+      metadata.type("Ns", "C"); // 2
+      for (const char* name : {"A", "B"}) metadata.method(name, bytes_of({0x10, 1, 0, 1}));
+      metadata.method("D", bytes_of({0, 0, 1}));
+      const Address module = runtime.module(
+          {.path = "/srv/image.dll", .metadata = metadata.build(), .place = MetadataPlace::flat});
+      const Address type = runtime.type({.module = module, .rid = 2});
+      runtime.chunk(type, {{.rid = 1, .kind = C::instantiated, .slot = 5, .instantiation = 1},
+                           {.rid = 2, .kind = C::instantiated, .slot = 6, .instantiation = 1},
+                           {.rid = 3, .slot = 7}});
+      const auto instance = [&](std::uint32_t rid, unsigned slot) {
+        return runtime.method(type, {.rid = rid, .kind = C::instantiated, .slot = slot, .instantiation = 2});
+      };
+      const Address a = instance(1, 5), not_b = instance(2, 5);
+      const Address stub = instance(3, 7); // passes a method that is not generic its type's arguments
+      const Address copy = runtime.method(type, {.rid = 3, .slot = 7});
+      const Target target = runtime.target.target();
+      ExecutionManager code(target);
+      MethodNames names(target, code, nullptr);
+      CHECK(names.describe(a).name == "Ns.C.A");
+      CHECK(names.describe(stub).name == "Ns.C.D");
+      CHECK(fault_of([&] { names.describe(not_b); })->kind() == ErrorKind::corrupt);
+      CHECK(fault_of([&] { names.describe(copy); })->kind() == ErrorKind::corrupt);
     }
   }
 }

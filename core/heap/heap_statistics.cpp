@@ -1,0 +1,88 @@
+#include "core/heap/heap_statistics.h"
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+class Counter final : public HeapSink {
+public:
+  Counter(const HeapMap& map, HeapTypes& types, std::vector<HeapRangeCount>& ranges)
+      : map_(map), types_(types), ranges_(ranges) {}
+
+  void begin(std::size_t range) override {
+    range_ = &ranges_[range];
+    counts_ = &parts_[static_cast<std::size_t>(map_.ranges[range].part)];
+  }
+
+  void add(std::span<const HeapObject> objects) override {
+    std::vector<HeapCount>& counts = *counts_;
+    std::uint64_t bytes = 0;
+    HeapCount free;
+    for (const HeapObject& object : objects) {
+      if (object.type >= counts.size()) grow(object.type);
+      HeapCount& count = counts[object.type];
+      ++count.objects;
+      count.bytes += object.size;
+      bytes += object.size;
+      if (object.type != free_) continue;
+      ++free.objects;
+      free.bytes += object.size;
+      range_->largest_free = std::max(range_->largest_free, object.size);
+    }
+    range_->free += free;
+    range_->live += {objects.size() - free.objects, bytes - free.bytes};
+  }
+
+  const std::vector<HeapCount>& part(std::size_t number) const { return parts_[number]; }
+
+private:
+  void grow(std::uint32_t type) {
+    counts_->resize(std::max<std::size_t>(type + 1, types_.count()));
+    if (free_ == none)
+      if (const auto known = types_.known(map_.free_object)) free_ = *known;
+  }
+
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  const HeapMap& map_;
+  HeapTypes& types_;
+  std::vector<HeapRangeCount>& ranges_;
+  HeapRangeCount* range_ = nullptr;
+  std::array<std::vector<HeapCount>, heap_part_count> parts_; // by the number of the type
+  std::vector<HeapCount>* counts_ = nullptr;
+  std::uint32_t free_ = none;
+};
+
+} // namespace
+
+HeapCount HeapTypeCount::all() const {
+  HeapCount sum;
+  for (const HeapCount& part : parts) sum += part;
+  return sum;
+}
+
+HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options,
+                          unsigned threads) {
+  HeapStatistics statistics;
+  statistics.ranges.resize(map.ranges.size());
+  std::vector<std::unique_ptr<HeapSink>> sinks;
+  for (unsigned i = 0; i < std::max(threads, 1u); ++i)
+    sinks.push_back(std::make_unique<Counter>(map, types, statistics.ranges));
+  HeapWalkResult walked = walk_heap(map, types, map.ranges, sinks, options);
+  statistics.gaps = std::move(walked.gaps);
+  statistics.interrupted = walked.interrupted;
+  const std::uint32_t count = types.count();
+  std::vector<HeapTypeCount> all(count);
+  for (std::uint32_t type = 0; type < count; ++type) all[type].method_table = types.at(type).method_table;
+  for (const auto& sink : sinks)
+    for (std::size_t part = 0; part < heap_part_count; ++part) {
+      const std::vector<HeapCount>& counts = static_cast<const Counter&>(*sink).part(part);
+      for (std::size_t type = 0; type < counts.size(); ++type) all[type].parts[part] += counts[type];
+    }
+  for (HeapTypeCount& type : all)
+    if (type.method_table != map.free_object && type.all().objects != 0) statistics.types.push_back(type);
+  return statistics;
+}
+
+} // namespace clr

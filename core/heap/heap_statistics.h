@@ -1,0 +1,43 @@
+// How many objects there are of each type, and how much memory each part of the heap holds.
+#pragma once
+
+#include "core/heap/heap_walk.h"
+
+#include <array>
+#include <vector>
+
+namespace clr {
+
+struct HeapCount {
+  std::uint64_t objects = 0, bytes = 0;
+
+  void operator+=(const HeapCount& other) {
+    objects += other.objects;
+    bytes += other.bytes;
+  }
+};
+
+struct HeapTypeCount {
+  Address method_table = 0;
+  std::array<HeapCount, heap_part_count> parts;
+  HeapCount all() const;
+};
+
+struct HeapRangeCount {
+  HeapCount live; // without free memory
+  HeapCount free;
+  std::uint64_t largest_free = 0;
+};
+
+struct HeapStatistics {
+  std::vector<HeapTypeCount> types;   // without free memory; in no order
+  std::vector<HeapRangeCount> ranges; // as those of the map
+  std::vector<HeapGap> gaps;
+  bool interrupted = false; // then the counts are too small
+};
+
+// Counts all objects; free memory apart. Cost: that of walk_heap.
+HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options = {},
+                          unsigned threads = heap_threads());
+
+} // namespace clr

@@ -1,0 +1,127 @@
+#include "core/heap/heap_walk.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace clr {
+namespace {
+
+// How often a caller hears of progress while only other threads have work.
+constexpr std::chrono::milliseconds patience{50};
+
+class Walk {
+public:
+  Walk(const HeapMap& map, HeapTypes& types, std::span<const HeapRange> ranges,
+       const HeapWalkOptions& options)
+      : map_(map), types_(types), ranges_(ranges), options_(options) {
+    for (const HeapRange& range : ranges) total_ += range.size();
+  }
+
+  void run(std::span<const std::unique_ptr<HeapSink>> sinks) {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < sinks.size() && i < ranges_.size(); ++i) {
+      try {
+        running_.fetch_add(1);
+        others.emplace_back([this, &sink = *sinks[i]] {
+          work(sink, false);
+          running_.fetch_sub(1);
+          ended_.notify_all();
+        });
+      } catch (const std::system_error&) { // the system gives no more threads
+        running_.fetch_sub(1);
+        break;
+      }
+    }
+    work(*sinks.front(), true);
+    std::unique_lock lock(mutex_);
+    while (running_.load() != 0) {
+      ended_.wait_for(lock, patience);
+      tell();
+    }
+  }
+
+  HeapWalkResult finish() {
+    if (failure_) std::rethrow_exception(failure_);
+    std::ranges::sort(gaps_, {}, &HeapGap::address);
+    return {std::move(gaps_), interrupted_};
+  }
+
+private:
+  void tell() {
+    if (options_.progress && !stop_.load() && !options_.progress(done_.load(), total_)) {
+      interrupted_ = true;
+      stop_.store(true);
+    }
+  }
+
+  void work(HeapSink& sink, bool caller) {
+    std::vector<HeapGap> gaps;
+    try {
+      HeapWalker walker(map_, types_);
+      while (!stop_.load()) {
+        const std::size_t number = next_.fetch_add(1);
+        if (number >= ranges_.size()) break;
+        const HeapRange& range = ranges_[number];
+        sink.begin(number);
+        Address told = range.begin;
+        walker.walk(
+            range,
+            [&](std::span<const HeapObject> objects) {
+              sink.add(objects);
+              const Address at = objects.back().address;
+              if (at - told >= HeapBytes::piece) {
+                done_.fetch_add(at - told);
+                told = at;
+                if (caller) tell();
+              }
+              return !stop_.load(std::memory_order_relaxed);
+            },
+            gaps);
+        done_.fetch_add(range.end - told);
+        if (caller) tell();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      stop_.store(true);
+    }
+    const std::lock_guard lock(mutex_);
+    gaps_.insert(gaps_.end(), std::make_move_iterator(gaps.begin()), std::make_move_iterator(gaps.end()));
+  }
+
+  const HeapMap& map_;
+  HeapTypes& types_;
+  std::span<const HeapRange> ranges_;
+  const HeapWalkOptions& options_;
+  std::uint64_t total_ = 0;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<bool> stop_{false};
+  std::atomic<unsigned> running_{0};
+  bool interrupted_ = false; // of the caller's thread
+  std::mutex mutex_;         // of what follows
+  std::condition_variable ended_;
+  std::vector<HeapGap> gaps_;
+  std::exception_ptr failure_;
+};
+
+} // namespace
+
+HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const HeapRange> ranges,
+                         std::span<const std::unique_ptr<HeapSink>> sinks, const HeapWalkOptions& options) {
+  Walk walk(map, types, ranges, options);
+  walk.run(sinks);
+  return walk.finish();
+}
+
+unsigned heap_threads() {
+  return std::clamp(std::thread::hardware_concurrency(), 1u, max_heap_threads);
+}
+
+} // namespace clr

@@ -1,0 +1,44 @@
+// All of the heap, gone through by several threads.
+#pragma once
+
+#include "core/heap/heap_walker.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace clr {
+
+// Takes the objects that one of the threads finds. Only that thread calls it.
+class HeapSink {
+public:
+  virtual ~HeapSink() = default;
+  // The objects that follow lie in the range of this number.
+  virtual void begin(std::size_t range) = 0;
+  virtual void add(std::span<const HeapObject> objects) = 0;
+};
+
+struct HeapWalkOptions {
+  // Told from time to time how many bytes of how many were gone through, by the thread that called
+  // walk_heap; false interrupts the walk. May be empty.
+  std::function<bool(std::uint64_t done, std::uint64_t of)> progress;
+};
+
+struct HeapWalkResult {
+  std::vector<HeapGap> gaps; // ascending
+  bool interrupted = false;
+};
+
+// Walks `ranges`, which are of `map`, with a thread for each of `sinks`; the caller's is one of them. The
+// order in which a thread gets its ranges is ascending. Cost: that of HeapWalker::walk for each range.
+HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const HeapRange> ranges,
+                         std::span<const std::unique_ptr<HeapSink>> sinks,
+                         const HeapWalkOptions& options = {});
+
+// The number of threads that can walk at the same time.
+unsigned heap_threads();
+
+constexpr unsigned max_heap_threads = 16;
+
+} // namespace clr

@@ -1,0 +1,38 @@
+// The elements of the framework's collections, in the order in which the collection itself gives them.
+// Source of the fields: dotnet/runtime
+// src/libraries/System.{Private.CoreLib,Collections,Collections.Concurrent, Collections.Immutable};
+// dotnet/fsharp src/FSharp.Core/prim-types.fs for F#'s list.
+#pragma once
+
+#include "core/objects/instance_reader.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace clr {
+
+struct CollectionItem {
+  // The key of a dictionary's entry; its type is null in other collections.
+  TypeUsePtr key_type;
+  Address key = 0;
+  TypeUsePtr type; // never null
+  Address at = 0;
+};
+
+struct CollectionVisitor {
+  // Called once, before the elements. A concurrent collection that is just being changed may have other
+  // elements than it counts.
+  std::function<void(std::uint64_t count)> count;
+  // Called for each element; false ends the visit.
+  std::function<bool(const CollectionItem& item)> item;
+};
+
+// Visits the elements of `instance`. False: it is no collection that is known here, and nothing was called.
+// Throws Error for missing memory, for a collection that contradicts itself, and after max_collection_steps.
+// Cost: 1 to 3 reads for each element.
+bool visit_collection(InstanceReader& reader, const Instance& instance, const CollectionVisitor& visitor);
+
+// Slots, nodes and entries of one collection that are looked at, those without an element included.
+constexpr std::uint64_t max_collection_steps = 10'000'000;
+
+} // namespace clr

@@ -1,0 +1,223 @@
+#include "core/objects/inspected_object.h"
+
+#include "core/objects/collections.h"
+#include "core/objects/known_values.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace clr {
+namespace {
+
+using Kind = InspectedValue::Kind;
+
+void read_number(InspectedValue& value, InstanceReader& reader, ElementType number, Address at) {
+  value.bits = reader.number(number, at);
+  switch (number) {
+  case ElementType::boolean:
+    value.kind = Kind::boolean;
+    return;
+  case ElementType::char_:
+    value.kind = Kind::character;
+    return;
+  case ElementType::r4:
+    value.kind = Kind::real;
+    value.real = std::bit_cast<float>(static_cast<std::uint32_t>(value.bits));
+    return;
+  case ElementType::r8:
+    value.kind = Kind::real;
+    value.real = std::bit_cast<double>(value.bits);
+    return;
+  default:
+    value.kind = is_signed_number(number) ? Kind::integer : Kind::cardinal;
+  }
+}
+
+void read_value(InspectedValue& value, InstanceReader& reader, const TypeUse& type, Address at,
+                const TextLimits& limits) {
+  ObjectReader& objects = reader.objects();
+  const Target& target = reader.target();
+  switch (type.kind) {
+  case TypeUse::Kind::number:
+    read_number(value, reader, type.number, at);
+    break;
+  case TypeUse::Kind::pointer:
+  case TypeUse::Kind::byref:
+    value.bits = target.read_pointer(at);
+    value.kind = Kind::cardinal;
+    break;
+  case TypeUse::Kind::reference:
+  case TypeUse::Kind::array:
+    value.object = target.read_pointer(at);
+    value.kind = Kind::reference;
+    if (value.object == 0) return;
+    value.object_type = objects.layouts().of(objects.method_table_of(value.object)).text;
+    break;
+  case TypeUse::Kind::value:
+    objects.layouts().of(type.method_table);
+    // The first byte says whether the rest can be there at all.
+    target.read_u8(at);
+    value.kind = Kind::text;
+    break;
+  case TypeUse::Kind::nothing:
+  case TypeUse::Kind::unknown:
+    throw Error(ErrorKind::unsupported_contract, "its type is not loaded, or cannot be found");
+  }
+  value.text = objects.describe_value(type, at, limits);
+}
+
+// The bytes that an object takes in the heap.
+std::uint64_t heap_size(const Target& target, const TypeLayout& layout, Address object) {
+  const std::uint64_t pointer = target.pointer_size();
+  std::uint64_t size = layout.table.base_size;
+  if (layout.table.has_component_size()) {
+    const bool string = layout.kind == TypeLayout::Kind::string;
+    size += std::uint64_t{layout.element_size} *
+            target.read_u32(string ? target.field_address(object, "String", "m_StringLength")
+                                   : target.field_address(object, "Array", "m_NumComponents"));
+  }
+  const std::uint64_t least = 3 * pointer; // header, method table and one word
+  return std::max(least, (size + pointer - 1) / pointer * pointer);
+}
+
+class Inspection {
+public:
+  Inspection(ObjectReader& objects, const InspectionLimits& limits)
+      : objects_(objects), reader_(objects), limits_(limits) {}
+
+  // The fields of a type and of its base types, the outermost first.
+  void add_fields(std::vector<InspectedField>& fields, const TypeLayout& layout, Address at,
+                  std::uint32_t header, std::string& fault, unsigned depth = 0) {
+    std::vector<const TypeLayout*> chain{&layout};
+    while (chain.back()->table.parent != 0 && chain.size() < TypeLayouts::max_base_types) {
+      try {
+        chain.push_back(&objects_.layouts().of(chain.back()->table.parent));
+      } catch (const Error& error) {
+        fault = error.what();
+        break;
+      }
+    }
+    for (auto type = chain.rbegin(); type != chain.rend(); ++type) {
+      if (fault.empty()) fault = (*type)->problem;
+      for (const FieldLayout& part : (*type)->fields) {
+        if (part.is_static) continue;
+        InspectedField field{.name = part.name,
+                             .property = property_of(part.name),
+                             .declared_in = (*type)->text,
+                             .offset = header + part.offset,
+                             .value = inspect_value(objects_, *part.type, at + part.offset, limits_.text),
+                             .fields = {}};
+        if (depth < limits_.structure_depth)
+          add_structure(field.fields, *part.type, at + part.offset, depth + 1);
+        fields.push_back(std::move(field));
+      }
+    }
+  }
+
+  void add_structure(std::vector<InspectedField>& fields, const TypeUse& type, Address at, unsigned depth) {
+    if (type.kind != TypeUse::Kind::value) return;
+    try {
+      const TypeLayout& layout = objects_.layouts().of(type.method_table);
+      std::string fault;
+      if (layout.kind == TypeLayout::Kind::value) add_fields(fields, layout, at, 0, fault, depth);
+    } catch (const Error&) {
+      // The value's own fault says why.
+    }
+  }
+
+  void add_items(InspectedObject& object, const TypeLayout& layout) {
+    if (layout.kind == TypeLayout::Kind::array) return add_elements(object, layout);
+    visit_collection(reader_, {layout, object.address + reader_.target().pointer_size()},
+                     {.count = [&](std::uint64_t count) { object.item_count = count; },
+                      .item =
+                          [&](const CollectionItem& item) {
+                            if (object.items.size() >= limits_.items) return false;
+                            InspectedItem row;
+                            if (item.key_type)
+                              row.key = inspect_value(objects_, *item.key_type, item.key, limits_.text);
+                            row.value = inspect_value(objects_, *item.type, item.at, limits_.text);
+                            object.items.push_back(std::move(row));
+                            return true;
+                          }});
+  }
+
+private:
+  void add_elements(InspectedObject& object, const TypeLayout& layout) {
+    const Target& target = reader_.target();
+    const std::uint32_t count =
+        target.read_u32(target.field_address(object.address, "Array", "m_NumComponents"));
+    object.item_count = count;
+    Address data = object.address + target.size_of("Array");
+    if (!layout.table.is_szarray()) data += 2 * sizeof(std::uint32_t) * layout.rank; // lengths, lower bounds
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, limits_.items); ++i)
+      object.items.push_back(
+          {.key = {},
+           .value = inspect_value(objects_, *layout.element, data + i * layout.element_size, limits_.text)});
+  }
+
+  ObjectReader& objects_;
+  InstanceReader reader_;
+  const InspectionLimits& limits_;
+};
+
+} // namespace
+
+std::string property_of(std::string_view name) {
+  if (name.size() < 2 || name.front() != '<') return {};
+  const std::size_t end = name.find('>');
+  if (end == std::string_view::npos || end == 1) return {};
+  const std::string_view rest = name.substr(end + 1);
+  if (rest != "k__BackingField" && rest != "i__Field") return {};
+  return std::string(name.substr(1, end - 1));
+}
+
+InspectedValue inspect_value(ObjectReader& reader, const TypeUse& type, Address at,
+                             const TextLimits& limits) {
+  InspectedValue value;
+  value.type = format_type(*type.name);
+  InstanceReader instances(reader);
+  try {
+    read_value(value, instances, type, instances.target().platform().wrap(at), limits);
+  } catch (const Error& error) {
+    // A reference is known even when nothing is known of its object.
+    if (value.kind != Kind::reference) value.kind = Kind::unknown;
+    value.fault = error.what();
+  }
+  return value;
+}
+
+std::vector<InspectedField> inspect_structure(ObjectReader& reader, const TypeUse& type, Address at,
+                                              const InspectionLimits& limits) {
+  std::vector<InspectedField> fields;
+  Inspection(reader, limits).add_structure(fields, type, reader.finder().target().platform().wrap(at), 0);
+  return fields;
+}
+
+InspectedObject inspect_object(ObjectReader& reader, Address object, const InspectionLimits& limits) {
+  return inspect_object_as(reader, object, reader.method_table_of(object), limits);
+}
+
+InspectedObject inspect_object_as(ObjectReader& reader, Address object, Address method_table,
+                                  const InspectionLimits& limits) {
+  const Target& target = reader.finder().target();
+  object = target.platform().wrap(object);
+  const TypeLayout& layout = reader.layouts().of(method_table);
+  InspectedObject result;
+  result.address = object;
+  result.method_table = layout.table.address;
+  result.type = layout.text;
+  result.size = heap_size(target, layout, object);
+  result.text = reader.describe_object(object, limits.text);
+  Inspection inspection(reader, limits);
+  try {
+    if (layout.kind != TypeLayout::Kind::array && layout.kind != TypeLayout::Kind::string)
+      inspection.add_fields(result.fields, layout, object + target.pointer_size(), target.pointer_size(),
+                            result.fault);
+    inspection.add_items(result, layout);
+  } catch (const Error& error) {
+    result.fault = error.what();
+  }
+  return result;
+}
+
+} // namespace clr

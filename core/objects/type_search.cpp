@@ -1,0 +1,96 @@
+#include "core/objects/type_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t max_notes = 20; // of one search
+
+struct Definition {
+  std::uint32_t type_def = 0;
+  bool generic = false;
+  std::string text; // empty for a generic type
+};
+
+// As it is declared: "System.Int32" and not "int".
+std::string definition_name(const TypeName& type) {
+  std::string text = type.name_space;
+  for (const std::string& part : type.chain) text += (text.empty() ? "" : ".") + part;
+  return text;
+}
+
+std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& search) {
+  return module.metadata.with([&](MetadataNames& names) {
+    std::vector<Definition> found;
+    const Metadata& metadata = names.metadata();
+    for (std::uint32_t rid = 1; rid <= metadata.rows(MetadataTable::type_def); ++rid) {
+      const TypeNamePtr type = names.type_def(rid);
+      // The parameters of a generic type count for the types within it, too.
+      const bool generic = std::any_of(type->chain.begin(), type->chain.end(), [](const std::string& part) {
+        return part.find('`') != std::string::npos;
+      });
+      std::string text = definition_name(*type);
+      if (search.wanted(metadata, rid, text, generic))
+        found.push_back({.type_def = token_of(MetadataTable::type_def, rid),
+                         .generic = generic,
+                         .text = generic ? std::string() : std::move(text)});
+    }
+    return found;
+  });
+}
+
+} // namespace
+
+std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& search) {
+  std::vector<std::string> notes;
+  MethodNames& names = finder.names();
+  bool stopped = false;
+  const auto attempt = [&](const auto& act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      if (notes.size() < max_notes) notes.emplace_back(error.what());
+    }
+  };
+  const auto visit = [&](Address table, const std::string& text) {
+    if (table != 0 && !stopped) attempt([&] { stopped = !search.visit(table, text); });
+  };
+  for (const Address module : names.module_addresses()) {
+    if (stopped) break;
+    attempt([&] {
+      for (const Definition& type : wanted_types(names.named_modules().at(module), search)) {
+        if (stopped) return;
+        attempt([&] {
+          if (!type.generic) return visit(finder.loaded(module, type.type_def), type.text);
+          for (const Address instance : finder.instances(module, type.type_def)) visit(instance, type.text);
+        });
+      }
+    });
+  }
+  return notes;
+}
+
+Address find_type(ObjectReader& objects, const std::string& text) {
+  const std::string plain = text.substr(0, text.find('<'));
+  std::vector<Address> found;
+  TypeLayouts& layouts = objects.layouts();
+  search_types(objects.finder(),
+               {.wanted =
+                    [&](const Metadata&, std::uint32_t, const std::string& name, bool generic) {
+                      return generic ? name.substr(0, name.find_first_of("<`")) == plain : name == text;
+                    },
+                .visit =
+                    [&](Address table, const std::string& name) {
+                      if (name == text || layouts.of(table).text == text) found.push_back(table);
+                      return true;
+                    }});
+  if (found.size() == 1) return found.front();
+  if (found.empty())
+    throw Error(ErrorKind::invalid_argument, fmt::format("the runtime has loaded no type {}", text));
+  throw Error(ErrorKind::invalid_argument, fmt::format("{} modules have a type {}", found.size(), text));
+}
+
+} // namespace clr

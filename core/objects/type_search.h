@@ -1,0 +1,32 @@
+// The types that the runtime has loaded, found by what their metadata says.
+#pragma once
+
+#include "core/objects/object_reader.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct TypeSearch {
+  // Whether a type of a module is wanted. `text` is its name as it is declared: "System.Int32",
+  // "Ns.Cache`1.Entry". Of a generic type each instance is visited.
+  std::function<bool(const Metadata& metadata, std::uint32_t type_def_rid, const std::string& text,
+                     bool generic)>
+      wanted;
+  // Called with the MethodTable of each loaded type that is wanted, and with `text` where it is not generic,
+  // else ""; false ends the search.
+  std::function<bool(Address method_table, const std::string& text)> visit;
+};
+
+// Returns what could not be read, the first reasons of them. Never throws for target data. Cost: the metadata
+// of every module; 3 reads for each type that is wanted.
+std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& search);
+
+// The MethodTable of the loaded type whose name is `text`: "Ns.Outer.Inner", "Ns.Cache<string, int>". Throws
+// Error{invalid_argument} when there is none, and when several modules have one.
+Address find_type(ObjectReader& objects, const std::string& text);
+
+} // namespace clr

@@ -1,0 +1,89 @@
+#include "core/report/heap_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace clr {
+
+namespace {
+
+void add_gaps(Json& json, const std::vector<HeapGap>& gaps) {
+  json["holes"] = Json::array();
+  json["skipped"] = Json::array();
+  for (const HeapGap& gap : gaps)
+    json[gap.missing ? "holes" : "skipped"].push_back(
+        {{"address", hex(gap.address)}, {gap.missing ? "size" : "bytes", gap.bytes}, {"why", gap.why}});
+}
+
+} // namespace
+
+Json generation_json(HeapPart part) {
+  if (part <= HeapPart::gen2) return static_cast<unsigned>(part);
+  return to_string(part);
+}
+
+Json heap_json(HeapReporter& heap, const HeapWalkOptions& options) {
+  const HeapMap& map = heap.map();
+  const HeapStatistics& statistics = heap.statistics(options);
+  HeapCount live, free;
+  std::uint64_t largest = 0;
+  std::vector<Json> segments(map.state.heaps.size(), Json::array());
+  for (std::size_t i = 0; i < map.ranges.size(); ++i) {
+    const HeapRange& range = map.ranges[i];
+    const HeapRangeCount& count = statistics.ranges[i];
+    live += count.live;
+    free += count.free;
+    largest = std::max(largest, count.largest_free);
+    segments[range.heap].push_back({{"address", hex(range.segment)},
+                                    {"begin", hex(range.begin)},
+                                    {"end", hex(range.end)},
+                                    {"committed", hex(range.committed_end)},
+                                    {"generation", generation_json(range.part)},
+                                    {"objects", count.live.objects},
+                                    {"bytes", count.live.bytes},
+                                    {"free_objects", count.free.objects},
+                                    {"free_bytes", count.free.bytes}});
+  }
+  Json json{{"kind", map.state.server ? "server" : "workstation"},
+            {"regions", map.state.regions()},
+            {"committed_bytes", map.committed_bytes},
+            {"used_bytes", live.bytes},
+            {"objects", live.objects},
+            {"free_bytes", free.bytes},
+            {"free_objects", free.objects},
+            {"largest_free", largest},
+            {"gc_in_progress", map.state.structures_invalid > 0}};
+  if (statistics.interrupted) json["interrupted"] = true;
+  add_gaps(json, statistics.gaps);
+  json["problems"] = map.problems;
+  json["heaps"] = Json::array();
+  for (std::size_t i = 0; i < segments.size(); ++i)
+    json["heaps"].push_back({{"index", i}, {"segments", std::move(segments[i])}});
+  return json;
+}
+
+Json to_json(const HeapTypeRow& row) {
+  Json json{{"name", row.name}, {"method_table", hex(row.method_table)}};
+  json["module"] = row.module.empty() ? Json() : Json(row.module);
+  json["count"] = row.count.objects;
+  json["bytes"] = row.count.bytes;
+  return json;
+}
+
+Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part) {
+  Json json{{"objects", report.all.objects},
+            {"bytes", report.all.bytes},
+            {"free_objects", report.free.objects},
+            {"free_bytes", report.free.bytes}};
+  if (part) json["generation"] = generation_json(*part);
+  json["gc_in_progress"] = map.state.structures_invalid > 0;
+  if (report.interrupted) json["interrupted"] = true;
+  add_gaps(json, report.gaps);
+  json["problems"] = map.problems;
+  json["types"] = Json::array();
+  for (const HeapTypeRow& row : report.rows) json["types"].push_back(to_json(row));
+  return json;
+}
+
+} // namespace clr

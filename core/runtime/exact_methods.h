@@ -1,0 +1,56 @@
+// Which instantiation a frame of shared generic code runs: `Cache<string>.Get` and not `Cache<__Canon>.Get`.
+// Source: dotnet/runtime docs/design/coreclr/botr/shared-generics.md; src/coreclr/vm/frames.cpp and
+// src/coreclr/vm/generics.cpp (GetExactInstantiationsOfMethodAndItsClassFromCallInformation).
+#pragma once
+
+#include "core/execution/gc_header.h"
+#include "core/runtime/runtime.h"
+#include "core/stack/walker.h"
+
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+namespace clr {
+
+struct Instantiation {
+  Method method;
+  GcContextKind from = GcContextKind::method_desc;
+};
+// "context_method_desc", "context_method_table", "this": the words of JSON.
+std::string_view origin_of(const Instantiation& instantiation);
+
+class ExactMethods {
+public:
+  // `runtime` must have a target and outlive this. No reads.
+  explicit ExactMethods(Runtime& runtime);
+
+  // The instantiation that the managed frame `frame` of `method` runs, by the word in which the JIT keeps its
+  // generic context. Null when the code is not shared, when its GC info names no such word or the frame has
+  // not filled it yet, when its memory is missing, and when the word contradicts the method. Never throws for
+  // target data. Cost: once for each body its GC info; 1 to 3 reads for each frame of shared code, and once
+  // for each instantiation its name.
+  std::shared_ptr<const Instantiation> of(const StackFrame& frame, const Method& method);
+
+  // Bodies and instantiations that are kept; when there are more, all are read anew.
+  static constexpr std::size_t max_known = 100'000;
+  static constexpr unsigned max_base_types = 256; // between the type of `this` and that of the method
+
+private:
+  std::shared_ptr<const Instantiation> read(const StackFrame& frame, const Method& method);
+  std::shared_ptr<const GcHeader> header_of(const CodeBlock& block);
+  bool is_filled(const StackFrame& frame, const GcHeader& header);
+  Method exact(const Method& method, GcContextKind kind, Address context);
+  Address owner_among_bases(const Method& method, Address object);
+
+  Runtime* runtime_;
+  std::optional<ManagedUnwinder> unwinder_; // nothing for a CPU whose stacks are not walked
+  std::unordered_map<Address, std::shared_ptr<const GcHeader>> headers_; // by start; null: none can be read
+  struct Known {
+    Address context = 0;
+    std::shared_ptr<const Instantiation> instantiation;
+  };
+  std::unordered_multimap<Address, Known> known_; // by MethodDesc
+};
+
+} // namespace clr

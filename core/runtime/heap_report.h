@@ -1,0 +1,68 @@
+// The managed heap at one stop, for people and scripts: what fills it, by type and by part.
+#pragma once
+
+#include "core/heap/heap_statistics.h"
+#include "core/runtime/runtime.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct HeapTypeRow {
+  std::string name; // "<unknown type>" with the reason when it cannot be read
+  std::string module;
+  Address method_table = 0;
+  HeapCount count;
+};
+
+struct HeapQuery {
+  std::string glob;              // compared with the names of types; empty: every type
+  std::optional<HeapPart> part;  // nothing: all of the heap
+  std::uint64_t least_bytes = 0; // of a type; types that fill less are left out of the rows
+  bool by_count = false;         // rows in descending order of objects, else of bytes
+  std::size_t top = 0;           // so many rows at most; 0: all
+};
+
+struct HeapTypeReport {
+  HeapCount all;         // of the types that the pattern selects, those without a row among them
+  HeapCount free;        // free memory of the part
+  std::size_t types = 0; // that the pattern selects
+  std::vector<HeapTypeRow> rows;
+  std::vector<HeapGap> gaps;
+  bool interrupted = false; // then the counts are too small
+};
+
+class HeapReporter {
+public:
+  // `runtime` must have a target, and outlive this. Throws as read_heap_map does.
+  explicit HeapReporter(Runtime& runtime);
+
+  const HeapMap& map() const { return map_; }
+  HeapTypes& types() { return types_; }
+
+  // Counts the heap once; later calls answer from what was counted, unless it was interrupted.
+  const HeapStatistics& statistics(const HeapWalkOptions& options = {});
+  HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {});
+
+  // The name and module of a type; kept. Never throws.
+  const HeapTypeRow& type(Address method_table);
+
+  // What a reader of any figure about this heap must know: that a collection is in the middle of its work,
+  // and what could not be read. Sentences.
+  std::vector<std::string> warnings() const;
+
+private:
+  Runtime* runtime_;
+  HeapMap map_;
+  HeapTypes types_;
+  std::optional<HeapStatistics> statistics_;
+  std::unordered_map<Address, HeapTypeRow> names_; // at most one for each type of types_
+};
+
+// "7 of 12 MB of the heap are not there ...": one sentence for memory that is missing, and one for memory
+// that makes no sense; none when there is no such memory.
+std::vector<std::string> gap_texts(const std::vector<HeapGap>& gaps, std::uint64_t heap_bytes);
+
+} // namespace clr

@@ -1,0 +1,25 @@
+#include "extension/commands/object_argument.h"
+
+#include "core/memory/error.h"
+#include "extension/commands/address_argument.h"
+#include "extension/values/object_summaries.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+Address evaluate_object(lldb::SBTarget& target, const std::string& text) {
+  lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
+  lldb::SBValue variable = frame.IsValid() ? frame.FindVariable(text.c_str()) : lldb::SBValue();
+  if (!variable.IsValid() || variable.GetError().Fail()) return evaluate_address(target, text);
+  lldb::SBValue raw = variable.GetNonSyntheticValue();
+  const auto object = object_of(raw);
+  if (!object)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} is no object but a value of type {}: `frame variable {}` shows it", text,
+                            raw.GetTypeName() ? raw.GetTypeName() : "?", text));
+  if (*object == 0) throw Error(ErrorKind::invalid_argument, fmt::format("{} is null", text));
+  return *object;
+}
+
+} // namespace clr::lldb_plugin

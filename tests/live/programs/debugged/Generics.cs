@@ -1,0 +1,128 @@
+// Shared generic code: each method writes which instantiation it is, in the words of the debugger, then calls the next; the last one waits.
+// A line is the whole name without parameters: Debugged.Box<string>.Get<Debugged.Dog>.
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace Debugged;
+
+public class Box<T>
+{
+    public T Held;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Static(int depth) => Generics.Next(depth, $"Box<{Generics.Name<T>()}>.Static");
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public virtual int Get(int depth)
+    {
+        int result = Generics.Next(depth, $"Box<{Generics.Name<T>()}>.Get");
+        GC.KeepAlive(this);
+        return result;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public int Map<U>(int depth, U with)
+    {
+        int result = Generics.Next(depth, $"Box<{Generics.Name<T>()}>.Map<{Generics.Name<U>()}>");
+        GC.KeepAlive(this);
+        GC.KeepAlive(with);
+        return result;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Catch(int depth)
+    {
+        try
+        {
+            throw new InvalidOperationException(typeof(T).Name);
+        }
+        catch (InvalidOperationException) when (depth >= 0)
+        {
+            return Generics.Next(depth, $"Box<{Generics.Name<T>()}>.Catch");
+        }
+    }
+}
+
+public sealed class Chest<T> : Box<List<T>>
+{
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public int Own(int depth)
+    {
+        int result = Generics.Next(depth, $"Chest<{Generics.Name<T>()}>.Own");
+        GC.KeepAlive(this);
+        return result;
+    }
+}
+
+public struct Slot<T>
+{
+    public T Held;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public int Look(int depth) => Generics.Next(depth, $"Slot<{Generics.Name<T>()}>.Look");
+}
+
+public static class Generics
+{
+    private static readonly List<string> said = new();
+    private static Func<int, int>[] steps;
+    private static string path;
+
+    public static string Name<T>() => Name(typeof(T));
+
+    private static string Name(Type type) => type == typeof(string) ? "string" : type == typeof(int) ? "int" : type == typeof(object) ? "object"
+        : !type.IsGenericType ? type.FullName
+        : $"{type.Namespace}.{type.Name.Split('`')[0]}<{string.Join(", ", type.GetGenericArguments().Select(Name))}>";
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Next(int depth, string name)
+    {
+        said.Add("Debugged." + name);
+        return steps[depth + 1](depth + 1) + 1;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Plain<T>(int depth, T with)
+    {
+        int result = Next(depth, $"Generics.Plain<{Name<T>()}>");
+        GC.KeepAlive(with);
+        return result;
+    }
+
+    public static void Begin(string file)
+    {
+        path = file;
+        var slot = new Slot<Dog>();
+        steps = new Func<int, int>[]
+        {
+            depth => Box<string>.Static(depth),
+            depth => Box<object>.Static(depth),
+            depth => new Box<string>().Get(depth),
+            depth => new Box<int>().Get(depth),
+            depth => new Chest<Dog>().Get(depth),   // of the base class Box<List<Dog>>
+            depth => new Chest<string>().Own(depth),
+            depth => new Box<Dog>().Map(depth, "text"),
+            depth => new Box<string>().Map(depth, new List<string>()),
+            depth => Plain(depth, "text"),
+            depth => Plain(depth, new Dog("d")),
+            depth => Plain(depth, 5),
+            depth => slot.Look(depth),
+            depth => Box<Dog>.Catch(depth),
+            depth => Wait(),
+        };
+        steps[0](0);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int Wait()
+    {
+        File.WriteAllLines(path, said);
+        Program.Ready();
+        Thread.Sleep(Timeout.Infinite);
+        return 0;
+    }
+}

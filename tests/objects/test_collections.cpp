@@ -1,0 +1,272 @@
+#include "core/objects/inspected_object.h"
+#include "tests/objects/framework_types.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+struct Scene {
+  explicit Scene(const Platform& platform) : r(platform), types(r), view(r) {}
+  std::string text(Address object) { return view.objects.describe_object(object); }
+  // The text of a structure in a box, without the type of the box.
+  std::string boxed(Address object) {
+    const std::string all = text(object);
+    return all.starts_with('(') ? all.substr(all.find(") ") + 2) : all;
+  }
+  Address string(std::u16string_view text) { return r.string(text); }
+
+  ObjectRuntime r;
+  FrameworkTypes types;
+  ObjectView view;
+};
+
+template<typename Check>
+void on_each(const Check& check) {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      Scene scene(platform);
+      check(scene);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("queues and stacks", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address ring = t.numbers({4, 0, 2, 3});
+    CHECK(s.text(t.make("Queue`1", {{"_array", ring}, {"_head", 2}, {"_size", 3}})) == "Count = 3 {2, 3, 4}");
+    CHECK(s.text(t.make("Queue`1", {})) == "Count = 0");
+    CHECK_THAT(s.text(t.make("Queue`1", {{"_array", ring}, {"_head", 4}, {"_size", 3}})),
+               Catch::Contains("more elements than its array"));
+    CHECK_THAT(s.text(t.make("Queue`1", {{"_array", ring}, {"_size", 0xffff'ffff}})),
+               Catch::Contains("fewer than no elements"));
+    CHECK(s.text(t.make("Stack`1", {{"_array", t.numbers({1, 2, 3, 9})}, {"_size", 3}})) ==
+          "Count = 3 {3, 2, 1}");
+    CHECK(s.text(t.make("PriorityQueue`2", {{"_nodes", t.numbers({7, 8, 9})}, {"_size", 2}})) ==
+          "Count = 2 {7, 8}");
+    CHECK(s.boxed(t.make("ArraySegment`1",
+                         {{"_array", t.numbers({1, 2, 3, 4})}, {"_offset", 1}, {"_count", 2}})) ==
+          "Count = 2 {2, 3}");
+    CHECK_THAT(
+        s.boxed(t.make("ArraySegment`1", {{"_array", t.numbers({1, 2})}, {"_offset", 1}, {"_count", 2}})),
+        Catch::Contains("more elements than its array"));
+  });
+}
+
+TEST_CASE("linked nodes", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address second = t.make("LinkedListNode`1", {{"item", 6}});
+    const Address first = t.make("LinkedListNode`1", {{"item", 5}, {"next", second}});
+    CHECK(s.text(t.make("LinkedList`1", {{"head", first}, {"count", 2}})) == "Count = 2 {5, 6}");
+
+    const Address bottom = t.make("Node", {{"_value", 1}});
+    const Address top = t.make("Node", {{"_value", 2}, {"_next", bottom}});
+    CHECK(s.text(t.make("ConcurrentStack`1", {{"_head", top}})) == "Count = 2 {2, 1}");
+    CHECK(s.text(t.make("ConcurrentStack`1", {})) == "Count = 0");
+
+    const Address end = t.make("FSharpList`1", {});
+    const Address list = t.make("FSharpList`1", {{"head", 3}, {"tail", end}});
+    CHECK(s.text(t.make("FSharpList`1", {{"head", 2}, {"tail", list}})) == "Count = 2 {2, 3}");
+    CHECK(s.text(end) == "Count = 0");
+  });
+}
+
+TEST_CASE("sorted collections", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const auto node = [&](std::uint32_t value, Address left, Address right) {
+      return t.make("SetNode", {{"<Item>k__BackingField", value}, {"Left", left}, {"Right", right}});
+    };
+    const Address root = node(4, node(2, node(1, 0, 0), node(3, 0, 0)), node(5, 0, 0));
+    const Address set = t.make("SortedSet`1", {{"root", root}, {"count", 5}});
+    CHECK(s.text(set) == "Count = 5 {1, 2, 3, 4, 5}");
+    CHECK(s.text(t.make("SortedList`2",
+                        {{"keys", t.numbers({1, 2, 0})}, {"values", t.numbers({8, 9, 0})}, {"_size", 2}})) ==
+          "Count = 2 {[1] = 8, [2] = 9}");
+
+    // A set of pairs is a dictionary.
+    const Address pair = t.make("PairNode", {});
+    t.set("KeyValuePair`2", t.place("PairNode", pair, "Item"), "key", 7);
+    t.set("KeyValuePair`2", t.place("PairNode", pair, "Item"), "value", s.string(u"seven"));
+    const Address pairs = t.make("SortedSet`1", {{"root", pair}, {"count", 1}});
+    CHECK(s.text(t.make("SortedDictionary`2", {{"_set", pairs}})) == "Count = 1 {[7] = \"seven\"}");
+
+    // A tree that leads back to itself.
+    t.set("SetNode", s.r.fields_of(root), "Left", root);
+    CHECK_THAT(s.text(set), Catch::Contains("too deep"));
+    // Collections that wrap themselves.
+    const Address wraps = t.make("Collection`1", {});
+    t.set("Collection`1", s.r.fields_of(wraps), "items", wraps);
+    CHECK_THAT(s.text(wraps), Catch::Contains("too deeply"));
+  });
+}
+
+TEST_CASE("concurrent collections", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address other = t.make("Node", {{"_key", 3}, {"_value", 30}});
+    const Address chained = t.make("Node", {{"_key", 2}, {"_value", 20}, {"_next", other}});
+    const Address single = t.make("Node", {{"_key", 1}, {"_value", 10}});
+    const Address tables = t.make(
+        "Tables", {{"_buckets", t.objects({chained, 0, single})}, {"_countPerLock", t.numbers({2, 1})}});
+    CHECK(s.text(t.make("ConcurrentDictionary`2", {{"_tables", tables}})) ==
+          "Count = 3 {[2] = 20, [3] = 30, [1] = 10}");
+
+    // Two segments: the first takes no more, so its tail stands twice its length further on.
+    const auto segment = [&](Address next, std::uint32_t head, std::uint32_t tail, bool frozen,
+                             std::uint32_t first) {
+      const Address slots = t.structures("Slot", 4);
+      for (std::uint32_t i = 0; i < 4; ++i)
+        t.set("Slot", t.structure_at("Slot", slots, (first + i) % 4), "Item", first + i);
+      const Address made = t.make(
+          "Segment",
+          {{"_slots", slots}, {"_slotsMask", 3}, {"_nextSegment", next}, {"_frozenForEnqueues", frozen}});
+      t.set("Ends", t.place("Segment", made, "_headAndTail"), "Head", head);
+      t.set("Ends", t.place("Segment", made, "_headAndTail"), "Tail", tail);
+      return made;
+    };
+    const Address last = segment(0, 4, 6, false, 4);
+    CHECK(s.text(t.make("ConcurrentQueue`1", {{"_head", segment(last, 2, 4 + 8, true, 0)}})) ==
+          "Count = 4 {2, 3, 4, 5}");
+    CHECK_THAT(s.text(t.make("ConcurrentQueue`1", {{"_head", segment(0, 2, 9, false, 0)}})),
+               Catch::Contains("more elements than its array"));
+  });
+}
+
+TEST_CASE("immutable collections", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address end = t.make("ListNode", {});
+    const auto node = [&](std::uint32_t value, Address left, Address right, std::uint32_t count) {
+      return t.make("ListNode",
+                    {{"_key", value}, {"_left", left}, {"_right", right}, {"_count", count}, {"_height", 1}});
+    };
+    CHECK(s.text(t.make("ImmutableList`1", {{"_root", node(2, node(1, end, end, 1), end, 2)}})) ==
+          "Count = 2 {1, 2}");
+    CHECK(s.text(t.make("ImmutableList`1", {{"_root", end}})) == "Count = 0");
+    const Address empty = t.make("MapNode", {});
+    const Address map =
+        t.make("MapNode", {{"_key", 4}, {"_value", 40}, {"_left", empty}, {"_right", empty}, {"_height", 1}});
+    CHECK(s.text(t.make("ImmutableSortedDictionary`2", {{"_root", map}, {"_count", 1}})) ==
+          "Count = 1 {[4] = 40}");
+
+    // Two values with the same hash code stand in one bucket.
+    const Address bucket = t.make("BucketNode", {{"_height", 1}});
+    const Address inside = t.place("BucketNode", bucket, "_value");
+    t.set("Bucket", inside, "_firstValue", 6);
+    t.set("Bucket", inside, "_additionalElements", node(7, end, end, 1));
+    CHECK(s.text(t.make("ImmutableHashSet`1", {{"_root", bucket}, {"_count", 2}})) == "Count = 2 {6, 7}");
+    CHECK(s.boxed(t.make("ImmutableArray`1", {{"array", t.numbers({7, 8})}})) == "Count = 2 {7, 8}");
+
+    const Address items = s.r.instance(s.r.list_of_int, s.r.runtime.pointer() + 4);
+    s.r.memory.at(s.r.fields_of(items)).pointer(t.numbers({1, 2})).u32(2);
+    CHECK(s.text(t.make("ObservableCollection`1", {{"items", items}})) == "Count = 2 {1, 2}");
+  });
+}
+
+TEST_CASE("texts of the framework's other types", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    CHECK(s.text(t.make("Uri", {{"_string", s.string(u"http://x/")}})) == "\"http://x/\"");
+    CHECK(s.text(t.make("Version", {{"_Major", 1}, {"_Minor", 2}, {"_Build", 0xffff'ffff}})) == "1.2");
+    CHECK(s.text(t.make("RuntimeType", {{"m_handle", s.r.list_of_int}})) ==
+          "{typeof(System.Collections.Generic.List<int>)}");
+    const Address cancelled = t.make("CancellationTokenSource", {{"_state", 2}});
+    CHECK(s.text(cancelled) == "{cancelled}");
+    CHECK(s.boxed(t.make("CancellationToken", {{"_source", cancelled}})) == "{cancelled}");
+    CHECK(s.boxed(t.make("CancellationToken", {})) == "{cannot be cancelled}");
+    CHECK(s.text(t.make("FSharpOption`1", {{"item", 5}})) == "Some(5)");
+    CHECK(s.boxed(t.make("Index", {{"_value", 0xffff'fffe}})) == "^1");
+    CHECK(s.boxed(t.make("Half", {{"_value", 0x3e00}})) == "1.5");
+    CHECK(s.boxed(t.make("Int128", {{"_lower", 5}, {"_upper", 1}})) == "18446744073709551621");
+    CHECK(s.boxed(t.make("BigInteger", {{"_sign", 0xffff'fffb}})) == "-5");
+    CHECK(s.boxed(t.make("BigInteger", {{"_sign", 1}, {"_bits", t.numbers({0, 1})}})) == "4294967296");
+    const Address offset = t.make("DateTimeOffset", {{"_offsetMinutes", 60}});
+    t.set("Date", t.place("DateTimeOffset", offset, "_dateTime"), "_dateData", 0x089f'7ff5'f7b5'8000);
+    CHECK(s.boxed(offset) == "1970-01-01 01:00:00 +01:00");
+
+    // In the order of the source, not of memory.
+    CHECK(s.text(t.make("Tuple`2", {{"m_Item1", 1}, {"m_Item2", s.string(u"b")}})) == "(\"b\", 1)");
+    const Address eight = t.make("ValueTuple`8", {{"Item1", 1}});
+    t.set("ValueTuple`1", t.place("ValueTuple`8", eight, "Rest"), "Item1", s.string(u"last"));
+    CHECK(s.boxed(eight) == "(1, \"last\")");
+    CHECK(s.boxed(t.make("KeyValuePair`2", {{"key", 1}, {"value", s.string(u"v")}})) == "[1, \"v\"]");
+  });
+}
+
+TEST_CASE("texts in chunks and parts of memory", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address characters = s.r.array(s.r.runtime.array_of(s.r.char_type), 4, 8);
+    const Address array_type = s.view.objects.method_table_of(characters);
+    s.r.runtime.target.set(array_type, "MethodTable", "Module", s.r.core_lib);
+    s.r.runtime.target.set(array_type, "MethodTable", "MTFlags", 0x800a'0000u | 2);
+    s.r.memory.at(s.r.elements_of(characters)).u16('a').u16('b').u16('c').u16('d');
+    const Address before = t.make("StringBuilder", {{"m_ChunkChars", characters}, {"m_ChunkLength", 4}});
+    const Address builder = t.make(
+        "StringBuilder", {{"m_ChunkChars", characters}, {"m_ChunkPrevious", before}, {"m_ChunkLength", 2}});
+    CHECK(s.text(builder) == "\"abcdab\"");
+    t.set("StringBuilder", s.r.fields_of(builder), "m_ChunkLength", 5);
+    CHECK_THAT(s.text(builder), Catch::Contains("longer than its array"));
+    t.set("StringBuilder", s.r.fields_of(before), "m_ChunkPrevious", before);
+    CHECK_THAT(s.text(before), Catch::Contains("too many chunks"));
+
+    CHECK(s.boxed(t.make("Memory`1", {{"_object", t.numbers({1, 2, 3})}, {"_index", 1}, {"_length", 2}})) ==
+          "int[2] {2, 3}");
+    CHECK(s.boxed(t.make("Memory`1", {{"_object", s.string(u"hello")}, {"_index", 1}, {"_length", 3}})) ==
+          "\"ell\"");
+    CHECK_THAT(s.boxed(t.make("Memory`1", {{"_object", s.string(u"abc")}, {"_index", 2}, {"_length", 2}})),
+               Catch::Contains("not within its string"));
+    CHECK_THAT(s.boxed(t.make("Memory`1", {{"_object", t.numbers({1})}, {"_length", 2}})),
+               Catch::Contains("not within its array"));
+    CHECK(s.boxed(t.make("Memory`1", {})) == "{Length = 0}");
+    const Address data = t.numbers({8, 9});
+    CHECK(s.boxed(t.make("Span`1", {{"_reference", s.r.elements_of(data)}, {"_length", 2}})) ==
+          "int[2] {8, 9}");
+  });
+}
+
+TEST_CASE("tasks", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const std::string one = "{System.Threading.Tasks.Task<>: ", plain = "{System.Threading.Tasks.Task: ";
+    CHECK(s.text(t.make("Task`1", {{"m_stateFlags", 0x100'0000}, {"m_result", 5}})) ==
+          one + "RanToCompletion, Result = 5}");
+    CHECK(s.text(t.make("Task`1", {{"m_stateFlags", 0x200'0000}, {"m_result", 5}})) ==
+          one + "WaitingForActivation}");
+    CHECK(s.text(t.make("Task", {{"m_stateFlags", 0x40'0000}})) == plain + "Canceled}");
+    CHECK(s.text(t.make("Task", {{"m_stateFlags", 0x2'0000}})) == plain + "Running}");
+    CHECK(s.text(t.make("Task", {})) == plain + "WaitingToRun}");
+    CHECK(s.text(t.make("Task", {{"m_stateFlags", 0x20'0000}})) == plain + "Faulted}");
+
+    const Address exception = s.r.instance(s.r.exception_type, s.r.runtime.pointer());
+    s.r.memory.at(s.r.fields_of(exception)).pointer(s.string(u"bad"));
+    const Address list = s.r.instance(s.r.list_of_int, s.r.runtime.pointer() + 4);
+    s.r.memory.at(s.r.fields_of(list))
+        .pointer(t.objects({t.make("Dispatch", {{"_exception", exception}})}))
+        .u32(1);
+    const Address properties =
+        t.make("Properties", {{"m_exceptionsHolder", t.make("Holder", {{"m_faultExceptions", list}})}});
+    CHECK(s.text(t.make("Task", {{"m_stateFlags", 0x20'0000}, {"m_contingentProperties", properties}})) ==
+          plain + "Faulted, {System.Exception: \"bad\"}}");
+  });
+}
+
+TEST_CASE("every family of the framework's types is taken apart", "[objects]") {
+  on_each([](Scene& s) {
+    for (const Address object : framework_samples(s.r, s.types)) {
+      const InspectedObject found = inspect_object(s.view.objects, object, {});
+      INFO(found.type);
+      CHECK(found.fault.empty());
+      CHECK_THAT(found.text, !Catch::Matches(".*<[a-z ]+ .*")); // no fault within the text
+      for (const InspectedField& field : found.fields) CHECK(field.value.fault.empty());
+    }
+  });
+}
