@@ -10,15 +10,18 @@ namespace {
 constexpr Address max_behind_return = 0x1000;
 } // namespace
 
-void AwaitWatch::Places::plant(Address address, Role role) {
+void AwaitWatch::Places::plant(Address address, Role role, std::uint64_t thread) {
   if (address == 0) return;
   Place& place = at[address];
-  if (place.roles.empty()) {
+  const bool fresh = place.roles.empty();
+  if (fresh) {
     if (place.number == 0)
       place.number = plants->plant(address);
     else
       plants->enable(place.number, true);
   }
+  const std::uint64_t only = fresh || place.thread == thread ? thread : 0;
+  if (std::exchange(place.thread, only) != only && place.number != 0) plants->limit(place.number, only);
   place.roles.insert(role);
 }
 
@@ -49,7 +52,6 @@ void AwaitWatch::clear() {
 
 void AwaitWatch::disarm() {
   active_ = false;
-  begun_by_ = step_.thread;
   waits_.reset();
   then_.reset();
   clear();
@@ -65,15 +67,14 @@ void AwaitWatch::arm(Step step) {
   disarm();
   if (full()) forget();
   active_ = true;
-  begun_by_ = step.thread;
   step_ = std::move(step);
-  for (const AwaitPlace& await : step_.body.awaits) passing_.plant(await.yield, Role::yield);
+  for (const AwaitPlace& await : step_.body.awaits) passing_.plant(await.yield, Role::yield, step_.thread);
   if (!step_.has_caller) follow_end();
 }
 
 // Behind the end of a method without a caller the one that awaits it goes on, or nobody.
 void AwaitWatch::follow_end() {
-  passing_.plant(step_.returned, Role::returned);
+  passing_.plant(step_.returned, Role::returned, step_.thread);
   then_ = machines_->continuation(step_.machine);
   if (!then_) return;
   then_mark_ = machines_->mark(then_->machine, true);
@@ -142,8 +143,8 @@ void AwaitWatch::waits(Visitor& visitor) {
   if (machine->task != 0) return;
   // It gets its task when it waits for the first time, by the last call. A value on the stack can be looked
   // at by the caller, too; an object may have moved by then.
-  passing_.plant(visitor.behind_calls(visitor.pc()), Role::boxed);
-  passing_.plant(visitor.behind_call(step_.cfa - sizeof(Address)), Role::returned);
+  passing_.plant(visitor.behind_calls(visitor.pc()), Role::boxed, step_.thread);
+  passing_.plant(visitor.behind_call(step_.cfa - sizeof(Address)), Role::returned, step_.thread);
 }
 
 // At its task, that it may have by now.
@@ -204,7 +205,7 @@ bool AwaitWatch::goes_on(const StateMachine& machine, std::span<const Body> bodi
   const auto state = static_cast<std::size_t>(machine.state);
   const Address resume = state < step_.body.awaits.size() ? step_.body.awaits[state].resume : 0;
   if (resume != 0)
-    ends_.plant(resume, Role::resume);
+    ends_.plant(resume, Role::resume, step_.thread);
   else
     plant_lines(visitor);
   return false;
@@ -222,13 +223,13 @@ bool AwaitWatch::resumes(Visitor& visitor) {
 }
 
 void AwaitWatch::plant_lines(Visitor& visitor) {
-  for (const AwaitPlace& await : step_.body.awaits) passing_.plant(await.yield, Role::yield);
+  for (const AwaitPlace& await : step_.body.awaits) passing_.plant(await.yield, Role::yield, step_.thread);
   if (!step_.out) {
     std::size_t planted = 0;
     for (const Line& line : visitor.lines()) {
       if (line.line == 0 || line.line == step_.line) continue;
       if (++planted > max_lines) break;
-      ends_.plant(line.begin, Role::line);
+      ends_.plant(line.begin, Role::line, step_.thread);
     }
   }
   follow_end();

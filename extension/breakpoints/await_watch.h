@@ -93,8 +93,6 @@ public:
   void arm(Step step);
   // The thread whose step is followed; 0: none.
   std::uint64_t thread() const { return active_ ? step_.thread : 0; }
-  // The thread that the step began with, which goes on or has ended on another one; 0: none. Until disarm().
-  std::uint64_t left() const { return begun_by_ != step_.thread ? begun_by_ : 0; }
   // The method of thread() has no caller on the stack.
   bool leaves_nowhere() const { return active_ && !waits_ && !step_.has_caller; }
   // A thread came to a place: true when the step ends there.
@@ -114,12 +112,14 @@ private:
   enum class Role : std::uint8_t { yield, boxed, returned, entry, continuation, resume, line };
   struct Place {
     int number = 0;
+    std::uint64_t thread = 0; // the only one that stops at it; 0: all do
     std::set<Role> roles;
   };
   struct Places {
     Plants* plants = nullptr;
     std::map<Address, Place> at;
-    void plant(Address address, Role role);
+    // `thread`: the only one that comes there in this role; 0: any may.
+    void plant(Address address, Role role, std::uint64_t thread = 0);
     void clear();
     void forget();
     std::set<Role> roles(Address address) const;
@@ -151,7 +151,6 @@ private:
   Places passing_, ends_;
   Machines* machines_;
   Step step_;
-  std::uint64_t begun_by_ = 0;
   std::optional<Known> waits_;  // the step's machine, while it waits
   std::vector<Body> bodies_;    // of the step's method
   std::optional<Running> then_; // who goes on when the method has ended

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <string_view>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -18,7 +19,7 @@ constexpr std::size_t max_mappings = 16384;
 constexpr std::uint32_t time_limit = 1'000'000; // microseconds
 // Below this a thread's stack counts as used up.
 constexpr Address wanted_stack = 16 * 1024;
-constexpr int read_write_execute = 7;
+constexpr int read_write_execute = 7, read_execute = 5;
 
 // A signal that the thread itself caused, and that will be delivered to it. SIGSTOP and SIGINT are how LLDB
 // and its user stop a process.
@@ -130,33 +131,40 @@ CodePages::Outcome CodePages::make_writable(const std::vector<CodeSpan>& wanted,
     outcome.problem = "no thread can call mprotect now";
     return outcome;
   }
+  outcome.problem = protect(spans, read_write_execute, thread);
+  if (!outcome.problem.empty()) return outcome;
+  outcome.spans = spans.size();
+  changed_.insert(changed_.end(), spans.begin(), spans.end());
+  return outcome;
+}
+
+void CodePages::restore(lldb::SBThread wished) {
+  lldb::SBProcess process = target_.GetProcess();
+  const std::vector<CodeSpan> spans = std::exchange(changed_, {});
+  if (spans.empty() || stands_at_fault(process)) return;
+  if (lldb::SBThread thread = fit_thread(process, wished); thread.IsValid())
+    protect(spans, read_execute, thread);
+}
+
+std::string CodePages::protect(const std::vector<CodeSpan>& spans, int protection, lldb::SBThread& thread) {
   const lldb::addr_t function = mprotect_address();
-  if (function == 0) {
-    outcome.problem = "no mprotect was found in the process";
-    return outcome;
-  }
+  if (function == 0) return "no mprotect was found in the process";
   for (std::size_t first = 0; first < spans.size(); first += max_in_call) {
     const std::size_t last = std::min(spans.size(), first + max_in_call);
     std::string text;
     for (std::size_t i = first; i < last; ++i)
       text += fmt::format("{}((int (*)(unsigned long, unsigned long, int)){:#x}ul)({:#x}ul, {:#x}ul, {})",
                           i == first ? "" : " | ", function, spans[i].begin, spans[i].end - spans[i].begin,
-                          read_write_execute);
+                          protection);
     lldb::SBFrame frame = thread.GetFrameAtIndex(0);
     lldb::SBValue value = frame.EvaluateExpression(text.c_str(), call_options());
     if (value.GetError().Fail()) {
       const std::string why = error_line(value.GetError());
-      outcome.problem =
-          fmt::format("mprotect could not be called: {}", why.empty() ? "no reason given" : why);
-      return outcome;
+      return fmt::format("mprotect could not be called: {}", why.empty() ? "no reason given" : why);
     }
-    if (value.GetValueAsSigned(-1) != 0) {
-      outcome.problem = "mprotect refuses";
-      return outcome;
-    }
-    outcome.spans += last - first;
+    if (value.GetValueAsSigned(-1) != 0) return "mprotect refuses";
   }
-  return outcome;
+  return {};
 }
 
 } // namespace clr::lldb_plugin

@@ -32,15 +32,24 @@ public:
   // mapping, some 10 ms for the call.
   Outcome make_writable(const std::vector<CodeSpan>& wanted, lldb::SBThread thread);
 
+  // Gives the pages back the protection that they had: before the debugger leaves the process, and behind the
+  // last write to them. `thread` as above. Never throws.
+  void restore(lldb::SBThread thread);
+  // Some page is writable because of make_writable().
+  bool changed() const { return !changed_.empty(); }
+
   // Advice for the user whose code stays as it is.
   static constexpr const char* advice = "start the program with DOTNET_EnableWriteXorExecute=0";
 
 private:
   std::vector<CodeSpan> not_writable(const std::vector<CodeSpan>& wanted);
   lldb::addr_t mprotect_address();
+  // Of `spans`, by calls of `thread`: the problem, or nothing.
+  std::string protect(const std::vector<CodeSpan>& spans, int protection, lldb::SBThread& thread);
 
   lldb::SBTarget target_;
   lldb::addr_t mprotect_ = 0;
+  std::vector<CodeSpan> changed_;
 };
 
 } // namespace clr::lldb_plugin

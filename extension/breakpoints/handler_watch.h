@@ -54,6 +54,8 @@ public:
   void forget();
 
   static constexpr std::size_t max_places = 1'000;
+  // Code of a handler's first line in front of its place.
+  static constexpr Address max_before_place = 16;
 
 private:
   struct Place {
@@ -62,6 +64,7 @@ private:
     std::map<Address, std::pair<Address, Address>> then; // frame, and the place and frame to wait for
   };
   Place& place(Address address);
+  static bool is_before(const Frame& frame, Address entry);
 
   Plants* plants_;
   std::uint64_t thread_ = 0; // 0: no step

@@ -107,7 +107,11 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
            },
            .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); },
            .told = [this] { return notifications_.tells(); }}),
-      steps_(std::make_unique<ManagedSteps>(target, sessions, publishing, entries.handler_stop)) {
+      // Code that was compiled since the step began is not writable yet.
+      steps_(std::make_unique<ManagedSteps>(target, sessions, publishing, entries.handler_stop,
+                                            [this](Address at, lldb::SBThread thread) {
+                                              make_writable({{at, at + 1}}, std::move(thread));
+                                            })) {
   if (before == nullptr || !before->compilations_.armed()) return;
   try {
     arm(); // the process before was watched when it was started anew
@@ -122,7 +126,12 @@ bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
   return steps_->stops(thread);
 }
 
+void ManagedBreakpoints::switch_on_again() {
+  for (lldb::SBBreakpoint& breakpoint : std::exchange(off_, {})) breakpoint.SetEnabled(true);
+}
+
 void ManagedBreakpoints::retire() {
+  switch_on_again();
   compile_places_.remove_all();
   steps_->retire();
 }
@@ -241,14 +250,14 @@ void ManagedBreakpoints::before_command(const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
+  if (!off_.empty() && !is_stopped_process(target_)) switch_on_again(); // LLDB has detached
   select_shown(all[1] == "select");
   const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
   const bool runs = steps || (of_thread && all[1] == "continue") ||
                     (of_process && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach"));
   if (runs) steps_->disarm(); // what the step before left
-  // The process goes on without a debugger: it need not tell of anything.
-  if (of_process && all[1] == "detach") disarm();
+  if (of_process && all[1] == "detach") leave_process();
   if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));
   if (!runs) return;
   refresh();
@@ -257,6 +266,21 @@ void ManagedBreakpoints::before_command(const char** words) {
   if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
   if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
   if (all[1] == "step-in") steps_->begin(thread, ManagedSteps::Kind::into);
+}
+
+// The process goes on without a debugger: it need not tell of anything, and its pages are as they were. What
+// LLDB would write to them while it detaches, the user's breakpoints, is off until the process is gone.
+void ManagedBreakpoints::leave_process() {
+  disarm();
+  if (!is_stopped_process(target_) || !pages_.changed()) return;
+  retire();
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    if (!breakpoint.IsEnabled()) continue;
+    breakpoint.SetEnabled(false);
+    off_.push_back(breakpoint);
+  }
+  pages_.restore(target_.GetProcess().GetSelectedThread());
 }
 
 // A command that waited for the end of its step selects the thread that the step began with. That happens
@@ -280,8 +304,8 @@ bool ManagedBreakpoints::at_stop() {
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
   // A stop may be handled more than once.
-  if (const std::uint64_t left = steps_->left_thread(); left != 0)
-    shown_ = {process.GetSelectedThread().GetThreadID(), left, process.GetStopID()};
+  const std::uint64_t began = steps_->begun_by(), shows = process.GetSelectedThread().GetThreadID();
+  if (began != 0 && began != shows) shown_ = {shows, began, process.GetStopID()};
   compilations_.tidy();
   steps_->end();
   refresh();

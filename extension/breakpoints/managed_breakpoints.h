@@ -72,6 +72,8 @@ public:
 
 private:
   void select_shown(bool chooses);
+  void leave_process();
+  void switch_on_again();
   void arm();
   void disarm();
   void listen(Session& session);
@@ -101,6 +103,7 @@ private:
     std::uint32_t stop = 0;              // its number
   };
   Shown shown_;
+  std::vector<lldb::SBBreakpoint> off_; // the user's, while LLDB detaches
   bool told_ = false, told_failure_ = false;
 };
 

@@ -27,6 +27,8 @@ Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
 
 void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   for_stops_.under_way = true;
+  begun_by_ = thread.GetThreadID();
+  stands_ = thread;
   settings_.switch_on(StepSettings::all_threads);
   follow_handlers(thread, kind == Kind::out);
   follow_awaits(thread, kind == Kind::out);
@@ -34,6 +36,7 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
 
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
   following_ = true;
+  stands_ = thread;
   follow_handlers(std::move(thread), false);
 }
 
@@ -87,6 +90,7 @@ bool ManagedSteps::tells_again(std::uint64_t thread, lldb::SBFrame& frame) {
 
 bool ManagedSteps::stops(lldb::SBThread& thread) {
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  stands_ = thread;
   if (tells_again(thread.GetThreadID(), frame)) return false;
   AwaitVisitor visitor(thread, [&](bool on) {
     if (on)
@@ -155,6 +159,7 @@ void ManagedSteps::end() {
 }
 
 void ManagedSteps::disarm() {
+  begun_by_ = 0;
   for_stops_.under_way = false;
   before_ = std::exchange(ended_, {});
   if (before_.thread != 0) for_stops_.passed.insert(before_.thread);

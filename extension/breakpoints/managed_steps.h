@@ -14,17 +14,25 @@
 #include <lldb/API/LLDB.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace clr::lldb_plugin {
 
 class ManagedSteps {
 public:
+  // A breakpoint is to be written at an address, while this thread stands.
+  using MakeWritable = std::function<void(Address, lldb::SBThread)>;
+
   // Sessions and publishing are of the target's process, and must outlive this. `hit` is called when a thread
   // comes to a place of a step.
-  ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit)
-      : target_(target), sessions_(&sessions), publishing_(&publishing), places_(target, Hidden::asked, hit),
-        passing_(target, Hidden::passing, hit), handlers_(places_), await_frames_(target, sessions),
-        awaits_(passing_, places_, await_frames_), settings_(target) {}
+  ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit,
+               MakeWritable make_writable)
+      : target_(target), sessions_(&sessions), publishing_(&publishing),
+        make_writable_(std::move(make_writable)),
+        places_(target, Hidden::asked, hit, [this](Address at) { make_writable_(at, stands_); }),
+        passing_(target, Hidden::passing, hit, [this](Address at) { make_writable_(at, stands_); }),
+        handlers_(places_), await_frames_(target, sessions), awaits_(passing_, places_, await_frames_),
+        settings_(target) {}
 
   enum class Kind : std::uint8_t { over, into, out };
   // A command begins a step of `thread`. Code heaps are writable.
@@ -44,8 +52,8 @@ public:
   // Before the process runs on.
   void disarm();
 
-  // The thread that a step began with which goes on or has ended on another one; 0: none.
-  std::uint64_t left_thread() const { return awaits_.left(); }
+  // The thread that the last step began with; 0: the process ran on since without one.
+  std::uint64_t begun_by() const { return begun_by_; }
 
   // What stops are judged by: a step is under way from begin() to end(), and LLDB may tell of a stop at
   // its places that was none, or of that of a step before.
@@ -65,6 +73,8 @@ private:
   lldb::SBTarget target_;
   StopSession* sessions_;
   ProcessPublishing* publishing_;
+  MakeWritable make_writable_;
+  lldb::SBThread stands_;  // that is being looked at
   OwnBreakpoints places_;  // where steps may end
   OwnBreakpoints passing_; // where they never do
   HandlerWatch handlers_;
@@ -80,6 +90,7 @@ private:
   Ended ended_, before_; // at this stop; at the one before, until the thread stops again
   StepsOfPlugin for_stops_;
   StepSettings settings_;
+  std::uint64_t begun_by_ = 0;
   bool following_ = false; // end_following() comes
 };
 

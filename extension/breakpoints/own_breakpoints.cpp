@@ -15,6 +15,7 @@ int OwnBreakpoints::keep(lldb::SBBreakpoint made, Address address) {
 }
 
 int OwnBreakpoints::plant(Address address) {
+  if (before_) before_(address);
   return keep(target_.BreakpointCreateByAddress(address), address);
 }
 
@@ -51,6 +52,11 @@ void OwnBreakpoints::enable(int place, bool on) {
   if (!on) return disable(place);
   left_.erase(place);
   if (const auto found = all_.find(place); found != all_.end()) found->second.breakpoint.SetEnabled(true);
+}
+
+void OwnBreakpoints::limit(int place, std::uint64_t thread) {
+  if (const auto found = all_.find(place); found != all_.end())
+    found->second.breakpoint.SetThreadID(thread != 0 ? thread : LLDB_INVALID_THREAD_ID);
 }
 
 void OwnBreakpoints::remove(int place) {

@@ -8,6 +8,7 @@
 #include <lldb/API/LLDB.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -15,9 +16,9 @@ namespace clr::lldb_plugin {
 
 class OwnBreakpoints final : public Plants {
 public:
-  // A hit of each of them calls `entry`.
-  OwnBreakpoints(lldb::SBTarget target, Hidden kind, HitEntry entry)
-      : target_(std::move(target)), kind_(kind), entry_(entry) {}
+  // A hit of each of them calls `entry`. `before` is called before one is made at an address.
+  OwnBreakpoints(lldb::SBTarget target, Hidden kind, HitEntry entry, std::function<void(Address)> before = {})
+      : target_(std::move(target)), kind_(kind), entry_(entry), before_(std::move(before)) {}
   // Removes those that are left, as far as the target is there.
   ~OwnBreakpoints() override { remove_all(); }
 
@@ -27,6 +28,7 @@ public:
   // stop: the debugger asks again for the stops of threads that it did not let go on, and a trap where it
   // knows no breakpoint is a signal to it.
   void enable(int place, bool on) override;
+  void limit(int place, std::uint64_t thread) override;
   void remove(int place) override;
   void remove_all();
 
@@ -43,6 +45,7 @@ private:
   lldb::SBTarget target_;
   Hidden kind_;
   HitEntry entry_;
+  std::function<void(Address)> before_;
   std::map<int, Made> all_; // by LLDB's number
   std::set<int> left_;      // enabled, because a thread stood there
   std::set<Address> occupied_;

@@ -3,6 +3,8 @@
 
 #include "core/memory/platform.h"
 
+#include <cstdint>
+
 namespace clr::lldb_plugin {
 
 // Places are called by numbers, which are not used again; 0 is none.
@@ -18,6 +20,8 @@ public:
   virtual int plant(Address address) = 0;
   virtual int plant(const char* name, const char* library) = 0;
   virtual void enable(int place, bool on) = 0;
+  // Only `thread` stops at it from now on, by the kernel's id; 0: every thread does, as at first.
+  virtual void limit(int place, std::uint64_t thread) = 0;
   // Not while the process stands at it and that is being handled.
   virtual void remove(int place) = 0;
 };

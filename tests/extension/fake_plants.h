@@ -28,6 +28,12 @@ public:
     else
       enabled.erase(place);
   }
+  void limit(int place, std::uint64_t thread) override {
+    if (thread != 0)
+      limits[at.at(place)] = thread;
+    else
+      limits.erase(at.at(place));
+  }
   void remove(int place) override {
     at.erase(place);
     named.erase(place);
@@ -44,6 +50,7 @@ public:
 
   int last = 0;
   std::map<int, Address> at;
+  std::map<Address, std::uint64_t> limits; // the only thread that stops there
   std::map<int, std::string> named;
   std::set<int> enabled;
   std::set<Address> refused;

@@ -125,8 +125,10 @@ TEST_CASE("a step goes on behind the await on the thread that resumes the method
   Async async;
   async.watch.arm(async.step());
   CHECK(async.passing.stops() == std::set<Address>{0x1020, 0x1060});
+  CHECK(async.passing.limits == std::map<Address, std::uint64_t>{{0x1020, first}, {0x1060, first}});
   async.wait();
   CHECK(async.thread.left == std::vector<std::uint64_t>{first});
+  CHECK_FALSE(async.passing.limits.contains(0x1000)); // any thread may go on with it
 
   CHECK_FALSE(async.called_again(second, boxed));
   async.in_body();
@@ -232,19 +234,6 @@ TEST_CASE("a thread that has left a method without a caller is not followed thro
   async.thread.top = stack;
   CHECK_FALSE(async.hit(0x5000));
   CHECK(async.thread.left == std::vector<std::uint64_t>{first});
-}
-
-TEST_CASE("a step that went to another thread tells which it left", "[await_watch]") {
-  Async async;
-  async.watch.arm(async.step());
-  CHECK(async.watch.left() == 0);
-  async.wait();
-  CHECK_FALSE(async.called_again(second, boxed));
-  CHECK(async.watch.left() == first);
-  async.watch.end_step();
-  CHECK(async.watch.left() == first);
-  async.watch.disarm();
-  CHECK(async.watch.left() == 0);
 }
 
 TEST_CASE("behind an await whose code is not known the lines themselves are waited for", "[await_watch]") {

@@ -52,6 +52,15 @@ TEST_CASE("a step out leaves its own handlers alone", "[handler_watch]") {
   CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
 }
 
+TEST_CASE("a step in the first line of a handler goes on from there", "[handler_watch]") {
+  Step step;
+  step.frames = {{.pc = 0x10FF, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},
+                 {.pc = 0x1010, .rbp = 0xA0, .has_line = true, .handlers = &step.inner}};
+  step.arm();
+  CHECK_FALSE(step.watch.hit(stepping, 0x1100, 0xA0));
+  CHECK(step.watch.hit(stepping, 0x1200, 0xA0)); // the next handler
+}
+
 TEST_CASE("a step within a handler follows where it goes on", "[handler_watch]") {
   Step step;
   step.frames = {{.pc = 0x1110, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},

@@ -2,6 +2,7 @@
 that come later, and keeps targets apart."""
 import json
 import re
+import time
 
 import processes
 from check_lldb_breaks import line_of, slots
@@ -98,6 +99,37 @@ def launched(lldb, program, file):
     return f"stopped in {named[0][1]}"
 
 
+def left_alone(lldb, running, log):
+    """After detaching, the process is as it was: no trap in its code, no page that can be written and run, and it goes on."""
+    with open(log, "r+b") as f:
+        f.seek(((1 << 20) - 1) * 4)
+        f.write((1).to_bytes(4, "little"))
+    texts = run(lldb, Target(pid=running.pid), ["b Debugged.Mix.Linq", "process continue", "next", "next", "next", "process detach", "breakpoint list"])
+    stops = [int(found[1], 16) for text in texts[1:5] if (found := re.search(r"frame #0: (0x[0-9a-f]+)", text))]
+    assert len(stops) == 4 and "Mix.Linq" in texts[4], f"the stops: {texts[:5]}"
+    assert "made writable" in lldb.errors, f"nothing was changed that could be left: {lldb.errors[-500:]}"
+    with open(f"/proc/{running.pid}/mem", "rb", buffering=0) as memory:
+        for at in stops:
+            memory.seek(at)
+            assert memory.read(1) != b"\xcc", f"a trap is left at {at:#x}"
+    with open(f"/proc/{running.pid}/maps") as f:
+        # LLDB itself leaves an anonymous page in which it evaluates expressions.
+        left = [line.strip() for line in f if line.split()[1].startswith("rwx") and "doublemapper" in line]
+    assert not left, f"pages are left writable: {left[:3]}"
+    assert "disabled" not in texts[6], f"the user's breakpoints: {texts[6]}"
+    before = written(log)
+    for _ in range(50):
+        if written(log) > before:
+            return f"{len(stops)} stops, no trap and no writable code left"
+        time.sleep(0.1)
+    raise AssertionError("the process does not go on")
+
+
+def written(log):
+    with open(log, "rb", buffering=0) as f:
+        return len(f.read(1 << 20).rstrip(b"\0"))
+
+
 def no_runtime(lldb, folder):
     with Running(["sleep", "100"], folder) as running:
         core = processes.gcore(running.pid, folder / "core.sleep")
@@ -115,5 +147,8 @@ def check_all(c, executable, folder):
         c.check("lldb/life/attached-again", detached_and_attached, c.lldb, one.pid)
         c.check("lldb/life/two-targets", two_targets, c.lldb, one.pid, two.pid)
         c.check("lldb/life/later-methods", later_methods, c.lldb, one, folder / "counts")
+    with Running([executable, "mix", folder / "mix"], folder / "three", settings()) as three:
+        assert three.wait_ready(), "the program did not start"
+        c.check("lldb/life/left-alone", left_alone, c.lldb, three, folder / "mix")
     c.check("lldb/life/launched", launched, c.lldb, executable, folder / "counts-launched")
     c.check("lldb/life/no-runtime", no_runtime, c.lldb, folder)

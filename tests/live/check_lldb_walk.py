@@ -81,6 +81,9 @@ def check(lldb, target, method, log):
             if ran != wanted:
                 wrong.add("another number of lines ran", f"{what}, from line {before['line']}: {ran}")
         before = row
+    refused = [text for text in lldb.errors.splitlines() if "failed to set breakpoint site" in text]
+    if refused:
+        wrong.add("places that could not be written", refused[0])
     told = {line for line in entries[rows[0].get("log", 0):rows[-1].get("log", 0)] if first <= line <= last}
     seen = {row.get("line") for row in rows}
     if told - seen:

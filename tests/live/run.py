@@ -425,9 +425,12 @@ def debugging(c):
     c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
     c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if c.may_want("lldb/breaks/release") or c.may_want("lldb/told/release") or c.may_want("lldb/values/release") or c.may_want("lldb/generics/release"):
+    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "generics", "walk")):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
+            for method in WALKED_OPTIMIZED:
+                label = f"lldb/walk/release/{protection}/{method}"
+                c.results.with_second_try(label, functools.partial(debug_walk, c, label, release, method, knobs))
             for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
                 label = f"lldb/{kind}/release/{protection}"
                 c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
@@ -506,6 +509,7 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
             c.check(f"{label}/bt/core", check_lldb_bt.check, core)
 
 
+WALKED_OPTIMIZED = ("Total", "Part", "Streams")   # by the compiler alone: what is new is not optimised by the runtime yet
 WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts")
 
 

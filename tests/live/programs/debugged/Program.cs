@@ -1,5 +1,5 @@
-// The program on which LLDB's own commands are tested: debugged lines|breaks|values|objects|generics|steps FILE.
-// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps), or lines of text (values, objects, generics).
+// The program on which LLDB's own commands are tested: debugged lines|breaks|values|objects|generics|steps|mix FILE.
+// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps, mix), or lines of text (values, objects, generics).
 using System;
 using System.IO;
 using System.IO.MemoryMappedFiles;
@@ -33,8 +33,11 @@ public static unsafe class Program
             case "steps":
                 Steps.Begin((IntPtr)Map(args[1], 4 << 20));
                 return 0;
+            case "mix":
+                Mix.Begin((IntPtr)Map(args[1], 4 << 20));
+                return 0;
         }
-        Console.Error.WriteLine("usage: debugged lines|breaks|values|objects|generics|steps FILE");
+        Console.Error.WriteLine("usage: debugged lines|breaks|values|objects|generics|steps|mix FILE");
         return 2;
     }
 
