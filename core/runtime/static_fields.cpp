@@ -1,6 +1,7 @@
 #include "core/runtime/static_fields.h"
 
 #include "core/objects/object_reader.h"
+#include "core/objects/type_search.h"
 
 namespace clr {
 
@@ -8,15 +9,24 @@ const std::vector<StaticField>& StaticFields::all(const std::function<bool()>& g
   if (whole_) return fields_;
   fields_.clear();
   by_slot_.clear();
-  for (const Address module : runtime_->names()->module_addresses()) {
-    if (go_on && !go_on()) return fields_;
-    try {
-      add_module(module);
-    } catch (const Error&) {
-      // This module's types stay unknown.
-    }
-  }
-  whole_ = true;
+  bool stopped = false;
+  search_types(runtime_->objects()->finder(),
+               {.wanted =
+                    [](const Metadata& metadata, std::uint32_t rid, const std::string&, bool) {
+                      const auto [first, last] = metadata.field_range(rid);
+                      for (std::uint32_t i = first; i < last; ++i) {
+                        const FieldRow row = metadata.field(metadata.field_at(i));
+                        if (row.is_static() && !row.literal()) return true;
+                      }
+                      return false;
+                    },
+                .visit =
+                    [&](Address table, const std::string& text) {
+                      stopped = go_on && !go_on();
+                      if (!stopped) add_type(table, text);
+                      return !stopped && fields_.size() < max_fields;
+                    }});
+  whole_ = !stopped;
   return fields_;
 }
 
@@ -26,26 +36,15 @@ const StaticField* StaticFields::at(Address slot) {
   return found == by_slot_.end() ? nullptr : &fields_[found->second];
 }
 
-void StaticFields::add_module(Address module) {
-  TypeFinder& finder = runtime_->objects()->finder();
-  const std::uint32_t types = runtime_->names()->named_modules().at(module).metadata.with(
-      [](MetadataNames& names) { return names.metadata().rows(MetadataTable::type_def); });
-  constexpr std::uint32_t type_def = 0x0200'0000;
-  for (std::uint32_t rid = 1; rid <= types; ++rid) {
-    try {
-      const Address table = finder.loaded(module, type_def | rid);
-      if (table == 0) continue;
-      const TypeLayout& layout = runtime_->objects()->layouts().of(table);
-      for (const FieldLayout& field : layout.fields) {
-        if (!field.is_static || !field.address || (!field.boxed && !field.type->is_reference())) continue;
-        if (fields_.size() >= max_fields) return;
-        by_slot_.try_emplace(*field.address, fields_.size());
-        fields_.push_back(
-            {.name = layout.text + "." + field.name, .slot = *field.address, .boxed = field.boxed});
-      }
-    } catch (const Error&) {
-      // This type's fields stay unknown.
-    }
+void StaticFields::add_type(Address table, const std::string& text) {
+  const TypeLayout& layout = runtime_->objects()->layouts().of(table);
+  for (const FieldLayout& field : layout.fields) {
+    if (!field.is_static || !field.address || (!field.boxed && !field.type->is_reference())) continue;
+    if (fields_.size() >= max_fields) return;
+    by_slot_.try_emplace(*field.address, fields_.size());
+    fields_.push_back({.name = (text.empty() ? layout.text : text) + "." + field.name,
+                       .slot = *field.address,
+                       .boxed = field.boxed});
   }
 }
 

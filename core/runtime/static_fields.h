@@ -21,9 +21,9 @@ public:
   // `runtime` must have a target, and outlive this. No reads.
   explicit StaticFields(Runtime& runtime) : runtime_(&runtime) {}
 
-  // Those of types that are not generic. Parts that cannot be read are left out. `go_on` is asked for each
-  // module: false leaves out the rest, and the next call begins anew. Kept. Cost: that of TypeLayouts::of for
-  // each loaded type.
+  // Parts that cannot be read are left out. `go_on` is asked for each type: false leaves out the rest, and
+  // the next call begins anew. Kept. Cost: that of search_types, and of TypeLayouts::of for each loaded type
+  // with static fields.
   const std::vector<StaticField>& all(const std::function<bool()>& go_on = {});
   // The field at this place; null when none is known. Cost: that of all().
   const StaticField* at(Address slot);
@@ -31,7 +31,7 @@ public:
   static constexpr std::size_t max_fields = 1 << 20;
 
 private:
-  void add_module(Address module);
+  void add_type(Address table, const std::string& text);
 
   Runtime* runtime_;
   bool whole_ = false;

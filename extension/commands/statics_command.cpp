@@ -63,7 +63,8 @@ private:
 CommandSpec statics_command() {
   return {"statics",
           nullptr,
-          "List the static fields that hold objects, of types that are loaded and not generic.",
+          "List the static fields that hold objects; `clr static` shows static fields of every kind with "
+          "their values.",
           "clr statics System.Threading.*",
           "lists the static fields of these types, and what they hold.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Statics>(app); }};
