@@ -64,6 +64,9 @@ struct InspectionLimits {
   TextLimits text;              // of each value
   std::uint64_t items = 100;    // of an array or collection
   unsigned structure_depth = 8; // structures within structures
+
+  static constexpr std::uint64_t max_items = 1'000'000;
+  static constexpr std::size_t max_fields = 20'000; // of one object, those of its structures included
 };
 
 // The object at `object`. Parts that cannot be read say so; throws Error{corrupt} when no object is there and

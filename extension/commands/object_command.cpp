@@ -17,7 +17,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-constexpr std::uint64_t max_items = 1'000'000; // of one object
 constexpr std::size_t max_printed_objects = 10'000;
 
 class PrintObject final : public CommandRun {
@@ -31,7 +30,7 @@ public:
         ->type_name("TYPE");
     add_count(app, "-d,--depth", depth_, {1, 16},
               "Print the objects that it refers to as well; 1 by default.");
-    add_count(app, "-n,--items", items_, {0, max_items},
+    add_count(app, "-n,--items", items_, {0, InspectionLimits::max_items},
               "Elements of an array or collection that are printed; 100 by default.");
     add_json(app, json_);
   }

@@ -2,12 +2,13 @@
 #include "core/objects/object_path.h"
 #include "core/objects/static_fields.h"
 #include "core/objects/type_search.h"
-#include "tests/objects/object_runtime.h"
+#include "tests/objects/framework_types.h"
 #include "tests/support/faults.h"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <functional>
 
 using namespace clr;
 using namespace clr::test;
@@ -134,6 +135,23 @@ TEST_CASE("arrays and collections are taken apart into elements", "[objects]") {
       CHECK_FALSE(lying.items[1].value.fault.empty());
     }
   }
+}
+
+TEST_CASE("structures in structures do not multiply without end", "[objects]") {
+  ObjectRuntime made{Platform{}};
+  FrameworkTypes types(made);
+  ObjectView view(made);
+  InspectionLimits limits;
+  limits.text = {.elements = 1, .depth = 1};
+  const InspectedObject found = inspect_object(view.objects, types.make("Wide5", {}), limits);
+  CHECK_THAT(found.fault, Catch::Contains("more fields"));
+  std::size_t fields = 0;
+  const std::function<void(const std::vector<InspectedField>&)> count = [&](const auto& some) {
+    fields += some.size();
+    for (const InspectedField& field : some) count(field.fields);
+  };
+  count(found.fields);
+  CHECK(fields == InspectionLimits::max_fields);
 }
 
 TEST_CASE("missing memory costs a field, not the object", "[objects]") {
