@@ -207,6 +207,11 @@ TEST_CASE("paths lead to fields, properties and elements", "[objects]") {
       CHECK(k.view.objects.describe_value(*place.type, place.at) == "4");
       CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[1,1]"); }));
       CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[6]"); }));
+      CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[7,0]"); }));
+      k.r.memory.at(k.r.elements_of(grid)).u32(2).u32(0).u32(0x8000'0000);
+      CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[9223372036854775807,0]"); }));
+      CHECK_THROWS_WITH(follow_path(k.view.objects, grid, "[-2147483648,0]"),
+                        Catch::Contains("which has no elements"));
     }
   }
 }
