@@ -77,9 +77,15 @@ private:
 
   void show_value(ObjectReader& objects, Output& out, const ValuePlace& place) {
     const InspectedValue value = inspect_value(objects, *place.type, place.at, limits_.text);
+    const std::vector<InspectedField> fields = inspect_structure(objects, *place.type, place.at, limits_);
+    if (json_) {
+      std::string text;
+      JsonWriter json(text);
+      write_json(json, value, fields);
+      return out.line("{}", text);
+    }
     out.line("{:#018x} {}: {}", place.at, value.type, text_of(value));
-    for (const InspectedField& field : inspect_structure(objects, *place.type, place.at, limits_))
-      print_field(objects, out, field, 1);
+    for (const InspectedField& field : fields) print_field(objects, out, field, 1);
   }
 
   static std::string text_of(const InspectedValue& value) {
