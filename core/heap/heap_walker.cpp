@@ -38,6 +38,12 @@ private:
   ByteOrder order_;
 };
 
+// Where the next object can be behind memory that was given to a thread, which lies in `range`. The range may
+// end where the address space does.
+Address behind(const AllocationContext& context, const HeapRange& range, Address least) {
+  return context.end < range.end && range.end - context.end > least ? context.end + least : range.end;
+}
+
 void add_gap(std::vector<HeapGap>& gaps, HeapGap gap) {
   if (gaps.size() < HeapWalker::max_gaps)
     gaps.push_back(std::move(gap));
@@ -91,8 +97,7 @@ Address HeapWalker::next_object(Address at, const HeapRange& range, bool missing
   const Address least = 3 * width;
   const auto context = std::ranges::lower_bound(map_->contexts, at, {}, &AllocationContext::begin);
   Address next = range.end;
-  if (context != map_->contexts.end() && context->begin < range.end)
-    next = std::min(range.end, context->end + least);
+  if (context != map_->contexts.end() && context->begin < range.end) next = behind(*context, range, least);
   if (missing || map_->state.structures_invalid <= 0) return next;
   // The collector keeps notes where objects were that have died.
   const AnyWords words(platform_);
@@ -166,7 +171,7 @@ bool HeapWalker::walk_with(const HeapRange& range, const Visit& visit, std::vect
       add_gap(gaps, {.address = at, .bytes = next - at, .why = why, .missing = missing});
       at = next;
     } else if (at < range.end) {
-      at = std::min(range.end, std::max(at, context->end + least));
+      at = behind(*context, range, least);
     }
   }
   return hand_over();

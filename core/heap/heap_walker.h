@@ -49,7 +49,6 @@ private:
     std::uint32_t number = 0, base_size = 0, component_size = 0;
     bool has_elements = false;
   };
-  struct State; // of the walk of one range
 
   template<typename Words>
   bool walk_with(const HeapRange& range, const Visit& visit, std::vector<HeapGap>& gaps);

@@ -110,12 +110,21 @@ public:
   void chain(Address first, std::string_view value, std::string_view next, bool last_is_empty) {
     std::uint64_t count = 0;
     const auto follow = [&](const auto& visit) {
+      // A node that the chain comes back to, if it is a loop: looked at further and further on.
+      Address mark = first;
+      std::uint64_t passed = 0, until_mark = 1;
       for (Address node = first; node != 0;) {
         const Instance at = reader_.of_object(node);
         step(node);
         const Address behind = reader_.reference(at, next);
         if (last_is_empty && behind == 0) return;
         if (!visit(at)) return;
+        if (behind == mark) throw_corrupt(node, "a chain that leads back into itself");
+        if (++passed == until_mark) {
+          mark = node;
+          passed = 0;
+          until_mark *= 2;
+        }
         node = behind;
       }
     };
@@ -211,6 +220,7 @@ public:
       if (part.count > part.slots.count || part.mask >= part.slots.count)
         throw_corrupt(segment, "a part of a queue with more elements than its array");
       count += part.count;
+      if (parts.size() == max_queue_parts) throw_corrupt(segment, "a queue of too many parts");
       parts.push_back(part);
       segment = reader_.reference(at, "_nextSegment");
     }
@@ -255,6 +265,7 @@ public:
 private:
   static constexpr unsigned max_wraps = 8;
   static constexpr std::size_t max_tree_depth = 128;
+  static constexpr std::size_t max_queue_parts = 10'000;
 
   void step(Address at) {
     if (++steps_ > max_collection_steps)

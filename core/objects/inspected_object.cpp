@@ -101,6 +101,9 @@ public:
       if (fault.empty()) fault = (*type)->problem;
       for (const FieldLayout& part : (*type)->fields) {
         if (part.is_static) continue;
+        if (fields_ == InspectionLimits::max_fields) cut_ = true;
+        if (cut_) break;
+        ++fields_;
         InspectedField field{.name = part.name,
                              .property = property_of(part.name),
                              .declared_in = (*type)->text,
@@ -112,6 +115,7 @@ public:
         fields.push_back(std::move(field));
       }
     }
+    if (cut_ && fault.empty()) fault = "it has more fields, which are not shown";
   }
 
   void add_structure(std::vector<InspectedField>& fields, const TypeUse& type, Address at, unsigned depth) {
@@ -131,7 +135,7 @@ public:
                      {.count = [&](std::uint64_t count) { object.item_count = count; },
                       .item =
                           [&](const CollectionItem& item) {
-                            if (object.items.size() >= limits_.items) return false;
+                            if (object.items.size() >= most_items()) return false;
                             InspectedItem row;
                             if (item.key_type)
                               row.key = inspect_value(objects_, *item.key_type, item.key, limits_.text);
@@ -142,6 +146,8 @@ public:
   }
 
 private:
+  std::uint64_t most_items() const { return std::min(limits_.items, InspectionLimits::max_items); }
+
   void add_elements(InspectedObject& object, const TypeLayout& layout) {
     const Target& target = reader_.target();
     const std::uint32_t count =
@@ -149,7 +155,7 @@ private:
     object.item_count = count;
     Address data = object.address + target.size_of("Array");
     if (!layout.table.is_szarray()) data += 2 * sizeof(std::uint32_t) * layout.rank; // lengths, lower bounds
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, limits_.items); ++i)
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, most_items()); ++i)
       object.items.push_back(
           {.key = {},
            .value = inspect_value(objects_, *layout.element, data + i * layout.element_size, limits_.text)});
@@ -158,6 +164,8 @@ private:
   ObjectReader& objects_;
   InstanceReader reader_;
   const InspectionLimits& limits_;
+  std::size_t fields_ = 0; // those of structures included
+  bool cut_ = false;       // there are more
 };
 
 } // namespace

@@ -64,6 +64,9 @@ struct InspectionLimits {
   TextLimits text;              // of each value
   std::uint64_t items = 100;    // of an array or collection
   unsigned structure_depth = 8; // structures within structures
+
+  static constexpr std::uint64_t max_items = 1'000'000;
+  static constexpr std::size_t max_fields = 20'000; // of one object, those of its structures included
 };
 
 // Throws Error{corrupt} when what lies before `object` cannot be an object's header: on 64 bits its first

@@ -183,7 +183,8 @@ std::string format_half(std::uint16_t bits) {
       (bits & 0x7fff) == 0x7bff ? 2 * value - below : value_of(static_cast<std::uint16_t>(bits + 1));
   for (int digits = 0; digits < precision; ++digits) {
     const std::string text = fmt::format("{:.{}e}", value, digits);
-    const double back = std::stod(text);
+    double back = 0; // std::stod would read it by the rules of the user's country
+    std::from_chars(text.data(), text.data() + text.size(), back);
     const double off = std::abs(back - value);
     if (off * 2 < std::abs(value - below) && off * 2 < std::abs(above - value))
       return place_digits(trimmed(text), precision);
@@ -194,7 +195,7 @@ std::string format_half(std::uint16_t bits) {
 
 std::string format_date_offset(std::uint64_t date_data, std::int32_t offset_minutes) {
   constexpr std::int32_t max_offset = 14 * 60;
-  if (std::abs(offset_minutes) > max_offset) return {};
+  if (offset_minutes < -max_offset || offset_minutes > max_offset) return {};
   const std::uint64_t ticks = (date_data & ticks_mask) + static_cast<std::uint64_t>(offset_minutes) * 60 *
                                                              static_cast<std::uint64_t>(ticks_per_second);
   const std::string text = format_date_time(ticks);

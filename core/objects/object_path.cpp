@@ -159,12 +159,13 @@ private:
     return {layout.element, data + place * layout.element_size};
   }
 
-  static std::uint64_t checked(std::int64_t index, std::int32_t lower, std::uint32_t length,
+  static std::uint64_t checked(std::int64_t index, std::int64_t lower, std::uint32_t length,
                                const TypeLayout& layout) {
-    if (index < lower || index - lower >= length)
-      refuse(fmt::format("{} is outside of {}, whose elements are {} to {}", index, layout.text, lower,
-                         std::int64_t{lower} + length - 1));
-    return static_cast<std::uint64_t>(index - lower);
+    const std::uint64_t place = static_cast<std::uint64_t>(index) - static_cast<std::uint64_t>(lower);
+    if (index >= lower && place < length) return place;
+    if (length == 0) refuse(fmt::format("{} is outside of {}, which has no elements", index, layout.text));
+    refuse(fmt::format("{} is outside of {}, whose elements are {} to {}", index, layout.text, lower,
+                       lower + length - 1));
   }
 
   static bool is_index(std::uint64_t index, const Key& key) {

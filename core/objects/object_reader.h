@@ -16,6 +16,8 @@ struct TextLimits {
 
   static constexpr std::size_t max_string_units = 1'000'000;
   static constexpr unsigned max_depth = 32;
+  // Values within values, those that do not count for `depth` included: an option in an option.
+  static constexpr unsigned max_nesting = 64;
 };
 
 class ObjectReader {

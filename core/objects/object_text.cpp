@@ -37,6 +37,8 @@ template<typename Act>
 void ObjectText::guarded(const Act& act) {
   const unsigned depth = depth_;
   const std::size_t path = path_.size();
+  if (nesting_ >= TextLimits::max_nesting) return add("...");
+  ++nesting_;
   try {
     act();
   } catch (const std::exception& error) {
@@ -44,6 +46,7 @@ void ObjectText::guarded(const Act& act) {
     if (why.size() > max_fault) why = why.substr(0, max_fault) + "...";
     text_ += "<" + why + ">";
   }
+  --nesting_;
   depth_ = depth;
   path_.resize(path);
 }

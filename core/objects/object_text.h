@@ -60,7 +60,7 @@ private:
   InstanceReader instances_;
   TextLimits limits_;
   std::string text_;
-  unsigned depth_ = 0;
+  unsigned depth_ = 0, nesting_ = 0;
   std::vector<Address> path_; // objects that are being shown, from the outermost inwards
 };
 

@@ -85,7 +85,7 @@ bool ObjectText::known_value(const Instance& what) {
 void ObjectText::nullable(const Instance& what) {
   if (target().read_u8(instances_.field(what, "hasValue").at) == 0) return add("null");
   const FieldPlace held = instances_.field(what, "value");
-  tell_value(*held.field->type, held.at);
+  value(*held.field->type, held.at);
 }
 
 // ("a", 1), with the elements behind the seventh, which the compiler nests; [key, value] of a pair.

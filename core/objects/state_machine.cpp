@@ -16,7 +16,9 @@ constexpr std::uint32_t task_done = 0x1600000;
 
 // While the garbage collector runs it keeps marks in the low bits.
 Address StateMachines::table_of(Address object) {
-  return target_->read_pointer(object) & ~Address{7};
+  const Address mask =
+      target_->find_global("ObjectToMethodTableUnmask").value_or(target_->pointer_size() - 1);
+  return target_->read_pointer(object) & ~mask;
 }
 
 std::optional<StateMachines::Field> StateMachines::field(Address table, std::string_view name) {
@@ -86,33 +88,34 @@ std::optional<StateMachine> StateMachines::machine_in(Address object) {
   return self != 0 ? read(table_of(self), self) : std::nullopt;
 }
 
-std::optional<StateMachine> StateMachines::follow(Address object, unsigned links) {
-  if (object == 0 || links > max_links) return std::nullopt;
+std::optional<StateMachine> StateMachines::follow(Address object, unsigned& links) {
+  if (object == 0 || links == 0) return std::nullopt;
+  --links;
   if (auto machine = machine_in(object)) return machine;
   // A continuation on a context or scheduler; a delegate; one that wraps another; a task that waits for
   // others.
   for (const char* const name : {"m_action", "_target", "_continuation", "m_continuationObject"}) {
     const Address next = reference(object, name);
     if (next == 0 || next == object) continue;
-    if (auto machine = follow(next, links + 1)) return machine;
+    if (auto machine = follow(next, links)) return machine;
   }
   // Several continuations: List<object>.
   if (const Address items = reference(object, "_items"); items != 0) {
-    constexpr Address elements = 16; // of an array: MethodTable and length stand before them
-    if (target_->read_u32(items + target_->pointer_size()) != 0)
-      return follow(target_->read_pointer(items + elements), links + 1);
+    if (target_->read_u32(target_->field_address(items, "Array", "m_NumComponents")) != 0)
+      return follow(target_->read_pointer(items + target_->size_of("Array")), links);
   }
   return std::nullopt;
 }
 
 std::optional<StateMachine> StateMachines::continuation(const StateMachine& machine) {
+  unsigned links = max_links;
   // Who awaits the next value of an async iterator is known to the machine itself.
   if (const auto promise = field(machine.table, iterator_promise)) {
     const auto waiting = field(promise->layout->type->method_table, "_continuationState");
-    return waiting ? follow(target_->read_pointer(machine.self + promise->offset + waiting->offset), 0)
+    return waiting ? follow(target_->read_pointer(machine.self + promise->offset + waiting->offset), links)
                    : std::nullopt;
   }
-  return machine.task != 0 ? follow(reference(machine.task, "m_continuationObject"), 0) : std::nullopt;
+  return machine.task != 0 ? follow(reference(machine.task, "m_continuationObject"), links) : std::nullopt;
 }
 
 } // namespace clr

@@ -32,7 +32,7 @@ public:
   std::optional<StateMachine> read(Address table, Address self);
   // The one that goes on when `machine` is done, or when an async iterator has its next value: the first of
   // several. Nothing when nobody waits for it, or in a way that is not known. Throws Error. Cost: some 4
-  // reads for each object on the way, at most max_links.
+  // reads for each object that is looked at, at most max_links.
   std::optional<StateMachine> continuation(const StateMachine& machine);
   // The task of `machine` is done, or it has none; of an async iterator, which may only have its next value,
   // it is not asked. Throws Error.
@@ -43,7 +43,7 @@ public:
   // read, and TypeLayouts::of for the task.
   Address task_number(const StateMachine& machine);
 
-  static constexpr unsigned max_links = 16;
+  static constexpr unsigned max_links = 64;
 
 private:
   struct Field {
@@ -56,7 +56,8 @@ private:
   Address reference(Address object, std::string_view name);
   std::optional<std::uint32_t> task_field(Address table, unsigned depth);
   std::optional<StateMachine> machine_in(Address object);
-  std::optional<StateMachine> follow(Address object, unsigned links);
+  // Looks at no more than `links` objects, and leaves in it how many are left.
+  std::optional<StateMachine> follow(Address object, unsigned& links);
 
   const Target* target_;
   TypeLayouts* layouts_;

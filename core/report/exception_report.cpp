@@ -36,10 +36,20 @@ ExceptionReport ExceptionReporter::read(Address object) {
   return report;
 }
 
+namespace {
+void add_fault(ExceptionReport& report, const std::string& text) {
+  std::string& faults = report.exception.fault;
+  faults += fmt::format("{}{}", faults.empty() ? "" : "; ", text);
+}
+} // namespace
+
 std::vector<Address> ExceptionReporter::aggregated(const ManagedException& exception) {
   std::vector<Address> inner;
   InstanceReader instances(*runtime_->objects());
-  const auto list = instances.find(instances.of_object(exception.object), "_innerExceptions");
+  const Instance object = instances.of_object(exception.object);
+  // Exceptions of the user's may have a field of this name, too.
+  if (!instances.derives_from(object.layout, "System.AggregateException")) return inner;
+  const auto list = instances.find(object, "_innerExceptions");
   if (!list || !list->field->type->is_reference()) return inner;
   const Address array = instances.target().read_pointer(list->at);
   if (array == 0) return inner;
@@ -62,10 +72,7 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
   while (!waiting.empty()) {
     const Waiting next = waiting.back();
     waiting.pop_back();
-    const auto fault = [&](const std::string& text) {
-      std::string& faults = reports[next.parent].exception.fault;
-      faults += fmt::format("{}{}", faults.empty() ? "" : "; ", text);
-    };
+    const auto fault = [&](const std::string& text) { add_fault(reports[next.parent], text); };
     if (reports.size() == max_inner) {
       fault(fmt::format("more than {} inner exceptions", max_inner));
       break;
@@ -89,7 +96,7 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
     try {
       report.inner_exceptions = aggregated(report.exception);
     } catch (const Error& error) {
-      report.exception.fault += fmt::format("the list of inner exceptions: {}", error.what());
+      add_fault(report, fmt::format("the list of inner exceptions: {}", error.what()));
     }
     std::vector<Address> inner = report.inner_exceptions;
     if (inner.empty() && report.exception.inner != 0) inner.push_back(report.exception.inner);

@@ -79,8 +79,8 @@ private:
   std::unordered_map<Address, HeapTypeRow> names_; // at most one for each type of types_
 };
 
-// "7 of 12 MB of the heap are not there ...": one sentence for memory that is missing, and one for memory
-// that makes no sense; none when there is no such memory.
+// "7 of 12 bytes of the heap are missing: objects there are not counted ...": one sentence for memory that is
+// missing, and one for memory that makes no sense; none when there is no such memory.
 std::vector<std::string> gap_texts(const std::vector<HeapGap>& gaps, std::uint64_t heap_bytes);
 
 } // namespace clr

@@ -17,7 +17,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-constexpr std::uint64_t max_items = 1'000'000; // of one object
 constexpr std::size_t max_printed_objects = 10'000;
 
 class PrintObject final : public CommandRun {
@@ -31,7 +30,7 @@ public:
         ->type_name("TYPE");
     add_count(app, "-d,--depth", depth_, {1, 16},
               "Print the objects that it refers to as well; 1 by default.");
-    add_count(app, "-n,--items", items_, {0, max_items},
+    add_count(app, "-n,--items", items_, {0, InspectionLimits::max_items},
               "Elements of an array or collection that are printed; 100 by default.");
     add_json(app, json_);
   }
@@ -79,9 +78,15 @@ private:
 
   void show_value(ObjectReader& objects, Output& out, const ValuePlace& place) {
     const InspectedValue value = inspect_value(objects, *place.type, place.at, limits_.text);
+    const std::vector<InspectedField> fields = inspect_structure(objects, *place.type, place.at, limits_);
+    if (json_) {
+      std::string text;
+      JsonWriter json(text);
+      write_json(json, value, fields);
+      return out.line("{}", text);
+    }
     out.line("{:#018x} {}: {}", place.at, value.type, text_of(value));
-    for (const InspectedField& field : inspect_structure(objects, *place.type, place.at, limits_))
-      print_field(objects, out, field, 1);
+    for (const InspectedField& field : fields) print_field(objects, out, field, 1);
   }
 
   static std::string text_of(const InspectedValue& value) {

@@ -12,12 +12,13 @@
 
 namespace clr::lldb_plugin {
 
-// One for each thread of the process of `target`, the selected one first. A thread in
-// the middle of a step has no reason to stop.
+// The steps that the plugin follows.
 struct StepsOfPlugin {
   bool under_way = false;
   std::set<std::uint64_t> passed; // threads with no reason to stop at a breakpoint of the plugin's for steps
 };
+// One for each thread of the process of `target`, the selected one first. A thread in the middle of a step
+// has no reason to stop.
 std::vector<ThreadStop> thread_stops(lldb::SBTarget& target, const StepsOfPlugin& steps);
 
 } // namespace clr::lldb_plugin

@@ -90,6 +90,31 @@ TEST_CASE("memory that was given to a thread is passed over, with the smallest o
   }
 }
 
+TEST_CASE("a segment may end where the address space does", "[heap]") {
+  HeapRuntime runtime({});
+  const Address begin = ~Address{0} - 0xffff;
+  const Address end = ~Address{0} - 7;
+  const Address type = runtime.type(32);
+  HeapMap map{.state = {}};
+  map.ranges.push_back({.begin = begin, .end = end});
+  map.contexts.push_back({begin + 64, end - 8}); // the smallest object behind it would not fit
+  runtime.memory.at(begin).fill(64);
+  runtime.object(begin, type);
+  const Target target = runtime.target();
+  const auto gaps_of = [&] {
+    HeapTypes types(target);
+    std::vector<HeapGap> gaps;
+    CHECK(HeapWalker(map, types)
+              .walk(
+                  map.ranges[0], [](auto) { return true; }, gaps));
+    return gaps;
+  };
+  REQUIRE(gaps_of().size() == 1); // behind the first object nothing makes sense
+  CHECK(gaps_of()[0].bytes == end - begin - 32);
+  runtime.object(begin + 32, type);
+  CHECK(gaps_of().empty());
+}
+
 TEST_CASE("an object that makes no sense ends the walk up to the next provable object", "[heap]") {
   HeapRuntime runtime({});
   const Address begin = runtime.fresh_region();

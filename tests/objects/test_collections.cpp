@@ -1,3 +1,4 @@
+#include "core/memory/counting_reader.h"
 #include "core/objects/inspected_object.h"
 #include "tests/objects/framework_types.h"
 #include "tests/support/faults.h"
@@ -75,6 +76,29 @@ TEST_CASE("linked nodes", "[objects]") {
     const Address list = t.make("FSharpList`1", {{"head", 3}, {"tail", end}});
     CHECK(s.text(t.make("FSharpList`1", {{"head", 2}, {"tail", list}})) == "Count = 2 {2, 3}");
     CHECK(s.text(end) == "Count = 0");
+  });
+}
+
+TEST_CASE("nodes that lead back into themselves are told soon", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const auto cost_of = [&](Address object) {
+      CountingReader reads(s.r.memory);
+      ObjectView view(s.r, reads);
+      CHECK_THAT(view.objects.describe_object(object),
+                 Catch::Contains("leads back into itself") || Catch::Contains("a queue of too many parts"));
+      return reads.reads();
+    };
+    const Address last = t.make("Node", {{"_value", 1}});
+    Address first = last;
+    for (unsigned i = 0; i < 20; ++i) first = t.make("Node", {{"_value", 2}, {"_next", first}});
+    s.r.memory.write_integer(t.place("Node", last, "_next"), t.make("Node", {{"_next", last}}),
+                             s.r.runtime.pointer());
+    CHECK(cost_of(t.make("ConcurrentStack`1", {{"_head", first}})) < 2'000);
+
+    const Address segment = t.make("Segment", {{"_slots", t.structures("Slot", 4)}, {"_slotsMask", 3}});
+    s.r.memory.write_integer(t.place("Segment", segment, "_nextSegment"), segment, s.r.runtime.pointer());
+    CHECK(cost_of(t.make("ConcurrentQueue`1", {{"_head", segment}})) < 200'000);
   });
 }
 
@@ -182,7 +206,12 @@ TEST_CASE("texts of the framework's other types", "[objects]") {
     CHECK(s.text(cancelled) == "{cancelled}");
     CHECK(s.boxed(t.make("CancellationToken", {{"_source", cancelled}})) == "{cancelled}");
     CHECK(s.boxed(t.make("CancellationToken", {})) == "{cannot be cancelled}");
-    CHECK(s.text(t.make("FSharpOption`1", {{"item", 5}})) == "Some(5)");
+    Address option = t.make("FSharpOption`1", {{"item", s.string(u"a")}});
+    CHECK(s.text(option) == "Some(\"a\")");
+    for (unsigned i = 0; i < 200; ++i) option = t.make("FSharpOption`1", {{"item", option}});
+    const std::string nested = s.text(option);
+    CHECK(nested.size() <= TextLimits::max_nesting * std::string_view("Some()").size() + 3);
+    CHECK_THAT(nested, Catch::StartsWith("Some(Some(") && Catch::Contains("(...)"));
     CHECK(s.boxed(t.make("Index", {{"_value", 0xffff'fffe}})) == "^1");
     CHECK(s.boxed(t.make("Half", {{"_value", 0x3e00}})) == "1.5");
     CHECK(s.boxed(t.make("Int128", {{"_lower", 5}, {"_upper", 1}})) == "18446744073709551621");

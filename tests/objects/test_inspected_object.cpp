@@ -2,12 +2,13 @@
 #include "core/objects/object_path.h"
 #include "core/objects/static_fields.h"
 #include "core/objects/type_search.h"
-#include "tests/objects/object_runtime.h"
+#include "tests/objects/framework_types.h"
 #include "tests/support/faults.h"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <functional>
 
 using namespace clr;
 using namespace clr::test;
@@ -136,6 +137,23 @@ TEST_CASE("arrays and collections are taken apart into elements", "[objects]") {
   }
 }
 
+TEST_CASE("structures in structures do not multiply without end", "[objects]") {
+  ObjectRuntime made{Platform{}};
+  FrameworkTypes types(made);
+  ObjectView view(made);
+  InspectionLimits limits;
+  limits.text = {.elements = 1, .depth = 1};
+  const InspectedObject found = inspect_object(view.objects, types.make("Wide5", {}), limits);
+  CHECK_THAT(found.fault, Catch::Contains("more fields"));
+  std::size_t fields = 0;
+  const std::function<void(const std::vector<InspectedField>&)> count = [&](const auto& some) {
+    fields += some.size();
+    for (const InspectedField& field : some) count(field.fields);
+  };
+  count(found.fields);
+  CHECK(fields == InspectionLimits::max_fields);
+}
+
 TEST_CASE("missing memory costs a field, not the object", "[objects]") {
   Kennel k({});
   k.r.memory.erase(k.friend_, 8);
@@ -196,6 +214,11 @@ TEST_CASE("paths lead to fields, properties and elements", "[objects]") {
       CHECK(k.view.objects.describe_value(*place.type, place.at) == "4");
       CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[1,1]"); }));
       CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[6]"); }));
+      CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[7,0]"); }));
+      k.r.memory.at(k.r.elements_of(grid)).u32(2).u32(0).u32(0x8000'0000);
+      CHECK(fault_of([&] { follow_path(k.view.objects, grid, "[9223372036854775807,0]"); }));
+      CHECK_THROWS_WITH(follow_path(k.view.objects, grid, "[-2147483648,0]"),
+                        Catch::Contains("which has no elements"));
     }
   }
 }

@@ -112,4 +112,5 @@ TEST_CASE("dates with an offset", "[objects]") {
   CHECK(format_date_offset(0x089f'7ff5'f7b5'8000, -210) == "1969-12-31 20:30:00 -03:30");
   CHECK(format_date_offset(0, -1).empty()); // before the first year
   CHECK(format_date_offset(0, 841).empty());
+  CHECK(format_date_offset(0x089f'7ff5'f7b5'8000, INT32_MIN).empty());
 }
