@@ -16,9 +16,9 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-class Statics final : public CommandRun {
+class StaticValues final : public CommandRun {
 public:
-  explicit Statics(CLI::App& app) {
+  explicit StaticValues(CLI::App& app) {
     app.add_option("NAME", name_,
                    "Ns.Type.Field, or Ns.Type for all fields of a type; * and ? stand for any text.")
         ->required();
@@ -94,7 +94,7 @@ CommandSpec static_command() {
           "Show static fields by their names, also of types that no variable has.",
           "clr static Shop.Cache.*",
           "shows the static fields of Shop.Cache.",
-          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Statics>(app); }};
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<StaticValues>(app); }};
 }
 
 } // namespace clr::lldb_plugin
