@@ -96,7 +96,8 @@ private:
       return next;
     }
     const Address committed_begin = range.begin / page * page;
-    if (range.committed_end >= range.end) map_.committed_bytes += range.committed_end - committed_begin;
+    if (range.committed_end >= range.end && range.committed_end <= range.reserved_end)
+      map_.committed_bytes += range.committed_end - committed_begin;
     if (young && !map_.state.regions())
       split(range, owner);
     else

@@ -45,7 +45,7 @@ public:
   // Held while target memory is read.
   std::mutex& reading() { return reading_; }
 
-  static constexpr std::size_t max_types = 1 << 20;
+  static constexpr std::size_t max_types = 1 << 18;
   static constexpr std::uint32_t max_base_size = 256u << 20;
 
 private:

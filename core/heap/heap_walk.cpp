@@ -86,13 +86,13 @@ private:
         done_.fetch_add(range.end - told);
         if (caller) tell();
       }
+      const std::lock_guard lock(mutex_);
+      gaps_.insert(gaps_.end(), std::make_move_iterator(gaps.begin()), std::make_move_iterator(gaps.end()));
     } catch (...) {
       const std::lock_guard lock(mutex_);
       failure_ = std::current_exception();
       stop_.store(true);
     }
-    const std::lock_guard lock(mutex_);
-    gaps_.insert(gaps_.end(), std::make_move_iterator(gaps.begin()), std::make_move_iterator(gaps.end()));
   }
 
   const HeapMap& map_;

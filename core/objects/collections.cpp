@@ -268,8 +268,8 @@ private:
   static constexpr std::size_t max_queue_parts = 10'000;
 
   void step(Address at) {
-    if (++steps_ > max_collection_steps)
-      throw_corrupt(at, fmt::format("a collection of more than {} parts", max_collection_steps));
+    if (++steps_ > visitor_.steps)
+      throw_corrupt(at, fmt::format("a collection of more than {} parts", visitor_.steps));
   }
 
   void tell_count(std::int64_t count, Address at) {

@@ -19,20 +19,21 @@ struct CollectionItem {
   Address at = 0;
 };
 
+// Slots, nodes and entries of one collection that are looked at, those without an element included.
+constexpr std::uint64_t max_collection_steps = 10'000'000;
+
 struct CollectionVisitor {
   // Called once, before the elements. A concurrent collection that is just being changed may have other
   // elements than it counts.
   std::function<void(std::uint64_t count)> count;
   // Called for each element; false ends the visit.
   std::function<bool(const CollectionItem& item)> item;
+  std::uint64_t steps = max_collection_steps; // are looked at
 };
 
 // Visits the elements of `instance`. False: it is no collection that is known here, and nothing was called.
-// Throws Error for missing memory, for a collection that contradicts itself, and after max_collection_steps.
-// Cost: 1 to 3 reads for each element.
+// Throws Error for missing memory, for a collection that contradicts itself, and after `steps` of the
+// visitor. Cost: 1 to 3 reads for each element.
 bool visit_collection(InstanceReader& reader, const Instance& instance, const CollectionVisitor& visitor);
-
-// Slots, nodes and entries of one collection that are looked at, those without an element included.
-constexpr std::uint64_t max_collection_steps = 10'000'000;
 
 } // namespace clr

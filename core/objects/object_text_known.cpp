@@ -12,6 +12,9 @@
 namespace clr {
 namespace {
 
+// Parts of a collection that are looked at for its text: a stack's frame may show several.
+constexpr std::uint64_t max_text_steps = 200'000;
+
 // The instance fields of a type as the source declares them; the runtime places references first.
 std::vector<const FieldLayout*> in_order(const TypeLayout& layout) {
   std::vector<const FieldLayout*> fields;
@@ -251,7 +254,8 @@ bool ObjectText::collection(const Instance& what) {
                                              }
                                              value(*item.type, item.at);
                                              return true;
-                                           }});
+                                           },
+                                       .steps = max_text_steps});
   depth_ = depth;
   if (shown != 0) add("}");
   return known;

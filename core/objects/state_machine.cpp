@@ -10,6 +10,7 @@ constexpr std::array state_names{"<>1__state", "$State"};
 constexpr std::array builder_names{"<>t__builder", "$Builder"};
 constexpr const char* iterator_promise = "<>v__promiseOfValueOrEnd";
 constexpr unsigned max_nested_builders = 3;
+constexpr unsigned max_builder_fields = 64; // structures of one builder that are looked into
 // Task.m_stateFlags: ran to completion, canceled, faulted.
 constexpr std::uint32_t task_done = 0x1600000;
 } // namespace
@@ -39,13 +40,15 @@ Address StateMachines::reference(Address object, std::string_view name) {
 }
 
 // Builders are values, some of which wrap another one.
-std::optional<std::uint32_t> StateMachines::task_field(Address table, unsigned depth) {
+std::optional<std::uint32_t> StateMachines::task_field(Address table, unsigned depth, unsigned& fields) {
   if (table == 0 || depth > max_nested_builders) return std::nullopt;
   const TypeLayout& layout = layouts_->of(table);
   if (const FieldLayout* const task = layout.field("m_task"); task != nullptr) return task->offset;
   for (const FieldLayout& inner : layout.fields) {
     if (inner.is_static || inner.type->kind != TypeUse::Kind::value) continue;
-    if (const auto offset = task_field(inner.type->method_table, depth + 1)) return inner.offset + *offset;
+    if (++fields > max_builder_fields) return std::nullopt;
+    if (const auto offset = task_field(inner.type->method_table, depth + 1, fields))
+      return inner.offset + *offset;
   }
   return std::nullopt;
 }
@@ -58,7 +61,8 @@ std::optional<StateMachine> StateMachines::read(Address table, Address self) {
     if (!state || !builder) continue;
     StateMachine machine{.table = table, .self = self};
     machine.state = static_cast<std::int32_t>(target_->read_u32(self + state->offset));
-    if (const auto task = task_field(builder->layout->type->method_table, 0))
+    unsigned fields = 0;
+    if (const auto task = task_field(builder->layout->type->method_table, 0, fields))
       machine.task = target_->read_pointer(self + builder->offset + *task);
     machine.object = layouts_->of(table).table.is_value_type() ? machine.task : self;
     return machine;

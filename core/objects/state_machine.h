@@ -54,7 +54,7 @@ private:
   std::optional<Field> field(Address table, std::string_view name);
   // Of an object; 0 when it has no such field.
   Address reference(Address object, std::string_view name);
-  std::optional<std::uint32_t> task_field(Address table, unsigned depth);
+  std::optional<std::uint32_t> task_field(Address table, unsigned depth, unsigned& fields);
   std::optional<StateMachine> machine_in(Address object);
   // Looks at no more than `links` objects, and leaves in it how many are left.
   std::optional<StateMachine> follow(Address object, unsigned& links);

@@ -6,9 +6,9 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
-#include <random>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -40,7 +40,9 @@ private:
   StopSession* sessions_;
   // The next one for a task: the runtime counts from 1 on. It does not begin where a debugger began that the
   // process had before.
-  std::uint32_t next_number_ = 0x8000'0000 | (std::random_device()() & 0x3FFF'FFFF);
+  std::uint32_t next_number_ =
+      0x8000'0000 |
+      (static_cast<std::uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count()) & 0x3FFF'FFFF);
 };
 
 // A thread of LLDB's that came to a place.

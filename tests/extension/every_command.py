@@ -68,8 +68,10 @@ def steps_of(blocks, known, facts):
 
 
 def lines_of(text):
-    """What is compared: without the zeros in front of numbers, frames that LLDB selected meanwhile, and the numbers that the plugin shifts."""
+    """What is compared: without the zeros in front of numbers, frames that LLDB selected meanwhile, the numbers that the plugin shifts, and the columns that
+    its longest name widens."""
     text = re.sub(r"\b0x0+(?=[0-9a-f])", "0x", text)
+    text = re.sub(r" +-- ", " -- ", text)
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not SELECTED.search(line) and not ASIDE.search(line)]
     return [NUMBER.sub("N", line) for line in lines]
 

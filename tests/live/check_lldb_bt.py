@@ -67,6 +67,9 @@ def check_thread(thread, frames, theirs, wrong, figures, lines, start):
                 wrong.add("CFA", f"{what}: {their['cfa']:#x} for {cfa:#x}")
         method = f.get("method")
         shown_name = f["text"].partition("`")[2]
+        if "instantiation" in f:   # LLDB's name is that of the code, which several types share
+            user = f["method"].get("user")
+            shown_name = f"{user['full_name']} [{user['mark']}]" if user else f["method"]["full_name"]
         if method and not (their["function"] and shown_name.startswith(their["function"]) and shown_name[len(their["function"]):][:1] in ("", " ")):
             wrong.add("name", f"{what}: {their['function']}")
         if method and method.get("module") and their["module"] != method["module"]:
