@@ -15,7 +15,7 @@ constexpr std::size_t context_place = 0, start_segment_place = 56, allocation_st
 } // namespace
 
 HeapRuntime::HeapRuntime(Platform platform, bool regions, unsigned server_heaps)
-    : t(platform), memory(t.memory()), word(platform.pointer_size), regions_(regions) {
+    : t(platform), memory(t.memory()), word(platform.pointer_size) {
   t.type("Object", {{"m_pMethTab"}});
   t.type("MethodTable", {{"MTFlags", Width::u32},
                          {"BaseSize", Width::u32},

@@ -64,7 +64,6 @@ private:
   Address generation(unsigned heap, unsigned number) const;
   std::size_t place(std::size_t bytes) const { return bytes * word / 8; }
 
-  bool regions_;
   std::vector<Address> heaps_, tables_;
   std::vector<Address> last_thread_;
   Address handle_table_ = 0, handle_segment_ = 0;
