@@ -11,8 +11,8 @@
 
 namespace clr::lldb_plugin {
 
-// Frames that one command shows, of all its threads: 524,288 of the smallest frames fill a stack of 8 MB. LLDB
-// keeps what a command prints until it ends, which is 700 bytes for each frame as JSON.
+// Frames that one command shows, of all its threads: 524,288 of the smallest frames fill a stack of 8 MB.
+// LLDB keeps what a command prints until it ends, which is 700 bytes for each frame as JSON.
 inline constexpr std::size_t max_frames = 600'000;
 
 // One line a frame, runs of repeated frames folded; `selected` is the index of the frame to mark with a star.
