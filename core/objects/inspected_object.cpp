@@ -170,6 +170,16 @@ private:
 
 } // namespace
 
+std::string shown_text(const InspectedValue& value) {
+  if (!value.fault.empty()) return "<" + value.fault + ">";
+  return value.kind == Kind::reference && value.object == 0 ? "null" : value.text;
+}
+
+std::string shown_type(const InspectedValue& value) {
+  if (value.object_type.empty() || value.object_type == value.type) return value.type;
+  return value.object_type + " (" + value.type + ")";
+}
+
 std::string property_of(std::string_view name) {
   if (name.size() < 2 || name.front() != '<') return {};
   const std::size_t end = name.find('>');

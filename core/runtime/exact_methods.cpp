@@ -112,9 +112,7 @@ std::shared_ptr<const Instantiation> ExactMethods::read(const StackFrame& frame,
   // Objects move, so what was found by one holds for its type alone.
   const bool by_object = context.kind == GcContextKind::this_object;
   const Address key = by_object ? runtime_->objects()->method_table_of(word) : word;
-  const auto [first, last] = known_.equal_range(method.method_desc);
-  for (auto known = first; known != last; ++known)
-    if (known->second.context == key) return known->second.instantiation;
+  if (const auto known = known_.find({method.method_desc, key}); known != known_.end()) return known->second;
   auto found = std::make_shared<Instantiation>();
   found->method = exact(method, context.kind, word);
   found->from = context.kind;
@@ -122,7 +120,7 @@ std::shared_ptr<const Instantiation> ExactMethods::read(const StackFrame& frame,
   if (known_.size() >= max_known) known_.clear();
   const bool whole = !is_shared(found->method.full_name) && found->method.degraded.empty();
   std::shared_ptr<const Instantiation> result = whole ? std::move(found) : nullptr;
-  known_.emplace(method.method_desc, Known{key, result});
+  known_.emplace(std::pair(method.method_desc, key), result);
   return result;
 }
 

@@ -7,9 +7,11 @@
 #include "core/runtime/runtime.h"
 #include "core/stack/walker.h"
 
+#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace clr {
 
@@ -46,11 +48,8 @@ private:
   Runtime* runtime_;
   std::optional<ManagedUnwinder> unwinder_; // nothing for a CPU whose stacks are not walked
   std::unordered_map<Address, std::shared_ptr<const GcHeader>> headers_; // by start; null: none can be read
-  struct Known {
-    Address context = 0;
-    std::shared_ptr<const Instantiation> instantiation;
-  };
-  std::unordered_multimap<Address, Known> known_; // by MethodDesc
+  // By MethodDesc and context.
+  std::map<std::pair<Address, Address>, std::shared_ptr<const Instantiation>> known_;
 };
 
 } // namespace clr

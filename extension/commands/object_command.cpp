@@ -85,13 +85,8 @@ private:
       write_json(json, value, fields);
       return out.line("{}", text);
     }
-    out.line("{:#018x} {}: {}", place.at, value.type, text_of(value));
+    out.line("{:#018x} {}: {}", place.at, value.type, shown_text(value));
     for (const InspectedField& field : fields) print_field(objects, out, field, 1);
-  }
-
-  static std::string text_of(const InspectedValue& value) {
-    if (!value.fault.empty()) return fmt::format("<{}>", value.fault);
-    return value.kind == InspectedValue::Kind::reference && value.object == 0 ? "null" : value.text;
   }
 
   void print_parts(ObjectReader& objects, Output& out, const InspectedObject& object, unsigned level) {
@@ -103,7 +98,7 @@ private:
     for (const InspectedItem& item : object.items) {
       if (out.interrupted()) return;
       const std::string name =
-          item.key ? fmt::format("[{}]", text_of(*item.key)) : fmt::format("[{}]", index);
+          item.key ? fmt::format("[{}]", shown_text(*item.key)) : fmt::format("[{}]", index);
       print_value(objects, out, name, item.value, level);
       ++index;
     }
@@ -123,10 +118,7 @@ private:
 
   void print_value(ObjectReader& objects, Output& out, const std::string& name, const InspectedValue& value,
                    unsigned level) {
-    const std::string shown_type = value.object_type.empty() || value.object_type == value.type
-                                       ? value.type
-                                       : fmt::format("{} ({})", value.object_type, value.type);
-    out.line("{:{}}{}: {} = {}", "", 2 * level, name, shown_type, text_of(value));
+    out.line("{:{}}{}: {} = {}", "", 2 * level, name, shown_type(value), shown_text(value));
     if (level >= depth_ || value.kind != InspectedValue::Kind::reference || value.object == 0 ||
         !value.fault.empty() || value.text.starts_with('"'))
       return;

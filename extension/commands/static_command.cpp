@@ -70,15 +70,9 @@ private:
   }
 
   static void print(Output& out, const StaticRow& row) {
-    const std::string value = !row.value.fault.empty() ? fmt::format("<{}>", row.value.fault)
-                              : row.value.kind == InspectedValue::Kind::reference && row.value.object == 0
-                                  ? "null"
-                                  : row.value.text;
-    const std::string type = row.value.object_type.empty() || row.value.object_type == row.value.type
-                                 ? row.value.type
-                                 : fmt::format("{} ({})", row.value.object_type, row.value.type);
     out.line("{}{}: {} = {}", row.property.empty() ? row.name : row.property,
-             row.os_id ? fmt::format(" (thread {})", *row.os_id) : "", type, value);
+             row.os_id ? fmt::format(" (thread {})", *row.os_id) : "", shown_type(row.value),
+             shown_text(row.value));
   }
 
   std::string name_;

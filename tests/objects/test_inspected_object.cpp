@@ -79,6 +79,8 @@ TEST_CASE("an object is taken apart into fields, those of its base class first",
       CHECK(dog.fields[1].value.object == k.friend_);
       CHECK(dog.fields[1].value.type == "Ns.Animal");
       CHECK(dog.fields[1].value.object_type == "Ns.Dog");
+      CHECK(shown_type(dog.fields[1].value) == "Ns.Dog (Ns.Animal)");
+      CHECK(shown_type(dog.fields[0].value) == "string");
 
       CHECK(dog.fields[3].name == "<Place>k__BackingField");
       CHECK(dog.fields[3].property == "Place");
@@ -95,6 +97,7 @@ TEST_CASE("an object is taken apart into fields, those of its base class first",
       CHECK(other.fields[1].value.kind == Kind::reference);
       CHECK(other.fields[1].value.object == 0);
       CHECK(other.fields[1].value.text.empty());
+      CHECK(shown_text(other.fields[1].value) == "null");
 
       const InspectedObject as_animal = inspect_object_as(k.view.objects, k.dog, k.r.animal_type, {});
       CHECK(as_animal.type == "Ns.Animal");
