@@ -311,6 +311,13 @@ std::span<const std::byte> FileOverlay::view(Address address, std::size_t size) 
   return lent;
 }
 
+std::string FileOverlay::elf_file_at(Address address) {
+  const Mapping* mapping = mapping_at(address);
+  if (mapping == nullptr) return {};
+  const File& file = resolved(mapping->file);
+  return file.elf && file.parts.front().refusal.empty() ? file.host_path : std::string();
+}
+
 std::vector<FileOverlay::FileUse> FileOverlay::files() const {
   std::vector<FileUse> uses;
   for (const auto& file : files_) {
