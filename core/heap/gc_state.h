@@ -17,7 +17,7 @@ namespace clr {
 // One heap of the collector: there is one with the workstation collector, and one for each CPU in use with
 // the server collector.
 struct GcHeap {
-  Address generations = 0;       // its generations, one record behind the other
+  Address generations = 0;       // its generations, one record behind the other; 0: it could not be read
   Address ephemeral_segment = 0; // the segment in which young objects are allocated
   Address alloc_allocated = 0;   // where the objects of that segment end
   Address finalize_queue = 0;
