@@ -31,7 +31,8 @@ public:
 private:
   friend class ReadyToRunImage;
   RecordSpan span_{"ReadyToRunInfo"};
-  std::int64_t header_, composite_info_, function_count_, functions_, thunks_;
+  std::int64_t header_, composite_info_, function_count_, functions_;
+  std::optional<std::int64_t> thunks_;
   std::optional<std::int64_t> hot_cold_count_, hot_cold_map_, debug_info_section_;
   std::int64_t module_info_;
 };

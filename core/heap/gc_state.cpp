@@ -1,5 +1,7 @@
 #include "core/heap/gc_state.h"
 
+#include "core/heap/gc_contract.h"
+
 #include "core/memory/elf_image.h"
 
 #include <fmt/format.h>
@@ -162,6 +164,7 @@ void add_server_heaps(const Target& target, const Words& words, GcState& state) 
 } // namespace
 
 GcState read_gc_state(const Target& target, Address runtime_base) {
+  if (target.descriptor().version != descriptor_format_integers) return read_gc_contract(target);
   Words words{};
   Address variables = 0;
   const Probe probe(target);
