@@ -126,6 +126,11 @@ HeapHolders& Session::holders() {
   return *holders_;
 }
 
+WaitObjects& Session::waits() {
+  if (!waits_) waits_ = std::make_unique<WaitObjects>(runtime(), heap());
+  return *waits_;
+}
+
 void Session::name_native(FrameRow& row, Address lookup) {
   if (recorded_.name(row)) return;
   name_native_frame(target_, row, lookup);

@@ -11,6 +11,7 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
+#include "core/runtime/wait_objects.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -39,6 +40,8 @@ public:
   // The managed heap of this stop, found on first use, and who holds what in it. Throws as HeapReporter does.
   HeapReporter& heap();
   HeapHolders& holders();
+  // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
+  WaitObjects& waits();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
@@ -69,6 +72,7 @@ protected:
 private:
   virtual SaveSource source() = 0;
   void forget_heap() {
+    waits_.reset();
     holders_.reset();
     heap_.reset();
   }
@@ -80,6 +84,7 @@ private:
   std::unique_ptr<StackReporter> stacks_;
   std::unique_ptr<HeapReporter> heap_;
   std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
+  std::unique_ptr<WaitObjects> waits_;   // of heap_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
