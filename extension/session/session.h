@@ -7,6 +7,7 @@
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_holders.h"
+#include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
@@ -36,6 +37,8 @@ public:
   // The managed heap of this stop, found on first use, and who holds what in it. Throws as HeapReporter does.
   HeapReporter& heap();
   HeapHolders& holders();
+  // Locks and waits of this stop, read on first use.
+  LockReporter& locks();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
@@ -66,6 +69,7 @@ protected:
 private:
   virtual SaveSource source() = 0;
   void forget_heap() {
+    locks_.reset();
     holders_.reset();
     heap_.reset();
   }
@@ -77,6 +81,7 @@ private:
   std::unique_ptr<StackReporter> stacks_;
   std::unique_ptr<HeapReporter> heap_;
   std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
+  std::unique_ptr<LockReporter> locks_;  // the same
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose

@@ -21,6 +21,7 @@ import check_ilmap
 import check_listing
 import check_dap
 import check_heap
+import check_locks
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -361,6 +362,25 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
 
 
+def locks(c):
+    """Threads that hold and wait for locks of all kinds, against what the program knows of itself, and ClrMD's owners."""
+    for name, (configuration, knobs) in check_locks.BUILDS.items():
+        if c.may_want(f"locks/{name}"):
+            c.results.with_second_try(f"locks/{name}", functools.partial(known_waits, c, name, configuration, knobs))
+
+
+def known_waits(c, name, configuration, knobs):
+    program = processes.build("locks", c.work / "artifacts", configuration)
+    with c.scratch(f"locks-{name}") as folder:
+        with Running([program, "waits"], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "locks did not start"
+            told = check_locks.told_by(running)
+            c.check(f"locks/{name}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore", 0x3f))
+            c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
+            c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
+
+
 def symbols(c):
     """PDBs as we read them against System.Reflection.Metadata: of the programs here, of one made for it, of packages that came with theirs."""
     if not c.may_want("pdb"):
@@ -593,7 +613,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, locks, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:
