@@ -1,5 +1,6 @@
 #include "core/debuginfo/debug_info_reader.h"
 
+#include "core/execution/ready_to_run.h"
 #include "core/isa/architecture.h"
 
 #include <fmt/format.h>
@@ -32,8 +33,7 @@ DebugInfoFormat DebugInfoReader::format_of(const CodeBlock& block) {
   const Address header = manager_->r2r_image(block.section).header;
   const auto known = r2r_formats_.find(header);
   if (known != r2r_formats_.end()) return known->second;
-  const Target& target = manager_->target();
-  const unsigned major = target.read_u16(target.field_address(header, "ReadyToRunHeader", "MajorVersion"));
+  const unsigned major = read_r2r_major_version(manager_->target(), header);
   return r2r_formats_.emplace(header, debug_info_format(major)).first->second;
 }
 

@@ -1,6 +1,7 @@
 #include "core/execution/ready_to_run.h"
 
 #include "core/execution/gc_info.h"
+#include "core/memory/pe_layout.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,11 @@ Address info_of(const Target& target, Address module, std::int64_t field) {
 
 } // namespace
 
+unsigned read_r2r_major_version(const Target& target, Address header) {
+  if (target.read_u32(header) != ready_to_run_signature) throw_corrupt(header, "no ReadyToRun header");
+  return target.read_u16(target.field_address(header, "ReadyToRunHeader", "MajorVersion"));
+}
+
 ReadyToRunLayout::ReadyToRunLayout(const Target& target) {
   const std::size_t word = target.pointer_size();
   header_ = span_.require(target, "ReadyToRunHeader", word);
@@ -37,7 +43,6 @@ ReadyToRunLayout::ReadyToRunLayout(const Target& target) {
   hot_cold_map_ = span_.optional(target, "HotColdMap", word);
   debug_info_section_ = span_.optional(target, "DebugInfoSection", word);
   module_info_ = target.offset("Module", "ReadyToRunInfo");
-  major_version_ = target.offset("ReadyToRunHeader", "MajorVersion");
 }
 
 ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& functions,
@@ -196,10 +201,7 @@ Address ReadyToRunImage::gc_info_of(std::uint32_t index) const {
 }
 
 unsigned ReadyToRunImage::gc_info_version() const {
-  if (!gc_info_version_) {
-    const unsigned major = target_->read_u16(header_ + static_cast<Address>(layout_->major_version_));
-    gc_info_version_ = gc_info_version_of(major);
-  }
+  if (!gc_info_version_) gc_info_version_ = gc_info_version_of(read_r2r_major_version(*target_, header_));
   return *gc_info_version_;
 }
 

@@ -136,9 +136,10 @@ void ElfModuleFile::find_split_mappings(const std::vector<FilePlace>& places) {
   }
 }
 
-bool ElfModuleFile::layout_fits(const std::vector<FilePlace>& places) const {
-  return std::all_of(places.begin(), places.end(),
-                     [&](const FilePlace& place) { return segment_at(place) != nullptr; });
+ElfModuleFile::Layout ElfModuleFile::layout(const std::vector<FilePlace>& places) const {
+  return {.fits = std::all_of(places.begin(), places.end(),
+                              [&](const FilePlace& place) { return segment_at(place) != nullptr; }),
+          .strange = {}};
 }
 
 const std::vector<MemoryRange>& ElfModuleFile::constant_ranges() {

@@ -27,6 +27,7 @@ struct FileOverlay::File {
   struct Part {
     std::unique_ptr<ModuleFile> module;
     std::string proof, refusal;
+    std::vector<Address> strange; // first addresses of mappings that are left out
   };
 
   std::string target_path, host_path, refusal;
@@ -42,7 +43,10 @@ struct FileOverlay::File {
 
   ModuleFile* module_at(const FilePlace& place) {
     for (Part& part : parts)
-      if (part.module->covers(place)) return part.refusal.empty() ? part.module.get() : nullptr;
+      if (part.module->covers(place)) {
+        const bool left_out = std::ranges::find(part.strange, place.mapping->begin) != part.strange.end();
+        return part.refusal.empty() && !left_out ? part.module.get() : nullptr;
+      }
     return nullptr;
   }
 
@@ -214,14 +218,14 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     const auto refuse = [&](std::string why) { part.refusal = fmt::format("{}: {}", candidate.path, why); };
     try {
       const FileProof proof = part.module->identify(core_, covered);
-      const bool fits = part.module->layout_fits(covered);
+      ModuleFile::Layout layout = part.module->layout(covered);
       if (proof.verdict == FileProof::Verdict::proven)
         part.proof = proof.text;
       else if (proof.verdict == FileProof::Verdict::contradicted)
         refuse(proof.text);
       else if (options_.trust_files)
         part.proof = "trusted without proof";
-      else if (!fits)
+      else if (!layout.fits)
         refuse("its size or layout does not fit the mappings");
       else if (deleted)
         refuse("the file that was mapped was deleted, and nothing in the core proves that this is the same");
@@ -233,6 +237,12 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
         refuse("it was changed or copied after the core was written, and nothing in the core proves that it "
                "is the "
                "same");
+      if (part.refusal.empty() && proof.verdict != FileProof::Verdict::proven && !layout.strange.empty()) {
+        part.strange = std::move(layout.strange);
+        part.proof +=
+            fmt::format(", but for {} mappings that are no part of it as it is loaded, the first at {:#x}",
+                        part.strange.size(), part.strange.front());
+      }
     } catch (const Error& error) {
       refuse(error.what());
     }
@@ -299,6 +309,13 @@ std::span<const std::byte> FileOverlay::view(Address address, std::size_t size) 
   const auto lent = module->lend(place, size);
   file.lent_bytes += lent.size();
   return lent;
+}
+
+std::string FileOverlay::elf_file_at(Address address) {
+  const Mapping* mapping = mapping_at(address);
+  if (mapping == nullptr) return {};
+  const File& file = resolved(mapping->file);
+  return file.elf && file.parts.front().refusal.empty() ? file.host_path : std::string();
 }
 
 std::vector<FileOverlay::FileUse> FileOverlay::files() const {

@@ -55,6 +55,10 @@ public:
   // Lends from the core, or from one file when it holds all of the bytes unchanged.
   std::span<const std::byte> view(Address address, std::size_t size) override;
 
+  // The path on this host of the ELF file that is mapped at `address` and is proven or accepted; empty when
+  // there is none. Cost: as for the first byte of a file.
+  std::string elf_file_at(Address address);
+
   // A file that memory came from.
   struct FileUse {
     std::string target_path;

@@ -46,8 +46,14 @@ public:
   // Compares the file with the parts of it that the core holds. `places` has one place for each mapping of
   // the file.
   virtual FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) = 0;
-  // Whether size and parts of the file fit the mappings.
-  virtual bool layout_fits(const std::vector<FilePlace>& places) const = 0;
+  struct Layout {
+    bool fits = false; // size and parts of the file fit the mappings
+    // First addresses of mappings that are no part of the file as it was loaded, although the others are:
+    // pages whose protection the process changed, or that it mapped for itself.
+    std::vector<Address> strange;
+  };
+  // How the file fits its mappings. `places` as for identify.
+  virtual Layout layout(const std::vector<FilePlace>& places) const = 0;
   // The bytes of the process at this place, provided that the file is the same one. Returns how many leading
   // bytes of `out` are certain; 0 when the first one is not (writable data, words that the loader wrote).
   virtual std::size_t read(const FilePlace& place, std::span<std::byte> out) = 0;
@@ -68,7 +74,7 @@ public:
 
   bool covers(const FilePlace& place) const override { return segment_at(place) != nullptr; }
   FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) override;
-  bool layout_fits(const std::vector<FilePlace>& places) const override;
+  Layout layout(const std::vector<FilePlace>& places) const override;
   std::size_t read(const FilePlace& place, std::span<std::byte> out) override;
   std::span<const std::byte> lend(const FilePlace& place, std::uint64_t size) override;
 
@@ -98,16 +104,17 @@ private:
 // relocation gave them.
 class PeModuleFile final : public ModuleFile {
 public:
-  // How many such words must be equal, and which part of all of them (the runtime overwrites the words that
-  // it has resolved).
-  static constexpr std::size_t min_equal_words = 64, min_equal_part = 8;
+  // The runtime overwrites the words that it has resolved, so that few equal ones contradict nothing unless
+  // there are many. Proof are that many of which at least that part (1/8) is equal, or fewer of which most
+  // (3/4) are.
+  static constexpr std::size_t min_equal_words = 64, min_equal_part = 8, min_mostly_equal_words = 16;
 
   // `file` must outlive this. `bundle` null: the whole file is one image.
   PeModuleFile(std::span<const std::byte> file, const SingleFileBundle* bundle);
 
   bool covers(const FilePlace& place) const override { return image_at(place.file_offset()) != nullptr; }
   FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) override;
-  bool layout_fits(const std::vector<FilePlace>& places) const override;
+  Layout layout(const std::vector<FilePlace>& places) const override;
   std::size_t read(const FilePlace& place, std::span<std::byte> out) override;
   std::span<const std::byte> lend(const FilePlace& place, std::uint64_t size) override;
 

@@ -13,7 +13,6 @@ constexpr unsigned highlow = 3, dir64 = 10;
 // Offsets of ManagedNativeHeader in the COR20 header and of AddressOfFunctions in the export directory. A
 // composite image has no COR header; its only export is its ReadyToRun header.
 constexpr std::uint32_t managed_native_header = 64, address_of_functions = 28;
-constexpr std::uint32_t ready_to_run_signature = 0x0052'5452; // "RTR"
 constexpr std::uint32_t ready_to_run_header_size = 16, ready_to_run_section_size = 12;
 // Section types of the format: 100 to 123 are known, and one of them is code with cells.
 constexpr std::uint32_t first_table = 100, last_table = 123, delay_load_thunks = 106;

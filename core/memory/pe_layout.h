@@ -12,6 +12,9 @@
 
 namespace clr {
 
+// The first word of a READYTORUN_HEADER: "RTR".
+constexpr std::uint32_t ready_to_run_signature = 0x0052'5452;
+
 struct PeLayout {
   static constexpr std::size_t max_relocations = 1u << 22;
   static constexpr std::uint32_t max_ready_to_run_sections = 256;

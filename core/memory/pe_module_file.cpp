@@ -183,31 +183,58 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
   if (same_header) return {FileProof::Verdict::proven, "same PE header"};
   const std::string text =
       fmt::format("{} of {} relocated words of its data are as in the file", words.equal, words.all);
-  if (words.all < min_equal_words) return {};
-  if (words.equal >= min_equal_words && words.equal >= words.all / min_equal_part)
-    return {FileProof::Verdict::proven, text};
-  return {FileProof::Verdict::contradicted, "only " + text};
+  const bool many = words.equal >= min_equal_words && words.equal >= words.all / min_equal_part;
+  const bool most = words.equal >= min_mostly_equal_words && words.equal >= words.all - words.all / 4;
+  if (many || most) return {FileProof::Verdict::proven, text};
+  if (words.all >= min_equal_words && words.equal < words.all / min_equal_part)
+    return {FileProof::Verdict::contradicted, "only " + text};
+  return {};
 }
 
-bool PeModuleFile::layout_fits(const std::vector<FilePlace>& places) const {
-  const auto fits = [](const FilePlace& place, const Image& image) {
-    const std::uint64_t begin = place.mapping->file_offset, size = place.mapping->end - place.mapping->begin;
-    const auto starts_at = [&](std::uint64_t offset) { return begin == offset / page * page; };
-    // A mapping of the whole image has its size, rounded to pages; a mapping of a part is no longer than the
-    // part.
-    if (starts_at(image.offset) && size == pages(image.offset + image.size - begin)) return true;
-    if (starts_at(image.offset) && size <= pages(image.offset + image.layout.header_size - begin))
-      return true;
-    return std::any_of(image.layout.sections.begin(), image.layout.sections.end(),
-                       [&](const PeSection& section) {
-                         const std::uint64_t offset = image.offset + section.raw_offset;
-                         return starts_at(offset) && size <= pages(offset + section.raw_size - begin);
-                       });
+PeModuleFile::Layout PeModuleFile::layout(const std::vector<FilePlace>& places) const {
+  // Where a part of an image begins, and whether `size` bytes from there are such a part.
+  enum class Fit { inner, wrong, right };
+  const auto fit_of = [&](std::uint64_t begin, std::uint64_t size) {
+    Fit best = Fit::inner;
+    for (const Image& image : images_) {
+      const auto try_part = [&](std::uint64_t offset, bool right) {
+        if (begin == offset / page * page) best = std::max(best, right ? Fit::right : Fit::wrong);
+      };
+      // A mapping of the whole image has its size, rounded to pages; a mapping of a part is no longer than
+      // the part.
+      try_part(image.offset, size == pages(image.offset + image.size - begin) ||
+                                 size <= pages(image.offset + image.layout.header_size - begin));
+      for (const PeSection& section : image.layout.sections) {
+        const std::uint64_t offset = image.offset + section.raw_offset;
+        try_part(offset, size <= pages(offset + section.raw_size - begin));
+      }
+    }
+    return best;
   };
-  return !places.empty() && std::all_of(places.begin(), places.end(), [&](const FilePlace& place) {
-    return std::any_of(images_.begin(), images_.end(),
-                       [&](const Image& image) { return fits(place, image); });
-  });
+  const auto size_of = [&](std::size_t i) { return places[i].mapping->end - places[i].mapping->begin; };
+  Layout found;
+  for (std::size_t i = 0, next = 0; i < places.size(); i = next) {
+    // A page whose protection was changed splits a mapping in three, which together are one part.
+    const FileMapping& first = *places[i].mapping;
+    next = i + 1;
+    Fit fit = fit_of(first.file_offset, first.end - first.begin);
+    for (std::size_t to = next; fit == Fit::wrong && to < places.size(); ++to) {
+      const FileMapping& before = *places[to - 1].mapping;
+      const FileMapping& piece = *places[to].mapping;
+      if (piece.begin != before.end || piece.file_offset - before.file_offset != before.end - before.begin)
+        break;
+      if (fit_of(first.file_offset, piece.end - first.begin) != Fit::right) continue;
+      fit = Fit::right;
+      next = to + 1;
+      for (std::size_t k = i + 1; k < to; ++k)
+        if (size_of(k) < size_of(k - 1) && size_of(k) < size_of(k + 1))
+          found.strange.push_back(places[k].mapping->begin);
+    }
+    if (fit == Fit::wrong) return {};
+    if (fit == Fit::inner) found.strange.push_back(first.begin);
+    found.fits = found.fits || fit == Fit::right;
+  }
+  return found;
 }
 
 } // namespace clr

@@ -30,6 +30,9 @@ public:
 
   std::size_t pages_used() const { return pages_.pages(); }
   const FileOverlay& overlay() const { return overlay_; }
+  // The proven file on this host of a native module; empty when there is none. Cost:
+  // FileOverlay::elf_file_at.
+  std::string file_of(const LoadedModule& module) { return overlay_.elf_file_at(module.base); }
   // How the native modules were found.
   const ModuleList& module_list() const { return list_; }
   // Everything that is incomplete in the core and in its list of modules.

@@ -1,5 +1,7 @@
 #include "core/types/r2r_format.h"
 
+#include "core/memory/pe_layout.h"
+
 namespace clr {
 namespace {
 
@@ -30,7 +32,7 @@ std::optional<R2RHeader::Section> R2RHeader::find(R2RSection type) const {
 R2RHeader read_r2r_header(R2RImageBytes& image, std::uint32_t rva) {
   R2RHeader header;
   const ByteRange fixed = image.range(rva, 16);
-  if (fixed.u32(0) != R2RHeader::magic) throw_corrupt(fixed.begin(), "no ReadyToRun header");
+  if (fixed.u32(0) != ready_to_run_signature) throw_corrupt(fixed.begin(), "no ReadyToRun header");
   header.major = fixed.u16(4);
   header.minor = fixed.u16(6);
   header.flags = fixed.u32(8);

@@ -43,7 +43,6 @@ struct R2RHeader {
   };
   std::vector<Section> sections;
 
-  static constexpr std::uint32_t magic = 0x0052'5452; // "RTR"
   static constexpr std::uint32_t max_sections = 256;
   static constexpr std::uint32_t component = 0x20, unrelated_code = 0x80; // flags
 

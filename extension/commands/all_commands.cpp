@@ -12,7 +12,7 @@ std::span<const CommandSpec> all_commands() {
       pe_command(),      perfmap_command(),     publish_command(),  refs_command(),      root_command(),
       roots_command(),   savecore_command(),    settings_command(), source_command(),    static_command(),
       statics_command(), step_command(),        strings_command(),  symbolize_command(), symbols_command(),
-      threads_command(), disassemble_command(), unwind_command()};
+      threads_command(), disassemble_command(), unwind_command(),   version_command()};
   return commands;
 }
 

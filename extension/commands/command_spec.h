@@ -62,6 +62,7 @@ CommandSpec symbolize_command();
 CommandSpec symbols_command();
 CommandSpec threads_command();
 CommandSpec unwind_command();
+CommandSpec version_command();
 
 // All of them, by name.
 std::span<const CommandSpec> all_commands();

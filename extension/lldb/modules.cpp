@@ -82,11 +82,15 @@ std::vector<LoadedModule> modules_of(lldb::SBTarget& target) {
     if (loaded.path.empty()) loaded.path = path_of(module.GetFileSpec());
     loaded.base = base;
     loaded.size = size_of(target, module, base);
-    loaded.build_id = bytes_of_uuid(module.GetUUIDString());
+    loaded.build_id = build_id_of(module);
     if (may_hold_runtime(loaded.path, i == 0)) loaded.contract_descriptor = find_descriptor(target, module);
     modules.push_back(std::move(loaded));
   }
   return modules;
+}
+
+std::vector<std::uint8_t> build_id_of(lldb::SBModule& module) {
+  return bytes_of_uuid(module.GetUUIDString());
 }
 
 Platform platform_of(lldb::SBTarget& target) {

@@ -15,6 +15,9 @@ namespace clr::lldb_plugin {
 // out.
 std::vector<LoadedModule> modules_of(lldb::SBTarget& target);
 
+// The GNU build id of a module; empty when it has none.
+std::vector<std::uint8_t> build_id_of(lldb::SBModule& module);
+
 // By the target's triple.
 Platform platform_of(lldb::SBTarget& target);
 

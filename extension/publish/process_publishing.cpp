@@ -3,6 +3,7 @@
 #include "core/memory/error.h"
 #include "core/runtime/named_code.h"
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/native_modules.h"
 #include "extension/lldb/newer_api.h"
 #include "extension/lldb/stop_hook.h"
 #include "extension/publish/shown_code.h"
@@ -27,6 +28,14 @@ void ProcessPublishing::hook() {
   if (lldb::SBProcess process = target_.GetProcess(); !is_core(process)) add_stop_hook(target_, hook_command);
 }
 
+void ProcessPublishing::add_native(Session& session) {
+  lldb::SBProcess process = target_.GetProcess();
+  if (native_added_ || !is_core(process) || session.runtime().absence() != nullptr) return;
+  native_added_ = true;
+  add_native_modules(target_, session.runtime().modules(),
+                     [&](const LoadedModule& module) { return session.file_of(module); });
+}
+
 bool ProcessPublishing::reads() {
   return why_unreadable(life_of(target_)).empty();
 }
@@ -42,6 +51,7 @@ std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level) {
   if (!state_.wants_update(level, stop, modules)) return {};
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
+    add_native(*session);
     std::vector<MemoryRange> added = publisher_.update(*session, *settings_, level, began);
     state_.updated(level, stop, publisher_.status().complete, !has_no_runtime(session->runtime()), modules);
     hook();

@@ -58,6 +58,8 @@ public:
 
 private:
   void hook();
+  // Once: the native modules of a core that LLDB lacks.
+  void add_native(Session& session);
   // False when nothing can be read now.
   bool reads();
   void add(Session& session, const std::vector<Address>& places);
@@ -67,7 +69,8 @@ private:
   const PublishSettings* settings_;
   Publisher publisher_;
   PublishState state_;
-  bool hooked_ = false; // LLDB tells us of its stops
+  bool hooked_ = false;       // LLDB tells us of its stops
+  bool native_added_ = false; // its native modules are known to LLDB, as far as there are files
 };
 
 } // namespace clr::lldb_plugin

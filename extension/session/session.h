@@ -30,6 +30,9 @@ public:
   virtual Runtime& runtime() = 0;
   virtual MemoryReader& memory() = 0;
   virtual MemoryReport memory_report() = 0;
+  // The file on this host of a native module of a core that we read ourselves; empty when none is proven, and
+  // for other processes, whose modules LLDB finds.
+  virtual std::string file_of(const LoadedModule&) { return {}; }
   // Registers of a thread; unknown ones are those that neither the core file nor LLDB has.
   virtual RegisterContext registers(lldb::SBThread& thread) = 0;
   // Stacks of this stop, made on first use.

@@ -40,12 +40,13 @@ def _exception(error: CError) -> Exception:
 
 
 def library_folders() -> List[pathlib.Path]:
-    """Where the libraries are looked for, best first: the environment's folder, the build beside this source tree, the installed one."""
+    """Where the libraries are looked for, best first: the environment's folder, the package itself, the build beside this source tree, the
+    installed one."""
     package = pathlib.Path(__file__).resolve().parent
     named = os.environ.get(FOLDER_VARIABLE)
     folders = [pathlib.Path(named)] if named else []
     # SOURCE/python/lldb_clr -> SOURCE/build; LIBDIR/lldb-clr/python/lldb_clr -> LIBDIR
-    return [*folders, package.parent.parent / "build", package.parent.parent.parent]
+    return [*folders, package, package.parent.parent / "build", package.parent.parent.parent]
 
 
 def find_library(name: str) -> pathlib.Path:

@@ -231,6 +231,26 @@ TEST_CASE("versions of GC info in ReadyToRun images") {
   }
 }
 
+TEST_CASE("a header that is none gives no version of GC info") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  const auto image = b.image({.begin = base,
+                              .end = end,
+                              .functions = {{0x100, 0x200, 0x200}},
+                              .methods = {{0x100, first_method}},
+                              .major = 9});
+  // Readable words, which would be the version 4 or 3, and with it another length of the method.
+  b.types().set(image.info, "ReadyToRunInfo", "ReadyToRunHeader", image.info);
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  const CodeBlock block = block_at(manager, base + 0x100);
+  CHECK(block.start == base + 0x100);
+  CHECK(manager.regions(block).hot_size == 0x200); // by the table
+  const auto fault = fault_of([&] { manager.gc_info(block); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::corrupt);
+  CHECK(fault->address() == image.info);
+}
+
 TEST_CASE("a runtime function whose fields overlap is refused") {
   ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
   b.types().type("RuntimeFunction",

@@ -70,7 +70,7 @@ std::vector<FilePlace> places_of(const ElfCore& core, const std::vector<Mapped>&
 void ask(ModuleFile& module, std::span<const std::byte> bytes_of_core, const std::vector<Mapped>& all) {
   ElfCore core(bytes_of_core);
   const std::vector<FilePlace> places = places_of(core, all);
-  module.layout_fits(places);
+  if (const auto layout = module.layout(places); layout.strange.size() > places.size()) __builtin_trap();
   const FileProof proof = module.identify(core, places);
   if (proof.verdict != FileProof::Verdict::unknown && proof.text.empty()) __builtin_trap();
   std::vector<std::byte> out(2 * ModuleFile::page);

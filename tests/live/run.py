@@ -334,6 +334,9 @@ def kind_of_program(c, name, variant):
                 if variant.guest:
                     # The emulator's core does not say where libraries lie: LLDB ends at libc, below the managed frames.
                     c.check(f"variants/{name}/lldb/{view}", check_lldb_bt.check, check_native.Stop(c.lldb, lambda: target), True, False)
+                elif view == "core":
+                    # LLDB is not told of the executable, and finds no module by itself.
+                    c.check(f"variants/{name}/lldb/{view}", check_lldb_bt.check, check_native.Stop(c.lldb, lambda: target))
                 if name == "self-contained-10.0.12":
                     c.check(f"variants/{name}/listing/{view}", check_listing.check, c.lldb, target, 1000 if c.full else 100)
                     c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",

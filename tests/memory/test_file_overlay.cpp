@@ -260,13 +260,19 @@ TEST_CASE("An assembly is proven by the words of its data that the core holds") 
   const Bytes file = pe.file();
   const std::string path = directory.write("a.dll", file);
   const Address loaded_at = laid_out;
-  const std::size_t resolved = GENERATE(0u, 60u, 128u);
+  const std::size_t resolved = GENERATE(0u, 60u, 100u, 128u);
   const Bytes core_bytes = ElfCoreBuilder(x64)
                                .segment(laid_out + 0x4000, data_page(pe, loaded_at, resolved))
                                .files(assembly_mappings(path))
                                .build();
   ElfCore core(core_bytes);
   FileOverlay overlay(core);
+  if (resolved == 100) { // too few to prove it, too many to contradict it
+    CHECK(read_some(overlay, flat, 16).empty());
+    CHECK_THAT(overlay.files().at(0).refusal,
+               Catch::Contains("nothing in the core proves that it is the same"));
+    return;
+  }
   if (resolved == 128) { // every word was overwritten: nothing is proven
     CHECK(read_some(overlay, flat, 16).empty());
     CHECK(overlay.files().at(0).refusal ==
@@ -400,6 +406,46 @@ TEST_CASE("An assembly of which the core holds nothing: untouched since, named b
     longer.resize(0x5000);
     directory.write("bin/a.dll", longer);
     const auto core = ElfCore::open(write_core(directory, core_bytes));
+    FileOverlay overlay(*core);
+    CHECK(read_some(overlay, flat, 16).empty());
+    CHECK_THAT(overlay.files().at(0).refusal, Catch::Contains("size or layout"));
+  }
+}
+
+TEST_CASE("A mapping that is no part of a loaded assembly is left out alone") {
+  const TemporaryDirectory directory;
+  PeFileBuilder pe;
+  pe.words = 0;
+  const Bytes file = pe.file();
+  const std::string path = directory.write("a.dll", file);
+  auto mappings = assembly_mappings(path);
+  const auto opened = [&](std::vector<FileMapping> all) {
+    return write_core(directory, ElfCoreBuilder(x64).segment(0x100, Bytes(16)).files(std::move(all)).build());
+  };
+  SECTION("a page from the middle of the file, mapped elsewhere") {
+    const Address elsewhere = 0x3000'0000;
+    mappings.push_back({elsewhere, elsewhere + 0x1000, 0x2000, path});
+    const auto core = ElfCore::open(opened(mappings));
+    FileOverlay overlay(*core);
+    CHECK(read_some(overlay, flat, file.size()) == file);
+    CHECK(read_some(overlay, elsewhere, 16).empty());
+    CHECK(overlay.files().at(0).refusal.empty());
+    CHECK_THAT(overlay.files().at(0).proof,
+               Catch::EndsWith(
+                   "but for 1 mappings that are no part of it as it is loaded, the first at 0x30000000"));
+  }
+  SECTION("a page whose protection was changed splits the mapping") {
+    mappings[0].end = flat + 0x2000;
+    mappings.insert(mappings.begin() + 1, {{flat + 0x2000, flat + 0x3000, 0x2000, path},
+                                           {flat + 0x3000, flat + 0x4000, 0x3000, path}});
+    const auto core = ElfCore::open(opened(mappings));
+    FileOverlay overlay(*core);
+    CHECK(read_some(overlay, flat, 0x1000) == part(file, 0, 0x1000));
+    CHECK(overlay.files().at(0).refusal.empty());
+  }
+  SECTION("the mapping of the whole image has another size") {
+    mappings[0].end = flat + 0x3000;
+    const auto core = ElfCore::open(opened(mappings));
     FileOverlay overlay(*core);
     CHECK(read_some(overlay, flat, 16).empty());
     CHECK_THAT(overlay.files().at(0).refusal, Catch::Contains("size or layout"));
