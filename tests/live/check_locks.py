@@ -97,6 +97,29 @@ def check_plain(wrong, what, row, waits, locks):
     return None
 
 
+def check_deadlock(lldb, target, told):
+    """The planted deadlock with all of its members, and no other; `clr analyze` says so."""
+    deadlocks, analysis = ask(lldb, target, ["clr deadlocks --json", "clr analyze --json"])
+    rows = [r for r in told if r["row"] == "deadlock"]
+    members = {r["thread"] for r in rows}
+    assert len(deadlocks) == 1, f"{len(deadlocks)} deadlocks: {deadlocks}"
+    found = {m["thread"] for m in deadlocks[0]["members"] if "thread" in m}
+    assert members <= found, f"{found}, the program says {members}"
+    assert deadlocks[0]["kind"] == rows[0]["kind"], f"{deadlocks[0]['kind']} for {rows[0]['kind']}"
+    bystander = {r["thread"] for r in told if r["row"] == "bystander"}
+    assert not bystander & found, "a bystander is among the members"
+    assert analysis["verdict"] == "deadlock", analysis["verdict"]
+    return f"{len(found)} threads, {rows[0]['kind']}"
+
+
+def check_healthy(lldb, target, verdicts=("healthy", "waiting", "busy")):
+    """No deadlock, and no worse verdict than these."""
+    deadlocks, analysis = ask(lldb, target, ["clr deadlocks --json", "clr analyze --json"])
+    assert deadlocks == [], deadlocks
+    assert analysis["verdict"] in verdicts, f"{analysis['verdict']}: {analysis['evidence']}"
+    return f"no deadlock, {analysis['verdict']}"
+
+
 def check_clrmd(oracle, lldb, core):
     """The owners of monitors, where ClrMD knows them."""
     (locks,) = lldb.json(core, ["clr locks --json"])
