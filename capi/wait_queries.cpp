@@ -19,9 +19,10 @@ public:
       : inspection_(&inspection), runtime_(&checked(inspection)),
         reporter_(
             *runtime_,
-            [this]() -> HeapReporter& {
+            [this]() -> WaitObjects& {
               if (!heap_) heap_.emplace(*runtime_);
-              return *heap_;
+              if (!objects_) objects_.emplace(*runtime_, *heap_);
+              return *objects_;
             },
             inspection.stacks(), [this] { return threads(); }) {}
 
@@ -50,6 +51,7 @@ private:
   Inspection* inspection_;
   Runtime* runtime_;
   std::optional<HeapReporter> heap_;
+  std::optional<WaitObjects> objects_;
   LockReporter reporter_;
 };
 

@@ -43,7 +43,7 @@ void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, 
 void touch_waits(Runtime& runtime, StackReporter& stacks, const SaveSource& source) {
   LockReporter locks(
       runtime,
-      []() -> HeapReporter& { throw Error(ErrorKind::unsupported_contract, "stacks alone are looked at"); },
+      []() -> WaitObjects& { throw Error(ErrorKind::unsupported_contract, "stacks alone are looked at"); },
       stacks,
       [&] {
         std::vector<LockReporter::ThreadStart> starts;

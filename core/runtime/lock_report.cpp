@@ -1,6 +1,7 @@
 #include "core/runtime/lock_report.h"
 
 #include "core/objects/object_reader.h"
+#include "core/waits/deadlock_tasks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +10,8 @@
 
 namespace clr {
 
-LockReporter::LockReporter(Runtime& runtime, Heap heap, StackReporter& stacks, Threads threads)
-    : runtime_(&runtime), heap_(std::move(heap)), stacks_(&stacks), threads_(std::move(threads)) {}
+LockReporter::LockReporter(Runtime& runtime, Objects objects, StackReporter& stacks, Threads threads)
+    : runtime_(&runtime), objects_(std::move(objects)), stacks_(&stacks), threads_(std::move(threads)) {}
 
 LockReporter::~LockReporter() = default;
 
@@ -44,38 +45,38 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
   return stacks;
 }
 
-std::unique_ptr<LockIndex> LockReporter::read_heap(const HeapWalkOptions& options) {
-  HeapReporter* heap = nullptr;
+LockIndex* LockReporter::read_heap(const HeapWalkOptions& options) {
+  WaitObjects* objects = nullptr;
   try {
-    heap = &heap_();
+    objects = &objects_();
   } catch (const Error& error) {
     note(fmt::format("the managed heap cannot be read, so only stacks were asked: {}", error.what()));
     return nullptr;
   }
-  TypeLineages lineages(runtime_->names()->types());
-  HeapPass pass(heap->map(), heap->types(), lineages);
-  auto index = std::make_unique<LockIndex>(pass);
-  const HeapPassResult found = pass.run(options);
-  if (found.interrupted)
-    throw Error(ErrorKind::interrupted, "interrupted while the heap was searched for locks");
-  for (std::string& text : heap->warnings()) note(std::move(text));
+  LockIndex& index = objects->locks(options);
+  for (std::string& text : objects->heap().warnings()) note(std::move(text));
+  const std::vector<HeapGap>& gaps = objects->found(options).gaps;
   std::uint64_t missing = 0;
-  for (const HeapGap& gap : found.gaps) missing += gap.missing ? gap.bytes : 0;
-  const std::uint64_t all = heap->map().bytes();
-  for (std::string& text : gap_texts(found.gaps, all)) note(std::move(text));
+  for (const HeapGap& gap : gaps) missing += gap.missing ? gap.bytes : 0;
+  const std::uint64_t all = objects->heap().map().bytes();
+  for (std::string& text : gap_texts(gaps, all)) note(std::move(text));
   if (missing == all) return nullptr;
-  InstanceReader reader(*runtime_->objects());
-  index->take(found, reader);
-  if (!index->whole()) note("some objects of the heap could not be looked at: locks may be missing");
-  return index;
+  if (!index.whole()) note("some objects of the heap could not be looked at: locks may be missing");
+  waits_ = objects;
+  return &index;
 }
 
 const LockTable& LockReporter::table(const HeapWalkOptions& options) {
   if (table_) return *table_;
   notes_.clear();
   starts_ = threads_();
-  index_ = read_heap(options);
-  LockTable table = read_lock_table(*runtime_->objects(), *runtime_->names(), index_.get(),
+  LockIndex* const index = read_heap(options);
+  const auto tasks_of = [&](Address event) {
+    std::vector<Address> tasks;
+    for (const AsyncEdge& edge : waits_->async(options).awaited(event)) tasks.push_back(edge.to);
+    return tasks;
+  };
+  LockTable table = read_lock_table(*runtime_->objects(), *runtime_->names(), index, tasks_of,
                                     stacks_->threads(), read_stacks());
   table.problems.insert(table.problems.begin(), notes_.begin(), notes_.end());
   table_ = std::move(table);
@@ -83,7 +84,11 @@ const LockTable& LockReporter::table(const HeapWalkOptions& options) {
 }
 
 const WaitEdges& LockReporter::edges(const HeapWalkOptions& options) {
-  if (!edges_) edges_ = wait_edges(table(options));
+  if (edges_) return *edges_;
+  const LockTable& locks = table(options);
+  edges_ = wait_edges(locks, waits_ == nullptr ? std::vector<TaskWait>()
+                                               : task_waits(locks, waits_->async(options),
+                                                            *runtime_->objects(), *runtime_->names()));
   return *edges_;
 }
 
@@ -99,8 +104,8 @@ const LockTable& LockReporter::table_by_stacks() {
   if (table_) return *table_;
   if (by_stacks_) return *by_stacks_;
   starts_ = threads_();
-  by_stacks_ =
-      read_lock_table(*runtime_->objects(), *runtime_->names(), nullptr, stacks_->threads(), read_stacks());
+  by_stacks_ = read_lock_table(*runtime_->objects(), *runtime_->names(), nullptr, {}, stacks_->threads(),
+                               read_stacks());
   return *by_stacks_;
 }
 

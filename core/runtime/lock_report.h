@@ -1,8 +1,8 @@
 // Locks and waits of one stop, for people and scripts: the table of core/waits with names, lines and words.
 #pragma once
 
-#include "core/runtime/heap_report.h"
 #include "core/runtime/stack_reporter.h"
+#include "core/runtime/wait_objects.h"
 #include "core/waits/deadlock.h"
 #include "core/waits/lock_table.h"
 
@@ -23,11 +23,11 @@ public:
     RegisterContext registers;
   };
   using Threads = std::function<std::vector<ThreadStart>()>;
-  using Heap = std::function<HeapReporter&()>;
+  using Objects = std::function<WaitObjects&()>;
 
-  // `runtime` must have a target; all must outlive this. No reads. `heap` may throw Error: then the stacks
+  // `runtime` must have a target; all must outlive this. No reads. `objects` may throw Error: then the stacks
   // alone tell.
-  LockReporter(Runtime& runtime, Heap heap, StackReporter& stacks, Threads threads);
+  LockReporter(Runtime& runtime, Objects objects, StackReporter& stacks, Threads threads);
   ~LockReporter();
 
   // Kept. Throws Error{interrupted}. Cost: one walk over the heap, all stacks, and that of read_lock_table.
@@ -68,7 +68,8 @@ public:
 
 private:
   std::vector<ThreadStack> read_stacks();
-  std::unique_ptr<LockIndex> read_heap(const HeapWalkOptions& options);
+  // Null without a heap.
+  LockIndex* read_heap(const HeapWalkOptions& options);
   std::string owned_text(const WaitedObject& object, const ThreadWait& wait);
   const ThreadStack* stack_of(const ThreadWait& wait) const;
   void note(std::string text);
@@ -78,11 +79,11 @@ private:
   static constexpr std::size_t max_root_frames = 64;
 
   Runtime* runtime_;
-  Heap heap_;
+  Objects objects_;
   StackReporter* stacks_;
   Threads threads_;
   std::vector<ThreadStart> starts_;
-  std::unique_ptr<LockIndex> index_;
+  WaitObjects* waits_ = nullptr; // null: the heap was not walked
   std::optional<LockTable> table_, by_stacks_;
   std::optional<WaitEdges> edges_;
   std::optional<std::vector<Deadlock>> deadlocks_;

@@ -152,7 +152,7 @@ void BlockedThreads::wait_on_monitor(Thread& thread, Address object) {
 
 void BlockedThreads::wait_for_tasks(Thread& thread, Address event) {
   thread.wait.kind = LockKind::task;
-  for (const Address task : index_->tasks_of(event, reader_)) add_task(thread, task);
+  for (const Address task : tasks_of_(event)) add_task(thread, task);
   if (thread.wait.objects.empty()) find_primitive(thread, LockKind::task);
 }
 

@@ -9,6 +9,7 @@
 #include "core/waits/lock_index.h"
 #include "core/waits/lock_words.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,11 +64,15 @@ bool is_framework_module(std::string_view module);
 
 class BlockedThreads {
 public:
+  // The tasks that will set an event with which a thread waits for them.
+  using TasksOf = std::function<std::vector<Address>(Address event)>;
+
   // All must outlive this. `index` is null when the heap cannot be walked; then the stacks alone tell. No
   // reads.
-  BlockedThreads(ObjectReader& objects, MethodNames& names, CoreLibrary& library, LockIndex* index)
+  BlockedThreads(ObjectReader& objects, MethodNames& names, CoreLibrary& library, LockIndex* index,
+                 TasksOf tasks_of)
       : target_(&objects.finder().target()), reader_(objects), names_(&names), library_(&library),
-        index_(index), blocks_(*target_) {}
+        index_(index), tasks_of_(std::move(tasks_of)), blocks_(*target_) {}
 
   // Never throws for target data. Cost: that of naming the frames up to the first one of the user's, and some
   // 10 reads; with words of the stack 1 read for 64 KiB.
@@ -112,6 +117,7 @@ private:
   MethodNames* names_;
   CoreLibrary* library_;
   LockIndex* index_;
+  TasksOf tasks_of_;
   SyncBlocks blocks_;
 };
 

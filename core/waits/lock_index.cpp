@@ -59,8 +59,9 @@ LockIndex::LockIndex(HeapPass& pass) {
   want_safe_ = pass.want([](const TypeLineage& lineage) {
     return lineage.derives_from("Microsoft.Win32.SafeHandles.SafeWaitHandle");
   });
-  want_task_ = pass.want(
-      [](const TypeLineage& lineage) { return lineage.derives_from("System.Threading.Tasks.Task"); });
+}
+
+void LockIndex::want_headers(HeapPass& pass) {
   pass.want_headers([](std::uint32_t header) {
     const LockWord::Form form = LockWord::of(header).form;
     return form == LockWord::Form::thin || form == LockWord::Form::sync_block;
@@ -72,10 +73,10 @@ void LockIndex::note(const Error& error) {
   if (problems_.size() < max_problems) problems_.emplace_back(error.what());
 }
 
-void LockIndex::take(const HeapPassResult& result, InstanceReader& reader) {
+void LockIndex::take(const HeapPassResult& result, const std::vector<FoundObject>& headed,
+                     InstanceReader& reader) {
   if (result.interrupted || result.left_out) whole_ = false;
-  headed_ = result.by_header;
-  tasks_ = result.found.at(want_task_);
+  headed_ = headed;
   for (const FoundObject& safe : result.found.at(want_safe_)) {
     handles_.insert(safe.address);
     try {
@@ -145,56 +146,6 @@ std::vector<Address> LockIndex::safe_handles_of(std::uint64_t value) const {
   for (auto [at, end] = by_value_.equal_range(value); at != end; ++at) handles.push_back(at->second);
   std::ranges::sort(handles);
   return handles;
-}
-
-void LockIndex::add_tasks(InstanceReader& reader) {
-  const Target& target = reader.target();
-  std::unordered_map<Address, std::array<std::uint32_t, 2>> places; // by type: flags and continuation
-  for (const FoundObject& task : tasks_) {
-    try {
-      auto known = places.find(task.method_table);
-      if (known == places.end()) {
-        const Instance instance{reader.objects().layouts().of(task.method_table), 0};
-        known =
-            places
-                .emplace(
-                    task.method_table,
-                    std::array{static_cast<std::uint32_t>(reader.field(instance, "m_stateFlags").at),
-                               static_cast<std::uint32_t>(reader.field(instance, "m_continuationObject").at)})
-                .first;
-      }
-      const Address fields = task.address + target.pointer_size();
-      if ((target.read_u32(fields + known->second[0]) & task_done) != 0) continue;
-      const Address next = target.read_pointer(fields + known->second[1]);
-      if (next == 0) continue;
-      const Instance continuation = reader.of_object(next);
-      if (framework_type_name(*continuation.layout.name) != "System.Collections.Generic.List`1") {
-        tasks_by_continuation_.emplace(next, task.address);
-        continue;
-      }
-      const InstanceReader::Vector items = reader.vector(reader.reference(continuation, "_items"));
-      const std::uint64_t count = std::min<std::uint64_t>(
-          {items.count, static_cast<std::uint32_t>(reader.integer(continuation, "_size")), max_list});
-      for (std::uint64_t i = 0; i < count; ++i)
-        if (const Address item = target.read_pointer(items.at(i)); item != 0)
-          tasks_by_continuation_.emplace(item, task.address);
-    } catch (const Error& error) {
-      note(error);
-    }
-  }
-}
-
-std::vector<Address> LockIndex::tasks_of(Address event, InstanceReader& reader) {
-  if (!tasks_read_) {
-    tasks_read_ = true;
-    add_tasks(reader);
-  }
-  std::vector<Address> tasks;
-  for (auto [at, end] = tasks_by_continuation_.equal_range(event); at != end; ++at)
-    tasks.push_back(at->second);
-  std::ranges::sort(tasks);
-  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
-  return tasks;
 }
 
 } // namespace clr

@@ -16,10 +16,12 @@ class LockIndex {
 public:
   // Adds what it wants to `pass`. No reads.
   explicit LockIndex(HeapPass& pass);
+  // Adds to a pass that it looks at the word before each object, where the lock of an object is.
+  static void want_headers(HeapPass& pass);
 
-  // Takes what the pass found. An object that cannot be read costs itself; `problems` gets the first reasons.
-  // Cost: some 3 reads for each object; tasks are left for later.
-  void take(const HeapPassResult& result, InstanceReader& reader);
+  // Takes what the pass found, and the objects `headed` that a pass found by their headers. An object that
+  // cannot be read costs itself; `problems` gets the first reasons. Cost: some 3 reads for each object.
+  void take(const HeapPassResult& result, const std::vector<FoundObject>& headed, InstanceReader& reader);
 
   struct Entry {
     LockKind kind = LockKind::monitor;
@@ -41,22 +43,16 @@ public:
   std::vector<Address> safe_handles_of(std::uint64_t value) const;
   bool is_safe_handle(Address object) const { return handles_.contains(object); }
 
-  // The tasks that will set the event `event` when they are done, which is how a thread waits for them. Cost:
-  // the first time 2 reads for each task that is not done.
-  std::vector<Address> tasks_of(Address event, InstanceReader& reader);
-
   const std::vector<std::string>& problems() const { return problems_; }
   // Some objects were left out, because there are too many or because they could not be read.
   bool whole() const { return whole_; }
 
   static constexpr std::size_t max_problems = 20;
-  static constexpr std::uint64_t max_list = 1'000'000; // continuations of one task
-  static constexpr unsigned max_nesting = 4;           // parts within parts
+  static constexpr unsigned max_nesting = 4; // parts within parts
 
 private:
   void add_parts(const Entry& entry, InstanceReader& reader);
   void add_handle(Address handle, const Instance& instance, InstanceReader& reader);
-  void add_tasks(InstanceReader& reader);
   void note(const Error& error);
 
   struct Want {
@@ -64,17 +60,16 @@ private:
     std::size_t index;
   };
   std::vector<Want> wants_;
-  std::size_t want_safe_ = 0, want_task_ = 0;
+  std::size_t want_safe_ = 0;
 
   std::vector<Entry> entries_;
-  std::vector<FoundObject> headed_, tasks_;
+  std::vector<FoundObject> headed_;
   std::unordered_map<Address, std::uint32_t> by_address_;
   std::unordered_map<Address, Address> owners_;              // by part
   std::unordered_multimap<Address, Address> handles_of_;     // by SafeWaitHandle
   std::unordered_set<Address> handles_;                      // SafeWaitHandles
   std::unordered_multimap<std::uint64_t, Address> by_value_; // SafeWaitHandles
-  std::unordered_multimap<Address, Address> tasks_by_continuation_;
-  bool tasks_read_ = false, whole_ = true;
+  bool whole_ = true;
   std::vector<std::string> problems_;
 };
 

@@ -12,9 +12,10 @@ namespace {
 
 class TableBuilder {
 public:
-  TableBuilder(ObjectReader& objects, MethodNames& names, LockIndex* index, const ThreadList& threads)
+  TableBuilder(ObjectReader& objects, MethodNames& names, LockIndex* index, BlockedThreads::TasksOf tasks_of,
+               const ThreadList& threads)
       : target_(objects.finder().target()), reader_(objects), library_(objects), index_(index),
-        threads_(threads), blocked_(objects, names, library_, index), blocks_(target_) {}
+        threads_(threads), blocked_(objects, names, library_, index, std::move(tasks_of)), blocks_(target_) {}
 
   LockTable build(std::vector<ThreadStack> stacks) {
     table_.stacks = std::move(stacks);
@@ -245,8 +246,9 @@ const LockRow* LockTable::find(const WaitedObject& object) const {
 }
 
 LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* index,
-                          const ThreadList& threads, std::vector<ThreadStack> stacks) {
-  return TableBuilder(objects, names, index, threads).build(std::move(stacks));
+                          BlockedThreads::TasksOf tasks_of, const ThreadList& threads,
+                          std::vector<ThreadStack> stacks) {
+  return TableBuilder(objects, names, index, std::move(tasks_of), threads).build(std::move(stacks));
 }
 
 } // namespace clr

@@ -30,6 +30,7 @@ struct CommandSpec {
 
 // Every command of the plugin is in a file of its own.
 CommandSpec analyze_command();
+CommandSpec async_command();
 CommandSpec ip2md_command();
 CommandSpec break_command();
 CommandSpec bt_command();

@@ -112,7 +112,7 @@ HeapReporter& Session::heap() {
 LockReporter& Session::locks() {
   if (!locks_)
     locks_ = std::make_unique<LockReporter>(
-        runtime(), [this]() -> HeapReporter& { return heap(); }, stacks(),
+        runtime(), [this]() -> WaitObjects& { return waits(); }, stacks(),
         [this] {
           std::vector<LockReporter::ThreadStart> starts;
           lldb::SBProcess process = target().GetProcess();
@@ -141,6 +141,11 @@ HeapHolders& Session::holders() {
       return starts;
     });
   return *holders_;
+}
+
+WaitObjects& Session::waits() {
+  if (!waits_) waits_ = std::make_unique<WaitObjects>(runtime(), heap());
+  return *waits_;
 }
 
 void Session::name_native(FrameRow& row, Address lookup) {

@@ -12,6 +12,7 @@
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
+#include "core/runtime/wait_objects.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -42,6 +43,8 @@ public:
   HeapHolders& holders();
   // Locks and waits of this stop, read on first use.
   LockReporter& locks();
+  // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
+  WaitObjects& waits();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
@@ -73,6 +76,7 @@ private:
   virtual SaveSource source() = 0;
   void forget_heap() {
     locks_.reset();
+    waits_.reset();
     holders_.reset();
     heap_.reset();
   }
@@ -84,7 +88,8 @@ private:
   std::unique_ptr<StackReporter> stacks_;
   std::unique_ptr<HeapReporter> heap_;
   std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
-  std::unique_ptr<LockReporter> locks_;  // the same
+  std::unique_ptr<WaitObjects> waits_;   // of heap_
+  std::unique_ptr<LockReporter> locks_;  // of waits_ and stacks_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose

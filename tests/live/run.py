@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import check_answers
+import check_async
 import check_clrmd
 import check_ilmap
 import check_listing
@@ -365,6 +366,23 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
 
 
+def waits(c):
+    """Async methods that wait in known ways."""
+    for mode, (configuration, knobs) in check_async.MODES.items():
+        if c.may_want(f"async/{mode}"):
+            c.results.with_second_try(f"async/{mode}", functools.partial(wait_program, c, mode, configuration, knobs))
+
+
+def wait_program(c, mode, configuration, knobs):
+    program = processes.build("waits", c.work / "artifacts", configuration)
+    with c.scratch(f"async-{mode}") as folder:
+        with Running([program], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "waits did not start"
+            c.check(f"async/{mode}/live", check_async.check, c.lldb, Target(pid=running.pid), running)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
+
+
 def locks(c):
     """Threads that hold and wait for locks of all kinds, against what the program knows of itself, and ClrMD's owners."""
     for name, (configuration, knobs) in check_locks.BUILDS.items():
@@ -651,7 +669,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, locks, deadlocks, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

@@ -116,7 +116,7 @@ TEST_CASE("owners are threads, or threads that are no more", "[lock_table]") {
   threads.threads.push_back({.address = 0x100, .managed_id = 2, .os_id = 4711});
   ObjectView view(made.runtime);
   const LockTable found =
-      read_lock_table(view.objects, view.names, nullptr, threads,
+      read_lock_table(view.objects, view.names, nullptr, {}, threads,
                       {{.os_id = 4711, .thread = &threads.threads[0], .frames = {}, .roots = {}}});
   REQUIRE(found.locks.size() == 2);
   CHECK_FALSE(found.with_heap);
