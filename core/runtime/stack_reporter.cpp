@@ -1,5 +1,7 @@
 #include "core/runtime/stack_reporter.h"
 
+#include "core/runtime/thread_names.h"
+
 namespace clr {
 
 namespace {
@@ -40,6 +42,7 @@ const ThreadList& StackReporter::threads() {
   } catch (const std::exception& error) {
     threads_->problem = error.what();
   }
+  add_thread_names(*runtime_, threads_->threads);
   for (const RuntimeThread& thread : threads_->threads)
     if (thread.os_id.value_or(0) != 0) by_os_id_.try_emplace(*thread.os_id, &thread);
   return *threads_;

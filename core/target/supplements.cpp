@@ -1,5 +1,7 @@
 #include "core/target/supplements.h"
 
+#include "core/target/contract_members.h"
+
 #include <array>
 
 namespace clr {
@@ -20,6 +22,7 @@ constexpr std::string_view loaderallocator = "src/coreclr/vm/loaderallocator.hpp
 constexpr std::string_view ceeload = "src/coreclr/vm/ceeload.h, measured on 10.0.12";
 constexpr std::string_view fielddesc = "src/coreclr/vm/field.h, measured on 10.0.12";
 constexpr std::string_view eeclass = "src/coreclr/vm/class.h, measured on 10.0.12";
+constexpr std::string_view method = "src/coreclr/vm/method.hpp, measured on 10.0.12";
 constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
 constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
 constexpr std::string_view syncblk = "src/coreclr/vm/syncblk.h, measured on 10.0.12";
@@ -28,7 +31,7 @@ constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured o
 constexpr std::string_view managed_thread =
     "src/coreclr/System.Private.CoreLib/src/System/Threading/Thread.CoreCLR.cs, measured on 10.0.12";
 
-// For 64-bit Unix.
+// For 64-bit Unix and descriptors in the format of .NET 10: later ones publish what they mean.
 constexpr std::array rows{
     Row{For::both, {"RealCodeHeader", "DebugInfo", 0, codeman}},
     Row{For::both, {"RealCodeHeader", "EHInfo", 8, codeman}},
@@ -39,6 +42,10 @@ constexpr std::array rows{
     Row{For::both, {"EEJitManager", "AllCodeHeaps", 16, codeman}},
     Row{For::both, {"NativeCodeVersionNode", "OptimizationTier", 36, codeversion}},
     Row{For::both, {"NativeCodeVersionNode", "PatchpointInfo", 40, codeversion}},
+    Row{For::both, {"AsyncMethodData", "!", 24, method}},
+    Row{For::both, {"AsyncMethodData", "Kind", 0, method}},
+    Row{For::both, {"AsyncMethodData", "Sig", 8, method}},
+    Row{For::both, {"AsyncMethodData", "cSig", 16, method}},
     Row{For::x64, {"LoaderAllocator", "CallCountingManager", 1992, loaderallocator}},
     Row{For::both, {"CallCountingManager", "InfoByCodeVersion", 0, callcounting}},
     Row{For::both, {"CallCountingInfo", "StorageKind", 0, callcounting}},
@@ -87,7 +94,9 @@ constexpr std::array rows{
 };
 
 bool applies(const Row& row, const Target& target) {
+  if (target.descriptor().version != descriptor_format_integers) return false;
   if (target.pointer_size() != 8 || target.platform().os == Os::windows) return false;
+  if (!contract_use(target.descriptor(), contract_of_type(row.supplement.type)).fault.empty()) return false;
   switch (row.cpu) {
   case For::both:
     return true;

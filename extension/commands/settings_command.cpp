@@ -1,5 +1,5 @@
-// clr settings: where the target's files and their symbols lie on this host, what is published, the debug
-// log.
+// clr settings: where the target's files and their symbols lie on this host, what stands in for the runtime's
+// descriptor, what is published, the debug log.
 #include "core/memory/error.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
@@ -25,6 +25,10 @@ public:
         app.add_option("--symbols", symbols_, "Look for PDBs in PATH: a folder, a symbol cache or a PDB."))
         ->type_name("PATH");
     app.add_flag("--clear", clear_, "Forget sysroot, path maps and symbol paths, before others are set.");
+    app.add_option("--descriptor", descriptor_,
+                   "Take the runtime's data descriptor from FILE, which clr info --save-descriptor wrote of "
+                   "a runtime of the same build; none ends it.")
+        ->type_name("FILE");
     publish_option_ =
         each_takes_one(
             app.add_option("--publish", publish_,
@@ -72,6 +76,7 @@ public:
     for (const auto& [from, to] : paths.prefixes) invocation.out.line("path map: {} -> {}", from, to);
     for (const std::string& place : search.places) invocation.out.line("symbols: {}", place);
     if (changes) invocation.workspace().set_search(std::move(search));
+    descriptor(invocation);
     publish(invocation);
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : log);
@@ -92,6 +97,15 @@ private:
     }
   }
 
+  void descriptor(Invocation& invocation) const {
+    Workspace& workspace = invocation.workspace();
+    if (descriptor_ == "none")
+      workspace.set_descriptor(nullptr);
+    else if (!descriptor_.empty())
+      workspace.set_descriptor(std::make_shared<const DescriptorFile>(read_descriptor_file(descriptor_)));
+    if (const auto& file = workspace.descriptor()) invocation.out.line("descriptor: {}", file->path);
+  }
+
   void publish(Invocation& invocation) const {
     PublishSettings settings = invocation.workspace().publish_settings();
     if (publish_option_->count() > 0) {
@@ -110,7 +124,7 @@ private:
                         to_string(settings.when), settings.on ? "" : " (off: clr publish on)");
   }
 
-  std::string sysroot_, log_, when_;
+  std::string sysroot_, log_, when_, descriptor_;
   std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
   CLI::Option* publish_option_ = nullptr;

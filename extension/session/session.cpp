@@ -19,10 +19,11 @@ namespace {
 class LldbSession final : public Session {
 public:
   LldbSession(lldb::SBTarget& target, const PathMap& paths, std::string source,
-              std::vector<std::string> notes)
+              std::vector<std::string> notes, std::shared_ptr<const DescriptorFile> descriptor)
       : Session(target, paths, {}), process_memory_(target.GetProcess()),
         local_(local_memory(target, process_memory_)), memory_(local_.get(), process_memory_),
-        pages_(memory_, local_.get()), runtime_(pages_, modules_of(target), platform_of(target), nullptr),
+        pages_(memory_, local_.get()),
+        runtime_(pages_, modules_of(target), platform_of(target), nullptr, std::move(descriptor)),
         source_(std::move(source)), notes_(std::move(notes)) {}
 
   Runtime& runtime() override { return runtime_; }
@@ -63,8 +64,10 @@ private:
 // A core file that we read ourselves.
 class CoreFileSession final : public Session {
 public:
-  CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths)
-      : Session(target, paths, RecordedNames(*core)), session_(std::move(core), paths) {}
+  CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths,
+                  std::shared_ptr<const DescriptorFile> descriptor)
+      : Session(target, paths, RecordedNames(*core)),
+        session_(std::move(core), paths, std::move(descriptor)) {}
 
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
@@ -173,19 +176,21 @@ SaveSource Session::save_source() {
   return made;
 }
 
-std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search) {
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search,
+                                      std::shared_ptr<const DescriptorFile> descriptor) {
   lldb::SBProcess process = target.GetProcess();
   PdbSearch symbols = search;
   symbols.paths = with_search_paths(target, std::move(symbols.paths));
   std::unique_ptr<Session> session;
   if (!is_core(process)) {
-    session =
-        std::make_unique<LldbSession>(target, symbols.paths, "process, by LLDB", std::vector<std::string>{});
+    session = std::make_unique<LldbSession>(target, symbols.paths, "process, by LLDB",
+                                            std::vector<std::string>{}, std::move(descriptor));
   } else if (CoreFile file = find_core_file(process); file.core) {
-    session = std::make_unique<CoreFileSession>(target, std::move(file.core), symbols.paths);
+    session =
+        std::make_unique<CoreFileSession>(target, std::move(file.core), symbols.paths, std::move(descriptor));
   } else {
     session = std::make_unique<LldbSession>(target, symbols.paths, "core, by LLDB",
-                                            std::vector{std::move(file.note)});
+                                            std::vector{std::move(file.note)}, std::move(descriptor));
   }
   if (SourceLines* lines = session->runtime().lines()) lines->set_search(std::move(symbols));
   return session;

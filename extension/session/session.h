@@ -95,6 +95,7 @@ private:
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
 // end the file lacks with zeroes; when the file cannot be determined, LLDB's reading is taken and the report
 // says so. The process must be stopped. Throws Error when the core cannot be read at all.
-std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search);
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search,
+                                      std::shared_ptr<const DescriptorFile> descriptor);
 
 } // namespace clr::lldb_plugin

@@ -29,6 +29,7 @@ import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
 import check_generics
+import check_held
 import check_lldb_values
 import check_objects
 import check_lldb_walk
@@ -499,9 +500,10 @@ def debugging(c):
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
+    c.results.with_second_try("lldb/held/debug", functools.partial(debug_held, c, "lldb/held/debug", c.lldb, debug, True))
     c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "generics", "walk")):
+    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "held", "generics", "walk")):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
             for method in WALKED_OPTIMIZED:
@@ -510,6 +512,7 @@ def debugging(c):
             for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
                 label = f"lldb/{kind}/release/{protection}"
                 c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
+        c.results.with_second_try("lldb/held/release", functools.partial(debug_held, c, "lldb/held/release", c.lldb, release, False))
         c.results.with_second_try("lldb/generics/release", functools.partial(debug_generics, c, "lldb/generics/release", release, True))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
@@ -539,6 +542,7 @@ def other_versions(c, debug, program):
         lldb = Lldb(c.plugin, found[version])
         c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, COUNTING, 300 if c.full else 40))
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
+        c.results.with_second_try(f"{label}/held", functools.partial(debug_held, c, f"{label}/held", lldb, debug, False))
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
 
 
@@ -636,6 +640,25 @@ def debug_objects(c, label, executable):
         core = processes.gcore(running.pid, folder / "core.objects")
         c.check(label, check_objects.check, c.lldb, Target(pid=running.pid), folder / "said")
         c.check(f"{label}/core", check_objects.check, c.lldb, Target(core=core, executable=executable), folder / "said")
+
+
+def debug_held(c, label, lldb, executable, everywhere):
+    """Live, in a core of it, in one without any file, and in an editor."""
+    if not c.may_want(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "held", folder / "said"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_held.check, lldb, Target(pid=running.pid), folder / "said")
+        if not everywhere:
+            return
+        core = processes.gcore(running.pid, folder / "core.held")
+        c.check(f"{label}/core", check_held.check, lldb, Target(core=core, executable=executable), folder / "said")
+        c.check(f"{label}/core/bare", check_held.check, lldb, Target(core=core), folder / "said")
+        for version, adapter, environment in check_dap.adapters(c.lldbs):
+            if adapter is None:
+                c.results.skip(f"{label}/dap/{version}", f"no lldb-dap of LLDB {version}")
+            else:
+                c.check(f"{label}/dap/{version}", check_held.check_editor, adapter, c.plugin, {**os.environ, **environment}, core, executable, folder / "said")
 
 
 def debug_generics(c, label, executable, release):
