@@ -1,15 +1,8 @@
 #include "core/report/thread_report.h"
 
-#include <nlohmann/json.hpp>
+#include "core/report/json_values.h"
 
 namespace clr {
-
-namespace {
-template<typename Value>
-Json value_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-} // namespace
 
 ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions) {
   ThreadReport report{.thread = &thread, .index = index, .exception = std::nullopt};

@@ -5,6 +5,7 @@
 #include "core/runtime/heap_report.h"
 #include "core/waits/async_graph.h"
 #include "core/waits/heap_pass.h"
+#include "core/waits/lock_index.h"
 
 #include <memory>
 #include <optional>
@@ -23,6 +24,10 @@ public:
   // of found(), and of AsyncGraph.
   AsyncGraph& async(const HeapWalkOptions& options = {});
 
+  // The locks among them. Throws Error{interrupted}. Cost: that of found(), and a second walk over the heap
+  // when found() was called before.
+  LockIndex& locks(const HeapWalkOptions& options = {});
+
   Runtime& runtime() { return *runtime_; }
   HeapReporter& heap() { return *heap_; }
 
@@ -34,6 +39,8 @@ private:
   std::size_t async_classes_ = 0;
   std::optional<HeapPassResult> found_;
   std::unique_ptr<AsyncGraph> async_;
+  LockIndex lock_index_;
+  bool locks_read_ = false;
 };
 
 } // namespace clr

@@ -48,8 +48,8 @@ private:
 
 class Collector final : public HeapSink {
 public:
-  Collector(HeapTypes& types, Judge& judge, std::size_t wants)
-      : types_(types), judge_(judge), found_(wants) {}
+  Collector(HeapTypes& types, Judge& judge, std::size_t wants, const HeapPass::WantsHeader& wants_header)
+      : types_(types), judge_(judge), wants_header_(wants_header), bytes_(types), found_(wants) {}
 
   void begin(std::size_t) override {}
 
@@ -59,13 +59,27 @@ public:
       Mask& mask = masks_[object.type];
       if (mask == unknown_mask) mask = judge_.mask(object.type);
       if (mask != 0) keep(object, mask);
+      if (wants_header_) look_at_header(object);
     }
   }
 
+  std::vector<FoundObject>& by_header() { return by_header_; }
   std::vector<FoundObject>& found(std::size_t index) { return found_[index]; }
   bool left_out() const { return left_out_; }
 
 private:
+  static constexpr std::size_t header_size = 4;
+
+  void look_at_header(const HeapObject& object) {
+    const auto bytes = bytes_.from(object.address - header_size, header_size, object.address + object.size);
+    if (bytes.size() < header_size) return;
+    if (!wants_header_(load<std::uint32_t>(bytes, types_.target().platform().byte_order))) return;
+    if (by_header_.size() < HeapPass::max_found)
+      by_header_.push_back({object.address, types_.at(object.type).method_table});
+    else
+      left_out_ = true;
+  }
+
   void keep(const HeapObject& object, Mask mask) {
     const Address table = types_.at(object.type).method_table;
     for (std::size_t i = 0; i < found_.size(); ++i) {
@@ -79,8 +93,11 @@ private:
 
   HeapTypes& types_;
   Judge& judge_;
+  const HeapPass::WantsHeader& wants_header_;
+  HeapBytes bytes_;
   std::vector<Mask> masks_;
   std::vector<std::vector<FoundObject>> found_;
+  std::vector<FoundObject> by_header_;
   bool left_out_ = false;
 };
 
@@ -116,7 +133,7 @@ HeapPassResult HeapPass::run(const HeapWalkOptions& options, unsigned threads) {
   Judge judge(*types_, *lineages_, wants_);
   std::vector<std::unique_ptr<HeapSink>> sinks;
   for (unsigned i = 0; i < std::max(threads, 1u); ++i)
-    sinks.push_back(std::make_unique<Collector>(*types_, judge, wants_.size()));
+    sinks.push_back(std::make_unique<Collector>(*types_, judge, wants_.size(), wants_header_));
   HeapWalkResult walked = walk_heap(*map_, *types_, map_->ranges, sinks, options);
   HeapPassResult result;
   result.gaps = std::move(walked.gaps);
@@ -125,12 +142,15 @@ HeapPassResult HeapPass::run(const HeapWalkOptions& options, unsigned threads) {
   for (const auto& sink : sinks) {
     auto& collector = static_cast<Collector&>(*sink);
     result.left_out = result.left_out || collector.left_out();
+    result.by_header.insert(result.by_header.end(), collector.by_header().begin(),
+                            collector.by_header().end());
     for (std::size_t i = 0; i < wants_.size(); ++i) {
       auto& all = result.found[i];
       const auto& some = collector.found(i);
       all.insert(all.end(), some.begin(), some.end());
     }
   }
+  std::ranges::sort(result.by_header, {}, &FoundObject::address);
   for (auto& all : result.found) {
     std::ranges::sort(all, {}, &FoundObject::address);
     if (all.size() > max_found) {

@@ -48,6 +48,7 @@ struct FoundObject {
 
 struct HeapPassResult {
   std::vector<std::vector<FoundObject>> found; // for each predicate, by ascending addresses
+  std::vector<FoundObject> by_header;          // those that want_headers() asked for, in the same order
   std::vector<HeapGap> gaps;                   // places without objects, as those of walk_heap
   bool interrupted = false;                    // then objects are missing
   bool left_out = false;                       // there are more than max_found objects
@@ -64,7 +65,13 @@ public:
   using Wants = std::function<bool(const TypeLineage&)>;
   std::size_t want(Wants wants);
 
-  // Walks the heap. Cost: that of walk_heap, and that of TypeLineages::of for each type of the heap.
+  // Objects for whose header `wants` is true are collected, too: the 32 bits before the object, which say who
+  // holds its lock. It is called by several threads. Without a call no headers are looked at.
+  using WantsHeader = std::function<bool(std::uint32_t header)>;
+  void want_headers(WantsHeader wants) { wants_header_ = std::move(wants); }
+
+  // Walks the heap. Cost: that of walk_heap (twice with want_headers()), and that of TypeLineages::of for
+  // each type of the heap.
   HeapPassResult run(const HeapWalkOptions& options = {}, unsigned threads = heap_threads());
 
   static constexpr std::size_t max_wants = 32;
@@ -75,6 +82,7 @@ private:
   HeapTypes* types_;
   TypeLineages* lineages_;
   std::vector<Wants> wants_;
+  WantsHeader wants_header_;
 };
 
 } // namespace clr

@@ -112,6 +112,26 @@ HeapReporter& Session::heap() {
   return *heap_;
 }
 
+LockReporter& Session::locks() {
+  if (!locks_)
+    locks_ = std::make_unique<LockReporter>(
+        runtime(), [this]() -> WaitObjects& { return waits(); }, stacks(),
+        [this] {
+          std::vector<LockReporter::ThreadStart> starts;
+          lldb::SBProcess process = target().GetProcess();
+          for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+            lldb::SBThread thread = process.GetThreadAtIndex(i);
+            const char* const name = thread.GetName();
+            starts.push_back({.os_id = thread.GetThreadID(),
+                              .index = thread.GetIndexID(),
+                              .name = name == nullptr ? "" : name,
+                              .registers = registers(thread)});
+          }
+          return starts;
+        });
+  return *locks_;
+}
+
 HeapHolders& Session::holders() {
   if (!holders_)
     holders_ = std::make_unique<HeapHolders>(runtime(), heap(), stacks(), [this] {

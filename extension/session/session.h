@@ -8,6 +8,7 @@
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_holders.h"
 #include "core/runtime/heap_retainers.h"
+#include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
@@ -43,6 +44,8 @@ public:
   HeapHolders& holders();
   // What would go with what, of the same heap.
   HeapRetainers& retainers();
+  // Locks and waits of this stop, read on first use.
+  LockReporter& locks();
   // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
   WaitObjects& waits();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
@@ -75,6 +78,7 @@ protected:
 private:
   virtual SaveSource source() = 0;
   void forget_heap() {
+    locks_.reset();
     waits_.reset();
     retainers_.reset();
     holders_.reset();
@@ -90,6 +94,7 @@ private:
   std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
   std::unique_ptr<HeapRetainers> retainers_; // of holders_
   std::unique_ptr<WaitObjects> waits_;       // of heap_
+  std::unique_ptr<LockReporter> locks_;      // of waits_ and stacks_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
