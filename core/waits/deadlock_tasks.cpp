@@ -41,11 +41,11 @@ private:
     if (seen_.insert(task).second) open_.emplace_back(task, waiter);
   }
 
-  // Methods whose frames hold the task that they run, or a place in it.
+  // Methods of the framework whose frames hold the task that they run.
   static bool runs_task(const std::string& name) {
-    return name.ends_with(".MoveNext") || name.find("AsyncStateMachineBox") != std::string::npos ||
+    return name.find("AsyncStateMachineBox") != std::string::npos ||
            name.starts_with("System.Threading.Tasks.Task.Execute") ||
-           name.starts_with("System.Threading.Tasks.Task.InnerInvoke") || name.ends_with(".InnerInvoke");
+           (name.starts_with("System.Threading.Tasks.") && name.ends_with(".InnerInvoke"));
   }
 
   void note_running() {
@@ -53,11 +53,17 @@ private:
       for (const FrameRoots& frame : stack.roots) {
         if (frame.frame >= stack.frames.size() || !stack.frames[frame.frame].code) continue;
         try {
-          if (!runs_task(names_.describe(stack.frames[frame.frame].code->method_desc).name)) continue;
+          const std::string name = names_.describe(stack.frames[frame.frame].code->method_desc).name;
+          // MoveNext has its state machine: a place within a box, or an object. It may also hold tasks that
+          // it started, which others run.
+          const bool machine =
+              name.ends_with(".MoveNext") && name.find("AsyncStateMachineBox") == std::string::npos;
+          if (!machine && !runs_task(name)) continue;
+          for (const StackRoot& root : frame.roots)
+            (machine ? machines_ : running_).emplace(root.value, stack.os_id);
         } catch (const Error&) {
           continue; // a frame without a name is none that is looked for
         }
-        for (const StackRoot& root : frame.roots) running_.emplace(root.value, stack.os_id);
       }
   }
 
@@ -86,11 +92,13 @@ private:
     const auto add = [&](std::uint64_t thread) {
       if (!is_among(threads, thread)) threads.push_back(thread);
     };
-    for (auto at = running_.lower_bound(task); at != running_.end() && at->first < end; ++at) add(at->second);
+    for (auto [at, last] = running_.equal_range(task); at != last; ++at) add(at->second);
+    for (auto at = machines_.upper_bound(task); at != machines_.end() && at->first < end; ++at)
+      add(at->second);
     // A state machine that is an object of its own.
     if (box != nullptr && (box->machine < task || box->machine >= end))
-      for (auto [at, last] = running_.equal_range(box->machine - reader_.target().pointer_size()); at != last;
-           ++at)
+      for (auto [at, last] = machines_.equal_range(box->machine - reader_.target().pointer_size());
+           at != last; ++at)
         add(at->second);
     return threads;
   }
@@ -161,7 +169,8 @@ private:
   MethodNames& names_;
   std::deque<std::pair<Address, std::uint64_t>> open_; // tasks, each with a thread that waits for it
   std::unordered_set<Address> seen_;
-  std::multimap<Address, std::uint64_t> running_;       // threads by what their frames hold
+  // Threads by the tasks that they run, and by what their state machines are.
+  std::multimap<Address, std::uint64_t> running_, machines_;
   std::unordered_map<Address, std::uint64_t> contexts_; // threads by their synchronization contexts
 };
 

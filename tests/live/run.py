@@ -401,6 +401,7 @@ def known_waits(c, name, configuration, knobs):
             c.check(f"locks/{name}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore", 0x3f))
             c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
+            c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
             c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
 
 
