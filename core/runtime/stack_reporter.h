@@ -55,6 +55,8 @@ public:
 
 private:
   FrameRow row_of(const StackFrame& frame, const Options& options);
+  // Says in the notes of a walk that the runtime's Frames were not known.
+  void note_unknown_thread(std::uint64_t os_id, stack::Walk& walk);
   std::shared_ptr<const MethodAnswer> answer_of(const StackFrame& frame, bool with_line);
 
   Runtime* runtime_;
