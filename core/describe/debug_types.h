@@ -25,6 +25,8 @@ public:
   // the limit of types is reached. A type that cannot be read is opaque, or an object with a name; no Error
   // leaves.
   DebugTypeIndex of(const TypeUse& type) { return of(type, 0); }
+  // The same, but of what it refers to only the name is described.
+  DebugTypeIndex of_part(const TypeUse& type) { return of(type, max_distance + 1); }
   // Fills in the types that of() promised and those that they need. No Error leaves. Cost: that of
   // TypeLayouts::of for each type that is new.
   void complete();

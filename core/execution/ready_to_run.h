@@ -17,8 +17,9 @@
 
 namespace clr {
 
-// The major version of the READYTORUN_HEADER at `header`. Formats follow from it, so that what is no such header
-// must not give one. 2 reads. Throws Error{memory_missing}, Error{corrupt} when no ReadyToRun header is there.
+// The major version of the READYTORUN_HEADER at `header`. Formats follow from it, so that what is no such
+// header must not give one. 2 reads. Throws Error{memory_missing}, Error{corrupt} when no ReadyToRun header
+// is there.
 unsigned read_r2r_major_version(const Target& target, Address header);
 
 // The layout of ReadyToRunInfo.

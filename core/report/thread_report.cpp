@@ -1,16 +1,10 @@
 #include "core/report/thread_report.h"
 
+#include "core/report/json_values.h"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace clr {
-
-namespace {
-template<typename Value>
-Json value_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-} // namespace
 
 std::string ThreadReport::fault() const {
   if (problem.empty() || problem == thread->fault) return thread->fault;

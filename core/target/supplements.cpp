@@ -25,6 +25,8 @@ constexpr std::string_view eeclass = "src/coreclr/vm/class.h, measured on 10.0.1
 constexpr std::string_view method = "src/coreclr/vm/method.hpp, measured on 10.0.12";
 constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
 constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
+constexpr std::string_view syncblk = "src/coreclr/vm/syncblk.h, measured on 10.0.12";
+constexpr std::string_view threadstatics = "src/coreclr/vm/threadstatics.h, measured on 10.0.12";
 constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured on 10.0.0 arm64";
 constexpr std::string_view managed_thread =
     "src/coreclr/System.Private.CoreLib/src/System/Threading/Thread.CoreCLR.cs, measured on 10.0.12";
@@ -64,6 +66,13 @@ constexpr std::array rows{
     Row{For::both, {"FramedMethodFrame", "MethodDesc", 24, frames}},
     Row{For::both, {"ManagedThread", "_name", 24, managed_thread}},
     Row{For::both, {"ManagedThread", "_DONT_USE_InternalThread", 40, managed_thread}},
+    Row{For::both, {"SyncTableEntry", "Object", 8, syncblk}},
+    Row{For::both, {"AwareLock", "State", 0, syncblk}},
+    Row{For::both, {"AwareLock", "Recursion", 4, syncblk}},
+    Row{For::both, {"AwareLock", "OwnerManagedId", 8, syncblk}},
+    Row{For::both, {"AwareLock", "OwnerOsId", 16, syncblk}},
+    Row{For::both, {"AwareLock", "SyncIndex", 28, syncblk}},
+    Row{For::both, {"ThreadLocalData", "ThreadBlockingInfo", 40, threadstatics}},
     Row{For::x64, {"Thread", "CachedStackBase", 120, threads}},
     Row{For::x64, {"Thread", "CachedStackLimit", 128, threads}},
     Row{For::x64, {"HijackArgs", "Rax", 0, frames}},

@@ -30,9 +30,11 @@ struct CommandSpec {
 
 // Every command of the plugin is in a file of its own.
 CommandSpec analyze_command();
+CommandSpec async_command();
 CommandSpec ip2md_command();
 CommandSpec break_command();
 CommandSpec bt_command();
+CommandSpec deadlocks_command();
 CommandSpec disassemble_command();
 CommandSpec finalizers_command();
 CommandSpec gcinfo_command();
@@ -40,6 +42,7 @@ CommandSpec handles_command();
 CommandSpec heap_command();
 CommandSpec help_command();
 CommandSpec info_command();
+CommandSpec locks_command();
 CommandSpec methods_command();
 CommandSpec object_command();
 CommandSpec objects_command();
@@ -47,6 +50,7 @@ CommandSpec pe_command();
 CommandSpec perfmap_command();
 CommandSpec publish_command();
 CommandSpec refs_command();
+CommandSpec retained_command();
 CommandSpec root_command();
 CommandSpec roots_command();
 CommandSpec savecore_command();

@@ -2,7 +2,7 @@
 
 #include "core/memory/error.h"
 #include "extension/commands/address_argument.h"
-#include "extension/values/object_summaries.h"
+#include "extension/lldb/managed_value.h"
 
 #include <fmt/format.h>
 

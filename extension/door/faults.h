@@ -15,7 +15,7 @@ enum class Way : std::uint8_t {
   stop_hook,    // at a stop, by the hook that runs `clr publish update`
   compile_hook, // a breakpoint where the runtime has compiled a method
   handler_stop, // a breakpoint where a step stops in an exception handler
-  summary,      // the text beside a variable
+  summary,      // the text beside a variable, and what stands below it
   script,       // the C interface
 };
 inline constexpr std::size_t way_count = 8;

@@ -92,6 +92,10 @@ void set_overrides(lldb::SBDebugger& debugger, std::span<const char* const> comm
     interpreter.SetCommandOverrideCallback(command, raw, reinterpret_cast<void*>(id));
 }
 
+std::int64_t index_or_none(std::optional<std::uint64_t> index) {
+  return index ? static_cast<std::int64_t>(*index) : std::int64_t{-1};
+}
+
 bool print(lldb::SBStream& stream, const std::string& text) {
   if (text.empty()) return false;
   stream.Print(printable(text).c_str());

@@ -9,9 +9,12 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -62,6 +65,31 @@ private:
   using Raw = bool (*)(lldb::SBValue, lldb::SBTypeSummaryOptions, lldb::SBStream&);
   explicit SummaryEntry(Raw raw) : raw_(raw) {}
   Raw raw_;
+};
+
+// --- What stands below values
+
+// The number of parts of `value`; nothing: LLDB shows what it makes of the declared type.
+using PartCountVisit = std::optional<std::uint64_t> (*)(const Turn& turn, lldb::SBValue& value);
+// One of them; invalid: there is none.
+using PartVisit = lldb::SBValue (*)(const Turn& turn, lldb::SBValue& value, std::uint64_t index);
+using PartFindVisit = std::optional<std::uint64_t> (*)(const Turn& turn, lldb::SBValue& value,
+                                                       std::string_view name);
+
+// LLDB asks classes of Python's for these, which call the plugin by addresses and hand it LLDB's values by
+// theirs. -1 stands for nothing.
+class PartsEntry {
+public:
+  std::uintptr_t count() const { return reinterpret_cast<std::uintptr_t>(count_); }
+  std::uintptr_t part() const { return reinterpret_cast<std::uintptr_t>(part_); }
+  std::uintptr_t find() const { return reinterpret_cast<std::uintptr_t>(find_); }
+
+private:
+  template<PartCountVisit count, PartVisit part, PartFindVisit find>
+  friend PartsEntry parts_entry();
+  std::int64_t (*count_)(lldb::SBValue*) = nullptr;
+  void (*part_)(lldb::SBValue*, std::uint64_t, lldb::SBValue*) = nullptr;
+  std::int64_t (*find_)(lldb::SBValue*, const char*) = nullptr;
 };
 
 // --- Commands of the plugin's
@@ -150,7 +178,44 @@ bool plain_summary(lldb::SBValue value, lldb::SBTypeSummaryOptions, lldb::SBStre
                  [&] { return print(stream, visit(value)); });
 }
 
+std::int64_t index_or_none(std::optional<std::uint64_t> index);
+
+template<PartCountVisit visit>
+std::int64_t part_count(lldb::SBValue* value) {
+  const std::shared_ptr<Door> door = doors().find(debugger_of(value->GetTarget()));
+  if (!door) return -1;
+  return door->pass(Way::summary, std::int64_t{-1},
+                    [&](const Turn& turn) { return index_or_none(visit(turn, *value)); });
+}
+
+template<PartVisit visit>
+void part(lldb::SBValue* value, std::uint64_t index, lldb::SBValue* made) {
+  const std::shared_ptr<Door> door = doors().find(debugger_of(value->GetTarget()));
+  if (door)
+    door->pass(Way::summary, false, [&](const Turn& turn) {
+      *made = visit(turn, *value, index);
+      return true;
+    });
+}
+
+template<PartFindVisit visit>
+std::int64_t part_find(lldb::SBValue* value, const char* name) {
+  const std::shared_ptr<Door> door = doors().find(debugger_of(value->GetTarget()));
+  if (!door || name == nullptr) return -1;
+  return door->pass(Way::summary, std::int64_t{-1},
+                    [&](const Turn& turn) { return index_or_none(visit(turn, *value, name)); });
+}
+
 } // namespace entries
+
+template<PartCountVisit count, PartVisit part, PartFindVisit find>
+PartsEntry parts_entry() {
+  PartsEntry entry;
+  entry.count_ = &entries::part_count<count>;
+  entry.part_ = &entries::part<part>;
+  entry.find_ = &entries::part_find<find>;
+  return entry;
+}
 
 // `otherwise`: what a hit means that could not be handled.
 template<Way way, HitVisit visit, bool otherwise>

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -107,6 +108,11 @@ lldb::SBModule load_module(const std::string& triple, const std::string& name, F
   // Every new module of a process is asked for this, which makes an index of all symbols: here in a thread.
   module.FindSymbol("__jit_debug_register_code", lldb::eSymbolTypeCode);
   return module;
+}
+
+std::uint64_t new_module_identity() {
+  static std::atomic<std::uint64_t> last;
+  return ++last;
 }
 
 void publish_module(lldb::SBTarget& target, lldb::SBModule& module) {

@@ -6,6 +6,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
 #include <string>
 
 namespace clr::lldb_plugin {
@@ -14,6 +15,9 @@ namespace clr::lldb_plugin {
 // target's. May run on any thread: no target knows of it yet. Throws Error{io} when this host gives no place
 // for it, Error{corrupt} when LLDB refuses it.
 lldb::SBModule load_module(const std::string& triple, const std::string& file_name, FileParts elf);
+
+// A value of DebugModule::identity that no other module has.
+std::uint64_t new_module_identity();
 
 // Gives `target` a module that load_module made, at slide 0. Breakpoints that wait for its names are set at
 // once. Throws Error{corrupt} when LLDB refuses it.

@@ -8,13 +8,15 @@ DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSe
                                  DebuggedProcess* before)
     : target_(target), sessions_(target, settings.session), publishing_(target, sessions_, settings.publish),
       breakpoints_(target, sessions_, publishing_, own_entries(),
-                   before != nullptr ? &before->breakpoints_ : nullptr) {}
+                   before != nullptr ? &before->breakpoints_ : nullptr),
+      values_(target, sessions_) {}
 
 void DebuggedProcess::retire() {
   if (target_.IsValid()) {
     publishing_.withdraw();
     breakpoints_.retire();
   }
+  values_.forget();
   sessions_.drop();
 }
 

@@ -3,6 +3,7 @@
 
 #include "extension/breakpoints/managed_breakpoints.h"
 #include "extension/publish/process_publishing.h"
+#include "extension/publish/shown_values.h"
 #include "extension/session/stop_session.h"
 
 #include <lldb/API/LLDB.h>
@@ -28,6 +29,7 @@ public:
   StopSession& sessions() { return sessions_; }
   ProcessPublishing& publishing() { return publishing_; }
   ManagedBreakpoints& breakpoints() { return breakpoints_; }
+  ShownValues& values() { return values_; }
 
   // The process has ended, or another one stands in its place, or the target is gone: takes back what was put
   // into LLDB. Called once, by the table of processes.
@@ -38,6 +40,7 @@ private:
   StopSession sessions_;
   ProcessPublishing publishing_;
   ManagedBreakpoints breakpoints_;
+  ShownValues values_;
 };
 
 } // namespace clr::lldb_plugin

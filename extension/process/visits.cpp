@@ -96,6 +96,15 @@ bool launches_no_program(lldb::SBTarget& target, const char** words) {
   return !first.IsValid() || is_published(first);
 }
 
+// It shows values, or runs what may look at some.
+bool shows_values(const char** words) {
+  const std::string_view first = words[0] != nullptr ? words[0] : "";
+  const std::string_view second = !first.empty() && words[1] != nullptr ? words[1] : "";
+  for (const char* const command : {"expression", "dwim-print", "script", "scripting", "watchpoint", "gui"})
+    if (first == command) return true;
+  return second == "variable" || second == "diagnose" || (first == "command" && second == "script");
+}
+
 void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
   lldb::SBTarget target = debugger.GetSelectedTarget();
   if (!target.IsValid()) return;
@@ -103,6 +112,7 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   if (launches_no_program(target, words)) return process->publishing().withdraw();
   Workspace::of(turn).publish_command(debugger, *process, words);
   process->breakpoints().before_command(words);
+  if (shows_values(words)) Workspace::of(turn).offer_parts(debugger, *process);
 }
 } // namespace
 

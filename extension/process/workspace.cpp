@@ -1,8 +1,11 @@
 #include "extension/process/workspace.h"
 
 #include "core/memory/error.h"
+#include "extension/lldb/managed_value.h"
 #include "extension/lldb/notice.h"
+#include "extension/lldb/python_parts.h"
 #include "extension/process/new_targets.h"
+#include "extension/process/value_visits.h"
 
 #include <cerrno>
 #include <string_view>
@@ -71,7 +74,10 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
     lldb::SBTarget target = debugger.GetTargetAtIndex(i);
     if (!target.IsValid()) continue;
     const bool breakpoints = target.GetNumBreakpoints() != 0;
-    process(target)->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, breakpoints));
+    const std::shared_ptr<DebuggedProcess> found = process(target);
+    found->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, breakpoints));
+    // A client of the API runs no command before it looks at values.
+    if (!driver_.by_commands()) offer_parts(debugger, *found);
   }
 }
 
@@ -88,6 +94,12 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
     process.publishing().before_command(asked);
   else
     process.publishing().before_command(level, all);
+}
+
+void Workspace::offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process) {
+  if (parts_offered_ || process.publishing().status().modules == 0) return;
+  parts_offered_ = true;
+  add_parts(debugger, value_category, managed_types, value_parts_entry());
 }
 
 bool Workspace::serves_client() {

@@ -34,6 +34,9 @@ public:
   void publish_stop(lldb::SBDebugger& debugger);
   // The same before a command of LLDB's for the target that it is about; `words` as of CommandVisit.
   void publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words);
+  // Before values are shown: from now on LLDB asks for what stands below managed ones. Nothing happens until
+  // some managed code is published, and when this LLDB has no Python.
+  void offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process);
   // The program is no driver of LLDB's: steps may begin without a command.
   static bool serves_client();
   // The plugin was loaded.
@@ -58,6 +61,7 @@ private:
 
   WorkspaceSettings settings_;
   Driver driver_;
+  bool parts_offered_ = false;
   ProcessTable<lldb::SBTarget, DebuggedProcess> processes_;
 };
 

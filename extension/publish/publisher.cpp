@@ -6,7 +6,6 @@
 #include "extension/lldb/published_module.h"
 
 #include <algorithm>
-#include <atomic>
 #include <malloc.h>
 #include <memory>
 #include <mutex>
@@ -164,8 +163,7 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
     loaded[written.id] = std::move(module);
   });
   options.made = [&](CatalogModule made) {
-    static std::atomic<std::uint64_t> last_identity; // of all targets
-    made.module.identity = ++last_identity;
+    made.module.identity = new_module_identity();
     writer->add(std::move(made));
   };
   CatalogChange change = step(options);

@@ -112,6 +112,26 @@ HeapReporter& Session::heap() {
   return *heap_;
 }
 
+LockReporter& Session::locks() {
+  if (!locks_)
+    locks_ = std::make_unique<LockReporter>(
+        runtime(), [this]() -> WaitObjects& { return waits(); }, stacks(),
+        [this] {
+          std::vector<LockReporter::ThreadStart> starts;
+          lldb::SBProcess process = target().GetProcess();
+          for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+            lldb::SBThread thread = process.GetThreadAtIndex(i);
+            const char* const name = thread.GetName();
+            starts.push_back({.os_id = thread.GetThreadID(),
+                              .index = thread.GetIndexID(),
+                              .name = name == nullptr ? "" : name,
+                              .registers = registers(thread)});
+          }
+          return starts;
+        });
+  return *locks_;
+}
+
 HeapHolders& Session::holders() {
   if (!holders_)
     holders_ = std::make_unique<HeapHolders>(runtime(), heap(), stacks(), [this] {
@@ -124,6 +144,17 @@ HeapHolders& Session::holders() {
       return starts;
     });
   return *holders_;
+}
+
+WaitObjects& Session::waits() {
+  if (!waits_) waits_ = std::make_unique<WaitObjects>(runtime(), heap());
+  return *waits_;
+}
+
+HeapRetainers& Session::retainers() {
+  HeapHolders& of = holders();
+  if (!retainers_) retainers_ = std::make_unique<HeapRetainers>(heap(), of);
+  return *retainers_;
 }
 
 void Session::name_native(FrameRow& row, Address lookup) {
@@ -141,6 +172,7 @@ void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
   if (!files.empty())
     symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
   runtime().set_symbols(std::move(symbols));
+  retainers_.reset();
   holders_.reset();
   stacks_.reset(); // it keeps names
 }

@@ -7,10 +7,13 @@
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_holders.h"
+#include "core/runtime/heap_retainers.h"
+#include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
+#include "core/runtime/wait_objects.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -39,6 +42,12 @@ public:
   // The managed heap of this stop, found on first use, and who holds what in it. Throws as HeapReporter does.
   HeapReporter& heap();
   HeapHolders& holders();
+  // What would go with what, of the same heap.
+  HeapRetainers& retainers();
+  // Locks and waits of this stop, read on first use.
+  LockReporter& locks();
+  // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
+  WaitObjects& waits();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
@@ -69,6 +78,9 @@ protected:
 private:
   virtual SaveSource source() = 0;
   void forget_heap() {
+    locks_.reset();
+    waits_.reset();
+    retainers_.reset();
     holders_.reset();
     heap_.reset();
   }
@@ -79,7 +91,10 @@ private:
   std::unique_ptr<NativeNames> symbols_;
   std::unique_ptr<StackReporter> stacks_;
   std::unique_ptr<HeapReporter> heap_;
-  std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
+  std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
+  std::unique_ptr<HeapRetainers> retainers_; // of holders_
+  std::unique_ptr<WaitObjects> waits_;       // of heap_
+  std::unique_ptr<LockReporter> locks_;      // of waits_ and stacks_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose

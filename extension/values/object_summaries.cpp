@@ -3,6 +3,7 @@
 #include "core/objects/known_values.h"
 #include "core/objects/object_reader.h"
 #include "extension/lldb/entries.h"
+#include "extension/lldb/managed_value.h"
 #include "extension/process/workspace.h"
 
 #include <fmt/format.h>
@@ -16,14 +17,8 @@
 namespace clr::lldb_plugin {
 namespace {
 
-constexpr const char* category_name = "clr";
-
 // One line of LLDB's.
 constexpr TextLimits limits{.string_units = 1'024, .elements = 8, .depth = 2, .text = 2'048};
-
-bool is_indirect(lldb::SBType type) {
-  return type.IsPointerType() || type.IsReferenceType();
-}
 
 // A value without one of its members, as LLDB cannot read it: it has no text.
 struct NoMember {};
@@ -114,6 +109,9 @@ std::string object_text(lldb::SBTarget target, Address object, const Turn& turn)
     const std::shared_ptr<Session> session = process->sessions().after_short_run();
     ObjectReader* objects = session->runtime().objects();
     if (objects == nullptr) return {};
+    // Who drives LLDB by its API runs no command before it looks at values.
+    lldb::SBDebugger debugger = target.GetDebugger();
+    if (Workspace::serves_client()) Workspace::of(turn).offer_parts(debugger, *process);
     if (object == 0) return "null";
     objects->layouts().of(objects->method_table_of(object));
     return objects->describe_object(object, limits);
@@ -125,10 +123,7 @@ std::string object_text(lldb::SBTarget target, Address object, const Turn& turn)
 std::string object_summary(const Turn& turn, lldb::SBValue& value) {
   // The raw value: the one that formatters made of it is not what lies in memory.
   lldb::SBValue raw = value.GetNonSyntheticValue();
-  // A base class within an object, which LLDB calls by its type: the object itself says what it is.
-  const char* name = raw.GetName();
-  const char* type = raw.GetTypeName();
-  if (name != nullptr && type != nullptr && std::string_view(name) == type) return {};
+  if (is_base_part(raw)) return {}; // the object itself says what it is
   if (const auto object = object_of(raw)) return object_text(raw.GetTarget(), *object, turn);
   // Patterns cannot tell a nullable from other generic types.
   if (!is_nullable(raw)) return {};
@@ -151,13 +146,12 @@ struct Summary {
 // same.
 constexpr std::uint32_t with_fields = lldb::eTypeOptionNone, text_only = lldb::eTypeOptionHideChildren;
 
-// Exact names go first, then the last pattern that was added. No name of C++ has a dot.
+// Exact names go first, then the last pattern that was added.
 const Summary summaries[] = {
-    {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)", true, with_fields, summary_entry<object_summary>(),
-     "managed objects"},
+    {managed_types[0], true, with_fields, summary_entry<object_summary>(), "managed objects"},
     {R"(^System\.(Nullable|Collections\.Generic\.(List|Dictionary|HashSet))<[^:()*&]*>$)", true, text_only,
      summary_entry<object_summary>(), "managed collections"},
-    {R"(^[^:()*&]+\[,*\]$)", true, text_only, summary_entry<object_summary>(), "managed arrays"},
+    {managed_types[1], true, text_only, summary_entry<object_summary>(), "managed arrays"},
     {"System.Object", false, text_only, summary_entry<object_summary>(), "System.Object"},
     {"System.String", false, text_only, summary_entry<object_summary>(), "System.String"},
     {"System.DateTime", false, text_only, plain_summary_entry<value_summary<date_time_text>>(),
@@ -174,30 +168,8 @@ const Summary summaries[] = {
 
 } // namespace
 
-std::optional<Address> object_of(lldb::SBValue& value) {
-  lldb::SBType type = value.GetType();
-  const bool indirect = is_indirect(type);
-  if (indirect) type = type.IsPointerType() ? type.GetPointeeType() : type.GetDereferencedType();
-  constexpr std::uint32_t records = lldb::eTypeClassStruct | lldb::eTypeClassClass;
-  if ((type.GetTypeClass() & records) == 0) return std::nullopt;
-  // Every class is derived from Object, no value type is.
-  const char* name = type.GetName();
-  if (type.GetNumberOfDirectBaseClasses() == 0 &&
-      (name == nullptr || std::string_view(name) != "System.Object"))
-    return std::nullopt;
-  if (indirect) {
-    lldb::SBError error;
-    const std::uint64_t pointer = value.GetValueAsUnsigned(error, 0);
-    if (error.Fail()) return std::nullopt;
-    return pointer;
-  }
-  const lldb::addr_t at = value.GetLoadAddress();
-  if (at == LLDB_INVALID_ADDRESS) return std::nullopt;
-  return at;
-}
-
 bool register_summaries(lldb::SBDebugger& debugger) {
-  lldb::SBTypeCategory category = debugger.CreateCategory(category_name);
+  lldb::SBTypeCategory category = debugger.CreateCategory(value_category);
   if (!category.IsValid()) return false;
   for (const Summary& summary : summaries) {
     lldb::SBTypeSummary made = summary.entry.make(summary.options, summary.description);

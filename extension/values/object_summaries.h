@@ -2,11 +2,7 @@
 // what a reference refers to. The types are those of the modules that the publisher adds.
 #pragma once
 
-#include "core/memory/platform.h"
-
 #include <lldb/API/LLDB.h>
-
-#include <optional>
 
 namespace clr::lldb_plugin {
 
@@ -14,9 +10,5 @@ namespace clr::lldb_plugin {
 // are read through its own workspace, as long as it has one. False when LLDB has no such category. A value
 // that is no managed object (a type of native code that is called alike) gets no summary.
 bool register_summaries(lldb::SBDebugger& debugger);
-
-// The object that a managed variable, field or element is or points to; nothing when it is a value, or when
-// LLDB cannot read it.
-std::optional<Address> object_of(lldb::SBValue& value);
 
 } // namespace clr::lldb_plugin

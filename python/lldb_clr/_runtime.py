@@ -16,6 +16,7 @@ from ._frames import ManagedException
 from ._gc import GcInfo
 from ._objects import Object, Static, Value
 from ._heap import Heap
+from ._locks import Deadlock, Lock, WaitingFor
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
@@ -69,6 +70,7 @@ class Runtime:
         self._target = target   # SBTarget; None for a core that LLDB has nothing to do with
         self._info: Optional[Info] = None
         self._openness = Openness()
+        self._waits: Optional[Dict[int, Any]] = None            # by kernel id
         self._bulks: List[weakref.ref[array.array[int]]] = []   # addresses that are being symbolized
         self._close = weakref.finalize(self, library.close, "clr_close", handle)
 
@@ -167,14 +169,26 @@ class Runtime:
 
     def exception(self, address: int) -> ManagedException:
         """The exception object at an address, with its inner ones. Raises Fault when it cannot be read or is no exception."""
-        known: Dict[int, ManagedException] = {}
-        outermost: Optional[ManagedException] = None
-        for row in reversed(list(self._query("clr_query_exception", address))):  # inner ones come after those around them
-            outermost = ManagedException.of(row, known, self)
-            known[outermost.address] = outermost
-        if outermost is None:
+        rows = {int(row["address"], 16): row for row in self._query("clr_query_exception", address)}
+        if not rows:
             raise UsageError(f"there is no exception at {address:#x}")
-        return outermost
+        # Those within an exception are made before it; one may stand in several, and in damaged memory within itself.
+        made: Dict[int, ManagedException] = {}
+        outermost, begun = next(iter(rows)), set()
+        waiting = [outermost]
+        while waiting:
+            one = waiting[-1]
+            row = rows[one]
+            within = [int(inner, 16) for inner in [*row.get("inner_exceptions", ()), *([row["inner"]] if "inner" in row else ())]]
+            missing = [inner for inner in within if inner in rows and inner not in made and inner not in begun]
+            begun.add(one)
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if one not in made:
+                made[one] = ManagedException.of(row, made, self)
+        return made[outermost]
 
     def object(self, address: int, path: str = "", items: int = 100) -> Union[Object, Value]:
         """The object at an address with its fields and at most ``items`` elements; with a path (".Items[3].Name") what it leads to. Raises Fault when no object
@@ -203,6 +217,24 @@ class Runtime:
     def heap(self) -> Heap:
         """The managed heap: what fills it, by type, and its objects."""
         return Heap(self)
+
+    @property
+    def locks(self) -> List[Lock]:
+        """Locks that threads hold or wait for, those with most waiters first. The heap is walked once for each call."""
+        return [Lock.of(row) for row in self._query("clr_query_locks")]
+
+    @property
+    def deadlocks(self) -> List[Deadlock]:
+        """Threads and tasks that wait for each other. Costs as much as locks."""
+        return [Deadlock.of(row) for row in self._query("clr_query_deadlocks")]
+
+    def waiting_for(self, os_id: int) -> Optional[WaitingFor]:
+        """What the thread with this kernel id waits for: Thread.waiting_for."""
+        if self._waits is None:
+            self._waits = {row["os_id"]: row["waits_for"] for row in self._query("clr_query_waits")}
+        self._live()
+        found = self._waits.get(os_id)
+        return WaitingFor.of(found) if found else None
 
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
         """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""

@@ -234,6 +234,40 @@ TEST_CASE("a block whose header is not written is neither code nor a stub") {
   }
 }
 
+TEST_CASE("a stub ends where the nibble map covers nothing more, and where it is damaged") {
+  for (const auto& [platform, version] : cases()) {
+    const auto limit_of = [&](std::optional<std::uint32_t> damage) {
+      ExecutionBuilder b(platform, version);
+      auto heap = b.heap(range_begin, range_end);
+      b.stub(heap, range_begin + 0x100, 0x20, 1);
+      b.method(heap, {.start = range_begin + 0x440, .size = 0x20, .method_desc = 0x1000});
+      if (damage)
+        b.memory().write_integer(heap.map->units() + 4 * (0x440 / NibbleMap::unit_bytes), *damage, 4);
+      const Target target = b.target();
+      ExecutionManager manager(target);
+      std::vector<StubBlock> stubs;
+      WalkLimit limit;
+      manager.for_each_jitted_in(
+          manager.sections().front(), limit, [](const JittedBody&) { return true; },
+          [&](const StubBlock& stub) { stubs.push_back(stub); });
+      REQUIRE(stubs.size() == 1);
+      CHECK(stubs.front().start == range_begin + 0x100);
+      CHECK(manager.holes().size() == (damage ? 1 : 0));
+      if (damage) {
+        const auto fault = fault_of([&] { manager.find(range_begin + 0x448); });
+        REQUIRE(fault);
+        CHECK(fault->kind() == ErrorKind::corrupt);
+      }
+      return stubs.front().limit - range_begin;
+    };
+    const unsigned word = platform.pointer_size;
+    const auto limit = [&](Address of_linear) { return (version == 2 ? 0x300 : of_linear) - word; };
+    CHECK(limit_of({}) == limit(0x440));
+    CHECK(limit_of(0x4b62390f) == limit(0x400)); // a pointer that is none
+    CHECK(limit_of(0x00900000) == limit(0x400)); // a place behind its bucket
+  }
+}
+
 TEST_CASE("a section that is being deleted") {
   for (const auto& [platform, version] : cases()) {
     ExecutionBuilder b(platform, version);

@@ -16,17 +16,20 @@ import subprocess
 import sys
 
 import check_answers
+import check_async
 import check_clrmd
 import check_ilmap
 import check_listing
 import check_dap
 import check_heap
+import check_locks
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
 import check_generics
+import check_held
 import check_lldb_values
 import check_objects
 import check_lldb_walk
@@ -361,7 +364,80 @@ def heap(c, name, mode):
             if mode.still:
                 c.check(f"heap/{name}/handles", check_heap.check_handles, c.oracle, c.lldb, core)
                 c.check(f"heap/{name}/paths", check_heap.check_paths, c.lldb, core)
+                c.check(f"heap/{name}/retained", check_heap.check_retained, c.lldb, core)
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
+
+
+def waits(c):
+    """Async methods that wait in known ways."""
+    for mode, (configuration, knobs) in check_async.MODES.items():
+        if c.may_want(f"async/{mode}"):
+            c.results.with_second_try(f"async/{mode}", functools.partial(wait_program, c, mode, configuration, knobs))
+
+
+def wait_program(c, mode, configuration, knobs):
+    program = processes.build("waits", c.work / "artifacts", configuration)
+    with c.scratch(f"async-{mode}") as folder:
+        with Running([program], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "waits did not start"
+            c.check(f"async/{mode}/live", check_async.check, c.lldb, Target(pid=running.pid), running)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
+
+
+def locks(c):
+    """Threads that hold and wait for locks of all kinds, against what the program knows of itself, and ClrMD's owners."""
+    for name, (configuration, knobs) in check_locks.BUILDS.items():
+        if c.may_want(f"locks/{name}"):
+            c.results.with_second_try(f"locks/{name}", functools.partial(known_waits, c, name, configuration, knobs))
+
+
+def known_waits(c, name, configuration, knobs):
+    program = processes.build("locks", c.work / "artifacts", configuration)
+    with c.scratch(f"locks-{name}") as folder:
+        with Running([program, "waits"], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "locks did not start"
+            told = check_locks.told_by(running)
+            c.check(f"locks/{name}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore", 0x3f))
+            c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
+            c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
+            c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
+
+
+def deadlocks(c):
+    """Planted deadlocks, each found with its members; none in programs that have none."""
+    for name, (configuration, knobs) in check_locks.BUILDS.items():
+        if c.may_want(f"deadlocks/{name}"):
+            program = processes.build("locks", c.work / "artifacts", configuration)
+            listed = subprocess.run([program, "list"], capture_output=True, text=True, timeout=60).stdout.split()
+            for planted in listed:
+                label = f"deadlocks/{name}/{planted}"
+                if c.may_want(label) and (c.full or c.only or name == "release"):
+                    c.results.with_second_try(label, functools.partial(planted_deadlock, c, label, program, planted, knobs))
+    for name, arguments in (("heap", ()), ("many", ("--truth", "truth", "--methods", "2000")), ("locks", ("waits",))):
+        label = f"deadlocks/healthy/{name}"
+        if c.may_want(label):
+            program = processes.build(name, c.work / "artifacts", "Release")
+            c.results.with_second_try(label, functools.partial(healthy, c, label, program, arguments))
+
+
+def planted_deadlock(c, label, program, planted, knobs):
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([program, "deadlock", planted], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "locks did not start"
+            told = check_locks.told_by(running)
+            c.check(f"{label}/live", check_locks.check_deadlock, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"{label}/core", check_locks.check_deadlock, c.lldb, core, told)
+
+
+def healthy(c, label, program, arguments):
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([program, *arguments], folder, settings()) as running:
+            assert running.wait_ready(), "the program did not start"
+            c.check(f"{label}/live", check_locks.check_healthy, c.lldb, Target(pid=running.pid))
+            c.check(f"{label}/core", check_locks.check_healthy, c.lldb, Target(core=processes.gcore(running.pid, folder / "core.gcore")))
 
 
 def symbols(c):
@@ -426,9 +502,10 @@ def debugging(c):
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
+    c.results.with_second_try("lldb/held/debug", functools.partial(debug_held, c, "lldb/held/debug", c.lldb, debug, True))
     c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
-    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "generics", "walk")):
+    if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "held", "generics", "walk")):
         release = processes.build("debugged", c.work / "artifacts", "Release", options)
         for protection, knobs in PROTECTIONS.items():
             for method in WALKED_OPTIMIZED:
@@ -437,6 +514,7 @@ def debugging(c):
             for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
                 label = f"lldb/{kind}/release/{protection}"
                 c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, release, knobs, only))
+        c.results.with_second_try("lldb/held/release", functools.partial(debug_held, c, "lldb/held/release", c.lldb, release, False))
         c.results.with_second_try("lldb/generics/release", functools.partial(debug_generics, c, "lldb/generics/release", release, True))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
@@ -466,6 +544,7 @@ def other_versions(c, debug, program):
         lldb = Lldb(c.plugin, found[version])
         c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, COUNTING, 300 if c.full else 40))
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
+        c.results.with_second_try(f"{label}/held", functools.partial(debug_held, c, f"{label}/held", lldb, debug, False))
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
 
 
@@ -565,6 +644,25 @@ def debug_objects(c, label, executable):
         c.check(f"{label}/core", check_objects.check, c.lldb, Target(core=core, executable=executable), folder / "said")
 
 
+def debug_held(c, label, lldb, executable, everywhere):
+    """Live, in a core of it, in one without any file, and in an editor."""
+    if not c.may_want(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "held", folder / "said"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_held.check, lldb, Target(pid=running.pid), folder / "said")
+        if not everywhere:
+            return
+        core = processes.gcore(running.pid, folder / "core.held")
+        c.check(f"{label}/core", check_held.check, lldb, Target(core=core, executable=executable), folder / "said")
+        c.check(f"{label}/core/bare", check_held.check, lldb, Target(core=core), folder / "said")
+        for version, adapter, environment in check_dap.adapters(c.lldbs):
+            if adapter is None:
+                c.results.skip(f"{label}/dap/{version}", f"no lldb-dap of LLDB {version}")
+            else:
+                c.check(f"{label}/dap/{version}", check_held.check_editor, adapter, c.plugin, {**os.environ, **environment}, core, executable, folder / "said")
+
+
 def debug_generics(c, label, executable, release):
     """Live, and in a core of it."""
     if not c.wants(label):
@@ -596,7 +694,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

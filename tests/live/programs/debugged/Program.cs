@@ -1,5 +1,5 @@
-// The program on which LLDB's own commands are tested: debugged lines|breaks|values|objects|generics|steps|mix FILE.
-// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps, mix), or lines of text (values, objects, generics).
+// The program on which LLDB's own commands are tested: debugged lines|breaks|values|objects|held|generics|steps|mix FILE.
+// FILE is where the program and the one who debugs it meet: a mapped file (lines, breaks, steps, mix), or lines of text (values, objects, held, generics).
 using System;
 using System.IO;
 using System.IO.MemoryMappedFiles;
@@ -30,6 +30,9 @@ public static unsafe class Program
             case "objects":
                 Objects.Begin(args[1]);
                 return 0;
+            case "held":
+                Held.Begin(args[1]);
+                return 0;
             case "steps":
                 Steps.Begin((IntPtr)Map(args[1], 4 << 20));
                 return 0;
@@ -37,7 +40,7 @@ public static unsafe class Program
                 Mix.Begin((IntPtr)Map(args[1], 4 << 20));
                 return 0;
         }
-        Console.Error.WriteLine("usage: debugged lines|breaks|values|objects|generics|steps|mix FILE");
+        Console.Error.WriteLine("usage: debugged lines|breaks|values|objects|held|generics|steps|mix FILE");
         return 2;
     }
 

@@ -1,0 +1,28 @@
+// Which of LLDB's values are managed objects. Their types are those of the modules that the publisher adds.
+#pragma once
+
+#include "core/memory/platform.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <optional>
+
+namespace clr::lldb_plugin {
+
+// The category of the plugin's formatters, which LLDB keeps for all its debuggers.
+inline constexpr const char* value_category = "clr";
+// The names of managed types but for those of numbers, as regular expressions. No name of C++ has a dot.
+inline constexpr const char* managed_types[] = {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)",
+                                                R"(^[^:()*&]+\[,*\]$)"};
+
+// A pointer or a reference of C++'s.
+bool is_indirect(lldb::SBType type);
+
+// The object that a managed variable, field or element is or points to; nothing when it is a value, or when
+// LLDB cannot read it. `value` must be the raw one: what formatters made of it does not lie in memory.
+std::optional<Address> object_of(lldb::SBValue& value);
+
+// A base class within an object, which LLDB calls by its type.
+bool is_base_part(lldb::SBValue& value);
+
+} // namespace clr::lldb_plugin

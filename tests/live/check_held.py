@@ -1,0 +1,78 @@
+"""What `v` shows below variables, by the types that the objects have: against what the program says that it holds (programs/debugged/Held.cs)."""
+import json
+import re
+
+from check_dap import DapError, Session, expect
+from results import Examples
+
+METHOD = "Debugged.Held.Begin"
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def check(lldb, target, path):
+    said = read(path)
+    assert len(said) > 60, f"the program said too little: {len(said)} rows"
+    (stack,) = lldb.run(target, ["bt"])
+    number = re.search(r"frame #(\d+): \S+ \S+`" + re.escape(METHOD) + r"\(", stack)
+    assert number, f"no {METHOD}: {stack}"
+    commands = [row["command"] if "command" in row else f"v {row.get('path') or row.get('fields') or row.get('refused')}" for row in said]
+    _, *texts = lldb.run(target, [f"frame select {number[1]}", *commands], go_on=True)
+    wrong, counts = Examples(shown=8), {"path": 0, "fields": 0, "refused": 0, "command": 0}
+    for row, text in zip(said, texts):
+        kind = next(key for key in counts if key in row)
+        counts[kind] += 1
+        if kind in ("path", "command"):
+            if shown(text) != row["text"]:
+                wrong.add("a value is shown otherwise", f"{row[kind]}: {text.strip()[:200]} for {row['text']}")
+        elif kind == "fields":
+            names = re.findall(r"^  (\S.*?) = ", text, re.M)
+            # Arrays and collections have their elements in one line.
+            if names != row["names"] and not (names == [] and text.count("\n") == 1):
+                wrong.add("other fields are shown", f"{row['fields']}: {names} for {row['names']}")
+        elif re.search(r"^\(.*\) .* = ", text, re.M):
+            wrong.add("shown though it is not there", f"{row['refused']}: {text.strip()[:200]}")
+    return wrong.require_none(", ".join(f"{n} {what}" for what, n in counts.items()))
+
+
+def shown(text):
+    """The value behind `(TYPE) NAME = `, without the address of an object and what stands below it."""
+    first = text.strip().split("\n")[0]
+    found = re.match(r"\(.*?\) \S+(?:\[.*?\])? = (.*)", first)
+    return re.sub(r"^0x[0-9a-f]{16} ", "", found[1]).removesuffix(": {").removesuffix(" {") if found else first
+
+
+def check_editor(adapter, plugin, environment, core, executable, path):
+    """The same names and values as lldb-dap tells an editor, below the variables of a core."""
+    wrong, compared = Examples(), 0
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("attach", coreFile=str(core), program=str(executable), postRunCommands=["clr publish"])
+        body, _ = session.client.event("stopped")
+        session.thread = body["threadId"]
+        (frame,) = [frame["id"] for frame in session.frames(100) if frame["name"].startswith(METHOD + "(")]
+        scope = session.client.ask("scopes", frameId=frame)["scopes"][0]
+        found = session.variables(scope["variablesReference"])
+        said = read(path)
+        texts = {row["path"]: row["text"] for row in said if "path" in row}
+        for row in said:
+            if "fields" not in row:
+                continue
+            parts = session.variables(found[row["fields"]]["variablesReference"])
+            expect(wrong, f"below {row['fields']}", list(parts), row["names"])
+            for name, part in parts.items():
+                text = texts.get(f"{row['fields']}.{name}", texts.get(row["fields"] + name))
+                if text is not None:
+                    compared += 1
+                    expect(wrong, f"{row['fields']}.{name}", re.sub(r"^0x[0-9a-f]{16} ", "", part["value"]), text)
+        for expression in ("shape.Radius", "list[3]", "grid[1][0]"):
+            value = session.client.ask("evaluate", expression=expression, frameId=frame, context="watch")["result"]
+            expect(wrong, f"watch {expression}", re.sub(r"^0x[0-9a-f]{16} ", "", value), texts[expression])
+    except (DapError, KeyError, TypeError, ValueError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    assert compared > 15 or wrong.counts, f"too few values were compared: {compared}"
+    return wrong.require_none(f"{compared} values below variables")
