@@ -155,6 +155,8 @@ struct Architecture {
   Address (*strip_code_pointer)(Address) = nullptr;
   // Bits of a code pointer that mark the instruction set and are no part of the address.
   Address code_pointer_mark = 0;
+  // A called method that the Frame of a P/Invoke names below this is the size of the arguments instead.
+  Address least_called_method = 0;
 
   ContextLayout context;
   SignalFrame signal_frame;
@@ -164,8 +166,6 @@ struct Architecture {
 
   UnwindDataForm unwind_data;
   GcInfoForm gc_info;
-  // A called method that the Frame of a P/Invoke names below this is the size of the arguments instead.
-  Address least_called_method = 0;
   // .NET replaces running code on this CPU, when its descriptor does not tell.
   bool on_stack_replacement = false;
   StubPattern call_counting_stub;
