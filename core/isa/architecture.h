@@ -164,6 +164,8 @@ struct Architecture {
 
   UnwindDataForm unwind_data;
   GcInfoForm gc_info;
+  // A called method that the Frame of a P/Invoke names below this is the size of the arguments instead.
+  Address least_called_method = 0;
   // .NET replaces running code on this CPU, when its descriptor does not tell.
   bool on_stack_replacement = false;
   StubPattern call_counting_stub;

@@ -50,6 +50,7 @@ CommandSpec pe_command();
 CommandSpec perfmap_command();
 CommandSpec publish_command();
 CommandSpec refs_command();
+CommandSpec retained_command();
 CommandSpec root_command();
 CommandSpec roots_command();
 CommandSpec savecore_command();

@@ -151,6 +151,12 @@ WaitObjects& Session::waits() {
   return *waits_;
 }
 
+HeapRetainers& Session::retainers() {
+  HeapHolders& of = holders();
+  if (!retainers_) retainers_ = std::make_unique<HeapRetainers>(heap(), of);
+  return *retainers_;
+}
+
 void Session::name_native(FrameRow& row, Address lookup) {
   if (recorded_.name(row)) return;
   name_native_frame(target_, row, lookup);
@@ -166,6 +172,8 @@ void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
   if (!files.empty())
     symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
   runtime().set_symbols(std::move(symbols));
+  locks_.reset();
+  retainers_.reset();
   holders_.reset();
   stacks_.reset(); // it keeps names
 }

@@ -7,6 +7,7 @@
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_holders.h"
+#include "core/runtime/heap_retainers.h"
 #include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
@@ -41,6 +42,8 @@ public:
   // The managed heap of this stop, found on first use, and who holds what in it. Throws as HeapReporter does.
   HeapReporter& heap();
   HeapHolders& holders();
+  // What would go with what, of the same heap.
+  HeapRetainers& retainers();
   // Locks and waits of this stop, read on first use.
   LockReporter& locks();
   // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
@@ -77,6 +80,7 @@ private:
   void forget_heap() {
     locks_.reset();
     waits_.reset();
+    retainers_.reset();
     holders_.reset();
     heap_.reset();
   }
@@ -87,9 +91,10 @@ private:
   std::unique_ptr<NativeNames> symbols_;
   std::unique_ptr<StackReporter> stacks_;
   std::unique_ptr<HeapReporter> heap_;
-  std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
-  std::unique_ptr<WaitObjects> waits_;   // of heap_
-  std::unique_ptr<LockReporter> locks_;  // of waits_ and stacks_
+  std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
+  std::unique_ptr<HeapRetainers> retainers_; // of holders_
+  std::unique_ptr<WaitObjects> waits_;       // of heap_
+  std::unique_ptr<LockReporter> locks_;      // of waits_ and stacks_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose

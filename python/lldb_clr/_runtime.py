@@ -169,14 +169,26 @@ class Runtime:
 
     def exception(self, address: int) -> ManagedException:
         """The exception object at an address, with its inner ones. Raises Fault when it cannot be read or is no exception."""
-        known: Dict[int, ManagedException] = {}
-        outermost: Optional[ManagedException] = None
-        for row in reversed(list(self._query("clr_query_exception", address))):  # inner ones come after those around them
-            outermost = ManagedException.of(row, known, self)
-            known[outermost.address] = outermost
-        if outermost is None:
+        rows = {int(row["address"], 16): row for row in self._query("clr_query_exception", address)}
+        if not rows:
             raise UsageError(f"there is no exception at {address:#x}")
-        return outermost
+        # Those within an exception are made before it; one may stand in several, and in damaged memory within itself.
+        made: Dict[int, ManagedException] = {}
+        outermost, begun = next(iter(rows)), set()
+        waiting = [outermost]
+        while waiting:
+            one = waiting[-1]
+            row = rows[one]
+            within = [int(inner, 16) for inner in [*row.get("inner_exceptions", ()), *([row["inner"]] if "inner" in row else ())]]
+            missing = [inner for inner in within if inner in rows and inner not in made and inner not in begun]
+            begun.add(one)
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if one not in made:
+                made[one] = ManagedException.of(row, made, self)
+        return made[outermost]
 
     def object(self, address: int, path: str = "", items: int = 100) -> Union[Object, Value]:
         """The object at an address with its fields and at most ``items`` elements; with a path (".Items[3].Name") what it leads to. Raises Fault when no object

@@ -231,7 +231,7 @@ LOOKING = """
 = type summary delete no_such_type
 = type summary clear
 = type synthetic add --python-class no.such.Class no_such_type
-~ type synthetic list
++ type synthetic list
 = type synthetic info 1 + 2
 = type synthetic delete no_such_type
 = type synthetic clear

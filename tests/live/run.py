@@ -364,6 +364,7 @@ def heap(c, name, mode):
             if mode.still:
                 c.check(f"heap/{name}/handles", check_heap.check_handles, c.oracle, c.lldb, core)
                 c.check(f"heap/{name}/paths", check_heap.check_paths, c.lldb, core)
+                c.check(f"heap/{name}/retained", check_heap.check_retained, c.lldb, core)
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
 
 

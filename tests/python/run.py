@@ -22,6 +22,7 @@ CORES = HERE.parent / "cores"
 sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "extension"), str(PYTHON), str(HERE)]
 
 import dotnet_process
+import exception_tree
 import imports
 import same
 from json_schema import Schema
@@ -575,6 +576,7 @@ def main():
         setup = Setup(build, pathlib.Path(folder))
         for name in setup.cores:
             results.check(f"python/{name}: answers are those of the commands", same_answers, setup, name)
+        results.check("python/trees of exceptions", exception_tree.check)
         for check in (without_lldb, c_interface, version_numbers, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, one_way, types, example_stacks, example_hot):
             results.check(f"python/{check.__name__}", check, setup)
         if not setup.plugin.exists():
