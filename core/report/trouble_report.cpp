@@ -25,7 +25,6 @@ public:
     report_.verdicts = decide(
         {.crashed = !crash.empty(), .out_of_memory = !memory.empty(), .deadlocked = !deadlocks.empty()},
         uses);
-    if (!crash.empty()) tell(crash);
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
     if (!memory.empty()) tell(memory);
     tell_groups(table, uses.blocked, "wait");

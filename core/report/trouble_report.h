@@ -19,7 +19,7 @@ struct TroubleReport {
   std::vector<std::string> missing; // what could not be looked at
 };
 
-// `crash` says how a thread failed; empty: none did. Then the heap is not walked: the reason is known. Throws
+// `crash` says which thread failed, and how; empty: none did. Then the heap is not walked: the reason is known. Throws
 // Error{interrupted}. Cost: that of LockReporter::deadlocks (with a crash of table_by_stacks), and of the
 // exceptions of all threads.
 TroubleReport find_trouble(LockReporter& locks, StackReporter& stacks, const std::string& crash,

@@ -105,7 +105,7 @@ const LockTable& LockReporter::table_by_stacks() {
   if (by_stacks_) return *by_stacks_;
   starts_ = threads_();
   by_stacks_ = read_lock_table(*runtime_->objects(), *runtime_->names(), nullptr, {}, stacks_->threads(),
-                               read_stacks());
+                               read_stacks(), false);
   return *by_stacks_;
 }
 

@@ -119,6 +119,17 @@ void BlockedThreads::find_joined(Thread& thread) {
     if (object != own && derives(object, name_of(LockKind::thread)))
       return add(thread, object, LockKind::thread);
   thread.wait.certain = false;
+  // Where Join was inlined, the caller holds the Thread. It may hold others.
+  if (thread.wait.user_frame && thread.wait.user_frame == thread.wait.managed_frame) {
+    std::vector<Address> held;
+    for (const FrameRoots& frame : thread.stack.roots)
+      if (frame.frame == *thread.wait.user_frame)
+        for (const StackRoot& root : frame.roots)
+          if (!root.slot.interior && root.value != own && !is_among(held, root.value) &&
+              derives(root.value, name_of(LockKind::thread)))
+            held.push_back(root.value);
+    if (held.size() == 1) return add(thread, held.front(), LockKind::thread);
+  }
   for (const Address word : words(thread)) {
     // Words that are no addresses of objects are many: each costs a read.
     if (word == own || word % target_->pointer_size() != 0 || word < 0x10000) continue;

@@ -50,6 +50,14 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
   try {
     for (std::size_t i = 0; i < stack.frames.size() && !wait.user_frame; ++i) {
       const StackFrame& frame = stack.frames[i];
+      // Where the call of a native function was inlined, only the runtime's Frame has its name.
+      if (frame.kind == StackFrameKind::runtime && frame.method_desc && !wait.managed_frame) {
+        try {
+          thread.named.push_back({.frame = i, .method = names_->describe(*frame.method_desc)});
+        } catch (const Error&) {
+          continue; // a Frame without a name tells nothing
+        }
+      }
       if (frame.kind != StackFrameKind::managed || !frame.code) continue;
       if (!wait.managed_frame) wait.managed_frame = i;
       Named named{.frame = i, .method = {}};
@@ -178,12 +186,12 @@ void BlockedThreads::by_frames(Thread& thread) {
   ThreadWait& wait = thread.wait;
   wait.what = ThreadWait::What::objects;
   if (thread.calls("System.Threading.ReaderWriterLockSlim.")) return find_rwlock(thread);
-  if (thread.calls("System.Threading.Thread.Join")) return find_joined(thread);
+  if (thread.calls("System.Threading.Thread.Join") || thread.calls("System.Threading.Thread.<Join>"))
+    return find_joined(thread);
   if (thread.calls("System.Threading.WaitHandle.WaitMultiple")) return find_handles(thread);
   if (thread.calls("System.Threading.WaitHandle.WaitOne")) return find_handle(thread);
-  const Named* const innermost = thread.named.empty() || thread.named.front().frame != *wait.managed_frame
-                                     ? nullptr
-                                     : &thread.named.front();
+  const auto found = std::ranges::find(thread.named, *wait.managed_frame, &Named::frame);
+  const Named* const innermost = found == thread.named.end() ? nullptr : &*found;
   const std::string name = innermost == nullptr ? "" : innermost->method.name;
   if (name.starts_with("System.Threading.Monitor.")) {
     // Without the runtime's own word, the one object that the method holds is its argument.
@@ -202,6 +210,12 @@ void BlockedThreads::by_frames(Thread& thread) {
   }
   if (name.starts_with("System.Threading.Thread.Sleep")) {
     wait.what = ThreadWait::What::sleep;
+    return;
+  }
+  // A thread that calls native code lets the collector work meanwhile. One that does not is within the
+  // runtime, as a thread is whose exception is looked after.
+  if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
+    wait.what = ThreadWait::What::unknown;
     return;
   }
   // Native code that is in no call of the system works.
@@ -238,9 +252,11 @@ void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::v
       }
     looked = true;
     Thread thread{.stack = stacks[i], .wait = wait, .named = {}};
+    // A thread does not wait for a constructor that it runs itself.
+    const std::vector<Address> own = constructors(stacks[i]);
     std::vector<Address> found;
     for (const Address word : words(thread))
-      if (is_among(classes, word) && !is_among(found, word)) found.push_back(word);
+      if (is_among(classes, word) && !is_among(own, word) && !is_among(found, word)) found.push_back(word);
     // Of two that lie there, nothing tells which is the old one.
     if (found.size() == 1) wait.objects = {{found.front(), LockKind::class_init}};
   }

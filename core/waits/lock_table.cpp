@@ -17,13 +17,17 @@ public:
       : target_(objects.finder().target()), reader_(objects), library_(objects), index_(index),
         threads_(threads), blocked_(objects, names, library_, index, std::move(tasks_of)), blocks_(target_) {}
 
-  LockTable build(std::vector<ThreadStack> stacks) {
+  LockTable build(std::vector<ThreadStack> stacks, bool held) {
     table_.stacks = std::move(stacks);
     table_.with_heap = index_ != nullptr;
     for (const ThreadStack& stack : table_.stacks) table_.waits.push_back(blocked_.of(stack));
     blocked_.find_classes(table_.stacks, table_.waits);
-    index_ == nullptr ? add_all_blocks() : add_headed();
-    if (index_ != nullptr) add_objects();
+    if (index_ != nullptr) {
+      add_headed();
+      add_objects();
+    } else if (held) {
+      add_all_blocks();
+    }
     add_waited();
     add_readers();
     if (index_ != nullptr)
@@ -247,8 +251,8 @@ const LockRow* LockTable::find(const WaitedObject& object) const {
 
 LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* index,
                           BlockedThreads::TasksOf tasks_of, const ThreadList& threads,
-                          std::vector<ThreadStack> stacks) {
-  return TableBuilder(objects, names, index, std::move(tasks_of), threads).build(std::move(stacks));
+                          std::vector<ThreadStack> stacks, bool held) {
+  return TableBuilder(objects, names, index, std::move(tasks_of), threads).build(std::move(stacks), held);
 }
 
 } // namespace clr

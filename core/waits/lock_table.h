@@ -39,12 +39,13 @@ struct LockTable {
   const LockRow* find(const WaitedObject& object) const;
 };
 
-// `index` is null without a heap, and `tasks_of` is not called then. Parts that cannot be read cost
-// themselves. Never throws for target data. Cost: that of BlockedThreads::of for each stack; some 3 reads for
-// each lock; 5 for each ReaderWriterLockSlim that a thread has entered.
+// `index` is null without a heap, and `tasks_of` is not called then; with `held` locks that are held and that
+// nobody waits for are looked for by the table of sync blocks. Parts that cannot be read cost themselves.
+// Never throws for target data. Cost: that of BlockedThreads::of for each stack; some 3 reads for each lock;
+// 5 for each ReaderWriterLockSlim that a thread has entered; with `held` that of SyncBlocks::all.
 LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* index,
                           BlockedThreads::TasksOf tasks_of, const ThreadList& threads,
-                          std::vector<ThreadStack> stacks);
+                          std::vector<ThreadStack> stacks, bool held = true);
 
 // Rows of one table. A process has more only when memory is damaged.
 constexpr std::size_t max_lock_rows = 1'000'000;

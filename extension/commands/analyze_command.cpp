@@ -142,7 +142,7 @@ private:
 
   static std::string crash_text(const Found& found) {
     lldb::SBThread thread = found.thread;
-    return found.failed ? fmt::format("{} failed", thread_header(thread)) : std::string();
+    return found.failed ? thread_header(thread) : std::string();
   }
 
   static void print_verdict(Output& out, const TroubleReport& trouble) {
