@@ -42,7 +42,7 @@ class Task:
     """The chain has only methods of .NET's own libraries."""
 
     def __repr__(self) -> str:
-        return f"<Task {self.object:#x} {self.chain[0].method.full_name}, waits for {self.text}>"
+        return f"<Task {self.object:#x} {self.chain[0].method.shown_name}, waits for {self.text}>"
 
     @classmethod
     def of(cls, json: Json) -> Task:

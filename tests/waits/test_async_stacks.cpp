@@ -24,7 +24,7 @@ TEST_CASE("an object is found in registers and on the stack, but not beyond miss
           "[async_stacks]") {
   TargetBuilder builder{Platform{}};
   MemoryBuilder& memory = builder.memory();
-  memory.write(stack, Bytes(0x200)); // its page and a part of the next one
+  memory.write(stack, std::vector<std::byte>(0x200)); // its page and a part of the next one
   memory.write_integer(stack + 0x1f8, wanted, 8);
   memory.write_integer(stack + 0x10, other + 1, 8); // no address of an object
   memory.write_integer(stack + 0x2000, other, 8);
