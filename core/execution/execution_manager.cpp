@@ -264,7 +264,11 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
   Impl& impl = *impl_;
   if (block.kind == CodeKind::interpreted) return block.start;
   const KnownBody& body = impl.body_with_functions(block);
-  if (body.functions.empty()) throw_corrupt(block.code_header, "a method without unwind data");
+  if (body.functions.empty()) {
+    for (const std::string_view field : {"NumUnwindInfos", "UnwindInfos"})
+      impl.target.offset("RealCodeHeader", field);
+    throw_corrupt(block.code_header, "a method without unwind data");
+  }
   if (body.functions.size() == 1) return body.functions.front().begin;
   ReadyToRunImage* const image =
       block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;

@@ -67,15 +67,17 @@ void add_server_heaps(const Target& target, GcState& state) {
   const Address array = variable(target, "Heaps");
   if (count > max_gc_heaps) throw_corrupt(array, fmt::format("{} heaps", count));
   for (std::uint32_t i = 0; i < count; ++i) {
+    // One that cannot be read keeps its number.
+    GcHeap& added = state.heaps.emplace_back();
     try {
       const Address heap = target.read_pointer(array + Address{i} * target.pointer_size());
       const auto field = [&](std::string_view name) {
         return target.read_pointer(target.field_address(heap, "GCHeap", name));
       };
-      state.heaps.push_back({.generations = target.field_address(heap, "GCHeap", "GenerationTable"),
-                             .ephemeral_segment = field("EphemeralHeapSegment"),
-                             .alloc_allocated = field("AllocAllocated"),
-                             .finalize_queue = fill_pointers(target, field("FinalizeQueue"))});
+      added = {.generations = target.field_address(heap, "GCHeap", "GenerationTable"),
+               .ephemeral_segment = field("EphemeralHeapSegment"),
+               .alloc_allocated = field("AllocAllocated"),
+               .finalize_queue = fill_pointers(target, field("FinalizeQueue"))};
     } catch (const Error& error) {
       state.problems.push_back(fmt::format("heap {}: {}", i, error.what()));
     }

@@ -14,6 +14,13 @@ constexpr std::string_view contracts_expected[] = {
     "PlatformMetadata", "PrecodeStubs", "RuntimeTypeSystem", "StackWalk",        "Thread",
 };
 
+constexpr std::pair<std::string_view, std::string_view> fields_of_assembly_list[] = {
+    {"ArrayListBlock", "Size"},
+    {"ArrayListBlock", "ArrayStart"},
+    {"ArrayListBlock", "Next"},
+    {"Assembly", "Module"},
+    {"Module", "Assembly"}};
+
 // ELF processes and cores are treated as Linux here; the descriptor itself only says "unix".
 std::string_view os_name(Os os) {
   switch (os) {
@@ -109,7 +116,17 @@ RuntimeInfo Runtime::info() {
     }
   };
   attempt([&] { count_code(info); });
-  attempt([&] { info.modules = parts_->names.modules(); });
+  attempt([&] {
+    const std::size_t holes = modules_of_app_domain(parts_->target).holes;
+    if (holes == 0) return;
+    info.problems.push_back(fmt::format("{} assemblies of the app domain cannot be read", holes));
+    for (const auto& [type, field] : fields_of_assembly_list)
+      parts_->target.offset(type, field); // may say why
+  });
+  attempt([&] {
+    info.modules = parts_->names.modules();
+    for (const Address address : parts_->names.module_addresses()) parts_->names.named_modules().at(address);
+  });
   add_holes(info, parts_->code.holes());
   return info;
 }

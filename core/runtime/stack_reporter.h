@@ -59,6 +59,8 @@ public:
   FrameRow row_of(const StackFrame& frame, const Options& options);
 
 private:
+  // Says in the notes of a walk that the runtime's Frames were not known.
+  void note_unknown_thread(std::uint64_t os_id, stack::Walk& walk);
 
   Runtime* runtime_;
   NativeNamer name_native_;

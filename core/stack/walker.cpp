@@ -77,6 +77,10 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
     const ExplicitFrame& explicit_frame = frames_[next_frame_];
     StackFrame frame{
         .kind = StackFrameKind::runtime, .found_by = FoundBy::runtime_frame, .frame = explicit_frame};
+    if (explicit_frame.kind == FrameKind::unknown)
+      note(fmt::format("a Frame of unknown kind at {:#x}: its identifier {:#x} is none that the runtime's "
+                       "descriptor names, and frames may be missing",
+                       explicit_frame.address, explicit_frame.identifier));
     try {
       frame.method_desc = walker_.chain_->method_desc(explicit_frame);
     } catch (const Error& error) {

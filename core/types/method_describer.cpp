@@ -239,8 +239,9 @@ void MethodDescriber::name_array_method(const Checked& checked, Draft& draft) {
 }
 
 void MethodDescriber::name_dynamic_method(const Checked& checked, Draft& draft) {
+  draft.method.kind = MethodKind::unknown; // what cannot be read may be either
   const DynamicMethod dynamic = descs().dynamic(checked.desc);
-  if (dynamic.il_stub) draft.method.kind = MethodKind::il_stub;
+  draft.method.kind = dynamic.il_stub ? MethodKind::il_stub : MethodKind::dynamic;
   draft.name->container = dynamic.lcg ? MethodContainer::dynamic_class : MethodContainer::il_stub_class;
   if (dynamic.name == 0) throw_corrupt(checked.desc.address, "dynamic method without a name");
   draft.name->method = target_->read_utf8(dynamic.name, max_dynamic_name);

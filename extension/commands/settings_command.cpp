@@ -59,7 +59,11 @@ public:
   }
 
   void run(Invocation& invocation) override {
-    if (!log_.empty()) set_log(invocation.debugger); // first, so that a file that is refused changes nothing
+    // First, so that a file that is refused changes nothing.
+    std::shared_ptr<const DescriptorFile> taken;
+    if (!descriptor_.empty() && descriptor_ != "none")
+      taken = std::make_shared<const DescriptorFile>(read_descriptor_file(descriptor_));
+    if (!log_.empty()) set_log(invocation.debugger);
     PdbSearch search = invocation.workspace().search();
     if (clear_) search = {};
     PathMap& paths = search.paths;
@@ -76,7 +80,9 @@ public:
     for (const auto& [from, to] : paths.prefixes) invocation.out.line("path map: {} -> {}", from, to);
     for (const std::string& place : search.places) invocation.out.line("symbols: {}", place);
     if (changes) invocation.workspace().set_search(std::move(search));
-    descriptor(invocation);
+    if (!descriptor_.empty()) invocation.workspace().set_descriptor(std::move(taken));
+    if (const auto& file = invocation.workspace().descriptor())
+      invocation.out.line("descriptor: {}", file->path);
     publish(invocation);
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : log);
@@ -95,15 +101,6 @@ private:
       debug_log().write(LogEntry::plugin,
                         fmt::format("target {}: {}", i, triple == nullptr ? "no triple" : triple));
     }
-  }
-
-  void descriptor(Invocation& invocation) const {
-    Workspace& workspace = invocation.workspace();
-    if (descriptor_ == "none")
-      workspace.set_descriptor(nullptr);
-    else if (!descriptor_.empty())
-      workspace.set_descriptor(std::make_shared<const DescriptorFile>(read_descriptor_file(descriptor_)));
-    if (const auto& file = workspace.descriptor()) invocation.out.line("descriptor: {}", file->path);
   }
 
   void publish(Invocation& invocation) const {

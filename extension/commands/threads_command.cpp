@@ -82,7 +82,7 @@ private:
                           exception.type.value_or("of unknown type"), exception.object);
     }
     if (!waits.empty()) text += fmt::format("{}{}", text.empty() ? "" : "; ", waits);
-    if (!thread.fault.empty()) text += fmt::format(" (fault: {})", thread.fault);
+    if (const std::string fault = row.fault(); !fault.empty()) text += fmt::format(" (fault: {})", fault);
     out.line("{:>5} {:>8} {:>7} {:<11} {:<#18x} {}", row.index == 0 ? "-" : fmt::format("#{}", row.index),
              number(thread.os_id), number(thread.managed_id),
              thread.cooperative ? (*thread.cooperative ? "cooperative" : "preemptive") : "?", thread.address,

@@ -62,13 +62,15 @@ public:
     }
     add("modules", [&] {
       Json list = Json::array();
-      for (const ModuleDescription& module : runtime_.names()->modules())
-        list.push_back({{"name", module.name},
-                        {"path", module.path},
+      const RuntimeInfo info = runtime_.info();
+      for (const ModuleDescription& module : info.modules)
+        list.push_back({{"address", hex(module.module)},
+                        {"name", module.name},
+                        {"path", module.path.empty() ? Json(nullptr) : Json(module.path)},
                         {"base", hex(module.base)},
                         {"methods", module.method_count ? Json(*module.method_count) : Json(nullptr)},
                         {"fault", module.method_count ? "" : module.metadata_note}});
-      return list;
+      return Json{{"modules", list}, {"notes", info.problems}};
     });
     return std::move(answers_);
   }

@@ -14,9 +14,12 @@ import net11_descriptor
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def expected(path, here, there):
+def expected(core, path, here, there):
     """Whether a difference is one of those that .NET 10's memory must make."""
     key = path[-1] if path else ""
+    # This core was recorded without the pages by which the fields of System.Threading.Thread are found.
+    if core == "gallery-arm64" and key == "name" and path[0] == "threads" and len(path) == 3:
+        return there in (None, "")
     # .NET 11 stores the tier of a default version, .NET 10 does not, and its call counters are not looked for.
     if key == "tier":
         return there is None and here in ("tier0", "optimized")
@@ -26,14 +29,14 @@ def expected(path, here, there):
     return False
 
 
-def differences(here, there, path=()):
+def differences(core, here, there, path=()):
     if isinstance(here, dict) and isinstance(there, dict):
         for key in sorted(set(here) | set(there)):
-            yield from differences(here.get(key), there.get(key), path + (key,))
+            yield from differences(core, here.get(key), there.get(key), path + (key,))
     elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
         for index, (one, other) in enumerate(zip(here, there)):
-            yield from differences(one, other, path + (index,))
-    elif here != there and not expected(path, here, there):
+            yield from differences(core, one, other, path + (index,))
+    elif here != there and not expected(core, path, here, there):
         yield path, here, there
 
 
@@ -63,7 +66,7 @@ def check(tool, core, folder):
     for command in ("threads", "stacks", "methods"):
         here, there = ask(tool, command, core), ask(tool, command, core, descriptor)
         compared += len(json.dumps(here))
-        for path, one, other in differences(here, there):
+        for path, one, other in differences(os.path.basename(core).removesuffix(".core"), here, there):
             bad += 1
             if bad <= 20:
                 print(f"{os.path.basename(core)} {command} {'/'.join(map(str, path))}: {json.dumps(one)[:300]} -> {json.dumps(other)[:300]}")

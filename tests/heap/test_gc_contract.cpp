@@ -1,9 +1,12 @@
 // The managed heap by .NET 11's contract GC: what it finds is what the collector's own table leads to.
 #include "core/heap/gc_contract.h"
+#include "core/heap/gc_handles.h"
 #include "tests/heap/heap_runtime.h"
 #include "tests/support/faults.h"
 
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 
 using namespace clr;
 using namespace clr::test;
@@ -81,7 +84,7 @@ TEST_CASE("the contract GC leads to the heap that the collector's own table lead
         HeapRuntime runtime(platform, regions, server);
         fill(runtime, std::max(server, 1u));
         const HeapMap by_table = read_heap_map(runtime.target(), HeapRuntime::module);
-        REQUIRE(by_table.ranges.size() >= 4);
+        REQUIRE(by_table.ranges.size() >= (regions ? 4u : 3u)); // segments hold several generations
         describe_by_contract(runtime, regions, server != 0);
         // Nothing else leads there.
         runtime.memory.erase(HeapRuntime::module, 64);
@@ -102,6 +105,69 @@ TEST_CASE("the contract GC leads to the heap that the collector's own table lead
         }
         CHECK(by_contract.contexts.size() == by_table.contexts.size());
       }
+}
+
+TEST_CASE("handles by the contract are those of the collector's tables", "[heap]") {
+  HeapRuntime runtime(Platform{});
+  fill(runtime, 1);
+  for (const unsigned kind : {2u, 3u, 1u, 2u, 9u}) runtime.handle(kind, 0x1000 * (kind + 1));
+  runtime.handle(6, 0x9000, 0xA000);
+  runtime.handle(2, 0); // free
+  const auto read = [&] {
+    const Target target = runtime.target();
+    return read_handles(target, read_gc_state(target, HeapRuntime::module));
+  };
+  const GcHandles by_table = read();
+  REQUIRE(by_table.handles.size() == 6);
+  describe_by_contract(runtime, true, false);
+  // What the contract walks: for each kind a ring of blocks, which the tail leads to.
+  constexpr std::uint8_t no_block = 0xff;
+  constexpr Address block_types = 1560, tails = 3000, links = 3200;
+  const Address segment = runtime.handle_segment();
+  for (unsigned kind = 0; kind < 12; ++kind) {
+    std::vector<unsigned> blocks;
+    for (unsigned block = 0; block < 120; ++block) {
+      std::array<std::byte, 1> type{};
+      runtime.memory.read(segment + block_types + block, type);
+      if (std::to_integer<unsigned>(type[0]) == kind) blocks.push_back(block);
+    }
+    runtime.memory.write_integer(segment + tails + kind, blocks.empty() ? no_block : blocks.back(), 1);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      runtime.memory.write_integer(segment + links + blocks[i], blocks[(i + 1) % blocks.size()], 1);
+  }
+  auto& types = runtime.t.descriptor().types;
+  types["HandleTableMap"].fields = {{"BucketsPtr", {.offset = 0}}, {"Next", {.offset = 8}}};
+  types["HandleTableBucket"].fields = {{"Table", {.offset = 0}}};
+  types["HandleTable"].fields = {{"SegmentList", {.offset = 56}}};
+  types["TableSegment"].fields = {{"NextSegment", {.offset = 1920 + 6 * 13}},
+                                  {"RgTail", {.offset = tails}},
+                                  {"RgAllocation", {.offset = links}},
+                                  {"RgValue", {.offset = 4096}},
+                                  {"RgUserData", {.offset = 1680}}};
+  runtime.t.global("InitialHandleTableArraySize", 10, "uint32")
+      .global("HandleBlocksPerSegment", 120, "uint32")
+      .global("HandlesPerBlock", 64, "uint32")
+      .global("HandleMaxInternalTypes", 12, "uint32")
+      .global("BlockInvalid", no_block, "uint8");
+  const GcHandles by_contract = read();
+  CHECK(by_contract.problems.empty());
+  REQUIRE(by_contract.handles.size() == by_table.handles.size());
+  for (const GcHandle& handle : by_table.handles) {
+    const auto same = std::ranges::find(by_contract.handles, handle.slot, &GcHandle::slot);
+    REQUIRE(same != by_contract.handles.end());
+    CHECK(same->kind == handle.kind);
+    CHECK(same->object == handle.object);
+    CHECK(same->dependent == handle.dependent);
+  }
+  // A ring that does not come back, and a block that there is not.
+  runtime.memory.write_integer(segment + links + 0, 0, 1);
+  runtime.memory.write_integer(segment + tails + 2, 1, 1);
+  runtime.memory.write_integer(segment + links + 1, 0, 1);
+  CHECK(read().problems.size() == 1);
+  runtime.memory.write_integer(segment + tails + 2, 121, 1);
+  CHECK(read().problems.size() == 1);
+  types["TableSegment"].fields.erase("RgTail");
+  CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TableSegment.RgTail"));
 }
 
 TEST_CASE("a collector that is not described, or in another version, has no heap and says why", "[heap]") {

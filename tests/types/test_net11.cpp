@@ -59,7 +59,7 @@ TEST_CASE("net11: of two methods with one token the user's is named as written, 
       CHECK(described(variant).runtime_async);
       CHECK(described(variant).full_name == "Ns.C.Run()");
       CHECK(described(variant).shown_name() == "Ns.C.Run() [async]");
-      CHECK(described(variant).perf_map_name() == "instance int32 [app.dll] Ns.C::Run()");
+      CHECK(described(variant).perf_map_name() == "instance int32 [test] Ns.C::Run()");
       for (const Address made : {thunk, dropping, thunk_variant}) {
         CHECK(described(made).kind == MethodKind::async_thunk);
         CHECK_FALSE(described(made).runtime_async);
@@ -117,7 +117,7 @@ TEST_CASE("of .NET 10's async methods, a number says what each is", "[types]") {
     CHECK(read.kind == described);
     CHECK(read.runtime_async == runtime_async);
     CHECK(read.perf_map_name() ==
-          (kind >= 3 ? "instance int32 [app.dll] Ns.C::Run()" : "instance object [app.dll] Ns.C::Run()"));
+          (kind >= 3 ? "instance int32 [test] Ns.C::Run()" : "instance object [test] Ns.C::Run()"));
   }
 }
 
