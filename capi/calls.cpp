@@ -229,6 +229,10 @@ clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part,
   return query(runtime, error, [&] { return object_rows(heap_query(pattern, part)); });
 }
 
+clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return async_rows(); });
+}
+
 clr_rows* clr_query_locks(clr_runtime* runtime, clr_error* error) {
   return query(runtime, error, [] { return lock_rows(); });
 }

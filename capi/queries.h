@@ -24,6 +24,7 @@ RowStream::Producer root_rows(std::uint64_t os_id);
 RowStream::Producer heap_rows();
 RowStream::Producer heap_type_rows(HeapQuery query);
 RowStream::Producer object_rows(HeapQuery query);
+RowStream::Producer async_rows();
 RowStream::Producer lock_rows();
 RowStream::Producer deadlock_rows();
 RowStream::Producer wait_rows();

@@ -1,5 +1,7 @@
 // Producers of rows about locks and waits.
 #include "capi/queries.h"
+#include "core/report/answer_json.h"
+#include "core/report/async_json.h"
 #include "core/report/deadlock_report.h"
 #include "core/report/lock_json.h"
 #include "core/runtime/presence.h"
@@ -56,6 +58,29 @@ private:
 };
 
 } // namespace
+
+RowStream::Producer async_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    require_runtime(inspection.runtime());
+    HeapReporter heap(inspection.runtime());
+    WaitObjects objects(inspection.runtime(), heap);
+    AsyncReporter reporter(objects);
+    std::vector<ThreadTop> threads;
+    for (const ThreadRow& thread : inspection.threads()) try {
+        threads.push_back({thread.os_id, inspection.registers(thread.os_id)});
+      } catch (const Error&) {
+        continue; // without registers nothing is known of its stack
+      }
+    reporter.set_threads(std::move(threads));
+    const AsyncReport report = reporter.stacks({.each = true});
+    for (const AsyncStack& stack : report.stacks)
+      if (!emit(json_text(stack))) break;
+    std::vector<std::string> problems = heap.warnings();
+    for (std::string& text : gap_texts(objects.found().gaps, heap.map().bytes()))
+      problems.push_back(std::move(text));
+    return Json{{"problems", problems}};
+  };
+}
 
 RowStream::Producer lock_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {

@@ -41,9 +41,32 @@ void write_json(JsonWriter& json, const AsyncStack& stack) {
   json.key("kept_by");
   json.begin_object();
   json.text("kind", to_string(stack.end));
-  if (stack.end == AsyncChain::End::thread) json.hex("object", stack.blocker);
+  if (stack.end == AsyncChain::End::thread) {
+    json.hex("object", stack.blocker);
+    json.key("thread");
+    stack.os_id ? json.number(*stack.os_id) : json.null();
+  }
   json.end_object();
   json.end_object();
+}
+
+void write_members(JsonWriter& json, const AsyncBeside& beside) {
+  json.key("async_callers");
+  json.begin_array();
+  for (const AsyncBeside::Callers& callers : beside.callers) {
+    json.begin_object();
+    json.number("frame", callers.frame);
+    json.key("chains");
+    json.begin_array();
+    for (const AsyncStack& chain : callers.chains) write_json(json, chain);
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.key("waits_for_async");
+  json.begin_array();
+  for (const AsyncStack& chain : beside.waits_for) write_json(json, chain);
+  json.end_array();
 }
 
 void write_json(JsonWriter& json, const FaultedTask& task) {

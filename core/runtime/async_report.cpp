@@ -2,26 +2,15 @@
 
 #include "core/objects/object_reader.h"
 #include "core/runtime/name_filter.h"
-#include "core/runtime/source_lines.h"
 #include "core/stack/exceptions.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace clr {
-namespace {
-
-bool of_framework(const TypeName& type) {
-  if (!framework_type_name(type).empty()) return true;
-  const TypeName* definition = &type;
-  if (type.shape == TypeShape::instance && type.element) definition = type.element.get();
-  return definition->assembly.starts_with("Microsoft.AspNetCore.") ||
-         definition->assembly.starts_with("Microsoft.Extensions.");
-}
-
-} // namespace
 
 std::string_view to_string(AsyncChain::End end) {
   switch (end) {
@@ -39,89 +28,16 @@ std::string_view to_string(AsyncChain::End end) {
   return "nobody";
 }
 
-std::string text_of(const AwaitPosition& position) {
-  return position.method->shown_name() + source_position(position.source) +
-         (position.dispose ? " (its implicit DisposeAsync)" : "");
-}
-
-std::shared_ptr<const Method> AsyncReporter::method_of(const MachineShape& shape) {
-  auto& kept = methods_[&shape];
-  if (kept) return kept;
-  Runtime& runtime = objects_->runtime();
-  Method method;
-  try {
-    const Target& target = *runtime.target();
-    MethodNames& names = *runtime.names();
-    const RuntimeType& type = names.types().type(shape.method_table);
-    const MethodDescs descs(target);
-    Address found = 0;
-    descs.for_each(names.types().tables().method_chunks(type.table), [&](const MethodDesc& candidate) {
-      if (candidate.token() == shape.move_next && (found == 0 || !candidate.is_unboxing_stub()))
-        found = candidate.address;
-      return true;
-    });
-    if (found == 0) throw Error(ErrorKind::corrupt, "the method of the state machine is not there");
-    method = type.table.canonical != shape.method_table ? names.describe_in(found, shape.method_table)
-                                                        : names.describe(found);
-    names.add_user_method(method);
-  } catch (const Error& error) {
-    method = Method();
-    method.degraded = error.what();
-    method.name = method.full_name = fmt::format("<state machine of type {:#x}>", shape.method_table);
-  }
-  return kept = std::make_shared<const Method>(std::move(method));
-}
-
-AwaitPosition AsyncReporter::read_position(const MachineShape& shape, std::int32_t state) {
-  Runtime& runtime = objects_->runtime();
-  AwaitPosition position{.method = method_of(shape)};
-  try {
-    position.framework = of_framework(*runtime.objects()->layouts().of(shape.method_table).name);
-  } catch (const Error&) {
-    // A method that has no name is the user's, who wants to see it.
-  }
-  const Method& method = *position.method;
-  if (method.token == 0 || state < 0) return position;
-  SourceLines& lines = *runtime.lines();
-  const PortablePdb* const pdb = lines.pdb_of(method.runtime_module);
-  try {
-    const auto await = shape.awaits.find(state);
-    if (await == shape.awaits.end()) {
-      const auto async = pdb != nullptr ? pdb->async_method(method.token) : std::nullopt;
-      if (async && static_cast<std::size_t>(state) < async->awaits.size())
-        position.source = lines.of_il(method, async->awaits[static_cast<std::size_t>(state)].yield_offset);
-      return position;
-    }
-    const AwaitSite& site = await->second.site;
-    if (pdb != nullptr && site.dispose_call && site.dispose_store) {
-      // The call that the compiler added has no source text of its own.
-      const SequencePoint* last = nullptr;
-      const auto points = pdb->sequence_points(method.token);
-      for (const SequencePoint& point : points)
-        if (point.il_offset <= *site.dispose_call) last = &point;
-      position.dispose = last != nullptr && last->hidden;
-    }
-    position.source = lines.of_il(method, position.dispose ? *site.dispose_store : site.yield_offset);
-  } catch (const Error&) {
-    // A damaged PDB costs the line.
-  }
-  return position;
-}
-
-std::shared_ptr<const AwaitPosition> AsyncReporter::position(const MachineShape& shape, std::int32_t state) {
-  auto& kept = positions_[{&shape, state}];
-  if (!kept) kept = std::make_shared<const AwaitPosition>(read_position(shape, state));
-  return kept;
-}
-
 AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& awaited) {
   AsyncStack stack;
   stack.frames.reserve(chain.boxes.size());
   for (const AsyncBox* const box : chain.boxes)
-    stack.frames.push_back({position(*box->shape, box->state), box->state, box->object});
+    stack.frames.push_back({names_.position(*box->shape, box->state), box->state, box->object});
   stack.boxes = {chain.boxes.front()->object};
   stack.end = chain.end;
   stack.blocker = chain.blocker;
+  if (const auto thread = blocked_.find(chain.blocker); thread != blocked_.end())
+    stack.os_id = thread->second;
   stack.no_beginning = chain.no_beginning;
   stack.plumbing =
       std::ranges::all_of(stack.frames, [](const AsyncFrame& f) { return f.position->framework; });
@@ -132,9 +48,76 @@ AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& await
   return stack;
 }
 
+void AsyncReporter::find_threads(AsyncGraph& graph) {
+  std::unordered_set<Address> blockers;
+  for (const Address blocker : graph.blockers()) blockers.insert(blocker);
+  for (const auto& [blocker, place] : find_on_stacks(graph.kinds().target(), threads_, blockers)) {
+    const auto [entry, added] = blocked_.try_emplace(blocker, place.os_id);
+    if (!added) entry->second = 0; // on two stacks: one of them has an old word
+  }
+  std::erase_if(blocked_, [](const auto& entry) { return entry.second == 0; });
+}
+
+const AsyncChains& AsyncReporter::chains(AsyncGraph& graph) {
+  if (!chains_) {
+    find_threads(graph);
+    chains_ = async_chains(graph);
+  }
+  return *chains_;
+}
+
+// The box of the method that runs in a frame. Its machine is what MoveNext was called for, so a word of the
+// stack leads to it.
+const AsyncBox* AsyncReporter::running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph) {
+  if (!row.answer || !row.sp || !row.answer->method.name.ends_with(".MoveNext")) return nullptr;
+  const Method& method = row.answer->method;
+  std::unordered_map<Address, const AsyncBox*> boxes; // by what a word may be
+  for (const AsyncBox& box : graph.boxes()) {
+    if (box.waits || box.shape->move_next != method.token || box.shape->module != method.runtime_module)
+      continue;
+    boxes.emplace(box.object, &box);
+    boxes.emplace(box.machine, &box);
+    if (!box.shape->value_type) boxes.emplace(box.machine - graph.kinds().target().pointer_size(), &box);
+  }
+  std::unordered_set<Address> words;
+  for (const auto& [word, box] : boxes) words.insert(word);
+  const AsyncBox* found = nullptr;
+  Address nearest = ~Address{0};
+  for (const auto& [word, place] : find_on_stacks(graph.kinds().target(), {&thread, 1}, words)) {
+    const Address distance = place.at > *row.sp ? place.at - *row.sp : *row.sp - place.at;
+    if (distance >= nearest) continue;
+    nearest = distance;
+    found = boxes.at(word);
+  }
+  return found;
+}
+
+AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
+                                  const HeapWalkOptions& options) {
+  AsyncGraph& graph = objects_->async(options);
+  AwaitedReader awaited(graph);
+  AsyncBeside beside;
+  std::unordered_set<const AsyncBox*> told;
+  for (const FrameRow& row : rows) {
+    const AsyncBox* const box = running_in(row, thread, graph);
+    if (box == nullptr || !told.insert(box).second) continue;
+    AsyncBeside::Callers callers{.frame = row.index};
+    for (const AsyncChain& chain : async_chains_from(graph, *box).chains)
+      if (chain.boxes.size() > 1 || chain.end != AsyncChain::End::nobody)
+        callers.chains.push_back(stack_of(chain, awaited));
+    if (!callers.chains.empty()) beside.callers.push_back(std::move(callers));
+  }
+  for (const AsyncChain& chain : chains(graph).chains)
+    if (chain.end == AsyncChain::End::thread)
+      if (const auto blocked = blocked_.find(chain.blocker);
+          blocked != blocked_.end() && blocked->second == thread.os_id)
+        beside.waits_for.push_back(stack_of(chain, awaited));
+  return beside;
+}
+
 AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions& options) {
   AsyncGraph& graph = objects_->async(options);
-  AsyncChains chains = async_chains(graph);
+  const AsyncChains& chains = this->chains(graph);
   AwaitedReader awaited(graph);
   const NameFilter filter(query.glob);
   AsyncReport report{.chains = chains.chains.size(),
@@ -194,13 +177,8 @@ std::vector<FaultedTask> AsyncReporter::faulted(const AsyncQuery& query, const H
     FaultedTask row{.task = task};
     try {
       row.type = kinds.objects().layouts().of(kinds.table_of(task)).text;
-      if (const BoxShape* const box = kinds.shapes().box(kinds.table_of(task))) {
-        Address table = box->machine_table;
-        if (table == 0)
-          if (const Address machine = kinds.target().read_pointer(task + box->machine))
-            table = kinds.table_of(machine);
-        if (table != 0) row.method = method_of(kinds.shapes().machine(table));
-      }
+      if (const MachineShape* const machine = names_.machine_in(kinds, task))
+        row.method = names_.method_of(*machine);
       if (!filter.everything() &&
           !(row.method && (filter.accepts(*row.method) || filter.accepts(row.method->shown_name()))))
         continue;

@@ -1,28 +1,20 @@
 // Chains of async methods with the names and lines of their awaits, equal ones merged.
 #pragma once
 
+#include "core/runtime/async_names.h"
+#include "core/runtime/stack_rows.h"
 #include "core/runtime/wait_objects.h"
 #include "core/waits/async_awaited.h"
 #include "core/waits/async_chains.h"
+#include "core/waits/async_stacks.h"
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
-
-// An await of a method.
-struct AwaitPosition {
-  std::shared_ptr<const Method> method; // never null
-  std::optional<SourceLine> source;     // of the await; nothing: it is not known where the method waits
-  // The await is the one that the end of an `await using` or `await foreach` implies; the line is that of the
-  // declaration.
-  bool dispose = false;
-  bool framework = false; // the method is of .NET's own libraries
-};
 
 struct AsyncFrame {
   std::shared_ptr<const AwaitPosition> position; // never null
@@ -36,7 +28,8 @@ struct AsyncStack {
   std::size_t count() const { return boxes.size(); }
   Awaited waits_for; // `object` only when all wait for the same
   AsyncChain::End end = AsyncChain::End::nobody;
-  Address blocker = 0; // of the first of them
+  Address blocker = 0;                // of the first of them
+  std::optional<std::uint64_t> os_id; // the thread that waits for the first of them
   bool no_beginning = false;
   bool plumbing = false; // only methods of .NET's own libraries
 };
@@ -67,10 +60,24 @@ struct FaultedTask {
   bool observed = false; // somebody asked for the failure
 };
 
+// The async methods beside the stack of one thread.
+struct AsyncBeside {
+  // Of a frame in which an async method runs that has waited before: those that wait for it. The first frame
+  // of each chain is the method itself.
+  struct Callers {
+    unsigned frame = 0; // its index
+    std::vector<AsyncStack> chains;
+  };
+  std::vector<Callers> callers;
+  std::vector<AsyncStack> waits_for; // chains whose last method the thread waits for
+};
+
 class AsyncReporter {
 public:
   // `objects` must outlive this. No reads.
-  explicit AsyncReporter(WaitObjects& objects) : objects_(&objects) {}
+  explicit AsyncReporter(WaitObjects& objects) : objects_(&objects), names_(objects.runtime()) {}
+  // The threads of this stop, by whose stacks it is known which of them waits for a chain.
+  void set_threads(std::vector<ThreadTop> threads) { threads_ = std::move(threads); }
 
   // The chains that `query` selects. Throws Error{unsupported_contract, ...} when the heap cannot be walked.
   // Cost: that of WaitObjects::async, async_chains and AwaitedReader::of; for each await its method and line.
@@ -78,21 +85,23 @@ public:
   // Tasks whose methods failed, the forgotten ones first.
   std::vector<FaultedTask> faulted(const AsyncQuery& query, const HeapWalkOptions& options = {});
 
-  // The method of a state machine and the line of its await number `state`. Kept.
-  std::shared_ptr<const AwaitPosition> position(const MachineShape& shape, std::int32_t state);
+  // What goes on beside the frames `rows` of the thread `thread`. Cost: that of stacks(), the first time.
+  AsyncBeside beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
+                     const HeapWalkOptions& options = {});
 
 private:
-  AwaitPosition read_position(const MachineShape& shape, std::int32_t state);
-  std::shared_ptr<const Method> method_of(const MachineShape& shape);
+  const AsyncBox* running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph);
+  const AsyncChains& chains(AsyncGraph& graph);
   AsyncStack stack_of(const AsyncChain& chain, AwaitedReader& awaited);
+  void find_threads(AsyncGraph& graph);
 
   WaitObjects* objects_;
-  std::map<std::pair<const MachineShape*, std::int32_t>, std::shared_ptr<const AwaitPosition>> positions_;
-  std::map<const MachineShape*, std::shared_ptr<const Method>> methods_;
+  AsyncNames names_;
+  std::vector<ThreadTop> threads_;
+  std::optional<AsyncChains> chains_;
+  std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
 };
 
-// "WaitsProgram.Simple.Delay() [async] at Simple.cs:41:9".
-std::string text_of(const AwaitPosition& position);
 // "nobody", "async_void", "thread", "loop", "limit".
 std::string_view to_string(AsyncChain::End end);
 

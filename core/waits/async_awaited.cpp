@@ -18,13 +18,15 @@ std::string span_text(std::uint64_t milliseconds) {
 } // namespace
 
 std::string_view to_string(AwaitedKind kind) {
-  constexpr std::array<std::string_view, 16> names{
-      "unknown",  "ready", "yield",  "delay", "semaphore", "channel", "completion_source", "when_all",
-      "when_any", "task",  "socket", "pipe",  "timer",     "io",      "value_task_source", "awaiter"};
+  constexpr std::array<std::string_view, 17> names{
+      "unknown",  "running",  "ready", "yield",  "delay", "semaphore", "channel", "completion_source",
+      "when_all", "when_any", "task",  "socket", "pipe",  "timer",     "io",      "value_task_source",
+      "awaiter"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 Awaited AwaitedReader::of(const AsyncBox& box) {
+  if (!box.waits) return {AwaitedKind::running, "nothing: it runs", 0};
   try {
     Address awaited = box.awaited;
     if (awaited == 0)
@@ -116,16 +118,13 @@ Awaited AwaitedReader::plain_task(Address task) {
   const std::string type = type_text(task);
   if (const Address action = kinds.action(task)) {
     const TaskFlags flags = kinds.flags(task);
-    std::string code = kinds.objects().describe_object(action);
-    if (const auto arrow = code.find("-> "); arrow != std::string::npos && code.ends_with('}'))
-      code = code.substr(arrow + 3, code.size() - arrow - 4);
     const bool follows = kinds.reference(task, "m_antecedent") != 0;
     return {AwaitedKind::task,
             fmt::format("a task that {} {}",
                         flags.started() ? "runs"
                         : follows       ? "is going to run after another one:"
                                         : "has not begun:",
-                        code),
+                        kinds.callback(action)),
             task};
   }
   const bool plain =

@@ -12,8 +12,9 @@ namespace clr {
 
 enum class AwaitedKind : std::uint8_t {
   unknown,
-  ready, // it is done; the method has not gone on yet
-  yield, // nothing: the method goes on when a thread takes it
+  running, // nothing: a thread runs the method
+  ready,   // it is done; the method has not gone on yet
+  yield,   // nothing: the method goes on when a thread takes it
   delay,
   semaphore,
   channel,

@@ -14,7 +14,7 @@ public:
   AsyncChains build() {
     std::vector<const AsyncBox*> first;
     for (const AsyncBox& box : graph_.boxes())
-      if (box.waits && !waits_for_box(box)) first.push_back(&box);
+      if (box.waits ? !waits_for_box(box) : box.runs() && !next_of(&box).empty()) first.push_back(&box);
     for (const AsyncBox* const box : first) cover(box);
     for (const AsyncBox* const box : first) begin(*box, false);
     // Methods that wait for each other have no first one.
@@ -23,6 +23,11 @@ public:
       cover(&box);
       begin(box, true);
     }
+    return std::move(result_);
+  }
+
+  AsyncChains build_from(const AsyncBox& box) {
+    begin(box, false);
     return std::move(result_);
   }
 
@@ -135,13 +140,7 @@ void for_each_next(AsyncGraph& graph, Address object,
         visit(edge.to, box);
         continue;
       }
-      bool blocks = false;
-      try {
-        blocks = graph.is_blocker(edge.to);
-      } catch (const Error&) {
-        // An object that cannot be read leads nowhere.
-      }
-      if (blocks)
+      if (graph.is_blocker(edge.to))
         visit(edge.to, nullptr);
       else
         open.push_back(edge.to);
@@ -151,6 +150,10 @@ void for_each_next(AsyncGraph& graph, Address object,
 
 AsyncChains async_chains(AsyncGraph& graph) {
   return Builder(graph).build();
+}
+
+AsyncChains async_chains_from(AsyncGraph& graph, const AsyncBox& box) {
+  return Builder(graph).build_from(box);
 }
 
 } // namespace clr

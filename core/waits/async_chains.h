@@ -27,8 +27,12 @@ struct AsyncChains {
   bool left_out = false;          // there are more than the limits allow
 };
 
-// The chains of all boxes that wait. Cost: no reads, but those of the kinds of tasks. Throws nothing.
+// The chains of all boxes that wait; those that run begin a chain when others wait for them. Cost: no reads,
+// but those of the kinds of tasks. Throws nothing.
 AsyncChains async_chains(AsyncGraph& graph);
+
+// Those that begin with `box`, whether it waits or runs.
+AsyncChains async_chains_from(AsyncGraph& graph, const AsyncBox& box);
 
 // Calls `visit` with the boxes that go on when `object` is done, directly or by tasks between them, and with
 // objects that a thread waits with. Looks at max_between objects at most.

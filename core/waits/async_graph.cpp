@@ -70,7 +70,10 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         if (state.faulted()) faulted_.push_back(task);
         return;
       }
-      kinds_.targets(kinds_.continuation(task), [&](Address waiter) { add_edge(task, waiter); });
+      kinds_.targets(kinds_.continuation(task), [&](Address waiter, AsyncKind kind) {
+        if (kind == AsyncKind::blocker) blockers_.push_back(waiter);
+        add_edge(task, waiter);
+      });
       kinds_.inner(task, [&](Address awaited) { add_edge(awaited, task); });
     });
   for (const AsyncBox& box : boxes_) {
@@ -82,7 +85,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         };
         Address to = read(shape.consumer_state);
         if (to == 0) to = read(shape.consumer);
-        kinds_.targets(to, [&](Address waiter) { add_edge(object, waiter); });
+        kinds_.targets(to, [&](Address waiter, AsyncKind) { add_edge(object, waiter); });
       };
       if (box.shape->consumer_state) consumer(box.machine, *box.shape);
       if (const BoxShape* const shape = kinds_.shapes().box(kinds_.table_of(object)); shape->consumer_state)
@@ -91,6 +94,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
   }
   make_unique(up_);
   make_unique(down_);
+  std::ranges::sort(blockers_);
   semaphores_ = found.found[first + Class::semaphores];
   channels_ = found.found[first + Class::channels];
 }

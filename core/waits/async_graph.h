@@ -7,6 +7,7 @@
 #include "core/waits/async_objects.h"
 #include "core/waits/heap_pass.h"
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct AsyncBox {
   bool waits = false;  // at an await; else it runs, or has not waited yet
   Address awaited = 0; // by its awaiter; 0: the awaiter holds nothing, or is not known
   bool awaiter_known = false;
-  const MachineAwait* await() const;
+  bool runs() const { return state == -1; }
+  const MachineAwait* await() const; // null when it waits at none that is known
 };
 
 struct AsyncEdge {
@@ -48,8 +50,9 @@ public:
   std::span<const AsyncEdge> awaited(Address object) const; // `to`
   // The box of a state machine that is an object of its own, `object` otherwise.
   Address box_of(Address object) const;
-  // An object with which a thread waits for tasks.
-  bool is_blocker(Address object) { return kinds_.kind(object) == AsyncKind::blocker; }
+  // An object with which a thread waits for tasks, and all of them.
+  bool is_blocker(Address object) const { return std::ranges::binary_search(blockers_, object); }
+  std::span<const Address> blockers() const { return blockers_; }
 
   std::span<const Address> faulted() const { return faulted_; } // tasks that failed
   std::span<const FoundObject> semaphores() const { return semaphores_; }
@@ -65,7 +68,7 @@ private:
   std::vector<AsyncBox> boxes_;
   std::vector<std::pair<Address, Address>> machines_; // machine, box
   std::vector<AsyncEdge> up_, down_;                  // sorted
-  std::vector<Address> faulted_;
+  std::vector<Address> faulted_, blockers_;
   std::vector<FoundObject> semaphores_, channels_;
   std::size_t unreadable_ = 0;
 };

@@ -127,13 +127,12 @@ void AsyncObjects::each_element(Address array, std::uint64_t most,
     if (const Address element = target().read_pointer(at)) visit(element);
 }
 
-void AsyncObjects::targets(Address continuation, const std::function<void(Address)>& visit) {
+void AsyncObjects::targets(Address continuation, const VisitTarget& visit) {
   std::size_t links = max_links;
   follow(continuation, 0, links, visit);
 }
 
-void AsyncObjects::follow(Address object, unsigned depth, std::size_t& links,
-                          const std::function<void(Address)>& visit) {
+void AsyncObjects::follow(Address object, unsigned depth, std::size_t& links, const VisitTarget& visit) {
   if (object == 0 || depth > max_depth || links == 0) return;
   --links;
   const Type& type = this->type(table_of(object));
@@ -143,7 +142,7 @@ void AsyncObjects::follow(Address object, unsigned depth, std::size_t& links,
   case AsyncKind::box:
   case AsyncKind::task:
   case AsyncKind::blocker:
-    visit(object);
+    visit(object, type.kind);
     break;
   case AsyncKind::list:
     if (type.list) each_element(next(), target().read_u32(object + *type.list), each);
@@ -172,6 +171,14 @@ void AsyncObjects::inner(Address task, const std::function<void(Address)>& visit
     if (const Address object = target().read_pointer(task + place)) visit(object);
   for (const std::uint32_t place : type.inner_lists)
     each_element(target().read_pointer(task + place), max_links, visit);
+}
+
+std::string AsyncObjects::callback(Address delegate) {
+  std::string text = objects_->describe_object(delegate);
+  // "{System.Action -> Ns.Type.Run()}".
+  if (const auto arrow = text.find("-> "); arrow != std::string::npos && text.ends_with('}'))
+    text = text.substr(arrow + 3, text.size() - arrow - 4);
+  return text;
 }
 
 Address AsyncObjects::reference(Address object, std::string_view name) {

@@ -21,7 +21,7 @@ std::string end_text(const AsyncStack& stack) {
   case AsyncChain::End::async_void:
     return "async void: nobody can wait for it";
   case AsyncChain::End::thread:
-    return "a thread waits for it";
+    return stack.os_id ? fmt::format("thread {} waits for it", *stack.os_id) : "a thread waits for it";
   case AsyncChain::End::loops:
     return "which one of these methods waits for";
   case AsyncChain::End::limit:
@@ -55,6 +55,7 @@ public:
     if (!waiting_on_.empty()) query_.waiting_on = evaluate_address(session.target(), waiting_on_);
     WaitObjects& objects = session.waits();
     AsyncReporter reporter(objects);
+    reporter.set_threads(session.thread_tops());
     const HeapWalkOptions options = walk_options(out);
     if (faulted_) {
       const std::vector<FaultedTask> tasks = reporter.faulted(query_, options);

@@ -48,6 +48,7 @@ CommandSpec object_command();
 CommandSpec objects_command();
 CommandSpec pe_command();
 CommandSpec perfmap_command();
+CommandSpec pool_command();
 CommandSpec publish_command();
 CommandSpec refs_command();
 CommandSpec retained_command();
@@ -63,6 +64,7 @@ CommandSpec strings_command();
 CommandSpec symbolize_command();
 CommandSpec symbols_command();
 CommandSpec threads_command();
+CommandSpec timers_command();
 CommandSpec unwind_command();
 CommandSpec version_command();
 

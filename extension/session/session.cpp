@@ -146,6 +146,16 @@ HeapHolders& Session::holders() {
   return *holders_;
 }
 
+std::vector<ThreadTop> Session::thread_tops() {
+  std::vector<ThreadTop> tops;
+  lldb::SBProcess process = target().GetProcess();
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    tops.push_back({thread.GetThreadID(), registers(thread)});
+  }
+  return tops;
+}
+
 WaitObjects& Session::waits() {
   if (!waits_) waits_ = std::make_unique<WaitObjects>(runtime(), heap());
   return *waits_;

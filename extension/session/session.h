@@ -14,6 +14,7 @@
 #include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/runtime/wait_objects.h"
+#include "core/waits/async_stacks.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -48,6 +49,8 @@ public:
   LockReporter& locks();
   // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
   WaitObjects& waits();
+  // Where the threads of this stop stand.
+  std::vector<ThreadTop> thread_tops();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.

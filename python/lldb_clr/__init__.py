@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from ._async import AsyncFrame, Task
 from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 from ._frames import Frame, ManagedException, TraceFrame
 from ._gc import GcChange, GcInfo, GcRange, GcSafePoint, GcSlot
@@ -24,10 +25,10 @@ from ._runtime import Methods, Runtime, open_core
 from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
-__all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
+__all__ = ["AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
            "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapObject", "HeapSegment", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
            "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Region", "Root", "Roots", "Runtime", "RuntimeVersion",
-           "SavedCore", "Source", "StaleError", "Static", "Symbol", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
+           "SavedCore", "Source", "StaleError", "Static", "Symbol", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
            "Value", "WaitingFor", "import_lldb", "open_core"]
 
 

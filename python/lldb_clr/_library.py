@@ -96,6 +96,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_gc_info": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_roots": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_heap": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_async": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_locks": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_deadlocks": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_waits": (_HANDLE, [_HANDLE, _ERROR]),

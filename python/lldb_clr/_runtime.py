@@ -16,6 +16,7 @@ from ._frames import ManagedException
 from ._gc import GcInfo
 from ._objects import Object, Static, Value
 from ._heap import Heap
+from ._async import Task
 from ._locks import Deadlock, Lock, WaitingFor
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
@@ -217,6 +218,11 @@ class Runtime:
     def heap(self) -> Heap:
         """The managed heap: what fills it, by type, and its objects."""
         return Heap(self)
+
+    @property
+    def tasks(self) -> List[Task]:
+        """Async methods that wait, with those that wait for them. The heap is walked once for each call."""
+        return [Task.of(row) for row in self._query("clr_query_async")]
 
     @property
     def locks(self) -> List[Lock]:

@@ -383,6 +383,13 @@ def wait_program(c, mode, configuration, knobs):
             c.check(f"async/{mode}/live", check_async.check, c.lldb, Target(pid=running.pid), running)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
             c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
+            c.check(f"async/{mode}/python", check_async.check_python, c.lldb, core)
+        with Running([program, "--pool"], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "waits did not start"
+            told = check_async.told_by(running)
+            c.check(f"async/{mode}/pool/live", check_async.check_pool, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.pool"))
+            c.check(f"async/{mode}/pool/core", check_async.check_pool, c.lldb, core, told)
 
 
 def locks(c):

@@ -99,6 +99,17 @@ TEST_CASE("a thread that waits for a task ends a chain", "[async]") {
   CHECK(view.chains.chains.front().blocker == blocker);
 }
 
+TEST_CASE("a method that runs begins a chain when others wait for it", "[async]") {
+  Waits waits;
+  const Address runs = waits.box(0xffff'ffff), caller = waits.box();
+  waits.then(runs, caller);
+  waits.box(0xffff'ffff); // nobody waits for this one
+  View view(waits);
+  REQUIRE(view.boxes() == Boxes{{runs, caller}});
+  CHECK_FALSE(view.chains.chains.front().no_beginning);
+  CHECK(AwaitedReader(*view.graph).of(*view.graph->box(runs)).kind == AwaitedKind::running);
+}
+
 TEST_CASE("methods that wait for each other are told, once", "[async]") {
   Waits waits;
   const Address a = waits.box(), b = waits.box(), c = waits.box();

@@ -1,9 +1,10 @@
 // A process whose async methods wait, each in a known way.
 //   waits [--tasks N]
+//   waits --pool
 // Lines that await end with //@ CHAIN:INDEX METHOD [= KIND], one for each chain that comes through them: INDEX counts from the method that
 // waits for something else than a method, METHOD is the method as it is written, KIND says what the first one waits for. The program
 // prints one line of JSON with the chains that it started, then READY PID, and ends at the first line (or end) of its standard input.
-// With --tasks, N more tasks wait at one place.
+// With --tasks, N more tasks wait at one place. With --pool it blocks all threads of its pool, and queues work behind them.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -20,6 +21,7 @@ public static class Program
 
     public static int Main(string[] args)
     {
+        if (Array.IndexOf(args, "--pool") >= 0) return Pool.Run();
         Simple.Start();
         Sources.Start();
         Combined.Start();

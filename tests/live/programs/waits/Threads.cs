@@ -22,6 +22,7 @@ public static class Threads
         Block("thread-any", () => Task.WaitAny(Each2(), s_source.Task));
         // A method that has not waited yet blocks its thread, below one that has not waited either.
         Block("thread-stack", () => Upper().Wait());
+        Program.Keep("running", RunningCaller());
     }
 
     private static void Block(string name, Action act)
@@ -66,6 +67,18 @@ public static class Threads
     private static async Task Upper()
     {
         await Lower();
+    }
+
+    // Runs on a thread of the pool, for ever.
+    private static async Task RunningMethod()
+    {
+        await Task.Yield();
+        Thread.Sleep(Timeout.Infinite);
+    }
+
+    private static async Task RunningCaller()
+    {
+        await RunningMethod(); //@ running:0 WaitsProgram.Threads.RunningCaller = running
     }
 
     private static async Task Below()
