@@ -36,8 +36,6 @@ constexpr std::array<std::pair<FrameKind, std::string_view>, 19> kind_names{{
 constexpr Address datum_is_calli = 1, datum_is_eh_helper = 2, datum_flags = 7;
 // .NET 11: whether an exception-handling helper pushed the Frame; the rest is the MethodDesc all the same.
 constexpr Address net11_datum_flags = 1;
-// 32-bit x86: smaller values are the size of the stack's arguments.
-constexpr Address least_x86_datum = 0x10000;
 
 // The field of the runtime's type HijackArgs that holds the register `name`: "Rax" for "rax".
 std::string hijack_field(std::string_view name) {
@@ -253,7 +251,7 @@ std::optional<Address> FrameChain::method_desc(const ExplicitFrame& frame) const
     if (!active(frame) || !target.find_offset("InlinedCallFrame", "Datum")) return std::nullopt;
     const Address datum =
         target.read_pointer(target.field_address(frame.address, "InlinedCallFrame", "Datum"));
-    if (layout_->architecture.cpu == Cpu::x86 && datum < least_x86_datum) return std::nullopt;
+    if (datum < layout_->architecture.least_called_method) return std::nullopt;
     if (!layout_->net11 && (datum & (datum_is_calli | datum_is_eh_helper)) != 0) return std::nullopt;
     // ReadyToRun code stores no method.
     const Address method = datum & ~(layout_->net11 ? net11_datum_flags : datum_flags);

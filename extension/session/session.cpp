@@ -172,6 +172,7 @@ void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
   if (!files.empty())
     symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
   runtime().set_symbols(std::move(symbols));
+  locks_.reset();
   retainers_.reset();
   holders_.reset();
   stacks_.reset(); // it keeps names

@@ -109,7 +109,10 @@ const std::vector<Spec>& specs() {
       {tasks, "Task+SetOnInvokeMres", false, {{"m_lock", "o"}}},
       {tasks, "Task+WhenAllPromise", false, {{"_remainingToComplete", "i"}}, "Task"},
       {tasks, "Task+CancellationPromise`1", false, {{"_task", "o"}}, "Task"},
-      {threading, "SemaphoreSlim", false, {{"m_asyncHead", "o"}}},
+      {threading,
+       "SemaphoreSlim",
+       false,
+       {{"m_asyncHead", "o"}, {"m_lockObjAndDisposed", "o"}, {"m_currentCount", "i"}, {"m_waitCount", "i"}}},
       {threading, "SemaphoreSlim+TaskNode", false, {{"Next", "o"}}, "Task"},
       {compiler, "Builder", true, {{"m_task", "o"}}},
       {compiler, "Machine", false, {{"<>1__state", "i"}, {"<>t__builder", "v:Builder"}, {"<>u__1", "o"}}},
@@ -180,10 +183,6 @@ const std::vector<Spec>& specs() {
        "ReaderWriterCount",
        false,
        {{"next", "o"}, {"lockID", "l"}, {"readercount", "i"}, {"writercount", "i"}, {"upgradecount", "i"}}},
-      {threading,
-       "SemaphoreSlim",
-       false,
-       {{"m_lockObjAndDisposed", "o"}, {"m_currentCount", "i"}, {"m_waitCount", "i"}}},
       {threading, "Barrier", false, {{"_currentTotalCount", "i"}}},
   };
   return all;
