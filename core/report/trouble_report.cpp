@@ -22,9 +22,16 @@ public:
         crash.empty() ? locks_.deadlocks(options) : find_deadlocks(table, wait_edges(table));
     const ThreadUses uses = thread_uses(table);
     const std::string memory = memory_trouble();
-    report_.verdicts = decide(
-        {.crashed = !crash.empty(), .out_of_memory = !memory.empty(), .deadlocked = !deadlocks.empty()},
-        uses);
+    const bool starved = std::ranges::any_of(
+        deadlocks, [](const Deadlock& deadlock) { return deadlock.kind == DeadlockKind::pool; });
+    const bool deadlocked = std::ranges::any_of(deadlocks, [](const Deadlock& deadlock) {
+      return deadlock.kind != DeadlockKind::pool || !deadlock.ends;
+    });
+    report_.verdicts = decide({.crashed = !crash.empty(),
+                               .out_of_memory = !memory.empty(),
+                               .starved = starved,
+                               .deadlocked = deadlocked},
+                              uses);
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
     if (!memory.empty()) tell(memory);
     tell_groups(table, uses.blocked, "wait");
@@ -73,7 +80,11 @@ private:
                                     place.empty() ? "" : fmt::format(" in {}", place),
                                     locks_.object_text(member.waits_for.object, wait)));
     }
-    return fmt::format("they wait for each other: {}{}", fmt::join(members, "; "),
+    const bool pool = deadlock.kind == DeadlockKind::pool;
+    return fmt::format("{}: {}{}",
+                       pool ? "all workers of the thread pool wait for tasks, and work is queued"
+                            : "they wait for each other",
+                       fmt::join(members, "; "),
                        deadlock.victims.empty()
                            ? ""
                            : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));

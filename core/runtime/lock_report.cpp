@@ -2,6 +2,7 @@
 
 #include "core/objects/object_reader.h"
 #include "core/waits/deadlock_tasks.h"
+#include "core/waits/thread_pool.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -96,6 +97,16 @@ const std::vector<Deadlock>& LockReporter::deadlocks(const HeapWalkOptions& opti
   if (!deadlocks_) {
     const WaitEdges& all = edges(options);
     deadlocks_ = find_deadlocks(*table_, all);
+    try {
+      if (const std::optional<ThreadPoolState> pool = read_thread_pool(*runtime_->objects()))
+        if (auto starved = find_pool_deadlock(
+                *table_,
+                {.queued = pool->items.size(), .existing = pool->existing, .maximum = pool->maximum}))
+          deadlocks_->push_back(std::move(*starved));
+    } catch (const Error& error) {
+      if (table_->problems.size() < max_lock_problems)
+        table_->problems.push_back(fmt::format("the thread pool cannot be read: {}", error.what()));
+    }
   }
   return *deadlocks_;
 }

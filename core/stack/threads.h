@@ -32,7 +32,8 @@ struct RuntimeThread {
 
 // Bits of RuntimeThread::state that a reader of stacks needs. [rt] vm/threads.h, Thread::ThreadState
 namespace thread_state {
-constexpr std::uint32_t return_address_hijacked = 0x80, background = 0x200, unstarted = 0x400, dead = 0x800;
+constexpr std::uint32_t return_address_hijacked = 0x80, background = 0x200, unstarted = 0x400, dead = 0x800,
+                        pool_worker = 0x0100'0000;
 } // namespace thread_state
 
 // The words of "state" in JSON: "background", "unstarted", "dead", "threadpool_worker", ... in bit order.

@@ -81,6 +81,8 @@ std::string_view to_string(DeadlockKind kind) {
     return "async";
   case DeadlockKind::mixed:
     return "mixed";
+  case DeadlockKind::pool:
+    return "pool";
   }
   return "";
 }
@@ -147,6 +149,28 @@ std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& ed
     found.push_back(std::move(deadlock));
   }
   return found;
+}
+
+std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPressure& pool) {
+  if (pool.queued == 0) return std::nullopt;
+  Deadlock deadlock{.kind = DeadlockKind::pool, .members = {}, .victims = {}};
+  for (std::size_t i = 0; i < table.waits.size() && i < table.stacks.size(); ++i) {
+    const RuntimeThread* const thread = table.stacks[i].thread;
+    if (thread == nullptr || (thread->state.value_or(0) & thread_state::pool_worker) == 0) continue;
+    const ThreadWait& wait = table.waits[i];
+    if (wait.what != ThreadWait::What::objects || wait.kind != LockKind::task || wait.objects.empty())
+      return std::nullopt;
+    const WaitReason reason{.wait = i, .object = wait.objects.front(), .certain = wait.certain};
+    deadlock.members.push_back({.node = {Kind::thread, wait.os_id},
+                                .holds = {},
+                                .waits_for = reason,
+                                .next = {Kind::task, reason.object.object}});
+    deadlock.certain = deadlock.certain && wait.certain;
+    deadlock.ends = deadlock.ends || wait.timeout_ms.has_value();
+  }
+  if (deadlock.members.empty()) return std::nullopt;
+  if (!pool.existing || !pool.maximum || *pool.existing < *pool.maximum) deadlock.ends = true;
+  return deadlock;
 }
 
 } // namespace clr

@@ -35,7 +35,7 @@ struct TaskWait {
 
 WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks = {});
 
-enum class DeadlockKind : std::uint8_t { locks, rwlock, class_init, async, mixed };
+enum class DeadlockKind : std::uint8_t { locks, rwlock, class_init, async, mixed, pool };
 std::string_view to_string(DeadlockKind kind); // words of JSON
 
 struct DeadlockMember {
@@ -57,5 +57,14 @@ struct Deadlock {
 };
 
 std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& edges);
+
+// What is known of the thread pool.
+struct PoolPressure {
+  std::size_t queued = 0;                    // items that no worker has begun
+  std::optional<unsigned> existing, maximum; // workers
+};
+// All workers of the pool wait for tasks while work is queued, which only a worker can begin. It ends when
+// the pool may make further workers. Nothing when one worker may go on.
+std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPressure& pool);
 
 } // namespace clr

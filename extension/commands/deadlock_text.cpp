@@ -24,6 +24,8 @@ std::string_view words_of(DeadlockKind kind) {
     return "of code that waits for a task";
   case DeadlockKind::mixed:
     return "over locks and tasks";
+  case DeadlockKind::pool:
+    return "over the thread pool, which has work that no worker can begin";
   }
   return "";
 }
@@ -31,9 +33,11 @@ std::string_view words_of(DeadlockKind kind) {
 } // namespace
 
 void print_deadlock(Output& out, const Deadlock& deadlock, LockReporter& locks) {
-  out.line("{}deadlock {}: {} wait for each other{}", deadlock.certain ? "" : "probably a ",
-           words_of(deadlock.kind), deadlock.members.size(),
-           deadlock.ends ? ", though one of them for a limited time only" : "");
+  out.line("{}deadlock {}: {} wait for {}{}", deadlock.certain ? "" : "probably a ", words_of(deadlock.kind),
+           deadlock.members.size(), deadlock.kind == DeadlockKind::pool ? "tasks" : "each other",
+           !deadlock.ends                        ? ""
+           : deadlock.kind == DeadlockKind::pool ? ", until the pool has made more workers"
+                                                 : ", though one of them for a limited time only");
   for (const DeadlockMember& member : deadlock.members) {
     const ThreadWait* const wait = member.waits_for.wait ? locks.wait_of(member.node.id) : nullptr;
     const std::string place = wait == nullptr ? "" : locks.place_text(*wait);

@@ -170,3 +170,24 @@ TEST_CASE("tasks lead from a thread to the thread that runs them", "[deadlock]")
   CHECK(found[0].members.size() == 4);
   CHECK(Waits::threads(found[0]) == std::vector<std::uint64_t>{1, 2});
 }
+
+TEST_CASE("a pool is starved when all of its workers wait for tasks, and work is queued", "[deadlock]") {
+  Waits waits;
+  const std::size_t task = waits.row(0xa0, LockKind::task, std::nullopt);
+  waits.wait(1, {task}).kind = LockKind::task;
+  waits.wait(2, {task}).kind = LockKind::task;
+  std::vector<RuntimeThread> threads(2);
+  for (RuntimeThread& thread : threads) {
+    thread.state = thread_state::pool_worker;
+    waits.table.stacks.push_back({.thread = &thread, .frames = {}, .roots = {}});
+  }
+  CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 0, .existing = 2, .maximum = 2}));
+  const auto starved = find_pool_deadlock(waits.table, {.queued = 5, .existing = 2, .maximum = 2});
+  REQUIRE(starved);
+  CHECK(starved->kind == DeadlockKind::pool);
+  CHECK(Waits::threads(*starved) == std::vector<std::uint64_t>{1, 2});
+  CHECK_FALSE(starved->ends);
+  CHECK(find_pool_deadlock(waits.table, {.queued = 5, .existing = 2, .maximum = 8})->ends);
+  waits.table.waits[1].what = ThreadWait::What::running;
+  CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 5, .existing = 2, .maximum = 2}));
+}
