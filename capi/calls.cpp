@@ -229,6 +229,22 @@ clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part,
   return query(runtime, error, [&] { return object_rows(heap_query(pattern, part)); });
 }
 
+clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return async_rows(); });
+}
+
+clr_rows* clr_query_locks(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return lock_rows(); });
+}
+
+clr_rows* clr_query_deadlocks(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return deadlock_rows(); });
+}
+
+clr_rows* clr_query_waits(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return wait_rows(); });
+}
+
 clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error) {
   return query(runtime, error, [&] { return version_rows(method_desc); });
 }

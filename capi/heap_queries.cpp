@@ -27,7 +27,7 @@ Json texts_of(HeapReporter& heap, const std::vector<HeapGap>& gaps) {
 RowStream::Producer heap_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapReporter heap = heap_of(inspection);
-    emit(dump(heap_json(heap)));
+    emit(dump(heap_json(heap.map(), heap.statistics())));
     return Json();
   };
 }

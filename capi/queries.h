@@ -24,6 +24,10 @@ RowStream::Producer root_rows(std::uint64_t os_id);
 RowStream::Producer heap_rows();
 RowStream::Producer heap_type_rows(HeapQuery query);
 RowStream::Producer object_rows(HeapQuery query);
+RowStream::Producer async_rows();
+RowStream::Producer lock_rows();
+RowStream::Producer deadlock_rows();
+RowStream::Producer wait_rows();
 RowStream::Producer version_rows(Address method_desc);
 RowStream::Producer save_core_rows(std::string path, bool all_methods);
 

@@ -159,6 +159,17 @@ CLR_API clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern
 /* The objects of these types, by ascending address: elements of `clr objects --json`. End: {"problems":
  * [text...]}. The heap is walked while rows are requested. */
 CLR_API clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error);
+/* Async methods that wait, each chain for itself: elements of "stacks" of `clr async --json --each`. End:
+ * {"problems": [text...]}. The heap is walked when the first row is requested. */
+CLR_API clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error);
+/* Locks that are held or waited for: elements of `clr locks --json`. End: {"problems": [text...]}. The heap
+ * is walked, and all stacks, when the first row is requested. */
+CLR_API clr_rows* clr_query_locks(clr_runtime* runtime, clr_error* error);
+/* Threads and tasks that wait for each other: elements of `clr deadlocks --json`. End and cost as above. */
+CLR_API clr_rows* clr_query_deadlocks(clr_runtime* runtime, clr_error* error);
+/* What each thread waits for, by its stack, without a walk over the heap: {"os_id", "waits_for" (as in
+ * `clr threads --json`; null for a thread that runs)}. End as above. */
+CLR_API clr_rows* clr_query_waits(clr_runtime* runtime, clr_error* error);
 /* The versions of the method at `method_desc` that the runtime keeps, newest first: {"node", "start" (null
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not
  * in the list. */

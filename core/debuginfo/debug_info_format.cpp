@@ -36,21 +36,14 @@ DebugInfoFormat with_patchpoints_of(const Target& target, DebugInfoFormat format
   return format;
 }
 
-DebugInfoFormat with(DebugInfoFormat format, std::optional<VariablesCoding> variables) {
+DebugInfoFormat with(DebugInfoFormat format, VariablesCoding variables) {
   format.variables = variables;
   return format;
 }
 
 DebugInfoFormat coding_of_jitted(const Target& target) {
-  const auto& contracts = target.descriptor().contracts;
-  if (const auto contract = contracts.find("DebugInfo"); contract != contracts.end()) {
-    // Here "1" and "c1" differ, because the numbers began anew when the letter was introduced.
-    if (contract->second == "1") return net10;
-    if (contract->second == "2") return with(net11, std::nullopt);
-    if (contract->second == "c1") return with(net11, VariablesCoding::number_first);
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract DebugInfo version {} is not supported", contract->second));
-  }
+  if (const auto form = target.find_contract_form("DebugInfo"))
+    return *form == contract_form::net11 ? with(net11, VariablesCoding::number_first) : net10;
   return nibble_map_version(target) == NibbleMapVersion::linear ? net9 : net10;
 }
 

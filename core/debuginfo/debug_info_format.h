@@ -22,7 +22,7 @@ struct DebugInfoFormat {
   Header header = Header::two_sizes;
   BoundsCoding bounds = BoundsCoding::nibbles;
   // Nothing: the contract does not tell which coding it is.
-  std::optional<VariablesCoding> variables = VariablesCoding::from_4;
+  VariablesCoding variables = VariablesCoding::from_4;
   PatchpointLayout patchpoints = net9_patchpoints;
 };
 

@@ -128,10 +128,8 @@ std::vector<debuginfo::Variable> DebugInfoReader::variables(const CodeBlock& blo
   const DebugInfoFormat format = format_of(block);
   const Part part = parts_of(format, manager_->debug_info(block)).variables;
   if (part.size == 0) return {};
-  if (!format.variables)
-    throw Error(ErrorKind::unsupported_contract, "how this runtime codes variables is not known");
   const std::vector<std::byte> bytes = read(part);
-  return decode_variables({.address = part.address, .bytes = bytes}, *format.variables,
+  return decode_variables({.address = part.address, .bytes = bytes}, format.variables,
                           architecture_of(manager_->target().platform().cpu).jit.offsets_in_words);
 }
 

@@ -18,6 +18,8 @@ std::string_view to_string(MissReason reason) {
   switch (reason) {
   case MissReason::no_runtime:
     return "no_runtime";
+  case MissReason::native_aot:
+    return "nativeaot";
   case MissReason::not_started:
     return "not_started";
   case MissReason::outside:

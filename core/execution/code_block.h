@@ -53,6 +53,7 @@ struct MethodRegions {
 // Each value is a word of "reason" in JSON.
 enum class MissReason : std::uint8_t {
   no_runtime,
+  native_aot, // the program was compiled ahead of time
   not_started,
   outside,
   native,

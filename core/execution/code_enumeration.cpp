@@ -47,10 +47,7 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit
                                           const std::function<void(const StubBlock&)>& stub) {
   Impl& impl = *impl_;
   const auto hole = [&](Address at, const std::string& what) { impl.add_hole(impl.holes, at, what); };
-  if ((section.flags & RangeSection::interpreter) != 0) {
-    hole(section.begin, "interpreted code is not supported");
-    return true;
-  }
+  const bool interpreted = (section.flags & RangeSection::interpreter) != 0;
   std::optional<StubBlock> open;
   const auto close = [&](Address end) {
     if (!open || end <= open->start) return;
@@ -69,11 +66,13 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit
             return true;
           }
           if (block.header == 0) return true; // nothing is known of it
-          return visit(
-              {.start = block.start,
-               .method_desc = impl.jitted.read_header_of(block.start, block.header, section).method_desc,
-               .code_header = block.header,
-               .section = section});
+          return visit({.start = block.start,
+                        .method_desc =
+                            interpreted
+                                ? impl.interpreted_method(block.header)
+                                : impl.jitted.read_header_of(block.start, block.header, section).method_desc,
+                        .code_header = block.header,
+                        .section = section});
         },
         hole, limit);
     if (!whole) return false;

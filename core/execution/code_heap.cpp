@@ -112,8 +112,8 @@ std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
 
 bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
                                const std::function<bool(const HeapBlock&)>& visit,
-                               const std::function<void(Address, const std::string&)>& hole,
-                               WalkLimit& limit) const {
+                               const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit,
+                               bool& in_stub) const {
   const auto spent = [&](Address at) {
     if (limit.take()) return false;
     hole(at, fmt::format("more code than {} blocks: the rest is left out", WalkLimit::max_blocks));
@@ -122,14 +122,25 @@ bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> unit
   for (std::size_t i = 0; i < units.size(); i += unit_size, unit_start += NibbleMap::unit_bytes) {
     if (i % page_size == 0 && spent(unit_start)) return false;
     const auto unit = load<std::uint32_t>(units.subspan(i), target_->platform().byte_order);
-    if (unit == 0 || NibbleMap::is_pointer(unit)) continue;
+    const bool valid = NibbleMap::is_valid(unit);
+    if (!valid) hole(unit_start, fmt::format("nibble map unit {:#x}", unit));
+    // A stub's length stands nowhere. Version 2 marks each unit that a block covers as a whole, so that it
+    // reaches into the first unmarked one at most; into a damaged one nothing is believed to reach.
+    if (in_stub && (!valid || (unit == 0 && version_ == NibbleMapVersion::constant_time))) {
+      in_stub = false;
+      const Address end = valid ? unit_start + NibbleMap::unit_bytes : unit_start;
+      if (!visit({.start = end, .header = 0, .stub = {}})) return false;
+    }
+    if (unit == 0 || !valid || NibbleMap::is_pointer(unit)) continue;
     for (std::uint64_t bucket = 0; bucket < NibbleMap::buckets_per_unit; ++bucket) {
       const std::uint32_t nibble = unit >> (28 - 4 * bucket) & 15;
-      if (nibble == 0 || nibble > NibbleMap::last_nibble) continue;
+      if (nibble == 0) continue;
       const Address start = unit_start + bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
       if (spent(start)) return false;
       try {
-        if (!visit(block_starting_at(heap, start))) return false;
+        const HeapBlock block = block_starting_at(heap, start);
+        in_stub = block.stub.has_value();
+        if (!visit(block)) return false;
       } catch (const Error& error) {
         hole(error.address().value_or(start), error.what());
       }
@@ -144,17 +155,23 @@ bool CodeHeaps::for_each_block(const RangeSection& section,
                                WalkLimit& limit) const {
   const Heap& heap = heap_of(section);
   const Node& node = heap.node;
-  if (!heap.map.empty()) return for_each_start(heap, heap.map, node.map_base, visit, hole, limit);
+  bool in_stub = false;
+  if (!heap.map.empty()) return for_each_start(heap, heap.map, node.map_base, visit, hole, limit, in_stub);
   std::vector<std::byte> raw;
   for (std::uint64_t done = 0; done < heap.map_bytes;) {
     raw.resize(static_cast<std::size_t>(std::min(heap.map_bytes - done, bytes_per_read)));
     const Address at = target_->platform().wrap(node.map + done);
     const std::size_t got = target_->memory().read_some(at, raw) / unit_size * unit_size;
     const Address unit_start = node.map_base + done / unit_size * NibbleMap::unit_bytes;
-    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole, limit)) return false;
+    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole, limit, in_stub))
+      return false;
     done += got;
     if (got == raw.size()) continue;
     hole(node.map + done, "a part of a nibble map is missing");
+    if (in_stub &&
+        !visit({.start = unit_start + got / unit_size * NibbleMap::unit_bytes, .header = 0, .stub = {}}))
+      return false;
+    in_stub = false;
     if (!limit.take()) return false;
     // Continue at the next page.
     done +=

@@ -39,9 +39,10 @@ public:
   // Only where that block begins, when there is one. Cost: as block_at without the block.
   std::optional<Address> start_at(const RangeSection& section, Address pc) const;
 
-  // Visits every block of the heap of `section`, in address order. When `visit` returns false, the walk stops
-  // and the result is false. Parts that cannot be read are reported to `hole` and skipped; so is the rest
-  // when `limit` is spent, which stops the walk.
+  // Visits every block of the heap of `section`, in address order; where a stub ends by the map and nothing
+  // begins, a block without header and stub. When `visit` returns false, the walk stops and the result is
+  // false. Parts that cannot be read are reported to `hole` and skipped; so is the rest when `limit` is
+  // spent, which stops the walk.
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit) const;
 
@@ -68,9 +69,11 @@ private:
   const Heap& heap_of(const RangeSection& section) const;
   HeapBlock block_starting_at(const Heap& heap, Address start) const;
   // Visits the blocks that the units `units` of the map begin, the first of which stands for `unit_start`.
+  // `in_stub`: whether the last block before them is a stub; set to the same of the units.
   bool for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
                       const std::function<bool(const HeapBlock&)>& visit,
-                      const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit) const;
+                      const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit,
+                      bool& in_stub) const;
 
   const Target* target_;
   NibbleMapVersion version_;

@@ -2,37 +2,23 @@
 
 #include "core/isa/architecture.h"
 
-#include <fmt/format.h>
-
 namespace clr {
 
 NibbleMapVersion nibble_map_version(const Target& target) {
-  const auto version = target.contract_version("ExecutionManager");
   // .NET 9 and earlier publish no version. The linear walk reads both encodings.
-  if (!version) return NibbleMapVersion::linear;
-  switch (*version) {
-  case 1:
-    return NibbleMapVersion::linear;
-  case 2:
-    return NibbleMapVersion::constant_time;
-  default:
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract ExecutionManager version {} is not supported", *version));
-  }
+  const unsigned form =
+      target.find_contract_form("ExecutionManager").value_or(contract_form::linear_nibble_map);
+  return form == contract_form::linear_nibble_map ? NibbleMapVersion::linear
+                                                  : NibbleMapVersion::constant_time;
 }
 
-void check_platform_metadata(const Target& target) {
-  const auto version = target.contract_version("PlatformMetadata");
-  if (version && *version != 1)
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract PlatformMetadata version {} is not supported", *version));
-}
-
-// Newer descriptors, which describe EEJitManager, have a global for this feature. .NET 10 has the feature on
+// Newer descriptors have a global for this feature, if it is on. .NET 10 has the feature on
 // the CPUs below. [rt] src/coreclr/clrfeatures.cmake
 bool has_on_stack_replacement(const Target& target) {
   if (const auto feature = target.find_global("FeatureOnStackReplacement")) return *feature != 0;
-  if (target.find_offset("EEJitManager", "StoreRichDebugInfo")) return false;
+  if (target.descriptor().version != descriptor_format_integers ||
+      target.find_offset("EEJitManager", "StoreRichDebugInfo"))
+    return false;
   return architecture_of(target.platform().cpu).on_stack_replacement;
 }
 

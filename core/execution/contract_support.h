@@ -6,12 +6,9 @@
 
 namespace clr {
 
-// The encoding that belongs to the contract's version. Throws Error{unsupported_contract} that names an
-// unknown version. No reads.
+// The encoding that belongs to the contract's version. Throws Error{unsupported_contract} when the contract
+// cannot be read. No reads.
 NibbleMapVersion nibble_map_version(const Target& target);
-
-// Throws Error{unsupported_contract} for an unknown version of PlatformMetadata. No reads.
-void check_platform_metadata(const Target& target);
 
 // Whether debug info of jitted code begins with a flag byte because on-stack replacement is compiled in. No
 // reads.

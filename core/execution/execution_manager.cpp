@@ -21,6 +21,19 @@ const CodePointers& ExecutionManager::Impl::pointers() {
   return *code_pointers;
 }
 
+bool ExecutionManager::Impl::is_prestub(Address pc) {
+  if (!prestub) {
+    prestub = 0;
+    try {
+      if (const auto variable = target.find_global("ThePreStub"))
+        prestub = pointers().address(target.read_pointer(*variable));
+    } catch (const Error&) {
+      // Then the address is only native code.
+    }
+  }
+  return *prestub != 0 && *prestub == pc;
+}
+
 ReadyToRunImage& ExecutionManager::Impl::image_of(const RangeSection& section) {
   if (section.r2r_module == 0)
     throw Error(ErrorKind::invalid_argument,
@@ -54,6 +67,13 @@ KnownBody& ExecutionManager::Impl::add_jitted(const RangeSection& section, Addre
                     section);
 }
 
+Address ExecutionManager::Impl::interpreted_method(Address header) const {
+  const Address method =
+      target.read_pointer(target.field_address(header, "InterpreterRealCodeHeader", "MethodDesc"));
+  if (method == 0) throw_corrupt(header, "a code header without a method");
+  return method;
+}
+
 std::uint64_t ExecutionManager::Impl::jitted_length(const RangeSection& section, Address start,
                                                     const CodeHeader& header) {
   const std::uint64_t length = jitted.length(header, section);
@@ -69,8 +89,6 @@ std::uint64_t ExecutionManager::Impl::jitted_length(const RangeSection& section,
 }
 
 CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Address pc) {
-  if ((section.flags & RangeSection::interpreter) != 0)
-    throw Error(ErrorKind::unsupported_contract, section.address, "interpreted code is not supported");
   const CodeHeaps::Found found = heaps.block_at(section, pc);
   if (!found.block) return miss(MissReason::no_method, std::string(found.why_not));
   const HeapBlock& at = *found.block;
@@ -83,6 +101,13 @@ CodeLookup ExecutionManager::Impl::find_jitted(const RangeSection& section, Addr
   }
   if (at.header == 0)
     return miss(MissReason::no_method, "in a block of a code heap whose header is not written yet");
+  if ((section.flags & RangeSection::interpreter) != 0)
+    return CodeBlock{.ip = pc,
+                     .start = at.start,
+                     .method_desc = interpreted_method(at.header),
+                     .kind = CodeKind::interpreted,
+                     .section = section,
+                     .code_header = at.header};
   const CodeHeader header = jitted.read_header_of(at.start, at.header, section);
   if (header.method_desc == 0) throw_corrupt(at.header, "a code header without a method");
   const std::uint64_t length = jitted_length(section, at.start, header);
@@ -171,6 +196,12 @@ CodeLookup ExecutionManager::find(Address ip) {
   const Address pc = impl.pointers().address(impl.target.platform().wrap(ip));
   if (const KnownBody* known = impl.bodies.find(pc)) return known->seen_from(pc);
   const RangeSection* section = impl.section_of(pc);
+  if (section == nullptr && impl.is_prestub(pc)) {
+    execution::Miss result = miss(MissReason::stub, std::string(to_string(StubKind::prestub)));
+    result.stub = StubKind::prestub;
+    result.block_start = pc;
+    return result;
+  }
   if (section == nullptr) return miss(MissReason::outside, "outside every range of managed code");
   if (section->being_deleted) return miss(MissReason::being_deleted, "in a code range that is being deleted");
   if (section->r2r_module != 0) return impl.find_r2r(*section, pc);
@@ -180,6 +211,7 @@ CodeLookup ExecutionManager::find(Address ip) {
 }
 
 MethodRegions ExecutionManager::regions(const CodeBlock& block) {
+  if (block.kind == CodeKind::interpreted) return {.hot_start = block.start};
   return impl_->body_of(block).regions;
 }
 
@@ -232,7 +264,11 @@ Address ExecutionManager::funclet_start(const CodeBlock& block) {
   Impl& impl = *impl_;
   if (block.kind == CodeKind::interpreted) return block.start;
   const KnownBody& body = impl.body_with_functions(block);
-  if (body.functions.empty()) throw_corrupt(block.code_header, "a method without unwind data");
+  if (body.functions.empty()) {
+    for (const std::string_view field : {"NumUnwindInfos", "UnwindInfos"})
+      impl.target.offset("RealCodeHeader", field);
+    throw_corrupt(block.code_header, "a method without unwind data");
+  }
   if (body.functions.size() == 1) return body.functions.front().begin;
   ReadyToRunImage* const image =
       block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
@@ -262,10 +298,16 @@ DebugInfoLocation ExecutionManager::debug_info(const CodeBlock& block) {
   const Target& target = impl.target;
   if (block.kind == CodeKind::ready_to_run)
     return {.address = impl.image_of(block.section).debug_info_of(block.method_index).value_or(0)};
+  if (block.kind == CodeKind::interpreted)
+    return {.address = target.read_pointer(
+                target.field_address(block.code_header, "InterpreterRealCodeHeader", "DebugInfo"))};
   if (!impl.jitted.knows_debug_info())
-    throw Error(ErrorKind::unsupported_contract, "where RealCodeHeader.DebugInfo lies is not known");
-  DebugInfoLocation location{.address = impl.jitted.read_header(block.code_header).debug_info,
-                             .has_flag_byte = has_on_stack_replacement(target)};
+    throw Error(ErrorKind::unsupported_contract,
+                "the runtime's descriptor has no field RealCodeHeader.DebugInfo");
+  DebugInfoLocation location{.address = impl.jitted.read_header(block.code_header).debug_info};
+  // .NET 11's debug info has a header that says what is in it.
+  if (target.find_contract_form("DebugInfo") == contract_form::net11) return location;
+  location.has_flag_byte = has_on_stack_replacement(target);
   if (!location.has_flag_byte)
     if (const auto offset = target.find_offset("EEJitManager", "StoreRichDebugInfo"))
       location.has_flag_byte = target.read_u8(block.section.jit_manager + static_cast<Address>(*offset)) != 0;
@@ -274,6 +316,8 @@ DebugInfoLocation ExecutionManager::debug_info(const CodeBlock& block) {
 
 GcInfoLocation ExecutionManager::gc_info(const CodeBlock& block) {
   Impl& impl = *impl_;
+  if (block.kind == CodeKind::interpreted)
+    throw Error(ErrorKind::unsupported_contract, "the GC info of interpreted code is not read");
   if (block.kind == CodeKind::ready_to_run) {
     const ReadyToRunImage& image = impl.image_of(block.section);
     const KnownBody& body = impl.body_of(block);

@@ -23,7 +23,7 @@ struct GcInfoLocation {
   unsigned version = 0;
 };
 
-// A method body that an enumeration found.
+// A method body that an enumeration found; interpreted when its section is.
 struct JittedBody {
   Address start = 0;
   Address method_desc = 0;
@@ -50,8 +50,8 @@ using R2REntries = std::function<const std::vector<std::uint32_t>*(const RangeSe
 
 class ExecutionManager {
 public:
-  // `target` must outlive the manager. Reads nothing. Throws Error{unsupported_contract} when the version of
-  // the target's ExecutionManager, PrecodeStubs or PlatformMetadata contract is not implemented.
+  // `target` must outlive the manager. Reads nothing. Throws Error{unsupported_contract} when the
+  // target's ExecutionManager contract cannot be read, or a layout is missing that every lookup needs.
   explicit ExecutionManager(const Target& target);
   ~ExecutionManager();
 
@@ -63,7 +63,8 @@ public:
   // GetCodeBlockHandle + GetMethodDesc: the code block that holds `ip`, or the reason why there is none. An
   // address behind a method's last byte is a miss (`gap`), never that method. ReadyToRun code that the
   // runtime never prepared has a block with method_desc 0; its start and regions come from the image. Throws
-  // Error for faults, and Error{unsupported_contract} for interpreted code. Cost on 64-bit: 7 reads for the
+  // Error for faults. Where the byte code of a method ends is not known: what is
+  // behind it belongs to it, too. Cost on 64-bit: 7 reads for the
   // section (once per section), then 8 for jitted code with version 2 of the nibble map (1 more for a
   // method of several functions, and 1 for a CPU whose unwind entries have no end); log2(n) + 8 for
   // ReadyToRun code, up to 10 more when it was never prepared. A second address in the same method: 0 reads
@@ -77,7 +78,8 @@ public:
   // part.
   std::uint64_t relative_offset(const CodeBlock& block);
   // GetMethodRegionInfo. Sizes in bytes, from the GC info like in the runtime (on arm64, constants behind the
-  // code do not count); from the unwind entries when the GC info cannot be read.
+  // code do not count); from the unwind entries when the GC info cannot be read. Size 0 for interpreted code,
+  // whose size is not known.
   MethodRegions regions(const CodeBlock& block);
   // GetUnwindInfo: address of the RUNTIME_FUNCTION that covers block.ip; 0 if none. 3 reads for jitted code,
   // later 1.

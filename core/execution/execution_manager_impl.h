@@ -28,9 +28,7 @@ struct ExecutionManager::Impl {
 
   explicit Impl(const Target& t)
       : target(t), map(t), heaps(t, nibble_map_version(t)), functions(t), jitted(t, functions), precodes(t),
-        stub_ranges(t, precodes) {
-    check_platform_metadata(t);
-  }
+        stub_ranges(t, precodes) {}
 
   // The section that holds `pc`, from the sections that are already known, else from the map; null if none.
   // Valid until the next call.
@@ -39,6 +37,8 @@ struct ExecutionManager::Impl {
   // Bytes of the jitted code at `start`. Throws Error{corrupt} when other code begins among them: the answer
   // for one address would hide that code.
   std::uint64_t jitted_length(const RangeSection& section, Address start, const CodeHeader& header);
+  // The MethodDesc in the InterpreterRealCodeHeader at `header`. Throws Error. 1 read.
+  Address interpreted_method(Address header) const;
   CodeLookup find_r2r(const RangeSection& section, Address pc);
   KnownBody& add_jitted(const RangeSection& section, Address start, const CodeHeader& header,
                         std::uint64_t length);
@@ -49,6 +49,9 @@ struct ExecutionManager::Impl {
   KnownBody r2r_body(const RangeSection& section, ReadyToRunImage& image, std::uint32_t index);
   ReadyToRunImage& image_of(const RangeSection& section);
   const CodePointers& pointers();
+  // Whether `pc` is the entry of the routine that prepares a method for its first call, which lies in the
+  // runtime's own code. 1 read, once.
+  bool is_prestub(Address pc);
   void enumerate();
   void add_hole(std::vector<EnumerationHole>& to, Address at, const std::string& what) {
     if (to.size() < max_holes) to.push_back({.address = at, .what = what});
@@ -62,6 +65,7 @@ struct ExecutionManager::Impl {
   Precodes precodes;
   StubRanges stub_ranges;
   std::optional<CodePointers> code_pointers;
+  std::optional<Address> prestub; // 0: not published, or not readable
   std::optional<ReadyToRunLayout> r2r_layout;
   std::unordered_map<Address, std::unique_ptr<ReadyToRunImage>> images; // by section
   R2REntries r2r_entries;

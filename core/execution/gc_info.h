@@ -15,10 +15,12 @@ namespace clr {
 std::uint64_t read_code_length(const Target& target, Address gc_info, unsigned version);
 
 // The version of the GC info in ReadyToRun images with this major version. Still older images have version 2,
-// which equals 3 in the part that is read here.
+// which equals 3 in the part that is read here; 5 differs from 4 on x86 only.
 constexpr unsigned gc_info_version_of(unsigned r2r_major_version) {
-  constexpr unsigned first_major_with_gc_info_4 = 11;
-  return r2r_major_version < first_major_with_gc_info_4 ? 3 : 4;
+  constexpr unsigned first_major_with_gc_info_4 = 11, first_major_with_gc_info_5 = 21;
+  return r2r_major_version < first_major_with_gc_info_4   ? 3
+         : r2r_major_version < first_major_with_gc_info_5 ? 4
+                                                          : 5;
 }
 
 // Longest believable code of one method, in bytes.

@@ -18,15 +18,21 @@ void check_unwind_count(const CodeHeader& header) {
 } // namespace
 
 JittedCode::JittedCode(const Target& target, const RuntimeFunctions& functions)
-    : target_(&target), functions_(&functions),
-      gc_info_version_(
-          static_cast<unsigned>(target.find_global("GCInfoVersion").value_or(gc_info_version_before_10))) {
+    : target_(&target), functions_(&functions) {
+  if (const auto version = target.find_global("GCInfoVersion"))
+    gc_info_version_ = static_cast<unsigned>(*version);
+  else if (target.descriptor().version == descriptor_format_integers)
+    gc_info_version_ = gc_info_version_before_10;
   const std::size_t word = target.pointer_size();
   method_desc_ = span_.require(target, "MethodDesc", word);
   gc_info_ = span_.optional(target, "GCInfo", word);
   debug_info_ = span_.optional(target, "DebugInfo", word);
   unwind_count_ = span_.optional(target, "NumUnwindInfos", sizeof(std::uint32_t));
   unwind_table_ = target.find_offset("RealCodeHeader", "UnwindInfos");
+}
+
+unsigned JittedCode::gc_info_version() const {
+  return gc_info_version_ ? *gc_info_version_ : static_cast<unsigned>(target_->global("GCInfoVersion"));
 }
 
 CodeHeader JittedCode::read_header(Address address) const {
@@ -77,7 +83,7 @@ std::uint64_t JittedCode::length(const CodeHeader& header, const RangeSection& s
   std::uint64_t length = 0;
   try {
     if (header.gc_info == 0) throw_corrupt(header.address, "a code header without GC info");
-    length = read_code_length(*target_, header.gc_info, gc_info_version_);
+    length = read_code_length(*target_, header.gc_info, gc_info_version());
   } catch (const Error&) {
     try {
       if (const auto unwound = unwind_length(header, section)) return *unwound;

@@ -33,8 +33,9 @@ public:
   // such a header.
   CodeHeader read_header_of(Address start, Address address, const RangeSection& section) const;
   bool knows_debug_info() const { return debug_info_.has_value(); }
-  // Version of the GC info that this runtime's JIT writes. No reads.
-  unsigned gc_info_version() const { return gc_info_version_; }
+  // Version of the GC info that this runtime's JIT writes. No reads. Throws Error{unsupported_contract} when
+  // the runtime does not tell it.
+  unsigned gc_info_version() const;
 
   // Bytes of code: from the GC info, as in the runtime; when that cannot be read or decoded, from the unwind
   // entries. When neither works, throws the fault of the GC info. Throws Error{corrupt} when both can be read
@@ -59,7 +60,7 @@ private:
   RecordSpan span_{"RealCodeHeader"};
   std::int64_t method_desc_;
   std::optional<std::int64_t> gc_info_, debug_info_, unwind_count_, unwind_table_;
-  unsigned gc_info_version_;
+  std::optional<unsigned> gc_info_version_; // nothing: not told
 };
 
 } // namespace clr

@@ -16,28 +16,35 @@ constexpr unsigned shift_of(std::uint64_t bucket) {
 // of `bucket` is the lowest.
 std::optional<std::uint64_t> last_start(std::uint32_t unit, std::uint64_t bucket) {
   for (; unit != 0; unit >>= 4, --bucket)
-    if (const std::uint32_t nibble = unit & 15; nibble != no_nibble && nibble <= NibbleMap::last_nibble)
+    if (const std::uint32_t nibble = unit & 15; nibble != no_nibble)
       return bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
   return std::nullopt;
 }
 
 } // namespace
 
+bool NibbleMap::is_valid(std::uint32_t unit) {
+  if (is_pointer(unit)) return (unit & 15) <= last_pointer_nibble;
+  for (; unit != 0; unit >>= 4)
+    if ((unit & 15) > last_nibble) return false;
+  return true;
+}
+
 std::uint32_t NibbleMap::unit_of(std::uint64_t bucket) const {
   const std::uint64_t at = unit_size * (bucket / buckets_per_unit);
-  if (at < lent_.size() && lent_.size() - at >= unit_size)
-    return load<std::uint32_t>(lent_.subspan(static_cast<std::size_t>(at)), target_->platform().byte_order);
-  return target_->read_u32(units_ + at);
+  const std::uint32_t unit =
+      at < lent_.size() && lent_.size() - at >= unit_size
+          ? load<std::uint32_t>(lent_.subspan(static_cast<std::size_t>(at)), target_->platform().byte_order)
+          : target_->read_u32(units_ + at);
+  if (!is_valid(unit)) throw_corrupt(units_ + at, fmt::format("nibble map unit {:#x}", unit));
+  return unit;
 }
 
 std::optional<Address> NibbleMap::find_start(Address pc) const {
   const Platform& platform = target_->platform();
   if (pc < map_base_) return std::nullopt;
   const auto at = [&](std::uint64_t offset) { return platform.wrap(map_base_ + offset); };
-  const auto pointed = [&](std::uint32_t unit) {
-    if ((unit & 15) > last_pointer_nibble) throw_corrupt(units_, fmt::format("nibble map unit {:#x}", unit));
-    return at(decode_pointer(unit));
-  };
+  const auto pointed = [&](std::uint32_t unit) { return at(decode_pointer(unit)); };
   const std::uint64_t offset = pc - map_base_;
   std::uint64_t bucket = offset / bucket_bytes;
   const std::uint64_t nibble_of_pc = offset % bucket_bytes / 4 + 1;

@@ -40,6 +40,8 @@ public:
   // is_pointer() tells whether a unit is a pointer back; decode_pointer() gives its start relative to the map
   // base.
   static bool is_pointer(std::uint32_t unit) { return (unit & 15) > 8; }
+  // Whether a unit is one that the runtime writes: a pointer, or eight places.
+  static bool is_valid(std::uint32_t unit);
   static std::uint64_t decode_pointer(std::uint32_t unit) { return (unit & ~15u) + ((unit & 15) - 9) * 4; }
 
 private:

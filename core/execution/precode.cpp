@@ -37,14 +37,15 @@ std::string_view to_string(PrecodeKind kind) {
 
 // PrecodeMachineDescriptor: the form of the precodes in this build of the runtime.
 struct Precodes::Machine {
+  unsigned form = 0; // contract_form::precodes_...
   CodePointers code_pointers;
   std::uint64_t page_size = 0;
   std::uint8_t stub_size = 0, fixup_size = 0;
   std::array<std::pair<std::optional<std::uint8_t>, PrecodeKind>, 6> stub_types{};
   std::optional<std::uint8_t> fixup_type;
-  // Version 3: byte patterns; positions with a non-zero mask do not count.
+  // Precodes by bytes: patterns; positions with a non-zero mask do not count.
   std::vector<std::byte> stub_bytes, stub_mask, fixup_bytes, fixup_mask;
-  // Versions 1 and 2: the place of the type in the instructions.
+  // Others: the place of the type in the instructions.
   unsigned type_width = 0, type_offset = 0, type_shift = 0;
 
   static bool matches(std::span<const std::byte> code, const std::vector<std::byte>& bytes,
@@ -62,21 +63,17 @@ struct Precodes::Machine {
   }
 };
 
-Precodes::Precodes(const Target& target)
-    : target_(&target), version_(target.contract_version("PrecodeStubs")) {
-  if (version_ && (*version_ < 1 || *version_ > 3))
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract PrecodeStubs version {} is not supported", *version_));
-}
+Precodes::Precodes(const Target& target) : target_(&target) {}
 
 Precodes::~Precodes() = default;
 
 const Precodes::Machine& Precodes::machine() const {
   if (machine_) return *machine_;
   const Target& target = *target_;
-  if (!version_)
-    throw Error(ErrorKind::unsupported_contract, "the runtime publishes no contract PrecodeStubs");
+  const auto form = target.find_contract_form("PrecodeStubs");
+  if (!form) throw Error(ErrorKind::unsupported_contract, "the runtime publishes no contract PrecodeStubs");
   auto made = std::make_unique<Machine>();
+  made->form = *form;
   made->code_pointers = read_code_pointers(target);
   constexpr std::string_view type = "PrecodeMachineDescriptor";
   const Address base =
@@ -96,16 +93,17 @@ const Precodes::Machine& Precodes::machine() const {
                        {u8("InterpreterPrecodeType"), PrecodeKind::interpreter},
                        {u8("DynamicHelperPrecodeType"), PrecodeKind::dynamic_helper}}};
   made->fixup_type = u8("FixupPrecodeType");
-  if (*version_ == 3) {
+  if (made->form == contract_form::precodes_by_bytes) {
     const auto bytes = [&](std::string_view field, std::size_t size) {
       std::vector<std::byte> raw(size);
       target.read_bytes(target.field_address(base, type, field), raw);
       return raw;
     };
-    made->stub_size = u8("StubPrecodeSize").value_or(0);
+    made->stub_size = target.read_u8(target.field_address(base, type, "StubPrecodeSize"));
+    target.offset(type, "StubPrecodeType"); // every build has precodes of this type
     made->stub_bytes = bytes("StubBytes", made->stub_size);
     made->stub_mask = bytes("StubIgnoredBytes", made->stub_size);
-    if (const auto size = u8("FixupStubPrecodeSize"); size && target.find_offset(type, "FixupBytes")) {
+    if (const auto size = u8("FixupStubPrecodeSize")) {
       made->fixup_size = *size;
       made->fixup_bytes = bytes("FixupBytes", *size);
       made->fixup_mask = bytes("FixupIgnoredBytes", *size);
@@ -129,7 +127,7 @@ Precodes::Precode Precodes::at_entry(Address entry) const {
   const auto stub_type = [&] {
     return target.read_u8(target.field_address(data, "StubPrecodeData", "Type"));
   };
-  if (*version_ == 3) {
+  if (machine.form == contract_form::precodes_by_bytes) {
     std::array<std::byte, max_precode_size> raw;
     const std::size_t want = std::max<std::size_t>(machine.stub_size, machine.fixup_size);
     const std::size_t got = target.memory().read_some(code_at, std::span(raw).first(want));
@@ -151,11 +149,13 @@ Precodes::Precode Precodes::at_entry(Address entry) const {
       precode.kind = PrecodeKind::fixup;
     else
       precode.kind = machine.stub_kind(type);
-    if (*version_ == 1 && precode.kind == PrecodeKind::this_ret_buf) precode.kind = PrecodeKind::invalid;
+    if (machine.form == contract_form::precodes_by_type && precode.kind == PrecodeKind::this_ret_buf)
+      precode.kind = PrecodeKind::invalid;
   }
   const auto secret = [&] {
     return target.read_pointer(
-        target.field_address(data, "StubPrecodeData", *version_ == 1 ? "MethodDesc" : "SecretParam"));
+        target.field_address(data, "StubPrecodeData",
+                             machine.form == contract_form::precodes_by_type ? "MethodDesc" : "SecretParam"));
   };
   Address method = 0;
   switch (precode.kind) {

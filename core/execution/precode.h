@@ -26,7 +26,7 @@ std::string_view to_string(PrecodeKind kind);
 
 class Precodes {
 public:
-  // Throws Error{unsupported_contract} for a PrecodeStubs version other than 1 to 3. No reads.
+  // No reads.
   explicit Precodes(const Target& target);
   ~Precodes();
 
@@ -37,7 +37,8 @@ public:
         method_desc; // nothing for kinds without a method, and for slots that are not in use
   };
   // The precode whose entry point is `entry`; kind `invalid` when there is none. First call: 4 reads; then 2
-  // to 4. Throws Error{memory_missing}.
+  // to 4. Throws Error{memory_missing}; Error{unsupported_contract} when the contract PrecodeStubs cannot be
+  // read, or a layout is missing.
   Precode at_entry(Address entry) const;
   // The precode that contains `address`.
   Precode containing(Address address) const;
@@ -48,7 +49,6 @@ private:
   Precode stub_at(Address entry) const;
 
   const Target* target_;
-  std::optional<unsigned> version_;
   mutable std::unique_ptr<Machine> machine_;
 };
 

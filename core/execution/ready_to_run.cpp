@@ -38,7 +38,7 @@ ReadyToRunLayout::ReadyToRunLayout(const Target& target) {
   composite_info_ = span_.require(target, "CompositeInfo", word);
   function_count_ = span_.require(target, "NumRuntimeFunctions", sizeof(std::uint32_t));
   functions_ = span_.require(target, "RuntimeFunctions", word);
-  thunks_ = span_.require(target, "DelayLoadMethodCallThunks", word);
+  thunks_ = span_.optional(target, "DelayLoadMethodCallThunks", word);
   hot_cold_count_ = span_.optional(target, "NumHotColdMap", sizeof(std::uint32_t));
   hot_cold_map_ = span_.optional(target, "HotColdMap", word);
   debug_info_section_ = span_.optional(target, "DebugInfoSection", word);
@@ -68,7 +68,8 @@ ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& f
   if (layout.hot_cold_count_ && layout.hot_cold_map_)
     if (const std::uint32_t values = count(*layout.hot_cold_count_, "NumHotColdMap"); values != 0)
       hot_cold_ = {target, info.pointer(*layout.hot_cold_map_), values, function_count_};
-  if (const Address thunks = info.pointer(layout.thunks_); thunks != 0) thunks_ = read_directory(thunks);
+  if (layout.thunks_)
+    if (const Address thunks = info.pointer(*layout.thunks_); thunks != 0) thunks_ = read_directory(thunks);
   if (layout.debug_info_section_) debug_info_section_ = info.pointer(*layout.debug_info_section_);
   // Components share the map of their composite image.
   entry_points_ = EntryPointMap(
@@ -201,7 +202,10 @@ Address ReadyToRunImage::gc_info_of(std::uint32_t index) const {
 }
 
 unsigned ReadyToRunImage::gc_info_version() const {
-  if (!gc_info_version_) gc_info_version_ = gc_info_version_of(read_r2r_major_version(*target_, header_));
+  if (!gc_info_version_) {
+    target_->require_contract("GCInfo");
+    gc_info_version_ = gc_info_version_of(read_r2r_major_version(*target_, header_));
+  }
   return *gc_info_version_;
 }
 

@@ -17,8 +17,9 @@
 
 namespace clr {
 
-// The major version of the READYTORUN_HEADER at `header`. Formats follow from it, so that what is no such header
-// must not give one. 2 reads. Throws Error{memory_missing}, Error{corrupt} when no ReadyToRun header is there.
+// The major version of the READYTORUN_HEADER at `header`. Formats follow from it, so that what is no such
+// header must not give one. 2 reads. Throws Error{memory_missing}, Error{corrupt} when no ReadyToRun header
+// is there.
 unsigned read_r2r_major_version(const Target& target, Address header);
 
 // The layout of ReadyToRunInfo.
@@ -30,7 +31,8 @@ public:
 private:
   friend class ReadyToRunImage;
   RecordSpan span_{"ReadyToRunInfo"};
-  std::int64_t header_, composite_info_, function_count_, functions_, thunks_;
+  std::int64_t header_, composite_info_, function_count_, functions_;
+  std::optional<std::int64_t> thunks_;
   std::optional<std::int64_t> hot_cold_count_, hot_cold_map_, debug_info_section_;
   std::int64_t module_info_;
 };

@@ -108,6 +108,7 @@ std::uint64_t RuntimeFunctions::length(const Extent& function, Address entry, Ad
       throw_corrupt(entry, fmt::format("runtime function from {:#x} to {:#x}", function.begin, function.end));
     return function.end - function.begin;
   }
+  if (form().entry_has_end) target_->offset("RuntimeFunction", "EndAddress"); // throws, and names it
   const Address data = image_base + function.unwind_data;
   if (const auto length = target_->find_offset("UnwindInfo", "FunctionLength");
       length || form().kind == UnwindDataForm::Kind::length)

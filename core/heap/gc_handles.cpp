@@ -1,5 +1,7 @@
 #include "core/heap/gc_handles.h"
 
+#include "core/heap/gc_handle_contract.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -156,6 +158,8 @@ bool is_root(GcHandleKind kind) {
 }
 
 GcHandles read_handles(const Target& target, const GcState& state) {
+  if (target.descriptor().version != descriptor_format_integers)
+    return read_handles_by_contract(target, state);
   if (target.pointer_size() != 8)
     throw Error(ErrorKind::unsupported_contract, "handles of 32-bit processes cannot be read");
   GcHandles found;

@@ -1,5 +1,7 @@
 #include "core/heap/gc_state.h"
 
+#include "core/heap/gc_contract.h"
+
 #include "core/memory/elf_image.h"
 
 #include <fmt/format.h>
@@ -144,13 +146,15 @@ void add_server_heaps(const Target& target, const Words& words, GcState& state) 
       require_field(target, fields, heap_alloc_allocated, "the end of a heap's objects");
   const auto queue = field_offset(target, fields, heap_finalize_queue);
   for (std::uint32_t i = 0; i < count; ++i) {
+    // One that cannot be read keeps its number.
+    GcHeap& added = state.heaps.emplace_back();
     try {
       const Address heap = target.read_pointer(array + Address{i} * target.pointer_size());
-      GcHeap added{.generations = heap + generations};
-      added.ephemeral_segment = target.read_pointer(heap + ephemeral);
-      added.alloc_allocated = target.read_pointer(heap + allocated);
-      if (queue) added.finalize_queue = target.read_pointer(heap + *queue);
-      state.heaps.push_back(added);
+      GcHeap read{.generations = heap + generations};
+      read.ephemeral_segment = target.read_pointer(heap + ephemeral);
+      read.alloc_allocated = target.read_pointer(heap + allocated);
+      if (queue) read.finalize_queue = target.read_pointer(heap + *queue);
+      added = read;
     } catch (const Error& error) {
       state.problems.push_back(fmt::format("heap {}: {}", i, error.what()));
     }
@@ -160,6 +164,7 @@ void add_server_heaps(const Target& target, const Words& words, GcState& state) 
 } // namespace
 
 GcState read_gc_state(const Target& target, Address runtime_base) {
+  if (target.descriptor().version != descriptor_format_integers) return read_gc_contract(target);
   Words words{};
   Address variables = 0;
   const Probe probe(target);

@@ -1,6 +1,7 @@
 // Where the garbage collector keeps its heaps. The collector publishes the addresses of its variables and the
 // places of their fields for its own debugger support, in a table of words (GcDacVars) that g_dacTable leads
-// to. A standalone collector (libclrgc.so) fills in the same table.
+// to. A standalone collector (libclrgc.so) fills in the same table. From .NET 11 on it has a contract: see
+// gc_contract.h.
 // Source: dotnet/runtime src/coreclr/gc/gcinterface.dac.h, gcinterface.dacvars.def, dac_gcheap_fields.h,
 // dac_generation_fields.h, gc.cpp; measured on 8.0.0, 9.0.22, 10.0.0, 10.0.12 and 10.0.14.
 #pragma once
@@ -16,7 +17,7 @@ namespace clr {
 // One heap of the collector: there is one with the workstation collector, and one for each CPU in use with
 // the server collector.
 struct GcHeap {
-  Address generations = 0;       // its generations, one record behind the other
+  Address generations = 0;       // its generations, one record behind the other; 0: it could not be read
   Address ephemeral_segment = 0; // the segment in which young objects are allocated
   Address alloc_allocated = 0;   // where the objects of that segment end
   Address finalize_queue = 0;
@@ -50,7 +51,8 @@ struct GcState {
   std::vector<std::string> problems; // heaps that could not be read
 };
 
-// Reads it by the table that the module at `runtime_base` exports. Throws Error{unsupported_contract} when
+// Reads it by the contract GC from .NET 11 on; before, by the table that the module at `runtime_base` exports.
+// Throws Error{unsupported_contract} when
 // there is none, or none of its entries leads to variables of a collector, which is so before the collector
 // has been initialised; Error{memory_missing}, also when an entry leads to memory that is not there. Cost: 1
 // read for each entry of g_dacTable, some 20 more, and 2 for each heap.

@@ -47,6 +47,7 @@ private:
 
   void read_heap(std::uint32_t index) {
     const GcHeap& heap = map_.state.heaps[index];
+    if (heap.generations == 0) return;
     const std::uint32_t count = map_.state.generation_count;
     const std::uint32_t lists[] = {large, oldest, 1, 0, pinned};
     for (const std::uint32_t number : lists) {

@@ -155,6 +155,8 @@ struct Architecture {
   Address (*strip_code_pointer)(Address) = nullptr;
   // Bits of a code pointer that mark the instruction set and are no part of the address.
   Address code_pointer_mark = 0;
+  // A called method that the Frame of a P/Invoke names below this is the size of the arguments instead.
+  Address least_called_method = 0;
 
   ContextLayout context;
   SignalFrame signal_frame;

@@ -19,6 +19,7 @@ constinit const Architecture unknown_architecture{.unwind_data = {.chains = true
 constinit const Architecture x86_architecture{
     .cpu = Cpu::x86,
     .jit = {.names = x86_jit_names, .offsets_in_words = true},
+    .least_called_method = 0x10000,
     .unwind_data = {.kind = UnwindDataForm::Kind::length},
     .gc_info = {.kind = GcInfoForm::Kind::bytes},
 };

@@ -16,11 +16,21 @@ constexpr std::uint32_t rid_mask = 0x00ff'ffff, is_static_bit = 1u << 24, thread
                         rva_bit = 1u << 26;
 constexpr unsigned offset_bits = 27;
 constexpr std::uint32_t offset_mask = (1u << offset_bits) - 1;
-constexpr std::uint32_t last_real_offset = offset_mask - 6; // greater ones mark fields without a place
+constexpr std::uint32_t default_last_real_offset =
+    offset_mask - 6; // greater ones mark fields without a place
 constexpr std::uint8_t type_value = 0x11, type_class = 0x12;
 
 bool is_reference_type(std::uint8_t element) {
   return element == type_class || element == 0x0e || element == 0x1c || element == 0x14 || element == 0x1d;
+}
+
+// The marks are the greatest values; later runtimes publish them.
+std::uint32_t last_real_offset_of(const Target& target) {
+  std::optional<std::uint64_t> least;
+  for (const std::string_view mark : {"FieldOffsetBigRVA", "FieldOffsetDynamicRVA", "FieldOffsetNewEnc"})
+    if (const auto value = target.find_global(mark); value && *value <= offset_mask)
+      least = std::min(least.value_or(*value), *value);
+  return least ? static_cast<std::uint32_t>(*least) : default_last_real_offset;
 }
 
 std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
@@ -198,6 +208,7 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
   const std::vector<Address> arguments = finder_->names().types().tables().generic_arguments(table);
   const TypeScope scope{.module = layout.module, .class_arguments = arguments};
   const std::uint64_t stride = target.size_of("FieldDesc");
+  const std::uint32_t last_real_offset = last_real_offset_of(target);
   const std::uint32_t limit = table.is_value_type() ? layout.size : layout.size - pointer;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Address at = list + i * stride;

@@ -67,6 +67,7 @@ void CodeFinder::find_replaced(const CodeBlock& block) {
 }
 
 FoundCode CodeFinder::at(const CodeBlock& block) {
+  if (block.kind == CodeKind::interpreted) return std::move(found_);
   if (const RangeSection* const section = code_.section_at(block.start);
       section != nullptr && !is_known({block.start, block.method_desc, block.code_header, *section}))
     found_.bodies_.push_back({block.start, block.method_desc, block.code_header, section});
@@ -81,6 +82,7 @@ void CodeFinder::find_heaps() {
                              code_.holes().front().address));
   for (const RangeSection& section : sections) {
     if ((section.flags & RangeSection::code_heap) == 0 || section.r2r_module != 0) continue;
+    if ((section.flags & RangeSection::interpreter) != 0) continue; // byte code is no code for a CPU
     run_.guarded([&] { return fmt::format("the code heap at {:#x}", section.begin); },
                  [&] { find_heap(section); });
     if (run_.stopped() || walk_.spent()) return;

@@ -142,7 +142,7 @@ nlohmann::ordered_json to_json(const ExceptionReport& report) {
   for (const TraceRow& row : report.trace) {
     Json element;
     element["ip"] = hex(row.element.ip);
-    element["sp"] = hex(row.element.sp);
+    element["sp"] = row.element.sp ? Json(hex(*row.element.sp)) : Json(nullptr);
     element["text"] = row.text;
     element["method"] = to_json(row.answer.method);
     if (row.answer.code.start != 0) element["code"] = to_json(row.answer.code);

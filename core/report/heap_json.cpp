@@ -23,9 +23,7 @@ Json generation_json(HeapPart part) {
   return to_string(part);
 }
 
-Json heap_json(HeapReporter& heap, const HeapWalkOptions& options) {
-  const HeapMap& map = heap.map();
-  const HeapStatistics& statistics = heap.statistics(options);
+Json heap_json(const HeapMap& map, const HeapStatistics& statistics) {
   HeapCount live, free;
   std::uint64_t largest = 0;
   std::vector<Json> segments(map.state.heaps.size(), Json::array());

@@ -7,8 +7,8 @@
 
 namespace clr {
 
-// The heaps with their segments. Counts the heap.
-Json heap_json(HeapReporter& heap, const HeapWalkOptions& options = {});
+// The heaps with their segments, as they were counted.
+Json heap_json(const HeapMap& map, const HeapStatistics& statistics);
 // What `report` holds; `part` was asked for.
 // With `live`: whether the objects were counted that roots reach, or the others.
 Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part,

@@ -100,4 +100,24 @@ Json to_json(const HeapPath& path) {
   return {{"root", to_json(path.root)}, {"steps", std::move(steps)}};
 }
 
+Json to_json(const RetainedRow& row) {
+  Json json = Json::object();
+  if (row.object != 0) json["object"] = hex(row.object);
+  json["type"] = row.type;
+  if (!row.field.empty()) json["root"] = {{"kind", "static"}, {"name", row.field}};
+  json["count"] = row.count;
+  json["bytes"] = row.bytes;
+  json["retained"] = row.retained;
+  return json;
+}
+
+Json to_json(const RetainedObject& found) {
+  Json json = to_json(found.row);
+  json["alive"] = found.alive;
+  json["reachable"] = {{"count", found.leads_to}, {"bytes", found.reachable}};
+  json["holder"] =
+      found.holder == 0 ? Json() : Json{{"object", hex(found.holder)}, {"type", found.holder_type}};
+  return json;
+}
+
 } // namespace clr

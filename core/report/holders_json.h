@@ -4,6 +4,7 @@
 
 #include "core/report/json.h"
 #include "core/runtime/heap_holders.h"
+#include "core/runtime/heap_retainers.h"
 
 namespace clr {
 
@@ -16,6 +17,9 @@ Json in_json(const HeapReference& reference, HeapHolders& holders);
 Json to_json(const HeapRoot& root);
 // The form of `clr heap --verify --json`.
 Json to_json(const HeapVerification& found);
+// The form of `clr retained ADDRESS --json`, and a row of the others.
+Json to_json(const RetainedObject& found);
+Json to_json(const RetainedRow& row);
 // An element of "paths" in `clr root --json`.
 Json to_json(const HeapPath& path);
 

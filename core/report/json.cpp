@@ -100,6 +100,7 @@ Json to_json(const RuntimeInfo& info) {
     Json entry;
     entry["version"] = text_or_null(contract.version);
     entry["used"] = contract.used;
+    if (contract.used) entry["known"] = contract.known;
     contracts[contract.name] = std::move(entry);
   }
   json["contracts"] = std::move(contracts);

@@ -3,6 +3,7 @@
 #include "core/memory/recording_reader.h"
 #include "core/report/exception_report.h"
 #include "core/runtime/heap_report.h"
+#include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/target/descriptor_locator.h"
@@ -36,6 +37,23 @@ void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
 void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, Cpu cpu) {
   for (LoadedModule& module : modules) module.contract_descriptor.reset();
   locate_runtimes(memory, modules, cpu);
+}
+
+// What each thread waits for, by its stack.
+void touch_waits(Runtime& runtime, StackReporter& stacks, const SaveSource& source) {
+  LockReporter locks(
+      runtime,
+      []() -> WaitObjects& { throw Error(ErrorKind::unsupported_contract, "stacks alone are looked at"); },
+      stacks,
+      [&] {
+        std::vector<LockReporter::ThreadStart> starts;
+        for (const ThreadRegisters& thread : source.threads)
+          starts.push_back({.os_id = thread.os_id,
+                            .name = {},
+                            .registers = context_of_thread(source.platform.cpu, thread)});
+        return starts;
+      });
+  for (const ThreadWait& wait : locks.table_by_stacks().waits) locks.wait_text(wait);
 }
 
 void touch_heap(Runtime& runtime, RecordingReader& recording, const SaveOptions& options) {
@@ -92,6 +110,7 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
   runtime.summary();
   if (runtime.absence() == nullptr) {
     for (const RuntimeThread& thread : stacks.threads().threads) touch_exceptions(runtime, thread);
+    touch_waits(runtime, stacks, source);
     runtime.names()->modules();
     if (options.all_methods) {
       runtime.info();

@@ -1,20 +1,21 @@
 #include "core/report/thread_report.h"
 
-#include <nlohmann/json.hpp>
+#include "core/report/json_values.h"
+
+#include <fmt/format.h>
 
 namespace clr {
 
-namespace {
-template<typename Value>
-Json value_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
+std::string ThreadReport::fault() const {
+  if (problem.empty() || problem == thread->fault) return thread->fault;
+  return thread->fault.empty() ? problem : fmt::format("{}; {}", thread->fault, problem);
 }
-} // namespace
 
 ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions) {
   ThreadReport report{.thread = &thread, .index = index, .exception = std::nullopt};
   const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
   report.in_flight = !found.in_flight.empty();
+  report.problem = found.problem;
   if (found.current() == 0) return report;
   try {
     report.exception = exceptions.read(found.current());
@@ -45,7 +46,7 @@ Json to_json(const ThreadReport& report) {
     if (!exception.fault.empty()) value["fault"] = exception.fault;
     json[report.in_flight ? "exception" : "last_thrown"] = std::move(value);
   }
-  if (!thread.fault.empty()) json["fault"] = thread.fault;
+  if (const std::string fault = report.fault(); !fault.empty()) json["fault"] = fault;
   return json;
 }
 

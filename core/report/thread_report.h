@@ -6,6 +6,7 @@
 #include "core/stack/threads.h"
 
 #include <optional>
+#include <string>
 
 namespace clr {
 
@@ -14,6 +15,10 @@ struct ThreadReport {
   unsigned index = 0; // the debugger's number of the thread; 0: the debugger has no such thread
   std::optional<ExceptionReport> exception; // the one in flight, else the last that was thrown
   bool in_flight = false;
+  std::string problem; // why exceptions in flight may be missing; empty when none is
+
+  // What of the thread and its exceptions could not be read; empty when everything could.
+  std::string fault() const;
 };
 
 // `thread` must outlive the result. An exception that cannot be read is reported by its address and a fault.

@@ -2,8 +2,9 @@
 
 namespace clr {
 
-std::unique_ptr<CoreSession> CoreSession::open(const std::string& path, const PathMap& paths) {
-  return std::make_unique<CoreSession>(ElfCore::open(path), paths);
+std::unique_ptr<CoreSession> CoreSession::open(const std::string& path, const PathMap& paths,
+                                               std::shared_ptr<const DescriptorFile> descriptor) {
+  return std::make_unique<CoreSession>(ElfCore::open(path), paths, std::move(descriptor));
 }
 
 namespace {
@@ -15,10 +16,11 @@ ModuleList modules_of(const ElfCore& core, FileOverlay& overlay) {
 }
 } // namespace
 
-CoreSession::CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths)
+CoreSession::CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths,
+                         std::shared_ptr<const DescriptorFile> descriptor)
     : core_(std::move(core)), assemblies_(paths), overlay_(*core_, {.paths = paths}),
       list_(modules_of(*core_, overlay_)), pages_(overlay_),
-      runtime_(pages_, list_.modules, core_->platform(), &assemblies_) {}
+      runtime_(pages_, list_.modules, core_->platform(), &assemblies_, std::move(descriptor)) {}
 
 std::vector<std::string> CoreSession::problems() const {
   std::vector<std::string> problems = core_->problems();

@@ -19,8 +19,10 @@ public:
   // Opens the core at `path` and finds its modules and its runtime. Throws Error{io, corrupt} when the file
   // is no ELF core; a core without a runtime can be opened. Cost: that of ElfCore::open, list_modules and
   // Runtime.
-  static std::unique_ptr<CoreSession> open(const std::string& path, const PathMap& paths);
-  CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths);
+  static std::unique_ptr<CoreSession> open(const std::string& path, const PathMap& paths,
+                                           std::shared_ptr<const DescriptorFile> descriptor = nullptr);
+  CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths,
+              std::shared_ptr<const DescriptorFile> descriptor = nullptr);
 
   const ElfCore& core() const { return *core_; }
   // The memory of the core, completed from files on disk, through a cache.

@@ -221,6 +221,11 @@ std::string HeapHolders::type_of(Address object) {
   }
 }
 
+const std::vector<std::uint32_t>& HeapHolders::root_objects(const HeapWalkOptions& options) {
+  tree(options);
+  return root_objects_;
+}
+
 const std::vector<HeapRoot>& HeapHolders::roots(const HeapWalkOptions& options) {
   tree(options);
   return roots_;

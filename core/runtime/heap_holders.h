@@ -106,8 +106,12 @@ public:
   // What is not known of roots and references: sentences.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  // All references. Throws Error{interrupted}. Cost: that of HeapGraph the first time.
+  HeapGraph& graph(const HeapWalkOptions& options = {});
+  // The numbers in graph() of what roots() hold; HeapIndex::none where no object begins. Cost: that of paths.
+  const std::vector<std::uint32_t>& root_objects(const HeapWalkOptions& options = {});
+
 private:
-  HeapGraph& graph(const HeapWalkOptions& options);
   HeapTree& tree(const HeapWalkOptions& options);
   void collect_roots();
   void add_stack_roots();

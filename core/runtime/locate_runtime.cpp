@@ -13,10 +13,23 @@ std::string joined(const std::vector<std::string>& sentences) {
   for (const std::string& sentence : sentences) text += (text.empty() ? "" : "; ") + sentence;
   return text;
 }
+// Such a program is what any native one is to a debugger.
+std::string native_aot_text(MemoryReader& memory, const LocatedRuntime& runtime) {
+  std::string facts;
+  const auto add = [&](const std::string& fact) {
+    if (!fact.empty()) facts += (facts.empty() ? "" : ", ") + fact;
+  };
+  add(runtime_version(memory, runtime));
+  add(contracts_beginning_with(runtime.descriptor, 'n'));
+  return fmt::format(
+      "{} is a NativeAOT program{}; its code has native symbols and unwind data, use LLDB's own "
+      "commands; only CoreCLR can be read",
+      file_name_of(runtime.module.path), facts.empty() ? facts : fmt::format(" ({})", facts));
+}
 } // namespace
 
 void Runtime::locate() {
-  RuntimeSearch search = locate_runtimes(*memory_, modules_, platform_.cpu);
+  RuntimeSearch search = locate_runtimes(*memory_, modules_, platform_.cpu, descriptor_file_.get());
   problems_ = std::move(search.problems);
   if (search.runtimes.empty()) {
     MissAnswer none{.reason = MissReason::no_runtime, .text = "there is no .NET runtime in this process"};
@@ -34,6 +47,10 @@ void Runtime::locate() {
                                     file_name_of(search.runtimes[i].module.path)));
   located_ = std::move(search.runtimes.front());
   const std::string_view place = file_name_of(located_->module.path);
+  if (located_->kind == RuntimeKind::native_aot) {
+    absence_ = MissAnswer{.reason = MissReason::native_aot, .text = native_aot_text(*memory_, *located_)};
+    return;
+  }
   if (located_->kind != RuntimeKind::coreclr) {
     absence_ = MissAnswer{.reason = MissReason::no_runtime,
                           .text = fmt::format("{} is a {} program; only CoreCLR can be read", place,
@@ -59,10 +76,19 @@ void Runtime::describe_location(RuntimeInfo& info) const {
   info.found_in = file_name_of(located_->module.path);
   info.found_by = to_string(located_->source);
   try {
-    info.version = runtime_version(*memory_, located_->module);
+    info.version = runtime_version(*memory_, *located_);
   } catch (const Error& error) {
     info.problems.push_back(fmt::format("the runtime's version: {}", error.what()));
   }
+}
+
+DescriptorFile Runtime::record_descriptor() const {
+  if (located_ && located_->source == DescriptorSource::file) return *descriptor_file_;
+  if (!located_ || located_->descriptor.types.empty())
+    throw Error(ErrorKind::invalid_argument, "there is no runtime that publishes a data descriptor");
+  if (located_->source == DescriptorSource::dac_table)
+    return record_known_layouts(*memory_, located_->module, located_->descriptor);
+  return clr::record_descriptor(*memory_, located_->module, located_->descriptor.address);
 }
 
 const LoadedModule* Runtime::runtime_module() const {

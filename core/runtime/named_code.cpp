@@ -39,7 +39,8 @@ public:
 private:
   bool jitted() {
     runtime_.code()->for_each_jitted([&](const JittedBody& body) {
-      if (wanted_(runtime_.describe_once(body.method_desc))) found_.push_back(body.start);
+      const bool interpreted = (body.section.flags & RangeSection::interpreter) != 0;
+      if (!interpreted && wanted_(runtime_.describe_once(body.method_desc))) found_.push_back(body.start);
       return goes_on();
     });
     return going_;

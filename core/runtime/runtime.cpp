@@ -32,8 +32,9 @@ auto attempt(std::string& fault, std::string_view what, Make&& make) -> std::opt
 } // namespace
 
 Runtime::Runtime(MemoryReader& memory, std::vector<LoadedModule> modules, Platform platform,
-                 AssemblyFiles* files)
-    : memory_(&memory), files_(files), modules_(std::move(modules)), platform_(platform) {
+                 AssemblyFiles* files, std::shared_ptr<const DescriptorFile> descriptor)
+    : memory_(&memory), files_(files), descriptor_file_(std::move(descriptor)), modules_(std::move(modules)),
+      platform_(platform) {
   std::sort(modules_.begin(), modules_.end(),
             [](const LoadedModule& a, const LoadedModule& b) { return a.base < b.base; });
   try {
@@ -211,7 +212,7 @@ runtime::Code Runtime::describe_code(const CodeBlock& block, bool with_offset) {
   code.kind = block.kind;
   code.start = block.start;
   const auto regions = attempt(code.fault, "size", [&] { return manager.regions(block); });
-  if (regions) {
+  if (regions && regions->hot_size != 0) {
     code.regions.push_back({CodePart::hot, regions->hot_start, regions->hot_size});
     if (regions->cold_size != 0)
       code.regions.push_back({CodePart::cold, regions->cold_start, regions->cold_size});

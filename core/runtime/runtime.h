@@ -40,6 +40,7 @@ struct ContractInfo {
   std::string name;
   std::string version; // in the spelling of the descriptor; empty: the descriptor does not list it
   bool used = false;   // this library reads data by this contract
+  bool known = false;  // of a used one: this version of it can be read
 };
 
 // The facts that `clr info` shows. A count that is not available is nothing, and `problems` says why.
@@ -59,10 +60,12 @@ struct RuntimeInfo {
 
 class Runtime {
 public:
-  // Looks for a runtime in `modules`. `memory` and `files` (which may be null) must outlive this. Never
+  // Looks for a runtime in `modules`. `memory` and `files` (which may be null) must outlive this. A
+  // `descriptor` takes the place of the one that the runtime of its build publishes. Never
   // throws because of the target: see `absence`. Cost: that of locate_runtimes, and 3 reads for the
   // descriptor.
-  Runtime(MemoryReader& memory, std::vector<LoadedModule> modules, Platform platform, AssemblyFiles* files);
+  Runtime(MemoryReader& memory, std::vector<LoadedModule> modules, Platform platform, AssemblyFiles* files,
+          std::shared_ptr<const DescriptorFile> descriptor = nullptr);
   ~Runtime();
 
   // Null when there is a runtime that can be read; else the miss (no_runtime, not_started) or the fault with
@@ -99,6 +102,9 @@ public:
 
   // Name, version and place of the runtime, without counts and modules. Never throws.
   RuntimeInfo summary() const;
+  // The descriptor that the runtime publishes, or the file that stands in for it. Throws Error when there is
+  // none. Cost: 3 reads.
+  DescriptorFile record_descriptor() const;
   // All facts. Counts bodies, and reads every nibble map for that. Never throws.
   RuntimeInfo info();
 
@@ -144,6 +150,7 @@ private:
 
   MemoryReader* memory_;
   AssemblyFiles* files_;
+  std::shared_ptr<const DescriptorFile> descriptor_file_;
   std::vector<LoadedModule> modules_; // sorted by base
   Platform platform_;
   std::vector<std::string> problems_; // of the search for the runtime

@@ -7,11 +7,19 @@
 namespace clr {
 
 namespace {
-// The contracts that this library uses. Other contracts of a descriptor are only listed.
-constexpr std::string_view contracts_used[] = {
+// The contracts without which something is missing in every runtime. Others that this library reads are
+// published from .NET 11 on.
+constexpr std::string_view contracts_expected[] = {
     "CodeVersions",     "EcmaMetadata", "Exception",         "ExecutionManager", "Loader", "Object",
     "PlatformMetadata", "PrecodeStubs", "RuntimeTypeSystem", "StackWalk",        "Thread",
 };
+
+constexpr std::pair<std::string_view, std::string_view> fields_of_assembly_list[] = {
+    {"ArrayListBlock", "Size"},
+    {"ArrayListBlock", "ArrayStart"},
+    {"ArrayListBlock", "Next"},
+    {"Assembly", "Module"},
+    {"Module", "Assembly"}};
 
 // ELF processes and cores are treated as Linux here; the descriptor itself only says "unix".
 std::string_view os_name(Os os) {
@@ -31,8 +39,11 @@ std::string_view os_name(Os os) {
 std::vector<ContractInfo> contracts_of(const ContractDescriptor& descriptor) {
   std::vector<ContractInfo> list;
   for (const auto& [name, version] : descriptor.contracts)
-    list.push_back({name, version, std::ranges::find(contracts_used, name) != std::end(contracts_used)});
-  for (const std::string_view name : contracts_used)
+    list.push_back({.name = name,
+                    .version = version,
+                    .used = is_contract_read(name),
+                    .known = contract_use(descriptor, name).form.has_value()});
+  for (const std::string_view name : contracts_expected)
     if (!descriptor.contracts.contains(name)) list.push_back({std::string(name), "", true});
   return list;
 }
@@ -45,6 +56,15 @@ void add_holes(RuntimeInfo& info, const std::vector<EnumerationHole>& holes) {
   if (holes.size() > max_told_holes)
     info.problems.push_back(fmt::format("and {} more such places: there is more code than was counted",
                                         holes.size() - max_told_holes));
+}
+
+// What of the contracts cannot be read.
+void add_contract_faults(RuntimeInfo& info, const ContractDescriptor& descriptor) {
+  for (const ContractInfo& contract : info.contracts) {
+    if (!contract.used) continue;
+    if (std::string fault = contract_use(descriptor, contract.name).fault; !fault.empty())
+      info.problems.push_back(std::move(fault));
+  }
 }
 } // namespace
 
@@ -77,7 +97,10 @@ RuntimeInfo Runtime::summary() const {
   info.os = os_name(platform_.os);
   info.cpu = to_string(platform_.cpu);
   describe_location(info);
-  if (parts_) info.contracts = contracts_of(parts_->target.descriptor());
+  if (located_ && !located_->descriptor.contracts.empty()) {
+    info.contracts = contracts_of(located_->descriptor);
+    if (located_->kind == RuntimeKind::coreclr) add_contract_faults(info, located_->descriptor);
+  }
   return info;
 }
 
@@ -93,7 +116,17 @@ RuntimeInfo Runtime::info() {
     }
   };
   attempt([&] { count_code(info); });
-  attempt([&] { info.modules = parts_->names.modules(); });
+  attempt([&] {
+    const std::size_t holes = modules_of_app_domain(parts_->target).holes;
+    if (holes == 0) return;
+    info.problems.push_back(fmt::format("{} assemblies of the app domain cannot be read", holes));
+    for (const auto& [type, field] : fields_of_assembly_list)
+      parts_->target.offset(type, field); // may say why
+  });
+  attempt([&] {
+    info.modules = parts_->names.modules();
+    for (const Address address : parts_->names.module_addresses()) parts_->names.named_modules().at(address);
+  });
   add_holes(info, parts_->code.holes());
   return info;
 }

@@ -1,5 +1,9 @@
 #include "core/runtime/stack_reporter.h"
 
+#include "core/runtime/thread_names.h"
+
+#include <fmt/format.h>
+
 namespace clr {
 
 namespace {
@@ -40,6 +44,7 @@ const ThreadList& StackReporter::threads() {
   } catch (const std::exception& error) {
     threads_->problem = error.what();
   }
+  add_thread_names(*runtime_, threads_->threads);
   for (const RuntimeThread& thread : threads_->threads)
     if (thread.os_id.value_or(0) != 0) by_os_id_.try_emplace(*thread.os_id, &thread);
   return *threads_;
@@ -93,7 +98,20 @@ FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) 
 
 stack::Walk StackReporter::walk_frames(const RegisterContext& start, std::uint64_t os_id,
                                        const std::function<bool(const StackFrame&)>& visit) {
-  return walker_.walk(start, thread_of(os_id), visit);
+  stack::Walk walk = walker_.walk(start, thread_of(os_id), visit);
+  note_unknown_thread(os_id, walk);
+  return walk;
+}
+
+void StackReporter::note_unknown_thread(std::uint64_t os_id, stack::Walk& walk) {
+  const RuntimeThread* const thread = thread_of(os_id);
+  std::string why = thread != nullptr ? thread->fault : threads().problem;
+  // One of those without an id may be this thread.
+  if (thread == nullptr && why.empty())
+    for (const RuntimeThread& other : threads().threads)
+      if (!other.os_id) why = other.fault;
+  if (!why.empty() && (thread == nullptr || thread->frame == 0))
+    walk.notes.push_back(fmt::format("the runtime's own frames of this thread are not known: {}", why));
 }
 
 StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64_t os_id,
@@ -113,7 +131,7 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
       row.registers = std::make_shared<const RegisterContext>(frame.registers);
     return visit(row);
   };
-  stack::Walk walk = walker_.walk(start, thread_of(os_id), each);
+  stack::Walk walk = walk_frames(start, os_id, each);
   return {limited ? "limit" : walk_end_text(walk), std::move(walk.notes)};
 }
 

@@ -53,9 +53,14 @@ public:
   stack::Walk walk_frames(const RegisterContext& start, std::uint64_t os_id,
                           const std::function<bool(const StackFrame&)>& visit);
 
-private:
-  FrameRow row_of(const StackFrame& frame, const Options& options);
+  // The method of a managed frame, with its source line if that is wanted. Kept. Never throws.
   std::shared_ptr<const MethodAnswer> answer_of(const StackFrame& frame, bool with_line);
+  // The row of a frame of such a walk. Never throws.
+  FrameRow row_of(const StackFrame& frame, const Options& options);
+
+private:
+  // Says in the notes of a walk that the runtime's Frames were not known.
+  void note_unknown_thread(std::uint64_t os_id, stack::Walk& walk);
 
   Runtime* runtime_;
   NativeNamer name_native_;

@@ -29,6 +29,7 @@ Tier tier_of(std::string_view word) {
 bool open_question(const MissAnswer& miss) {
   switch (miss.reason) {
   case MissReason::no_runtime:
+  case MissReason::native_aot:
   case MissReason::not_started:
   case MissReason::outside:
     return true;

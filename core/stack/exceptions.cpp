@@ -16,11 +16,30 @@ constexpr std::uint32_t contains_gc_pointers = 0x0100'0000; // MethodTable.MTFla
 
 // StackTraceArrayHeader and StackTraceElement; published by name after .NET 10 only. [rt] vm/clrex.h
 struct TraceLayout {
-  explicit TraceLayout(unsigned pointer_size)
-      : header(8 + pointer_size), sp(pointer_size), method_desc(2 * pointer_size), flags(3 * pointer_size),
-        stride(4 * pointer_size) {}
-  Address header; // u32 count, u32 keep-alive count, Thread*
-  Address sp, method_desc, flags, stride;
+  explicit TraceLayout(const Target& target) {
+    const Address word = target.pointer_size();
+    if (target.descriptor().version == descriptor_format_integers) {
+      header = 8 + word; // u32 count, u32 keep-alive count, Thread*
+      sp = word;
+      method_desc = 2 * word;
+      flags = 3 * word;
+      stride = 4 * word;
+      return;
+    }
+    header = target.size_of("StackTraceArrayHeader");
+    stride = target.size_of("StackTraceElement");
+    const auto field = [&](std::string_view type, std::string_view name) {
+      return static_cast<Address>(target.offset(type, name));
+    };
+    count = field("StackTraceArrayHeader", "Size");
+    ip = field("StackTraceElement", "Ip");
+    method_desc = field("StackTraceElement", "MethodDesc");
+    flags = field("StackTraceElement", "Flags");
+    // The stack pointer stands in no published field. It is the one word that is left of four.
+    if (stride == 4 * word && ip == 0 && method_desc == 2 * word && flags == 3 * word) sp = word;
+  }
+  Address header = 0, count = 0, ip = 0, method_desc = 0, flags = 0, stride = 0;
+  std::optional<Address> sp;
 };
 
 template<typename Read>
@@ -47,7 +66,8 @@ bool is_exception(const Target& target, Address object) {
       if (table == exception) return true;
       table = target.read_pointer(target.field_address(table, "MethodTable", "ParentMethodTable"));
     }
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported_contract) throw;
     // Not readable as an object: it is none.
   }
   return false;
@@ -75,10 +95,11 @@ Address trace_array(const Target& target, Address object) {
 }
 
 std::vector<TraceElement> read_trace(const Target& target, Address array) {
-  const TraceLayout layout(target.pointer_size());
+  const TraceLayout layout(target);
+  if (layout.stride == 0) throw_corrupt(array, "stack trace elements of no size");
   const std::uint32_t bytes = target.read_u32(target.field_address(array, "Array", "m_NumComponents"));
   const Address data = array + target.size_of("Array");
-  const std::uint32_t count = bytes < layout.header ? 0 : target.read_u32(data);
+  const std::uint32_t count = bytes < layout.header ? 0 : target.read_u32(data + layout.count);
   // The array is allocated with room to spare, so its length bounds the count.
   if (count > ExceptionReader::max_trace || (count != 0 && count > (bytes - layout.header) / layout.stride))
     throw_corrupt(data, fmt::format("a stack trace array of {} bytes claims {} frames", bytes, count));
@@ -86,10 +107,11 @@ std::vector<TraceElement> read_trace(const Target& target, Address array) {
   trace.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Address element = data + layout.header + i * layout.stride;
-    trace.push_back({.ip = target.read_pointer(element),
-                     .sp = target.read_pointer(element + layout.sp),
-                     .method_desc = target.read_pointer(element + layout.method_desc),
-                     .flags = target.read_u32(element + layout.flags)});
+    trace.push_back(
+        {.ip = target.read_pointer(element + layout.ip),
+         .sp = layout.sp ? std::optional(target.read_pointer(element + *layout.sp)) : std::nullopt,
+         .method_desc = target.read_pointer(element + layout.method_desc),
+         .flags = target.read_u32(element + layout.flags)});
   }
   return trace;
 }

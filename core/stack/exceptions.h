@@ -13,8 +13,8 @@ namespace clr {
 
 // One element of an exception's stack trace array.
 struct TraceElement {
-  Address ip = 0; // as stored
-  Address sp = 0;
+  Address ip = 0;            // as stored
+  std::optional<Address> sp; // nothing: this runtime does not tell
   Address method_desc = 0;
   std::uint32_t flags = 0;
   bool adjusted() const { return (flags & 2) != 0; }     // ip is already inside the call instruction

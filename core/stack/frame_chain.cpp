@@ -1,5 +1,7 @@
 #include "core/stack/frame_chain.h"
 
+#include "core/types/slot_method.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -32,6 +34,8 @@ constexpr std::array<std::pair<FrameKind, std::string_view>, 19> kind_names{{
 
 // InlinedCallFrame.Datum: what its low bits say instead of holding a MethodDesc. [rt] vm/frames.h
 constexpr Address datum_is_calli = 1, datum_is_eh_helper = 2, datum_flags = 7;
+// .NET 11: whether an exception-handling helper pushed the Frame; the rest is the MethodDesc all the same.
+constexpr Address net11_datum_flags = 1;
 
 // The field of the runtime's type HijackArgs that holds the register `name`: "Rax" for "rax".
 std::string hijack_field(std::string_view name) {
@@ -40,11 +44,6 @@ std::string hijack_field(std::string_view name) {
     field.front() = static_cast<char>(field.front() - 'a' + 'A');
   return field;
 }
-
-struct SavedSlot {
-  unsigned reg; // DWARF number
-  Address offset;
-};
 
 Address round_up(Address value, Address unit) {
   return (value + unit - 1) / unit * unit;
@@ -64,16 +63,22 @@ struct FrameChain::Layout {
   const Architecture& architecture;
   std::unordered_map<Address, FrameKind> kinds;
   std::vector<SavedSlot> callee_saved; // inside the type CalleeSavedRegisters
+  std::vector<SavedSlot> hijacked;     // the same registers, where HijackArgs has them one by one
   std::vector<SavedSlot> returned;     // registers of returned values, inside the type HijackArgs
+  bool net11 = false;                  // the form of the contract StackWalk
 };
 
 FrameChain::Layout::Layout(const Target& target) : architecture(architecture_of(target.platform().cpu)) {
   for (auto [kind, name] : kind_names)
     if (const auto identifier = target.find_global(fmt::format("{}Identifier", name)))
       kinds.emplace(*identifier, kind);
-  for (const auto& [reg, field] : architecture.callee_saved_fields)
+  for (const auto& [reg, field] : architecture.callee_saved_fields) {
     if (const auto offset = target.find_offset("CalleeSavedRegisters", field))
       callee_saved.push_back({reg, static_cast<Address>(*offset)});
+    if (const auto offset = target.find_offset("HijackArgs", field))
+      hijacked.push_back({reg, static_cast<Address>(*offset)});
+  }
+  net11 = contract_use(target.descriptor(), "StackWalk").form == contract_form::net11;
   for (unsigned reg = 0; reg < architecture.roles.count; ++reg)
     if (!is_callee_saved(architecture.cpu, reg))
       if (const auto offset =
@@ -125,9 +130,19 @@ bool FrameChain::active(const ExplicitFrame& frame) const {
              target_->field_address(frame.address, "InlinedCallFrame", "CallerReturnAddress")) != 0;
 }
 
-void FrameChain::restore_callee_saved(Address block, RegisterContext& registers) const {
-  for (const SavedSlot& slot : layout_->callee_saved)
+void FrameChain::restore(Address block, const std::vector<SavedSlot>& slots,
+                         RegisterContext& registers) const {
+  for (const SavedSlot& slot : slots)
     registers.set(slot.reg, target_->read_pointer(target_->platform().wrap(block + slot.offset)));
+}
+
+// Whether the evaluation of a function for a debugger began at a stop, whose registers it kept.
+bool FrameChain::saves_context(Address eval) const {
+  const auto flag = [&](std::string_view field) {
+    return target_->read_u8(target_->field_address(eval, "DebuggerEval", field)) != 0;
+  };
+  return target_->find_offset("DebuggerEval", "EvalUsesHijack") ? flag("EvalUsesHijack")
+                                                                : !flag("EvalDuringException");
 }
 
 std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) const {
@@ -167,14 +182,17 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
     break;
   case FrameKind::func_eval: {
     const Address eval = field("FuncEvalFrame", "DebuggerEvalPtr");
-    if (target.read_u8(target.field_address(eval, "DebuggerEval", "EvalDuringException")) != 0)
-      return std::nullopt;
+    if (!saves_context(eval)) return std::nullopt;
     from_record(target.field_address(eval, "DebuggerEval", "TargetContext"));
     break;
   }
   case FrameKind::hijack: {
     const Address args = field("HijackFrame", "HijackArgsPtr");
-    restore_callee_saved(target.field_address(args, "HijackArgs", "CalleeSavedRegisters"), registers);
+    if (layout_->hijacked.empty())
+      restore(target.field_address(args, "HijackArgs", "CalleeSavedRegisters"), layout_->callee_saved,
+              registers);
+    else
+      restore(args, layout_->hijacked, registers);
     // The method has just returned: its value is as live as what its caller keeps.
     for (const SavedSlot& slot : layout_->returned) {
       try {
@@ -195,9 +213,12 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
   case FrameKind::call_counting_helper:
   case FrameKind::stub_dispatch:
   case FrameKind::external_method:
-  case FrameKind::dynamic_helper: {
+  case FrameKind::dynamic_helper:
+  case FrameKind::interpreter: {
     const Address block = field("FramedMethodFrame", "TransitionBlockPtr");
-    restore_callee_saved(target.field_address(block, "TransitionBlock", "CalleeSavedRegisters"), registers);
+    if (block == 0) return std::nullopt;
+    restore(target.field_address(block, "TransitionBlock", "CalleeSavedRegisters"), layout_->callee_saved,
+            registers);
     registers.set_pc(target.read_pointer(target.field_address(block, "TransitionBlock", "ReturnAddress")));
     registers.set_sp(
         target.platform().wrap(block + round_up(target.size_of("TransitionBlock"), architecture.stack_unit)));
@@ -212,6 +233,17 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
   return result;
 }
 
+// The method of a StubDispatchFrame that names it by a type and a slot only.
+Address FrameChain::dispatched_method(Address frame) const {
+  const Target& target = *target_;
+  if (!target.find_offset("StubDispatchFrame", "RepresentativeMTPtr")) return 0;
+  const Address table =
+      target.read_pointer(target.field_address(frame, "StubDispatchFrame", "RepresentativeMTPtr"));
+  if (table == 0) return 0;
+  return method_in_slot(
+      target, table, target.read_u32(target.field_address(frame, "StubDispatchFrame", "RepresentativeSlot")));
+}
+
 std::optional<Address> FrameChain::method_desc(const ExplicitFrame& frame) const {
   const Target& target = *target_;
   switch (frame.kind) {
@@ -219,19 +251,22 @@ std::optional<Address> FrameChain::method_desc(const ExplicitFrame& frame) const
     if (!active(frame) || !target.find_offset("InlinedCallFrame", "Datum")) return std::nullopt;
     const Address datum =
         target.read_pointer(target.field_address(frame.address, "InlinedCallFrame", "Datum"));
-    if ((datum & (datum_is_calli | datum_is_eh_helper)) != 0) return std::nullopt;
+    if (datum < layout_->architecture.least_called_method) return std::nullopt;
+    if (!layout_->net11 && (datum & (datum_is_calli | datum_is_eh_helper)) != 0) return std::nullopt;
     // ReadyToRun code stores no method.
-    const Address method = datum & ~datum_flags;
-    return method != 0 ? std::optional(method) : std::nullopt;
+    const Address method = datum & ~(layout_->net11 ? net11_datum_flags : datum_flags);
+    return method != 0 && method % target.pointer_size() == 0 ? std::optional(method) : std::nullopt;
   }
   case FrameKind::prestub_method:
   case FrameKind::call_counting_helper:
   case FrameKind::stub_dispatch:
   case FrameKind::external_method:
   case FrameKind::dynamic_helper: {
-    if (!target.find_offset("FramedMethodFrame", "MethodDesc")) return std::nullopt;
-    const Address method =
-        target.read_pointer(target.field_address(frame.address, "FramedMethodFrame", "MethodDesc"));
+    const std::string_view field =
+        target.find_offset("FramedMethodFrame", "MethodDescPtr") ? "MethodDescPtr" : "MethodDesc";
+    if (!target.find_offset("FramedMethodFrame", field)) return std::nullopt;
+    Address method = target.read_pointer(target.field_address(frame.address, "FramedMethodFrame", field));
+    if (method == 0 && frame.kind == FrameKind::stub_dispatch) method = dispatched_method(frame.address);
     return method != 0 ? std::optional(method) : std::nullopt;
   }
   default:

@@ -79,7 +79,13 @@ public:
 
 private:
   struct Layout;
-  void restore_callee_saved(Address block, RegisterContext& registers) const;
+  struct SavedSlot {
+    unsigned reg; // DWARF number
+    Address offset;
+  };
+  void restore(Address block, const std::vector<SavedSlot>& slots, RegisterContext& registers) const;
+  bool saves_context(Address eval) const;
+  Address dispatched_method(Address frame) const;
 
   const Target* target_;
   std::shared_ptr<const Layout> layout_;

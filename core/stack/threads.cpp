@@ -42,27 +42,19 @@ auto attempt(std::string& fault, const Read& read) -> std::optional<decltype(rea
   }
 }
 
-// The managed Thread object's name. The object has no described layout: `Thread._name` is a supplement,
-// believed only when the object points back to its native thread, which it does in one of its first words.
-std::optional<std::string> managed_name(const Target& target, Address thread) {
-  const auto handle_offset = target.find_offset("Thread", "GCHandle");
-  const auto name_offset = target.find_offset("ManagedThread", "_name");
-  const auto back_offset = target.find_offset("ManagedThread", "_DONT_USE_InternalThread");
-  const auto string_table = target.find_global("StringMethodTable");
-  if (!handle_offset || !name_offset || !back_offset || !string_table) return std::nullopt;
-  const Platform& platform = target.platform();
-  const Address handle = target.read_pointer(platform.wrap(thread + static_cast<Address>(*handle_offset)));
-  const Address object = object_of_handle(target, handle);
-  if (object == 0) return std::nullopt;
-  if (target.read_pointer(object + static_cast<Address>(*back_offset)) != thread) return std::nullopt;
-  const Address name = target.read_pointer(object + static_cast<Address>(*name_offset));
-  if (name == 0) return std::nullopt;
-  const Address mask = target.find_global("ObjectToMethodTableUnmask").value_or(7);
-  const Address method_table = target.read_pointer(name) & ~mask;
-  if (method_table != target.read_pointer(*string_table)) return std::nullopt;
-  const std::uint32_t units = target.read_u32(target.field_address(name, "String", "m_StringLength"));
-  if (units > max_name_units) return std::nullopt;
-  return target.read_utf16_units(target.field_address(name, "String", "m_FirstChar"), units);
+// The layout of the managed Thread object, where a supplement knows it.
+std::optional<ManagedThreadFields> supplied_fields(const Target& target) {
+  const auto name = target.find_offset("ManagedThread", "_name");
+  const auto back = target.find_offset("ManagedThread", "_DONT_USE_InternalThread");
+  if (!name || !back) return std::nullopt;
+  return ManagedThreadFields{.name = *name, .runtime_thread = *back};
+}
+
+// The managed Thread object; 0 when there is none. .NET 11 renamed the field of the handle.
+Address managed_object_of(const Target& target, Address thread) {
+  const std::string_view field = target.find_offset("Thread", "ExposedObject") ? "ExposedObject" : "GCHandle";
+  if (!target.find_offset("Thread", field)) return 0;
+  return object_of_handle(target, target.read_pointer(target.field_address(thread, "Thread", field)));
 }
 
 RuntimeThread read_thread(const Target& target, Address address) {
@@ -93,7 +85,10 @@ RuntimeThread read_thread(const Target& target, Address address) {
   }
   // A name that cannot be read is no fault of the thread: most have none.
   std::string ignored;
-  if (auto name = attempt(ignored, [&] { return managed_name(target, address); })) thread.name = *name;
+  thread.managed_object = attempt(ignored, [&] { return managed_object_of(target, address); }).value_or(0);
+  if (const auto fields = supplied_fields(target))
+    if (auto name = attempt(ignored, [&] { return managed_thread_name(target, thread, *fields); }))
+      thread.name = *name;
   return thread;
 }
 
@@ -104,6 +99,25 @@ std::vector<std::string> state_words(std::uint32_t state) {
   for (auto [bit, word] : state_names)
     if ((state & bit) != 0) words.emplace_back(word);
   return words;
+}
+
+std::optional<std::string> managed_thread_name(const Target& target, const RuntimeThread& thread,
+                                               const ManagedThreadFields& fields) {
+  const auto string_table = target.find_global("StringMethodTable");
+  const Address object = thread.managed_object;
+  if (object == 0 || !string_table) return std::nullopt;
+  const auto word = [&](std::int64_t at) {
+    return target.read_pointer(target.platform().wrap(object + static_cast<Address>(at)));
+  };
+  if (word(fields.runtime_thread) != thread.address) return std::nullopt;
+  const Address name = word(fields.name);
+  if (name == 0) return std::nullopt;
+  const Address mask = target.find_global("ObjectToMethodTableUnmask").value_or(7);
+  const Address method_table = target.read_pointer(name) & ~mask;
+  if (method_table != target.read_pointer(*string_table)) return std::nullopt;
+  const std::uint32_t units = target.read_u32(target.field_address(name, "String", "m_StringLength"));
+  if (units > max_name_units) return std::nullopt;
+  return target.read_utf16_units(target.field_address(name, "String", "m_FirstChar"), units);
 }
 
 Address object_of_handle(const Target& target, Address handle) {

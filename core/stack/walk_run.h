@@ -52,6 +52,8 @@ private:
   bool emit(const StackFrame& frame);
   // Reports the explicit Frames below `limit`. False when the visitor asked to stop.
   bool emit_frames_below(Address limit);
+  // Reports the methods that the interpreter executes for an InterpreterFrame; their order is that of calls.
+  bool emit_interpreted(const ExplicitFrame& frame);
   std::optional<FrameContext> context_of(const ExplicitFrame& frame);
   // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
   void note(const std::string& text);

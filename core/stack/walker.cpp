@@ -1,5 +1,6 @@
 #include "core/stack/walker.h"
 
+#include "core/stack/interpreted_methods.h"
 #include "core/stack/native_unwinder.h"
 #include "core/stack/walk_run.h"
 
@@ -76,6 +77,10 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
     const ExplicitFrame& explicit_frame = frames_[next_frame_];
     StackFrame frame{
         .kind = StackFrameKind::runtime, .found_by = FoundBy::runtime_frame, .frame = explicit_frame};
+    if (explicit_frame.kind == FrameKind::unknown)
+      note(fmt::format("a Frame of unknown kind at {:#x}: its identifier {:#x} is none that the runtime's "
+                       "descriptor names, and frames may be missing",
+                       explicit_frame.address, explicit_frame.identifier));
     try {
       frame.method_desc = walker_.chain_->method_desc(explicit_frame);
     } catch (const Error& error) {
@@ -86,7 +91,31 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
       passed_index_ = next_frame_;
     }
     if (!emit(frame)) return false;
+    if (explicit_frame.kind == FrameKind::interpreter && !emit_interpreted(explicit_frame)) return false;
   }
+  return true;
+}
+
+bool StackWalker::Run::emit_interpreted(const ExplicitFrame& frame) {
+  const InterpretedMethods list = interpreted_methods(*walker_.target_, frame.address);
+  for (const InterpretedMethod& method : list.methods) {
+    StackFrame row{.kind = StackFrameKind::managed,
+                   .registers = RegisterContext(context_.cpu()),
+                   .found_by = FoundBy::runtime_frame,
+                   .leaf = method.faulting};
+    row.registers.set_pc(method.ip);
+    row.registers.set_sp(method.node);
+    row.registers.set_fp(method.stack);
+    Place place = classify(method.ip, method.faulting);
+    if (place.code && place.code->kind == CodeKind::interpreted) row.code = place.code;
+    row.fault = place.fault;
+    if (method.method_desc != 0)
+      row.method_desc = method.method_desc;
+    else if (row.code)
+      row.method_desc = row.code->method_desc;
+    if (!emit(row)) return false;
+  }
+  note(list.problem);
   return true;
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -71,48 +74,61 @@ public:
   ContractDescriptor read(Address address) {
     ContractDescriptor descriptor = read_one(address, 0);
     descriptor.address = address;
+    add_platform(descriptor);
+    return descriptor;
+  }
+  ContractDescriptor resolve(const RawDescriptor& raw) {
+    ContractDescriptor descriptor = resolve(raw, 0, 0);
+    add_platform(descriptor);
+    return descriptor;
+  }
+
+private:
+  static void add_platform(ContractDescriptor& descriptor) {
     if (const auto cpu = descriptor.globals.find("Architecture");
         cpu != descriptor.globals.end() && cpu->second.text)
       descriptor.platform.cpu = cpu_from_name(*cpu->second.text);
     if (const auto os = descriptor.globals.find("OperatingSystem");
         os != descriptor.globals.end() && os->second.text) {
+      std::string name = *os->second.text;
+      std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
       // In .NET 10, gcc expanded the macro `unix` in the published name, so "1" also means unix.
-      if (*os->second.text == "unix" || *os->second.text == "1") descriptor.platform.os = Os::unix_like;
-      if (*os->second.text == "windows") descriptor.platform.os = Os::windows;
+      if (name == "unix" || name == "1" || name == "browser") descriptor.platform.os = Os::unix_like;
+      if (name == "windows") descriptor.platform.os = Os::windows;
+      if (name == "apple") descriptor.platform.os = Os::apple;
     }
-    return descriptor;
   }
 
-private:
   ContractDescriptor read_one(Address address, unsigned depth) {
     seen_.insert(address);
-    const Structure structure = read_structure(memory_, address);
-    std::string text(structure.json_size, '\0');
-    memory_.read(structure.json, std::as_writable_bytes(std::span(text)));
-    std::vector<std::byte> slots(std::size_t{structure.slot_count} * structure.platform.pointer_size);
-    memory_.read(structure.slots, slots);
-    ContractDescriptor descriptor = parse_contract_json(text);
-    descriptor.platform = structure.platform;
-    const auto resolve = [&](const std::string& name, GlobalDescriptor& global) {
-      if (*global.number >= structure.slot_count)
-        throw_corrupt(address,
-                      fmt::format("{} is pointer {} of {}", name, *global.number, structure.slot_count));
-      global.number = load_pointer(std::span(slots).subspan(*global.number * structure.platform.pointer_size),
-                                   structure.platform);
+    return resolve(read_raw_descriptor(memory_, address), address, depth);
+  }
+
+  ContractDescriptor resolve(const RawDescriptor& raw, Address address, unsigned depth) {
+    ContractDescriptor descriptor = parse_contract_json(raw.json);
+    descriptor.platform = raw.platform;
+    const auto take_slot = [&](const std::string& name, GlobalDescriptor& global) {
+      if (*global.number >= raw.slots.size())
+        throw_corrupt(address, fmt::format("{} is pointer {} of {}", name, *global.number, raw.slots.size()));
+      global.number = raw.slots[*global.number];
       global.text.reset();
     };
     for (auto& [name, global] : descriptor.globals)
-      if (global.indirect) resolve(name, global);
+      if (global.indirect) take_slot(name, global);
     for (auto& [name, slot] : std::exchange(descriptor.sub_descriptors, {})) {
-      resolve(name, slot);
-      if (!merge_sub_descriptor(descriptor, *slot.number, depth))
-        descriptor.sub_descriptors.emplace(name, std::move(slot));
+      try {
+        take_slot(name, slot);
+        if (!merge_sub_descriptor(descriptor, *slot.number, depth))
+          descriptor.sub_descriptors.emplace(name, std::move(slot));
+      } catch (const Error& error) {
+        descriptor.problems.push_back(fmt::format("the descriptor {}: {}", name, error.what()));
+      }
     }
     return descriptor;
   }
 
   // False when the sub-descriptor is not there: that part of the runtime is not initialised yet, or its
-  // memory is missing. Throws when it is there but wrong.
+  // memory is missing. Throws, and merges nothing, when it is there but wrong.
   bool merge_sub_descriptor(ContractDescriptor& into, Address variable, unsigned depth) {
     if (variable == 0) return false;
     std::array<std::byte, 8> raw{};
@@ -133,17 +149,25 @@ private:
     if (sub.platform.byte_order != into.platform.byte_order ||
         sub.platform.pointer_size != into.platform.pointer_size)
       throw_corrupt(address, "sub-descriptor of another byte order or pointer size");
-    merge(into.types, sub.types, address);
-    merge(into.globals, sub.globals, address);
-    merge(into.contracts, sub.contracts, address);
+    if (sub.version != into.version)
+      throw_corrupt(address, fmt::format("sub-descriptor of version {} in one of version {}", sub.version,
+                                         into.version));
+    check_new(into.types, sub.types, address);
+    check_new(into.globals, sub.globals, address);
+    check_new(into.contracts, sub.contracts, address);
+    into.types.merge(sub.types);
+    into.globals.merge(sub.globals);
+    into.contracts.merge(sub.contracts);
     into.sub_descriptors.merge(sub.sub_descriptors);
+    std::ranges::move(sub.problems, std::back_inserter(into.problems));
     return true;
   }
 
   template<typename Map>
-  static void merge(Map& into, Map& from, Address address) {
-    into.merge(from);
-    if (!from.empty()) throw_corrupt(address, fmt::format("sub-descriptor repeats {}", from.begin()->first));
+  static void check_new(const Map& into, const Map& from, Address address) {
+    for (const auto& entry : from)
+      if (into.contains(entry.first))
+        throw_corrupt(address, fmt::format("sub-descriptor repeats {}", entry.first));
   }
 
   MemoryReader& memory_;
@@ -151,6 +175,21 @@ private:
 };
 
 } // namespace
+
+RawDescriptor read_raw_descriptor(MemoryReader& memory, Address address) {
+  const Structure structure = read_structure(memory, address);
+  RawDescriptor raw{.platform = structure.platform, .json = std::string(structure.json_size, '\0')};
+  memory.read(structure.json, std::as_writable_bytes(std::span(raw.json)));
+  std::vector<std::byte> slots(std::size_t{structure.slot_count} * structure.platform.pointer_size);
+  memory.read(structure.slots, slots);
+  for (std::size_t at = 0; at < slots.size(); at += structure.platform.pointer_size)
+    raw.slots.push_back(load_pointer(std::span(slots).subspan(at), structure.platform));
+  return raw;
+}
+
+ContractDescriptor resolve_descriptor(MemoryReader& memory, RawDescriptor raw) {
+  return DescriptorReader(memory).resolve(raw);
+}
 
 ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address) {
   return DescriptorReader(memory).read(address);

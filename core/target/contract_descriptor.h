@@ -43,16 +43,31 @@ struct ContractDescriptor {
   // content of their slot: 0, a variable that is null or cannot be read, or a structure whose memory is
   // missing.
   std::map<std::string, GlobalDescriptor, std::less<>> sub_descriptors;
+  // Sub-descriptors that are there but wrong, and were left out: which, and why.
+  std::vector<std::string> problems;
 };
 
 // Parses the compact JSON form. Indirect globals keep their table index in `number` and have `indirect` set;
 // the caller resolves them. Throws Error{corrupt} for anything that the format does not allow. No reads.
 ContractDescriptor parse_contract_json(std::string_view json);
 
+// A descriptor as a runtime publishes it: its text, and the table of pointers that the text refers to.
+struct RawDescriptor {
+  Platform platform; // pointer size and byte order
+  std::string json;
+  std::vector<Address> slots;
+};
+
+// The structure at `address`, without its sub-descriptors. Throws as read_contract_descriptor does, but for
+// what is wrong in the text. Cost: 3 reads.
+RawDescriptor read_raw_descriptor(MemoryReader& memory, Address address);
+// The descriptor that the text and the pointers describe. The rest as for read_contract_descriptor.
+ContractDescriptor resolve_descriptor(MemoryReader& memory, RawDescriptor raw);
+
 // Reads, checks and parses the structure at `address`, follows sub-descriptors, and resolves indirect
-// globals. Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, an index outside the table; for
-// sub-descriptors also duplicate names, another byte order or pointer size, a loop); unsupported_contract (a
-// baseline other than "empty"). A missing sub-descriptor does not spoil the rest: see `sub_descriptors`.
+// globals. Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, an index outside the table);
+// unsupported_contract (a baseline other than "empty"). A sub-descriptor that is missing or wrong does not
+// spoil the rest: see `sub_descriptors` and `problems`.
 // Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table; 1 and the same again per
 // sub-descriptor.
 ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address);

@@ -2,6 +2,7 @@
 
 #include "core/memory/elf_image.h"
 #include "core/memory/path_map.h"
+#include "core/target/contracts.h"
 #include "core/target/known_layouts.h"
 
 #include <fmt/format.h>
@@ -44,7 +45,8 @@ std::optional<bool> has_started(MemoryReader& memory, const ContractDescriptor& 
 
 class Search {
 public:
-  Search(MemoryReader& memory, Cpu cpu) : memory_(memory), cpu_(cpu) {}
+  Search(MemoryReader& memory, Cpu cpu, const DescriptorFile* file)
+      : memory_(memory), cpu_(cpu), file_(file) {}
 
   // Adds the runtime in `module`, if there is one. `expected`: the module should contain one.
   void probe(const LoadedModule& module, bool expected) {
@@ -63,13 +65,30 @@ public:
     }
   }
 
+  // The module of the file's build has the file's descriptor. False when `module` is not it.
+  bool take_file(const LoadedModule& module) {
+    if (file_ == nullptr || !is_of_build(memory_, *file_, module)) return false;
+    try {
+      add({.module = module, .source = DescriptorSource::file},
+          place_descriptor(memory_, *file_, module.base));
+    } catch (const Error& error) {
+      report(module, fmt::format("the descriptor in {}: {}", file_->path, error.what()));
+      return false;
+    }
+    return true;
+  }
+  void tell_unused_file() {
+    result.problems.push_back(fmt::format(
+        "the descriptor in {} is not used: it is of another build than this process has", file_->path));
+  }
+
   RuntimeSearch result;
 
 private:
   bool look_into(const LoadedModule& module, bool expected) {
     if (module.contract_descriptor) {
       try {
-        add(module, DescriptorSource::module_symbols, *module.contract_descriptor);
+        add({.module = module}, read_contract_descriptor(memory_, *module.contract_descriptor));
         return true;
       } catch (const Error& error) {
         // The symbols may come from the file of another build. The module's own symbols, in memory, are
@@ -82,7 +101,8 @@ private:
     if (const auto symbol = image.find_symbol(descriptor_symbol);
         symbol && symbol->address != module.contract_descriptor) {
       evidence_ = true;
-      add(module, DescriptorSource::memory_symbols, symbol->address);
+      add({.module = module, .source = DescriptorSource::memory_symbols},
+          read_contract_descriptor(memory_, symbol->address));
     } else if (const auto table = image.find_symbol(dac_table_symbol)) {
       evidence_ = true;
       add_by_table(module, *table, image.platform());
@@ -98,18 +118,24 @@ private:
     result.problems.push_back(fmt::format("{}: {}", file_name_of(module.path), what));
   }
 
-  void add_other(const LoadedModule& module, RuntimeKind kind) {
-    result.runtimes.push_back({.kind = kind, .module = module});
+  void add_other(const LoadedModule& module, RuntimeKind kind, ContractDescriptor descriptor = {}) {
+    result.runtimes.push_back({.kind = kind, .module = module, .descriptor = std::move(descriptor)});
   }
 
-  void add(const LoadedModule& module, DescriptorSource source, Address address) {
-    LocatedRuntime runtime{.module = module, .source = source};
-    runtime.descriptor = read_contract_descriptor(memory_, address);
+  void add(LocatedRuntime runtime, ContractDescriptor descriptor) {
+    const LoadedModule& module = runtime.module;
+    runtime.descriptor = std::move(descriptor);
     if (runtime.descriptor.platform.cpu == Cpu::unknown) runtime.descriptor.platform.cpu = cpu_;
     if (runtime.descriptor.platform.os == Os::unknown) runtime.descriptor.platform.os = Os::unix_like;
-    if (!runtime.descriptor.contracts.contains("ExecutionManager")) {
+    if (describes_native_aot(runtime.descriptor))
+      return add_other(module, RuntimeKind::native_aot, std::move(runtime.descriptor));
+    check_descriptor_format(runtime.descriptor);
+    for (const std::string& problem : runtime.descriptor.problems) report(module, problem);
+    // Later descriptors that lack it lack it for good.
+    if (runtime.descriptor.version == descriptor_format_integers &&
+        !runtime.descriptor.contracts.contains("ExecutionManager")) {
       const auto table = ElfImage(memory_, module.base).find_symbol(dac_table_symbol);
-      if (!table) return add_other(module, RuntimeKind::native_aot);
+      if (!table) return add_other(module, RuntimeKind::native_aot, std::move(runtime.descriptor));
       runtime.source = DescriptorSource::dac_table;
       return add_completed(std::move(runtime), *table);
     }
@@ -141,6 +167,7 @@ private:
 
   MemoryReader& memory_;
   Cpu cpu_;
+  const DescriptorFile* file_;
   bool evidence_ = false; // the module being probed has a runtime, whether or not it can be read
 };
 
@@ -189,25 +216,43 @@ std::string_view to_string(DescriptorSource source) {
     return "the debugger's symbols";
   case DescriptorSource::memory_symbols:
     return "the module's dynamic symbols in memory";
+  case DescriptorSource::file:
+    return "a file in place of the runtime's own";
   case DescriptorSource::dac_table:
     return "g_dacTable and known layouts";
   }
   return "";
 }
 
-RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu) {
-  Search search(memory, cpu);
+RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu,
+                              const DescriptorFile* file) {
+  Search search(memory, cpu, file);
   const auto expected = [](const LoadedModule& module) {
     return module.contract_descriptor.has_value() || is_named(module, coreclr_names);
   };
+  bool taken = false;
+  for (const LoadedModule& module : modules) {
+    taken = search.take_file(module);
+    if (taken) break;
+  }
+  if (file != nullptr && !taken) search.tell_unused_file();
   for (const LoadedModule& module : modules)
-    if (expected(module)) search.probe(module, true);
-  // The executable of a single-file application contains the runtime.
-  if (search.result.runtimes.empty())
+    if (expected(module) && !taken) search.probe(module, true);
+  // The executable of a single-file application contains the runtime. A library that was compiled ahead of
+  // time may lie beside it.
+  const auto is_coreclr = [](const LocatedRuntime& runtime) { return runtime.kind == RuntimeKind::coreclr; };
+  if (std::ranges::none_of(search.result.runtimes, is_coreclr))
     for (const LoadedModule& module : modules)
       if (!expected(module)) search.probe(module, false);
   std::ranges::stable_sort(search.result.runtimes, {}, &LocatedRuntime::kind);
   return std::move(search.result);
+}
+
+std::string runtime_version(MemoryReader& memory, const LocatedRuntime& runtime) {
+  if (const auto global = runtime.descriptor.globals.find("RuntimeProductVersionString");
+      global != runtime.descriptor.globals.end() && global->second.text && !global->second.text->empty())
+    return *global->second.text;
+  return runtime_version(memory, runtime.module);
 }
 
 std::string runtime_version(MemoryReader& memory, const LoadedModule& module) {

@@ -4,6 +4,7 @@
 
 #include "core/memory/loaded_module.h"
 #include "core/target/contract_descriptor.h"
+#include "core/target/descriptor_file.h"
 
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ std::string_view to_string(RuntimeKind kind); // "CoreCLR", "NativeAOT", "Mono"
 enum class DescriptorSource : std::uint8_t {
   module_symbols, // the source of the module list knew the address of the symbol
   memory_symbols, // looked up in the module's dynamic symbols in target memory
+  file,           // put in place of the runtime's own: LocatedRuntime::descriptor has no address then
   dac_table,      // the runtime exports no descriptor, or an incomplete one: g_dacTable and known layouts
 };
 std::string_view to_string(DescriptorSource source);
@@ -26,7 +28,7 @@ struct LocatedRuntime {
   RuntimeKind kind = RuntimeKind::coreclr;
   LoadedModule module;
   DescriptorSource source = DescriptorSource::module_symbols;
-  ContractDescriptor descriptor; // empty for kinds other than CoreCLR
+  ContractDescriptor descriptor; // empty for Mono, and for NativeAOT programs that publish none
   // False while the runtime is mapped but has not created its application domain.
   bool started = false;
 };
@@ -37,12 +39,15 @@ struct RuntimeSearch {
 };
 
 // Searches `modules`. `cpu` is that of the process, for runtimes whose descriptor does not state it. Never
-// throws because of target data. Cost: about 8 reads for a module named like the runtime; 4 for each other
-// one when none of those has a descriptor.
-RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu);
+// throws because of target data. `file`, which may be null, stands in for the descriptor of the module of its
+// build; a problem tells when there is none. Cost: about 8 reads for a module named like the runtime; 4 for
+// each other one when none of those has a descriptor.
+RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu,
+                              const DescriptorFile* file = nullptr);
 
-// The runtime's version, "10.0.12": from the path of its module, else from the version text in its image.
-// Empty when neither tells it. Cost: 0 reads, or one per 64 KiB of the module.
-std::string runtime_version(MemoryReader& memory, const LoadedModule& module);
+// The runtime's version, "10.0.12": from its descriptor, else from the path of its module, else from the
+// version text in its image. Empty when none tells it. Cost: 0 reads, or one per 64 KiB of the module.
+std::string runtime_version(MemoryReader& memory, const LocatedRuntime& runtime);
+std::string runtime_version(MemoryReader& memory, const LoadedModule& module); // without the descriptor
 
 } // namespace clr

@@ -1,5 +1,7 @@
 #include "core/target/supplements.h"
 
+#include "core/target/contract_members.h"
+
 #include <array>
 
 namespace clr {
@@ -20,13 +22,16 @@ constexpr std::string_view loaderallocator = "src/coreclr/vm/loaderallocator.hpp
 constexpr std::string_view ceeload = "src/coreclr/vm/ceeload.h, measured on 10.0.12";
 constexpr std::string_view fielddesc = "src/coreclr/vm/field.h, measured on 10.0.12";
 constexpr std::string_view eeclass = "src/coreclr/vm/class.h, measured on 10.0.12";
+constexpr std::string_view method = "src/coreclr/vm/method.hpp, measured on 10.0.12";
 constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
 constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
+constexpr std::string_view syncblk = "src/coreclr/vm/syncblk.h, measured on 10.0.12";
+constexpr std::string_view threadstatics = "src/coreclr/vm/threadstatics.h, measured on 10.0.12";
 constexpr std::string_view cgencpu = "src/coreclr/vm/arm64/cgencpu.h, measured on 10.0.0 arm64";
 constexpr std::string_view managed_thread =
     "src/coreclr/System.Private.CoreLib/src/System/Threading/Thread.CoreCLR.cs, measured on 10.0.12";
 
-// For 64-bit Unix.
+// For 64-bit Unix and descriptors in the format of .NET 10: later ones publish what they mean.
 constexpr std::array rows{
     Row{For::both, {"RealCodeHeader", "DebugInfo", 0, codeman}},
     Row{For::both, {"RealCodeHeader", "EHInfo", 8, codeman}},
@@ -37,6 +42,10 @@ constexpr std::array rows{
     Row{For::both, {"EEJitManager", "AllCodeHeaps", 16, codeman}},
     Row{For::both, {"NativeCodeVersionNode", "OptimizationTier", 36, codeversion}},
     Row{For::both, {"NativeCodeVersionNode", "PatchpointInfo", 40, codeversion}},
+    Row{For::both, {"AsyncMethodData", "!", 24, method}},
+    Row{For::both, {"AsyncMethodData", "Kind", 0, method}},
+    Row{For::both, {"AsyncMethodData", "Sig", 8, method}},
+    Row{For::both, {"AsyncMethodData", "cSig", 16, method}},
     Row{For::x64, {"LoaderAllocator", "CallCountingManager", 1992, loaderallocator}},
     Row{For::both, {"CallCountingManager", "InfoByCodeVersion", 0, callcounting}},
     Row{For::both, {"CallCountingInfo", "StorageKind", 0, callcounting}},
@@ -57,6 +66,13 @@ constexpr std::array rows{
     Row{For::both, {"FramedMethodFrame", "MethodDesc", 24, frames}},
     Row{For::both, {"ManagedThread", "_name", 24, managed_thread}},
     Row{For::both, {"ManagedThread", "_DONT_USE_InternalThread", 40, managed_thread}},
+    Row{For::both, {"SyncTableEntry", "Object", 8, syncblk}},
+    Row{For::both, {"AwareLock", "State", 0, syncblk}},
+    Row{For::both, {"AwareLock", "Recursion", 4, syncblk}},
+    Row{For::both, {"AwareLock", "OwnerManagedId", 8, syncblk}},
+    Row{For::both, {"AwareLock", "OwnerOsId", 16, syncblk}},
+    Row{For::both, {"AwareLock", "SyncIndex", 28, syncblk}},
+    Row{For::both, {"ThreadLocalData", "ThreadBlockingInfo", 40, threadstatics}},
     Row{For::x64, {"Thread", "CachedStackBase", 120, threads}},
     Row{For::x64, {"Thread", "CachedStackLimit", 128, threads}},
     Row{For::x64, {"HijackArgs", "Rax", 0, frames}},
@@ -78,7 +94,9 @@ constexpr std::array rows{
 };
 
 bool applies(const Row& row, const Target& target) {
+  if (target.descriptor().version != descriptor_format_integers) return false;
   if (target.pointer_size() != 8 || target.platform().os == Os::windows) return false;
+  if (!contract_use(target.descriptor(), contract_of_type(row.supplement.type)).fault.empty()) return false;
   switch (row.cpu) {
   case For::both:
     return true;

@@ -1,6 +1,7 @@
 #include "core/target/target.h"
 
 #include "core/memory/text_encoding.h"
+#include "core/target/contract_members.h"
 #include "core/target/supplements.h"
 
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ std::vector<std::byte> read_terminated(MemoryReader& memory, const Platform& pla
 
 Target::Target(MemoryReader& memory, ContractDescriptor descriptor, Platform platform)
     : memory_(&memory), descriptor_(std::move(descriptor)), platform_(descriptor_.platform) {
+  withhold_unreadable(descriptor_);
   if (platform_.cpu == Cpu::unknown) platform_.cpu = platform.cpu;
   if (platform_.os == Os::unknown) platform_.os = platform.os;
 }
@@ -101,14 +103,22 @@ bool Target::is_supplemented(std::string_view type, std::string_view field) cons
          supplement_offset(*this, type, field);
 }
 
+void Target::check_contract(std::string_view contract) const {
+  if (contract.empty()) return;
+  if (const ContractUse use = contract_use(descriptor_, contract); !use.fault.empty())
+    throw Error(ErrorKind::unsupported_contract, use.fault);
+}
+
 std::int64_t Target::offset(std::string_view type, std::string_view field) const {
   if (const auto found = find_offset(type, field)) return *found;
+  check_contract(contract_of_type(type));
   throw Error(ErrorKind::unsupported_contract,
               fmt::format("the runtime's descriptor has no field {}.{}", type, field));
 }
 
 std::uint64_t Target::size_of(std::string_view type) const {
   if (const auto found = find_size(type)) return *found;
+  check_contract(contract_of_type(type));
   throw Error(ErrorKind::unsupported_contract,
               fmt::format("the runtime's descriptor has no size of {}", type));
 }
@@ -131,21 +141,14 @@ std::optional<std::string> Target::find_global_string(std::string_view name) con
 
 std::uint64_t Target::global(std::string_view name) const {
   if (const auto found = find_global(name)) return *found;
+  check_contract(contract_of_global(name));
   throw Error(ErrorKind::unsupported_contract,
               fmt::format("the runtime's descriptor has no global {}", name));
 }
 
-std::optional<unsigned> Target::contract_version(std::string_view contract) const {
-  const auto found = descriptor_.contracts.find(contract);
-  if (found == descriptor_.contracts.end()) return std::nullopt;
-  // A table instead of a rule, because the meaning of a later letter is not known.
-  static constexpr std::array<std::pair<std::string_view, unsigned>, 8> versions{
-      {{"1", 1}, {"c1", 1}, {"2", 2}, {"c2", 2}, {"3", 3}, {"c3", 3}, {"4", 4}, {"c4", 4}}};
-  const auto known = std::ranges::find(versions, found->second, &decltype(versions)::value_type::first);
-  if (known == versions.end())
-    throw Error(ErrorKind::unsupported_contract,
-                fmt::format("contract {} has unknown version \"{}\"", contract, found->second));
-  return known->second;
+std::optional<unsigned> Target::find_contract_form(std::string_view contract) const {
+  check_contract(contract);
+  return contract_use(descriptor_, contract).form;
 }
 
 bool Target::has_type(std::string_view type) const {

@@ -4,10 +4,9 @@
 
 #include "core/memory/memory_reader.h"
 #include "core/target/contract_descriptor.h"
+#include "core/target/contracts.h"
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -17,6 +16,8 @@ class Target {
 public:
   // `memory` must outlive the target. `platform` joins the descriptor's pointer size and byte order with the
   // CPU and OS that the caller knows from elsewhere; the descriptor's own Architecture wins when it has one.
+  // Types and globals of contracts that cannot be read are left out of the descriptor: to ask for one throws
+  // the sentence that names its contract.
   Target(MemoryReader& memory, ContractDescriptor descriptor, Platform platform);
 
   MemoryReader& memory() const { return *memory_; }
@@ -62,9 +63,12 @@ public:
   std::uint64_t global(std::string_view name) const; // throws Error{unsupported_contract}
 
   // --- contracts
-  // Version as a number ("c2" and 2 are both 2); nothing when the contract is not listed; throws
-  // Error{unsupported_contract} naming contract and text when the version's form is unknown.
-  std::optional<unsigned> contract_version(std::string_view contract) const;
+  // Which form of the contract this runtime has: a number of contracts.h. Nothing when the contract is not
+  // listed, which is usual up to .NET 10. Throws Error{unsupported_contract} that names contract and version
+  // when it cannot be read.
+  std::optional<unsigned> find_contract_form(std::string_view contract) const;
+  // Throws the same for a contract of which nothing but the meaning of bytes is used.
+  void require_contract(std::string_view contract) const { check_contract(contract); }
 
   // Whether the descriptor publishes the type. This tells generations of the runtime apart when no field
   // does.
@@ -77,6 +81,9 @@ private:
     memory_->read(platform_.wrap(a), raw);
     return load<T>(raw, platform_.byte_order);
   }
+
+  // Throws the sentence about a contract that cannot be read; `contract` may be empty.
+  void check_contract(std::string_view contract) const;
 
   MemoryReader* memory_;
   ContractDescriptor descriptor_;

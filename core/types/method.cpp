@@ -92,7 +92,9 @@ Method UnspelledMethod::spell() && {
 
 std::string Method::shown_name() const {
   if (user) return user->text();
-  return full_name.empty() ? name : full_name;
+  const std::string& text = full_name.empty() ? name : full_name;
+  if (kind == MethodKind::async_thunk) return text + " [async thunk]";
+  return runtime_async ? text + " [async]" : text;
 }
 
 std::string Method::sos_name() const {

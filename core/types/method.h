@@ -60,6 +60,8 @@ struct MethodFacts {
   NameSource name_from = NameSource::token;
   std::string degraded; // why the name is incomplete or not certain; empty when it is whole
   MethodKind kind = MethodKind::unknown;
+  // The user's body of a method that the runtime itself suspends: it has no state machine.
+  bool runtime_async = false;
   // The method itself asks for no optimisation (MethodImplOptions.NoOptimization); nothing when its metadata
   // could not be read.
   std::optional<bool> no_optimization;

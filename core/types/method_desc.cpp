@@ -12,6 +12,13 @@ constexpr std::uint16_t size_bits = 0x7f;
 
 constexpr std::uint32_t dynamic_lcg = 0x4000, dynamic_il_stub = 0x8000;
 
+// AsyncMethodData.Flags of .NET 11. Thunks include those that drop the result. [rt] vm/method.hpp,
+// AsyncMethodFlags
+constexpr std::uint32_t async_variant = 4, async_thunks = 0x10 | 0x20;
+// AsyncMethodData.Kind of .NET 10, a number. Where the user's body is the variant, the method that returns a
+// task is a thunk, and the other way round. [rt] vm/method.hpp, AsyncMethodType
+constexpr std::uint32_t kind_task_thunk = 2, kind_variant = 3, kind_variant_thunk = 4, kind_explicit = 5;
+
 } // namespace
 
 MethodDescs::MethodDescs(const Target& target) : target_(&target) {
@@ -38,6 +45,7 @@ MethodDescs::MethodDescs(const Target& target) : target_(&target) {
                     alignment_, bits, chunk_header_));
   remainder_bits_ = static_cast<unsigned>(bits);
   size_table_ = target.find_global("MethodDescSizeTable");
+  net11_async_ = target.find_contract_form("RuntimeTypeSystem") == contract_form::net11;
 }
 
 MethodDescs::Chunk MethodDescs::read_chunk(Address address) const {
@@ -185,18 +193,36 @@ MethodInstantiation MethodDescs::instantiation(const MethodDesc& method) const {
 
 std::optional<MethodDescs::AsyncData> MethodDescs::async_data(const MethodDesc& method) const {
   if (!method.has_async_data()) return std::nullopt;
-  const auto flags = target_->find_offset("AsyncMethodData", "Flags");
+  const auto what = target_->find_offset("AsyncMethodData", net11_async_ ? "Flags" : "Kind");
   const auto behind = offset_behind(method, non_vtable_slot | method_impl | native_code_slot_bit);
-  if (!flags || !behind) return std::nullopt;
+  if (!what || !behind) return std::nullopt;
   const Address base = method.address + *behind;
-  AsyncData result{.flags = target_->read_u32(base + static_cast<Address>(*flags)), .signature = {}};
-  const auto sig = target_->find_offset("AsyncMethodData", "Sig");
-  const auto size = target_->find_offset("AsyncMethodData", "cSig");
-  if (sig && size) {
-    result.signature.address = target_->read_pointer(base + static_cast<Address>(*sig));
-    result.signature.size = target_->read_u32(base + static_cast<Address>(*size));
-    if (result.signature.size > max_signature) throw_corrupt(base, "stored signature beyond the limit");
+  const std::uint32_t value = target_->read_u32(base + static_cast<Address>(*what));
+  AsyncData result;
+  if (net11_async_) {
+    result.variant = (value & async_variant) != 0;
+    result.thunk = (value & async_thunks) != 0;
+  } else {
+    if (value > kind_explicit) throw_corrupt(base, fmt::format("an async method of kind {}", value));
+    result.variant = value >= kind_variant;
+    result.thunk = value == kind_task_thunk || value == kind_variant_thunk;
   }
+  result.signature = async_signature(base);
+  return result;
+}
+
+// .NET 11 embeds a structure Signature.
+StoredSignature MethodDescs::async_signature(Address data) const {
+  const auto embedded = target_->find_offset("AsyncMethodData", "Signature");
+  const auto sig = embedded ? target_->find_offset("Signature", "SignaturePointer")
+                            : target_->find_offset("AsyncMethodData", "Sig");
+  const auto size = embedded ? target_->find_offset("Signature", "SignatureLength")
+                             : target_->find_offset("AsyncMethodData", "cSig");
+  if (!sig || !size) return {};
+  const Address base = data + static_cast<Address>(embedded.value_or(0));
+  const StoredSignature result{target_->read_pointer(base + static_cast<Address>(*sig)),
+                               target_->read_u32(base + static_cast<Address>(*size))};
+  if (result.size > max_signature) throw_corrupt(data, "stored signature beyond the limit");
   return result;
 }
 

@@ -103,7 +103,8 @@ public:
   // AsyncMethodData: flags, and the signature of an async variant. Nothing when the method has none or its
   // layout is not known.
   struct AsyncData {
-    std::uint32_t flags = 0; // 1 async call, 2 async variant, 4 thunk, 8 return-dropping thunk
+    bool variant = false; // takes the calling convention of runtime-async methods: returns the task's result
+    bool thunk = false;   // made by the runtime, between the two conventions
     StoredSignature signature;
   };
   std::optional<AsyncData> async_data(const MethodDesc& method) const;
@@ -132,6 +133,7 @@ private:
   MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
                     const target::Record& raw) const;
   std::optional<std::uint32_t> base_size(MethodClassification kind) const;
+  StoredSignature async_signature(Address data) const;
   // Visits the methods of one chunk in memory order; false from `visit` stops, and is the result. Throws
   // Error{corrupt} when they overrun it, and Error{memory_missing}.
   template<typename Visit>
@@ -145,6 +147,7 @@ private:
   std::int64_t chunk_method_table_, chunk_next_, chunk_size_, chunk_count_, chunk_token_range_;
   std::uint64_t chunk_header_, alignment_;
   unsigned remainder_bits_;
+  bool net11_async_ = false;                // AsyncMethodData has flags, not a number
   std::optional<std::uint64_t> size_table_; // MethodDescSizeTable
   // By the bits of MethodDesc.Flags that decide the size; 0: not looked up yet.
   mutable std::array<std::uint32_t, 128> sizes_{};

@@ -11,8 +11,6 @@ namespace {
 
 // [rt] MethodImplAttributes.NoOptimization
 constexpr std::uint16_t impl_no_optimization = 0x0040;
-// [rt] vm/method.hpp, AsyncMethodFlags
-constexpr std::uint32_t async_variant = 2, async_thunk = 4;
 constexpr std::size_t max_dynamic_name = 4'096; // bytes of the name of a dynamic method
 
 MethodKind kind_of(const MethodDesc& desc) {
@@ -152,12 +150,21 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   draft.method.no_optimization = (row.impl_flags & impl_no_optimization) != 0;
   try {
     if (const auto async = descs().async_data(desc)) {
-      if ((async->flags & async_thunk) != 0) draft.method.kind = MethodKind::async_thunk;
+      if (async->thunk)
+        draft.method.kind = MethodKind::async_thunk;
+      else
+        draft.method.runtime_async = async->variant;
       // An async variant returns the result of the task, so its signature differs from the one in metadata.
-      if ((async->flags & async_variant) != 0 && async->signature.address != 0) {
+      if (async->variant) {
+        if (async->signature.address == 0)
+          throw Error(ErrorKind::unsupported_contract,
+                      "where the runtime keeps the signature of an async method is not known");
         add_stored_signature(checked, async->signature, draft);
         return;
       }
+    } else if (desc.has_async_data()) {
+      throw Error(ErrorKind::unsupported_contract,
+                  "whether this is the user's method or a thunk of an async one is not known");
     }
     metadata.with([&](MetadataNames& names) {
       SignatureContext context;
@@ -232,8 +239,9 @@ void MethodDescriber::name_array_method(const Checked& checked, Draft& draft) {
 }
 
 void MethodDescriber::name_dynamic_method(const Checked& checked, Draft& draft) {
+  draft.method.kind = MethodKind::unknown; // what cannot be read may be either
   const DynamicMethod dynamic = descs().dynamic(checked.desc);
-  if (dynamic.il_stub) draft.method.kind = MethodKind::il_stub;
+  draft.method.kind = dynamic.il_stub ? MethodKind::il_stub : MethodKind::dynamic;
   draft.name->container = dynamic.lcg ? MethodContainer::dynamic_class : MethodContainer::il_stub_class;
   if (dynamic.name == 0) throw_corrupt(checked.desc.address, "dynamic method without a name");
   draft.name->method = target_->read_utf8(dynamic.name, max_dynamic_name);

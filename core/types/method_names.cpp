@@ -160,6 +160,7 @@ Tier MethodNames::tier(Address method_desc, Address start, CodeKind kind) {
   if (desc.classification() == MethodClassification::dynamic) {
     // IL stubs are always optimised. A DynamicMethod follows the settings of the module that owns it.
     if (known.method.kind == MethodKind::il_stub) return Tier::optimized;
+    if (known.method.kind != MethodKind::dynamic) return Tier::unknown; // it could not be read which of both
     const RuntimeType& type = impl_->types.type(desc.method_table);
     if (!type.module) return Tier::unknown;
     return type.module->module.jit_optimization_disabled() ? Tier::minopts : Tier::optimized;

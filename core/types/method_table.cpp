@@ -44,10 +44,25 @@ MethodTable MethodTables::read(Address address) const {
   }
   if (table.ee_class == 0 || (table.ee_class & 1) != 0) throw_corrupt(address, "MethodTable without a class");
   const target::Record cls(*target_, table.ee_class, class_span_);
-  if (cls.pointer(class_method_table_) != table.canonical)
-    throw_corrupt(address, "MethodTable whose class belongs to another type");
+  if (cls.pointer(class_method_table_) != table.canonical) {
+    table.continuation = is_continuation(table);
+    if (!table.continuation) throw_corrupt(address, "MethodTable whose class belongs to another type");
+  }
   if (num_non_virtual_slots_) table.num_non_virtual_slots = cls.u16(*num_non_virtual_slots_);
   return table;
+}
+
+// The content of a variable that keeps its value once it has one; 0: none yet, or it is not published.
+Address MethodTables::once_set(std::string_view global, Address& known) const {
+  if (known == 0)
+    if (const auto variable = target_->find_global(global)) known = target_->read_pointer(*variable);
+  return known;
+}
+
+bool MethodTables::is_continuation(const MethodTable& table) const {
+  const Address base = once_set("ContinuationMethodTable", continuation_base_);
+  return base != 0 && table.parent == base &&
+         table.ee_class == once_set("ContinuationSingletonEEClass", continuation_class_);
 }
 
 std::vector<Address> MethodTables::generic_arguments(const MethodTable& table) const {

@@ -24,6 +24,9 @@ struct MethodTable {
   std::uint16_t num_virtuals = 0;
   std::optional<std::uint16_t> num_non_virtual_slots; // of the EEClass
   std::optional<std::uint8_t> array_rank;             // of the EEClass; meaningful for arrays only
+  // Made for the suspended state of async methods: it shares one EEClass with others, and is named like its
+  // base type.
+  bool continuation = false;
 
   bool has_component_size() const { return (flags & 0x8000'0000) != 0; }
   std::uint32_t category() const { return flags & 0x000f'0000; }
@@ -62,7 +65,12 @@ public:
   static constexpr unsigned max_rank = 32;                 // the type system's own limit
 
 private:
+  bool is_continuation(const MethodTable& table) const;
+  Address once_set(std::string_view global, Address& known) const;
+
   const Target* target_;
+  // Null until the runtime made the first continuation type.
+  mutable Address continuation_base_ = 0, continuation_class_ = 0;
   RecordSpan span_{"MethodTable"}, class_span_{"EEClass"}, dictionary_span_{"GenericsDictInfo"};
   std::int64_t flags_, base_size_, flags2_, num_virtuals_, parent_, module_, class_or_canonical_,
       per_inst_info_;

@@ -118,6 +118,11 @@ TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
     return make_type(std::move(array));
   }
   const std::uint32_t rid = table.typedef_rid();
+  if (rid == 0 && table.continuation) {
+    const RuntimeType& base = this->type(table.parent);
+    if (!base.name) throw Error(ErrorKind::memory_missing, table.parent, base.fault);
+    return base.name;
+  }
   if (rid == 0) {
     TypeName made{.shape = TypeShape::definition};
     made.chain = {"(dynamicClass)"}; // the text of the runtime's own formatter

@@ -1,13 +1,16 @@
 // clr analyze: what happened to this process, on one page.
 #include "core/report/fail_fast.h"
+#include "core/report/trouble_report.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
+#include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <set>
@@ -23,16 +26,29 @@ class Analyze final : public CommandRun {
 public:
   explicit Analyze(CLI::App& app) {
     add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of the stack.");
+    add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
     Session& session = invocation.session();
     Output& out = invocation.out;
     lldb::SBProcess process = session.target().GetProcess();
-    print_process(out, session, process);
-
     const Found found = find_thread(session, process);
     lldb::SBThread thread = found.thread;
+    const bool readable = session.runtime().absence() == nullptr;
+    std::optional<TroubleReport> trouble;
+    if (readable)
+      trouble = find_trouble(session.locks(), session.stacks(), crash_text(found), walk_options(out));
+    if (json_) {
+      out.line("{}", dump(analysis_json(session, process, found, trouble)));
+      return;
+    }
+    if (trouble) print_verdict(out, *trouble);
+    print_process(out, session, process);
+    if (trouble && !trouble->evidence.empty()) {
+      out.line("evidence:");
+      for (const std::string& text : trouble->evidence) out.line("  {}", text);
+    }
     if (!thread.IsValid()) {
       out.line("thread:    none is known");
     } else {
@@ -40,13 +56,14 @@ public:
       print_exception(out, session, thread);
       print_stack(out, session, thread);
     }
-    print_missing(out, session);
+    print_missing(out, session, trouble ? trouble->missing : std::vector<std::string>());
   }
 
 private:
   struct Found {
     lldb::SBThread thread;
     const char* why = "";
+    bool failed = false;
   };
 
   static bool failed(lldb::SBThread& thread) {
@@ -59,7 +76,7 @@ private:
   static Found find_thread(Session& session, lldb::SBProcess& process) {
     for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
       lldb::SBThread thread = process.GetThreadAtIndex(i);
-      if (failed(thread)) return {thread, "it had the signal"};
+      if (failed(thread)) return {thread, "it had the signal", true};
     }
     if (session.runtime().absence() == nullptr) {
       ExceptionReporter reporter(session.runtime());
@@ -123,7 +140,36 @@ private:
     print_end(out, end, limit_);
   }
 
-  static void print_missing(Output& out, Session& session) {
+  static std::string crash_text(const Found& found) {
+    lldb::SBThread thread = found.thread;
+    return found.failed ? thread_header(thread) : std::string();
+  }
+
+  static void print_verdict(Output& out, const TroubleReport& trouble) {
+    std::string others;
+    for (std::size_t i = 1; i < trouble.verdicts.size(); ++i)
+      others += fmt::format("{}{}", i == 1 ? "; also " : ", ", to_string(trouble.verdicts[i]));
+    out.line("verdict:   {}{}: {}{}", trouble.certain ? "" : "probably ", to_string(trouble.verdicts.front()),
+             trouble.text, others);
+  }
+
+  static Json analysis_json(Session& session, lldb::SBProcess& process, const Found& found,
+                            const std::optional<TroubleReport>& trouble) {
+    Json json = trouble ? to_json(*trouble)
+                        : Json{{"verdict", "unknown"},      {"verdicts", {"unknown"}},
+                               {"certain", false},          {"text", absence_text(session.runtime())},
+                               {"evidence", Json::array()}, {"missing", Json::array()}};
+    json["process"] = process.GetProcessID();
+    json["threads"] = process.GetNumThreads();
+    lldb::SBThread thread = found.thread;
+    if (thread.IsValid()) json["thread"] = {{"index", thread.GetIndexID()}, {"os_id", thread.GetThreadID()}};
+    const MemoryReport memory = session.memory_report();
+    for (const std::string& note : memory.notes) json["missing"].push_back(note);
+    for (const std::string& file : memory.refusals) json["missing"].push_back(file);
+    return json;
+  }
+
+  static void print_missing(Output& out, Session& session, const std::vector<std::string>& more) {
     const MemoryReport memory = session.memory_report();
     bool whole = true;
     const auto tell = [&](const std::string& text) {
@@ -133,24 +179,27 @@ private:
     };
     for (const std::string& note : memory.notes) tell(note);
     for (const std::string& file : memory.refusals) tell(file);
+    for (const std::string& text : more) tell(text);
     const std::string& threads = session.stacks().threads().problem;
     if (!threads.empty()) tell(fmt::format("the list of threads: {}", threads));
     if (whole) out.line("missing:   nothing that was asked for");
   }
 
   std::size_t limit_ = max_frames;
+  bool json_ = false;
 };
 
 } // namespace
 
 CommandSpec analyze_command() {
-  return {"analyze",
-          nullptr,
-          "Tell what happened: the signal, the thread that failed, its exception, its stack, and what is "
-          "missing.",
-          "clr analyze -n 20",
-          "tells what happened, with 20 frames of the stack at most.",
-          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Analyze>(app); }};
+  return {
+      "analyze",
+      nullptr,
+      "Tell what is the matter: a crash, a deadlock, waiting, busy; the evidence; the thread that failed, "
+      "its exception, its stack, and what is missing.",
+      "clr analyze -n 20",
+      "tells what happened, with 20 frames of the stack at most.",
+      [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Analyze>(app); }};
 }
 
 } // namespace clr::lldb_plugin

@@ -1,8 +1,10 @@
 // clr bt: stacks of managed, native and runtime frames.
 #include "core/memory/error.h"
 #include "core/report/answer_json.h"
+#include "core/report/async_json.h"
 #include "core/report/json.h"
 #include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
@@ -29,8 +31,14 @@ public:
     app.add_flag("-r,--runtime-frames", runtime_frames_, "Show the runtime's explicit Frames too.");
     auto* const registers =
         app.add_flag("--registers", registers_, "Show the registers that are known of each frame.");
-    app.add_flag("-u,--unique", unique_, "Show stacks that are equal once; of all threads by default.")
-        ->excludes(registers);
+    auto* const unique =
+        app.add_flag("-u,--unique", unique_, "Show stacks that are equal once; of all threads by default.")
+            ->excludes(registers);
+    app.add_flag(
+           "-a,--async", async_,
+           "Show the async methods that wait for a method of the stack, and those that the thread waits "
+           "for. They are not on the stack.")
+        ->excludes(unique);
     app.add_flag("--no-lines", no_lines_, "Look for no source lines: PDBs are not read.");
     add_json(app, json_);
   }
@@ -42,6 +50,10 @@ public:
     selected_ = process.GetSelectedThread().GetThreadID();
     if (unique_ && threads_.empty()) threads_ = {"all"};
     std::vector<lldb::SBThread> threads = choose_threads(process, threads_);
+    if (async_) {
+      async_reporter_ = std::make_unique<AsyncReporter>(session_->waits());
+      async_reporter_->set_threads(session_->thread_tops());
+    }
     if (unique_)
       print_unique(threads);
     else if (json_)
@@ -87,6 +99,28 @@ private:
     });
     print_frames(*out_, rows, current ? std::optional(frame) : std::nullopt);
     print_end(*out_, end, walked_);
+    if (async_) print_beside(beside(thread, rows));
+  }
+
+  AsyncBeside beside(lldb::SBThread& thread, const std::vector<FrameRow>& rows) const {
+    return async_reporter_->beside({thread.GetThreadID(), session_->registers(thread)}, rows,
+                                   walk_options(*out_));
+  }
+
+  void print_beside(const AsyncBeside& beside) const {
+    for (const AsyncBeside::Callers& callers : beside.callers)
+      for (const AsyncStack& chain : callers.chains) {
+        out_->line("    not on this stack, waiting for frame #{}:", callers.frame);
+        for (std::size_t i = 1; i < chain.frames.size(); ++i)
+          out_->line("      {}", text_of(*chain.frames[i].position));
+        if (chain.end == AsyncChain::End::thread)
+          out_->line("      {}", chain.os_id ? fmt::format("thread {}", *chain.os_id) : "a thread");
+      }
+    for (const AsyncStack& chain : beside.waits_for) {
+      out_->line("    the thread waits for async methods, not on this stack:");
+      for (const AsyncFrame& frame : chain.frames) out_->line("      {}", text_of(*frame.position));
+      out_->line("      the first one waits for {}", chain.waits_for.text);
+    }
   }
 
   void print_json(std::vector<lldb::SBThread>& threads) {
@@ -102,12 +136,15 @@ private:
       write_members(json, describe_thread(*session_, thread, selected_));
       json.key("frames");
       json.begin_array();
+      std::vector<FrameRow> rows;
       const StackReporter::End end = walk(thread, true, [&](const FrameRow& row) {
         if (shown(row)) frames.write(json, row);
+        if (async_) rows.push_back(row);
         hand_over(text);
         return true;
       });
       json.end_array();
+      if (async_) write_members(json, beside(thread, rows));
       write_end(json, end);
       json.end_object();
       hand_over(text);
@@ -196,7 +233,8 @@ private:
   std::size_t left_ = max_frames;  // of all
   std::size_t walked_ = 0;         // of the last one
   bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
-       no_lines_ = false, unique_ = false, json_ = false;
+       no_lines_ = false, unique_ = false, async_ = false, json_ = false;
+  std::unique_ptr<AsyncReporter> async_reporter_; // with async_
 
   Session* session_ = nullptr;
   Output* out_ = nullptr;

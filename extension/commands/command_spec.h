@@ -30,9 +30,11 @@ struct CommandSpec {
 
 // Every command of the plugin is in a file of its own.
 CommandSpec analyze_command();
+CommandSpec async_command();
 CommandSpec ip2md_command();
 CommandSpec break_command();
 CommandSpec bt_command();
+CommandSpec deadlocks_command();
 CommandSpec disassemble_command();
 CommandSpec finalizers_command();
 CommandSpec gcinfo_command();
@@ -40,13 +42,16 @@ CommandSpec handles_command();
 CommandSpec heap_command();
 CommandSpec help_command();
 CommandSpec info_command();
+CommandSpec locks_command();
 CommandSpec methods_command();
 CommandSpec object_command();
 CommandSpec objects_command();
 CommandSpec pe_command();
 CommandSpec perfmap_command();
+CommandSpec pool_command();
 CommandSpec publish_command();
 CommandSpec refs_command();
+CommandSpec retained_command();
 CommandSpec root_command();
 CommandSpec roots_command();
 CommandSpec savecore_command();
@@ -59,7 +64,9 @@ CommandSpec strings_command();
 CommandSpec symbolize_command();
 CommandSpec symbols_command();
 CommandSpec threads_command();
+CommandSpec timers_command();
 CommandSpec unwind_command();
+CommandSpec version_command();
 
 // All of them, by name.
 std::span<const CommandSpec> all_commands();

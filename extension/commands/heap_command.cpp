@@ -127,14 +127,14 @@ private:
   }
 
   void print_heap(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
+    // Once: what was interrupted is counted anew when it is asked for again.
+    const HeapStatistics& statistics = heap.statistics(options);
     if (json_) {
-      out.line("{}", dump(heap_json(heap, options)));
+      out.line("{}", dump(heap_json(heap.map(), statistics)));
     } else {
-      const HeapStatistics& statistics = heap.statistics(options);
       print_parts(heap.map(), statistics, out);
       if (segments_) print_segments(heap.map(), statistics, out);
     }
-    const HeapStatistics& statistics = heap.statistics(options);
     warn(heap, statistics.gaps, statistics.interrupted, out);
   }
 

@@ -1,4 +1,5 @@
 // clr info: the runtime, how it was found, what is read through, where memory came from.
+#include "core/memory/output_file.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -20,11 +21,16 @@ public:
   explicit Info(CLI::App& app) {
     app.add_flag("-m,--modules", modules_, "List every module, not only how many there are.");
     app.add_flag("-v,--verbose", verbose_, "List supplements and files too.");
+    app.add_option("--save-descriptor", save_,
+                   "Write the data descriptor that the runtime publishes to FILE, for clr settings "
+                   "--descriptor.")
+        ->type_name("FILE");
     add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
     Session& session = invocation.session();
+    if (!save_.empty()) save(invocation.out, session.runtime().record_descriptor());
     const RuntimeInfo info = session.runtime().info();
     const MemoryReport memory = session.memory_report();
     if (json_) {
@@ -39,6 +45,13 @@ public:
   }
 
 private:
+  void save(Output& out, const DescriptorFile& descriptor) const {
+    OutputFile file(save_, Readers::everyone);
+    file.write(write_descriptor_file(descriptor));
+    file.commit();
+    if (!json_) out.line("{}: the descriptor, {} pointers", save_, descriptor.pointers.size());
+  }
+
   void print(Output& out, Session& session, const RuntimeInfo& info) const {
     if (session.runtime().absence() != nullptr) {
       out.line("runtime:         {}", absence_text(session.runtime()));
@@ -48,6 +61,8 @@ private:
     }
     if (info.descriptor != 0)
       out.line("descriptor:      {:#x} in {} ({})", info.descriptor, info.found_in, info.found_by);
+    else if (!info.found_by.empty())
+      out.line("descriptor:      {}, for {}", info.found_by, info.found_in);
     print_contracts(out, info);
     if (!info.supplements.empty()) {
       out.line("supplements:     {} layouts that the descriptor is silent about", info.supplements.size());
@@ -66,6 +81,7 @@ private:
       std::string& list = contract.version.empty() ? absent : contract.used ? used : unused;
       if (!list.empty()) list += ", ";
       list += contract.version.empty() ? contract.name : contract.name + " " + contract.version;
+      if (contract.used && !contract.known && !contract.version.empty()) list += " (not known)";
     }
     if (!used.empty()) out.line("contracts used:  {}", used);
     if (!unused.empty()) out.line("not used:        {}", unused);
@@ -100,6 +116,7 @@ private:
     for (const std::string& note : memory.notes) out.line("  note:          {}", note);
   }
 
+  std::string save_;
   bool verbose_ = false, modules_ = false, json_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include "extension/commands/parser.h"
 #include "extension/commands/plain_help.h"
 #include "extension/lldb/notice.h"
+#include "extension/lldb/own_command.h"
 #include "extension/process/visits.h"
 #include "extension/values/object_summaries.h"
 
@@ -25,13 +26,30 @@ bool is_free(lldb::SBDebugger& debugger, const char* name) {
   return false;
 }
 
+// Another copy of this plugin, such as the one that LLDB found in its folder of plugins, has been loaded
+// before.
+bool another_copy_serves(lldb::SBDebugger& debugger) {
+  if (!name_is_taken(debugger, tree_name)) return false;
+  const auto words_of = [](std::string_view text) {
+    std::string words;
+    for (const char c : text)
+      if (c != ' ' && c != '\n') words += c;
+    return words;
+  };
+  return words_of(run_own(debugger, fmt::format("help {}", tree_name)).output)
+      .starts_with(words_of(tree_help));
+}
+
 void describe(lldb::SBCommand added, const std::string& help) {
   if (added.IsValid()) added.SetHelpLong(help.c_str());
 }
 } // namespace
 
 bool register_commands(lldb::SBDebugger& debugger) {
-  // Of a second load in the same debugger nothing new is kept.
+  if (another_copy_serves(debugger)) {
+    notice(debugger, "the plugin is loaded already, and stays as it is: `clr version` tells from which file");
+    return true;
+  }
   std::shared_ptr<Door> door = doors().find(debugger.GetID());
   if (!door) door = Workspace::make(debugger);
   return door->pass(Way::load, false, [&](const Turn& turn) {

@@ -1,5 +1,5 @@
-// clr settings: where the target's files and their symbols lie on this host, what is published, the debug
-// log.
+// clr settings: where the target's files and their symbols lie on this host, what stands in for the runtime's
+// descriptor, what is published, the debug log.
 #include "core/memory/error.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
@@ -25,6 +25,10 @@ public:
         app.add_option("--symbols", symbols_, "Look for PDBs in PATH: a folder, a symbol cache or a PDB."))
         ->type_name("PATH");
     app.add_flag("--clear", clear_, "Forget sysroot, path maps and symbol paths, before others are set.");
+    app.add_option("--descriptor", descriptor_,
+                   "Take the runtime's data descriptor from FILE, which clr info --save-descriptor wrote of "
+                   "a runtime of the same build; none ends it.")
+        ->type_name("FILE");
     publish_option_ =
         each_takes_one(
             app.add_option("--publish", publish_,
@@ -55,7 +59,11 @@ public:
   }
 
   void run(Invocation& invocation) override {
-    if (!log_.empty()) set_log(invocation.debugger); // first, so that a file that is refused changes nothing
+    // First, so that a file that is refused changes nothing.
+    std::shared_ptr<const DescriptorFile> taken;
+    if (!descriptor_.empty() && descriptor_ != "none")
+      taken = std::make_shared<const DescriptorFile>(read_descriptor_file(descriptor_));
+    if (!log_.empty()) set_log(invocation.debugger);
     PdbSearch search = invocation.workspace().search();
     if (clear_) search = {};
     PathMap& paths = search.paths;
@@ -72,6 +80,9 @@ public:
     for (const auto& [from, to] : paths.prefixes) invocation.out.line("path map: {} -> {}", from, to);
     for (const std::string& place : search.places) invocation.out.line("symbols: {}", place);
     if (changes) invocation.workspace().set_search(std::move(search));
+    if (!descriptor_.empty()) invocation.workspace().set_descriptor(std::move(taken));
+    if (const auto& file = invocation.workspace().descriptor())
+      invocation.out.line("descriptor: {}", file->path);
     publish(invocation);
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : log);
@@ -110,7 +121,7 @@ private:
                         to_string(settings.when), settings.on ? "" : " (off: clr publish on)");
   }
 
-  std::string sysroot_, log_, when_;
+  std::string sysroot_, log_, when_, descriptor_;
   std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
   CLI::Option* publish_option_ = nullptr;

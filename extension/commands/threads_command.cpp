@@ -1,5 +1,6 @@
 // clr threads: the runtime's threads.
 #include "core/report/json.h"
+#include "core/report/lock_json.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -23,17 +24,25 @@ public:
     const ThreadList& threads = session.stacks().threads();
     ExceptionReporter exceptions(session.runtime());
     lldb::SBProcess process = session.target().GetProcess();
+    LockReporter& locks = session.locks();
+    locks.table_by_stacks();
     JsonList list([&](std::string_view text) { out.write(text); });
     if (!json_)
       out.line("{:>5} {:>8} {:>7} {:<11} {:<18} {}", "index", "os id", "managed", "GC mode", "Thread",
-               "name, state, exception");
+               "name, state, exception, what it waits for");
     for (const RuntimeThread& thread : threads.threads) {
       if (out.interrupted()) break;
       const ThreadReport row = report_thread(thread, index_of(thread, process), exceptions);
-      if (json_)
-        list.add(to_json(row));
-      else
-        print(out, row);
+      const ThreadWait* const wait = locks.wait_of(thread.os_id.value_or(0));
+      if (json_) {
+        Json json = to_json(row);
+        if (wait != nullptr)
+          if (Json waits = waits_for_json(*wait, locks); !waits.is_null())
+            json["waits_for"] = std::move(waits);
+        list.add(json);
+      } else {
+        print(out, row, wait == nullptr ? "" : words(*wait, locks));
+      }
     }
     if (json_) {
       list.end();
@@ -50,7 +59,14 @@ private:
     return known.IsValid() ? known.GetIndexID() : 0;
   }
 
-  static void print(Output& out, const ThreadReport& row) {
+  static std::string words(const ThreadWait& wait, LockReporter& locks) {
+    const std::string text = locks.wait_text(wait);
+    if (text.empty()) return wait.what == ThreadWait::What::running ? "runs" : "";
+    const bool waits = wait.what == ThreadWait::What::objects || wait.what == ThreadWait::What::native;
+    return fmt::format("{}{}{}", wait.certain ? "" : "probably ", waits ? "waits for " : "", text);
+  }
+
+  static void print(Output& out, const ThreadReport& row, const std::string& waits) {
     const RuntimeThread& thread = *row.thread;
     const auto number = [](const auto& value) {
       return value ? fmt::format("{}", *value) : std::string("?");
@@ -65,7 +81,8 @@ private:
       text += fmt::format("{}{} {:#x}", row.in_flight ? " exception " : " last thrown ",
                           exception.type.value_or("of unknown type"), exception.object);
     }
-    if (!thread.fault.empty()) text += fmt::format(" (fault: {})", thread.fault);
+    if (!waits.empty()) text += fmt::format("{}{}", text.empty() ? "" : "; ", waits);
+    if (const std::string fault = row.fault(); !fault.empty()) text += fmt::format(" (fault: {})", fault);
     out.line("{:>5} {:>8} {:>7} {:<11} {:<#18x} {}", row.index == 0 ? "-" : fmt::format("#{}", row.index),
              number(thread.os_id), number(thread.managed_id),
              thread.cooperative ? (*thread.cooperative ? "cooperative" : "preemptive") : "?", thread.address,
@@ -80,7 +97,7 @@ private:
 CommandSpec threads_command() {
   return {"threads",
           nullptr,
-          "List the runtime's threads: ids, name, state, GC mode and exception.",
+          "List the runtime's threads: ids, name, state, GC mode, exception, and what each waits for.",
           "clr threads",
           "lists the threads that the runtime knows.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Threads>(app); }};

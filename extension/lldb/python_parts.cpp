@@ -14,7 +14,7 @@ namespace {
 constexpr const char* class_name = "lldb.lldb_clr_Parts";
 
 // ctypes lets other threads into Python while the plugin works: it may wait for one that holds its door.
-constexpr std::string_view text = R"(
+constexpr std::string_view provider_script = R"(
 import ctypes, lldb
 count = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)({count})
 part = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p)({part})
@@ -44,11 +44,11 @@ lldb.lldb_clr_Parts = Parts
 ctypes.c_int.from_address({done}).value = 1
 )";
 
-// Runs the text; false when it did not come to its end, which LLDB does not tell of a script.
+// Runs the script; false when it did not come to its end, which LLDB does not tell of a script.
 bool run_text(lldb::SBDebugger& debugger, const PartsEntry& entry) {
   int done = 0;
   const std::string lines =
-      fmt::format(text, fmt::arg("count", entry.count()), fmt::arg("part", entry.part()),
+      fmt::format(provider_script, fmt::arg("count", entry.count()), fmt::arg("part", entry.part()),
                   fmt::arg("find", entry.find()), fmt::arg("done", reinterpret_cast<std::uintptr_t>(&done)));
   std::string line;
   for (const char c : lines)

@@ -123,6 +123,11 @@ void Workspace::set_search(PdbSearch search) {
   }
 }
 
+void Workspace::set_descriptor(std::shared_ptr<const DescriptorFile> descriptor) {
+  settings_.session.descriptor = std::move(descriptor);
+  set_search(search());
+}
+
 void Workspace::set_symbol_files(std::vector<AddedSymbolFile> files) {
   settings_.session.symbol_files = std::move(files);
   for (const auto& process : processes_.all()) process->sessions().symbol_files_changed();

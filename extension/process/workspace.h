@@ -46,6 +46,10 @@ public:
   const PdbSearch& search() const { return settings_.session.search; }
   // What was read is dropped; modules for which symbols are found now, or not any more, are made anew.
   void set_search(PdbSearch search);
+  // Null: none.
+  const std::shared_ptr<const DescriptorFile>& descriptor() const { return settings_.session.descriptor; }
+  // What was read is dropped.
+  void set_descriptor(std::shared_ptr<const DescriptorFile> descriptor);
   const std::vector<AddedSymbolFile>& symbol_files() const { return settings_.session.symbol_files; }
   void set_symbol_files(std::vector<AddedSymbolFile> files);
   const PublishSettings& publish_settings() const { return settings_.publish; }

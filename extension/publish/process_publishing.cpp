@@ -17,7 +17,8 @@ namespace {
 bool has_no_runtime(const Runtime& runtime) {
   const auto* absence = runtime.absence();
   const auto* miss = absence == nullptr ? nullptr : std::get_if<MissAnswer>(absence);
-  return miss != nullptr && miss->reason == MissReason::no_runtime;
+  return miss != nullptr &&
+         (miss->reason == MissReason::no_runtime || miss->reason == MissReason::native_aot);
 }
 } // namespace
 

@@ -19,10 +19,11 @@ namespace {
 class LldbSession final : public Session {
 public:
   LldbSession(lldb::SBTarget& target, const PathMap& paths, std::string source,
-              std::vector<std::string> notes)
+              std::vector<std::string> notes, std::shared_ptr<const DescriptorFile> descriptor)
       : Session(target, paths, {}), process_memory_(target.GetProcess()),
         local_(local_memory(target, process_memory_)), memory_(local_.get(), process_memory_),
-        pages_(memory_, local_.get()), runtime_(pages_, modules_of(target), platform_of(target), nullptr),
+        pages_(memory_, local_.get()),
+        runtime_(pages_, modules_of(target), platform_of(target), nullptr, std::move(descriptor)),
         source_(std::move(source)), notes_(std::move(notes)) {}
 
   Runtime& runtime() override { return runtime_; }
@@ -63,8 +64,10 @@ private:
 // A core file that we read ourselves.
 class CoreFileSession final : public Session {
 public:
-  CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths)
-      : Session(target, paths, RecordedNames(*core)), session_(std::move(core), paths) {}
+  CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths,
+                  std::shared_ptr<const DescriptorFile> descriptor)
+      : Session(target, paths, RecordedNames(*core)),
+        session_(std::move(core), paths, std::move(descriptor)) {}
 
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
@@ -109,6 +112,26 @@ HeapReporter& Session::heap() {
   return *heap_;
 }
 
+LockReporter& Session::locks() {
+  if (!locks_)
+    locks_ = std::make_unique<LockReporter>(
+        runtime(), [this]() -> WaitObjects& { return waits(); }, stacks(),
+        [this] {
+          std::vector<LockReporter::ThreadStart> starts;
+          lldb::SBProcess process = target().GetProcess();
+          for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+            lldb::SBThread thread = process.GetThreadAtIndex(i);
+            const char* const name = thread.GetName();
+            starts.push_back({.os_id = thread.GetThreadID(),
+                              .index = thread.GetIndexID(),
+                              .name = name == nullptr ? "" : name,
+                              .registers = registers(thread)});
+          }
+          return starts;
+        });
+  return *locks_;
+}
+
 HeapHolders& Session::holders() {
   if (!holders_)
     holders_ = std::make_unique<HeapHolders>(runtime(), heap(), stacks(), [this] {
@@ -121,6 +144,27 @@ HeapHolders& Session::holders() {
       return starts;
     });
   return *holders_;
+}
+
+std::vector<ThreadTop> Session::thread_tops() {
+  std::vector<ThreadTop> tops;
+  lldb::SBProcess process = target().GetProcess();
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    tops.push_back({thread.GetThreadID(), registers(thread)});
+  }
+  return tops;
+}
+
+WaitObjects& Session::waits() {
+  if (!waits_) waits_ = std::make_unique<WaitObjects>(runtime(), heap());
+  return *waits_;
+}
+
+HeapRetainers& Session::retainers() {
+  HeapHolders& of = holders();
+  if (!retainers_) retainers_ = std::make_unique<HeapRetainers>(heap(), of);
+  return *retainers_;
 }
 
 void Session::name_native(FrameRow& row, Address lookup) {
@@ -138,6 +182,8 @@ void Session::set_symbol_files(const std::vector<AddedSymbolFile>& files) {
   if (!files.empty())
     symbols = std::make_shared<const AddedSymbols>(files, [this] { return symbol_images(runtime()); });
   runtime().set_symbols(std::move(symbols));
+  locks_.reset();
+  retainers_.reset();
   holders_.reset();
   stacks_.reset(); // it keeps names
 }
@@ -148,19 +194,21 @@ SaveSource Session::save_source() {
   return made;
 }
 
-std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search) {
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search,
+                                      std::shared_ptr<const DescriptorFile> descriptor) {
   lldb::SBProcess process = target.GetProcess();
   PdbSearch symbols = search;
   symbols.paths = with_search_paths(target, std::move(symbols.paths));
   std::unique_ptr<Session> session;
   if (!is_core(process)) {
-    session =
-        std::make_unique<LldbSession>(target, symbols.paths, "process, by LLDB", std::vector<std::string>{});
+    session = std::make_unique<LldbSession>(target, symbols.paths, "process, by LLDB",
+                                            std::vector<std::string>{}, std::move(descriptor));
   } else if (CoreFile file = find_core_file(process); file.core) {
-    session = std::make_unique<CoreFileSession>(target, std::move(file.core), symbols.paths);
+    session =
+        std::make_unique<CoreFileSession>(target, std::move(file.core), symbols.paths, std::move(descriptor));
   } else {
     session = std::make_unique<LldbSession>(target, symbols.paths, "core, by LLDB",
-                                            std::vector{std::move(file.note)});
+                                            std::vector{std::move(file.note)}, std::move(descriptor));
   }
   if (SourceLines* lines = session->runtime().lines()) lines->set_search(std::move(symbols));
   return session;

@@ -7,10 +7,14 @@
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_holders.h"
+#include "core/runtime/heap_retainers.h"
+#include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
+#include "core/runtime/wait_objects.h"
+#include "core/waits/async_stacks.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -39,6 +43,14 @@ public:
   // The managed heap of this stop, found on first use, and who holds what in it. Throws as HeapReporter does.
   HeapReporter& heap();
   HeapHolders& holders();
+  // What would go with what, of the same heap.
+  HeapRetainers& retainers();
+  // Locks and waits of this stop, read on first use.
+  LockReporter& locks();
+  // The objects of this stop that tell who waits for whom. Throws as HeapReporter does.
+  WaitObjects& waits();
+  // Where the threads of this stop stand.
+  std::vector<ThreadTop> thread_tops();
   // Names native code: as a minimal core recorded it, else by LLDB, else by the symbol tables.
   void name_native(FrameRow& row, Address lookup);
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
@@ -69,6 +81,9 @@ protected:
 private:
   virtual SaveSource source() = 0;
   void forget_heap() {
+    locks_.reset();
+    waits_.reset();
+    retainers_.reset();
     holders_.reset();
     heap_.reset();
   }
@@ -79,12 +94,16 @@ private:
   std::unique_ptr<NativeNames> symbols_;
   std::unique_ptr<StackReporter> stacks_;
   std::unique_ptr<HeapReporter> heap_;
-  std::unique_ptr<HeapHolders> holders_; // of heap_ and stacks_
+  std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
+  std::unique_ptr<HeapRetainers> retainers_; // of holders_
+  std::unique_ptr<WaitObjects> waits_;       // of heap_
+  std::unique_ptr<LockReporter> locks_;      // of waits_ and stacks_
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose
 // end the file lacks with zeroes; when the file cannot be determined, LLDB's reading is taken and the report
 // says so. The process must be stopped. Throws Error when the core cannot be read at all.
-std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search);
+std::unique_ptr<Session> open_session(lldb::SBTarget& target, const PdbSearch& search,
+                                      std::shared_ptr<const DescriptorFile> descriptor);
 
 } // namespace clr::lldb_plugin

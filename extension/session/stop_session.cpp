@@ -48,7 +48,7 @@ std::uint32_t StopSession::require_stop() {
 
 std::shared_ptr<Session> StopSession::open(std::uint32_t stop) {
   drop();
-  session_ = open_session(target_, settings_->search);
+  session_ = open_session(target_, settings_->search, settings_->descriptor);
   if (!settings_->symbol_files.empty()) session_->set_symbol_files(settings_->symbol_files);
   age_.opened(stop);
   return session_;

@@ -15,6 +15,8 @@ namespace clr::lldb_plugin {
 struct SessionSettings {
   PdbSearch search;                          // where files of the targets and their symbols lie on this host
   std::vector<AddedSymbolFile> symbol_files; // that were added
+  // In place of the descriptor that the runtime of its build publishes; null: none.
+  std::shared_ptr<const DescriptorFile> descriptor;
 };
 
 // The state of the process of `target`. No target, or none that is left: none.

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from ._async import AsyncFrame, Task
 from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 from ._frames import Frame, ManagedException, TraceFrame
 from ._gc import GcChange, GcInfo, GcRange, GcSafePoint, GcSlot
 from ._heap import Heap, HeapObject, HeapSegment, HeapType
+from ._locks import Deadlock, DeadlockMember, Lock, LockWaiter, WaitingFor
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
 from ._lldb import import_lldb, init_module
 from ._objects import Field, Item, Object, Static, Value
@@ -23,11 +25,11 @@ from ._runtime import Methods, Runtime, open_core
 from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
-__all__ = ["Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
-           "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapObject", "HeapSegment", "HeapType", "Info", "Interrupted", "Item", "LibraryError",
+__all__ = ["AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
+           "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapObject", "HeapSegment", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
            "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Region", "Root", "Roots", "Runtime", "RuntimeVersion",
-           "SavedCore", "Source", "StaleError", "Static", "Symbol", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
-           "Value", "import_lldb", "open_core"]
+           "SavedCore", "Source", "StaleError", "Static", "Symbol", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
+           "Value", "WaitingFor", "import_lldb", "open_core"]
 
 
 def __lldb_init_module(debugger: Any, _dictionary: Dict[str, Any]) -> None:

@@ -37,9 +37,10 @@ class RuntimeVersion:
 
 @dataclass(frozen=True)
 class Contract:
-    """``version`` is None when the descriptor does not list it; ``used``: this library reads through it."""
+    """``version`` is None when the descriptor does not list it; ``used``: this library reads through it; ``known``: and can read this version of it."""
     version: Optional[str]
     used: bool
+    known: Optional[bool] = None
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,13 @@ def _exception(error: CError) -> Exception:
 
 
 def library_folders() -> List[pathlib.Path]:
-    """Where the libraries are looked for, best first: the environment's folder, the build beside this source tree, the installed one."""
+    """Where the libraries are looked for, best first: the environment's folder, the package itself, the build beside this source tree, the
+    installed one."""
     package = pathlib.Path(__file__).resolve().parent
     named = os.environ.get(FOLDER_VARIABLE)
     folders = [pathlib.Path(named)] if named else []
     # SOURCE/python/lldb_clr -> SOURCE/build; LIBDIR/lldb-clr/python/lldb_clr -> LIBDIR
-    return [*folders, package.parent.parent / "build", package.parent.parent.parent]
+    return [*folders, package, package.parent.parent / "build", package.parent.parent.parent]
 
 
 def find_library(name: str) -> pathlib.Path:
@@ -95,6 +96,10 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_gc_info": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_roots": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_heap": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_async": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_locks": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_deadlocks": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_waits": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_heap_types": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
     "clr_query_objects": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
     "clr_query_versions": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),

@@ -16,6 +16,8 @@ from ._frames import ManagedException
 from ._gc import GcInfo
 from ._objects import Object, Static, Value
 from ._heap import Heap
+from ._async import Task
+from ._locks import Deadlock, Lock, WaitingFor
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
@@ -69,6 +71,7 @@ class Runtime:
         self._target = target   # SBTarget; None for a core that LLDB has nothing to do with
         self._info: Optional[Info] = None
         self._openness = Openness()
+        self._waits: Optional[Dict[int, Any]] = None            # by kernel id
         self._bulks: List[weakref.ref[array.array[int]]] = []   # addresses that are being symbolized
         self._close = weakref.finalize(self, library.close, "clr_close", handle)
 
@@ -215,6 +218,29 @@ class Runtime:
     def heap(self) -> Heap:
         """The managed heap: what fills it, by type, and its objects."""
         return Heap(self)
+
+    @property
+    def tasks(self) -> List[Task]:
+        """Async methods that wait, with those that wait for them. The heap is walked once for each call."""
+        return [Task.of(row) for row in self._query("clr_query_async")]
+
+    @property
+    def locks(self) -> List[Lock]:
+        """Locks that threads hold or wait for, those with most waiters first. The heap is walked once for each call."""
+        return [Lock.of(row) for row in self._query("clr_query_locks")]
+
+    @property
+    def deadlocks(self) -> List[Deadlock]:
+        """Threads and tasks that wait for each other. Costs as much as locks."""
+        return [Deadlock.of(row) for row in self._query("clr_query_deadlocks")]
+
+    def waiting_for(self, os_id: int) -> Optional[WaitingFor]:
+        """What the thread with this kernel id waits for: Thread.waiting_for."""
+        if self._waits is None:
+            self._waits = {row["os_id"]: row["waits_for"] for row in self._query("clr_query_waits")}
+        self._live()
+        found = self._waits.get(os_id)
+        return WaitingFor.of(found) if found else None
 
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
         """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""

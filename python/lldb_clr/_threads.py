@@ -9,6 +9,7 @@ from ._errors import UsageError
 from ._frames import Frame, ManagedException
 from ._json import Json, number
 from ._library import Rows
+from ._locks import WaitingFor
 from ._roots import Roots
 from ._values import CodeReader
 
@@ -21,6 +22,8 @@ class StackReader(Protocol):
     def exception(self, address: int) -> ManagedException: ...
 
     def roots(self, os_id: int) -> Roots: ...
+
+    def waiting_for(self, os_id: int) -> Optional[WaitingFor]: ...
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,13 @@ class Thread:
         if self._reader is None or self.index is None or self.os_id is None:
             raise UsageError("the thread has no stack: it has ended or never ran")
         return self._reader.roots(self.os_id)
+
+    @property
+    def waiting_for(self) -> Optional[WaitingFor]:
+        """What it waits for, by its stack; None when it runs, and when that is not known. Raises StaleError; UsageError without a runtime."""
+        if self._reader is None:
+            raise UsageError("this thread was made without a Runtime")
+        return self._reader.waiting_for(self.os_id) if self.os_id is not None else None
 
     def __repr__(self) -> str:
         who = f"#{self.index}" if self.index is not None else "without a stack"

@@ -215,7 +215,7 @@ class Method:
 class Miss:
     """No managed method, and why. It is false, so that ``if runtime.method_at(a):`` asks for a method."""
     reason: str
-    """"no_runtime", "not_started", "outside", "native", "stub", "precode", "thunk", "helper", "gap", "no_method", "being_deleted"."""
+    """"no_runtime", "nativeaot", "not_started", "outside", "native", "stub", "precode", "thunk", "helper", "gap", "no_method", "being_deleted"."""
     text: str
     method: Optional[Method] = None
     """Whose precode it is; for a gap the method before it."""

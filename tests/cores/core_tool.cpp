@@ -1,13 +1,17 @@
 // Uses the core library on a core file, without a debugger. Prints the JSON that the plugin's commands print
 // with --json:
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
+//   core_tool threads CORE                 clr threads, of the runtime's threads
+//   core_tool descriptor CORE              clr info --save-descriptor
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 //   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
 //   core_tool pdb FILE                     all of a PDB as lines; FILE may also be an assembly, whose PDB
 //                                          is then searched
+// The descriptor in the file that the variable CLR_DESCRIPTOR names takes the place of the core's own.
 #include "core/debuginfo/debug_info_reader.h"
 #include "core/report/answer_json.h"
 #include "core/report/json.h"
+#include "core/report/thread_report.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
@@ -17,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -54,6 +59,15 @@ Json stacks(CoreSession& session) {
     threads.push_back(std::move(described));
   }
   return Json{{"threads", std::move(threads)}};
+}
+
+Json threads(CoreSession& session) {
+  StackReporter reporter(session.runtime(), session.memory(), [](FrameRow&, Address) {});
+  ExceptionReporter exceptions(session.runtime());
+  Json list = Json::array();
+  for (const RuntimeThread& thread : reporter.threads().threads)
+    list.push_back(to_json(report_thread(thread, 0, exceptions)));
+  return Json{{"threads", std::move(list)}, {"problem", reporter.threads().problem}};
 }
 
 void print_list(const std::function<void(JsonList&)>& fill) {
@@ -128,10 +142,17 @@ int run(const std::vector<std::string>& words) {
     dump_pdb(words.at(1));
     return 0;
   }
-  const auto session = CoreSession::open(words.at(1), {});
   const std::string& command = words.at(0);
+  std::shared_ptr<const DescriptorFile> descriptor;
+  if (const char* file = std::getenv("CLR_DESCRIPTOR"))
+    descriptor = std::make_shared<const DescriptorFile>(read_descriptor_file(file));
+  const auto session = CoreSession::open(words.at(1), {}, std::move(descriptor));
   if (command == "info") {
     fmt::print("{}\n", dump(to_json(session->runtime().info())));
+  } else if (command == "descriptor") {
+    fmt::print("{}", write_descriptor_file(session->runtime().record_descriptor()));
+  } else if (command == "threads") {
+    fmt::print("{}\n", dump(threads(*session)));
   } else if (command == "stacks") {
     fmt::print("{}\n", dump(stacks(*session)));
   } else if (command == "methods") {
@@ -161,8 +182,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (result == 2)
-    std::fputs(
-        "usage: core_tool info|methods|stacks|ilmap CORE | core_tool ip2md CORE FILE | core_tool pdb FILE\n",
-        stderr);
+    std::fputs("usage: core_tool info|methods|stacks|threads|descriptor|ilmap CORE | core_tool ip2md CORE "
+               "FILE | core_tool pdb FILE\n",
+               stderr);
   return result;
 }

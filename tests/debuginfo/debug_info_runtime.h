@@ -110,7 +110,7 @@ struct Runtime {
       : builder(platform, form == Form::net9 ? 1 : 2) {
     address = builder.memory().place(bytes, 1);
     size = bytes.size();
-    if (form == Form::net11) builder.types().contract("DebugInfo", "c1");
+    if (form == Form::net11) builder.types().as_net11();
     auto heap = builder.heap(range_begin, range_end);
     builder.method(heap, {.start = method_start,
                           .size = method_size,

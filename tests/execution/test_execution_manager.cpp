@@ -2,6 +2,7 @@
 // (ExecutionManager).
 #include "core/execution/execution_manager.h"
 #include "core/execution/nibble_map.h"
+#include "core/execution/precode.h"
 #include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
@@ -233,6 +234,40 @@ TEST_CASE("a block whose header is not written is neither code nor a stub") {
   }
 }
 
+TEST_CASE("a stub ends where the nibble map covers nothing more, and where it is damaged") {
+  for (const auto& [platform, version] : cases()) {
+    const auto limit_of = [&](std::optional<std::uint32_t> damage) {
+      ExecutionBuilder b(platform, version);
+      auto heap = b.heap(range_begin, range_end);
+      b.stub(heap, range_begin + 0x100, 0x20, 1);
+      b.method(heap, {.start = range_begin + 0x440, .size = 0x20, .method_desc = 0x1000});
+      if (damage)
+        b.memory().write_integer(heap.map->units() + 4 * (0x440 / NibbleMap::unit_bytes), *damage, 4);
+      const Target target = b.target();
+      ExecutionManager manager(target);
+      std::vector<StubBlock> stubs;
+      WalkLimit limit;
+      manager.for_each_jitted_in(
+          manager.sections().front(), limit, [](const JittedBody&) { return true; },
+          [&](const StubBlock& stub) { stubs.push_back(stub); });
+      REQUIRE(stubs.size() == 1);
+      CHECK(stubs.front().start == range_begin + 0x100);
+      CHECK(manager.holes().size() == (damage ? 1 : 0));
+      if (damage) {
+        const auto fault = fault_of([&] { manager.find(range_begin + 0x448); });
+        REQUIRE(fault);
+        CHECK(fault->kind() == ErrorKind::corrupt);
+      }
+      return stubs.front().limit - range_begin;
+    };
+    const unsigned word = platform.pointer_size;
+    const auto limit = [&](Address of_linear) { return (version == 2 ? 0x300 : of_linear) - word; };
+    CHECK(limit_of({}) == limit(0x440));
+    CHECK(limit_of(0x4b62390f) == limit(0x400)); // a pointer that is none
+    CHECK(limit_of(0x00900000) == limit(0x400)); // a place behind its bucket
+  }
+}
+
 TEST_CASE("a section that is being deleted") {
   for (const auto& [platform, version] : cases()) {
     ExecutionBuilder b(platform, version);
@@ -262,17 +297,50 @@ TEST_CASE("ranges of stubs") {
   }
 }
 
-TEST_CASE("interpreted code is refused by name") {
+TEST_CASE("interpreted code is found by its own code header, and has no size") {
+  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) {
+    ExecutionBuilder b({.pointer_size = 8, .cpu = cpu});
+    b.types().as_net11().type("InterpreterRealCodeHeader",
+                              {{"JitEHInfo"}, {"MethodDesc"}, {"GCInfo"}, {"DebugInfo"}});
+    auto heap = b.heap(range_begin, range_end, RangeSection::code_heap | RangeSection::interpreter);
+    const Address start = range_begin + 0x400;
+    b.method(heap, {.start = start, .size = 0x100, .method_desc = 0x5000});
+    const Address header =
+        b.types().record("InterpreterRealCodeHeader", {{"MethodDesc", 0x7000}, {"DebugInfo", 0x8000}});
+    b.memory().at(start - 8).pointer(header);
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    const CodeLookup found = manager.find(start + 0x24);
+    REQUIRE(std::holds_alternative<CodeBlock>(found));
+    const CodeBlock& block = std::get<CodeBlock>(found);
+    CHECK(block.kind == CodeKind::interpreted);
+    CHECK(block.method_desc == 0x7000);
+    CHECK(manager.relative_offset(block) == 0x24);
+    CHECK(manager.regions(block).hot_size == 0);
+    CHECK(manager.debug_info(block).address == 0x8000);
+    CHECK(manager.functions(block).empty());
+    CHECK_FALSE(manager.is_funclet(block));
+    CHECK(fault_of([&] { manager.gc_info(block); })->kind() == ErrorKind::unsupported_contract);
+    CHECK(std::get<execution::Miss>(manager.find(range_begin + 0x10)).reason == MissReason::no_method);
+    std::vector<Address> methods;
+    manager.for_each_jitted([&](const JittedBody& body) {
+      methods.push_back(body.method_desc);
+      return true;
+    });
+    CHECK(methods == std::vector<Address>{0x7000});
+    CHECK(manager.holes().empty());
+  }
+}
+
+TEST_CASE("the routine that prepares methods is told from native code") {
   ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
-  b.section(
-      {.begin = range_begin, .end = range_end, .flags = RangeSection::code_heap | RangeSection::interpreter});
+  b.types().as_net11().variable("ThePreStub", 0x7fff'1230);
   const Target target = b.target();
   ExecutionManager manager(target);
-  const auto fault = fault_of([&] { manager.find(range_begin); });
-  REQUIRE(fault);
-  CHECK(fault->kind() == ErrorKind::unsupported_contract);
-  manager.for_each_jitted([](const JittedBody&) { return true; });
-  CHECK(manager.holes().size() == 1);
+  const execution::Miss miss = miss_at(manager, 0x7fff'1230);
+  CHECK(miss.reason == MissReason::stub);
+  CHECK(miss.stub == StubKind::prestub);
+  CHECK(miss_at(manager, 0x7fff'1231).reason == MissReason::outside);
 }
 
 TEST_CASE("jitted bodies are enumerated in order, each once") {
@@ -330,24 +398,43 @@ TEST_CASE("a map of nibbles with missing pages is enumerated around them") {
   CHECK(manager.holes()[0].address == page);
 }
 
-TEST_CASE("contract versions") {
-  for (const char* version : {"1", "2", "c1", "c2"}) {
+TEST_CASE("versions of the contract ExecutionManager") {
+  for (const auto& [net11, version] : {std::pair{false, "1"}, {false, "2"}, {true, "c1"}}) {
     ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+    if (net11) b.types().as_net11();
     b.types().contract("ExecutionManager", std::string(version));
     const Target target = b.target();
     CHECK_FALSE(fault_of([&] { ExecutionManager manager(target); }));
   }
-  for (const auto& [contract, version] :
-       {std::pair("ExecutionManager", "3"), std::pair("ExecutionManager", "c7"),
-        std::pair("ExecutionManager", "new"), std::pair("PrecodeStubs", "9"),
-        std::pair("PlatformMetadata", "2")}) {
+  for (const auto& [net11, version] :
+       {std::pair{false, "3"}, {false, "c1"}, {false, "new"}, {true, "1"}, {true, "2"}, {true, "c2"}}) {
     ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
-    b.types().contract(contract, std::string(version));
+    if (net11) b.types().as_net11();
+    b.types().contract("ExecutionManager", std::string(version));
     const Target target = b.target();
     const auto fault = fault_of([&] { ExecutionManager manager(target); });
     REQUIRE(fault);
     CHECK(fault->kind() == ErrorKind::unsupported_contract);
-    CHECK_THAT(fault->what(), Catch::Contains(contract));
+    CHECK_THAT(fault->what(), Catch::Contains("contract ExecutionManager has version"));
+  }
+}
+
+TEST_CASE("unknown contracts of precodes and GC info cost no lookup of jitted code") {
+  for (const char* contract : {"PrecodeStubs", "GCInfo"}) {
+    ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+    auto heap = b.heap(0x10'0000, 0x20'0000);
+    b.method(heap, {.start = 0x10'1000, .size = 0x100, .method_desc = 0x5000});
+    b.types().as_net11().contract(contract, "c9");
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    const CodeLookup found = manager.find(0x10'1020);
+    REQUIRE(std::holds_alternative<CodeBlock>(found));
+    CHECK(manager.regions(std::get<CodeBlock>(found)).hot_size == 0x100);
+    const auto fault = std::string_view(contract) == "GCInfo"
+                           ? fault_of([&] { manager.gc_info(std::get<CodeBlock>(found)); })
+                           : fault_of([&] { Precodes(target).at_entry(0x10'1000); });
+    REQUIRE(fault);
+    CHECK_THAT(fault->what(), Catch::Contains(std::string("contract ") + contract + " has version \"c9\""));
   }
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("precodes that cannot be read") {
 
   p.b.types().contract("PrecodeStubs", 4);
   const Target unknown = p.b.target();
-  const auto fault = fault_of([&] { Precodes precodes(unknown); });
+  const auto fault = fault_of([&] { Precodes(unknown).at_entry(entry); });
   REQUIRE(fault);
   CHECK(fault->kind() == ErrorKind::unsupported_contract);
   CHECK_THAT(fault->what(), Catch::Contains("PrecodeStubs"));

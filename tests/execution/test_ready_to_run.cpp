@@ -217,8 +217,8 @@ TEST_CASE("a method that never ran is no part of the registered one before it") 
 }
 
 TEST_CASE("versions of GC info in ReadyToRun images") {
-  for (const auto& [major, version] :
-       {std::pair(9, 3), std::pair(10, 3), std::pair(11, 4), std::pair(16, 4)}) {
+  for (const auto& [major, version] : {std::pair(9, 3), std::pair(10, 3), std::pair(11, 4), std::pair(20, 4),
+                                       std::pair(21, 5), std::pair(24, 5)}) {
     ExecutionBuilder b({.pointer_size = 4, .cpu = Cpu::x86});
     b.image({.begin = base,
              .end = end,

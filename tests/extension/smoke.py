@@ -86,7 +86,7 @@ def check_without_process(driver, report, tag):
     expect("^error: ")
     expect("^error: there is no target")
     expect("^error: ")
-    expect("'clrip2md' exists already and is kept")
+    expect("^lldb-clr: the plugin is loaded already", absent=["exists already"])
     expect("Current executable set")
     expect("^error: there is no process")
     expect("^error: there is no process")

@@ -1,9 +1,19 @@
 // The contract descriptor from arbitrary bytes. The first byte chooses word size, byte order and form: JSON
-// alone, or a whole memory that contains structure, JSON and pointer table, with the right magic (unless bit
-// 3 is set).
+// alone, a descriptor file (bit 4), or a whole memory that contains structure, JSON and pointer table, with
+// the right magic (unless bit 3 is set), and perhaps sub-descriptors. Both shapes of JSON, that of .NET 9 and
+// 10 and that of .NET 11, lead to the layouts that the library resolves by it.
+#include "core/execution/execution_manager.h"
+#include "core/heap/gc_state.h"
 #include "core/memory/byte_range.h"
+#include "core/stack/frame_chain.h"
+#include "core/stack/interpreted_methods.h"
+#include "core/stack/threads.h"
 #include "core/target/descriptor_locator.h"
+#include "core/target/supplements.h"
 #include "core/target/target.h"
+#include "core/types/code_versions.h"
+#include "core/types/method_desc.h"
+#include "core/types/method_table.h"
 #include "tests/fuzz/attempt.h"
 
 #include <algorithm>
@@ -36,7 +46,23 @@ void ask(MemoryReader& memory, const ContractDescriptor& descriptor) {
     attempt([&] { target.read_utf16(*value, 16); });
     attempt([&] { target.read_utf16_units(*value, static_cast<std::size_t>(*value)); });
   }
-  for (const auto& [name, version] : descriptor.contracts) attempt([&] { target.contract_version(name); });
+  for (const auto& [name, version] : descriptor.contracts) attempt([&] { target.find_contract_form(name); });
+  attempt([&] { check_descriptor_format(descriptor); });
+  describes_native_aot(descriptor);
+  contracts_beginning_with(descriptor, 'n');
+  supplements_in_use(target);
+  attempt([&] { MethodTables{target}; });
+  attempt([&] { MethodDescs{target}; });
+  attempt([&] { CodeVersions{target}; });
+  attempt([&] { FrameChain(target).read(0, {}, {}); });
+  attempt([&] { read_threads(target); });
+  attempt([&] { read_gc_state(target, 0); });
+  attempt([&] { interpreted_methods(target, 0); });
+  attempt([&] {
+    ExecutionManager manager(target);
+    manager.find(0x1000);
+    manager.method_desc_of_entry_point(0x1000);
+  });
 }
 
 } // namespace
@@ -46,6 +72,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t choice = data[0];
   const auto input = std::as_bytes(std::span(data + 1, size - 1));
   try {
+    if ((choice & 16) != 0) {
+      const std::vector<std::byte> zeros(64);
+      HostMemory memory(zeros);
+      const DescriptorFile file =
+          parse_descriptor_file({reinterpret_cast<const char*>(input.data()), input.size()}, "file");
+      write_descriptor_file(file);
+      ask(memory, place_descriptor(memory, file, 0));
+      return 0;
+    }
     if ((choice & 1) != 0) {
       HostMemory memory({});
       ask(memory, parse_contract_json({reinterpret_cast<const char*>(input.data()), input.size()}));

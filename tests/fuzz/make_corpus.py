@@ -114,6 +114,34 @@ def nested_descriptors(text_of):
     return b"\0" + bytes(out)
 
 
+def net11_text(sub_descriptor=False):
+    """The text of a descriptor of .NET 11: every type, global and contract, the fields of each type one behind the other."""
+    frozen = json.loads((TESTS / "target/data/net11-frozen.json").read_text())
+    types = {}
+    for name, described in (frozen["types"] | frozen["with_interpreter"]["types"]).items():
+        types[name] = ({"!": 8 * len(described["fields"]) + 8} if described["size"] else {}) | {field: 8 * i for i, field in enumerate(described["fields"])}
+    globals = {name: [[1], kind] if kind == "pointer" else ["0x8", kind] for name, kind in frozen["globals"].items()}
+    sub = {"subDescriptors": {"GC": [[1], "pointer"]}} if sub_descriptor else {}
+    return json.dumps({"version": 2, "baseline": "empty", "types": types, "globals": globals, "contracts": frozen["contracts"]} | sub, separators=(",", ":")).encode()
+
+
+def gc_text(i):
+    """Number -> the text of a descriptor for nested_descriptors: .NET 11's, its collector's, and one within that."""
+    if i != 1:
+        return net11_text(True) if i == 0 else b'{"version":2}'
+    segment = {name: 8 * n for n, name in enumerate(("Allocated", "Committed", "Reserved", "Used", "Mem", "Flags", "Next"))}
+    pointers = ("GCHeapGenerationTable", "GCHeapEphemeralHeapSegment", "GCHeapAllocAllocated", "GCHeapFinalizeQueue", "StructureInvalidCount", "CurrentGCState")
+    return json.dumps({"version": 2, "types": {"HeapSegment": segment, "Generation": {"!": 256, "AllocationContext": 0, "StartSegment": 56}},
+                       "globals": {name: [[1], "pointer"] for name in pointers} | {"GCIdentifiers": ["workstation,regions", "string"], "TotalGenerationCount": 5},
+                       "contracts": {"GC": "c1"}, "subDescriptors": {"More": [[1], "pointer"]}}).encode()
+
+
+def descriptor_file(text):
+    """A file for `clr settings --descriptor`, as fuzz_descriptor takes it."""
+    return b"\x10" + json.dumps({"build_id": "0102ab", "pointer_size": 8, "byte_order": "little", "descriptor": json.loads(text),
+                                 "pointers": [None, "0x10"]}).encode()
+
+
 def sub_descriptor(names):
     """Number -> the text of a descriptor for nested_descriptors, whose type, contract and global have the name that `names` gives to the number."""
     def text(i):
@@ -204,7 +232,7 @@ def candidates(folder, build):
     native = native_module(folder)
     images = [(METADATA / name).read_bytes() for name in ("names.dll", "names-x64.dll", "names-arm64.dll", "composite.r2r.dll")]
     images.append((TESTS / "execution/data/cold-x64.dll").read_bytes())
-    descriptors = [f.read_bytes() for f in sorted((TESTS / "target/data").glob("*.json"))]
+    descriptors = [f.read_bytes() for f in sorted((TESTS / "target/data").glob("*-linux-*.json"))]
     smallest = min(descriptors, key=len)
     trace = gzip.open(SYMBOLS / "traced.nettrace.gz").read()
     perf_maps = [f.read_bytes() for f in sorted(SYMBOLS.glob("perf-*.map"))]
@@ -216,7 +244,8 @@ def candidates(folder, build):
     return {
         "debug_info": cores["debug_info"],
         "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6, 8)]
-        + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")],
+        + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")]
+        + [b"\x01" + net11_text(), nested_descriptors(gc_text), descriptor_file(net11_text()), descriptor_file(smallest)],
         "elf_core": cores["elf_core"] + [native] + images[:2],
         "elf_symbols": native_symbols(folder),
         "gc_info": cores["gc_info"],

@@ -64,7 +64,7 @@ HeapRuntime::HeapRuntime(Platform platform, bool regions, unsigned server_heaps)
     words_[18] = queue_variable_ = pointer(0);
   } else {
     words_[22] = number(server_heaps);
-    const Address array = memory.allocate(std::size_t{server_heaps} * word);
+    const Address array = heaps_array_ = memory.allocate(std::size_t{server_heaps} * word);
     words_[23] = pointer(array);
     words_[30] = memory.allocate(19 * 4);
     for (unsigned i = 0; i < 19; ++i) memory.write_integer(words_[30] + 4 * i, 0xffff'ffff, 4);
@@ -251,6 +251,10 @@ Address HeapRuntime::object(Address at, Address method_table, std::uint32_t coun
 
 void HeapRuntime::set_variable(std::size_t index, std::uint64_t value) {
   memory.write_integer(words_.at(index), value, 4);
+}
+
+void HeapRuntime::lose_heap(unsigned index) {
+  set_word(heaps_array_ + Address{index} * word, 16);
 }
 
 Address HeapRuntime::fresh_region() {

@@ -56,6 +56,7 @@ struct HeapRuntime {
   Address object(Address at, Address type, std::uint32_t count = 0, unsigned alignment = 0);
   void set_word(Address at, Address value) { memory.write_integer(at, value, word); }
   void set_variable(std::size_t index, std::uint64_t value); // an int to which a word of GcDacVars points
+  void lose_heap(unsigned index);                            // of a server: nothing is where it should be
   Address fresh_region(); // the first object of a new region whose bytes are all there
 
   Target target() { return t.target(); }
@@ -65,6 +66,7 @@ private:
   std::size_t place(std::size_t bytes) const { return bytes * word / 8; }
 
   std::vector<Address> heaps_, tables_;
+  Address heaps_array_ = 0;
   std::vector<Address> last_thread_;
   Address handle_table_ = 0, handle_segment_ = 0;
   std::vector<unsigned> handle_blocks_; // their kinds

@@ -89,6 +89,12 @@ TEST_CASE("a server collector has several heaps", "[heap]") {
     HeapMap map = read_heap_map(runtime.target(), HeapRuntime::module);
     CHECK(map.state.server);
     CHECK(texts(map, word) == Texts{"gen0 0 4", "gen0 1 5", "gen0 2 6"});
+    runtime.lose_heap(1);
+    map = read_heap_map(runtime.target(), HeapRuntime::module);
+    CHECK(texts(map, word) == Texts{"gen0 0 4", "gen0 2 6"}); // the others keep their numbers
+    CHECK(map.state.heaps.size() == 3);
+    REQUIRE(map.problems.size() == 1);
+    CHECK_THAT(map.problems[0], Catch::StartsWith("heap 1: "));
     runtime.set_variable(22, max_gc_heaps + 1);
     CHECK_THROWS_WITH(read_heap_map(runtime.target(), HeapRuntime::module), Catch::Contains("1025 heaps"));
   }

@@ -3,6 +3,10 @@
     tests/install/run.py --build BUILD_DIR
 Needs the target `product` of the build. Prints `ok`, `FAILED` and `SKIPPED` lines and a last line "N passed, N failed, N skipped"."""
 import argparse
+import base64
+import csv
+import hashlib
+import io
 import json
 import lzma
 import os
@@ -12,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -33,7 +38,7 @@ class Setup:
 
     def run(self, *command, good=True, **environment):
         # Nothing of this tree shall be found in place of what is installed.
-        kept = {k: v for k, v in os.environ.items() if k not in ("LLDB_CLR_LIBRARY_DIR", "PYTHONPATH", "LD_LIBRARY_PATH")}
+        kept = {k: v for k, v in os.environ.items() if k not in ("LLDB_CLR_LIBRARY_DIR", "PYTHONPATH", "LD_LIBRARY_PATH", "XDG_DATA_HOME")}
         done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600, cwd=self.folder,
                               stdin=subprocess.DEVNULL, env={**kept, **environment})
         assert not good or done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
@@ -148,16 +153,110 @@ def python(setup):
     return name
 
 
+def lldb_19(*options):
+    lldb = shutil.which("lldb-19")
+    if not lldb:
+        raise Unavailable("lldb-19 is not installed")
+    return [lldb, *options, "--batch", "--no-use-colors"]
+
+
 def plugin(setup):
     """The installed plugin loads."""
     if not (setup.build / "liblldb-clr.so").exists():
         raise Unavailable("the plugin is not built")
-    lldb = shutil.which("lldb-19")
-    if not lldb:
-        raise Unavailable("lldb-19 is not installed")
-    done = setup.run(lldb, "--no-lldbinit", "--batch", "--no-use-colors", "-o", f"plugin load {setup.file('lib/**/liblldb-clr.so')}", "-o",
+    done = setup.run(*lldb_19("--no-lldbinit"), "-o", f"plugin load {setup.file('lib/**/liblldb-clr.so')}", "-o",
                      f"target create --core {setup.core}", "-o", f"clrip2md {setup.known['address']}")
     assert setup.known["method"]["module"] + "`" in done.stdout, done.stdout + done.stderr
+
+
+def packages(setup):
+    """What scripts/package makes of this build."""
+    if not (setup.build / "liblldb-clr.so").exists():
+        raise Unavailable("the plugin is not built")
+    for tool in ("dpkg-deb", "objdump", "strip"):
+        if not shutil.which(tool):
+            raise Unavailable(f"{tool} is not installed")
+    made = setup.run(sys.executable, ROOT / "packaging" / "packages.py", "--build", setup.build, "--out", setup.folder / "packages").stdout.splitlines()
+    setup.packages = {pathlib.Path(line.rpartition(" (")[0]).suffix: pathlib.Path(line.rpartition(" (")[0]) for line in made}
+    assert sorted(setup.packages) == [".deb", ".gz", ".whl"], made
+    return ", ".join(re.search(r"[^/]+$", line)[0] for line in made)
+
+
+def of_packages(setup, kind):
+    if not getattr(setup, "packages", None):
+        raise Unavailable("there are no packages")
+    return setup.packages[kind]
+
+
+def ask_library(setup, **environment):
+    """Python's package without LLDB."""
+    script = "import sys, lldb_clr\nprint(lldb_clr.open_core(sys.argv[1]).method_at(int(sys.argv[2], 16)).full_name)"
+    name = setup.run(sys.executable, "-c", script, setup.core, setup.known["address"], **environment).stdout.strip()
+    assert name == setup.known["method"]["full_name"], name
+
+
+def debian_package(setup):
+    """Unpacked as it would be installed: what is in it, what it depends on, and that LLDB and Python take it."""
+    deb = of_packages(setup, ".deb")
+    root = setup.folder / "deb"
+    setup.run("dpkg-deb", "-x", deb, root)
+    depends = setup.run("dpkg-deb", "-f", deb, "Depends").stdout
+    assert all(name in depends for name in ("libdw1", "libelf1", "libmd0", "libstdc++6", "zlib1g")), depends
+    plugin = root / "usr/lib/lldb/plugins/liblldb-clr.so"
+    assert ".symtab" not in setup.run("objdump", "-h", plugin).stdout and "no symbols" in setup.run("objdump", "-t", plugin).stdout, "the plugin is not stripped"
+    pages = {p.name for p in (root / "usr/share/man/man1").iterdir()}
+    commands = {name.replace(" ", "-") + ".1.gz" for name in re.findall(r"^## (clr [\w-]+)$", (ROOT / "docs" / "commands.md").read_text(), re.M)}
+    assert pages == commands | {"clr.1.gz"}, pages ^ commands
+    if shutil.which("man"):
+        shown = setup.run("man", "-P", "cat", root / "usr/share/man/man1/clr-bt.1.gz").stdout
+        assert "clrbt" in shown and "OPTIONS" in shown, shown
+    ask_library(setup, PYTHONPATH=str(root / "usr/lib/python3/dist-packages"))
+    done = setup.run(*lldb_19("--no-lldbinit"), "-o", f"plugin load {plugin}", "-o", "clr version")
+    assert f"loaded from {plugin}" in done.stdout, done.stdout + done.stderr
+    return f"{deb.stat().st_size / 1e6:.1f} MB, {len(pages)} manual pages"
+
+
+def archive(setup):
+    """The tarball, installed for a user, twice: LLDB has the plugin without being told. Then it is gone without a trace."""
+    home = setup.folder / "home"
+    (home / "unpacked").mkdir(parents=True)
+    init = home / ".lldbinit"
+    init.write_text("settings set stop-line-count-before 2\n")
+    setup.run("tar", "-xzf", of_packages(setup, ".gz"), "-C", home / "unpacked")
+    (unpacked,) = (home / "unpacked").iterdir()
+    before = set(home.rglob("*"))
+    env = {"HOME": str(home)}
+    for _ in range(2):
+        setup.run(unpacked / "install.sh", **env)
+    installed = home / ".local/share/lldb-clr"
+    assert init.read_text().count("plugin load") == 1, init.read_text()
+    done = setup.run(*lldb_19(), "-o", "clr version", "-o", f"target create --core {setup.core}", "-o", f"clrip2md {setup.known['address']}", **env)
+    assert f"loaded from {installed}/lib/liblldb-clr.so" in done.stdout and setup.known["method"]["module"] + "`" in done.stdout, done.stdout + done.stderr
+    again = setup.run(*lldb_19(), "-o", f"plugin load {setup.build / 'liblldb-clr.so'}", "-o", "clr version", **env)
+    assert "the plugin is loaded already" in again.stderr and f"loaded from {installed}" in again.stdout, again.stdout + again.stderr
+    ask_library(setup, PYTHONPATH=str(installed / "lib/lldb-clr/python"))
+    assert list((unpacked / "licenses").iterdir()), "the libraries that are brought along have no licences"
+    setup.run(unpacked / "install.sh", "--uninstall", **env)
+    left = {p for p in home.rglob("*") if not p.is_dir()} - before
+    assert not left and init.read_text() == "settings set stop-line-count-before 2\n", (left, init.read_text())
+    installed.mkdir(parents=True)
+    refused = setup.run(unpacked / "install.sh", good=False, **env)
+    assert refused.returncode == 1 and "is not an installation of lldb-clr" in refused.stderr and not list(installed.iterdir()), refused
+
+
+def wheel(setup):
+    """A wheel is an archive of what pip would put in place, with a list of digests."""
+    root = setup.folder / "wheel"
+    with zipfile.ZipFile(of_packages(setup, ".whl")) as archived:
+        archived.extractall(root)
+        (record,) = (n for n in archived.namelist() if n.endswith("/RECORD"))
+        listed = {row[0]: row[1] for row in csv.reader(io.StringIO(archived.read(record).decode()))}
+        assert set(listed) == set(archived.namelist()), set(listed) ^ set(archived.namelist())
+        for name, digest in listed.items():
+            if name != record:
+                made = base64.urlsafe_b64encode(hashlib.sha256(archived.read(name)).digest()).rstrip(b"=").decode()
+                assert digest == f"sha256={made}", name
+    ask_library(setup, PYTHONPATH=str(root))
 
 
 def main():
@@ -167,7 +266,7 @@ def main():
     results = Results()
     with tempfile.TemporaryDirectory() as folder:
         setup = Setup(build, pathlib.Path(folder).resolve())
-        for check in (install, by_cmake, another_version, by_pkg_config, page, python, plugin):
+        for check in (install, by_cmake, another_version, by_pkg_config, page, python, plugin, packages, debian_package, archive, wheel):
             results.check(f"install/{check.__name__}", check, setup)
     return results.summary()
 

@@ -130,6 +130,38 @@ def check_handles(oracle, lldb, core):
     return f"{len(theirs)} of {len(ours)} handles, {len(queue['registered'])} objects with finalizers, as ClrMD has them"
 
 
+def check_retained(lldb, core):
+    """Every way from a root to an object leads over its holder; what an object retains it leads to; the same answers in each form."""
+    objects, types, statics, stat = lldb.json(core, ["clr retained --json --top 60", "clr retained --json --by type --top 100000", "clr retained --json --by static --top 100000",
+                                                     "clr heap --stat --live --json"], 600)
+    schema = Schema(SCHEMA)
+    wrong = [p for answer in (objects, types, statics) for p in schema.problems("clr retained", answer)]
+    assert not wrong, wrong[:3]
+    assert [r["retained"] for r in objects] == sorted((r["retained"] for r in objects), reverse=True), "the rows are not in order"
+    live = {t["name"]: (t["count"], t["bytes"]) for t in stat["types"]}
+    counted = collections.Counter()
+    for row in types:
+        counted[row["type"]] += row["count"]
+        assert row["bytes"] <= row["retained"] <= stat["bytes"], row
+    assert all(counted[name] == count for name, (count, _) in live.items() if name in counted), "types count other objects than clr heap --stat --live"
+    assert sum(r["retained"] for r in statics) <= stat["bytes"], "static fields that alone hold their objects hold more than there is"
+    chosen = [r["object"] for r in objects + statics[:20]]
+    found = lldb.json(core, [f"clr retained --json {a}" for a in chosen], 600)
+    assert not schema.problems("clr retained ADDRESS", found[0]), schema.problems("clr retained ADDRESS", found[0])[:3]
+    for row, one in zip(objects + statics[:20], found):
+        assert (one["object"], one["count"], one["bytes"], one["retained"]) == (row["object"], row["count"], row["bytes"], row["retained"]), (row, one)
+        assert one["alive"] and one["retained"] <= one["reachable"]["bytes"], one
+    held = [one for one in found if one["holder"]]
+    ways = 0
+    for one, answer in zip(held, lldb.json(core, [f"clr root --json --paths 50 {one['object']}" for one in held], 600)):
+        for path in answer["paths"]:
+            ways += 1
+            # The array of static fields is told as the field.
+            assert path["root"]["kind"] == "static" or one["holder"]["object"] in [s["object"] for s in path["steps"]], (one, path)
+    assert ways, "no object has a holder"
+    return f"{len(types)} types, {len(statics)} static fields, {ways} ways to {len(held)} objects lead over their holders"
+
+
 def check_paths(lldb, core):
     """What the program keeps has a root, what it dropped has none; each step of a path is a reference of the one before it."""
     objects = lldb.json(core, [f"clr objects --json --top 40 {glob}" for glob in ("HeapProgram.Order", "HeapProgram.Kept", "HeapProgram.Dead", "Collectible.*")])

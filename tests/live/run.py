@@ -16,11 +16,13 @@ import subprocess
 import sys
 
 import check_answers
+import check_async
 import check_clrmd
 import check_ilmap
 import check_listing
 import check_dap
 import check_heap
+import check_locks
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -362,7 +364,87 @@ def heap(c, name, mode):
             if mode.still:
                 c.check(f"heap/{name}/handles", check_heap.check_handles, c.oracle, c.lldb, core)
                 c.check(f"heap/{name}/paths", check_heap.check_paths, c.lldb, core)
+                c.check(f"heap/{name}/retained", check_heap.check_retained, c.lldb, core)
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
+
+
+def waits(c):
+    """Async methods that wait in known ways."""
+    for mode, (configuration, knobs) in check_async.MODES.items():
+        if c.may_want(f"async/{mode}"):
+            c.results.with_second_try(f"async/{mode}", functools.partial(wait_program, c, mode, configuration, knobs))
+
+
+def wait_program(c, mode, configuration, knobs):
+    program = processes.build("waits", c.work / "artifacts", configuration)
+    with c.scratch(f"async-{mode}") as folder:
+        with Running([program], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "waits did not start"
+            c.check(f"async/{mode}/live", check_async.check, c.lldb, Target(pid=running.pid), running)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
+            c.check(f"async/{mode}/python", check_async.check_python, c.lldb, core)
+        with Running([program, "--pool"], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "waits did not start"
+            told = check_async.told_by(running)
+            c.check(f"async/{mode}/pool/live", check_async.check_pool, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.pool"))
+            c.check(f"async/{mode}/pool/core", check_async.check_pool, c.lldb, core, told)
+
+
+def locks(c):
+    """Threads that hold and wait for locks of all kinds, against what the program knows of itself, and ClrMD's owners."""
+    for name, (configuration, knobs) in check_locks.BUILDS.items():
+        if c.may_want(f"locks/{name}"):
+            c.results.with_second_try(f"locks/{name}", functools.partial(known_waits, c, name, configuration, knobs))
+
+
+def known_waits(c, name, configuration, knobs):
+    program = processes.build("locks", c.work / "artifacts", configuration)
+    with c.scratch(f"locks-{name}") as folder:
+        with Running([program, "waits"], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "locks did not start"
+            told = check_locks.told_by(running)
+            c.check(f"locks/{name}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore", 0x3f))
+            c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
+            c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
+            c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
+
+
+def deadlocks(c):
+    """Planted deadlocks, each found with its members; none in programs that have none."""
+    for name, (configuration, knobs) in check_locks.BUILDS.items():
+        if c.may_want(f"deadlocks/{name}"):
+            program = processes.build("locks", c.work / "artifacts", configuration)
+            listed = subprocess.run([program, "list"], capture_output=True, text=True, timeout=60).stdout.split()
+            for planted in listed:
+                label = f"deadlocks/{name}/{planted}"
+                if c.may_want(label) and (c.full or c.only or name == "release"):
+                    c.results.with_second_try(label, functools.partial(planted_deadlock, c, label, program, planted, knobs))
+    for name, arguments in (("heap", ()), ("many", ("--truth", "truth", "--methods", "2000")), ("locks", ("waits",))):
+        label = f"deadlocks/healthy/{name}"
+        if c.may_want(label):
+            program = processes.build(name, c.work / "artifacts", "Release")
+            c.results.with_second_try(label, functools.partial(healthy, c, label, program, arguments))
+
+
+def planted_deadlock(c, label, program, planted, knobs):
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([program, "deadlock", planted], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "locks did not start"
+            told = check_locks.told_by(running)
+            c.check(f"{label}/live", check_locks.check_deadlock, c.lldb, Target(pid=running.pid), told)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"{label}/core", check_locks.check_deadlock, c.lldb, core, told)
+
+
+def healthy(c, label, program, arguments):
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([program, *arguments], folder, settings()) as running:
+            assert running.wait_ready(), "the program did not start"
+            c.check(f"{label}/live", check_locks.check_healthy, c.lldb, Target(pid=running.pid))
+            c.check(f"{label}/core", check_locks.check_healthy, c.lldb, Target(core=processes.gcore(running.pid, folder / "core.gcore")))
 
 
 def symbols(c):
@@ -619,7 +701,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

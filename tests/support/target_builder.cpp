@@ -57,6 +57,15 @@ TargetBuilder& TargetBuilder::contract(const std::string& name, const std::strin
   return *this;
 }
 
+TargetBuilder& TargetBuilder::as_net11() {
+  descriptor_.version = descriptor_format_names;
+  for (const char* name : {"CodeVersions", "DebugInfo", "EcmaMetadata", "Exception", "ExecutionManager",
+                           "GCInfo", "Loader", "Object", "PlatformMetadata", "PrecodeStubs", "RuntimeInfo",
+                           "RuntimeTypeSystem", "Signature", "StackWalk", "Thread"})
+    contract(name, "c1");
+  return *this;
+}
+
 TargetBuilder& TargetBuilder::global(const std::string& name, std::uint64_t value, const std::string& type) {
   descriptor_.globals[name] = {.number = value, .text = {}, .type = type, .indirect = false};
   return *this;
@@ -142,7 +151,7 @@ std::vector<Address> TargetBuilder::slots() const {
 
 std::string TargetBuilder::json() const {
   using nlohmann::json;
-  json root{{"version", 0}, {"baseline", "empty"}};
+  json root{{"version", descriptor_.version}, {"baseline", "empty"}};
   json& types = root["types"] = json::object();
   for (const auto& [name, type] : descriptor_.types) {
     json& fields = types[name] = json::object();

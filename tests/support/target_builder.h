@@ -49,6 +49,8 @@ public:
                       std::optional<std::uint32_t> size = std::nullopt);
   TargetBuilder& contract(const std::string& name, unsigned version);
   TargetBuilder& contract(const std::string& name, const std::string& version);
+  // From now on the descriptor is in the format of .NET 11 and lists its contracts.
+  TargetBuilder& as_net11();
   TargetBuilder& global(const std::string& name, std::uint64_t value, const std::string& type = {});
   TargetBuilder& global(const std::string& name, const std::string& text);
   // A global whose slot in the pointer table holds `slot`.

@@ -135,6 +135,155 @@ TEST_CASE("NativeAOT and Mono are recognised and come after CoreCLR") {
   }
 }
 
+TEST_CASE("a NativeAOT program is told by its flavor, by a contract, or by its other symbol") {
+  enum class Told { flavor, contract, execution_manager, symbol };
+  for (const Told told : {Told::flavor, Told::contract, Told::execution_manager, Told::symbol}) {
+    Process process(known_platform());
+    TargetBuilder& t = process.t;
+    t.descriptor().version = descriptor_format_names;
+    t.contract("RuntimeInfo", "c1").type("MethodTable", {{"RelatedType"}});
+    if (told == Told::flavor) t.global("RuntimeFlavor", "NativeAot");
+    if (told == Told::contract) t.contract("Thread", "n1");
+    if (told == Told::execution_manager) t.contract("ExecutionManager", "n1");
+    if (told == Told::symbol)
+      process.map("/app/aot", app_base, {{"DotNetRuntimeDebugHeader", app_base + 0x4000}});
+    else
+      process.map("/app/aot", app_base, {{"DotNetRuntimeContractDescriptor", t.write_descriptor()}});
+    const RuntimeSearch found = process.search();
+    REQUIRE(found.runtimes.size() == 1);
+    CHECK(found.runtimes[0].kind == RuntimeKind::native_aot);
+    CHECK(found.problems.empty());
+  }
+}
+
+TEST_CASE("a library that was compiled ahead of time hides no CoreCLR beside it") {
+  Process process(known_platform());
+  TargetBuilder aot(known_platform());
+  process.t.contract("Thread", "n1");
+  process.map("/app/libaot.so", library_base,
+              {{"DotNetRuntimeContractDescriptor", process.t.write_descriptor()}});
+  process.modules.back().contract_descriptor = process.t.write_descriptor();
+  process.t.descriptor() = {};
+  process.map("/app/single-file", app_base, {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == 2);
+  CHECK(found.runtimes[0].kind == RuntimeKind::coreclr);
+  CHECK(found.runtimes[0].module.path == "/app/single-file");
+  CHECK(found.runtimes[1].kind == RuntimeKind::native_aot);
+}
+
+TEST_CASE("descriptors in the format of .NET 11, of its previews, and of what comes later") {
+  const auto search = [](const std::string& version, const std::string& contract) {
+    Process process(known_platform());
+    process.t.contract("ExecutionManager", contract).type("T", {{"F"}}).variable("AppDomain", 1);
+    std::string json = process.t.json();
+    const std::string own = "\"version\":0";
+    const std::size_t at = json.find(own);
+    REQUIRE(at != std::string::npos);
+    json.replace(at, own.size(), version.empty() ? "\"none\":0" : "\"version\":" + version);
+    process.map("/x/libcoreclr.so", library_base,
+                {{"DotNetRuntimeContractDescriptor", process.t.write_descriptor(json, process.t.slots())}});
+    return process.search();
+  };
+  for (const auto& [version, contract] : {std::pair{"0", "2"}, {"", "2"}, {"2", "c1"}, {"\"2\"", "c1"}}) {
+    INFO(version);
+    const RuntimeSearch found = search(version, contract);
+    CHECK(found.runtimes.size() == 1);
+    CHECK(found.problems.empty());
+  }
+  for (const auto& [version, contract, why] : {std::tuple{"0", "c1", "preview of .NET 11"},
+                                               {"1", "c1", "preview of .NET 11"},
+                                               {"1", "2", "preview of .NET 11"},
+                                               {"3", "c1", "data descriptor has version 3"},
+                                               {"4294967295", "c1", "version 4294967295"}}) {
+    INFO(version);
+    const RuntimeSearch found = search(version, contract);
+    CHECK(found.runtimes.empty());
+    REQUIRE(found.problems.size() == 1);
+    CHECK(found.problems[0].find(why) != std::string::npos);
+  }
+}
+
+TEST_CASE("what is wrong with the collector's descriptor costs nothing else") {
+  for (const char* json : std::initializer_list<const char*>{R"({"version":)", R"({"version":1})",
+                                                             R"({"version":2,"types":{"T":{}}})", nullptr}) {
+    Process process(known_platform());
+    process.t.descriptor().version = descriptor_format_names;
+    process.t.contract("ExecutionManager", "c1").type("T", {{"F"}}).variable("AppDomain", 1);
+    const std::string text = process.t.json();
+    std::vector<Address> slots = process.t.slots();
+    slots.push_back(process.t.memory().allocate(8));
+    if (json != nullptr) process.t.memory().at(slots.back()).pointer(process.t.write_descriptor(json, {0}));
+    const std::string with = text.substr(0, text.size() - 1) + ",\"subDescriptors\":{\"GC\":[[" +
+                             std::to_string(slots.size() - 1) + "],\"pointer\"]}}";
+    process.map("/x/libcoreclr.so", library_base,
+                {{"DotNetRuntimeContractDescriptor", process.t.write_descriptor(with, slots)}});
+    const RuntimeSearch found = process.search();
+    REQUIRE(found.runtimes.size() == 1);
+    CHECK(found.runtimes[0].kind == RuntimeKind::coreclr);
+    REQUIRE(found.problems.size() == (json == nullptr ? 0 : 1));
+    if (json != nullptr) CHECK(found.problems[0].find("the descriptor GC") != std::string::npos);
+  }
+}
+
+TEST_CASE("a descriptor file stands in for the runtime of its build only") {
+  Process process(known_platform());
+  const Address own = process.descriptor();
+  process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", own}});
+  process.modules.back().build_id = {1, 2, 0xab};
+  const Address variable = library_base + 0x100;
+  process.t.memory().at(variable).pointer(1);
+  const std::string text = R"({"build_id": "0102ab", "pointer_size": 8, "byte_order": "little",
+    "descriptor": {"version": 2, "contracts": {"ExecutionManager": "c1"}, "types": {"FromFile": {"F": 8}},
+                   "globals": {"AppDomain": [[1], "pointer"], "Null": [[0], "pointer"]}},
+    "pointers": [null, "0x100"]})";
+  const DescriptorFile file = parse_descriptor_file(text, "d.json");
+  const RuntimeSearch found = locate_runtimes(process.t.memory(), process.modules, Cpu::x64, &file);
+  REQUIRE(found.runtimes.size() == 1);
+  CHECK(found.runtimes[0].source == DescriptorSource::file);
+  CHECK(found.runtimes[0].started);
+  CHECK(found.runtimes[0].descriptor.types.contains("FromFile"));
+  CHECK(found.runtimes[0].descriptor.globals.at("AppDomain").number == variable);
+  CHECK(found.runtimes[0].descriptor.globals.at("Null").number == 0u);
+  CHECK(found.problems.empty());
+
+  process.modules.back().build_id.back() = 0xac;
+  const RuntimeSearch other = locate_runtimes(process.t.memory(), process.modules, Cpu::x64, &file);
+  REQUIRE(other.runtimes.size() == 1);
+  CHECK(other.runtimes[0].source == DescriptorSource::memory_symbols);
+  REQUIRE(other.problems.size() == 1);
+  CHECK(other.problems[0].find("d.json is not used: it is of another build") != std::string::npos);
+
+  // What is recorded is what was written, and reads the same.
+  const DescriptorFile recorded = record_descriptor(process.t.memory(), process.modules.back(), own);
+  const DescriptorFile again = parse_descriptor_file(write_descriptor_file(recorded), "again");
+  CHECK(again.build_id == process.modules.back().build_id);
+  CHECK(again.pointers == recorded.pointers);
+  CHECK(place_descriptor(process.t.memory(), again, library_base).types.contains("T"));
+}
+
+TEST_CASE("a file that is no descriptor file says why") {
+  const std::string head = R"({"build_id": "ab", "pointer_size": 8, "byte_order": "little", )";
+  for (const auto& [text, why] :
+       {std::pair<std::string, const char*>{"", "no JSON object"},
+        {"[]", "no JSON object"},
+        {"{}", "\"build_id\""},
+        {R"({"build_id": "abc"})", "even number"},
+        {R"({"build_id": "xy"})", "no hexadecimal number"},
+        {R"({"build_id": "ab", "pointer_size": 5})", "neither 4 nor 8"},
+        {R"({"build_id": "ab", "pointer_size": 8, "byte_order": "middle"})", "neither little nor big"},
+        {head + R"("descriptor": 1})", "neither an object nor a text"},
+        {head + R"("descriptor": {}, "pointers": {}})", "no list"},
+        {head + R"("descriptor": {}, "pointers": [1]})", "neither null"},
+        {head + R"("descriptor": {}, "pointers": ["0xg"]})", "no hexadecimal number"}}) {
+    INFO(text);
+    const auto fault = fault_of([&] { parse_descriptor_file(text, "d.json"); });
+    REQUIRE(fault);
+    CHECK(fault->kind() == ErrorKind::corrupt);
+    CHECK(std::string(fault->what()).find(why) != std::string::npos);
+  }
+}
+
 TEST_CASE("a process without a runtime") {
   Process process(known_platform());
   CHECK(process.search().runtimes.empty());

@@ -90,6 +90,29 @@ TEST_CASE("no row repeats what the real descriptor of .NET 10 says") {
   const Target target(memory, d, {});
   TargetBuilder nothing(unix_64(Cpu::x64));
   CHECK(supplements_in_use(target).size() == supplements_in_use(nothing.target()).size());
-  CHECK(target.contract_version("PrecodeStubs") == 3u);
+  CHECK(target.find_contract_form("PrecodeStubs") == contract_form::precodes_by_bytes);
   CHECK(target.global("StubCodeBlockLast") == 0xF);
+}
+
+TEST_CASE("a runtime in the format of .NET 11 gets no supplement") {
+  TargetBuilder t(unix_64(Cpu::x64));
+  t.type("RealCodeHeader", {{"GCInfo", Width::pointer, 0, 16}}, 0);
+  t.descriptor().version = descriptor_format_names;
+  const Target target = t.target();
+  CHECK(supplements_in_use(target).empty());
+  CHECK_FALSE(target.find_offset("LoaderAllocator", "CallCountingManager"));
+  CHECK_FALSE(target.find_offset("FramedMethodFrame", "MethodDesc"));
+  CHECK_FALSE(target.find_size("FieldDesc"));
+  t.descriptor().version = descriptor_format_integers;
+  CHECK(supplements_in_use(t.target()).size() > 20);
+}
+
+TEST_CASE("no supplement is read by a contract that cannot be read") {
+  TargetBuilder t(unix_64(Cpu::x64));
+  t.contract("RuntimeTypeSystem", 7);
+  const Target target = t.target();
+  CHECK_FALSE(target.find_offset("FieldDesc", "DWord1"));
+  CHECK(target.find_offset("InlinedCallFrame", "Datum") == 16);
+  CHECK(std::string(fault_of([&] { target.offset("FieldDesc", "DWord1"); })->what()) ==
+        "contract RuntimeTypeSystem has version \"7\", which this version of lldb-clr does not know");
 }

@@ -168,25 +168,6 @@ TEST_CASE("a string may end where memory ends, and has a limit") {
   check_fault(ErrorKind::memory_missing, [&] { target.read_utf16_units(exact, 100); });
 }
 
-TEST_CASE("contract versions as numbers and as text") {
-  TargetBuilder t({});
-  t.contract("A", 1).contract("B", "c2").contract("C", 4).contract("D", "C1").contract("E", "N2").contract(
-      "F", "c99");
-  t.contract("G", "").contract("H", 12345);
-  const Target target = t.target();
-  CHECK(target.contract_version("A") == 1u);
-  CHECK(target.contract_version("B") == 2u);
-  CHECK(target.contract_version("C") == 4u);
-  CHECK_FALSE(target.contract_version("Absent"));
-  CHECK_FALSE(target.contract_version("a"));
-  for (const char* unknown : {"D", "E", "F", "G", "H"}) {
-    const auto fault = fault_of([&] { target.contract_version(unknown); });
-    REQUIRE(fault);
-    CHECK(fault->kind() == ErrorKind::unsupported_contract);
-    CHECK(std::string(fault->what()).find(std::string("contract ") + unknown) != std::string::npos);
-  }
-}
-
 TEST_CASE("the descriptor's word on CPU and OS wins over the caller's") {
   TargetBuilder t({.cpu = Cpu::arm64, .os = Os::unknown});
   const Target target(t.memory(), t.contract_descriptor(),

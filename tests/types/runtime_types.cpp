@@ -42,7 +42,7 @@ void RuntimeTypes::describe() {
       .type("NonVtableSlot", {{"Slot"}})
       .type("MethodImpl", {{"Slots"}, {"Methods"}})
       .type("NativeCodeSlot", {{"Code"}})
-      .type("AsyncMethodData", {{"Flags", W::u32}, {"Sig"}, {"cSig", W::u32}})
+      .type("AsyncMethodData", {{"Kind", W::u32}, {"Sig"}, {"cSig", W::u32}})
       .type("MethodDescCodeData", {{"VersioningState"}, {"TemporaryEntryPoint"}})
       .type("MethodDescVersioningState", {{"NativeCodeVersionNode"}, {"Flags", W::u8}})
       .type("NativeCodeVersionNode", {{"NativeCode"},

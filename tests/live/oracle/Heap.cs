@@ -48,6 +48,23 @@ static class HeapCommand
         });
     }
 
+    /// <summary>One line for each lock of an object that is held.</summary>
+    public static void Locks(ClrRuntime runtime, Action<Action<Utf8JsonWriter>> line)
+    {
+        var threads = runtime.Threads.ToDictionary(t => t.Address, t => t.ManagedThreadId);
+        void Held(string form, ulong at, int managed, uint recursion) => line(json =>
+        {
+            json.WriteString("form", form);
+            json.WriteString("object", "0x" + at.ToString("x"));
+            json.WriteNumber("managed", managed);
+            json.WriteNumber("recursion", recursion);
+        });
+        foreach (SyncBlock block in runtime.Heap.EnumerateSyncBlocks())
+            if (block.IsMonitorHeld) Held("sync_block", block.Object, threads.GetValueOrDefault(block.HoldingThreadAddress), (uint)block.RecursionCount);
+        foreach (ClrObject o in runtime.Heap.EnumerateObjects())
+            if (o.IsValid && !o.IsFree && o.GetThinLock() is { } held) Held("thin", o.Address, held.Thread?.ManagedThreadId ?? 0, (uint)held.Recursion);
+    }
+
     /// <summary>One line for each handle.</summary>
     public static void Handles(ClrRuntime runtime, Action<Action<Utf8JsonWriter>> line)
     {

@@ -13,7 +13,7 @@ using Oracle;
 string? core = Option("--core"), pid = Option("--pid");
 if (args.Length == 0 || (core == null) == (pid == null))
 {
-    Console.Error.WriteLine("usage: oracle bodies|stacks|heap|handles|finalizers|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
+    Console.Error.WriteLine("usage: oracle bodies|stacks|heap|handles|finalizers|locks|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
     return 2;
 }
 using Stream output = new BufferedStream(Console.OpenStandardOutput(), 1 << 16);
@@ -25,6 +25,7 @@ switch (args[0])
     case "heap": OfRuntime(runtime => HeapCommand.Heap(runtime, args.Contains("--refs"), Line)); return 0;
     case "handles": OfRuntime(runtime => HeapCommand.Handles(runtime, Line)); return 0;
     case "finalizers": OfRuntime(runtime => HeapCommand.Finalizers(runtime, Line)); return 0;
+    case "locks": OfRuntime(runtime => HeapCommand.Locks(runtime, Line)); return 0;
     case "bench": Bench(); return 0;
     default: Console.Error.WriteLine("unknown command " + args[0]); return 2;
 }

@@ -1,0 +1,124 @@
+#include "core/heap/gc_handle_contract.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+namespace clr {
+namespace {
+
+constexpr std::uint64_t max_handle_blocks = 256, max_handles_in_block = 256, max_handle_kinds = 64;
+
+class ContractTables {
+public:
+  ContractTables(const Target& target, const GcState& state, GcHandles& found)
+      : target_(target), found_(found), word_(target.pointer_size()),
+        buckets_(limited("InitialHandleTableArraySize", max_handle_buckets)),
+        tables_(state.server ? limited("TotalCpuCount", max_handle_tables) : 1),
+        blocks_(limited("HandleBlocksPerSegment", max_handle_blocks)),
+        handles_(limited("HandlesPerBlock", max_handles_in_block)),
+        kinds_(limited("HandleMaxInternalTypes", max_handle_kinds)), no_block_(target.global("BlockInvalid")),
+        tails_(place("RgTail")), links_(place("RgAllocation")), values_(place("RgValue")),
+        user_data_(place("RgUserData")) {}
+
+  void read(Address map) {
+    for (std::size_t i = 0; map != 0 && i < max_handle_maps; ++i) {
+      const Address list = field(map, "HandleTableMap", "BucketsPtr");
+      for (std::uint64_t bucket = 0; list != 0 && bucket < buckets_; ++bucket)
+        attempt([&] { read_bucket(target_.read_pointer(list + bucket * word_)); });
+      map = field(map, "HandleTableMap", "Next");
+    }
+  }
+
+private:
+  template<typename Act>
+  void attempt(const Act& act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::unsupported_contract) throw;
+      found_.problems.push_back(fmt::format("a table of handles: {}", error.what()));
+    }
+  }
+
+  std::uint64_t limited(std::string_view global, std::uint64_t limit) const {
+    const std::uint64_t value = target_.global(global);
+    if (value == 0 || value > limit)
+      throw Error(ErrorKind::unsupported_contract, fmt::format("{} = {}", global, value));
+    return value;
+  }
+  Address place(std::string_view name) const {
+    return static_cast<Address>(target_.offset("TableSegment", name));
+  }
+  Address field(Address at, std::string_view type, std::string_view name) const {
+    return target_.read_pointer(target_.field_address(at, type, name));
+  }
+
+  void read_bucket(Address bucket) {
+    if (bucket == 0) return;
+    const Address list = field(bucket, "HandleTableBucket", "Table");
+    for (std::uint64_t i = 0; list != 0 && i < tables_; ++i)
+      attempt([&] {
+        const Address table = target_.read_pointer(list + i * word_);
+        if (table == 0) return;
+        for (Address segment = field(table, "HandleTable", "SegmentList"); segment != 0;
+             segment = field(segment, "TableSegment", "NextSegment")) {
+          if (segments_.size() >= max_handle_segments || !segments_.insert(segment).second)
+            throw_corrupt(segment, "segments of handles without end");
+          for (std::uint64_t kind = 0; kind < kinds_; ++kind)
+            read_kind(segment, static_cast<std::uint8_t>(kind));
+        }
+      });
+  }
+
+  // The blocks of a kind are a ring; the tail leads to the first one.
+  void read_kind(Address segment, std::uint8_t kind) {
+    const std::uint64_t tail = target_.read_u8(segment + tails_ + kind);
+    if (tail == no_block_) return;
+    std::uint64_t block = tail;
+    for (std::uint64_t i = 0; i < blocks_; ++i) {
+      if (block >= blocks_) throw_corrupt(segment, fmt::format("block {} of handles of {}", block, blocks_));
+      block = target_.read_u8(segment + links_ + block);
+      if (block >= blocks_) throw_corrupt(segment, fmt::format("block {} of handles of {}", block, blocks_));
+      read_block(segment, kind, block);
+      if (block == tail) return;
+    }
+    throw_corrupt(segment, "blocks of handles without end");
+  }
+
+  void read_block(Address segment, std::uint8_t kind, std::uint64_t block) {
+    const auto slot = [&](std::uint64_t of, std::uint64_t i) {
+      return segment + values_ + (of * handles_ + i) * word_;
+    };
+    // Of dependent handles, another block holds what they keep alive.
+    const bool pairs = static_cast<GcHandleKind>(kind) == GcHandleKind::dependent;
+    const std::uint64_t other = pairs ? target_.read_u8(segment + user_data_ + block) : block;
+    if (other >= blocks_) throw_corrupt(segment, "dependent handles without a second block");
+    for (std::uint64_t i = 0; i < handles_; ++i) {
+      GcHandle handle{.slot = slot(block, i),
+                      .kind = static_cast<GcHandleKind>(kind),
+                      .object = target_.read_pointer(slot(block, i))};
+      if (handle.object == 0) continue;
+      if (pairs) handle.dependent = target_.read_pointer(slot(other, i));
+      found_.handles.push_back(handle);
+    }
+  }
+
+  const Target& target_;
+  GcHandles& found_;
+  std::uint64_t word_, buckets_, tables_, blocks_, handles_, kinds_, no_block_;
+  Address tails_, links_, values_, user_data_;
+  std::unordered_set<Address> segments_;
+};
+
+} // namespace
+
+GcHandles read_handles_by_contract(const Target& target, const GcState& state) {
+  if (state.handle_table_map == 0)
+    throw Error(ErrorKind::unsupported_contract, "the runtime's descriptor has no global HandleTableMap");
+  GcHandles found;
+  ContractTables(target, state, found).read(state.handle_table_map);
+  return found;
+}
+
+} // namespace clr

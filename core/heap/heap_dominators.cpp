@@ -1,0 +1,135 @@
+#include "core/heap/heap_dominators.h"
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t stride = 1 << 20; // objects between two calls of progress
+
+} // namespace
+
+class HeapDominators::Builder {
+public:
+  Builder(HeapDominators& made, HeapGraph& graph, const HeapWalkOptions& options)
+      : made_(made), graph_(graph), options_(options) {}
+
+  bool build(std::span<const std::uint32_t> roots) {
+    made_.places_.assign(graph_.index().count(), 0);
+    made_.objects_.assign(1, none);
+    parents_.assign(1, 0);
+    is_root_.assign(graph_.index().count(), false);
+    for (const std::uint32_t root : roots)
+      if (root < is_root_.size()) is_root_[root] = true;
+    for (const std::uint32_t root : roots)
+      if (root < is_root_.size() && made_.places_[root] == 0 && !visit_from(root)) return false;
+    made_.dominators_ = parents_;
+    return find_semidominators() && find_dominators();
+  }
+
+private:
+  bool go_on(std::size_t done) {
+    return done % stride != 0 || !options_.progress || options_.progress(done, 2 * made_.places_.size());
+  }
+
+  void enter(std::uint32_t object, std::uint32_t parent) {
+    made_.places_[object] = static_cast<std::uint32_t>(made_.objects_.size());
+    made_.objects_.push_back(object);
+    parents_.push_back(parent);
+    cursors_.push_back(0);
+  }
+
+  // Depth first, by the places of parents instead of by a stack.
+  bool visit_from(std::uint32_t root) {
+    if (cursors_.empty()) cursors_.push_back(0);
+    enter(root, 0);
+    for (std::uint32_t at = made_.places_[root]; at != 0;) {
+      const auto targets = graph_.out().of(made_.objects_[at]);
+      std::uint32_t& cursor = cursors_[at];
+      while (cursor < targets.size() && made_.places_[targets[cursor]] != 0) ++cursor;
+      if (cursor == targets.size()) {
+        at = parents_[at];
+        continue;
+      }
+      const std::uint32_t target = targets[cursor++];
+      enter(target, at);
+      at = made_.places_[target];
+      if (!go_on(at)) return false;
+    }
+    return true;
+  }
+
+  // The place with the least semidominator between `place` and the tree's root, among those that are linked:
+  // those from `linked` on.
+  std::uint32_t evaluate(std::uint32_t place, std::uint32_t linked) {
+    if (parents_[place] < linked) return labels_[place];
+    path_.clear();
+    std::uint32_t top = place;
+    while (parents_[top] >= linked) {
+      path_.push_back(top);
+      top = parents_[top];
+    }
+    std::uint32_t parent = top;
+    std::uint32_t label = labels_[top];
+    const std::uint32_t above = parents_[top];
+    for (; !path_.empty(); path_.pop_back()) {
+      const std::uint32_t next = path_.back();
+      parents_[next] = above;
+      if (semi_[label] < semi_[labels_[next]])
+        labels_[next] = label;
+      else
+        label = labels_[next];
+      parent = next;
+    }
+    return labels_[parent];
+  }
+
+  bool find_semidominators() {
+    const auto count = static_cast<std::uint32_t>(made_.objects_.size());
+    labels_ = std::move(cursors_);
+    labels_.resize(count);
+    semi_.resize(count);
+    for (std::uint32_t place = 0; place < count; ++place) labels_[place] = semi_[place] = place;
+    const HeapEdges& in = graph_.in();
+    for (std::uint32_t place = count - 1; place > 0; --place) {
+      const std::uint32_t object = made_.objects_[place];
+      std::uint32_t least = is_root_[object] ? 0 : made_.dominators_[place];
+      for (const std::uint32_t from : in.of(object)) {
+        const std::uint32_t before = made_.places_[from];
+        if (before == 0 || least == 0) continue;
+        least = std::min(least, before <= place ? before : semi_[evaluate(before, place + 1)]);
+      }
+      semi_[place] = least;
+      if (!go_on(made_.places_.size() + count - place)) return false;
+    }
+    return true;
+  }
+
+  bool find_dominators() {
+    const auto count = static_cast<std::uint32_t>(made_.objects_.size());
+    for (std::uint32_t place = 1; place < count; ++place) {
+      std::uint32_t& dominator = made_.dominators_[place];
+      while (dominator > semi_[place]) dominator = made_.dominators_[dominator];
+    }
+    return true;
+  }
+
+  HeapDominators& made_;
+  HeapGraph& graph_;
+  const HeapWalkOptions& options_;
+  std::vector<bool> is_root_;          // by object
+  std::vector<std::uint32_t> parents_; // by place, in the tree of the visit; later compressed
+  std::vector<std::uint32_t> cursors_; // by place: the references that were followed
+  std::vector<std::uint32_t> labels_, semi_, path_;
+};
+
+HeapDominators::HeapDominators(HeapGraph& graph, std::span<const std::uint32_t> roots,
+                               const HeapWalkOptions& options) {
+  interrupted_ = !Builder(*this, graph, options).build(roots);
+  if (!interrupted_) return;
+  std::ranges::fill(places_, 0);
+  objects_.assign(1, none);
+  dominators_.assign(1, 0);
+}
+
+} // namespace clr

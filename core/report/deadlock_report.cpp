@@ -1,0 +1,74 @@
+#include "core/report/deadlock_report.h"
+
+#include "core/memory/utf8.h"
+#include "core/report/json_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace clr {
+namespace {
+
+std::string dot_text(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string node_text(const WaitGraph::Node& node, LockReporter& locks) {
+  return node.kind == WaitGraph::Kind::thread
+             ? locks.thread_text(node.id)
+             : locks.object_text({.object = node.id, .kind = LockKind::task});
+}
+
+} // namespace
+
+Json to_json(const Deadlock& deadlock, LockReporter& locks) {
+  Json json{{"kind", to_string(deadlock.kind)}, {"certain", deadlock.certain}};
+  if (deadlock.ends) json["ends"] = true;
+  json["cycle"] = deadlock.cycle;
+  json["members"] = Json::array();
+  for (const DeadlockMember& member : deadlock.members) {
+    Json one;
+    if (member.node.kind == WaitGraph::Kind::thread)
+      one["thread"] = member.node.id;
+    else
+      one["box"] = hex(member.node.id);
+    const ThreadWait* const wait = member.waits_for.wait ? locks.wait_of(member.node.id) : nullptr;
+    if (const auto place = wait == nullptr ? nullptr : locks.place_of(*wait)) {
+      one["method"] = to_json(place->method);
+      one["source"] = place->source ? to_json(*place->source) : Json();
+    }
+    one["holds"] = member.holds.empty() ? Json() : Json(hex(member.holds.front().object));
+    one["waits_for"] = hex(member.waits_for.object.object);
+    one["text"] = locks.object_text(member.waits_for.object, wait);
+    json["members"].push_back(std::move(one));
+  }
+  json["victims"] = deadlock.victims;
+  return json;
+}
+
+std::string wait_graph_dot(LockReporter& locks) {
+  const WaitEdges& edges = locks.edges();
+  std::vector<WaitGraph::Node> red;
+  for (const Deadlock& deadlock : locks.deadlocks())
+    for (const DeadlockMember& member : deadlock.members) red.push_back(member.node);
+  const auto is_red = [&](std::uint32_t node) {
+    return std::ranges::find(red, edges.graph.nodes()[node]) != red.end();
+  };
+  std::string dot = "digraph waits {\n  node [shape=box];\n";
+  for (std::uint32_t i = 0; i < edges.graph.nodes().size(); ++i)
+    dot += fmt::format("  n{} [label={}{}];\n", i, dot_text(node_text(edges.graph.nodes()[i], locks)),
+                       is_red(i) ? ", color=red" : "");
+  for (const WaitGraph::Edge& edge : edges.graph.edges())
+    dot += fmt::format("  n{} -> n{} [label={}{}];\n", edge.from, edge.to,
+                       dot_text(locks.object_text(edges.reasons[edge.why].object)),
+                       is_red(edge.from) && is_red(edge.to) ? ", color=red" : "");
+  return dot + "}\n";
+}
+
+} // namespace clr

@@ -1,0 +1,202 @@
+#include "core/runtime/async_report.h"
+
+#include "core/objects/object_reader.h"
+#include "core/runtime/name_filter.h"
+#include "core/stack/exceptions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace clr {
+
+std::string_view to_string(AsyncChain::End end) {
+  switch (end) {
+  case AsyncChain::End::nobody:
+    return "nobody";
+  case AsyncChain::End::async_void:
+    return "async_void";
+  case AsyncChain::End::thread:
+    return "thread";
+  case AsyncChain::End::loops:
+    return "loop";
+  case AsyncChain::End::limit:
+    return "limit";
+  }
+  return "nobody";
+}
+
+AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& awaited) {
+  AsyncStack stack;
+  stack.frames.reserve(chain.boxes.size());
+  for (const AsyncBox* const box : chain.boxes)
+    stack.frames.push_back({names_.position(*box->shape, box->state), box->state, box->object});
+  stack.boxes = {chain.boxes.front()->object};
+  stack.end = chain.end;
+  stack.blocker = chain.blocker;
+  if (const auto thread = blocked_.find(chain.blocker); thread != blocked_.end())
+    stack.os_id = thread->second;
+  stack.no_beginning = chain.no_beginning;
+  stack.plumbing =
+      std::ranges::all_of(stack.frames, [](const AsyncFrame& f) { return f.position->framework; });
+  if (chain.no_beginning)
+    stack.waits_for = {AwaitedKind::task, "async methods that wait for each other", 0};
+  else
+    stack.waits_for = awaited.of(*chain.boxes.front());
+  return stack;
+}
+
+void AsyncReporter::find_threads(AsyncGraph& graph) {
+  std::unordered_set<Address> blockers;
+  for (const Address blocker : graph.blockers()) blockers.insert(blocker);
+  for (const auto& [blocker, place] : find_on_stacks(graph.kinds().target(), threads_, blockers)) {
+    const auto [entry, added] = blocked_.try_emplace(blocker, place.os_id);
+    if (!added) entry->second = 0; // on two stacks: one of them has an old word
+  }
+  std::erase_if(blocked_, [](const auto& entry) { return entry.second == 0; });
+}
+
+const AsyncChains& AsyncReporter::chains(AsyncGraph& graph) {
+  if (!chains_) {
+    find_threads(graph);
+    chains_ = async_chains(graph);
+  }
+  return *chains_;
+}
+
+// The box of the method that runs in a frame. Its machine is what MoveNext was called for, so a word of the
+// stack leads to it.
+const AsyncBox* AsyncReporter::running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph) {
+  if (!row.answer || !row.sp || !row.answer->method.name.ends_with(".MoveNext")) return nullptr;
+  const Method& method = row.answer->method;
+  std::unordered_map<Address, const AsyncBox*> boxes; // by what a word may be
+  for (const AsyncBox& box : graph.boxes()) {
+    if (box.waits || box.shape->move_next != method.token || box.shape->module != method.runtime_module)
+      continue;
+    boxes.emplace(box.object, &box);
+    boxes.emplace(box.machine, &box);
+    if (!box.shape->value_type) boxes.emplace(box.machine - graph.kinds().target().pointer_size(), &box);
+  }
+  std::unordered_set<Address> words;
+  for (const auto& [word, box] : boxes) words.insert(word);
+  const AsyncBox* found = nullptr;
+  Address nearest = ~Address{0};
+  for (const auto& [word, place] : find_on_stacks(graph.kinds().target(), {&thread, 1}, words)) {
+    const Address distance = place.at > *row.sp ? place.at - *row.sp : *row.sp - place.at;
+    if (distance >= nearest) continue;
+    nearest = distance;
+    found = boxes.at(word);
+  }
+  return found;
+}
+
+AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
+                                  const HeapWalkOptions& options) {
+  AsyncGraph& graph = objects_->async(options);
+  AwaitedReader awaited(graph);
+  AsyncBeside beside;
+  std::unordered_set<const AsyncBox*> told;
+  for (const FrameRow& row : rows) {
+    const AsyncBox* const box = running_in(row, thread, graph);
+    if (box == nullptr || !told.insert(box).second) continue;
+    AsyncBeside::Callers callers{.frame = row.index};
+    for (const AsyncChain& chain : async_chains_from(graph, *box).chains)
+      if (chain.boxes.size() > 1 || chain.end != AsyncChain::End::nobody)
+        callers.chains.push_back(stack_of(chain, awaited));
+    if (!callers.chains.empty()) beside.callers.push_back(std::move(callers));
+  }
+  for (const AsyncChain& chain : chains(graph).chains)
+    if (chain.end == AsyncChain::End::thread)
+      if (const auto blocked = blocked_.find(chain.blocker);
+          blocked != blocked_.end() && blocked->second == thread.os_id)
+        beside.waits_for.push_back(stack_of(chain, awaited));
+  return beside;
+}
+
+AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions& options) {
+  AsyncGraph& graph = objects_->async(options);
+  const AsyncChains& chains = this->chains(graph);
+  AwaitedReader awaited(graph);
+  const NameFilter filter(query.glob);
+  AsyncReport report{.chains = chains.chains.size(),
+                     .boxes = graph.boxes().size(),
+                     .unreadable = graph.unreadable(),
+                     .left_out = chains.left_out || objects_->found().left_out,
+                     .interrupted = objects_->found().interrupted};
+  // Equal chains have the same awaits, wait for the same kind of thing, and end in the same way.
+  std::unordered_map<std::string, std::size_t> known;
+  for (const AsyncChain& chain : chains.chains) {
+    AsyncStack stack = stack_of(chain, awaited);
+    report.plumbing += stack.plumbing ? 1 : 0;
+    if (!filter.everything() && std::ranges::none_of(stack.frames, [&](const AsyncFrame& frame) {
+          const Method& method = *frame.position->method;
+          return filter.accepts(method) || filter.accepts(method.shown_name());
+        }))
+      continue;
+    if (query.waiting_on && stack.waits_for.object != *query.waiting_on &&
+        std::ranges::find(stack.frames, *query.waiting_on, &AsyncFrame::box) == stack.frames.end())
+      continue;
+    if (query.tops) stack.frames.erase(stack.frames.begin(), std::prev(stack.frames.end()));
+    if (!query.each) {
+      std::string key = query.tops ? std::string() : stack.waits_for.text;
+      key += static_cast<char>(stack.end);
+      key += static_cast<char>(stack.waits_for.kind);
+      if (query.tops) key.pop_back();
+      for (const AsyncFrame& frame : stack.frames)
+        key.append(fmt::format(",{}", static_cast<const void*>(frame.position.get())));
+      const auto [entry, added] = known.try_emplace(std::move(key), report.stacks.size());
+      if (!added) {
+        AsyncStack& first = report.stacks[entry->second];
+        first.boxes.push_back(stack.boxes.front());
+        if (first.waits_for.object != stack.waits_for.object) first.waits_for.object = 0;
+        if (query.tops && first.waits_for.text != stack.waits_for.text)
+          first.waits_for = {AwaitedKind::unknown, "several things", 0};
+        continue;
+      }
+    }
+    report.stacks.push_back(std::move(stack));
+  }
+  std::ranges::stable_sort(report.stacks, [](const AsyncStack& a, const AsyncStack& b) {
+    if (a.plumbing != b.plumbing) return b.plumbing;
+    return a.count() > b.count();
+  });
+  return report;
+}
+
+std::vector<FaultedTask> AsyncReporter::faulted(const AsyncQuery& query, const HeapWalkOptions& options) {
+  AsyncGraph& graph = objects_->async(options);
+  AsyncObjects& kinds = graph.kinds();
+  const NameFilter filter(query.glob);
+  const ExceptionReader exceptions(*objects_->runtime().target(), [&](Address table) {
+    return objects_->runtime().names()->type_name(table);
+  });
+  std::vector<FaultedTask> tasks;
+  for (const Address task : graph.faulted()) {
+    FaultedTask row{.task = task};
+    try {
+      row.type = kinds.objects().layouts().of(kinds.table_of(task)).text;
+      if (const MachineShape* const machine = names_.machine_in(kinds, task))
+        row.method = names_.method_of(*machine);
+      if (!filter.everything() &&
+          !(row.method && (filter.accepts(*row.method) || filter.accepts(row.method->shown_name()))))
+        continue;
+      const TaskFailure failure = kinds.failure(task);
+      row.observed = failure.observed;
+      row.exception = failure.exception;
+      if (row.exception != 0) {
+        const ManagedException exception = exceptions.read(row.exception);
+        row.exception_type = exception.type.value_or(std::string());
+        row.message = exception.message.value_or(std::string());
+      }
+    } catch (const Error& error) {
+      row.fault = error.what();
+    }
+    tasks.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(tasks, {}, &FaultedTask::observed);
+  return tasks;
+}
+
+} // namespace clr

@@ -1,0 +1,108 @@
+// Chains of async methods with the names and lines of their awaits, equal ones merged.
+#pragma once
+
+#include "core/runtime/async_names.h"
+#include "core/runtime/stack_rows.h"
+#include "core/runtime/wait_objects.h"
+#include "core/waits/async_awaited.h"
+#include "core/waits/async_chains.h"
+#include "core/waits/async_stacks.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+struct AsyncFrame {
+  std::shared_ptr<const AwaitPosition> position; // never null
+  std::int32_t state = 0;
+  Address box = 0;
+};
+
+struct AsyncStack {
+  std::vector<AsyncFrame> frames; // of the first of them; the method that waits for no method first
+  std::vector<Address> boxes;     // the first box of each
+  std::size_t count() const { return boxes.size(); }
+  Awaited waits_for; // `object` only when all wait for the same
+  AsyncChain::End end = AsyncChain::End::nobody;
+  Address blocker = 0;                // of the first of them
+  std::optional<std::uint64_t> os_id; // the thread that waits for the first of them
+  bool no_beginning = false;
+  bool plumbing = false; // only methods of .NET's own libraries
+};
+
+struct AsyncQuery {
+  bool each = false;                 // do not merge
+  bool tops = false;                 // merge those with the same last method
+  std::string glob;                  // a method of the chain has this name; empty: all
+  std::optional<Address> waiting_on; // the object that is waited for, or a box of the chain
+};
+
+struct AsyncReport {
+  std::vector<AsyncStack> stacks;       // the largest count first
+  std::size_t chains = 0, plumbing = 0; // of all; `plumbing` of them are so
+  std::size_t boxes = 0;                // of methods that have not ended
+  std::size_t unreadable = 0;
+  bool left_out = false, interrupted = false;
+};
+
+// A task that failed.
+struct FaultedTask {
+  Address task = 0;
+  std::string type;                     // of the task
+  std::shared_ptr<const Method> method; // whose task it is; null: none that is known
+  Address exception = 0;                // the first; 0: not known
+  std::string exception_type, message;
+  std::string fault;     // why parts are missing
+  bool observed = false; // somebody asked for the failure
+};
+
+// The async methods beside the stack of one thread.
+struct AsyncBeside {
+  // Of a frame in which an async method runs that has waited before: those that wait for it. The first frame
+  // of each chain is the method itself.
+  struct Callers {
+    unsigned frame = 0; // its index
+    std::vector<AsyncStack> chains;
+  };
+  std::vector<Callers> callers;
+  std::vector<AsyncStack> waits_for; // chains whose last method the thread waits for
+};
+
+class AsyncReporter {
+public:
+  // `objects` must outlive this. No reads.
+  explicit AsyncReporter(WaitObjects& objects) : objects_(&objects), names_(objects.runtime()) {}
+  // The threads of this stop, by whose stacks it is known which of them waits for a chain.
+  void set_threads(std::vector<ThreadTop> threads) { threads_ = std::move(threads); }
+
+  // The chains that `query` selects. Throws Error{unsupported_contract, ...} when the heap cannot be walked.
+  // Cost: that of WaitObjects::async, async_chains and AwaitedReader::of; for each await its method and line.
+  AsyncReport stacks(const AsyncQuery& query, const HeapWalkOptions& options = {});
+  // Tasks whose methods failed, the forgotten ones first.
+  std::vector<FaultedTask> faulted(const AsyncQuery& query, const HeapWalkOptions& options = {});
+
+  // What goes on beside the frames `rows` of the thread `thread`. Cost: that of stacks(), the first time.
+  AsyncBeside beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
+                     const HeapWalkOptions& options = {});
+
+private:
+  const AsyncBox* running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph);
+  const AsyncChains& chains(AsyncGraph& graph);
+  AsyncStack stack_of(const AsyncChain& chain, AwaitedReader& awaited);
+  void find_threads(AsyncGraph& graph);
+
+  WaitObjects* objects_;
+  AsyncNames names_;
+  std::vector<ThreadTop> threads_;
+  std::optional<AsyncChains> chains_;
+  std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
+};
+
+// "nobody", "async_void", "thread", "loop", "limit".
+std::string_view to_string(AsyncChain::End end);
+
+} // namespace clr

@@ -1,0 +1,263 @@
+#include "core/runtime/lock_report.h"
+
+#include "core/objects/object_reader.h"
+#include "core/waits/deadlock_tasks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace clr {
+
+LockReporter::LockReporter(Runtime& runtime, Objects objects, StackReporter& stacks, Threads threads)
+    : runtime_(&runtime), objects_(std::move(objects)), stacks_(&stacks), threads_(std::move(threads)) {}
+
+LockReporter::~LockReporter() = default;
+
+void LockReporter::note(std::string text) {
+  if (notes_.size() < max_lock_problems) notes_.push_back(std::move(text));
+}
+
+std::vector<ThreadStack> LockReporter::read_stacks() {
+  std::vector<ThreadStack> stacks;
+  StackRoots roots(*runtime_->target(), *runtime_->code());
+  for (const ThreadStart& start : starts_) {
+    ThreadStack stack{
+        .os_id = start.os_id, .thread = stacks_->thread_of(start.os_id), .frames = {}, .roots = {}};
+    // A thread that the runtime does not know waits for none of its locks.
+    if (stack.thread == nullptr || !start.registers.pc() || !start.registers.sp()) continue;
+    const StackRoots::Visit each = [&](const FrameRoots& frame) {
+      stack.roots.push_back(frame);
+      return true;
+    };
+    std::size_t managed = 0;
+    roots.begin(each);
+    stacks_->walk_frames(start.registers, start.os_id, [&](const StackFrame& frame) {
+      stack.frames.push_back(frame);
+      if (frame.kind == StackFrameKind::managed) ++managed;
+      if (managed <= max_root_frames) roots.add(frame);
+      return stack.frames.size() < ThreadStack::max_frames;
+    });
+    roots.finish();
+    stacks.push_back(std::move(stack));
+  }
+  return stacks;
+}
+
+LockIndex* LockReporter::read_heap(const HeapWalkOptions& options) {
+  WaitObjects* objects = nullptr;
+  try {
+    objects = &objects_();
+  } catch (const Error& error) {
+    note(fmt::format("the managed heap cannot be read, so only stacks were asked: {}", error.what()));
+    return nullptr;
+  }
+  LockIndex& index = objects->locks(options);
+  for (std::string& text : objects->heap().warnings()) note(std::move(text));
+  const std::vector<HeapGap>& gaps = objects->found(options).gaps;
+  std::uint64_t missing = 0;
+  for (const HeapGap& gap : gaps) missing += gap.missing ? gap.bytes : 0;
+  const std::uint64_t all = objects->heap().map().bytes();
+  for (std::string& text : gap_texts(gaps, all)) note(std::move(text));
+  if (missing == all) return nullptr;
+  if (!index.whole()) note("some objects of the heap could not be looked at: locks may be missing");
+  waits_ = objects;
+  return &index;
+}
+
+const LockTable& LockReporter::table(const HeapWalkOptions& options) {
+  if (table_) return *table_;
+  notes_.clear();
+  starts_ = threads_();
+  LockIndex* const index = read_heap(options);
+  const auto tasks_of = [&](Address event) {
+    std::vector<Address> tasks;
+    for (const AsyncEdge& edge : waits_->async(options).awaited(event)) tasks.push_back(edge.to);
+    return tasks;
+  };
+  LockTable table = read_lock_table(*runtime_->objects(), *runtime_->names(), index, tasks_of,
+                                    stacks_->threads(), read_stacks());
+  table.problems.insert(table.problems.begin(), notes_.begin(), notes_.end());
+  table_ = std::move(table);
+  return *table_;
+}
+
+const WaitEdges& LockReporter::edges(const HeapWalkOptions& options) {
+  if (edges_) return *edges_;
+  const LockTable& locks = table(options);
+  edges_ = wait_edges(locks, waits_ == nullptr ? std::vector<TaskWait>()
+                                               : task_waits(locks, waits_->async(options),
+                                                            *runtime_->objects(), *runtime_->names()));
+  return *edges_;
+}
+
+const std::vector<Deadlock>& LockReporter::deadlocks(const HeapWalkOptions& options) {
+  if (!deadlocks_) {
+    const WaitEdges& all = edges(options);
+    deadlocks_ = find_deadlocks(*table_, all);
+  }
+  return *deadlocks_;
+}
+
+const LockTable& LockReporter::table_by_stacks() {
+  if (table_) return *table_;
+  if (by_stacks_) return *by_stacks_;
+  starts_ = threads_();
+  by_stacks_ = read_lock_table(*runtime_->objects(), *runtime_->names(), nullptr, {}, stacks_->threads(),
+                               read_stacks(), false);
+  return *by_stacks_;
+}
+
+const ThreadWait* LockReporter::wait_of(std::uint64_t os_id) const {
+  const std::vector<ThreadWait>& waits = known().waits;
+  const auto found = std::ranges::find(waits, os_id, &ThreadWait::os_id);
+  return found == waits.end() ? nullptr : &*found;
+}
+
+unsigned LockReporter::index_of(std::uint64_t os_id) const {
+  const auto found = std::ranges::find(starts_, os_id, &ThreadStart::os_id);
+  return found == starts_.end() ? 0 : found->index;
+}
+
+std::string LockReporter::thread_text(std::uint64_t os_id) const {
+  const unsigned index = index_of(os_id);
+  std::string text = index != 0 ? fmt::format("thread #{}", index) : fmt::format("thread {}", os_id);
+  const RuntimeThread* const thread = stacks_->thread_of(os_id);
+  std::string name = thread != nullptr ? thread->name.value_or("") : "";
+  if (const auto start = std::ranges::find(starts_, os_id, &ThreadStart::os_id);
+      name.empty() && start != starts_.end())
+    name = start->name;
+  if (!name.empty()) text += fmt::format(" '{}'", name);
+  return text;
+}
+
+std::string LockReporter::holder_text(const LockHolder& holder) const {
+  if (holder.os_id) return thread_text(*holder.os_id);
+  if (holder.managed_id)
+    return fmt::format("a thread that is no more (its managed number was {})", *holder.managed_id);
+  return "a thread that is no more";
+}
+
+std::string LockReporter::owner_text(const LockRow& row) const {
+  if (row.owner) {
+    const bool class_init = row.state.kind == LockKind::class_init;
+    std::string text =
+        fmt::format("{} {}", class_init ? "being initialised by" : "held by", holder_text(*row.owner));
+    if (row.state.upgradeable) text += " (upgradeable)";
+    if (!row.readers.empty()) text += fmt::format(", read by {} threads", row.readers.size());
+    return text;
+  }
+  if (row.state.reader_count != 0) {
+    std::vector<std::string> readers;
+    for (const LockHolder& reader : row.readers) readers.push_back(holder_text(reader));
+    if (readers.size() < row.state.reader_count)
+      readers.push_back(fmt::format("{} that could not be found", row.state.reader_count - readers.size()));
+    return fmt::format("read by {}", fmt::join(readers, ", "));
+  }
+  if (!row.state.owner_known) return "its owner is not to be known";
+  switch (row.state.kind) {
+  case LockKind::monitor:
+  case LockKind::lock:
+  case LockKind::rwlock:
+    return "held by nobody";
+  default:
+    return row.state.text;
+  }
+}
+
+std::string LockReporter::type_of(const LockState& state) {
+  try {
+    const Address table = state.kind == LockKind::class_init
+                              ? state.object
+                              : runtime_->objects()->method_table_of(state.object);
+    return runtime_->names()->type_name(table);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+std::string LockReporter::object_text(const WaitedObject& object, const ThreadWait* wait) {
+  const std::string type = type_of({.object = object.object, .kind = object.kind, .text = {}});
+  const std::string named = fmt::format("{} {:#x}", type.empty() ? "an object" : type, object.object);
+  switch (object.kind) {
+  case LockKind::monitor:
+    return fmt::format("the lock of {}", named);
+  case LockKind::condition:
+    return fmt::format("a pulse of {}", named);
+  case LockKind::class_init:
+    return fmt::format("the constructor of class {}", type.empty() ? "unknown" : type);
+  case LockKind::thread: {
+    const LockRow* const row = known().find(object);
+    return fmt::format("the end of {}", row != nullptr && row->owner ? holder_text(*row->owner) : named);
+  }
+  case LockKind::rwlock:
+    return wait == nullptr ? named : fmt::format("{} to {}", named, to_string(wait->mode));
+  default:
+    return named;
+  }
+}
+
+std::string LockReporter::owned_text(const WaitedObject& object, const ThreadWait& wait) {
+  const LockRow* const row = object.kind == LockKind::thread ? nullptr : known().find(object);
+  const std::string owner = row == nullptr ? "" : owner_text(*row);
+  return fmt::format("{}{}{}", object_text(object, &wait), owner.empty() ? "" : ", ", owner);
+}
+
+std::string LockReporter::wait_text(const ThreadWait& wait) {
+  switch (wait.what) {
+  case ThreadWait::What::unknown:
+  case ThreadWait::What::running:
+    return {};
+  case ThreadWait::What::sleep:
+    return "sleeps";
+  case ThreadWait::What::idle:
+    return "has nothing to do";
+  case ThreadWait::What::native: {
+    std::string symbol;
+    if (const ThreadStack* stack = wait.native_frame ? stack_of(wait) : nullptr)
+      symbol = stacks_->row_of(stack->frames[*wait.native_frame], {.lines = false}).symbol;
+    if (symbol.empty())
+      return wait.native.empty() ? "native code" : fmt::format("native code of {}", wait.native);
+    return wait.native.empty() ? fmt::format("native code: {}", symbol)
+                               : fmt::format("native code: {}, called by {}", symbol, wait.native);
+  }
+  case ThreadWait::What::objects:
+    break;
+  }
+  std::vector<std::string> objects;
+  for (const WaitedObject& object : wait.objects) {
+    constexpr std::size_t most = 4;
+    if (objects.size() == most) {
+      objects.push_back(fmt::format("{} more", wait.objects.size() - most));
+      break;
+    }
+    objects.push_back(owned_text(object, wait));
+  }
+  std::string text = objects.size() > 1
+                         ? fmt::format("{} of: {}", wait.any ? "any" : "all", fmt::join(objects, "; "))
+                     : objects.empty() ? fmt::format("an unknown {}", to_string(wait.kind))
+                                       : objects.front();
+  if (wait.timeout_ms) text += fmt::format(", for at most {} ms", *wait.timeout_ms);
+  return text;
+}
+
+const ThreadStack* LockReporter::stack_of(const ThreadWait& wait) const {
+  const std::vector<ThreadStack>& stacks = known().stacks;
+  const auto found = std::ranges::find(stacks, wait.os_id, &ThreadStack::os_id);
+  return found == stacks.end() ? nullptr : &*found;
+}
+
+std::shared_ptr<const MethodAnswer> LockReporter::place_of(const ThreadWait& wait) {
+  const std::optional<std::size_t> frame = wait.user_frame ? wait.user_frame : wait.managed_frame;
+  const ThreadStack* const stack = frame ? stack_of(wait) : nullptr;
+  if (stack == nullptr || *frame >= stack->frames.size() || !stack->frames[*frame].code) return nullptr;
+  return stacks_->answer_of(stack->frames[*frame], true);
+}
+
+std::string LockReporter::place_text(const ThreadWait& wait) {
+  const std::shared_ptr<const MethodAnswer> place = place_of(wait);
+  return place == nullptr ? "" : place->method.shown_name() + source_position(place->source);
+}
+
+} // namespace clr

@@ -1,0 +1,51 @@
+#include "core/runtime/wait_objects.h"
+
+#include "core/objects/object_reader.h"
+
+namespace clr {
+
+WaitObjects::WaitObjects(Runtime& runtime, HeapReporter& heap)
+    : runtime_(&runtime), heap_(&heap), lineages_(runtime.names()->types()),
+      pass_(heap.map(), heap.types(), lineages_), lock_index_(pass_) {
+  async_classes_ = AsyncGraph::want(pass_);
+}
+
+const HeapPassResult& WaitObjects::found(const HeapWalkOptions& options) {
+  if (!found_ || found_->interrupted) {
+    async_.reset();
+    found_ = pass_.run(options);
+  }
+  return *found_;
+}
+
+AsyncGraph& WaitObjects::async(const HeapWalkOptions& options) {
+  const HeapPassResult& objects = found(options);
+  if (!async_)
+    async_ = std::make_unique<AsyncGraph>(*runtime_->objects(), lineages_, objects, async_classes_);
+  return *async_;
+}
+
+LockIndex& WaitObjects::locks(const HeapWalkOptions& options) {
+  if (locks_read_) return lock_index_;
+  const auto require_whole = [](const HeapPassResult& result) {
+    if (result.interrupted)
+      throw Error(ErrorKind::interrupted, "interrupted while the heap was searched for locks");
+  };
+  InstanceReader reader(*runtime_->objects());
+  // The words before objects are many bytes: only who asks for locks pays for them.
+  if (!found_ || found_->interrupted) {
+    LockIndex::want_headers(pass_);
+    require_whole(found(options));
+    lock_index_.take(*found_, found_->by_header, reader);
+  } else {
+    HeapPass headers(heap_->map(), heap_->types(), lineages_);
+    LockIndex::want_headers(headers);
+    const HeapPassResult headed = headers.run(options);
+    require_whole(headed);
+    lock_index_.take(*found_, headed.by_header, reader);
+  }
+  locks_read_ = true;
+  return lock_index_;
+}
+
+} // namespace clr

@@ -1,0 +1,76 @@
+// Who goes on when what is done: the boxes of waiting async methods, tasks, and what leads from one to the
+// other. Fields are found by their names.
+// Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Threading/Tasks (Task.cs,
+// TaskContinuation.cs), System/Threading/Tasks/Sources/ManualResetValueTaskSourceCore.cs.
+#pragma once
+
+#include "core/waits/async_objects.h"
+#include "core/waits/heap_pass.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace clr {
+
+// A box whose method has not ended.
+struct AsyncBox {
+  Address object = 0;
+  Address machine = 0; // its first field
+  const MachineShape* shape = nullptr;
+  std::int32_t state = 0;
+  bool waits = false;  // at an await; else it runs, or has not waited yet
+  Address awaited = 0; // by its awaiter; 0: the awaiter holds nothing, or is not known
+  bool awaiter_known = false;
+  bool runs() const { return state == -1; }
+  const MachineAwait* await() const; // null when it waits at none that is known
+};
+
+struct AsyncEdge {
+  Address from = 0, to = 0;
+  bool operator==(const AsyncEdge&) const = default;
+};
+
+class AsyncGraph {
+public:
+  // What `pass` must be asked for; returns the index of the first of class_count in its result.
+  static std::size_t want(HeapPass& pass);
+  static constexpr std::size_t class_count = 4;
+
+  // Reads the boxes and tasks that the pass found, `first` being what want() returned. `objects` and
+  // `lineages` must outlive this. An object that cannot be read is left out and counted. Throws nothing for
+  // target data. Cost: some 4 reads for each task that is not done, and as many for each box.
+  AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const HeapPassResult& found, std::size_t first);
+
+  std::span<const AsyncBox> boxes() const { return boxes_; } // by addresses
+  const AsyncBox* box(Address object) const;
+  // What goes on when `object` is done: boxes, tasks, and objects that a thread waits with.
+  std::span<const AsyncEdge> waiters(Address object) const; // `to`
+  // What `object` waits for.
+  std::span<const AsyncEdge> awaited(Address object) const; // `to`
+  // The box of a state machine that is an object of its own, `object` otherwise.
+  Address box_of(Address object) const;
+  // An object with which a thread waits for tasks, and all of them.
+  bool is_blocker(Address object) const { return std::ranges::binary_search(blockers_, object); }
+  std::span<const Address> blockers() const { return blockers_; }
+
+  std::span<const Address> faulted() const { return faulted_; } // tasks that failed
+  std::span<const FoundObject> semaphores() const { return semaphores_; }
+  std::span<const FoundObject> channels() const { return channels_; }
+  std::size_t unreadable() const { return unreadable_; }
+  AsyncObjects& kinds() { return kinds_; }
+
+private:
+  void add_box(Address object, const BoxShape& shape);
+  void add_edge(Address awaited, Address waiter);
+
+  AsyncObjects kinds_;
+  std::vector<AsyncBox> boxes_;
+  std::vector<std::pair<Address, Address>> machines_; // machine, box
+  std::vector<AsyncEdge> up_, down_;                  // sorted
+  std::vector<Address> faulted_, blockers_;
+  std::vector<FoundObject> semaphores_, channels_;
+  std::size_t unreadable_ = 0;
+};
+
+} // namespace clr

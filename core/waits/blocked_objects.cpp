@@ -1,0 +1,201 @@
+// The objects that a waiting thread's stack names: those that its frames hold by GC info, then words of the
+// stack.
+#include "core/waits/blocked_run.h"
+
+#include <array>
+
+namespace clr {
+namespace {
+
+constexpr const char* name_of(LockKind kind) {
+  switch (kind) {
+  case LockKind::task:
+    return "System.Threading.Tasks.Task";
+  case LockKind::semaphore:
+    return "System.Threading.SemaphoreSlim";
+  case LockKind::countdown:
+    return "System.Threading.CountdownEvent";
+  case LockKind::barrier:
+    return "System.Threading.Barrier";
+  case LockKind::rwlock:
+    return "System.Threading.ReaderWriterLockSlim";
+  case LockKind::thread:
+    return "System.Threading.Thread";
+  case LockKind::event:
+    return "System.Threading.ManualResetEventSlim";
+  default:
+    return "System.Threading.WaitHandle";
+  }
+}
+
+} // namespace
+
+// Of the frames above the user's: what a frame of the user holds may be a lock that it owns.
+std::vector<Address> BlockedThreads::live_objects(const Thread& thread,
+                                                  std::optional<std::size_t> of_frame) const {
+  std::vector<Address> found;
+  for (const FrameRoots& frame : thread.stack.roots) {
+    if (thread.wait.user_frame && frame.frame >= *thread.wait.user_frame) break;
+    if (of_frame && frame.frame != *of_frame) continue;
+    for (const StackRoot& root : frame.roots)
+      if (!root.slot.interior && root.why_uncertain.empty() && !is_among(found, root.value))
+        found.push_back(root.value);
+  }
+  return found;
+}
+
+std::vector<Address> BlockedThreads::words(const Thread& thread) const {
+  const unsigned size = target_->pointer_size();
+  const std::vector<StackFrame>& frames = thread.stack.frames;
+  if (frames.empty()) return {};
+  const Address begin = frames.front().sp() & ~Address{size - 1};
+  const Address end = frames[thread.wait.user_frame.value_or(frames.size() - 1)].sp();
+  if (end <= begin) return {};
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(end - begin, max_scan) / size * size);
+  bytes.resize(target_->memory().read_some(begin, bytes) / size * size);
+  std::vector<Address> found;
+  for (std::size_t at = 0; at < bytes.size(); at += size) {
+    const auto word = std::span(bytes).subspan(at);
+    found.push_back(size == 8 ? load<std::uint64_t>(word, target_->platform().byte_order)
+                              : load<std::uint32_t>(word, target_->platform().byte_order));
+  }
+  return found;
+}
+
+std::string BlockedThreads::type_name(Address object) {
+  return framework_type_name(*reader_.of_object(object).layout.name);
+}
+
+bool BlockedThreads::derives(Address object, std::string_view name) {
+  try {
+    return reader_.derives_from(reader_.of_object(object).layout, name);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+LockKind BlockedThreads::kind_of(Address object, LockKind otherwise) {
+  if (const LockIndex::Entry* entry = index_ == nullptr ? nullptr : index_->find(object)) return entry->kind;
+  if (derives(object, "System.Threading.Mutex")) return LockKind::mutex;
+  if (derives(object, "System.Threading.Semaphore")) return LockKind::semaphore;
+  if (derives(object, "System.Threading.EventWaitHandle")) return LockKind::event;
+  return otherwise;
+}
+
+void BlockedThreads::find_primitive(Thread& thread, LockKind kind) {
+  thread.wait.kind = kind;
+  for (const Address object : live_objects(thread)) {
+    if (!derives(object, name_of(kind))) continue;
+    if (kind == LockKind::task) return add_task(thread, object);
+    return add(thread, object, kind);
+  }
+}
+
+void BlockedThreads::find_rwlock(Thread& thread) {
+  ThreadWait& wait = thread.wait;
+  wait.kind = LockKind::rwlock;
+  wait.mode = thread.calls("System.Threading.ReaderWriterLockSlim.TryEnterWrite")         ? WaitMode::write
+              : thread.calls("System.Threading.ReaderWriterLockSlim.TryEnterUpgradeable") ? WaitMode::upgrade
+                                                                                          : WaitMode::read;
+  find_primitive(thread, LockKind::rwlock);
+  if (!wait.objects.empty() || index_ == nullptr) return;
+  for (const Address word : words(thread)) {
+    const LockIndex::Entry* const entry = index_->find(word);
+    const Address owner = entry == nullptr ? 0 : index_->owner_of(word);
+    const LockIndex::Entry* const outer = owner == 0 ? entry : index_->find(owner);
+    if (outer == nullptr || outer->kind != LockKind::rwlock) continue;
+    wait.certain = false;
+    return add(thread, outer->object, LockKind::rwlock);
+  }
+}
+
+void BlockedThreads::find_joined(Thread& thread) {
+  thread.wait.kind = LockKind::thread;
+  Address own = 0;
+  if (thread.stack.thread != nullptr)
+    own = object_of_handle(*target_, target_->read_pointer(target_->field_address(
+                                         thread.stack.thread->address, "Thread", "GCHandle")));
+  for (const Address object : live_objects(thread))
+    if (object != own && derives(object, name_of(LockKind::thread)))
+      return add(thread, object, LockKind::thread);
+  thread.wait.certain = false;
+  // Where Join was inlined, the caller holds the Thread. It may hold others.
+  if (thread.wait.user_frame && thread.wait.user_frame == thread.wait.managed_frame) {
+    std::vector<Address> held;
+    for (const FrameRoots& frame : thread.stack.roots)
+      if (frame.frame == *thread.wait.user_frame)
+        for (const StackRoot& root : frame.roots)
+          if (!root.slot.interior && root.value != own && !is_among(held, root.value) &&
+              derives(root.value, name_of(LockKind::thread)))
+            held.push_back(root.value);
+    if (held.size() == 1) return add(thread, held.front(), LockKind::thread);
+  }
+  for (const Address word : words(thread)) {
+    // Words that are no addresses of objects are many: each costs a read.
+    if (word == own || word % target_->pointer_size() != 0 || word < 0x10000) continue;
+    if (derives(word, name_of(LockKind::thread))) return add(thread, word, LockKind::thread);
+  }
+}
+
+void BlockedThreads::add_handles(Thread& thread, const std::vector<Address>& safe_handles) {
+  for (const Address safe : safe_handles)
+    for (const Address handle : index_->handles_of(safe)) {
+      // The event of a lock means the lock.
+      const Address owner = index_->owner_of(handle);
+      const LockIndex::Entry* const entry = owner == 0 ? nullptr : index_->find(owner);
+      if (entry != nullptr)
+        add(thread, owner, entry->kind);
+      else
+        add(thread, handle, kind_of(handle, LockKind::wait_handle));
+    }
+}
+
+void BlockedThreads::find_handle(Thread& thread) {
+  ThreadWait& wait = thread.wait;
+  wait.kind = LockKind::wait_handle;
+  const std::vector<Address> live = live_objects(thread);
+  if (index_ != nullptr)
+    for (const Address object : live)
+      if (index_->is_safe_handle(object)) add_handles(thread, {object});
+  if (!wait.objects.empty()) return;
+  for (const Address object : live)
+    if (derives(object, name_of(LockKind::wait_handle)))
+      return add(thread, object, kind_of(object, LockKind::wait_handle));
+  wait.certain = false;
+  if (index_ == nullptr) return;
+  for (const Address word : words(thread))
+    if (index_->is_safe_handle(word)) return add_handles(thread, {word});
+}
+
+void BlockedThreads::find_handles(Thread& thread) {
+  ThreadWait& wait = thread.wait;
+  wait.kind = LockKind::wait_handle;
+  wait.any = !thread.calls("System.Threading.WaitHandle.WaitAll");
+  if (index_ == nullptr) {
+    wait.certain = false;
+    return;
+  }
+  // The system's numbers of the handles were copied to the stack, one behind the other. The longest run of
+  // words that are such numbers is that copy.
+  std::vector<std::vector<Address>> best, run;
+  bool alone = true;
+  const auto end_run = [&] {
+    if (run.size() == best.size() && run != best) alone = false;
+    if (run.size() > best.size()) {
+      best = run;
+      alone = true;
+    }
+    run.clear();
+  };
+  for (const Address word : words(thread)) {
+    if (std::vector<Address> handles = index_->safe_handles_of(word); word != 0 && !handles.empty())
+      run.push_back(std::move(handles));
+    else
+      end_run();
+  }
+  end_run();
+  wait.certain = alone && best.size() > 1;
+  for (const std::vector<Address>& handles : best) add_handles(thread, handles);
+}
+
+} // namespace clr

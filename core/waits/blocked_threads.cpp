@@ -1,0 +1,279 @@
+#include "core/waits/blocked_threads.h"
+
+#include "core/isa/system_call.h"
+#include "core/waits/blocked_run.h"
+
+#include <algorithm>
+#include <array>
+
+namespace clr {
+namespace {
+
+// ThreadBlockingInfo.ObjectKind
+enum class BlockingKind : std::uint64_t { monitor_lock = 0, monitor_wait = 1, lock = 2, condition = 3 };
+
+constexpr std::string_view cctor = ".cctor";
+
+bool is_idle(const std::string& name) {
+  constexpr std::array idle = {
+      "System.Threading.LowLevelLifoSemaphore.", "System.Threading.PortableThreadPool+GateThread.",
+      "System.Threading.PortableThreadPool+WaitThread.", "System.Threading.TimerQueue.TimerThread",
+      "System.Net.Sockets.SocketAsyncEngine.EventLoop"};
+  return std::ranges::any_of(idle, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+} // namespace
+
+std::string_view to_string(WaitMode mode) {
+  switch (mode) {
+  case WaitMode::enter:
+    return "enter";
+  case WaitMode::wait:
+    return "wait";
+  case WaitMode::read:
+    return "read";
+  case WaitMode::write:
+    return "write";
+  case WaitMode::upgrade:
+    return "upgrade";
+  }
+  return "";
+}
+
+bool is_framework_module(std::string_view module) {
+  return module.starts_with("System.") || module.starts_with("Microsoft.") || module == "mscorlib.dll";
+}
+
+ThreadWait BlockedThreads::of(const ThreadStack& stack) {
+  Thread thread{.stack = stack, .wait = {.os_id = stack.os_id}, .named = {}};
+  ThreadWait& wait = thread.wait;
+  try {
+    for (std::size_t i = 0; i < stack.frames.size() && !wait.user_frame; ++i) {
+      const StackFrame& frame = stack.frames[i];
+      // Where the call of a native function was inlined, only the runtime's Frame has its name.
+      if (frame.kind == StackFrameKind::runtime && frame.method_desc && !wait.managed_frame) {
+        try {
+          thread.named.push_back({.frame = i, .method = names_->describe(*frame.method_desc)});
+        } catch (const Error&) {
+          continue; // a Frame without a name tells nothing
+        }
+      }
+      if (frame.kind != StackFrameKind::managed || !frame.code) continue;
+      if (!wait.managed_frame) wait.managed_frame = i;
+      Named named{.frame = i, .method = {}};
+      try {
+        named.method = names_->describe(frame.code->method_desc);
+      } catch (const Error&) {
+        continue; // a frame without a name tells nothing
+      }
+      if (!is_framework_module(named.method.module.str())) wait.user_frame = i;
+      thread.named.push_back(std::move(named));
+    }
+    if (!wait.managed_frame) return wait;
+    if (stack.frames.front().kind == StackFrameKind::managed && stack.frames.front().leaf) {
+      wait.what = ThreadWait::What::running;
+      return wait;
+    }
+    if (!wait.user_frame &&
+        std::ranges::any_of(thread.named, [](const Named& named) { return is_idle(named.method.name); })) {
+      wait.what = ThreadWait::What::idle;
+      return wait;
+    }
+    try {
+      by_blocking_info(thread);
+    } catch (const Error&) {
+      // The frames may tell.
+    }
+    if (wait.what == ThreadWait::What::unknown) by_frames(thread);
+  } catch (const Error&) {
+    // What is known so far stays.
+  }
+  return wait;
+}
+
+void BlockedThreads::by_blocking_info(Thread& thread) {
+  constexpr std::string_view type = "System.Threading.ThreadBlockingInfo";
+  if (thread.stack.thread == nullptr) return;
+  const Address of = thread.stack.thread->address;
+  std::optional<Address> field = library_->thread_static(type, "t_first", of);
+  // The runtime's own code keeps it at the same place before managed code has asked where that is. What it
+  // leads to is checked below.
+  if (!field && target_->find_offset("ThreadLocalData", "ThreadBlockingInfo"))
+    field = target_->field_address(
+        target_->read_pointer(target_->field_address(of, "Thread", "ThreadLocalDataPtr")), "ThreadLocalData",
+        "ThreadBlockingInfo");
+  const Address record = field ? target_->read_pointer(*field) : 0;
+  // The record lies on the stack of the thread that waits.
+  if (record < thread.stack.frames.front().sp()) return;
+  if (thread.stack.thread->stack_base && record >= *thread.stack.thread->stack_base) return;
+  const Instance instance{reader_.objects().layouts().of(library_->find(type)), record};
+  const Address object = reader_.reference(instance, "_objectPtr");
+  const auto kind = static_cast<BlockingKind>(reader_.integer(instance, "_objectKind"));
+  const auto timeout = static_cast<std::int32_t>(reader_.integer(instance, "_timeoutMs"));
+  if (timeout >= 0) thread.wait.timeout_ms = static_cast<std::uint64_t>(timeout);
+  switch (kind) {
+  case BlockingKind::monitor_lock: {
+    const Address locked = blocks_.of_block(object).object;
+    thread.wait.what = ThreadWait::What::objects;
+    thread.wait.mode = WaitMode::enter;
+    add(thread, locked, LockKind::monitor);
+    return;
+  }
+  case BlockingKind::monitor_wait: {
+    const Address waited = blocks_.of_block(object).object;
+    thread.wait.what = ThreadWait::What::objects;
+    wait_on_monitor(thread, waited);
+    return;
+  }
+  case BlockingKind::lock:
+    thread.wait.what = ThreadWait::What::objects;
+    thread.wait.mode = WaitMode::enter;
+    add(thread, target_->read_pointer(object), LockKind::lock);
+    return;
+  case BlockingKind::condition:
+    thread.wait.what = ThreadWait::What::objects;
+    add(thread, target_->read_pointer(object), LockKind::condition);
+    return;
+  }
+}
+
+void BlockedThreads::wait_on_monitor(Thread& thread, Address object) {
+  const Address owner = index_ == nullptr ? 0 : index_->owner_of(object);
+  const LockIndex::Entry* entry = owner == 0 ? nullptr : index_->find(owner);
+  if (entry == nullptr) {
+    // Where the heap cannot be walked, the frames name the type, and its object lives in them.
+    if (thread.calls("System.Threading.Tasks.Task.")) return find_primitive(thread, LockKind::task);
+    if (thread.calls("System.Threading.SemaphoreSlim.")) return find_primitive(thread, LockKind::semaphore);
+    if (thread.calls("System.Threading.CountdownEvent.")) return find_primitive(thread, LockKind::countdown);
+    if (thread.calls("System.Threading.Barrier.")) return find_primitive(thread, LockKind::barrier);
+    if (thread.calls("System.Threading.ManualResetEventSlim."))
+      return find_primitive(thread, LockKind::event);
+    return add(thread, object, LockKind::condition);
+  }
+  if (entry->kind == LockKind::barrier) thread.wait.timeout_ms.reset(); // it waits in slices
+  const std::string type = type_name(owner);
+  if (type == "System.Threading.Tasks.Task+SetOnInvokeMres" ||
+      type == "System.Threading.Tasks.Task+SetOnCountdownMres")
+    return wait_for_tasks(thread, owner);
+  add(thread, owner, entry->kind);
+}
+
+void BlockedThreads::wait_for_tasks(Thread& thread, Address event) {
+  thread.wait.kind = LockKind::task;
+  for (const Address task : tasks_of_(event)) add_task(thread, task);
+  if (thread.wait.objects.empty()) find_primitive(thread, LockKind::task);
+}
+
+void BlockedThreads::add_task(Thread& thread, Address task) {
+  // Task.WaitAny waits for a promise that the first one of its tasks keeps.
+  const Instance instance = reader_.of_object(task);
+  if (framework_type_name(*instance.layout.name).find("+CompleteOnInvokePromise") != std::string::npos) {
+    const std::optional<FieldPlace> tasks = reader_.find(instance, "_tasks");
+    const Address list = tasks ? target_->read_pointer(tasks->at) : 0;
+    if (list != 0 && reader_.objects().layouts().of(reader_.objects().method_table_of(list)).kind ==
+                         TypeLayout::Kind::array) {
+      const InstanceReader::Vector items = reader_.vector(list);
+      thread.wait.any = true;
+      for (std::uint32_t i = 0; i < items.count && thread.wait.objects.size() < max_objects; ++i)
+        add(thread, target_->read_pointer(items.at(i)), LockKind::task);
+      return;
+    }
+  }
+  add(thread, task, LockKind::task);
+}
+
+void BlockedThreads::by_frames(Thread& thread) {
+  ThreadWait& wait = thread.wait;
+  wait.what = ThreadWait::What::objects;
+  if (thread.calls("System.Threading.ReaderWriterLockSlim.")) return find_rwlock(thread);
+  if (thread.calls("System.Threading.Thread.Join") || thread.calls("System.Threading.Thread.<Join>"))
+    return find_joined(thread);
+  if (thread.calls("System.Threading.WaitHandle.WaitMultiple")) return find_handles(thread);
+  if (thread.calls("System.Threading.WaitHandle.WaitOne")) return find_handle(thread);
+  const auto found = std::ranges::find(thread.named, *wait.managed_frame, &Named::frame);
+  const Named* const innermost = found == thread.named.end() ? nullptr : &*found;
+  const std::string name = innermost == nullptr ? "" : innermost->method.name;
+  if (name.starts_with("System.Threading.Monitor.")) {
+    // Without the runtime's own word, the one object that the method holds is its argument.
+    const std::vector<Address> held = live_objects(thread, innermost->frame);
+    wait.kind = name.starts_with("System.Threading.Monitor.Wait") ? LockKind::condition : LockKind::monitor;
+    wait.mode = wait.kind == LockKind::monitor ? WaitMode::enter : WaitMode::wait;
+    wait.certain = held.size() == 1;
+    if (held.size() != 1) return;
+    return wait.kind == LockKind::condition ? wait_on_monitor(thread, held.front())
+                                            : add(thread, held.front(), LockKind::monitor);
+  }
+  if (name.starts_with("System.Runtime.CompilerServices.InitHelpers.")) {
+    wait.kind = LockKind::class_init;
+    wait.certain = false;
+    return;
+  }
+  if (name.starts_with("System.Threading.Thread.Sleep")) {
+    wait.what = ThreadWait::What::sleep;
+    return;
+  }
+  // A thread that calls native code lets the collector work meanwhile. One that does not is within the
+  // runtime, as a thread is whose exception is looked after.
+  if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
+    wait.what = ThreadWait::What::unknown;
+    return;
+  }
+  // Native code that is in no call of the system works.
+  const StackFrame& top = thread.stack.frames.front();
+  wait.what = top.kind == StackFrameKind::native &&
+                      stands_behind_system_call(target_->memory(), target_->platform().cpu, top.pc()) == false
+                  ? ThreadWait::What::running
+                  : ThreadWait::What::native;
+  if (innermost != nullptr) wait.native = innermost->method.shown_name();
+  for (std::size_t i = *wait.managed_frame; i-- > 0 && !wait.native_frame;)
+    if (thread.stack.frames[i].kind == StackFrameKind::native) wait.native_frame = i;
+}
+
+void BlockedThreads::add(Thread& thread, Address object, LockKind kind) {
+  if (object == 0) return;
+  if (thread.wait.objects.empty()) thread.wait.kind = kind;
+  if (thread.wait.objects.size() >= max_objects ||
+      std::ranges::find(thread.wait.objects, object, &WaitedObject::object) != thread.wait.objects.end())
+    return;
+  if (kind != thread.wait.kind) thread.wait.kind = LockKind::wait_handle;
+  thread.wait.objects.push_back({object, kind});
+}
+
+void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits) {
+  std::vector<Address> classes;
+  bool looked = false;
+  for (std::size_t i = 0; i < waits.size() && i < stacks.size(); ++i) {
+    ThreadWait& wait = waits[i];
+    if (wait.what != ThreadWait::What::objects || wait.kind != LockKind::class_init) continue;
+    if (!looked)
+      for (const ThreadStack& stack : stacks) {
+        const std::vector<Address> running = constructors(stack);
+        classes.insert(classes.end(), running.begin(), running.end());
+      }
+    looked = true;
+    Thread thread{.stack = stacks[i], .wait = wait, .named = {}};
+    // A thread does not wait for a constructor that it runs itself.
+    const std::vector<Address> own = constructors(stacks[i]);
+    std::vector<Address> found;
+    for (const Address word : words(thread))
+      if (is_among(classes, word) && !is_among(own, word) && !is_among(found, word)) found.push_back(word);
+    // Of two that lie there, nothing tells which is the old one.
+    if (found.size() == 1) wait.objects = {{found.front(), LockKind::class_init}};
+  }
+}
+
+std::vector<Address> BlockedThreads::constructors(const ThreadStack& stack) {
+  std::vector<Address> classes;
+  for (const StackFrame& frame : stack.frames) {
+    if (frame.kind != StackFrameKind::managed || !frame.code) continue;
+    try {
+      const Method method = names_->describe(frame.code->method_desc);
+      if (method.method_table != 0 && method.name.ends_with(cctor)) classes.push_back(method.method_table);
+    } catch (const Error&) {
+      continue; // a frame without a name is none that is looked for
+    }
+  }
+  return classes;
+}
+
+} // namespace clr

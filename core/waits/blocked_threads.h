@@ -1,0 +1,124 @@
+// What each thread waits for, and how that is known.
+// Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Threading/ThreadBlockingInfo.cs,
+// which the runtime keeps for debuggers; the frames of the framework's own methods.
+#pragma once
+
+#include "core/stack/stack_roots.h"
+#include "core/types/method_names.h"
+#include "core/waits/core_library.h"
+#include "core/waits/lock_index.h"
+#include "core/waits/lock_words.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+// The stack of a thread, as a walk and StackRoots give it.
+struct ThreadStack {
+  std::uint64_t os_id = 0;
+  const RuntimeThread* thread = nullptr; // null: the runtime does not know the thread
+  std::vector<StackFrame> frames;        // innermost first
+  std::vector<FrameRoots> roots;
+
+  static constexpr std::size_t max_frames = 2'000; // that are looked at; a wait is at the innermost ones
+};
+
+enum class WaitMode : std::uint8_t { enter, wait, read, write, upgrade };
+std::string_view to_string(WaitMode mode); // words of JSON
+
+struct WaitedObject {
+  Address object = 0;
+  LockKind kind = LockKind::monitor;
+};
+
+struct ThreadWait {
+  enum class What : std::uint8_t {
+    unknown, // its stack does not tell
+    running, // it executes managed code, or native code that it called
+    objects, // it waits for `objects`
+    sleep,
+    native, // it is in native code that managed code called, in a call of the system: `native`
+    idle,   // a thread of the runtime that has nothing to do
+  };
+  std::uint64_t os_id = 0;
+  What what = What::unknown;
+  // Empty where it is known how the thread waits, but not for which object.
+  std::vector<WaitedObject> objects;
+  LockKind kind = LockKind::monitor; // of what it waits for, whether objects are known or not
+  WaitMode mode = WaitMode::wait;
+  bool any = false;                        // one of the objects is enough
+  bool certain = true;                     // false: by words on the stack, which may be old
+  std::optional<std::uint64_t> timeout_ms; // nothing: none, or not known
+  std::string native;                      // the method that called native code, for people
+  std::optional<std::size_t> native_frame; // of the function that this method called
+  // Indexes of frames: the innermost managed one, and the innermost one of code that is not the framework's.
+  std::optional<std::size_t> managed_frame, user_frame;
+};
+
+// Whether a module is a part of the framework: "System.Private.CoreLib.dll".
+bool is_framework_module(std::string_view module);
+
+class BlockedThreads {
+public:
+  // The tasks that will set an event with which a thread waits for them.
+  using TasksOf = std::function<std::vector<Address>(Address event)>;
+
+  // All must outlive this. `index` is null when the heap cannot be walked; then the stacks alone tell. No
+  // reads.
+  BlockedThreads(ObjectReader& objects, MethodNames& names, CoreLibrary& library, LockIndex* index,
+                 TasksOf tasks_of)
+      : target_(&objects.finder().target()), reader_(objects), names_(&names), library_(&library),
+        index_(index), tasks_of_(std::move(tasks_of)), blocks_(*target_) {}
+
+  // Never throws for target data. Cost: that of naming the frames up to the first one of the user's, and some
+  // 10 reads; with words of the stack 1 read for 64 KiB.
+  ThreadWait of(const ThreadStack& stack);
+
+  // For threads that wait for the constructor of a class: sets the class, where a thread runs a constructor
+  // and its MethodTable lies on the waiting stack. Never throws.
+  void find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits);
+  // The classes whose constructors stand on a stack.
+  std::vector<Address> constructors(const ThreadStack& stack);
+
+  static constexpr std::uint64_t max_scan = 64 * 1024; // bytes of a stack that are searched for words
+  static constexpr std::size_t max_objects = 1'000;    // that one thread waits for
+
+private:
+  struct Named {
+    std::size_t frame = 0;
+    Method method;
+  };
+  struct Thread;
+  void by_blocking_info(Thread& thread);
+  void wait_on_monitor(Thread& thread, Address object);
+  void wait_for_tasks(Thread& thread, Address event);
+  void add_task(Thread& thread, Address task);
+  void by_frames(Thread& thread);
+  void find_primitive(Thread& thread, LockKind kind);
+  void find_rwlock(Thread& thread);
+  void find_handle(Thread& thread);
+  void find_handles(Thread& thread);
+  void find_joined(Thread& thread);
+  void add_handles(Thread& thread, const std::vector<Address>& safe_handles);
+  void add(Thread& thread, Address object, LockKind kind);
+  std::vector<Address> live_objects(const Thread& thread,
+                                    std::optional<std::size_t> of_frame = std::nullopt) const;
+  std::vector<Address> words(const Thread& thread) const;
+  LockKind kind_of(Address object, LockKind otherwise);
+  std::string type_name(Address object);
+  bool derives(Address object, std::string_view name);
+
+  const Target* target_;
+  InstanceReader reader_;
+  MethodNames* names_;
+  CoreLibrary* library_;
+  LockIndex* index_;
+  TasksOf tasks_of_;
+  SyncBlocks blocks_;
+};
+
+} // namespace clr

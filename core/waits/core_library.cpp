@@ -1,0 +1,46 @@
+#include "core/waits/core_library.h"
+
+#include "core/objects/thread_statics.h"
+#include "core/types/module_metadata.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace clr {
+
+void CoreLibrary::list() {
+  if (listed_) return;
+  TypeFinder& finder = objects_->finder();
+  const Target& target = finder.target();
+  const Address object_type = target.read_pointer(target.global("ObjectMethodTable"));
+  module_ = objects_->layouts().of(object_type).module;
+  if (module_ == 0) throw Error(ErrorKind::unsupported_contract, "the framework's library cannot be read");
+  finder.names().named_modules().at(module_).metadata.with([&](MetadataNames& names) {
+    const std::uint32_t count = names.metadata().rows(MetadataTable::type_def);
+    for (std::uint32_t rid = 1; rid <= count; ++rid) {
+      const TypeNamePtr type = names.type_def(rid);
+      tokens_.try_emplace(fmt::format("{}.{}", type->name_space, fmt::join(type->chain, "+")),
+                          token_of(MetadataTable::type_def, rid));
+    }
+  });
+  listed_ = true;
+}
+
+Address CoreLibrary::find(std::string_view name) {
+  list();
+  const auto found = tokens_.find(std::string(name));
+  return found == tokens_.end() ? 0 : objects_->finder().loaded(module_, found->second);
+}
+
+std::optional<Address> CoreLibrary::thread_static(std::string_view type, std::string_view field,
+                                                  Address thread) {
+  const Address table = find(type);
+  if (table == 0) return std::nullopt;
+  const TypeLayout& layout = objects_->layouts().of(table);
+  for (const FieldLayout& known : layout.fields)
+    if (known.thread_static && known.name == field)
+      return thread_static_address(objects_->finder().target(), layout.table, known, thread);
+  return std::nullopt;
+}
+
+} // namespace clr

@@ -1,0 +1,36 @@
+// Types of the framework's own library (System.Private.CoreLib) by their names, for their static fields.
+#pragma once
+
+#include "core/objects/object_reader.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace clr {
+
+class CoreLibrary {
+public:
+  // `objects` must outlive this. No reads.
+  explicit CoreLibrary(ObjectReader& objects) : objects_(&objects) {}
+
+  // The MethodTable of a type that is not generic: "System.Threading.ThreadBlockingInfo"; 0: there is no such
+  // type, or it is not loaded. Throws Error for missing memory. Kept. Cost: the first time the names of all
+  // types of the library; 2 reads for each type.
+  Address find(std::string_view name);
+
+  // The address of a thread's own static field. Nothing: there is no such type or field, or the thread has
+  // not used it. Throws as thread_static_address does. Cost: that of find() and thread_static_address.
+  std::optional<Address> thread_static(std::string_view type, std::string_view field, Address thread);
+
+private:
+  void list();
+
+  ObjectReader* objects_;
+  Address module_ = 0;
+  bool listed_ = false;
+  std::unordered_map<std::string, std::uint32_t> tokens_; // by name
+};
+
+} // namespace clr

@@ -1,0 +1,152 @@
+#include "core/waits/deadlock.h"
+
+#include "core/waits/blocked_run.h"
+
+#include <set>
+
+namespace clr {
+namespace {
+
+using Node = WaitGraph::Node;
+using Kind = WaitGraph::Kind;
+
+// The threads that must do something before this waiter goes on.
+std::vector<std::uint64_t> blockers(const LockTable& table, const LockRow& row, const ThreadWait& wait) {
+  std::vector<std::uint64_t> threads;
+  if (row.owner && row.owner->os_id) threads.push_back(*row.owner->os_id);
+  if (row.state.kind != LockKind::rwlock) return threads;
+  // Readers keep a writer out, but the thread itself may be one of them: it asks for more than it has.
+  if (wait.mode == WaitMode::write)
+    for (const LockHolder& reader : row.readers)
+      if (reader.os_id && *reader.os_id != wait.os_id) threads.push_back(*reader.os_id);
+  std::erase(threads, wait.os_id);
+  // A writer that waits keeps further readers out.
+  if (wait.mode == WaitMode::read && threads.empty())
+    for (const std::size_t other : row.waiters)
+      if (table.waits[other].mode == WaitMode::write) threads.push_back(table.waits[other].os_id);
+  return threads;
+}
+
+DeadlockKind kind_of(const Deadlock& deadlock) {
+  bool tasks = false, locks = false, rwlock = false, class_init = false;
+  for (const DeadlockMember& member : deadlock.members) {
+    const LockKind kind = member.waits_for.object.kind;
+    tasks = tasks || member.node.kind == Kind::task || kind == LockKind::task;
+    class_init = class_init || kind == LockKind::class_init;
+    rwlock = rwlock || kind == LockKind::rwlock;
+    locks = locks || (member.node.kind == Kind::thread && kind != LockKind::task);
+  }
+  if (class_init) return DeadlockKind::class_init;
+  if (tasks) return locks ? DeadlockKind::mixed : DeadlockKind::async;
+  return rwlock ? DeadlockKind::rwlock : DeadlockKind::locks;
+}
+
+// Threads that wait, over any number of others, for a member.
+std::vector<std::uint64_t> victims_of(const WaitGraph& graph, const std::set<Node>& members) {
+  std::vector<std::vector<std::uint32_t>> in(graph.nodes().size());
+  std::vector<std::uint32_t> open;
+  std::vector<bool> seen(graph.nodes().size());
+  for (const WaitGraph::Edge& edge : graph.edges()) in[edge.to].push_back(edge.from);
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i)
+    if (members.contains(graph.nodes()[i])) {
+      open.push_back(i);
+      seen[i] = true;
+    }
+  std::vector<std::uint64_t> victims;
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    for (const std::uint32_t from : in[node]) {
+      if (seen[from]) continue;
+      seen[from] = true;
+      open.push_back(from);
+      if (graph.nodes()[from].kind == Kind::thread) victims.push_back(graph.nodes()[from].id);
+    }
+  }
+  std::ranges::sort(victims);
+  return victims;
+}
+
+} // namespace
+
+std::string_view to_string(DeadlockKind kind) {
+  switch (kind) {
+  case DeadlockKind::locks:
+    return "locks";
+  case DeadlockKind::rwlock:
+    return "rwlock";
+  case DeadlockKind::class_init:
+    return "class_init";
+  case DeadlockKind::async:
+    return "async";
+  case DeadlockKind::mixed:
+    return "mixed";
+  }
+  return "";
+}
+
+WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks) {
+  WaitEdges edges;
+  const auto connect = [&](const Node& from, const Node& to, const WaitReason& reason) {
+    edges.graph.connect(edges.graph.add(from), edges.graph.add(to), edges.reasons.size());
+    edges.reasons.push_back(reason);
+  };
+  for (const LockRow& row : table.locks)
+    for (const std::size_t i : row.waiters) {
+      const ThreadWait& wait = table.waits[i];
+      if (wait.any && wait.objects.size() > 1) continue;
+      const WaitReason reason{.wait = i,
+                              .object = {row.state.object, row.state.kind},
+                              .certain = wait.certain && row.state.kind != LockKind::class_init};
+      const Node from{Kind::thread, wait.os_id};
+      if (row.state.kind == LockKind::task)
+        connect(from, {Kind::task, row.state.object}, reason);
+      else
+        for (const std::uint64_t to : blockers(table, row, wait)) connect(from, {Kind::thread, to}, reason);
+    }
+  for (const TaskWait& task : tasks) {
+    const Node from{Kind::task, task.task};
+    for (const Address next : task.tasks)
+      connect(from, {Kind::task, next},
+              {.wait = {}, .object = {next, LockKind::task}, .certain = task.certain});
+    for (const std::uint64_t thread : task.threads)
+      connect(from, {Kind::thread, thread},
+              {.wait = {}, .object = {task.task, LockKind::task}, .certain = task.certain});
+  }
+  return edges;
+}
+
+std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& edges) {
+  const WaitGraph& graph = edges.graph;
+  std::vector<Deadlock> found;
+  for (const WaitGraph::Knot& knot : graph.knots()) {
+    Deadlock deadlock{.members = {}, .cycle = knot.cycle.size(), .victims = {}};
+    std::set<Node> members;
+    const auto add = [&](std::size_t index) {
+      const WaitGraph::Edge& edge = graph.edges()[index];
+      const WaitReason& reason = edges.reasons[edge.why];
+      deadlock.members.push_back({.node = graph.nodes()[edge.from],
+                                  .holds = {},
+                                  .waits_for = reason,
+                                  .next = graph.nodes()[edge.to]});
+      members.insert(graph.nodes()[edge.from]);
+      deadlock.certain = deadlock.certain && reason.certain;
+      if (reason.wait && table.waits[*reason.wait].timeout_ms) deadlock.ends = true;
+    };
+    for (const std::size_t edge : knot.cycle) add(edge);
+    for (const std::size_t edge : knot.others) add(edge);
+    for (const DeadlockMember& member : deadlock.members)
+      for (DeadlockMember& holder : deadlock.members)
+        if (holder.node == member.next && member.waits_for.object.kind != LockKind::thread &&
+            std::ranges::none_of(holder.holds, [&](const WaitedObject& held) {
+              return held.object == member.waits_for.object.object;
+            }))
+          holder.holds.push_back(member.waits_for.object);
+    deadlock.kind = kind_of(deadlock);
+    deadlock.victims = victims_of(graph, members);
+    found.push_back(std::move(deadlock));
+  }
+  return found;
+}
+
+} // namespace clr

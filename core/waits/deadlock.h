@@ -1,0 +1,61 @@
+// Deadlocks: threads and tasks that wait for each other, by the locks that they hold.
+#pragma once
+
+#include "core/waits/lock_table.h"
+#include "core/waits/wait_graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+// Why a thread or a task cannot go on.
+struct WaitReason {
+  std::optional<std::size_t> wait; // index in LockTable::waits, of a thread
+  WaitedObject object;             // a task's reason is the task that it waits for
+  bool certain = true;
+};
+
+// What waits for what at one stop. A wait that one of several objects ends has no edges: while one of them
+// may come, nothing is locked up.
+struct WaitEdges {
+  WaitGraph graph;
+  std::vector<WaitReason> reasons; // of its edges
+};
+
+// A task that is not done, and what must happen before it is.
+struct TaskWait {
+  Address task = 0;
+  std::vector<Address> tasks;         // that it waits for; all of them must be done
+  std::vector<std::uint64_t> threads; // that run its code, or whose context its code must run in
+  bool certain = true;
+};
+
+WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks = {});
+
+enum class DeadlockKind : std::uint8_t { locks, rwlock, class_init, async, mixed };
+std::string_view to_string(DeadlockKind kind); // words of JSON
+
+struct DeadlockMember {
+  WaitGraph::Node node;
+  std::vector<WaitedObject> holds; // what other members wait for
+  WaitReason waits_for;
+  WaitGraph::Node next; // whom it waits for
+};
+
+struct Deadlock {
+  DeadlockKind kind = DeadlockKind::locks;
+  // In the order of the cycle: each waits for the next, and the last one for the first. Then those that wait
+  // for one of them and are waited for, too.
+  std::vector<DeadlockMember> members;
+  std::size_t cycle = 0;              // how many of them form the cycle
+  std::vector<std::uint64_t> victims; // threads outside that wait for a member, in the end
+  bool certain = true;
+  bool ends = false; // a member waits for a limited time
+};
+
+std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& edges);
+
+} // namespace clr

@@ -1,0 +1,164 @@
+#include "core/waits/heap_pass.h"
+
+#include "core/objects/instance_reader.h"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace clr {
+namespace {
+
+// Which predicates want a type: a bit for each.
+using Mask = std::uint32_t;
+constexpr Mask unknown_mask = ~Mask{0};
+
+// Types are judged once, whichever thread meets them first.
+class Judge {
+public:
+  Judge(HeapTypes& types, TypeLineages& lineages, std::span<const HeapPass::Wants> wants)
+      : types_(types), lineages_(lineages), wants_(wants) {}
+
+  Mask mask(std::uint32_t type) {
+    const std::lock_guard lock(types_.reading());
+    if (type >= masks_.size()) masks_.resize(std::max<std::size_t>(type + 1, types_.count()), unknown_mask);
+    Mask& mask = masks_[type];
+    if (mask != unknown_mask) return mask;
+    mask = 0;
+    const TypeLineage& lineage = lineages_.of(types_.at(type).method_table);
+    for (std::size_t i = 0; i < wants_.size(); ++i)
+      if (wanted(wants_[i], lineage)) mask |= Mask{1} << i;
+    return mask;
+  }
+
+private:
+  static bool wanted(const HeapPass::Wants& wants, const TypeLineage& lineage) {
+    try {
+      return wants(lineage);
+    } catch (const Error&) {
+      return false; // a type that cannot be read is none that is known
+    }
+  }
+
+  HeapTypes& types_;
+  TypeLineages& lineages_;
+  std::span<const HeapPass::Wants> wants_;
+  std::vector<Mask> masks_; // by the number of the type
+};
+
+class Collector final : public HeapSink {
+public:
+  Collector(HeapTypes& types, Judge& judge, std::size_t wants, const HeapPass::WantsHeader& wants_header)
+      : types_(types), judge_(judge), wants_header_(wants_header), bytes_(types), found_(wants) {}
+
+  void begin(std::size_t) override {}
+
+  void add(std::span<const HeapObject> objects) override {
+    for (const HeapObject& object : objects) {
+      if (object.type >= masks_.size()) masks_.resize(object.type + 1, unknown_mask);
+      Mask& mask = masks_[object.type];
+      if (mask == unknown_mask) mask = judge_.mask(object.type);
+      if (mask != 0) keep(object, mask);
+      if (wants_header_) look_at_header(object);
+    }
+  }
+
+  std::vector<FoundObject>& by_header() { return by_header_; }
+  std::vector<FoundObject>& found(std::size_t index) { return found_[index]; }
+  bool left_out() const { return left_out_; }
+
+private:
+  static constexpr std::size_t header_size = 4;
+
+  void look_at_header(const HeapObject& object) {
+    const auto bytes = bytes_.from(object.address - header_size, header_size, object.address + object.size);
+    if (bytes.size() < header_size) return;
+    if (!wants_header_(load<std::uint32_t>(bytes, types_.target().platform().byte_order))) return;
+    if (by_header_.size() < HeapPass::max_found)
+      by_header_.push_back({object.address, types_.at(object.type).method_table});
+    else
+      left_out_ = true;
+  }
+
+  void keep(const HeapObject& object, Mask mask) {
+    const Address table = types_.at(object.type).method_table;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if ((mask >> i & 1) == 0) continue;
+      if (found_[i].size() < HeapPass::max_found)
+        found_[i].push_back({object.address, table});
+      else
+        left_out_ = true;
+    }
+  }
+
+  HeapTypes& types_;
+  Judge& judge_;
+  const HeapPass::WantsHeader& wants_header_;
+  HeapBytes bytes_;
+  std::vector<Mask> masks_;
+  std::vector<std::vector<FoundObject>> found_;
+  std::vector<FoundObject> by_header_;
+  bool left_out_ = false;
+};
+
+} // namespace
+
+bool TypeLineage::derives_from(std::string_view name) const {
+  return std::ranges::find(names, name) != names.end();
+}
+
+const TypeLineage& TypeLineages::of(Address method_table) {
+  const auto known = known_.find(method_table);
+  if (known != known_.end()) return known->second;
+  TypeLineage lineage{.method_table = method_table};
+  try {
+    for (Address table = method_table; table != 0 && lineage.names.size() < max_base_types;) {
+      const RuntimeType& type = types_->type(table);
+      lineage.names.push_back(type.name ? framework_type_name(*type.name) : std::string());
+      table = type.table.parent;
+    }
+  } catch (const Error&) {
+    // What is known of it is its beginning.
+  }
+  return known_.emplace(method_table, std::move(lineage)).first->second;
+}
+
+std::size_t HeapPass::want(Wants wants) {
+  if (wants_.size() >= max_wants - 1) throw std::logic_error("a pass has too many predicates");
+  wants_.push_back(std::move(wants));
+  return wants_.size() - 1;
+}
+
+HeapPassResult HeapPass::run(const HeapWalkOptions& options, unsigned threads) {
+  Judge judge(*types_, *lineages_, wants_);
+  std::vector<std::unique_ptr<HeapSink>> sinks;
+  for (unsigned i = 0; i < std::max(threads, 1u); ++i)
+    sinks.push_back(std::make_unique<Collector>(*types_, judge, wants_.size(), wants_header_));
+  HeapWalkResult walked = walk_heap(*map_, *types_, map_->ranges, sinks, options);
+  HeapPassResult result;
+  result.gaps = std::move(walked.gaps);
+  result.interrupted = walked.interrupted;
+  result.found.resize(wants_.size());
+  for (const auto& sink : sinks) {
+    auto& collector = static_cast<Collector&>(*sink);
+    result.left_out = result.left_out || collector.left_out();
+    result.by_header.insert(result.by_header.end(), collector.by_header().begin(),
+                            collector.by_header().end());
+    for (std::size_t i = 0; i < wants_.size(); ++i) {
+      auto& all = result.found[i];
+      const auto& some = collector.found(i);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+  }
+  std::ranges::sort(result.by_header, {}, &FoundObject::address);
+  for (auto& all : result.found) {
+    std::ranges::sort(all, {}, &FoundObject::address);
+    if (all.size() > max_found) {
+      all.resize(max_found);
+      result.left_out = true;
+    }
+  }
+  return result;
+}
+
+} // namespace clr

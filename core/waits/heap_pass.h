@@ -1,0 +1,88 @@
+// One walk over the heap for everything that asks who waits for whom: the objects of all types that are
+// wanted, found together.
+#pragma once
+
+#include "core/heap/heap_walk.h"
+#include "core/types/type_names.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace clr {
+
+// A type, and what it is derived from.
+struct TypeLineage {
+  Address method_table = 0;
+  // "System.Threading.Tasks.Task`1" for the type itself, then for each of its base types; "" for one that the
+  // framework's libraries do not define, and for one that has no name.
+  std::vector<std::string> names;
+
+  bool is(std::string_view name) const { return !names.empty() && names.front() == name; }
+  bool derives_from(std::string_view name) const; // or is it
+};
+
+// The lineages of types. One thread uses it at a time.
+class TypeLineages {
+public:
+  // `types` must outlive this. No reads.
+  explicit TypeLineages(TypeNames& types) : types_(&types) {}
+
+  // Never throws: where a type cannot be read, its lineage ends. Kept. Cost: that of TypeNames::type for each
+  // base type that was not met before.
+  const TypeLineage& of(Address method_table);
+
+  static constexpr unsigned max_base_types = 256;
+
+private:
+  TypeNames* types_;
+  std::unordered_map<Address, TypeLineage> known_;
+};
+
+struct FoundObject {
+  Address address = 0, method_table = 0;
+};
+
+struct HeapPassResult {
+  std::vector<std::vector<FoundObject>> found; // for each predicate, by ascending addresses
+  std::vector<FoundObject> by_header;          // those that want_headers() asked for, in the same order
+  std::vector<HeapGap> gaps;                   // places without objects, as those of walk_heap
+  bool interrupted = false;                    // then objects are missing
+  bool left_out = false;                       // there are more than max_found objects
+};
+
+class HeapPass {
+public:
+  // All must outlive this. No reads.
+  HeapPass(const HeapMap& map, HeapTypes& types, TypeLineages& lineages)
+      : map_(&map), types_(&types), lineages_(&lineages) {}
+
+  // Objects of the types for which `wants` is true are collected. It is called once for each type, by one
+  // thread at a time, and may read target memory then. Returns the index in HeapPassResult::found.
+  using Wants = std::function<bool(const TypeLineage&)>;
+  std::size_t want(Wants wants);
+
+  // Objects for whose header `wants` is true are collected, too: the 32 bits before the object, which say who
+  // holds its lock. It is called by several threads. Without a call no headers are looked at.
+  using WantsHeader = std::function<bool(std::uint32_t header)>;
+  void want_headers(WantsHeader wants) { wants_header_ = std::move(wants); }
+
+  // Walks the heap. Cost: that of walk_heap (twice with want_headers()), and that of TypeLineages::of for
+  // each type of the heap.
+  HeapPassResult run(const HeapWalkOptions& options = {}, unsigned threads = heap_threads());
+
+  static constexpr std::size_t max_wants = 32;
+  static constexpr std::size_t max_found = 16'000'000; // objects of one predicate
+
+private:
+  const HeapMap* map_;
+  HeapTypes* types_;
+  TypeLineages* lineages_;
+  std::vector<Wants> wants_;
+  WantsHeader wants_header_;
+};
+
+} // namespace clr

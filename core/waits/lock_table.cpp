@@ -1,0 +1,258 @@
+#include "core/waits/lock_table.h"
+
+#include "core/waits/blocked_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace clr {
+namespace {
+
+class TableBuilder {
+public:
+  TableBuilder(ObjectReader& objects, MethodNames& names, LockIndex* index, BlockedThreads::TasksOf tasks_of,
+               const ThreadList& threads)
+      : target_(objects.finder().target()), reader_(objects), library_(objects), index_(index),
+        threads_(threads), blocked_(objects, names, library_, index, std::move(tasks_of)), blocks_(target_) {}
+
+  LockTable build(std::vector<ThreadStack> stacks, bool held) {
+    table_.stacks = std::move(stacks);
+    table_.with_heap = index_ != nullptr;
+    for (const ThreadStack& stack : table_.stacks) table_.waits.push_back(blocked_.of(stack));
+    blocked_.find_classes(table_.stacks, table_.waits);
+    if (index_ != nullptr) {
+      add_headed();
+      add_objects();
+    } else if (held) {
+      add_all_blocks();
+    }
+    add_waited();
+    add_readers();
+    if (index_ != nullptr)
+      for (const std::string& problem : index_->problems()) note(problem);
+    std::ranges::stable_sort(table_.locks, [](const LockRow& a, const LockRow& b) {
+      return std::tuple(b.waiters.size(), a.state.object) < std::tuple(a.waiters.size(), b.state.object);
+    });
+    return std::move(table_);
+  }
+
+private:
+  void note(std::string text) {
+    if (table_.problems.size() < max_lock_problems) table_.problems.push_back(std::move(text));
+  }
+
+  template<typename Act>
+  void attempt(const Act& act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      note(error.what());
+    }
+  }
+
+  const RuntimeThread* thread_of(const LockState& state) const {
+    for (const RuntimeThread& thread : threads_.threads) {
+      if (state.owner_os_id != 0 ? thread.os_id == state.owner_os_id
+                                 : thread.managed_id == state.owner_managed_id)
+        return &thread;
+    }
+    return nullptr;
+  }
+
+  LockHolder holder_of(const RuntimeThread& thread) const {
+    LockHolder holder{.os_id = thread.os_id, .managed_id = thread.managed_id};
+    if (holder.os_id == 0) holder.os_id.reset();
+    return holder;
+  }
+
+  LockRow* add(LockState state) {
+    const auto key = std::pair(state.object, state.kind);
+    if (const auto known = rows_.find(key); known != rows_.end()) return &table_.locks[known->second];
+    if (table_.locks.size() >= max_lock_rows) return nullptr;
+    LockRow row{.state = std::move(state), .owner = {}, .readers = {}, .waiters = {}, .fault = {}};
+    if (row.state.held) {
+      const RuntimeThread* const thread = thread_of(row.state);
+      row.owner.emplace();
+      if (thread != nullptr)
+        row.owner = holder_of(*thread);
+      else if (row.state.owner_managed_id != 0)
+        row.owner->managed_id = row.state.owner_managed_id;
+    }
+    rows_.emplace(key, table_.locks.size());
+    table_.locks.push_back(std::move(row));
+    return &table_.locks.back();
+  }
+
+  LockState monitor_of(const MonitorState& block) const {
+    return {.object = block.object,
+            .kind = LockKind::monitor,
+            .held = block.held,
+            .owner_managed_id = block.owner_managed_id,
+            .owner_os_id = block.owner_os_id,
+            .entries = block.entries,
+            .waiters = block.waiters,
+            .text = {}};
+  }
+
+  // The lock of any object, by the word before it.
+  LockState monitor_at(Address object) const {
+    const LockWord word = read_lock_word(target_, object);
+    if (word.form == LockWord::Form::sync_block) {
+      LockState state = monitor_of(blocks_.at(word.index));
+      if (state.object != object) throw_corrupt(object, "a sync block of another object");
+      return state;
+    }
+    LockState state{.object = object, .kind = LockKind::monitor, .text = {}};
+    if (word.form != LockWord::Form::thin) return state;
+    state.thin = state.held = true;
+    state.owner_managed_id = word.owner_managed_id;
+    state.entries = word.entries;
+    return state;
+  }
+
+  void add_headed() {
+    for (const FoundObject& found : index_->headed())
+      attempt([&] {
+        LockState state = monitor_at(found.address);
+        if (state.held || state.waiters.value_or(0) != 0) add(std::move(state));
+      });
+  }
+
+  void add_all_blocks() {
+    std::string problem;
+    for (const MonitorState& block : blocks_.all(problem))
+      if (block.held || block.waiters != 0) add(monitor_of(block));
+    if (!problem.empty()) note(fmt::format("the table of sync blocks: {}", problem));
+  }
+
+  Instance instance_of(const LockIndex::Entry& entry) {
+    return {reader_.objects().layouts().of(entry.method_table),
+            target_.platform().wrap(entry.object + target_.pointer_size())};
+  }
+
+  void add_objects() {
+    for (const LockIndex::Entry& entry : index_->entries()) {
+      if (entry.kind != LockKind::lock && entry.kind != LockKind::rwlock && entry.kind != LockKind::semaphore)
+        continue;
+      attempt([&] {
+        LockState state = read_lock_state(reader_, instance_of(entry), entry.object, entry.kind);
+        if (state.held || state.reader_count != 0 || state.waiters.value_or(0) != 0) add(std::move(state));
+      });
+    }
+  }
+
+  void add_waited() {
+    for (std::size_t i = 0; i < table_.waits.size(); ++i) {
+      const ThreadWait& wait = table_.waits[i];
+      if (wait.what != ThreadWait::What::objects) continue;
+      for (const WaitedObject& waited : wait.objects) {
+        std::string fault;
+        LockState state{.object = waited.object, .kind = waited.kind, .text = {}};
+        try {
+          state = state_of(waited);
+        } catch (const Error& error) {
+          state.owner_known = false;
+          fault = error.what();
+        }
+        if (LockRow* row = add(std::move(state))) {
+          row->waiters.push_back(i);
+          if (!fault.empty()) row->fault = fault;
+        }
+      }
+    }
+  }
+
+  LockState state_of(const WaitedObject& waited) {
+    switch (waited.kind) {
+    case LockKind::monitor:
+      return monitor_at(waited.object);
+    case LockKind::class_init:
+      return class_state(waited.object);
+    case LockKind::thread:
+      return thread_state(waited.object);
+    case LockKind::condition:
+    case LockKind::task:
+    case LockKind::wait_handle:
+      return {.object = waited.object, .kind = waited.kind, .text = {}};
+    default:
+      return read_lock_state(reader_, reader_.of_object(waited.object), waited.object, waited.kind);
+    }
+  }
+
+  // Whoever joins a thread waits for that thread: it owns its own end.
+  LockState thread_state(Address object) {
+    LockState state{.object = object, .kind = LockKind::thread, .text = {}};
+    const Address thread = reader_.reference(reader_.of_object(object), "_DONT_USE_InternalThread");
+    for (const RuntimeThread& known : threads_.threads)
+      if (known.address == thread && known.os_id.value_or(0) != 0) {
+        state.held = true;
+        state.owner_os_id = *known.os_id;
+        state.entries = 1;
+      }
+    return state;
+  }
+
+  // The owner of a class that is being initialised is the thread that runs its constructor.
+  LockState class_state(Address table) {
+    LockState state{.object = table, .kind = LockKind::class_init, .text = {}};
+    for (const ThreadStack& stack : table_.stacks)
+      if (is_among(blocked_.constructors(stack), table)) {
+        state.held = true;
+        state.owner_os_id = stack.os_id;
+        state.entries = 1;
+      }
+    state.owner_known = state.held;
+    return state;
+  }
+
+  void add_readers() {
+    std::map<std::uint64_t, LockRow*> rows; // by the lock's number
+    for (LockRow& row : table_.locks)
+      if (row.state.kind == LockKind::rwlock && row.state.lock_id != 0) rows[row.state.lock_id] = &row;
+    if (rows.empty()) return;
+    for (const RuntimeThread& thread : threads_.threads)
+      attempt([&] {
+        const auto field =
+            library_.thread_static("System.Threading.ReaderWriterLockSlim", "t_rwc", thread.address);
+        if (!field) return;
+        for (const ReaderCount& count : read_reader_counts(reader_, target_.read_pointer(*field))) {
+          const auto row = rows.find(count.lock_id);
+          if (row == rows.end()) continue;
+          if (count.readers != 0) row->second->readers.push_back(holder_of(thread));
+          LockState& state = row->second->state;
+          if (state.held && thread.managed_id == state.owner_managed_id)
+            state.entries = static_cast<std::uint32_t>(
+                std::max<std::uint64_t>({1, count.writers, state.upgradeable ? count.upgraders : 0}));
+        }
+      });
+  }
+
+  const Target& target_;
+  InstanceReader reader_;
+  CoreLibrary library_;
+  LockIndex* index_;
+  const ThreadList& threads_;
+  BlockedThreads blocked_;
+  SyncBlocks blocks_;
+  LockTable table_;
+  std::map<std::pair<Address, LockKind>, std::size_t> rows_;
+};
+
+} // namespace
+
+const LockRow* LockTable::find(const WaitedObject& object) const {
+  const auto found = std::ranges::find_if(locks, [&](const LockRow& row) {
+    return row.state.object == object.object && row.state.kind == object.kind;
+  });
+  return found == locks.end() ? nullptr : &*found;
+}
+
+LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* index,
+                          BlockedThreads::TasksOf tasks_of, const ThreadList& threads,
+                          std::vector<ThreadStack> stacks, bool held) {
+  return TableBuilder(objects, names, index, std::move(tasks_of), threads).build(std::move(stacks), held);
+}
+
+} // namespace clr

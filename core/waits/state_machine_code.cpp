@@ -1,0 +1,121 @@
+#include "core/waits/state_machine_code.h"
+
+#include <unordered_map>
+
+namespace clr {
+namespace {
+
+constexpr std::size_t constant_distance = 5; // instructions from a state's number to its store
+constexpr std::size_t awaiter_distance = 12; // from there to the awaiter's store
+constexpr std::size_t call_distance = 24;    // from there back to the calls that made the awaiter
+
+class Finder {
+public:
+  Finder(const Metadata& metadata, std::span<const std::byte> il)
+      : metadata_(metadata), code_(il_instructions(il)) {}
+
+  std::map<std::int32_t, AwaitSite> find() {
+    std::map<std::int32_t, AwaitSite> sites;
+    for (std::size_t i = 0; i < code_.size(); ++i) {
+      if (!stores(i, "<>1__state") && !stores(i, "$State")) continue;
+      const auto state = constant_before(i);
+      if (!state || *state < 0 || *state > max_await_states || sites.contains(*state)) continue;
+      AwaitSite site{.yield_offset = code_[i].next};
+      add_awaiter(site, i);
+      add_dispose(site, i);
+      sites.emplace(*state, std::move(site));
+    }
+    return sites;
+  }
+
+private:
+  // The name of a method or field; "" for a token of neither.
+  const std::string& name(std::uint32_t token) {
+    const auto [entry, added] = names_.try_emplace(token);
+    if (!added || !metadata_.valid(token)) return entry->second;
+    const std::uint32_t rid = token & 0xff'ffff;
+    switch (token >> 24) {
+    case 0x04:
+      entry->second = metadata_.string(metadata_.field(rid).name);
+      break;
+    case 0x06:
+      entry->second = metadata_.string(metadata_.method_def(rid).name);
+      break;
+    case 0x0a:
+      entry->second = metadata_.string(metadata_.member_ref(rid).name);
+      break;
+    case 0x2b: {
+      const std::uint32_t method = metadata_.method_spec(rid).method;
+      if (method >> 24 != 0x2b) {
+        std::string found = name(method);
+        return names_[token] = std::move(found);
+      }
+      break;
+    }
+    default:
+      break;
+    }
+    return entry->second;
+  }
+
+  bool stores(std::size_t index, std::string_view field) {
+    return code_[index].opcode == il::stfld && name(code_[index].token()) == field;
+  }
+
+  std::optional<std::int32_t> constant_before(std::size_t index) const {
+    for (std::size_t i = 1; i <= constant_distance && i <= index; ++i)
+      if (const auto constant = pushed_constant(code_[index - i])) return constant;
+    return std::nullopt;
+  }
+
+  void add_awaiter(AwaitSite& site, std::size_t index) {
+    for (std::size_t i = index + 1; i < code_.size() && i <= index + awaiter_distance; ++i) {
+      if (code_[i].opcode != il::stfld) continue;
+      const std::string& field = name(code_[i].token());
+      if (!field.starts_with("<>u__") && !field.starts_with("$A")) continue;
+      site.awaiter = field;
+      return;
+    }
+  }
+
+  static bool is_call(const IlInstruction& instruction) {
+    return instruction.opcode == il::call || instruction.opcode == il::callvirt;
+  }
+
+  // Backwards: get_IsCompleted, GetAwaiter, perhaps ConfigureAwait, and what they are called on.
+  void add_dispose(AwaitSite& site, std::size_t index) {
+    for (std::size_t i = index; i-- > 0 && index - i <= call_distance;) {
+      if (!is_call(code_[i])) continue;
+      const std::string& called = name(code_[i].token());
+      if (called == "get_IsCompleted" || called == "GetAwaiter" || called == "ConfigureAwait") continue;
+      if (called != "DisposeAsync") return;
+      site.dispose_call = code_[i].offset;
+      add_dispose_store(site, i);
+      return;
+    }
+  }
+
+  void add_dispose_store(AwaitSite& site, std::size_t call) {
+    for (std::size_t i = call; i-- > 0 && call - i <= 3;) {
+      if (code_[i].opcode != il::ldfld) continue;
+      const std::string& field = name(code_[i].token());
+      for (std::size_t k = 0; k < i; ++k)
+        if (stores(k, field)) {
+          site.dispose_store = code_[k].offset;
+          return;
+        }
+    }
+  }
+
+  const Metadata& metadata_;
+  std::vector<IlInstruction> code_;
+  std::unordered_map<std::uint32_t, std::string> names_; // by token
+};
+
+} // namespace
+
+std::map<std::int32_t, AwaitSite> await_sites(const Metadata& metadata, std::span<const std::byte> il) {
+  return Finder(metadata, il).find();
+}
+
+} // namespace clr

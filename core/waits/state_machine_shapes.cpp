@@ -1,0 +1,143 @@
+#include "core/waits/state_machine_shapes.h"
+
+#include "core/types/module.h"
+
+#include <array>
+
+namespace clr {
+namespace {
+
+// C# and Visual Basic.
+constexpr std::array state_names{"<>1__state", "$State"};
+constexpr std::array builder_names{"<>t__builder", "$Builder"};
+constexpr const char* iterator_promise = "<>v__promiseOfValueOrEnd";
+// The fields through which the framework's awaiters lead to what is awaited.
+constexpr std::array awaited_names{"m_task", "_value", "_obj", "_task"};
+
+} // namespace
+
+std::optional<MachineShapes::Place> MachineShapes::find(Address table, std::string_view name) {
+  for (unsigned depth = 0; table != 0 && depth < TypeLayouts::max_base_types; ++depth) {
+    const TypeLayout& layout = objects_->layouts().of(table);
+    if (const FieldLayout* const found = layout.field(name)) return Place{found, found->offset};
+    table = layout.table.parent;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> MachineShapes::reference_in(const FieldLayout& field, unsigned depth) {
+  if (field.type->is_reference()) return field.offset;
+  if (field.type->kind != TypeUse::Kind::value || field.type->method_table == 0 || depth > max_awaiter_depth)
+    return std::nullopt;
+  const TypeLayout& layout = objects_->layouts().of(field.type->method_table);
+  const auto inside = [&](const FieldLayout& inner) -> std::optional<std::uint32_t> {
+    if (inner.is_static) return std::nullopt;
+    const auto offset = reference_in(inner, depth + 1);
+    return offset ? std::optional(field.offset + *offset) : std::nullopt;
+  };
+  for (const char* const name : awaited_names)
+    if (const FieldLayout* const inner = layout.field(name))
+      if (const auto offset = inside(*inner)) return offset;
+  for (const FieldLayout& inner : layout.fields)
+    if (const auto offset = inside(inner)) return offset;
+  return std::nullopt;
+}
+
+void MachineShapes::read_consumer(Address table, std::string_view name, std::uint32_t base,
+                                  std::optional<std::uint32_t>& state, std::optional<std::uint32_t>& action) {
+  const auto core = find(table, name);
+  if (!core || core->field->type->kind != TypeUse::Kind::value) return;
+  const Address inner = core->field->type->method_table;
+  if (const auto place = find(inner, "_continuationState")) state = base + core->offset + place->offset;
+  if (const auto place = find(inner, "_continuation")) action = base + core->offset + place->offset;
+}
+
+const MachineShape& MachineShapes::machine(Address table) {
+  auto& kept = machines_[table];
+  if (!kept) {
+    kept = std::make_unique<MachineShape>();
+    kept->method_table = table;
+    try {
+      *kept = read_machine(table);
+    } catch (const Error& error) {
+      kept->problem = error.what();
+    }
+  }
+  return *kept;
+}
+
+MachineShape MachineShapes::read_machine(Address table) {
+  MachineShape shape{.method_table = table};
+  const TypeLayout& layout = objects_->layouts().of(table);
+  shape.module = layout.module;
+  shape.value_type = layout.table.is_value_type();
+  for (const char* const name : state_names)
+    if (const auto place = find(table, name)) shape.state = place->offset;
+  for (const char* const name : builder_names)
+    if (const auto place = find(table, name))
+      shape.is_void = objects_->layouts().of(place->field->type->method_table).text ==
+                      "System.Runtime.CompilerServices.AsyncVoidMethodBuilder";
+  read_consumer(table, iterator_promise, 0, shape.consumer_state, shape.consumer);
+  try {
+    read_code(shape, layout);
+  } catch (const Error& error) {
+    shape.problem = error.what();
+  }
+  return shape;
+}
+
+void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
+  if (shape.module == 0 || layout.type_def == 0) return;
+  MethodNames& names = objects_->finder().names();
+  NamedModule& module = names.named_modules().at(shape.module);
+  const ImageMapping mapping = image_mapping(objects_->finder().target(), module.module);
+  module.metadata.with([&](MetadataNames& named) {
+    const Metadata& metadata = named.metadata();
+    const auto [first, last] = metadata.method_range(layout.type_def & 0xff'ffff);
+    for (std::uint32_t i = first; i < last && shape.move_next == 0; ++i) {
+      const std::uint32_t rid = metadata.method_at(i);
+      if (metadata.string(metadata.method_def(rid).name) == "MoveNext") shape.move_next = 0x0600'0000 | rid;
+    }
+    if (shape.move_next == 0 || mapping.base == 0) return;
+    MemoryReader& memory = objects_->finder().target().memory();
+    const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
+                                         : PeImage::detect(memory, mapping.base);
+    const auto il = il_code(image, metadata.method_def(shape.move_next & 0xff'ffff).rva);
+    for (auto& [state, site] : await_sites(metadata, il)) {
+      MachineAwait await{.site = site};
+      if (const FieldLayout* const field = layout.field(site.awaiter)) {
+        await.awaited = reference_in(*field, 0);
+        if (field->type->name) await.awaiter_type = format_type(*field->type->name);
+      }
+      shape.awaits.emplace(state, std::move(await));
+    }
+  });
+}
+
+const BoxShape* MachineShapes::box(Address table) {
+  const auto known = boxes_.find(table);
+  if (known != boxes_.end()) return known->second ? &*known->second : nullptr;
+  std::optional<BoxShape> shape;
+  try {
+    shape = read_box(table);
+  } catch (const Error&) {
+    // What cannot be read is no box that anything is known of.
+  }
+  const auto& kept = boxes_.emplace(table, shape).first->second;
+  return kept ? &*kept : nullptr;
+}
+
+std::optional<BoxShape> MachineShapes::read_box(Address table) {
+  const auto held = find(table, "StateMachine");
+  if (!held) return std::nullopt;
+  const std::uint32_t header = objects_->finder().target().pointer_size();
+  BoxShape shape{.machine = header + held->offset};
+  if (held->field->type->kind == TypeUse::Kind::value)
+    shape.machine_table = held->field->type->method_table;
+  else if (!held->field->type->is_reference())
+    return std::nullopt;
+  read_consumer(table, "_valueTaskSource", header, shape.consumer_state, shape.consumer);
+  return shape;
+}
+
+} // namespace clr

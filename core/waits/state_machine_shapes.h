@@ -1,0 +1,79 @@
+// The types of state machines of async methods, and of the boxes that they live in: where their parts lie.
+// Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Runtime/CompilerServices
+// (AsyncTaskMethodBuilderT.cs, PoolingAsyncValueTaskMethodBuilderT.cs, AsyncIteratorMethodBuilder.cs).
+#pragma once
+
+#include "core/objects/object_reader.h"
+#include "core/waits/state_machine_code.h"
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace clr {
+
+struct MachineAwait {
+  AwaitSite site;
+  // Where the reference to what is awaited lies, from the machine's first field; nothing: the awaiter holds
+  // none.
+  std::optional<std::uint32_t> awaited;
+  std::string awaiter_type; // "System.Runtime.CompilerServices.TaskAwaiter"; "" when it is not known
+};
+
+// A type of state machines. Offsets count from the machine's first field.
+struct MachineShape {
+  Address method_table = 0;
+  Address module = 0;          // 0: not known
+  std::uint32_t move_next = 0; // MethodDef; 0: not found
+  bool value_type = false;
+  bool is_void = false; // of an async void method
+  std::optional<std::uint32_t> state;
+  // Of an async iterator: the references to who waits for its next value.
+  std::optional<std::uint32_t> consumer_state, consumer;
+  std::map<std::int32_t, MachineAwait> awaits; // by state
+  std::string problem;                         // why `awaits` is empty
+};
+
+// A type of boxes: objects that a state machine lives in while its method waits. Offsets count from the
+// object's address.
+struct BoxShape {
+  std::uint32_t machine = 0; // of the machine, or of the reference to it
+  Address machine_table = 0; // 0: a reference, to an object of a type of its own
+  // Of a box that is used again and again, and is no task: the references to who waits for it.
+  std::optional<std::uint32_t> consumer_state, consumer;
+};
+
+class MachineShapes {
+public:
+  // `objects` must outlive this. No reads.
+  explicit MachineShapes(ObjectReader& objects) : objects_(&objects) {}
+
+  // The shape of a type of state machines. Kept; valid as long as this. Never throws: what cannot be read is
+  // missing. Cost cold: that of TypeLayouts::of for it and its awaiters, and that of await_sites.
+  const MachineShape& machine(Address method_table);
+  // The shape of a type of boxes; null for a type that is none. Kept. Never throws.
+  const BoxShape* box(Address method_table);
+
+  static constexpr unsigned max_awaiter_depth = 4; // structures within an awaiter
+
+private:
+  struct Place {
+    const FieldLayout* field = nullptr;
+    std::uint32_t offset = 0; // from the first field
+  };
+  MachineShape read_machine(Address method_table);
+  std::optional<BoxShape> read_box(Address method_table);
+  void read_code(MachineShape& shape, const TypeLayout& layout);
+  std::optional<Place> find(Address method_table, std::string_view name);
+  // The reference within a field that leads to what is awaited.
+  std::optional<std::uint32_t> reference_in(const FieldLayout& field, unsigned depth);
+  // The two references of the ManualResetValueTaskSourceCore in the field `name`.
+  void read_consumer(Address method_table, std::string_view name, std::uint32_t base,
+                     std::optional<std::uint32_t>& state, std::optional<std::uint32_t>& action);
+
+  ObjectReader* objects_;
+  std::unordered_map<Address, std::unique_ptr<MachineShape>> machines_;
+  std::unordered_map<Address, std::optional<BoxShape>> boxes_;
+};
+
+} // namespace clr

@@ -1,0 +1,145 @@
+#include "core/waits/thread_pool.h"
+
+#include "core/objects/collections.h"
+#include "core/waits/framework_statics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace clr {
+namespace {
+
+class PoolReader {
+public:
+  explicit PoolReader(ObjectReader& objects) : reader_(objects) {}
+
+  ThreadPoolState read(const ThreadPoolPlaces& places) {
+    if (places.pool != 0) guarded("numbers", [&] { read_numbers(places.pool); });
+    if (const Address queue = places.queue) {
+      read_queue(queue, "highPriorityWorkItems", PoolQueue::high_priority);
+      guarded("shared queues", [&] { read_shared(queue); });
+      read_queue(queue, "workItems", PoolQueue::global);
+      read_queue(queue, "lowPriorityWorkItems", PoolQueue::low_priority);
+    }
+    if (places.local != 0) guarded("local queues", [&] { read_local(places.local); });
+    return std::move(state_);
+  }
+
+private:
+  template<typename Act>
+  void guarded(std::string_view what, const Act& act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      state_.problems.push_back(fmt::format("{}: {}", what, error.what()));
+    }
+  }
+
+  void read_numbers(Address pool) {
+    const Instance instance = reader_.of_object(pool);
+    const auto number = [&](std::string_view name) -> std::optional<unsigned> {
+      if (!reader_.find(instance, name)) return std::nullopt;
+      return static_cast<unsigned>(reader_.integer(instance, name));
+    };
+    state_.minimum = number("_minThreads");
+    state_.maximum = number("_maxThreads");
+    state_.blocked = number("_numBlockedThreads");
+    const Instance counts = reader_.inner(reader_.inner(instance, "_separated"), "counts");
+    const std::uint64_t data = reader_.integer(counts, "_data");
+    state_.processing = data & 0xffff;
+    state_.existing = data >> 16 & 0xffff;
+    state_.goal = data >> 32 & 0xffff;
+  }
+
+  void add(PoolQueue queue, Address object) {
+    if (object == 0) return;
+    if (state_.items.size() >= max_pool_items)
+      state_.left_out = true;
+    else
+      state_.items.push_back({queue, object});
+  }
+
+  void read_items(Address items, PoolQueue queue) {
+    visit_collection(reader_, reader_.of_object(items),
+                     {.count = [](std::uint64_t) {},
+                      .item =
+                          [&](const CollectionItem& item) {
+                            add(queue, reader_.target().read_pointer(item.at));
+                            return !state_.left_out;
+                          },
+                      .steps = max_pool_items});
+  }
+
+  void read_queue(Address queue, std::string_view field, PoolQueue kind) {
+    guarded(field, [&] {
+      const Instance instance = reader_.of_object(queue);
+      if (!reader_.find(instance, field)) return; // another version
+      if (const Address items = reader_.reference(instance, field)) read_items(items, kind);
+    });
+  }
+
+  // With many processors some threads share a queue of their own.
+  void read_shared(Address queue) {
+    const Instance instance = reader_.of_object(queue);
+    if (!reader_.find(instance, "_assignableWorkItemQueues")) return;
+    const Address queues = reader_.reference(instance, "_assignableWorkItemQueues");
+    if (queues == 0) return;
+    const InstanceReader::Vector array = reader_.vector(queues);
+    for (std::uint32_t i = 0; i < std::min(array.count, max_pool_queues); ++i)
+      if (const Address items = reader_.target().read_pointer(array.at(i)))
+        guarded("shared queue", [&] { read_items(items, PoolQueue::global); });
+  }
+
+  void read_local(Address queues) {
+    const InstanceReader::Vector array = reader_.vector(queues);
+    for (std::uint32_t i = 0; i < std::min(array.count, max_pool_queues); ++i)
+      if (const Address queue = reader_.target().read_pointer(array.at(i)))
+        guarded("local queue", [&] { read_stealing(queue); });
+  }
+
+  // A ring: the thread that owns it takes the last one, others take the first one.
+  void read_stealing(Address queue) {
+    const Instance instance = reader_.of_object(queue);
+    const auto index = [&](std::string_view name) {
+      return static_cast<std::uint32_t>(reader_.integer(instance, name));
+    };
+    const std::uint32_t head = index("m_headIndex"), count = index("m_tailIndex") - head;
+    const InstanceReader::Vector ring = reader_.vector(reader_.reference(instance, "m_array"));
+    if (count > ring.count) throw_corrupt(queue, "a queue of the pool has more items than places");
+    if (ring.count == 0) return;
+    const std::uint32_t mask = index("m_mask");
+    for (std::uint32_t i = 0; i < count && !state_.left_out; ++i)
+      add(PoolQueue::local, reader_.target().read_pointer(ring.at(((head + i) & mask) % ring.count)));
+  }
+
+  InstanceReader reader_;
+  ThreadPoolState state_;
+};
+
+} // namespace
+
+std::string_view to_string(PoolQueue queue) {
+  constexpr std::array<std::string_view, 4> names{"global", "local", "high_priority", "low_priority"};
+  return names[static_cast<std::size_t>(queue)];
+}
+
+std::optional<ThreadPoolState> read_thread_pool(ObjectReader& objects) {
+  CoreLibrary library(objects);
+  const auto reference = [&](std::string_view type, std::string_view field) {
+    return static_reference(objects, library, type, field);
+  };
+  const ThreadPoolPlaces places{
+      .pool = reference("System.Threading.PortableThreadPool", "ThreadPoolInstance"),
+      .queue = reference("System.Threading.ThreadPool", "s_workQueue"),
+      .local = reference("System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", "s_queues")};
+  if (places.pool == 0 && places.queue == 0) return std::nullopt;
+  return read_thread_pool(objects, places);
+}
+
+ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places) {
+  return PoolReader(objects).read(places);
+}
+
+} // namespace clr

@@ -1,0 +1,49 @@
+// The thread pool of .NET: its workers, and what is queued for them.
+// Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Threading (ThreadPoolWorkQueue.cs,
+// PortableThreadPool.cs, PortableThreadPool.ThreadCounts.cs).
+#pragma once
+
+#include "core/objects/object_reader.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+enum class PoolQueue : std::uint8_t { global, local, high_priority, low_priority };
+std::string_view to_string(PoolQueue queue); // "high_priority"
+
+struct PoolItem {
+  PoolQueue queue = PoolQueue::global;
+  Address object = 0;
+};
+
+struct ThreadPoolState {
+  // Nothing: this version does not keep the number where it is looked for.
+  std::optional<unsigned> processing; // threads that run items, those among them that are blocked
+  std::optional<unsigned> existing, goal, minimum, maximum;
+  std::optional<unsigned> blocked;   // threads that the pool knows to be blocked in a task
+  std::vector<PoolItem> items;       // those first that are taken first from their queue
+  bool left_out = false;             // there are more than max_pool_items
+  std::vector<std::string> problems; // queues and numbers that could not be read
+};
+
+// Nothing: the program has not used its pool. Throws Error for missing memory. Cost: some 20 reads, and 3 for
+// each item.
+std::optional<ThreadPoolState> read_thread_pool(ObjectReader& objects);
+
+// Where the pool's objects are; 0: there is none.
+struct ThreadPoolPlaces {
+  Address pool = 0;  // PortableThreadPool
+  Address queue = 0; // ThreadPoolWorkQueue
+  Address local = 0; // the array of the queues of threads
+};
+ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places);
+
+constexpr std::size_t max_pool_items = 2'000'000;
+constexpr std::uint32_t max_pool_queues = 65'536; // local ones, and those that some threads share
+
+} // namespace clr

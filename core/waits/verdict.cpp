@@ -1,0 +1,89 @@
+#include "core/waits/verdict.h"
+
+namespace clr {
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::crash:
+    return "crash";
+  case Verdict::deadlock:
+    return "deadlock";
+  case Verdict::memory:
+    return "memory";
+  case Verdict::starvation:
+    return "starvation";
+  case Verdict::waiting:
+    return "waiting";
+  case Verdict::busy:
+    return "busy";
+  case Verdict::healthy:
+    return "healthy";
+  case Verdict::unknown:
+    return "unknown";
+  }
+  return "";
+}
+
+ThreadUses thread_uses(const LockTable& table) {
+  ThreadUses uses;
+  for (std::size_t i = 0; i < table.waits.size() && i < table.stacks.size(); ++i) {
+    const ThreadWait& wait = table.waits[i];
+    const RuntimeThread* const thread = table.stacks[i].thread;
+    const bool main = thread != nullptr && thread->managed_id == 1U;
+    if (!wait.user_frame) {
+      if (wait.what == ThreadWait::What::unknown && wait.managed_frame) ++uses.unknown;
+      continue;
+    }
+    if (wait.what == ThreadWait::What::running) {
+      uses.running.push_back(i);
+      continue;
+    }
+    if (main) continue;
+    switch (wait.what) {
+    case ThreadWait::What::native:
+      uses.outside.push_back(i);
+      break;
+    case ThreadWait::What::sleep:
+      uses.parked.push_back(i);
+      break;
+    case ThreadWait::What::objects:
+      switch (wait.kind) {
+      case LockKind::monitor:
+      case LockKind::lock:
+      case LockKind::rwlock:
+      case LockKind::mutex:
+      case LockKind::task:
+      case LockKind::class_init:
+      case LockKind::thread:
+        uses.blocked.push_back(i);
+        break;
+      default:
+        uses.parked.push_back(i);
+      }
+      break;
+    case ThreadWait::What::unknown:
+      ++uses.unknown;
+      break;
+    default:
+      break;
+    }
+  }
+  return uses;
+}
+
+std::vector<Verdict> decide(const VerdictFacts& facts, const ThreadUses& uses) {
+  std::vector<Verdict> verdicts;
+  if (facts.crashed) verdicts.push_back(Verdict::crash);
+  if (facts.deadlocked) verdicts.push_back(Verdict::deadlock);
+  if (facts.out_of_memory) verdicts.push_back(Verdict::memory);
+  if (facts.starved) verdicts.push_back(Verdict::starvation);
+  // Those that wait for a thread that works wait for its work.
+  const bool waits = !uses.blocked.empty() || !uses.outside.empty() || facts.waiting_chains != 0;
+  if (waits && (uses.running.empty() || !uses.outside.empty() || facts.waiting_chains != 0))
+    verdicts.push_back(Verdict::waiting);
+  if (!uses.running.empty()) verdicts.push_back(Verdict::busy);
+  if (verdicts.empty()) verdicts.push_back(uses.unknown == 0 ? Verdict::healthy : Verdict::unknown);
+  return verdicts;
+}
+
+} // namespace clr

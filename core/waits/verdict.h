@@ -1,0 +1,41 @@
+// What kind of trouble a process is in, decided by what its threads wait for.
+#pragma once
+
+#include "core/waits/deadlock.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace clr {
+
+// The gravest first.
+enum class Verdict : std::uint8_t { crash, deadlock, memory, starvation, waiting, busy, healthy, unknown };
+std::string_view to_string(Verdict verdict); // words of JSON
+
+// The threads of a table by what they do. Threads that run no code but the framework's are in none of the
+// lists; nor is the main thread (number 1 of the runtime), which waits in healthy programs, too, unless it
+// runs.
+struct ThreadUses {
+  // Indexes in LockTable::waits.
+  std::vector<std::size_t> running; // user code, or native code that it called
+  std::vector<std::size_t> outside; // in native code, in a call of the system
+  std::vector<std::size_t> blocked; // for a lock, a task, a thread or a class
+  std::vector<std::size_t>
+      parked;              // for a signal that anybody may give: events, semaphores, conditions; asleep
+  std::size_t unknown = 0; // threads of which nothing is known
+};
+ThreadUses thread_uses(const LockTable& table);
+
+struct VerdictFacts {
+  bool crashed = false; // a thread has failed
+  bool out_of_memory =
+      false;            // an OutOfMemoryException is in flight, or was the last thing that a thread threw
+  bool starved = false; // the thread pool cannot begin what is queued
+  bool deadlocked = false;
+  std::size_t waiting_chains = 0; // of async methods, for something outside or for somebody's answer
+};
+// All that apply, the gravest first; never empty.
+std::vector<Verdict> decide(const VerdictFacts& facts, const ThreadUses& uses);
+
+} // namespace clr

@@ -1,0 +1,140 @@
+// clr async: the async methods that wait, and for what.
+#include "core/report/answer_json.h"
+#include "core/report/async_json.h"
+#include "core/report/json.h"
+#include "core/runtime/presence.h"
+#include "extension/commands/address_argument.h"
+#include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
+#include "extension/commands/parser.h"
+
+#include <fmt/format.h>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+std::string end_text(const AsyncStack& stack) {
+  switch (stack.end) {
+  case AsyncChain::End::nobody:
+    return {};
+  case AsyncChain::End::async_void:
+    return "async void: nobody can wait for it";
+  case AsyncChain::End::thread:
+    return stack.os_id ? fmt::format("thread {} waits for it", *stack.os_id) : "a thread waits for it";
+  case AsyncChain::End::loops:
+    return "which one of these methods waits for";
+  case AsyncChain::End::limit:
+    return "...";
+  }
+  return {};
+}
+
+class Async final : public CommandRun {
+public:
+  explicit Async(CLI::App& app) {
+    auto* const each = app.add_flag("-e,--each", query_.each, "Show every chain; equal ones are not merged.");
+    app.add_flag("-t,--tops", query_.tops, "Show only the last method of each chain, with a count.")
+        ->excludes(each);
+    app.add_flag("-a,--all", all_, "Show chains that have only methods of .NET's own libraries, too.");
+    app.add_option("-m,--method", query_.glob,
+                   "Chains with a method whose name matches this pattern, with * and ?.")
+        ->type_name("GLOB");
+    app.add_option("-w,--waiting-on", waiting_on_,
+                   "Chains that wait for the object at this address, or that its method is part of.")
+        ->type_name("ADDR");
+    app.add_flag("-f,--faulted", faulted_, "Show tasks that failed, those first that nobody asked for it.")
+        ->excludes(each);
+    add_json(app, json_);
+  }
+
+  void run(Invocation& invocation) override {
+    Session& session = invocation.session();
+    Output& out = invocation.out;
+    require_runtime(session.runtime());
+    if (!waiting_on_.empty()) query_.waiting_on = evaluate_address(session.target(), waiting_on_);
+    WaitObjects& objects = session.waits();
+    AsyncReporter reporter(objects);
+    reporter.set_threads(session.thread_tops());
+    const HeapWalkOptions options = walk_options(out);
+    if (faulted_) {
+      const std::vector<FaultedTask> tasks = reporter.faulted(query_, options);
+      show_faulted(tasks, !objects.found().interrupted && objects.found().gaps.empty(), out);
+    } else {
+      const AsyncReport report = reporter.stacks(query_, options);
+      show(report, !objects.found().gaps.empty(), out);
+    }
+    if (objects.found().interrupted) out.warning("chains are of the part of the heap that was looked at");
+    warn_of_heap(out, session.heap(), objects.found().gaps);
+  }
+
+private:
+  void show(const AsyncReport& report, bool gaps, Output& out) const {
+    if (json_) {
+      const bool complete = !report.left_out && !report.interrupted && report.unreadable == 0 && !gaps;
+      print_list("stacks", report.stacks, complete, out);
+    } else {
+      for (const AsyncStack& stack : report.stacks)
+        if (all_ || !stack.plumbing) print(stack, out);
+      if (report.plumbing != 0 && !all_)
+        out.line("{} chain{} of .NET's own libraries: --all shows {}", report.plumbing,
+                 report.plumbing == 1 ? "" : "s", report.plumbing == 1 ? "it" : "them");
+      out.line("{} chain{} of async methods that wait", report.chains, report.chains == 1 ? "" : "s");
+    }
+    if (report.left_out) out.warning("there are more chains than are shown");
+    if (report.unreadable != 0)
+      out.warning(fmt::format("{} tasks and async methods cannot be read", report.unreadable));
+  }
+
+  void print(const AsyncStack& stack, Output& out) const {
+    if (stack.count() > 1) out.line("{} times:", stack.count());
+    out.line("waits for {}{}", stack.waits_for.text,
+             stack.waits_for.object != 0 ? fmt::format(" ({:#x})", stack.waits_for.object) : "");
+    for (const AsyncFrame& frame : stack.frames)
+      out.line("  {:#018x} {}", frame.box, text_of(*frame.position));
+    const std::string end = end_text(stack);
+    if (!end.empty()) out.line("  {}", end);
+    out.line("");
+  }
+
+  void show_faulted(const std::vector<FaultedTask>& tasks, bool complete, Output& out) const {
+    if (json_) {
+      print_list("faulted", tasks, complete, out);
+      return;
+    }
+    for (const FaultedTask& task : tasks) {
+      out.line("{:#018x} {}{}", task.task, task.method ? task.method->shown_name() : task.type,
+               task.observed ? "" : " (nobody asked for it)");
+      if (task.exception != 0)
+        out.line("  {:#018x} {}: {}", task.exception, task.exception_type, task.message);
+      if (!task.fault.empty()) out.line("  {}", task.fault);
+    }
+    out.line("{} task{} that failed", tasks.size(), tasks.size() == 1 ? "" : "s");
+  }
+
+  template<typename Row>
+  static void print_list(std::string_view name, const std::vector<Row>& rows, bool complete, Output& out) {
+    out.write(fmt::format("{{\"complete\": {}, \"{}\": ", complete, name));
+    JsonList list([&](std::string_view text) { out.write(text); });
+    for (const Row& row : rows) list.add_text(json_text(row));
+    list.end();
+    out.write("}\n");
+  }
+
+  AsyncQuery query_;
+  std::string waiting_on_;
+  bool all_ = false, faulted_ = false, json_ = false;
+};
+
+} // namespace
+
+CommandSpec async_command() {
+  return {"async",
+          "dumpasync",
+          "Show the async methods that wait: each with those that wait for it, and what it waits for.",
+          "clr async --method *Orders*",
+          "shows the chains that a method with Orders in its name is part of.",
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Async>(app); }};
+}
+
+} // namespace clr::lldb_plugin

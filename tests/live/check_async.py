@@ -1,0 +1,158 @@
+"""Async methods that wait: every chain that the program says it has, complete, in order, with the lines of its awaits; and no other."""
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from processes import HERE, Unavailable
+
+sys.path.insert(0, str(HERE.parent / "python"))
+from json_schema import Schema   # noqa: E402
+
+SCHEMA = HERE.parent.parent / "python" / "docs" / "schema.json"
+SOURCES = HERE / "programs" / "waits"
+# `line //@ CHAIN:INDEX METHOD [= KIND]`, see Program.cs.
+MARK = re.compile(r"//@ ([\w-]+):(\d+)(?:-(\d+))? ([^=\s]+)(?: = (\w+))?")
+# Chains whose last method a thread waits for.
+BY_THREAD = "thread-"
+
+MODES = {"debug": ("Debug", {}), "release": ("Release", {}), "release-optimized": ("Release", {"TieredCompilation": 0, "ReadyToRun": 0})}
+
+
+def known_chains():
+    """chain -> ([(method, file, line)] from the first one on, kind)."""
+    frames, kinds = collections.defaultdict(dict), {}
+    for path in sorted(SOURCES.glob("*.cs")):
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            for chain, first, last, method, kind in MARK.findall(text):
+                for index in range(int(first), int(last or first) + 1):
+                    assert index not in frames[chain], f"{chain}:{index} is marked twice"
+                    frames[chain][index] = (method, path.name, number)
+                if kind:
+                    kinds[chain] = kind
+    chains = {}
+    for chain, by_index in frames.items():
+        # A first method that is none of the program's has no mark.
+        chains[chain] = ([by_index[i] for i in sorted(by_index)], kinds.get(chain))
+    return chains
+
+
+def told_by(running):
+    return json.loads(next(line for line in running.output.decode().splitlines() if line.startswith("{")))
+
+
+def method_of(frame):
+    method = frame["method"]
+    name = (method.get("user_method") or method)["full_name"]
+    # A lambda is marked with the method around it, a local function too.
+    return re.sub(r"\(.*", "", name)
+
+
+def frames_of(stack):
+    """The program's own methods of a stack."""
+    return [(method_of(f), pathlib.Path(f["source"]["file"]).name, f["source"]["line"]) for f in stack["frames"]
+            if f.get("source", {}).get("file") and pathlib.Path(f["source"]["file"]).parent.name == "waits"]
+
+
+def check(lldb, target, running):
+    chains, told = known_chains(), told_by(running)
+    assert set(chains) >= set(told["chains"]), set(told["chains"]) - set(chains)
+    merged, each, faulted = lldb.json(target, ["clr async --json", "clr async --json --each", "clr async --json --faulted"])
+    schema = Schema(SCHEMA)
+    wrong = [p for answer in (merged, each, faulted) for p in schema.problems("clr async", answer)]
+    assert not wrong, wrong[:5]
+    wanted = collections.Counter()
+    for name, count in told["chains"].items():
+        frames, kind = chains[name]
+        wanted[(tuple(frames), kind, name.startswith(BY_THREAD))] += count
+    for stacks, name in ((each["stacks"], "--each"), (merged["stacks"], "merged")):
+        found = collections.Counter()
+        for stack in stacks:
+            frames = tuple(frames_of(stack))
+            if not frames:
+                assert stack["plumbing"], stack
+                continue
+            # What is waited for is marked where the first method is the program's, or stands for it.
+            kind = stack["waits_for"]["kind"]
+            marked = [k for f, k, _ in wanted if f == frames]
+            kind = kind if kind in marked or not marked or marked[0] is not None else None
+            found[(frames, kind, stack["kept_by"]["kind"] == "thread")] += stack["count"]
+        missing, invented = wanted - found, found - wanted
+        assert not missing and not invented, f"{name}: missing {list(missing.items())[:3]}, invented {list(invented.items())[:3]}"
+    forgotten = sorted(t["exception"]["message"].strip('"') for t in faulted["faulted"] if not t["observed"])
+    assert forgotten == sorted(told["faulted"]), forgotten
+    joined = check_threads(lldb, target, told, each["stacks"])
+    timers = check_timers(lldb, target, told, schema)
+    lines = sum(len(frames_of(s)) for s in each["stacks"])
+    return f"{sum(told['chains'].values())} chains of {len(told['chains'])} kinds, {lines} lines; {joined} threads, {timers} timers"
+
+
+def check_threads(lldb, target, told, stacks):
+    """Each thread that waits for a chain is named by the chain, and has the chain beside its stack."""
+    threads, beside = lldb.json(target, ["clr threads --json", "clrbt --async --json all"])
+    os_ids = {t["name"]: t["os_id"] for t in threads if t["name"] in told["blocked"]}
+    assert set(os_ids) == set(told["blocked"]), os_ids
+    chains = known_chains()
+    shown = {t["os_id"]: t for t in beside["threads"]}
+    for name, chain in told["blocked"].items():
+        frames = chains[chain][0]
+        (stack,) = [s for s in stacks if frames_of(s) == frames]
+        assert stack["kept_by"] == {"kind": "thread", "object": stack["kept_by"]["object"], "thread": os_ids[name]}, f"{name}: {stack['kept_by']}"
+        (below,) = shown[os_ids[name]]["waits_for_async"]
+        assert frames_of(below) == frames, f"{name}: {below}"
+    others = [t["name"] for t in beside["threads"] if t["os_id"] not in os_ids.values() and t["waits_for_async"]]
+    assert not others, others
+    # A method that has waited and runs again is on a stack; those that wait for it are beside it.
+    running = [(c["frame"], frames_of(chain)) for t in beside["threads"] for c in t["async_callers"] for chain in c["chains"]]
+    (callers,) = [frames[1:] for _, frames in running] or [[]]
+    assert callers == chains["running"][0], callers
+    return len(os_ids)
+
+
+def check_timers(lldb, target, told, schema):
+    """The program's own timers, with what they call; a delay is a timer, too."""
+    (timers,) = lldb.json(target, ["clr timers --json"])
+    assert not schema.problems("clr timers", timers), schema.problems("clr timers", timers)[:3]
+    found = [(t["due_ms"], t["period_ms"], re.sub(r"\(.*", "", t["callback"])) for t in timers]
+    for timer in told["timers"]:
+        wanted = (timer["due"], timer["period"], f"WaitsProgram.Sources.{timer['callback']}")
+        assert found.count(wanted) == 1, f"{wanted} in {found}"
+    hours = sorted(t["due_ms"] // 3_600_000 for t in timers if t.get("state_type", "").endswith("DelayPromise"))
+    assert hours == [1, 3, 4, 5], hours
+    assert [t["left_ms"] for t in timers] == sorted(t["left_ms"] for t in timers)
+    return len(timers)
+
+
+def check_python(lldb, core):
+    """The Python package, over libclr.so, has the same chains as the command."""
+    folder = lldb.plugin.parent
+    if not (folder / "libclr.so").exists():
+        raise Unavailable("libclr.so is not built")
+    script = ("import json, lldb_clr; print(json.dumps([[t.object, t.waits_for, t.thread, [[f.box, f.source.line if f.source else None] for f in t.chain]] "
+              "for t in lldb_clr.open_core(" + repr(str(core.core)) + ").tasks]))")
+    environment = dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(folder), PYTHONPATH=str(HERE.parent.parent / "python"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == 0, done.stderr[-500:]
+    (answer,) = lldb.json(core, ["clr async --json --each"])
+    wanted = [[int(s["boxes"][0], 16), s["waits_for"]["kind"], s["kept_by"].get("thread"),
+               [[int(f["box"], 16), f.get("source", {}).get("line")] for f in s["frames"]]] for s in answer["stacks"]]
+    assert json.loads(done.stdout) == wanted, "Python has other chains than clr async"
+    return f"{len(wanted)} tasks"
+
+
+def check_pool(lldb, target, told):
+    """A pool without free workers: what is queued, by method."""
+    schema = Schema(SCHEMA)
+    (pool,) = lldb.json(target, ["clr pool --json"])
+    assert not schema.problems("clr pool", pool), schema.problems("clr pool", pool)[:3]
+    queued = collections.Counter()
+    for group in pool["queued"]:
+        queued[re.sub(r"\(.*", "", group["method"])] += group["count"]
+    for method, count in told["queued"].items():
+        assert queued[f"WaitsProgram.{method}"] == count, f"{method}: {queued}, the program has {count}"
+    workers = pool["workers"]
+    assert workers["maximum"] == workers["processing"] == told["workers"] and pool["starved"] and pool["complete"], pool
+    return f"{pool['items']} items, {workers['processing']} workers"

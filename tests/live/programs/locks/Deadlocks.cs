@@ -1,0 +1,240 @@
+using System;
+using System.Collections.Concurrent;
+using System.Collections.Generic;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Locks;
+
+public static class Deadlocks
+{
+    public static readonly SortedDictionary<string, Action<Said>> All = new()
+    {
+        ["two-locks"] = TwoLocks,
+        ["lock-and-Lock"] = LockAndLock,
+        ["three-cycle"] = ThreeCycle,
+        ["rw-upgrade"] = Upgrade,
+        ["rw-two"] = ReadersAndWriters,
+        ["lock-async"] = LockAsync,
+        ["sync-over-async"] = SyncOverAsync,
+        ["class-init"] = ClassInit,
+        ["class-init-lock"] = ClassInitLock,
+        ["join"] = JoinCycle,
+    };
+
+    public static List<object> Kept = new();
+
+    private static T Keep<T>(T o)
+    {
+        lock (Kept) Kept.Add(o);
+        return o;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Forever() => Thread.Sleep(Timeout.Infinite);
+
+    // Each thread enters its first lock, and its second when all have their first.
+    private static void Cross(Said said, string kind, params (string Name, Action First, Action Second)[] threads)
+    {
+        var gate = new Barrier(threads.Length);
+        foreach (var (name, first, second) in threads)
+            said.Start(name, () =>
+            {
+                first();
+                gate.SignalAndWait();
+                second();
+                Forever();
+            });
+        // Threads that are in no cycle, but wait for members of it or hold locks of their own.
+        said.Start("bystander", () => { object own = Keep(new object()); lock (own) Forever(); });
+        said.Deadlock(kind, threads.Select(t => t.Name).ToArray());
+    }
+
+    private static void TwoLocks(Said said)
+    {
+        object a = Keep(new object()), b = Keep(new object());
+        Cross(said, "locks", ("first", () => Monitor.Enter(a), () => Monitor.Enter(b)), ("second", () => Monitor.Enter(b), () => Monitor.Enter(a)));
+        said.Start("victim", () => Monitor.Enter(a));
+    }
+
+    private static void LockAndLock(Said said)
+    {
+        object a = Keep(new object());
+        Lock b = Keep(new Lock());
+        Cross(said, "locks", ("first", () => Monitor.Enter(a), () => b.Enter()), ("second", () => b.Enter(), () => Monitor.Enter(a)));
+    }
+
+    private static void ThreeCycle(Said said)
+    {
+        object a = Keep(new object()), b = Keep(new object());
+        Lock c = Keep(new Lock());
+        Cross(said, "locks", ("first", () => Monitor.Enter(a), () => Monitor.Enter(b)), ("second", () => Monitor.Enter(b), () => c.Enter()),
+              ("third", () => c.Enter(), () => Monitor.Enter(a)));
+    }
+
+    // Two readers, of whom each waits for the other to leave: one as a writer of the same lock, one over a monitor.
+    private static void Upgrade(Said said)
+    {
+        var rw = Keep(new ReaderWriterLockSlim(LockRecursionPolicy.SupportsRecursion));
+        object a = Keep(new object());
+        Cross(said, "rwlock", ("upgrader", rw.EnterUpgradeableReadLock + (Action)(() => Monitor.Enter(a)), rw.EnterWriteLock),
+              ("reader", rw.EnterReadLock, () => Monitor.Enter(a)));
+    }
+
+    private static void ReadersAndWriters(Said said)
+    {
+        var a = Keep(new ReaderWriterLockSlim());
+        var b = Keep(new ReaderWriterLockSlim());
+        Cross(said, "rwlock", ("first", a.EnterReadLock, b.EnterWriteLock), ("second", b.EnterReadLock, a.EnterWriteLock));
+    }
+
+    // A lock is held over the wait for a task, whose code needs the lock.
+    private static void LockAsync(Said said)
+    {
+        object a = Keep(new object());
+        var inside = new ManualResetEventSlim();
+        async Task Work()
+        {
+            await Task.Delay(50);
+            said.Here("worker");
+            inside.Set();
+            lock (a) Forever();
+        }
+        async Task Outer()
+        {
+            await Work();
+        }
+        said.Start("holder", () => { lock (a) Outer().Wait(); });
+        inside.Wait();
+        said.Deadlock("mixed", "holder", "worker");
+    }
+
+    private sealed class OneThread : SynchronizationContext
+    {
+        private readonly BlockingCollection<(SendOrPostCallback, object)> queue_ = new();
+        public override void Post(SendOrPostCallback d, object state) => queue_.Add((d, state));
+        public void Run()
+        {
+            foreach (var (d, state) in queue_.GetConsumingEnumerable()) d(state);
+        }
+    }
+
+    // A thread waits for a task that goes on in the context of this thread.
+    private static void SyncOverAsync(Said said)
+    {
+        static async Task<int> Load()
+        {
+            await Task.Delay(20);
+            return 1;
+        }
+        static async Task<int> Middle() => await Load() + 1;
+        said.Start("ui", () =>
+        {
+            var context = Keep(new OneThread());
+            SynchronizationContext.SetSynchronizationContext(context);
+            context.Post(_ => Keep<object>(Middle().Result), null);
+            context.Run();
+        });
+        said.Deadlock("async", "ui");
+    }
+
+    private static readonly Barrier classes = new(2);
+
+    private static class Left
+    {
+        public static int Number;
+        static Left()
+        {
+            classes.SignalAndWait();
+            Number = Bridge.OfRight();
+        }
+    }
+
+    private static class Bridge
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static int OfRight() => Run(() => Right.Number);
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static int Run(Func<int> f)
+        {
+            int n = 0;
+            var t = new Thread(() => n = f()) { IsBackground = true, Name = "bridge" };
+            t.Start();
+            t.Join();
+            return n;
+        }
+    }
+
+    private static class Right
+    {
+        public static int Number;
+        static Right()
+        {
+            classes.SignalAndWait();
+            object a = ClassLock;
+            lock (a) Number = Left.Number + 1;
+        }
+    }
+
+    private static readonly object ClassLock = new();
+
+    // A class waits for a thread that waits for a class whose constructor needs the first one.
+    private static void ClassInit(Said said)
+    {
+        said.Start("left", () => Keep<object>(Left.Number));
+        said.Start("right", () => Keep<object>(Right.Number));
+        said.Deadlock("class_init", "left", "right");
+    }
+
+    private static readonly ManualResetEventSlim entered = new();
+
+    private static class Needs
+    {
+        public static int Number;
+        static Needs()
+        {
+            entered.Set();
+            lock (ClassLock) Number = 1;
+        }
+    }
+
+    // A class constructor waits for a lock whose owner waits for that class.
+    private static void ClassInitLock(Said said)
+    {
+        var locked = new ManualResetEventSlim();
+        said.Start("owner", () =>
+        {
+            lock (ClassLock)
+            {
+                locked.Set();
+                entered.Wait();
+                Thread.Sleep(100);
+                Keep<object>(Needs.Number);
+            }
+        });
+        locked.Wait();
+        said.Start("constructor", () => Keep<object>(Needs.Number));
+        said.Deadlock("class_init", "owner", "constructor");
+    }
+
+    // A thread joins another one, which waits for its lock.
+    private static void JoinCycle(Said said)
+    {
+        object a = Keep(new object());
+        Thread other = null;
+        said.Start("joiner", () =>
+        {
+            lock (a)
+            {
+                while (Volatile.Read(ref other) == null) Thread.Sleep(1);
+                Thread.Sleep(100);
+                other.Join();
+            }
+        });
+        Thread started = said.Start("joined", () => { lock (a) Forever(); });
+        Volatile.Write(ref other, started);
+        said.Deadlock("locks", "joiner", "joined");
+    }
+}

@@ -1,0 +1,210 @@
+// Who goes on when what is done, and the chains of methods that follow: also of damaged ones.
+#include "core/waits/async_awaited.h"
+#include "core/waits/async_chains.h"
+#include "tests/objects/framework_types.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr const char* box_name = "AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1";
+constexpr std::uint32_t done = 0x100'0000, faulted = 0x20'0000;
+
+// A process with async methods, made by hand.
+struct Waits {
+  ObjectRuntime made{Platform{}};
+  FrameworkTypes types{made};
+  std::vector<FoundObject> tasks, semaphores;
+
+  Address task(const char* type, FrameworkTypes::Values values) {
+    tasks.push_back({types.make(type, values), types[type]});
+    return tasks.back().address;
+  }
+  // A method that waits at its first await.
+  Address box(std::uint32_t state = 0, std::uint32_t flags = 0) {
+    const Address machine = types.make("Machine", {{"<>1__state", state}});
+    return task(box_name, {{"StateMachine", machine}, {"m_stateFlags", flags}});
+  }
+  void then(Address task, Address continuation) {
+    made.memory.at(types.place("Task", task, "m_continuationObject")).pointer(continuation);
+  }
+};
+
+struct View {
+  explicit View(Waits& of) : view(of.made), lineages(view.names.types()) {
+    HeapPassResult found;
+    std::ranges::sort(of.tasks, {}, &FoundObject::address);
+    found.found = {of.tasks, {}, of.semaphores, {}};
+    graph.emplace(view.objects, lineages, found, 0);
+    chains = async_chains(*graph);
+  }
+  std::vector<std::vector<Address>> boxes() const {
+    std::vector<std::vector<Address>> all;
+    for (const AsyncChain& chain : chains.chains) {
+      all.emplace_back();
+      for (const AsyncBox* const box : chain.boxes) all.back().push_back(box->object);
+    }
+    return all;
+  }
+
+  ObjectView view;
+  TypeLineages lineages;
+  std::optional<AsyncGraph> graph;
+  AsyncChains chains;
+};
+
+using Boxes = std::vector<std::vector<Address>>;
+
+} // namespace
+
+TEST_CASE("a chain goes from the method that waits up to the last caller", "[async]") {
+  Waits waits;
+  const Address source = waits.task("Task", {}), first = waits.box(), second = waits.box(1),
+                third = waits.box();
+  waits.then(source, first);
+  waits.then(first, second);
+  waits.then(second, third);
+  waits.box(0, done); // has ended
+  View view(waits);
+  CHECK(view.boxes() == Boxes{{first, second, third}});
+  CHECK(view.chains.chains.front().end == AsyncChain::End::nobody);
+  const Awaited awaited = AwaitedReader(*view.graph).of(*view.graph->box(first));
+  CHECK(awaited.kind == AwaitedKind::completion_source);
+  CHECK(awaited.object == source);
+}
+
+TEST_CASE("several continuations are several chains; promises between methods are passed", "[async]") {
+  Waits waits;
+  const Address leaf = waits.box(), left = waits.box(), right = waits.box();
+  const Address promise = waits.task("Task+WhenAllPromise", {{"_remainingToComplete", 1}});
+  waits.then(leaf,
+             waits.types.make("List`1", {{"_items", waits.types.objects({left, 0, promise})}, {"_size", 3}}));
+  waits.then(promise, right);
+  View view(waits);
+  CHECK(view.boxes() == Boxes{{leaf, left}, {leaf, right}});
+}
+
+TEST_CASE("a thread that waits for a task ends a chain", "[async]") {
+  Waits waits;
+  const Address box = waits.box(), blocker = waits.types.make("Task+SetOnInvokeMres", {});
+  waits.then(box, blocker);
+  View view(waits);
+  REQUIRE(view.boxes() == Boxes{{box}});
+  CHECK(view.chains.chains.front().end == AsyncChain::End::thread);
+  CHECK(view.chains.chains.front().blocker == blocker);
+}
+
+TEST_CASE("a method that runs begins a chain when others wait for it", "[async]") {
+  Waits waits;
+  const Address runs = waits.box(0xffff'ffff), caller = waits.box();
+  waits.then(runs, caller);
+  waits.box(0xffff'ffff); // nobody waits for this one
+  View view(waits);
+  REQUIRE(view.boxes() == Boxes{{runs, caller}});
+  CHECK_FALSE(view.chains.chains.front().no_beginning);
+  CHECK(AwaitedReader(*view.graph).of(*view.graph->box(runs)).kind == AwaitedKind::running);
+}
+
+TEST_CASE("methods that wait for each other are told, once", "[async]") {
+  Waits waits;
+  const Address a = waits.box(), b = waits.box(), c = waits.box();
+  waits.then(a, b);
+  waits.then(b, a);
+  waits.then(c, c);
+  View view(waits);
+  REQUIRE(view.boxes() == Boxes{{a, b}, {c}});
+  CHECK(view.chains.chains[0].end == AsyncChain::End::loops);
+  CHECK(view.chains.chains[0].no_beginning);
+  CHECK(view.chains.chains[1].end == AsyncChain::End::loops);
+}
+
+TEST_CASE("tasks that lead into each other do not hang, and cost nothing else", "[async]") {
+  Waits waits;
+  const Address leaf = waits.box(), caller = waits.box();
+  const Address one = waits.task("Task+WhenAllPromise", {}), two = waits.task("Task+WhenAllPromise", {});
+  waits.then(leaf,
+             waits.types.make("List`1", {{"_items", waits.types.objects({one, caller})}, {"_size", 2}}));
+  waits.then(one, two);
+  waits.then(two, one);
+  View view(waits);
+  CHECK(view.boxes() == Boxes{{leaf, caller}});
+}
+
+TEST_CASE("continuations of the wrong type, torn lists and missing memory cost themselves", "[async]") {
+  Waits waits;
+  const Address good = waits.box(), caller = waits.box();
+  waits.then(good, caller);
+  const Address text = waits.made.string(u"no continuation");
+  waits.then(waits.box(), text);
+  waits.then(waits.box(), 0x6666'0000);
+  waits.then(waits.box(), waits.types.make("List`1", {{"_items", text}, {"_size", 1'000'000'000}}));
+  waits.then(waits.box(), waits.types.make("List`1", {{"_items", waits.types.objects({0x6666'0000, text})},
+                                                      {"_size", 2}}));
+  const Address machine = waits.types.make("Machine", {});
+  waits.task(box_name, {{"StateMachine", 0x6666'0000}});
+  waits.task(box_name, {{"StateMachine", text}});
+  waits.made.memory.at(machine).pointer(Address{0x6666'0000});
+  waits.task(box_name, {{"StateMachine", machine}});
+  View view(waits);
+  const auto all = view.boxes();
+  CHECK(std::ranges::find(all, std::vector{good, caller}) != all.end());
+  CHECK(all.size() == 5);
+  CHECK(view.graph->unreadable() >= 4);
+}
+
+TEST_CASE("chains that part again and again are bounded, and said to be", "[async]") {
+  Waits waits;
+  // Each of the two methods of a layer waits for both of the layer below: 2^20 ways.
+  Address below[2] = {waits.box(), waits.box()};
+  const Address only = waits.box();
+  for (unsigned layer = 0; layer < 20; ++layer) {
+    const Address above[2] = {waits.box(), waits.box()};
+    for (const Address box : below)
+      waits.then(box, waits.types.make(
+                          "List`1", {{"_items", waits.types.objects({above[0], above[1]})}, {"_size", 2}}));
+    std::ranges::copy(above, below);
+  }
+  View view(waits);
+  CHECK(view.chains.left_out);
+  CHECK(view.chains.chains.size() == 2 * max_chains_of_one + 1);
+  const auto all = view.boxes();
+  CHECK(std::ranges::find(all, std::vector{only}) != all.end());
+}
+
+TEST_CASE("a waiter of a semaphore leads to it, also in a ring", "[async]") {
+  Waits waits;
+  const Address box = waits.box();
+  const Address node = waits.task("SemaphoreSlim+TaskNode", {}),
+                next = waits.task("SemaphoreSlim+TaskNode", {{"Next", node}});
+  waits.made.memory.at(waits.types.place("SemaphoreSlim+TaskNode", node, "Next")).pointer(next);
+  const Address semaphore = waits.types.make("SemaphoreSlim", {{"m_asyncHead", next}});
+  waits.semaphores.push_back({semaphore, waits.types["SemaphoreSlim"]});
+  // A timeout stands between the two.
+  waits.then(waits.task("Task+CancellationPromise`1", {{"_task", node}}), box);
+  View view(waits);
+  const Awaited awaited = AwaitedReader(*view.graph).of(*view.graph->box(box));
+  CHECK(awaited.kind == AwaitedKind::semaphore);
+  CHECK(awaited.object == semaphore);
+}
+
+TEST_CASE("tasks that failed are known with their exceptions", "[async]") {
+  Waits waits;
+  const Address exception = waits.made.instance(waits.made.exception_type, 64);
+  const Address list = waits.types.make(
+      "List`1", {{"_items", waits.types.objects({waits.types.make("Dispatch", {{"_exception", exception}})})},
+                 {"_size", 1}});
+  const Address properties = waits.types.make(
+      "Properties", {{"m_exceptionsHolder", waits.types.make("Holder", {{"m_faultExceptions", list}})}});
+  const Address task =
+      waits.task("Task", {{"m_stateFlags", faulted}, {"m_contingentProperties", properties}});
+  View view(waits);
+  REQUIRE(view.graph->faulted().size() == 1);
+  CHECK(view.graph->faulted().front() == task);
+  CHECK(view.graph->kinds().failure(task).exception == exception);
+  CHECK_FALSE(view.graph->kinds().failure(task).observed);
+}

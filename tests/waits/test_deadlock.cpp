@@ -1,0 +1,172 @@
+// Cycles in graphs of waits, and what is and what is not a deadlock.
+#include "core/waits/deadlock.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+
+namespace {
+
+using Node = WaitGraph::Node;
+
+Node thread(std::uint64_t os_id) {
+  return {WaitGraph::Kind::thread, os_id};
+}
+
+// A table of locks and waits that was never in memory.
+struct Waits {
+  std::size_t row(Address object, LockKind kind, std::optional<std::uint64_t> owner) {
+    LockRow row{.state = {.object = object, .kind = kind, .held = owner.has_value(), .text = {}},
+                .owner = {},
+                .readers = {},
+                .waiters = {},
+                .fault = {}};
+    if (owner) row.owner = LockHolder{.os_id = owner, .managed_id = {}};
+    table.locks.push_back(std::move(row));
+    return table.locks.size() - 1;
+  }
+  ThreadWait& wait(std::uint64_t os_id, const std::vector<std::size_t>& rows,
+                   WaitMode mode = WaitMode::enter) {
+    ThreadWait wait{
+        .os_id = os_id, .what = ThreadWait::What::objects, .objects = {}, .mode = mode, .native = {}};
+    for (const std::size_t row : rows) {
+      wait.objects.push_back({table.locks[row].state.object, table.locks[row].state.kind});
+      table.locks[row].waiters.push_back(table.waits.size());
+    }
+    table.waits.push_back(std::move(wait));
+    return table.waits.back();
+  }
+  std::vector<Deadlock> deadlocks(const std::vector<TaskWait>& tasks = {}) const {
+    return find_deadlocks(table, wait_edges(table, tasks));
+  }
+  static std::vector<std::uint64_t> threads(const Deadlock& deadlock) {
+    std::vector<std::uint64_t> ids;
+    for (const DeadlockMember& member : deadlock.members)
+      if (member.node.kind == WaitGraph::Kind::thread) ids.push_back(member.node.id);
+    return ids;
+  }
+
+  LockTable table;
+};
+
+} // namespace
+
+TEST_CASE("a chain of waits is no cycle, however long", "[wait_graph]") {
+  WaitGraph graph;
+  constexpr std::uint64_t length = 200'000;
+  for (std::uint64_t i = 0; i < length; ++i) graph.connect(graph.add(thread(i)), graph.add(thread(i + 1)), i);
+  CHECK(graph.knots().empty());
+  graph.connect(graph.add(thread(length)), graph.add(thread(0)), length);
+  const auto knots = graph.knots();
+  REQUIRE(knots.size() == 1);
+  CHECK(knots[0].cycle.size() == length + 1);
+  CHECK(knots[0].others.empty());
+}
+
+TEST_CASE("each knot has a shortest cycle through its smallest node, and the others", "[wait_graph]") {
+  WaitGraph graph;
+  const auto connect = [&](std::uint64_t from, std::uint64_t to) {
+    graph.connect(graph.add(thread(from)), graph.add(thread(to)), 0);
+  };
+  connect(9, 9); // itself
+  connect(5, 6);
+  connect(6, 5);
+  connect(1, 2);
+  connect(2, 3);
+  connect(3, 1);
+  connect(2, 1); // the shorter one
+  connect(7, 1); // outside
+  const auto knots = graph.knots();
+  REQUIRE(knots.size() == 3);
+  CHECK(knots[0].cycle.size() == 2);
+  REQUIRE(knots[0].others.size() == 1);
+  CHECK(graph.nodes()[graph.edges()[knots[0].others[0]].from] == thread(3));
+  CHECK(knots[1].cycle.size() == 2);
+  CHECK(knots[2].cycle.size() == 1);
+}
+
+TEST_CASE("two threads with each other's lock are a deadlock, and who waits behind them is told",
+          "[deadlock]") {
+  Waits waits;
+  const std::size_t a = waits.row(0xa0, LockKind::monitor, 1), b = waits.row(0xb0, LockKind::lock, 2);
+  waits.wait(1, {b});
+  waits.wait(2, {a});
+  waits.wait(3, {a});
+  waits.row(0xc0, LockKind::monitor, 3);
+  const auto found = waits.deadlocks();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == DeadlockKind::locks);
+  CHECK(Waits::threads(found[0]) == std::vector<std::uint64_t>{1, 2});
+  CHECK(found[0].members[0].waits_for.object.object == 0xb0);
+  REQUIRE(found[0].members[0].holds.size() == 1);
+  CHECK(found[0].members[0].holds[0].object == 0xa0);
+  CHECK(found[0].victims == std::vector<std::uint64_t>{3});
+  CHECK(found[0].certain);
+  CHECK_FALSE(found[0].ends);
+}
+
+TEST_CASE("what may still go on is no deadlock", "[deadlock]") {
+  Waits waits;
+  const std::size_t a = waits.row(0xa0, LockKind::monitor, 1), b = waits.row(0xb0, LockKind::monitor, 2);
+  waits.wait(1, {b});
+  SECTION("the owner waits for one of two objects") {
+    const std::size_t other = waits.row(0xc0, LockKind::mutex, std::nullopt);
+    waits.wait(2, {a, other}).any = true;
+  }
+  SECTION("the owner waits for nobody's event") {
+    waits.wait(2, {waits.row(0xc0, LockKind::event, std::nullopt)});
+  }
+  SECTION("the owner waits for a lock whose owner is not known") {
+    waits.wait(2, {waits.row(0xc0, LockKind::mutex, std::nullopt)});
+  }
+  CHECK(waits.deadlocks().empty());
+}
+
+TEST_CASE("all of several objects are needed", "[deadlock]") {
+  Waits waits;
+  const std::size_t a = waits.row(0xa0, LockKind::monitor, 1), b = waits.row(0xb0, LockKind::monitor, 2);
+  waits.wait(1, {b}).timeout_ms = 1'000;
+  waits.wait(2, {waits.row(0xc0, LockKind::event, std::nullopt), a});
+  const auto found = waits.deadlocks();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].ends);
+}
+
+TEST_CASE("readers keep a writer out, but not the one that asks for more", "[deadlock]") {
+  Waits waits;
+  const std::size_t rw = waits.row(0xa0, LockKind::rwlock, 1), a = waits.row(0xb0, LockKind::monitor, 1);
+  waits.table.locks[rw].readers = {{.os_id = 1, .managed_id = {}}, {.os_id = 2, .managed_id = {}}, {}};
+  waits.wait(1, {rw}, WaitMode::write);
+  CHECK(waits.deadlocks().empty());
+  waits.wait(2, {a});
+  const auto found = waits.deadlocks();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == DeadlockKind::rwlock);
+  CHECK(Waits::threads(found[0]) == std::vector<std::uint64_t>{1, 2});
+}
+
+TEST_CASE("a constructor of a class is never certain", "[deadlock]") {
+  Waits waits;
+  const std::size_t init = waits.row(0xa0, LockKind::class_init, 1),
+                    b = waits.row(0xb0, LockKind::monitor, 2);
+  waits.wait(1, {b});
+  waits.wait(2, {init});
+  const auto found = waits.deadlocks();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == DeadlockKind::class_init);
+  CHECK_FALSE(found[0].certain);
+}
+
+TEST_CASE("tasks lead from a thread to the thread that runs them", "[deadlock]") {
+  Waits waits;
+  const std::size_t lock = waits.row(0xa0, LockKind::monitor, 1),
+                    task = waits.row(0xb0, LockKind::task, std::nullopt);
+  waits.wait(1, {task});
+  waits.wait(2, {lock});
+  const auto found = waits.deadlocks(
+      {{.task = 0xb0, .tasks = {0xc0}, .threads = {}}, {.task = 0xc0, .tasks = {}, .threads = {2}}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == DeadlockKind::mixed);
+  CHECK(found[0].members.size() == 4);
+  CHECK(Waits::threads(found[0]) == std::vector<std::uint64_t>{1, 2});
+}

@@ -1,0 +1,133 @@
+// Locks of the framework as objects, and the table of who holds what.
+#include "core/waits/lock_table.h"
+#include "tests/objects/framework_types.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+constexpr std::uint32_t nobody = 0xffff'ffff;
+
+struct Made {
+  explicit Made(Platform platform = {}) : runtime(platform), types(runtime) {}
+
+  LockState state(Address object, LockKind kind) {
+    ObjectView view(runtime);
+    InstanceReader reader(view.objects);
+    return read_lock_state(reader, reader.of_object(object), object, kind);
+  }
+
+  ObjectRuntime runtime;
+  FrameworkTypes types;
+};
+
+} // namespace
+
+TEST_CASE("a Lock tells its owner by the system's number", "[lock_objects]") {
+  for (const Platform& platform : all_platforms()) {
+    INFO(to_string(platform));
+    Made made(platform);
+    const LockState held = made.state(
+        made.types.make("Lock", {{"_state", 1 | 1 << 7}, {"_owningThreadId", 4711}, {"_recursionCount", 1}}),
+        LockKind::lock);
+    CHECK(held.held);
+    CHECK(held.owner_os_id == 4711);
+    CHECK(held.entries == 2);
+    CHECK(held.waiters == 1);
+    CHECK_FALSE(made.state(made.types.make("Lock", {}), LockKind::lock).held);
+  }
+}
+
+TEST_CASE("a ReaderWriterLockSlim tells writer, upgrader and readers", "[lock_objects]") {
+  Made made;
+  const LockState free = made.state(
+      made.types.make("ReaderWriterLockSlim",
+                      {{"_writeLockOwnerId", nobody}, {"_upgradeLockOwnerId", nobody}, {"_owners", 2}}),
+      LockKind::rwlock);
+  CHECK_FALSE(free.held);
+  CHECK(free.reader_count == 2);
+  const LockState upgraded = made.state(
+      made.types.make("ReaderWriterLockSlim",
+                      {{"_writeLockOwnerId", nobody}, {"_upgradeLockOwnerId", 5}, {"_numWriteWaiters", 3}}),
+      LockKind::rwlock);
+  CHECK(upgraded.owner_managed_id == 5);
+  CHECK(upgraded.upgradeable);
+  CHECK(upgraded.waiters == 3);
+}
+
+TEST_CASE("semaphores and barriers say how far they are", "[lock_objects]") {
+  Made made;
+  CHECK(made.state(made.types.make("SemaphoreSlim", {{"m_waitCount", 2}}), LockKind::semaphore).text ==
+        "count 0");
+  CHECK(
+      made.state(made.types.make("Barrier", {{"_currentTotalCount", 1 << 16 | 3}}), LockKind::barrier).text ==
+      "1 of 3 have arrived");
+}
+
+TEST_CASE("a lock object without the fields is a fault", "[lock_objects]") {
+  Made made;
+  const auto fault = fault_of([&] { made.state(made.types.make("Barrier", {}), LockKind::lock); });
+  CHECK(fault->kind() == ErrorKind::unsupported_contract);
+}
+
+TEST_CASE("a list of readers that leads back is not followed without end", "[lock_objects]") {
+  Made made;
+  const Address first = made.types.make("ReaderWriterCount", {{"lockID", 1}, {"readercount", 1}});
+  const Address second = made.types.make("ReaderWriterCount", {{"lockID", 2}, {"next", first}});
+  ObjectView view(made.runtime);
+  InstanceReader reader(view.objects);
+  const std::vector<ReaderCount> counts = read_reader_counts(reader, second);
+  REQUIRE(counts.size() == 2);
+  CHECK(counts[1].readers == 1);
+  made.types.set("ReaderWriterCount", made.runtime.fields_of(first), "next", second);
+  ObjectView again(made.runtime);
+  InstanceReader looped(again.objects);
+  CHECK(fault_of([&] { read_reader_counts(looped, second); })->kind() == ErrorKind::corrupt);
+}
+
+TEST_CASE("owners are threads, or threads that are no more", "[lock_table]") {
+  Made made;
+  TargetBuilder& t = made.runtime.runtime.target;
+  t.type("SyncTableEntry", {{"SyncBlock"}, {"Object"}});
+  t.type("AwareLock", {{"State", Width::u32},
+                       {"Recursion", Width::u32},
+                       {"OwnerManagedId", Width::u32},
+                       {"OwnerOsId"},
+                       {"SyncIndex", Width::u32}});
+  const Address table = t.memory().allocate(64 * t.size_of("SyncTableEntry"));
+  t.variable("SyncTableEntries", table);
+  const auto add = [&](std::uint32_t index, std::uint64_t state, std::uint32_t managed, std::uint64_t os) {
+    const Address object = made.runtime.instance(made.runtime.object_type, 8);
+    const Address block = t.record("AwareLock", {{"State", state},
+                                                 {"Recursion", 1},
+                                                 {"OwnerManagedId", managed},
+                                                 {"OwnerOsId", os},
+                                                 {"SyncIndex", index}});
+    t.record_at(table + index * t.size_of("SyncTableEntry"), "SyncTableEntry",
+                {{"SyncBlock", block}, {"Object", object}});
+    return object;
+  };
+  const Address mine = add(1, 1 | 1 << 6, 2, 4711), lost = add(2, 1, 77, 12345), free = add(3, 0, 2, 4711);
+  ThreadList threads;
+  threads.threads.push_back({.address = 0x100, .managed_id = 2, .os_id = 4711});
+  ObjectView view(made.runtime);
+  const LockTable found =
+      read_lock_table(view.objects, view.names, nullptr, {}, threads,
+                      {{.os_id = 4711, .thread = &threads.threads[0], .frames = {}, .roots = {}}});
+  REQUIRE(found.locks.size() == 2);
+  CHECK_FALSE(found.with_heap);
+  const LockRow* const held = found.find({mine, LockKind::monitor});
+  REQUIRE(held != nullptr);
+  CHECK(held->owner->os_id == 4711);
+  CHECK(held->state.waiters == 1);
+  const LockRow* const orphan = found.find({lost, LockKind::monitor});
+  REQUIRE(orphan != nullptr);
+  CHECK_FALSE(orphan->owner->os_id);
+  CHECK(orphan->owner->managed_id == 77);
+  CHECK(found.find({free, LockKind::monitor}) == nullptr);
+  CHECK(found.waits.at(0).what == ThreadWait::What::unknown);
+}

@@ -1,0 +1,86 @@
+// Where the IL of a MoveNext waits.
+#include "core/waits/state_machine_code.h"
+#include "tests/support/metadata_builder.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+// A module with the fields of a machine and the methods that it calls; tokens by name.
+Bytes module_bytes() {
+  MetadataBuilder builder;
+  builder.assembly("test");
+  builder.type("N", "Machine");
+  for (const char* const name : {"<>1__state", "<>u__1", "<>u__2", "<held>5__1"})
+    builder.add(MetadataTable::field, {0, builder.string(name), builder.blob(bytes_of({6, 8}))});
+  for (const char* const name : {"GetAwaiter", "DisposeAsync", "get_IsCompleted"})
+    builder.add(MetadataTable::member_ref, {1u << 3, builder.string(name), builder.blob(bytes_of({0}))});
+  return builder.build();
+}
+
+struct Names {
+  Bytes bytes = module_bytes();
+  HostMemory memory{bytes};
+  Metadata metadata{ByteRange(memory, 0, bytes.size())};
+};
+
+constexpr unsigned state_field = 1, awaiter_1 = 2, awaiter_2 = 3, held = 4; // rows
+constexpr unsigned get_awaiter = 1, dispose = 2, is_completed = 3;
+
+struct Code {
+  Bytes il;
+  Code& op(std::initializer_list<unsigned> bytes) {
+    append(il, bytes_of(bytes));
+    return *this;
+  }
+  Code& store(unsigned row) { return op({0x7d, row, 0, 0, 0x04}); }
+  Code& load(unsigned row) { return op({0x02, 0x7b, row, 0, 0, 0x04}); }
+  Code& call(unsigned row) { return op({0x6f, row, 0, 0, 0x0a}); }
+  // As compilers write an await: ldarg.0; ldc; dup; stloc.0; stfld state; ldarg.0; ldloc.1; stfld awaiter
+  Code& await(unsigned state, unsigned awaiter) {
+    return op({0x02, 0x1f, state, 0x25, 0x0a}).store(state_field).op({0x02, 0x07}).store(awaiter);
+  }
+};
+
+} // namespace
+
+TEST_CASE("an await is behind the store of its state, with its awaiter", "[state_machine_code]") {
+  Names names;
+  Code code;
+  code.await(0, awaiter_1).await(7, awaiter_2);
+  code.op({0x02, 0x15, 0x25, 0x0a}).store(state_field);      // -1: it runs again
+  code.op({0x02, 0x1f, 0xfe}).store(state_field).op({0x2a}); // -2: it is done
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == 2);
+  CHECK(sites.at(0).yield_offset == 10);
+  CHECK(sites.at(0).awaiter == "<>u__1");
+  CHECK(sites.at(7).yield_offset == 27);
+  CHECK(sites.at(7).awaiter == "<>u__2");
+  CHECK_FALSE(sites.at(0).dispose_call);
+}
+
+TEST_CASE("an await of DisposeAsync knows the store of what is disposed", "[state_machine_code]") {
+  Names names;
+  Code code;
+  code.op({0x02, 0x07}).store(held); // at 2
+  code.load(held).call(dispose).call(get_awaiter).call(is_completed).await(0, awaiter_1);
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == 1);
+  CHECK(sites.at(0).dispose_call == 13u);
+  CHECK(sites.at(0).dispose_store == 2u);
+}
+
+TEST_CASE("a store of no known number, and one without an awaiter", "[state_machine_code]") {
+  Names names;
+  Code code;
+  code.op({0x02, 0x07}).store(state_field); // a variable
+  code.op({0x02, 0x16}).store(state_field);
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == 1);
+  CHECK(sites.at(0).awaiter.empty());
+  // A token of no row has no name, and is no field of the machine.
+  CHECK(await_sites(names.metadata, Code().op({0x16}).op({0x7d, 99, 0, 0, 0x04}).il).empty());
+}
