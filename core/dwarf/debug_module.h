@@ -196,6 +196,13 @@ struct DebugSection {
   std::vector<std::byte> bytes; // end - begin of them, or none
 };
 
+// A name of a type in the way of C++, for expressions: LLDB takes no dots there.
+struct DebugAlias {
+  std::vector<std::string> scope; // "Shop"; not empty
+  std::string name;               // "Circle"
+  DebugTypeIndex type = no_debug_type;
+};
+
 struct DebugModule {
   std::string file_name; // "app.dll"
   Platform platform;
@@ -203,6 +210,11 @@ struct DebugModule {
   std::vector<DebugCode> code;        // ascending, disjoint
   std::vector<std::string> files;     // source files, full paths as the PDB has them
   std::vector<DebugType> types;
+  // Variables of no code, at their static_address. One with dots in its name, "Ns.Type.Field", is a member of
+  // the variable "Ns" as well, because expressions take no dot for a part of a name; not so one that lies 4
+  // GiB or more behind the first of them, because LLDB's offsets have 32 bits.
+  std::vector<DebugField> globals = {};
+  std::vector<DebugAlias> aliases = {};
   // Part of its build id: of no other module that the debugger has. 0: it gets none, and LLDB makes a
   // checksum of the whole file to tell it from others.
   std::uint64_t identity = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <dwarf.h>
+#include <map>
+#include <ranges>
 
 namespace clr {
 namespace {
@@ -94,6 +96,8 @@ void DwarfTypes::write(const std::vector<DeclaredMethod>& methods) {
   }
   declarations_.resize(methods.size());
   write_statics();
+  write_globals();
+  write_aliases();
   entries_->end_children();
   entries_->end_unit();
   for (const Reference& reference : later_)
@@ -262,19 +266,102 @@ void DwarfTypes::write_declaration(const DeclaredMethod& method) {
   entries_->end_children();
 }
 
+void DwarfTypes::write_variable(Die& die, const DebugField& field) {
+  const DwarfBytes location = static_location(field, module_->platform);
+  die.expression(DW_AT_location, location.bytes());
+  write_typed(die, field.type);
+}
+
 void DwarfTypes::write_statics() {
   for (std::size_t i = 0; i < module_->types.size() && !entries_->full(); ++i) {
     const DebugType& type = module_->types[i];
     if (!check_.usable(static_cast<DebugTypeIndex>(i))) continue;
     for (const DebugField& field : type.fields) {
       if (!field.static_address || !is_usable_name(field.name) || !check_.is_value(field.type)) continue;
-      const DwarfBytes location = static_location(field, module_->platform);
       static_names_.push_back(identifier(type.name + '.' + field.name));
       Die die(DW_TAG_variable);
       die.string(DW_AT_name, static_names_.back()).flag(DW_AT_external);
-      die.expression(DW_AT_location, location.bytes());
-      write_typed(die, field.type);
+      write_variable(die, field);
     }
+  }
+}
+
+struct GlobalTree {
+  std::map<std::string, GlobalTree> inner;
+  const DebugField* global = nullptr;
+};
+
+void DwarfTypes::write_globals() {
+  GlobalTree tree;
+  Address begin = ~Address{0};
+  for (const DebugField& global : module_->globals) {
+    if (!global.static_address || !is_usable_name(global.name) || !check_.is_value(global.type)) continue;
+    Die die(DW_TAG_variable);
+    die.string(DW_AT_name, global.name).flag(DW_AT_external);
+    write_variable(die, global);
+    GlobalTree* node = &tree;
+    for (const auto part : std::views::split(global.name, '.'))
+      node = &node->inner[{part.begin(), part.end()}];
+    // A box is found by a location alone.
+    if (global.static_boxed) continue;
+    node->global = &global;
+    begin = std::min(begin, *global.static_address);
+  }
+  for (const auto& [name, node] : tree.inner) {
+    if (node.inner.empty() || entries_->full()) continue;
+    const std::size_t type = entries_->info().size();
+    write_tree(node, name, begin);
+    static_names_.push_back(name);
+    DwarfBytes location(module_->platform);
+    location.u8(DW_OP_addr);
+    location.word(begin);
+    entries_->write(Die(DW_TAG_variable)
+                        .string(DW_AT_name, static_names_.back())
+                        .flag(DW_AT_external)
+                        .expression(DW_AT_location, location.bytes())
+                        .reference(DW_AT_type, type));
+  }
+}
+
+// A union that begins at the first of the globals, in which the distance of each is its offset: its members
+// lie anywhere, and an expression reads no more than the one it names.
+void DwarfTypes::write_tree(const GlobalTree& tree, const std::string& name, Address begin) {
+  constexpr std::uint64_t end = 0xFFFF'FFFF;
+  static_names_.push_back(name);
+  entries_->write(
+      Die(DW_TAG_union_type, true).string(DW_AT_name, static_names_.back()).number(DW_AT_byte_size, end));
+  for (const auto& [part, node] : tree.inner) {
+    static_names_.push_back(part);
+    const std::string& member = static_names_.back();
+    if (node.global != nullptr &&
+        *node.global->static_address - begin < end - check_.size(node.global->type)) {
+      write_anonymous_member(0);
+      entries_->write(Die(DW_TAG_structure_type, true).number(DW_AT_byte_size, end));
+      Die die(DW_TAG_member);
+      die.string(DW_AT_name, member).number(DW_AT_data_member_location, *node.global->static_address - begin);
+      write_typed(die, node.global->type);
+      entries_->end_children();
+    } else if (!node.inner.empty()) {
+      Die die(DW_TAG_member);
+      die.string(DW_AT_name, member).number(DW_AT_data_member_location, 0);
+      entries_->write(die.reference(DW_AT_type, Die::later));
+      entries_->patch_reference(entries_->last_reference(), entries_->info().size());
+      write_tree(node, name + '.' + part, begin);
+    }
+  }
+  entries_->end_children();
+}
+
+// A namespace may be written many times.
+void DwarfTypes::write_aliases() {
+  for (const DebugAlias& alias : module_->aliases) {
+    if (!check_.usable(alias.type) || entries_->full()) continue;
+    for (const std::string& part : alias.scope)
+      entries_->write(Die(DW_TAG_namespace, true).string(DW_AT_name, part));
+    Die die(DW_TAG_typedef);
+    die.string(DW_AT_name, alias.name);
+    write_typed(die, alias.type);
+    for (std::size_t i = 0; i < alias.scope.size(); ++i) entries_->end_children();
   }
 }
 

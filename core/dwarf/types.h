@@ -21,6 +21,9 @@ struct DeclaredMethod {
   std::string_view name;
 };
 
+// The globals of a module by the parts of their names.
+struct GlobalTree;
+
 // A reference of .NET is DW_TAG_reference_type in variables and fields: LLDB then takes "name.Field" as it is
 // written in C#, in `frame variable` and `expression`, shows what a variable refers to and no more of the
 // objects behind it. With pointers it wants "name->Field".
@@ -62,6 +65,10 @@ private:
   // "Ns_Type_Field": by the field's name alone LLDB would take that of any type, and of a name with dots only
   // what is before the first.
   void write_statics();
+  void write_variable(Die& die, const DebugField& field);
+  void write_globals();
+  void write_tree(const GlobalTree& tree, const std::string& name, Address begin);
+  void write_aliases();
   // Writes `die` with the type of what it describes, see pointer_entry(); an unusable type leaves the
   // attribute out.
   std::size_t write_typed(Die& die, DebugTypeIndex type, bool pointer = false);

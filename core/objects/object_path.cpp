@@ -47,7 +47,7 @@ public:
 
   Key key() {
     ++at_;
-    if (at_ < path_.size() && path_[at_] == '"') return text_key();
+    if (at_ < path_.size() && (path_[at_] == '"' || path_[at_] == '\'')) return text_key(path_[at_]);
     const std::size_t end = path_.find(']', at_);
     if (end == std::string_view::npos) refuse(fmt::format("the path {} has a [ without its ]", path_));
     // A shell or debugger may have taken the quotes away.
@@ -72,9 +72,9 @@ private:
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   }
 
-  Key text_key() {
+  Key text_key(char quote) {
     std::string text;
-    for (++at_; at_ < path_.size() && path_[at_] != '"'; ++at_) {
+    for (++at_; at_ < path_.size() && path_[at_] != quote; ++at_) {
       if (path_[at_] == '\\' && at_ + 1 < path_.size()) ++at_;
       text += path_[at_];
     }
@@ -182,7 +182,17 @@ private:
              (value.kind == InspectedValue::Kind::integer || value.kind == InspectedValue::Kind::cardinal) &&
              value.bits == static_cast<std::uint64_t>(indices->front());
     const std::string& text = std::get<std::string>(key);
-    if (value.kind == InspectedValue::Kind::text) return value.text == text; // an enumerator
+    switch (value.kind) {
+    case InspectedValue::Kind::text: // an enumerator
+    case InspectedValue::Kind::boolean:
+      return value.text == text;
+    case InspectedValue::Kind::character:
+      return reader_.target().read_utf16_units(item.key, 1) == text;
+    case InspectedValue::Kind::cardinal: // one that is too large for an index
+      return value.text == text;
+    default:
+      break;
+    }
     return value.kind == InspectedValue::Kind::reference && value.object != 0 && is_text(value.object, text);
   }
 

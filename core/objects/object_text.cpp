@@ -13,6 +13,15 @@ namespace {
 
 constexpr std::size_t max_fault = 120; // bytes of a fault's text within a value
 
+// "Place" of "<Place>k__BackingField" and "i" of "<i>5__2", as somebody wrote it; what the compiler alone
+// has,
+// "<>1__state", as it is.
+std::string written_name(const std::string& name) {
+  const std::size_t end = name.find('>');
+  if (!name.starts_with('<') || end == std::string::npos || end == 1) return name;
+  return name.substr(1, end - 1);
+}
+
 } // namespace
 
 ObjectText::ObjectText(ObjectReader& reader, const TextLimits& limits)
@@ -227,9 +236,7 @@ void ObjectText::structure(const Instance& what) {
       add("...");
       break;
     }
-    std::string name = part.name;
-    if (name.size() > 2 && name.front() == '<') name = name.substr(1, name.find('>') - 1);
-    add(name + " = ");
+    add(written_name(part.name) + " = ");
     value(*part.type, what.fields + part.offset);
   }
   add("}");

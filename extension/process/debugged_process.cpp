@@ -9,12 +9,13 @@ DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSe
     : target_(target), sessions_(target, settings.session), publishing_(target, sessions_, settings.publish),
       breakpoints_(target, sessions_, publishing_, own_entries(),
                    before != nullptr ? &before->breakpoints_ : nullptr),
-      values_(target, sessions_) {}
+      values_(target, sessions_), types_(target, sessions_) {}
 
 void DebuggedProcess::retire() {
   if (target_.IsValid()) {
     publishing_.withdraw();
     breakpoints_.retire();
+    types_.withdraw();
   }
   values_.forget();
   sessions_.drop();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/publish/named_types.h"
 #include "extension/publish/process_publishing.h"
 #include "extension/publish/shown_values.h"
 #include "extension/session/stop_session.h"
@@ -30,6 +31,7 @@ public:
   ProcessPublishing& publishing() { return publishing_; }
   ManagedBreakpoints& breakpoints() { return breakpoints_; }
   ShownValues& values() { return values_; }
+  NamedTypes& types() { return types_; }
 
   // The process has ended, or another one stands in its place, or the target is gone: takes back what was put
   // into LLDB. Called once, by the table of processes.
@@ -41,6 +43,7 @@ private:
   ProcessPublishing publishing_;
   ManagedBreakpoints breakpoints_;
   ShownValues values_;
+  NamedTypes types_;
 };
 
 } // namespace clr::lldb_plugin

@@ -4,6 +4,10 @@
 #include "extension/lldb/published_module.h"
 #include "extension/process/workspace.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace clr::lldb_plugin {
@@ -96,13 +100,36 @@ bool launches_no_program(lldb::SBTarget& target, const char** words) {
   return !first.IsValid() || is_published(first);
 }
 
-// It shows values, or runs what may look at some.
-bool shows_values(const char** words) {
-  const std::string_view first = words[0] != nullptr ? words[0] : "";
-  const std::string_view second = !first.empty() && words[1] != nullptr ? words[1] : "";
-  for (const char* const command : {"expression", "dwim-print", "script", "scripting", "watchpoint", "gui"})
-    if (first == command) return true;
-  return second == "variable" || second == "diagnose" || (first == "command" && second == "script");
+// The words of a command with spaces between them. LLDB hands out a command with an expression as one word.
+std::string text_of(const char** words) {
+  std::string text;
+  for (; *words != nullptr; ++words) text += (text.empty() ? "" : " ") + std::string(*words);
+  return text;
+}
+
+bool begins(const std::string& text, std::span<const std::string_view> any) {
+  return std::ranges::any_of(any, [&](std::string_view command) {
+    return text.starts_with(command) && (text.size() == command.size() || text[command.size()] == ' ');
+  });
+}
+
+// Before a command that shows values, or that runs what may look at some.
+void prepare_values(const Turn& turn, lldb::SBDebugger& debugger, DebuggedProcess& process,
+                    std::string text) {
+  static constexpr std::array<std::string_view, 4> with_names{"expression", "dwim-print", "target variable",
+                                                              "watchpoint set expression"};
+  static constexpr std::array<std::string_view, 7> others{
+      "frame variable", "frame diagnose", "script", "scripting run", "command script", "watchpoint", "gui"};
+  const bool names = begins(text, with_names);
+  if (!names && !begins(text, others)) return;
+  Workspace::of(turn).offer_parts(debugger, process);
+  if (!names || process.publishing().status().modules == 0) return;
+  std::erase(text, '\\'); // of a regular expression
+  try {
+    process.types().before_expression(text);
+  } catch (const Error&) {
+    // LLDB's own error names what it does not find.
+  }
 }
 
 void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
@@ -112,7 +139,7 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   if (launches_no_program(target, words)) return process->publishing().withdraw();
   Workspace::of(turn).publish_command(debugger, *process, words);
   process->breakpoints().before_command(words);
-  if (shows_values(words)) Workspace::of(turn).offer_parts(debugger, *process);
+  prepare_values(turn, debugger, *process, text_of(words));
 }
 } // namespace
 

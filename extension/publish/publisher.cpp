@@ -2,6 +2,7 @@
 
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/executable_memory.h"
+#include "extension/lldb/kept_selection.h"
 #include "extension/lldb/newer_api.h"
 #include "extension/lldb/published_module.h"
 
@@ -168,6 +169,7 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
   };
   CatalogChange change = step(options);
 
+  const KeptSelection selection(target_);
   std::vector<MemoryRange> added;
   status_.problems = std::move(change.problems);
   status_.complete = change.complete;

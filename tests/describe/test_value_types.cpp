@@ -20,12 +20,12 @@ TEST_CASE("types of values alone are a module in which each has a variable", "[p
       Omissions missing;
       const TypeUsePtr uses[] = {finder.of_handle(r.point_type), unknown_use(), finder.of_handle(r.dog_type)};
       DebugModule module = value_types_module(view.objects.layouts(), uses, missing);
-      const DebugType& variables = module.types.back();
-      REQUIRE(variables.fields.size() == 3);
-      CHECK(module.types[variables.fields[0].type].name == "Ns.Point");
-      CHECK(module.types[variables.fields[0].type].fields.size() == 2);
+      REQUIRE(module.globals.size() == 3);
+      CHECK(module.globals[2].name == value_type_name(2));
+      CHECK(module.types[module.globals[0].type].name == "Ns.Point");
+      CHECK(module.types[module.globals[0].type].fields.size() == 2);
       // The class behind the reference is a name: its parts are looked at when it is shown.
-      const DebugType& reference = module.types[variables.fields[2].type];
+      const DebugType& reference = module.types[module.globals[2].type];
       CHECK(reference.kind == DebugType::Kind::reference);
       const DebugType& dog = module.types[reference.element];
       CHECK(dog.name == "Ns.Dog");

@@ -38,9 +38,9 @@ def check(lldb, target, path):
 
 
 def shown(text):
-    """The value behind `(TYPE) NAME = `, without the address of an object and what stands below it."""
+    """The value behind `(TYPE) NAME = `, or `(TYPE) ` alone as `p` has it, without the address of an object and what stands below it."""
     first = text.strip().split("\n")[0]
-    found = re.match(r"\(.*?\) \S+(?:\[.*?\])? = (.*)", first)
+    found = re.match(r"\(.*?\) (?:\S+(?:\[.*?\])? = )?(.*)", first)
     return re.sub(r"^0x[0-9a-f]{16} ", "", found[1]).removesuffix(": {").removesuffix(" {") if found else first
 
 

@@ -115,6 +115,16 @@ public static class Held
         Say("pair.Item2", "\"pair\"");
         Say("some", "5");
         Say("none", "null");
+        void Command(string command, string shown) => said.Add(new() { ["command"] = command, ["text"] = shown });
+        Command("p sizeof(Debugged::Point3)", "12");
+        Command("p ((Debugged::Ring &)shape).Hole", "0.5");
+        Command("p ((Debugged::Disc &)plain).Radius", "7");
+        Command("p Debugged::Access::Write", "Write");
+        Command("p Debugged.Totals.Sum", "1234");
+        Command("p Debugged.Totals.Corner.Y", "5");
+        Command("target variable -r Debugged.Totals.Word", "\"total\"");
+        Command("target variable -r Debugged.Totals.Sum", "1234");
+        Command("p ((Debugged::Ring &)figure).Radius", "2.5");
         foreach (string outside in new[] { "args[3]", "list[4]", "grid[2][0]", "shape.Nothing", "nothing.Radius" })
             said.Add(new() { ["refused"] = outside });
         File.WriteAllLines(path, said.Select(row => JsonSerializer.Serialize(row)));

@@ -81,6 +81,9 @@ public sealed class Everything
     public bool Yes = true;
     public Access Access = Access.Read | Access.Execute;
     public Tuple<int, string> Tuple = System.Tuple.Create(1, "t");
+    public Dictionary<char, int> ByChar = new() { ['a'] = 1, ['b'] = 2 };
+    public Dictionary<bool, string> ByYes = new() { [false] = "no", [true] = "yes" };
+    public Dictionary<ulong, int> ByLarge = new() { [1] = 10, [ulong.MaxValue] = 20 };
     // Those that need words of their own are said below.
     public Uri Uri = new("https://example.org/a?b=c");
     public StringBuilder Builder = new("begin ", 16);
@@ -132,6 +135,9 @@ public static class Objects
         foreach (var field in typeof(Everything).GetFields())
             if (field.MetadataToken < typeof(Everything).GetField(nameof(Everything.Uri)).MetadataToken)
                 Say("." + field.Name, Text(field.GetValue(All)));
+        Say(".ByChar[b]", "2");
+        Say(".ByYes[true]", Quoted("yes"));
+        Say(".ByLarge[18446744073709551615]", "20");
         Say(".Uri", Quoted(All.Uri.ToString()));
         Say(".Builder", Quoted(All.Builder.ToString()));
         Say(".None", "{cannot be cancelled}");

@@ -1,0 +1,45 @@
+// The types that an expression of LLDB's names, described before it is evaluated: all types that a program
+// has loaded would cost seconds, and most are never named.
+#pragma once
+
+#include "core/describe/named_types.h"
+#include "extension/session/stop_session.h"
+
+#include <lldb/API/LLDB.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace clr::lldb_plugin {
+
+class NamedTypes {
+public:
+  // `sessions` must outlive this.
+  NamedTypes(const lldb::SBTarget& target, StopSession& sessions) : target_(target), sessions_(&sessions) {}
+
+  // Gives LLDB the types, and those whose static fields, the expression `text` names; names that begin with a
+  // variable of the selected frame are no types. One module holds them, so what a later expression names with
+  // dots takes the place of what an earlier one named with colons. Throws Error for a fault of the target.
+  // Cost: nothing without such a name; with one that is new at this stop that of core's find_spelled.
+  void before_expression(std::string_view text);
+  void withdraw();
+
+  static constexpr std::size_t max_named = 1'000; // types that are kept described
+
+private:
+  std::map<std::string, Address> find(ObjectReader& objects, const std::set<std::string>& wanted);
+
+  lldb::SBTarget target_;
+  StopSession* sessions_;
+  std::uint32_t stop_ = 0;
+  std::map<std::string, Address> known_; // at this stop, by their names with dots; 0: no such type
+  lldb::SBModule module_;                // that LLDB has
+  std::set<std::string> described_;      // in it
+  bool colons_ = false;
+};
+
+} // namespace clr::lldb_plugin

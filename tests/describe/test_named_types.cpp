@@ -1,0 +1,70 @@
+#include "core/describe/named_types.h"
+#include "core/dwarf/elf_module_writer.h"
+#include "tests/objects/object_runtime.h"
+#include "tests/support/faults.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace clr;
+using namespace clr::test;
+
+namespace {
+
+const DebugField* global(const DebugModule& module, std::string_view name) {
+  const auto found = std::ranges::find(module.globals, name, &DebugField::name);
+  return found == module.globals.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+TEST_CASE("types with colons are aliases in namespaces", "[publish][variables]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      ObjectRuntime r(platform);
+      ObjectView view(r);
+      Omissions missing;
+      const NamedType named[] = {
+          {{"Ns", "Dog"}, r.dog_type}, {{"Ns", "Color"}, r.color_type}, {{"Alone"}, r.point_type}};
+      DebugModule module = named_types_module(view.objects.layouts(), named, true, missing);
+      CHECK(module.globals.empty());
+      REQUIRE(module.aliases.size() == 2); // a type of no namespace is called by its own name
+      CHECK(module.aliases[0].scope == std::vector<std::string>{"Ns"});
+      CHECK(module.aliases[0].name == "Dog");
+      // The class itself, and not a reference to it: it is to be cast to, and measured.
+      CHECK(module.types[module.aliases[0].type].kind == DebugType::Kind::object);
+      CHECK(module.types[module.aliases[0].type].fields.size() == 5);
+      CHECK(module.types[module.aliases[1].type].kind == DebugType::Kind::enumeration);
+      if (platform.pointer_size != 8) continue;
+      module.platform.cpu = Cpu::x64;
+      CHECK(write_elf_module(module).size() > 500);
+    }
+  }
+}
+
+TEST_CASE("static fields with dots are variables", "[publish][variables]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like});
+  ObjectView view(r);
+  Omissions missing;
+  const NamedType named[] = {{{"Ns", "Animal"}, r.animal_type}};
+  const DebugModule module = named_types_module(view.objects.layouts(), named, false, missing);
+  CHECK(module.aliases.empty());
+  std::size_t statics = 0;
+  for (const FieldLayout& field : view.objects.layouts().of(r.animal_type).fields) {
+    if (!field.is_static || !field.address) continue;
+    ++statics;
+    const DebugField* const whole = global(module, "Ns.Animal." + field.name);
+    REQUIRE(whole != nullptr);
+    CHECK_FALSE(whole->static_boxed);
+    if (!field.boxed) CHECK(whole->static_address == field.address);
+  }
+  CHECK(statics >= 2);
+  CHECK(module.globals.size() <= statics);
+  const std::vector<std::byte> file = write_elf_module(module);
+  CHECK(std::string_view(reinterpret_cast<const char*>(file.data()), file.size()).find("Ns.Animal.Made") !=
+        std::string_view::npos);
+}
