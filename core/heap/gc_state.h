@@ -51,11 +51,11 @@ struct GcState {
   std::vector<std::string> problems; // heaps that could not be read
 };
 
-// Reads it by the contract GC from .NET 11 on; before, by the table that the module at `runtime_base` exports.
-// Throws Error{unsupported_contract} when
-// there is none, or none of its entries leads to variables of a collector, which is so before the collector
-// has been initialised; Error{memory_missing}, also when an entry leads to memory that is not there. Cost: 1
-// read for each entry of g_dacTable, some 20 more, and 2 for each heap.
+// Reads it by the contract GC from .NET 11 on; before, by the table that the module at `runtime_base`
+// exports. Throws Error{unsupported_contract} when there is none, or none of its entries leads to variables
+// of a collector, which is so before the collector has been initialised; Error{memory_missing}, also when an
+// entry leads to memory that is not there. Cost: 1 read for each entry of g_dacTable, some 20 more, and 2 for
+// each heap.
 GcState read_gc_state(const Target& target, Address runtime_base);
 
 // The MethodTable of the objects that stand for free memory: by the descriptor, else by its shape. Throws

@@ -19,9 +19,9 @@ struct TroubleReport {
   std::vector<std::string> missing; // what could not be looked at
 };
 
-// `crash` says which thread failed, and how; empty: none did. Then the heap is not walked: the reason is known. Throws
-// Error{interrupted}. Cost: that of LockReporter::deadlocks (with a crash of table_by_stacks), and of the
-// exceptions of all threads.
+// `crash` says which thread failed, and how; empty: none did. Then the heap is not walked: the reason is
+// known. Throws Error{interrupted}. Cost: that of LockReporter::deadlocks (with a crash of table_by_stacks),
+// and of the exceptions of all threads.
 TroubleReport find_trouble(LockReporter& locks, StackReporter& stacks, const std::string& crash,
                            const HeapWalkOptions& options = {});
 

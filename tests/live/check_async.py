@@ -107,7 +107,7 @@ def check_threads(lldb, target, told, stacks):
     assert not others, others
     # A method that has waited and runs again is on a stack; those that wait for it are beside it.
     running = [(c["frame"], frames_of(chain)) for t in beside["threads"] for c in t["async_callers"] for chain in c["chains"]]
-    (callers,) = [frames[1:] for _, frames in running] or [[]]
+    (callers,) = [frames for _, frames in running] or [[]]   # the running method has no line of an await
     assert callers == chains["running"][0], callers
     return len(os_ids)
 
