@@ -37,7 +37,13 @@ public:
     tell_groups(table, uses.blocked, "wait");
     tell_groups(table, uses.outside, "stand");
     tell_groups(table, uses.running, "run");
-    if (!uses.parked.empty()) tell(fmt::format("{} sleep or wait for a signal", threads(uses.parked.size())));
+    // Beside a crash they say nothing.
+    if (crash.empty())
+      tell_groups(table, uses.parked, "stand");
+    else if (!uses.parked.empty())
+      tell(uses.parked.size() == 1
+               ? "1 thread sleeps or waits for a signal"
+               : fmt::format("{} threads sleep or wait for a signal", uses.parked.size()));
     if (uses.unknown != 0) tell(fmt::format("of {} nothing is known", threads(uses.unknown)));
     report_.missing = table.problems;
     summarize(crash, deadlocks, memory, uses);

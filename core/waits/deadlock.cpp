@@ -158,6 +158,8 @@ std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPre
     const RuntimeThread* const thread = table.stacks[i].thread;
     if (thread == nullptr || (thread->state.value_or(0) & thread_state::pool_worker) == 0) continue;
     const ThreadWait& wait = table.waits[i];
+    // The thread that watches over the pool is one of its threads, but begins no work; an idle one may.
+    if (thread->name && *thread->name == ".NET TP Gate") continue;
     if (wait.what != ThreadWait::What::objects || wait.kind != LockKind::task || wait.objects.empty())
       return std::nullopt;
     const WaitReason reason{.wait = i, .object = wait.objects.front(), .certain = wait.certain};

@@ -48,7 +48,9 @@ def runtime_differences(lldb_clr, runtime, expected, skip=MACHINE):
     for row in expected["clr threads --json"]:
         thread = managed.get(int(row["address"], 16))
         without = (*skip, "name") if row["name"] is None else skip   # the system may have a name for it
-        differences(row, thread, f"threads[{row['os_id']}]", found, without)
+        waits_for = row.get("waits_for")
+        differences({k: v for k, v in row.items() if k != "waits_for"}, thread, f"threads[{row['os_id']}]", found, without)
+        differences(waits_for, thread.waiting_for, f"threads[{row['os_id']}].waiting_for", found, skip)
     stacks = {t.os_id: t for t in threads if t.index is not None}
     if len(stacks) != len(expected["clrbt --json all"]["threads"]):
         found.append(f"{len(stacks)} threads for {len(expected['clrbt --json all']['threads'])}")

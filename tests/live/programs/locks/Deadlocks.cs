@@ -22,6 +22,7 @@ public static class Deadlocks
         ["class-init"] = ClassInit,
         ["class-init-lock"] = ClassInitLock,
         ["join"] = JoinCycle,
+        ["pool"] = Pool,
     };
 
     public static List<object> Kept = new();
@@ -236,5 +237,28 @@ public static class Deadlocks
         Thread started = said.Start("joined", () => { lock (a) Forever(); });
         Volatile.Write(ref other, started);
         said.Deadlock("locks", "joiner", "joined");
+    }
+
+    // All workers wait for tasks that need a worker.
+    private static void Pool(Said said)
+    {
+        ThreadPool.SetMinThreads(3, 1);
+        ThreadPool.SetMaxThreads(Math.Max(Environment.ProcessorCount, 3), 1);
+        int started = 0;
+        for (int i = 0; i < 60; i++)
+            Task.Run(() =>
+            {
+                int n = Interlocked.Increment(ref started);
+                said.Here("worker" + n);
+                Later().Wait();
+            });
+        Thread.Sleep(4000);
+        said.Deadlock("pool", Enumerable.Range(1, started).Select(n => "worker" + n).ToArray());
+    }
+
+    private static async Task Later()
+    {
+        await Task.Yield();
+        await Task.Delay(1);
     }
 }
