@@ -1,5 +1,7 @@
 #include "core/runtime/core_session.h"
 
+#include <elf.h>
+
 namespace clr {
 
 std::unique_ptr<CoreSession> CoreSession::open(const std::string& path, const PathMap& paths,
@@ -21,6 +23,11 @@ CoreSession::CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths,
     : core_(std::move(core)), assemblies_(paths), overlay_(*core_, {.paths = paths}),
       list_(modules_of(*core_, overlay_)), pages_(overlay_),
       runtime_(pages_, list_.modules, core_->platform(), &assemblies_, std::move(descriptor)) {}
+
+std::string CoreSession::executable_file() {
+  const auto headers = core_->notes().auxv.find(AT_PHDR); // they lie in its first mapping
+  return headers == core_->notes().auxv.end() ? std::string() : overlay_.elf_file_at(headers->second);
+}
 
 std::vector<std::string> CoreSession::problems() const {
   std::vector<std::string> problems = core_->problems();

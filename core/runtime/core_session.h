@@ -35,6 +35,8 @@ public:
   // The proven file on this host of a native module; empty when there is none. Cost:
   // FileOverlay::elf_file_at.
   std::string file_of(const LoadedModule& module) { return overlay_.elf_file_at(module.base); }
+  // The same of the program itself. Cost as above.
+  std::string executable_file();
   // How the native modules were found.
   const ModuleList& module_list() const { return list_; }
   // Everything that is incomplete in the core and in its list of modules.

@@ -33,6 +33,8 @@ void ProcessPublishing::add_native(Session& session) {
   lldb::SBProcess process = target_.GetProcess();
   if (native_added_ || !is_core(process) || session.runtime().absence() != nullptr) return;
   native_added_ = true;
+  // LLDB takes the first module for the program that it launches when it knows no other.
+  if (!target_.GetExecutable().IsValid() && session.executable_file().empty()) return;
   add_native_modules(target_, session.runtime().modules(),
                      [&](const LoadedModule& module) { return session.file_of(module); });
 }

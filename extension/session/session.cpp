@@ -72,6 +72,7 @@ public:
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
   std::string file_of(const LoadedModule& module) override { return session_.file_of(module); }
+  std::string executable_file() override { return session_.executable_file(); }
   RegisterContext registers(lldb::SBThread& thread) override {
     const Cpu cpu = session_.core().platform().cpu;
     for (const ThreadRegisters& known : session_.core().threads())

@@ -36,6 +36,8 @@ public:
   // The file on this host of a native module of a core that we read ourselves; empty when none is proven, and
   // for other processes, whose modules LLDB finds.
   virtual std::string file_of(const LoadedModule&) { return {}; }
+  // The same of the program itself.
+  virtual std::string executable_file() { return {}; }
   // Registers of a thread; unknown ones are those that neither the core file nor LLDB has.
   virtual RegisterContext registers(lldb::SBThread& thread) = 0;
   // Stacks of this stop, made on first use.

@@ -131,7 +131,7 @@ NUMBERS = {
     "clr publish maybe": r"there is no place for 'maybe'.*\[on \| off \| status \| update\]", "clr settings --publish x": "--publish.*'x' is not one of lines, variables, r2r, none",
     "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore",
     "clr symbols": "clr symbols takes one of add, list, remove, save", "clr symbols list x": "there is no place for 'x'", "clr break x list": "WHERE 'x' goes with no action",
-    "clr help x": "'x' is not one of analyze, break", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
+    "clr help x": "'x' is not one of analyze, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
 }
 
 
@@ -158,8 +158,8 @@ def check_examples(driver, report, tag, core, folder, text):
     (work / "samples.txt").write_text("0x10 3\n")
     examples = re.findall(r"^Example: `([^`]+)`", text, re.M)
     # A core does not run, and the program's source is elsewhere; this one holds no heap.
-    nothing_here = {"clr break", "clr finalizers", "clr handles", "clr heap", "clr object", "clr objects", "clr refs", "clr retained", "clr root", "clr source", "clr static", "clr statics", "clr step",
-                    "clr strings"}
+    nothing_here = {"clr async", "clr break", "clr finalizers", "clr handles", "clr heap", "clr object", "clr objects", "clr pool", "clr refs", "clr retained", "clr root", "clr source", "clr static", "clr statics", "clr step",
+                    "clr strings", "clr timers"}
     for example, said in zip(examples, driver.run([f'target create --core "{core}"', *examples], 300, folder=work)[1:], strict=True):
         report.check(f"{tag} example {example}", said, absent=[REFUSED] if " ".join(example.split()[:2]) in nothing_here else ["^error: "])
 
