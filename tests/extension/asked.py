@@ -2,6 +2,8 @@
 import json
 import re
 
+from every_command import ENVIRONMENT
+
 # Each is a session of its own; the text of the last command is compared.
 COMMANDS = [["bt"], ["bt all"], ["thread list"], ["thread info"], ["register read"], ["process status"], ["frame variable"], ["up", "up"],
             ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"],
@@ -20,8 +22,8 @@ def level(text):
 def check(driver, report, tag, core):
     opening = [f'target create --core "{core}"']
     for commands in COMMANDS:
-        (*_, asked, status) = driver.run([*opening, *commands, "clr publish status --json"])
-        (*_, whole) = driver.run([*opening, "clr publish --wait", *commands])
+        (*_, asked, status) = driver.run([*opening, *commands, "clr publish status --json"], environment=ENVIRONMENT)
+        (*_, whole) = driver.run([*opening, "clr publish --wait", *commands], environment=ENVIRONMENT)
         name = f"{tag} {'; '.join(commands)}"
         report.check(f"{name}: as with everything published", TEMPORARY.sub("", asked), "^" + re.escape(TEMPORARY.sub("", whole)) + r"\Z")
         wanted = "stacks" if commands[-1].startswith(STACKS) else "everything"
