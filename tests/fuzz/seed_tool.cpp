@@ -96,8 +96,7 @@ private:
     // Both cores are of .NET 10, jitted and ReadyToRun code alike.
     const DebugInfoFormat format = debug_info_format(16);
     if (!reader.il_map(block)->stretches().empty()) keep(static_cast<unsigned>(format.bounds));
-    if (!reader.variables(block).empty() && format.variables)
-      keep(0x40 | static_cast<unsigned>(*format.variables));
+    if (!reader.variables(block).empty()) keep(0x40 | static_cast<unsigned>(format.variables));
   }
 
   // RUNTIME_FUNCTION, unwind information and code as the target has them, moved together: the code begins
