@@ -38,11 +38,6 @@ std::string shown_text(const InspectedValue& value);
 // "Ns.Circle (Ns.Shape)": the type that an object has, and the declared one where it differs.
 std::string shown_type(const InspectedValue& value);
 
-// The value for people: its text, "null", or the fault in angle brackets.
-std::string shown_text(const InspectedValue& value);
-// "Ns.Circle (Ns.Shape)": the type that an object has, and the declared one where it differs.
-std::string shown_type(const InspectedValue& value);
-
 struct InspectedField {
   std::string name;         // as in metadata
   std::string property;     // that only returns this field; empty: none

@@ -25,8 +25,8 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 class Hash final : public HeapSink {
 public:
   Hash(HeapTypes& types, ReferenceMaps* maps, Address free)
-      : types_(types), maps_(maps),
-        reader_(maps != nullptr ? std::make_unique<ReferenceReader>(*maps) : nullptr), free_(free) {}
+      : types_(types), reader_(maps != nullptr ? std::make_unique<ReferenceReader>(*maps) : nullptr),
+        free_(free) {}
   void begin(std::size_t) override {}
   void add(std::span<const HeapObject> found) override {
     for (const HeapObject& object : found) {
@@ -46,7 +46,6 @@ public:
 
 private:
   HeapTypes& types_;
-  ReferenceMaps* maps_;
   std::unique_ptr<ReferenceReader> reader_;
   Address free_;
   std::vector<Address> tables_;
