@@ -103,6 +103,7 @@ std::vector<WaitGraph::Knot> WaitGraph::knots() const {
   std::vector<std::vector<std::uint32_t>> parts(nodes_.size()); // by number of the component
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) parts[component[i]].push_back(i);
   std::vector<std::size_t> by(nodes_.size(), edges_.size()); // the edge that led to each node
+  std::vector<bool> in_cycle(nodes_.size(), false);
   std::vector<Knot> knots;
   for (const std::vector<std::uint32_t>& part : parts) {
     if (part.empty()) continue;
@@ -110,9 +111,9 @@ std::vector<WaitGraph::Knot> WaitGraph::knots() const {
         *std::ranges::min_element(part, {}, [&](std::uint32_t n) { return nodes_[n]; });
     Knot knot{.cycle = cycle_through(start, component, out, by), .others = {}};
     if (knot.cycle.empty()) continue;
+    for (const std::size_t edge : knot.cycle) in_cycle[edges_[edge].from] = true;
     for (const std::uint32_t node : part) {
-      const auto from_node = [&](std::size_t edge) { return edges_[edge].from == node; };
-      if (std::ranges::any_of(knot.cycle, from_node)) continue;
+      if (in_cycle[node]) continue;
       const auto inside = std::ranges::find_if(
           out[node], [&](std::size_t edge) { return component[edges_[edge].to] == component[node]; });
       if (inside != out[node].end()) knot.others.push_back(*inside);
