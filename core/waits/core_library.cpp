@@ -43,4 +43,17 @@ std::optional<Address> CoreLibrary::thread_static(std::string_view type, std::st
   return std::nullopt;
 }
 
+std::optional<Address> CoreLibrary::static_field(std::string_view type, std::string_view field) {
+  const Address table = find(type);
+  if (table == 0) return std::nullopt;
+  for (const FieldLayout& known : objects_->layouts().of(table).fields)
+    if (known.is_static && !known.thread_static && known.name == field) return known.address;
+  return std::nullopt;
+}
+
+Address CoreLibrary::static_reference(std::string_view type, std::string_view field) {
+  const auto address = static_field(type, field);
+  return address ? objects_->finder().target().read_pointer(*address) : 0;
+}
+
 } // namespace clr

@@ -24,6 +24,12 @@ public:
   // not used it. Throws as thread_static_address does. Cost: that of find() and thread_static_address.
   std::optional<Address> thread_static(std::string_view type, std::string_view field, Address thread);
 
+  // The address of a static field of a type that is not generic. Nothing: there is no such type or field, or
+  // its statics do not exist yet. Throws as find(). Cost: that of find() and TypeLayouts::of.
+  std::optional<Address> static_field(std::string_view type, std::string_view field);
+  // The reference in such a field; 0 for null, and for a field that is not there. 1 read more.
+  Address static_reference(std::string_view type, std::string_view field);
+
 private:
   void list();
 

@@ -1,7 +1,7 @@
 #include "core/waits/thread_pool.h"
 
 #include "core/objects/collections.h"
-#include "core/waits/framework_statics.h"
+#include "core/waits/core_library.h"
 
 #include <fmt/format.h>
 
@@ -128,7 +128,7 @@ std::string_view to_string(PoolQueue queue) {
 std::optional<ThreadPoolState> read_thread_pool(ObjectReader& objects) {
   CoreLibrary library(objects);
   const auto reference = [&](std::string_view type, std::string_view field) {
-    return static_reference(objects, library, type, field);
+    return library.static_reference(type, field);
   };
   const ThreadPoolPlaces places{
       .pool = reference("System.Threading.PortableThreadPool", "ThreadPoolInstance"),

@@ -1,7 +1,7 @@
 #include "core/waits/timers.h"
 
 #include "core/objects/instance_reader.h"
-#include "core/waits/framework_statics.h"
+#include "core/waits/core_library.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -63,7 +63,7 @@ private:
 Timers read_timers(ObjectReader& objects) {
   CoreLibrary library(objects);
   constexpr std::string_view type = "System.Threading.TimerQueue";
-  if (const Address queues = static_reference(objects, library, type, "<Instances>k__BackingField"))
+  if (const Address queues = library.static_reference(type, "<Instances>k__BackingField"))
     return read_timers(objects, queues);
   if (library.find(type) == 0) return {}; // no timer was ever made
   throw Error(ErrorKind::unsupported_contract, "System.Threading.TimerQueue has no list in this version");

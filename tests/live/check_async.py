@@ -1,13 +1,12 @@
 """Async methods that wait: every chain that the program says it has, complete, in order, with the lines of its awaits; and no other."""
 import collections
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 
-from processes import HERE, Unavailable
+from plugin import ask_package
+from processes import HERE
 
 sys.path.insert(0, str(HERE.parent / "python"))
 from json_schema import Schema   # noqa: E402
@@ -128,18 +127,12 @@ def check_timers(lldb, target, told, schema):
 
 def check_python(lldb, core):
     """The Python package, over libclr.so, has the same chains as the command."""
-    folder = lldb.plugin.parent
-    if not (folder / "libclr.so").exists():
-        raise Unavailable("libclr.so is not built")
     script = ("import json, lldb_clr; print(json.dumps([[t.object, t.waits_for, t.thread, [[f.box, f.source.line if f.source else None] for f in t.chain]] "
               "for t in lldb_clr.open_core(" + repr(str(core.core)) + ").tasks]))")
-    environment = dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(folder), PYTHONPATH=str(HERE.parent.parent / "python"))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, env=environment)
-    assert done.returncode == 0, done.stderr[-500:]
     (answer,) = lldb.json(core, ["clr async --json --each"])
     wanted = [[int(s["boxes"][0], 16), s["waits_for"]["kind"], s["kept_by"].get("thread"),
                [[int(f["box"], 16), f.get("source", {}).get("line")] for f in s["frames"]]] for s in answer["stacks"]]
-    assert json.loads(done.stdout) == wanted, "Python has other chains than clr async"
+    assert ask_package(lldb.plugin, script) == wanted, "Python has other chains than clr async"
     return f"{len(wanted)} tasks"
 
 

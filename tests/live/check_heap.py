@@ -1,10 +1,10 @@
 """The managed heap: the same objects as ClrMD finds, the objects that the program knows it has, and JSON as the schema describes it."""
 import collections
 import json
-import os
 import subprocess
 import sys
 
+from plugin import ask_package
 from processes import HERE, Unavailable
 
 sys.path.insert(0, str(HERE.parent / "python"))
@@ -96,16 +96,10 @@ def check_clrmd(oracle, tool, core, mode):
 
 def check_python(lldb, core):
     """The Python package, over libclr.so, has the same counts as the commands."""
-    folder = lldb.plugin.parent
-    if not (folder / "libclr.so").exists():
-        raise Unavailable("libclr.so is not built")
     script = ("import json, lldb_clr; heap = lldb_clr.open_core(" + repr(str(core.core)) + ").heap; "
               "print(json.dumps([[[t.name, t.count, t.bytes] for t in heap.stat()], sum(s.objects for s in heap.segments), "
               "sum(1 for _ in heap.objects('HeapProgram.Order')), sum(t.count for t in heap.stat('*', 2))]))")
-    environment = dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(folder), PYTHONPATH=str(HERE.parent.parent / "python"))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, env=environment)
-    assert done.returncode == 0, done.stderr[-500:]
-    types, objects, orders, old = json.loads(done.stdout)
+    types, objects, orders, old = ask_package(lldb.plugin, script)
     stat, of_gen2 = lldb.json(core, ["clr heap --stat --json", "clr heap --stat --gen 2 --json"])
     assert types == [[t["name"], t["count"], t["bytes"]] for t in stat["types"]], types[:3]
     assert (objects, old) == (stat["objects"], of_gen2["objects"]), (objects, old)

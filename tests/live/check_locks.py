@@ -1,10 +1,9 @@
 """Locks and waits: what programs/locks says of its own threads, and ClrMD's owners."""
 import json
-import os
-import subprocess
 import sys
 
-from processes import HERE, Unavailable
+from plugin import ask_package
+from processes import HERE
 from results import Examples
 
 sys.path.insert(0, str(HERE.parent / "python"))
@@ -123,16 +122,10 @@ def check_healthy(lldb, target, verdicts=("healthy", "waiting", "busy")):
 
 def check_python(lldb, core):
     """The Python package, over libclr.so, answers as the commands do."""
-    folder = lldb.plugin.parent
-    if not (folder / "libclr.so").exists():
-        raise Unavailable("libclr.so is not built")
     script = ("import json, lldb_clr; r = lldb_clr.open_core(" + repr(str(core.core)) + "); "
               "print(json.dumps([[[l.object, l.kind, l.owner, [w.os_id for w in l.waiters]] for l in r.locks], len(r.deadlocks), "
               "{t.os_id: t.waiting_for.kind for t in r.threads if t.is_managed and t.waiting_for}]))")
-    environment = dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(folder), PYTHONPATH=str(HERE.parent.parent / "python"))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, env=environment)
-    assert done.returncode == 0, done.stderr[-500:]
-    locks, deadlocks, waiting = json.loads(done.stdout)
+    locks, deadlocks, waiting = ask_package(lldb.plugin, script)
     threads, commands = ask(lldb, core, ["clr threads --json", "clr locks --json"])   # threads first: by stacks alone, as waiting_for
     theirs = [[int(l["object"], 16), l["kind"], l["owner"]["os_id"] if l["owner"] else None, [w["os_id"] for w in l["waiters"]]] for l in commands]
     assert locks == theirs, [l for l in locks if l not in theirs][:3]

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from processes import Unavailable
@@ -130,3 +131,15 @@ class CoreTool(Lldb):
             if done.returncode:
                 raise Failed(f"core_tool {words[0]} of {target}: exit code {done.returncode}: {done.stderr[-300:]}")
         return texts
+
+
+def ask_package(plugin, script):
+    """What `script`, in a Python without LLDB and with the package of this tree over the libclr.so beside `plugin`, prints as JSON."""
+    folder = pathlib.Path(plugin).parent
+    if not (folder / "libclr.so").exists():
+        raise Unavailable("libclr.so is not built")
+    python = pathlib.Path(__file__).resolve().parent.parent.parent / "python"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600,
+                          env=dict(os.environ, LLDB_CLR_LIBRARY_DIR=str(folder), PYTHONPATH=str(python)))
+    assert done.returncode == 0, done.stderr[-500:]
+    return json.loads(done.stdout)
