@@ -33,6 +33,11 @@ void AwaitWatch::Places::clear() {
   }
 }
 
+void AwaitWatch::Places::drop(Role role) {
+  for (auto& [address, place] : at)
+    if (place.roles.erase(role) != 0 && place.roles.empty()) plants->enable(place.number, false);
+}
+
 void AwaitWatch::Places::forget() {
   clear();
   for (const auto& [address, place] : at) plants->remove(place.number);
@@ -84,11 +89,24 @@ void AwaitWatch::follow_end() {
   std::optional<Running> then = machines_->continuation(step_.machine);
   if (!then && left_) then = left_->then;
   if (then) return follow(std::move(*then));
-  if (!left_) return;
-  // Its caller may find it done, and does not wait then.
+  if (left_ && left_->early_lines < max_early_lines) plant_callers_lines();
+}
+
+// It may find the method done, and does not wait then.
+void AwaitWatch::plant_callers_lines() {
   for (const Line& line : left_->lines)
     if (line.line != 0 && line.line != left_->caller.line)
       ends_.plant(line.begin, Role::caller_line, left_->thread);
+}
+
+bool AwaitWatch::ends_in_caller(Visitor& visitor) {
+  if (waits_ || then_ || !is_left(visitor)) return false;
+  if (has_ended(visitor)) {
+    visitor.leave(step_.thread);
+    return true;
+  }
+  if (++left_->early_lines == max_early_lines) ends_.drop(Role::caller_line);
+  return false;
 }
 
 void AwaitWatch::follow(Running then) {
@@ -105,7 +123,8 @@ void AwaitWatch::leaves_caller(Visitor& visitor) {
                .lines = visitor.lines(step_.caller->body.start),
                .thread = step_.thread,
                .then = {},
-               .boxed = 0};
+               .boxed = 0,
+               .early_lines = 0};
   if (left_->lines.size() > max_lines) left_->lines.resize(max_lines);
   plant_left();
 }
@@ -195,9 +214,7 @@ bool AwaitWatch::visit(Role role, Visitor& visitor) {
     if (is_left(visitor)) look_at_caller_again(visitor);
     return false;
   case Role::caller_line:
-    if (waits_ || then_ || !is_left(visitor) || !has_ended(visitor)) return false;
-    visitor.leave(step_.thread);
-    return true;
+    return ends_in_caller(visitor);
   }
   return false;
 }
@@ -238,6 +255,7 @@ void AwaitWatch::returns(Visitor& visitor) {
   if (waits_) return look_again(visitor);
   ended_ = true;               // the thread may run the same method for others, in such a frame, too
   visitor.leave(step_.thread); // which would lead through the runtime
+  if (left_ && !then_) plant_callers_lines();
 }
 
 // MoveNext of a machine was called: false, as the step goes on to a line.

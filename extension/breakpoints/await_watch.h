@@ -114,6 +114,9 @@ public:
 
   static constexpr std::size_t max_places = 2'000;
   static constexpr std::size_t max_lines = 1'000; // of a method
+  // Lines of the caller at which a thread stops while the method that it called has not ended; then it runs
+  // on without stops until that has.
+  static constexpr unsigned max_early_lines = 20;
 
 private:
   enum class Role : std::uint8_t {
@@ -139,6 +142,8 @@ private:
     // `thread`: the only one that comes there in this role; 0: any may.
     void plant(Address address, Role role, std::uint64_t thread = 0);
     void clear();
+    // No place is wanted any more for this alone.
+    void drop(Role role);
     void forget();
     std::set<Role> roles(Address address) const;
   };
@@ -156,6 +161,7 @@ private:
     std::uint64_t thread = 0;    // that runs it
     std::optional<Running> then; // the caller, since it waits itself
     Address boxed = 0;           // a place at which it has its task then
+    unsigned early_lines = 0;    // that it came to while the method had not ended
   };
   Known known(const StateMachine& machine) { return {machine, machines_->mark(machine, true)}; }
   bool same(const Known& known, const StateMachine& machine);
@@ -175,6 +181,8 @@ private:
   void follow(Running then);
   void leaves_caller(Visitor& visitor);
   void plant_left();
+  void plant_callers_lines();
+  bool ends_in_caller(Visitor& visitor);
   void caller_waits(Visitor& visitor);
   void look_at_caller_again(Visitor& visitor);
   bool enters(Visitor& visitor);

@@ -329,7 +329,7 @@ struct LateCaller : Async {
     return hit(at);
   }
   // The step's thread is back in the runtime.
-  void ends() {
+  void ends_of_method() {
     thread.id = second;
     thread.top = 0x8008;
     machines.done.insert(task);
@@ -353,7 +353,7 @@ TEST_CASE("a caller that waits only when another thread went on is where a step 
   LateCaller late(true);
   CHECK(late.passing.limits.at(0x3020) == first);
   CHECK_FALSE(late.caller_at(0x3020));
-  late.ends();
+  late.ends_of_method();
   CHECK(late.caller_goes_on());
 }
 
@@ -367,7 +367,7 @@ TEST_CASE("a caller without a task is known again by that which it gets", "[awai
   CHECK_FALSE(late.hit(0x3020));
   late.machines.all[0x7300].task = late.machines.all[0x7300].object = 0xA000;
   CHECK_FALSE(late.hit(0x3038));
-  late.ends();
+  late.ends_of_method();
   CHECK(late.caller_goes_on());
 }
 
@@ -385,17 +385,28 @@ TEST_CASE("a caller that waits between two steps is found by the second", "[awai
   then.returned = 0x8000 + 0x100'000;
   late.watch.arm(then);
   CHECK_FALSE(late.caller_at(0x3020));
-  late.ends();
+  late.ends_of_method();
   CHECK(late.caller_goes_on());
 }
 
 TEST_CASE("a caller that finds the method done is stopped on its next line", "[await_watch]") {
   LateCaller late(false);
   CHECK_FALSE(late.caller_at(0x3044)); // it does something else first
-  late.ends();
+  late.ends_of_method();
   late.thread.left.clear();
   CHECK(late.caller_at(0x3044));
   CHECK(late.thread.left == std::vector<std::uint64_t>{second});
+}
+
+TEST_CASE("a caller that does much before it waits is not stopped for each line of that", "[await_watch]") {
+  LateCaller late(false);
+  for (unsigned i = 1; i < AwaitWatch::max_early_lines; ++i) CHECK_FALSE(late.caller_at(0x3044));
+  CHECK(late.ends.stops().contains(0x3044));
+  CHECK_FALSE(late.caller_at(0x3044));
+  CHECK_FALSE(late.ends.stops().contains(0x3044));
+  CHECK(late.ends.stops().contains(0x1050)); // its own lines
+  late.ends_of_method();
+  CHECK(late.caller_at(0x3050));
 }
 
 TEST_CASE("what was left by a step is forgotten when the process runs without one", "[await_watch]") {
@@ -411,7 +422,7 @@ TEST_CASE("what was left by a step is forgotten when the process runs without on
 
 TEST_CASE("a method that has ended is not taken for another run by the same thread", "[await_watch]") {
   LateCaller late(false);
-  late.ends();
+  late.ends_of_method();
   late.thread.frame = 0x8008;
   CHECK_FALSE(late.hit(0x1050));
 }
