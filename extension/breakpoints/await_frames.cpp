@@ -217,6 +217,21 @@ std::vector<AwaitWatch::Body> AwaitFrames::bodies(const AwaitWatch::Body& body) 
   return found;
 }
 
+std::vector<AwaitWatch::Line> lines_of(lldb::SBTarget target, Address place) {
+  lldb::SBAddress here = target.ResolveLoadAddress(place);
+  lldb::SBFunction function = here.GetFunction();
+  const Address begin = function.GetStartAddress().GetLoadAddress(target);
+  const Address end = function.GetEndAddress().GetLoadAddress(target);
+  lldb::SBCompileUnit unit = here.GetCompileUnit();
+  std::vector<AwaitWatch::Line> lines;
+  for (std::uint32_t i = 0; i < unit.GetNumLineEntries(); ++i) {
+    lldb::SBLineEntry entry = unit.GetLineEntryAtIndex(i);
+    const Address at = entry.GetStartAddress().GetLoadAddress(target);
+    if (at >= begin && at < end) lines.push_back({at, entry.GetLine()});
+  }
+  return lines;
+}
+
 Address AwaitVisitor::argument() {
   lldb::SBValue value = frame().FindRegister(argument_register);
   return value.IsValid() ? value.GetValueAsUnsigned(0) : 0;
@@ -252,20 +267,8 @@ Address AwaitVisitor::behind_call(Address slot) {
   return lldb_plugin::behind_call(*thread_, slot);
 }
 
-std::vector<AwaitWatch::Line> AwaitVisitor::lines(Address of) {
-  lldb::SBTarget target = thread_->GetProcess().GetTarget();
-  lldb::SBAddress here = target.ResolveLoadAddress(of);
-  lldb::SBFunction function = here.GetFunction();
-  const Address begin = function.GetStartAddress().GetLoadAddress(target);
-  const Address end = function.GetEndAddress().GetLoadAddress(target);
-  lldb::SBCompileUnit unit = here.GetCompileUnit();
-  std::vector<AwaitWatch::Line> lines;
-  for (std::uint32_t i = 0; i < unit.GetNumLineEntries(); ++i) {
-    lldb::SBLineEntry entry = unit.GetLineEntryAtIndex(i);
-    const Address at = entry.GetStartAddress().GetLoadAddress(target);
-    if (at >= begin && at < end) lines.push_back({at, entry.GetLine()});
-  }
-  return lines;
+std::vector<AwaitWatch::Line> AwaitVisitor::lines(Address at) {
+  return lines_of(thread_->GetProcess().GetTarget(), at);
 }
 
 void AwaitVisitor::leave(std::uint64_t thread) {

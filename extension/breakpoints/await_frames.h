@@ -51,6 +51,9 @@ private:
       (static_cast<std::uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count()) & 0x3FFF'FFFF);
 };
 
+// Where lines begin in the function that has code at `at`, as far as the debugger knows them.
+std::vector<AwaitWatch::Line> lines_of(lldb::SBTarget target, Address at);
+
 // A thread of LLDB's that came to a place.
 class AwaitVisitor final : public AwaitWatch::Visitor {
 public:

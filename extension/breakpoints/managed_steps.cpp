@@ -1,5 +1,6 @@
 #include "extension/breakpoints/managed_steps.h"
 
+#include "core/describe/exception_handlers.h"
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
 #include "extension/lldb/step_end.h"
@@ -58,11 +59,31 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
     }
     const std::vector<HandlerWatch::Frame> frames = handler_frames_.of(*session, thread);
     std::vector<Address> resumes;
-    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0]);
+    if (frames.size() >= 2 && frames[0].funclet) resumes = places_behind_handler(*session, frames[0]);
     handlers_.arm(thread.GetThreadID(), frames, out, resumes);
   } catch (const Error&) {
     // The step goes as LLDB's own do.
   }
+}
+
+// Behind the handler that a frame stands in. An async method comes to code of the compiler's there, and from
+// that to any line: those in front of the handlers, which are functions of their own, are of the method.
+std::vector<Address> ManagedSteps::places_behind_handler(Session& session, const HandlerWatch::Frame& frame) {
+  ExecutionManager& code = *session.runtime().code();
+  const CodeLookup found = code.find(frame.pc);
+  const std::vector<Address> handlers = handler_entries(code, std::get<CodeBlock>(found));
+  std::vector<Address> places;
+  for (const Address place : HandlerFrames::resumes(session, frame)) {
+    if (target_.ResolveLoadAddress(place).GetLineEntry().GetLine() != 0) {
+      places.push_back(place);
+      continue;
+    }
+    for (const AwaitWatch::Line& line : lines_of(target_, place))
+      if (line.line != 0 && (handlers.empty() || line.begin < handlers.front()) &&
+          places.size() < AwaitWatch::max_lines)
+        places.push_back(line.begin);
+  }
+  return places;
 }
 
 void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {

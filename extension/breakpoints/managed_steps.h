@@ -73,6 +73,7 @@ public:
 private:
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
+  std::vector<Address> places_behind_handler(Session& session, const HandlerWatch::Frame& frame);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
 
   lldb::SBTarget target_;

@@ -10,7 +10,7 @@ from results import Examples
 
 # Where a method is awaited, and how the line reads at which a step out of it ends.
 AWAITED = {"Part": ("Total", "await Part("), "Early": ("Late", "await started"), "Brief": ("TooLate", "started")}
-WAITED_FOR = ("Total", "Streams", "Starts")
+WAITED_FOR = ("Total", "Streams", "Starts", "Caught")
 SOURCE = pathlib.Path(__file__).resolve().parent / "programs" / "debugged" / "Steps.cs"
 
 

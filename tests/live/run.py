@@ -599,7 +599,7 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
 
 
 WALKED_OPTIMIZED = ("Total", "Part", "Streams")   # by the compiler alone: what is new is not optimised by the runtime yet
-WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts", "Brief")
+WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts", "Brief", "Caught")
 FINISHED = ("Part", "Early", "Brief")
 
 

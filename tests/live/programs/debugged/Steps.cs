@@ -58,6 +58,8 @@ public static class Steps
         Late(4).Wait();
         Followed.Value = true;
         TooLate(5).Wait();
+        Followed.Value = true;
+        Caught(6).Wait();
         Followed.Value = false;
         Thread.Sleep(60_000);
     }
@@ -193,6 +195,25 @@ public static class Steps
     public static async Task<int> Starts(int n)
     {
         At(); int sum = await Part(n, true);
+        At(); return sum;
+    }
+
+    // Behind its handlers code of the compiler's decides where it goes on.
+    public static async Task<int> Caught(int n)
+    {
+        At(); int sum = n;
+        try
+        {
+            At(); throw new InvalidOperationException($"caught with {n}");
+        }
+        catch (InvalidOperationException e) when (e.Message.Length > n)
+        {
+            At(); sum += e.Message.Length;
+        }
+        finally
+        {
+            At(); await Task.Yield();
+        }
         At(); return sum;
     }
 
