@@ -153,6 +153,31 @@ std::optional<AwaitWatch::Step> AwaitFrames::step_of(lldb::SBThread& thread, boo
   });
 }
 
+std::optional<AwaitWatch::Body> AwaitFrames::another_body(Address start, const AwaitWatch::Body& like) {
+  return unless_unreadable([&]() -> std::optional<AwaitWatch::Body> {
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
+    const CodeLookup made = runtime.code()->find(start), known = runtime.code()->find(like.start);
+    const auto* const block = std::get_if<CodeBlock>(&made);
+    const auto* const other = std::get_if<CodeBlock>(&known);
+    if (block == nullptr || other == nullptr) return std::nullopt;
+    const Method method = runtime.describe(*block).method;
+    if (method.name != runtime.describe(*other).method.name) return std::nullopt;
+    return body_of(*session, *block, method);
+  });
+}
+
+bool AwaitFrames::is_replaceable(const AwaitWatch::Body& body) {
+  return unless_unreadable([&] {
+    Runtime& runtime = sessions_->after_short_run()->runtime();
+    const CodeLookup found = runtime.code()->find(body.start);
+    const auto* const block = std::get_if<CodeBlock>(&found);
+    if (block == nullptr) return false;
+    const Tier tier = runtime.describe(*block).code.tier;
+    return tier != Tier::tier1 && tier != Tier::optimized && tier != Tier::minopts;
+  });
+}
+
 std::optional<StateMachine> AwaitFrames::read(Address table, Address self) {
   return unless_unreadable([&]() -> std::optional<StateMachine> {
     Runtime& runtime = sessions_->after_short_run()->runtime();

@@ -26,6 +26,11 @@ public:
   // frames are unwound up to the caller.
   std::optional<AwaitWatch::Step> step_of(lldb::SBThread& thread, bool out);
 
+  // The body that starts at `start`, when it is of the same method as `like`.
+  std::optional<AwaitWatch::Body> another_body(Address start, const AwaitWatch::Body& like);
+  // The runtime may compile the method of `body` anew, by itself.
+  bool is_replaceable(const AwaitWatch::Body& body);
+
   std::optional<StateMachine> read(Address table, Address self) override;
   std::uint32_t mark(const StateMachine& machine, bool make) override;
   bool is_done(const StateMachine& machine) override;

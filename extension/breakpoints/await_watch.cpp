@@ -219,6 +219,12 @@ bool AwaitWatch::visit(Role role, Visitor& visitor) {
   return false;
 }
 
+void AwaitWatch::add(Body body) {
+  if (waiting() == nullptr || std::ranges::find(bodies_, body.start, &Body::start) != bodies_.end()) return;
+  passing_.plant(body.start, Role::entry);
+  bodies_.push_back(std::move(body));
+}
+
 // The thread leaves the method now; another one, or the same, will go on with it.
 void AwaitWatch::waits(Visitor& visitor) {
   const Address self = visitor.machine_of(step_.thread, step_.cfa).value_or(0);

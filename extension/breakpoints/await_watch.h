@@ -100,6 +100,10 @@ public:
   void arm(Step step);
   // The thread whose step is followed; 0: none.
   std::uint64_t thread() const { return active_ ? step_.thread : 0; }
+  // The method that waits at its await, as it was then; null: none does.
+  const Body* waiting() const { return active_ && waits_ ? &step_.body : nullptr; }
+  // Code of the method of waiting() was compiled: it may go on with that.
+  void add(Body body);
   // The method of thread() has no caller on the stack.
   bool leaves_nowhere() const { return active_ && !waits_ && !step_.has_caller; }
   // A thread came to a place: true when the step ends there.

@@ -106,7 +106,7 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
              return find_compile_method(target_, *sessions_->after_short_run());
            },
            .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); },
-           .told = [this] { return notifications_.tells(); }}),
+           .told = [this] { return notifications_.tells() && !steps_->waits_for_code(); }}),
       // Code that was compiled since the step began is not writable yet.
       steps_(std::make_unique<ManagedSteps>(
           target, sessions, publishing, entries.handler_stop,
@@ -127,7 +127,9 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
 ManagedBreakpoints::~ManagedBreakpoints() = default;
 
 bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
-  return steps_->stops(thread);
+  const bool ends = steps_->stops(thread);
+  if (steps_->waits_for_code()) compilations_.arm();
+  return ends;
 }
 
 void ManagedBreakpoints::switch_on_again() {
@@ -354,6 +356,7 @@ void ManagedBreakpoints::at_compiled(lldb::SBThread& thread, Address start) {
   const Clock::time_point began = Clock::now();
   const std::shared_ptr<Session> session = sessions_->after_short_run();
   if (session->runtime().absence() == nullptr) {
+    steps_->compiled(thread, start);
     publish_compiled(*session, thread, start);
     if (!notifications_.waits_to_hear()) publish_new_images(session->runtime());
   }

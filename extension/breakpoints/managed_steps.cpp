@@ -119,7 +119,11 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
     else
       handlers_.end_step();
   });
-  if (awaits_.hit(visitor))
+  const bool waited = awaits_.waiting() != nullptr;
+  const bool ends = awaits_.hit(visitor);
+  if (const AwaitWatch::Body* const waiting = awaits_.waiting(); waited != (waiting != nullptr))
+    waits_for_code_ = waiting != nullptr && await_frames_.is_replaceable(*waiting);
+  if (ends)
     end_steps(thread); // what LLDB had to do for the step is not to be gone on with at the next one
   else if (!handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) {
     for_stops_.passed.insert(thread.GetThreadID());
@@ -130,6 +134,13 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), 0};
   for_stops_.passed.erase(ended_.thread);
   return true;
+}
+
+void ManagedSteps::compiled(lldb::SBThread& thread, Address start) {
+  const AwaitWatch::Body* const waiting = awaits_.waiting();
+  if (waiting == nullptr) return;
+  stands_ = thread;
+  if (auto body = await_frames_.another_body(start, *waiting)) awaits_.add(std::move(*body));
 }
 
 // Of the code that was compiled since the step began LLDB knows nothing; where it cannot unwind through that,
@@ -176,6 +187,7 @@ void ManagedSteps::end() {
     if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
       end_steps(thread);
   awaits_.end_step();
+  waits_for_code_ = false;
   for_stops_.under_way = false;
 }
 
@@ -186,6 +198,7 @@ void ManagedSteps::disarm() {
   if (before_.thread != 0) for_stops_.passed.insert(before_.thread);
   handlers_.disarm();
   awaits_.disarm();
+  waits_for_code_ = false;
   settings_.restore();
 }
 

@@ -48,6 +48,10 @@ public:
 
   // A thread came to a place: true when its step ends there.
   bool stops(lldb::SBThread& thread);
+  // A step waits for a method that the runtime may compile anew: it wants to hear of that.
+  bool waits_for_code() const { return waits_for_code_; }
+  // The code that starts at `start` is ready; `thread` has compiled it.
+  void compiled(lldb::SBThread& thread, Address start);
   // Before `thread` goes on from a place of the plugin's: the plan of its step walks the stack then.
   void let_unwind(lldb::SBThread& thread);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
@@ -97,7 +101,8 @@ private:
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;
-  bool following_ = false; // end_following() comes
+  bool following_ = false;      // end_following() comes
+  bool waits_for_code_ = false; // see there
 };
 
 } // namespace clr::lldb_plugin

@@ -247,6 +247,27 @@ TEST_CASE("behind an await whose code is not known the lines themselves are wait
   CHECK(async.hit(0x1050));
 }
 
+TEST_CASE("a method that is compiled anew while it waits goes on with its new code", "[await_watch]") {
+  Async async;
+  CHECK(async.watch.waiting() == nullptr);
+  async.watch.add({0x6000, {}}); // nothing waits
+  async.watch.arm(async.step());
+  CHECK(async.watch.waiting() == nullptr);
+  async.wait();
+  REQUIRE(async.watch.waiting() != nullptr);
+  CHECK(async.watch.waiting()->start == 0x1000);
+  async.watch.add({0x2000, {{0x2020, 0x2040}}});
+  async.thread.id = second;
+  async.thread.top = 0x8000;
+  async.thread.first_argument = boxed;
+  CHECK_FALSE(async.hit(0x2000));
+  CHECK(async.watch.waiting() == nullptr);
+  async.in_body();
+  async.thread.rows = {{0x2000, 20}, {0x2050, 21}};
+  CHECK_FALSE(async.hit(0x2040));
+  CHECK(async.hit(0x2050));
+}
+
 TEST_CASE("a step ends behind the second await of a line", "[await_watch]") {
   Async async;
   async.watch.arm(async.step());
