@@ -345,6 +345,9 @@ def check_files(driver, report, tag, targets, guarded):
     if newest:
         guarded("files that are written", files.check_written, targets.recorded, targets.folder)
         guarded("files that are read", files.check_read, targets.recorded, targets.folder)
+    own = targets.folder / f"packed-{driver.version}"
+    own.mkdir()
+    guarded("compressed cores", files.check_packed, targets.recorded, own)
     try:
         lent = targets.lent.result()
     except processes.Unavailable as error:
