@@ -503,7 +503,7 @@ def debugging(c):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
     for protection, knobs in PROTECTIONS.items():
-        for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/Part/finish", "Part")]:
+        for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
@@ -599,7 +599,8 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
 
 
 WALKED_OPTIMIZED = ("Total", "Part", "Streams")   # by the compiler alone: what is new is not optimised by the runtime yet
-WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts")
+WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts", "Brief")
+FINISHED = ("Part", "Early", "Brief")
 
 
 def debug_walk(c, label, executable, method, knobs):
