@@ -28,6 +28,22 @@ std::string_view to_string(AsyncChain::End end) {
   return "nobody";
 }
 
+std::string end_text(const AsyncStack& stack) {
+  switch (stack.end) {
+  case AsyncChain::End::nobody:
+    return {};
+  case AsyncChain::End::async_void:
+    return "async void: nobody can wait for it";
+  case AsyncChain::End::thread:
+    return stack.os_id ? fmt::format("thread {} waits for it", *stack.os_id) : "a thread waits for it";
+  case AsyncChain::End::loops:
+    return "which one of these methods waits for";
+  case AsyncChain::End::limit:
+    return "...";
+  }
+  return {};
+}
+
 AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& awaited) {
   AsyncStack stack;
   stack.frames.reserve(chain.boxes.size());
@@ -113,6 +129,25 @@ AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<Fra
           blocked != blocked_.end() && blocked->second == thread.os_id)
         beside.waits_for.push_back(stack_of(chain, awaited));
   return beside;
+}
+
+void AsyncReporter::for_each_chain(
+    const HeapWalkOptions& options,
+    const std::function<void(const AsyncChain& chain, const AsyncStack& stack)>& visit) {
+  AsyncGraph& graph = objects_->async(options);
+  AwaitedReader awaited(graph);
+  for (const AsyncChain& chain : chains(graph).chains) visit(chain, stack_of(chain, awaited));
+}
+
+bool AsyncReporter::left_out(const HeapWalkOptions& options) {
+  const bool chains = this->chains(objects_->async(options)).left_out;
+  return chains || objects_->found().left_out || objects_->found().interrupted;
+}
+
+const AsyncChain* AsyncReporter::chain_of(const AsyncBox& box, const HeapWalkOptions& options) {
+  for (const AsyncChain& chain : chains(objects_->async(options)).chains)
+    if (std::ranges::find(chain.boxes, &box) != chain.boxes.end()) return &chain;
+  return nullptr;
 }
 
 AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions& options) {

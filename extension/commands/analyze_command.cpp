@@ -2,48 +2,62 @@
 #include "core/report/fail_fast.h"
 #include "core/report/trouble_report.h"
 #include "core/runtime/presence.h"
+#include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
+#include "extension/lldb/core_file.h"
+#include "extension/lldb/short_run.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <csignal>
-#include <set>
+#include <charconv>
+#include <chrono>
+#include <memory>
 
 namespace clr::lldb_plugin {
 
 namespace {
 
-// Signals that say that somebody stopped the process, not that it failed.
-const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
-
 class Analyze final : public CommandRun {
 public:
   explicit Analyze(CLI::App& app) {
     add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of the stack.");
+    app.add_option("-a,--again", again_,
+                   "Let the process run for so many seconds, stop it again, and tell whether what waited has "
+                   "moved: that tells a hang from a wait. Not for cores.")
+        ->type_name("SECONDS");
     add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
+    const double seconds = again_.empty() ? 0 : parse_seconds(again_);
+    std::optional<SecondLook> look;
+    if (!again_.empty()) look = look_again(invocation, std::chrono::duration<double>(seconds));
     Session& session = invocation.session();
     Output& out = invocation.out;
     lldb::SBProcess process = session.target().GetProcess();
-    const Found found = find_thread(session, process);
+    const ChosenThread found = choose_thread(session, process);
     lldb::SBThread thread = found.thread;
-    const bool readable = session.runtime().absence() == nullptr;
-    std::optional<TroubleReport> trouble;
-    if (readable)
-      trouble = find_trouble(session.locks(), session.stacks(), crash_text(found), walk_options(out));
+    std::optional<TroubleReport> trouble = trouble_of(session, found, out);
+    if (look && trouble && trouble->mark) {
+      look->change = compare(*first_, *trouble->mark);
+      add(*look, *trouble);
+    } else {
+      look.reset();
+    }
     if (json_) {
-      out.line("{}", dump(analysis_json(session, process, found, trouble)));
+      Json json = analysis_json(session, process, found, trouble);
+      if (look) json["again"] = to_json(*look);
+      out.line("{}", dump(json));
       return;
     }
     if (trouble) print_verdict(out, *trouble);
+    if (look) out.line("again:     {}", text_of(*look));
     print_process(out, session, process);
     if (trouble && !trouble->evidence.empty()) {
       out.line("evidence:");
@@ -60,33 +74,58 @@ public:
   }
 
 private:
-  struct Found {
-    lldb::SBThread thread;
-    const char* why = "";
-    bool failed = false;
-  };
-
-  static bool failed(lldb::SBThread& thread) {
-    const lldb::StopReason reason = thread.GetStopReason();
-    if (reason == lldb::eStopReasonException) return true;
-    if (reason != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
-    return !harmless_signals.contains(thread.GetStopReasonDataAtIndex(0));
+  static double parse_seconds(const std::string& text) {
+    constexpr double least = 0.1, most = 3'600;
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || !(seconds >= least && seconds <= most))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--again takes seconds from {} to {}, not '{}'", least, most, text));
+    return seconds;
   }
 
-  static Found find_thread(Session& session, lldb::SBProcess& process) {
-    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-      lldb::SBThread thread = process.GetThreadAtIndex(i);
-      if (failed(thread)) return {thread, "it had the signal", true};
+  static std::optional<TroubleReport> trouble_of(Session& session, const ChosenThread& found, Output& out) {
+    if (session.runtime().absence() != nullptr) return std::nullopt;
+    std::unique_ptr<AsyncReporter> async;
+    TroubleSources sources{.locks = session.locks(),
+                           .stacks = session.stacks(),
+                           .heap = [&]() -> HeapReporter& { return session.heap(); },
+                           .async = [&]() -> AsyncReporter& {
+                             if (!async) {
+                               async = std::make_unique<AsyncReporter>(session.waits());
+                               async->set_threads(session.thread_tops());
+                             }
+                             return *async;
+                           },
+                           .program_name = session.program_name()};
+    return find_trouble(sources, found.crash(), walk_options(out));
+  }
+
+  // Notes where everything stands, and lets the process run. Nothing when it failed already, or has no
+  // runtime yet: then one stop tells all.
+  std::optional<SecondLook> look_again(Invocation& invocation, std::chrono::duration<double> time) {
+    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
+    lldb::SBProcess process = target.GetProcess();
+    {
+      Session& session = invocation.session();
+      if (is_core(process))
+        throw Error(ErrorKind::invalid_argument,
+                    "a core does not run: --again compares two stops of a live process");
+      const std::optional<TroubleReport> trouble =
+          trouble_of(session, choose_thread(session, process), invocation.out);
+      if (!trouble || !trouble->mark) return std::nullopt;
+      first_ = trouble->mark;
     }
-    if (session.runtime().absence() == nullptr) {
-      ExceptionReporter reporter(session.runtime());
-      for (const RuntimeThread& known : session.stacks().threads().threads) {
-        if (known.os_id.value_or(0) == 0 || reporter.of_thread(known).in_flight.empty()) continue;
-        lldb::SBThread thread = process.GetThreadByID(*known.os_id);
-        if (thread.IsValid()) return {thread, "an exception is in flight on it"};
-      }
-    }
-    return {process.GetSelectedThread(), "the selected one: no thread failed"};
+    const std::shared_ptr<DebuggedProcess> kept = invocation.process(target);
+    kept->publishing().update();
+    const auto ran =
+        run_for(invocation.debugger, process, time, [&] { return invocation.out.interrupted(); });
+    invocation.workspace().publish_all(invocation.debugger);
+    if (process.GetState() != lldb::eStateStopped)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("the process did not stand after {:.1f} s: it is {}", ran.count(),
+                              lldb::SBDebugger::StateAsCString(process.GetState())));
+    return SecondLook{.seconds = ran.count(), .change = {}};
   }
 
   static void print_process(Output& out, Session& session, lldb::SBProcess& process) {
@@ -140,11 +179,6 @@ private:
     print_end(out, end, limit_);
   }
 
-  static std::string crash_text(const Found& found) {
-    lldb::SBThread thread = found.thread;
-    return found.failed ? thread_header(thread) : std::string();
-  }
-
   static void print_verdict(Output& out, const TroubleReport& trouble) {
     std::string others;
     for (std::size_t i = 1; i < trouble.verdicts.size(); ++i)
@@ -153,12 +187,13 @@ private:
              trouble.text, others);
   }
 
-  static Json analysis_json(Session& session, lldb::SBProcess& process, const Found& found,
+  static Json analysis_json(Session& session, lldb::SBProcess& process, const ChosenThread& found,
                             const std::optional<TroubleReport>& trouble) {
     Json json = trouble ? to_json(*trouble)
                         : Json{{"verdict", "unknown"},      {"verdicts", {"unknown"}},
                                {"certain", false},          {"text", absence_text(session.runtime())},
-                               {"evidence", Json::array()}, {"missing", Json::array()}};
+                               {"evidence", Json::array()}, {"missing", Json::array()},
+                               {"waiting", Json::array()}};
     json["process"] = process.GetProcessID();
     json["threads"] = process.GetNumThreads();
     lldb::SBThread thread = found.thread;
@@ -186,6 +221,8 @@ private:
   }
 
   std::size_t limit_ = max_frames;
+  std::string again_;
+  std::optional<StopMark> first_; // of the first stop, with --again
   bool json_ = false;
 };
 

@@ -23,6 +23,7 @@ import check_listing
 import check_dap
 import check_heap
 import check_locks
+import check_verdict
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -32,6 +33,7 @@ import check_generics
 import check_held
 import check_lldb_values
 import check_objects
+import check_page
 import check_lldb_walk
 import check_native
 import check_nettrace
@@ -383,6 +385,7 @@ def wait_program(c, mode, configuration, knobs):
             c.check(f"async/{mode}/live", check_async.check, c.lldb, Target(pid=running.pid), running)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
             c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
+            c.check(f"async/{mode}/page", check_page.check, c.lldb, core)
             c.check(f"async/{mode}/python", check_async.check_python, c.lldb, core)
         with Running([program, "--pool"], folder, settings(**knobs)) as running:
             assert running.wait_ready(), "waits did not start"
@@ -408,6 +411,9 @@ def known_waits(c, name, configuration, knobs):
             c.check(f"locks/{name}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore", 0x3f))
             c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
+            c.check(f"locks/{name}/page", check_page.check, c.lldb, core)
+            c.check(f"locks/{name}/page/live", check_page.check, c.lldb, Target(pid=running.pid))
+            c.check(f"locks/{name}/page/browser", check_page.check_browser, c.lldb, core)
             c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
             c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
 
@@ -437,6 +443,7 @@ def planted_deadlock(c, label, program, planted, knobs):
             c.check(f"{label}/live", check_locks.check_deadlock, c.lldb, Target(pid=running.pid), told)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
             c.check(f"{label}/core", check_locks.check_deadlock, c.lldb, core, told)
+            c.check(f"{label}/page", check_page.check_deadlock, c.lldb, core)
 
 
 def healthy(c, label, program, arguments):
@@ -445,6 +452,39 @@ def healthy(c, label, program, arguments):
             assert running.wait_ready(), "the program did not start"
             c.check(f"{label}/live", check_locks.check_healthy, c.lldb, Target(pid=running.pid))
             c.check(f"{label}/core", check_locks.check_healthy, c.lldb, Target(core=processes.gcore(running.pid, folder / "core.gcore")))
+
+
+def verdicts(c):
+    """What `clr analyze` says of services in a known state of trouble or health."""
+    for build, (configuration, knobs) in check_verdict.BUILDS.items():
+        for mode, (arguments, more, check) in check_verdict.MODES.items():
+            label = f"verdicts/{build}/{mode}"
+            if c.may_want(label) and (c.full or c.only or build == "release"):
+                program = processes.build("serving", c.work / "artifacts", configuration)
+                c.results.with_second_try(label, functools.partial(verdict, c, label, program, mode, arguments, {**knobs, **more}, check))
+
+
+def verdict(c, label, program, mode, arguments, knobs, check):
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([program, *arguments], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "serving did not start"
+            live = Target(pid=running.pid)
+            c.check(f"{label}/live", check, c.lldb, live)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"{label}/core", check, c.lldb, core)
+            if mode == "semaphore":
+                c.check(f"{label}/again", check_verdict.check_again, c.lldb, live, False)
+                c.check(f"{label}/again/core", check_verdict.check_again_refused, c.lldb, core)
+                bare = folder / "core.bare"
+                c.lldb.run(core, [f"clr savecore {bare}"])
+                c.check(f"{label}/bare", check_verdict.check_bare, c.lldb, Target(core=bare))
+            if mode == "web":
+                c.check(f"{label}/load", check_verdict.check_load, c.lldb, live, running)
+                c.check(f"{label}/requests", check_verdict.check_requests, c.lldb, live, running)
+        if mode == "semaphore":
+            with Running([program, "moving"], folder, settings(**knobs)) as running:
+                assert running.wait_ready(), "serving did not start"
+                c.check(f"{label}/again/moving", check_verdict.check_again, c.lldb, Target(pid=running.pid), True)
 
 
 def symbols(c):
@@ -702,7 +742,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:
