@@ -2,6 +2,7 @@
 #include "core/report/fail_fast.h"
 #include "core/report/trouble_report.h"
 #include "core/runtime/presence.h"
+#include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
 #include "extension/commands/heap_text.h"
@@ -16,16 +17,11 @@
 
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <memory>
-#include <set>
 
 namespace clr::lldb_plugin {
 
 namespace {
-
-// Signals that say that somebody stopped the process, not that it failed.
-const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
 
 class Analyze final : public CommandRun {
 public:
@@ -45,7 +41,7 @@ public:
     Session& session = invocation.session();
     Output& out = invocation.out;
     lldb::SBProcess process = session.target().GetProcess();
-    const Found found = find_thread(session, process);
+    const ChosenThread found = choose_thread(session, process);
     lldb::SBThread thread = found.thread;
     std::optional<TroubleReport> trouble = trouble_of(session, found, out);
     if (look && trouble && trouble->mark) {
@@ -78,12 +74,6 @@ public:
   }
 
 private:
-  struct Found {
-    lldb::SBThread thread;
-    const char* why = "";
-    bool failed = false;
-  };
-
   static double parse_seconds(const std::string& text) {
     constexpr double least = 0.1, most = 3'600;
     double seconds = 0;
@@ -94,7 +84,7 @@ private:
     return seconds;
   }
 
-  static std::optional<TroubleReport> trouble_of(Session& session, const Found& found, Output& out) {
+  static std::optional<TroubleReport> trouble_of(Session& session, const ChosenThread& found, Output& out) {
     if (session.runtime().absence() != nullptr) return std::nullopt;
     std::unique_ptr<AsyncReporter> async;
     TroubleSources sources{.locks = session.locks(),
@@ -108,7 +98,7 @@ private:
                              return *async;
                            },
                            .program_name = session.program_name()};
-    return find_trouble(sources, crash_text(found), walk_options(out));
+    return find_trouble(sources, found.crash(), walk_options(out));
   }
 
   // Notes where everything stands, and lets the process run. Nothing when it failed already, or has no
@@ -122,7 +112,7 @@ private:
         throw Error(ErrorKind::invalid_argument,
                     "a core does not run: --again compares two stops of a live process");
       const std::optional<TroubleReport> trouble =
-          trouble_of(session, find_thread(session, process), invocation.out);
+          trouble_of(session, choose_thread(session, process), invocation.out);
       if (!trouble || !trouble->mark) return std::nullopt;
       first_ = trouble->mark;
     }
@@ -136,29 +126,6 @@ private:
                   fmt::format("the process did not stand after {:.1f} s: it is {}", ran.count(),
                               lldb::SBDebugger::StateAsCString(process.GetState())));
     return SecondLook{.seconds = ran.count(), .change = {}};
-  }
-
-  static bool failed(lldb::SBThread& thread) {
-    const lldb::StopReason reason = thread.GetStopReason();
-    if (reason == lldb::eStopReasonException) return true;
-    if (reason != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
-    return !harmless_signals.contains(thread.GetStopReasonDataAtIndex(0));
-  }
-
-  static Found find_thread(Session& session, lldb::SBProcess& process) {
-    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-      lldb::SBThread thread = process.GetThreadAtIndex(i);
-      if (failed(thread)) return {thread, "it had the signal", true};
-    }
-    if (session.runtime().absence() == nullptr) {
-      ExceptionReporter reporter(session.runtime());
-      for (const RuntimeThread& known : session.stacks().threads().threads) {
-        if (known.os_id.value_or(0) == 0 || reporter.of_thread(known).in_flight.empty()) continue;
-        lldb::SBThread thread = process.GetThreadByID(*known.os_id);
-        if (thread.IsValid()) return {thread, "an exception is in flight on it"};
-      }
-    }
-    return {process.GetSelectedThread(), "the selected one: no thread failed"};
   }
 
   static void print_process(Output& out, Session& session, lldb::SBProcess& process) {
@@ -212,11 +179,6 @@ private:
     print_end(out, end, limit_);
   }
 
-  static std::string crash_text(const Found& found) {
-    lldb::SBThread thread = found.thread;
-    return found.failed ? thread_header(thread) : std::string();
-  }
-
   static void print_verdict(Output& out, const TroubleReport& trouble) {
     std::string others;
     for (std::size_t i = 1; i < trouble.verdicts.size(); ++i)
@@ -225,7 +187,7 @@ private:
              trouble.text, others);
   }
 
-  static Json analysis_json(Session& session, lldb::SBProcess& process, const Found& found,
+  static Json analysis_json(Session& session, lldb::SBProcess& process, const ChosenThread& found,
                             const std::optional<TroubleReport>& trouble) {
     Json json = trouble ? to_json(*trouble)
                         : Json{{"verdict", "unknown"},      {"verdicts", {"unknown"}},
