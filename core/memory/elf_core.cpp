@@ -1,5 +1,7 @@
 #include "core/memory/elf_core.h"
 
+#include "core/memory/page_cache.h"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -171,6 +173,11 @@ void ElfCore::build_extents() {
     extents_.push_back({begin, end - begin, segment.file_offset + (begin - segment.begin)});
     covered = end;
   }
+  if (extents_.empty()) return;
+  // gdb puts the first segment at any offset, but whole pages behind each other.
+  constexpr std::uint64_t page_size = PageCache::page_size;
+  const Extent& first = extents_.front();
+  bytes_.set_page_begin((first.file_offset + page_size - first.begin % page_size) % page_size);
 }
 
 void ElfCore::describe_problems(bool has_notes) {

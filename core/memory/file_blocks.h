@@ -1,27 +1,29 @@
-// The parts of a large file that were asked for, in memory of our own. They lie at the same distances from
-// each other as in the file, so that any run of them can be lent in one piece. A mapped file could do the
-// same, but not survive that somebody cuts the file (loaded_file.h).
+// The parts of a large file that were asked for, in memory of our own. They lie close together, in the order
+// in which they were asked for: the system makes many new pages at once for less than half of what it takes
+// one by one. A mapped file would need none, but not survive that somebody cuts the file (loaded_file.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace clr {
 
 class FileBlocks {
 public:
-  // `file` must stay open as long as this lives; it has `size` bytes. Reserves as many addresses, and no
-  // memory. A file beyond max_size, or for which the system has no addresses, is not lent.
-  FileBlocks(int file, std::uint64_t size);
+  // `file` must stay open as long as this lives; it has `size` bytes. Blocks begin at `begin` and at every
+  // distance of block_size from it, so that with the place of a page of the target no page lies in two
+  // blocks. Reserves addresses, and no memory. A file beyond max_size, or for which the system has no
+  // addresses, is not lent.
+  FileBlocks(int file, std::uint64_t size, std::uint64_t begin = 0);
   ~FileBlocks();
   FileBlocks(const FileBlocks&) = delete;
   FileBlocks& operator=(const FileBlocks&) = delete;
 
   // The bytes [offset, offset + size), valid as long as this. Empty when they are not all there, when there
-  // are more than max_lent, and when max_kept bytes are kept already. Cost: 1 system call for each run of
-  // blocks that were not asked for before.
+  // are more than max_lent, and when max_kept bytes are kept already. Blocks that were lent apart are copied
+  // when they are asked for in one piece. Cost: 1 system call for each run of blocks that were not asked for
+  // before.
   std::span<const std::byte> lend(std::uint64_t offset, std::size_t size);
 
   // Most pages that a reader needs have neighbours that it needs, too: of 10,000 methods in random order it
@@ -29,17 +31,22 @@ public:
   static constexpr std::size_t block_size = 16 * 1024;
   static constexpr std::size_t max_lent = 256 * 1024;
   static constexpr std::uint64_t max_kept = 128 << 20;
-  // 256 GB: the list of blocks takes 2 MB then.
+  // 256 GB: the table of places takes 64 MB of addresses then.
   static constexpr std::uint64_t max_size = std::uint64_t{256} << 30;
 
 private:
-  bool fill(std::uint64_t first, std::uint64_t end);
+  std::uint64_t blocks() const;
+  bool in_one_piece(std::uint64_t first, std::uint64_t end) const;
+  bool keep(std::uint64_t first, std::uint64_t end);
+  void make_pages(std::uint64_t blocks);
+  std::byte* block_at(std::uint64_t place) const { return bytes_ + (place - 1) * block_size; }
 
   int file_;
   std::uint64_t size_;
-  std::byte* bytes_ = nullptr; // null: nothing is lent
-  std::vector<bool> filled_;   // by block
-  std::uint64_t kept_ = 0;
+  std::uint64_t shift_;               // the bytes of the first block that lie in front of the file
+  std::byte* bytes_ = nullptr;        // the blocks that are kept; null: nothing is lent
+  std::uint32_t* places_ = nullptr;   // by block of the file its place in bytes_, from 1; 0: not read yet
+  std::uint64_t kept_ = 0, made_ = 0; // blocks of bytes_ that are in use, and that have pages
 };
 
 } // namespace clr

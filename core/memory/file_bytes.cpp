@@ -29,6 +29,10 @@ std::vector<std::byte> FileBytes::read(std::uint64_t offset, std::uint64_t size)
   return result;
 }
 
+void FileBytes::set_page_begin(std::uint64_t offset) {
+  if (file_) blocks_ = std::make_unique<FileBlocks>(file_->descriptor(), size_, offset);
+}
+
 std::span<const std::byte> FileBytes::lend(std::uint64_t offset, std::size_t size) {
   if (file_) {
     if (!blocks_) blocks_ = std::make_unique<FileBlocks>(file_->descriptor(), size_);

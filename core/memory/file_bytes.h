@@ -28,6 +28,9 @@ public:
   std::size_t read_some(std::uint64_t offset, std::span<std::byte> out) const;
   // As many of these bytes as there are.
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t size) const;
+  // Tells where in the file some page of the target begins, for the blocks in which lend() reads. To be
+  // called before lend(); without it, pages begin with the file.
+  void set_page_begin(std::uint64_t offset);
   // These bytes without a copy; empty unless all of them are there. Those of a file are read in larger
   // blocks, which are kept, as far as FileBlocks does.
   std::span<const std::byte> lend(std::uint64_t offset, std::size_t size);

@@ -92,6 +92,54 @@ TEST_CASE("blocks of a file are read when they are asked for, and lie as in the 
   CHECK(same(16 * block - 1, 1));
 }
 
+TEST_CASE("blocks that were lent apart are lent in one piece, too, when the file is gone", "[shrinking]") {
+  const TemporaryDirectory folder;
+  constexpr std::size_t block = FileBlocks::block_size;
+  const std::vector<std::byte> content = pattern(40 * block);
+  const std::string path = folder.write("core", content);
+  FileBytes file(HostFile::open(path));
+  std::vector<std::span<const std::byte>> apart(40);
+  for (std::size_t i = 39; i < 40; i -= 2) apart[i] = file.lend(i * block + 7, 8);
+  for (std::size_t i = 0; i < 40; i += 2) apart[i] = file.lend(i * block + 7, 8);
+  std::filesystem::resize_file(path, 10);
+  for (const std::size_t at : {std::size_t{0}, 3 * block + 1, 24 * block}) {
+    const auto lent = file.lend(at, FileBlocks::max_lent);
+    REQUIRE(lent.size() == FileBlocks::max_lent);
+    CHECK(std::ranges::equal(lent, std::span(content).subspan(at, lent.size())));
+    CHECK(file.lend(at, FileBlocks::max_lent).data() == lent.data());
+  }
+  for (std::size_t i = 0; i < 40; ++i)
+    CHECK(std::ranges::equal(apart[i], std::span(content).subspan(i * block + 7, 8)));
+}
+
+TEST_CASE("blocks begin where pages of the target do", "[shrinking]") {
+  const TemporaryDirectory folder;
+  constexpr std::size_t block = FileBlocks::block_size, page = 4096;
+  const std::vector<std::byte> content = pattern(5 * block + 1000);
+  for (const std::size_t begin : {std::size_t{0}, std::size_t{0xd80}, page - 1}) {
+    INFO(begin);
+    const std::string path = folder.write("core", content);
+    FileBytes file(HostFile::open(path));
+    file.set_page_begin(begin);
+    const auto same = [&](std::size_t offset, std::size_t size) {
+      const auto lent = file.lend(offset, size);
+      return lent.size() == size && std::ranges::equal(lent, std::span(content).subspan(offset, size));
+    };
+    CHECK(same(begin + block, page));
+    // The other pages of that block were read with it, and no more.
+    std::filesystem::resize_file(path, 0);
+    for (std::size_t i = 0; i < block / page; ++i) CHECK(same(begin + block + i * page, page));
+    CHECK(file.lend(begin + 2 * block, page).empty());
+    CHECK(file.lend(begin + block - 1, 1).empty());
+    std::filesystem::resize_file(path, content.size());
+    folder.write("core", content);
+    CHECK(same(0, begin + block)); // the first block, and what lies in front of it
+    CHECK(same(content.size() - 1001, 1001));
+    CHECK(same(0, content.size()));
+    CHECK(file.lend(content.size() - 1, 2).empty());
+  }
+}
+
 TEST_CASE("a file beyond the limit is read and not lent", "[shrinking]") {
   const TemporaryDirectory folder;
   const std::string path = folder.write("core", pattern(100));
