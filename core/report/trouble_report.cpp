@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t max_groups = 10; // of threads that wait at the same place
 constexpr std::size_t told_types = 5;  // that fill most of the heap
-// Of its limit: the heap has come close to it when it has so much of it, and objects fill so much.
+// Of its limit: the heap has come close to it when it has so much memory, and objects fill so much.
 constexpr unsigned near_percent = 90, full_percent = 80;
 constexpr std::string_view out_of_memory_type = "System.OutOfMemoryException";
 
@@ -30,7 +30,8 @@ public:
     const LockTable& table = crash.empty() ? locks_.table(options) : locks_.table_by_stacks();
     const std::vector<Deadlock> deadlocks =
         crash.empty() ? locks_.deadlocks(options) : find_deadlocks(table, wait_edges(table));
-    const ThreadUses uses = thread_uses(table);
+    ThreadUses uses = thread_uses(table);
+    std::erase_if(uses.outside, [&](std::size_t index) { return is_in_runtime(table, index); });
     report_.missing = table.problems;
     AsyncWaiting waiting;
     if (crash.empty()) waiting = read_async(table, options);
@@ -71,6 +72,15 @@ public:
   }
 
 private:
+  // Whether a thread is in a call of the runtime itself, which waits for no outside: it wakes another thread,
+  // or waits for the moment that a part of the runtime is in use.
+  bool is_in_runtime(const LockTable& table, std::size_t index) {
+    const std::optional<std::size_t> frame = table.waits[index].native_frame;
+    if (!frame) return false;
+    const LoadedModule* const module = locks_.runtime().module_at(table.stacks[index].frames[*frame].pc());
+    return module != nullptr && module->path.ends_with("/libcoreclr.so");
+  }
+
   static std::string threads(std::size_t count) {
     return count == 1 ? "1 thread" : fmt::format("{} threads", count);
   }
@@ -125,7 +135,7 @@ private:
     const HeapMap* const heap = map();
     const auto limit =
         heap == nullptr ? std::nullopt : heap_limit(*locks_.runtime().objects(), sources_.program_name);
-    if (!limit || heap->bytes() < limit->bytes / 100 * near_percent) return {};
+    if (!limit || heap->committed_bytes < limit->bytes / 100 * near_percent) return {};
     report_.limit = limit;
     std::uint64_t live = 0;
     for (const HeapRangeCount& range : sources_.heap().statistics(options).ranges) live += range.live.bytes;

@@ -22,9 +22,9 @@ void mix(std::uint64_t& hash, std::uint64_t value) {
 
 bool handles_request(const AsyncStack& stack) {
   return std::ranges::any_of(stack.frames, [](const AsyncFrame& frame) {
-    return frame.position->framework &&
-           frame.position->method->name.find("HttpProtocol.") != std::string::npos &&
-           frame.position->method->name.find("ProcessRequests") != std::string::npos;
+    const std::string& name = frame.position->method->name;
+    return frame.position->framework && name.find("HttpProtocol") != std::string::npos &&
+           name.find("ProcessRequests") != std::string::npos;
   });
 }
 
