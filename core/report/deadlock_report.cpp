@@ -4,6 +4,7 @@
 #include "core/report/json_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -25,7 +26,62 @@ std::string node_text(const WaitGraph::Node& node, LockReporter& locks) {
              : locks.object_text({.object = node.id, .kind = LockKind::task});
 }
 
+std::string_view words_of(DeadlockKind kind) {
+  switch (kind) {
+  case DeadlockKind::locks:
+    return "over locks";
+  case DeadlockKind::rwlock:
+    return "over reader-writer locks";
+  case DeadlockKind::class_init:
+    return "over the constructor of a class";
+  case DeadlockKind::async:
+    return "of code that waits for a task";
+  case DeadlockKind::mixed:
+    return "over locks and tasks";
+  case DeadlockKind::pool:
+    return "over the thread pool, which has work that no worker can begin";
+  }
+  return "";
+}
+
 } // namespace
+
+std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& locks) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format(
+      "{}deadlock {}: {} wait for {}{}", deadlock.certain ? "" : "probably a ", words_of(deadlock.kind),
+      deadlock.members.size(), deadlock.kind == DeadlockKind::pool ? "tasks" : "each other",
+      !deadlock.ends                        ? ""
+      : deadlock.kind == DeadlockKind::pool ? ", until the pool has made more workers"
+                                            : ", though one of them for a limited time only"));
+  for (const DeadlockMember& member : deadlock.members) {
+    const ThreadWait* const wait = member.waits_for.wait ? locks.wait_of(member.node.id) : nullptr;
+    const std::string place = wait == nullptr ? "" : locks.place_text(*wait);
+    lines.push_back(fmt::format("  {}{}", node_text(member.node, locks),
+                                place.empty() ? "" : fmt::format(" in {}", place)));
+    for (const WaitedObject& held : member.holds)
+      if (held.kind != LockKind::task) lines.push_back(fmt::format("    holds {}", locks.object_text(held)));
+    if (member.node.kind == WaitGraph::Kind::task && member.next.kind == WaitGraph::Kind::thread)
+      lines.push_back(fmt::format("    needs {}", node_text(member.next, locks)));
+    else
+      lines.push_back(fmt::format("    waits for {}{}", locks.object_text(member.waits_for.object, wait),
+                                  member.next.kind == WaitGraph::Kind::thread &&
+                                          member.waits_for.object.kind != LockKind::thread
+                                      ? fmt::format(", held by {}", node_text(member.next, locks))
+                                      : ""));
+  }
+  std::vector<std::string> victims;
+  for (const std::uint64_t os_id : deadlock.victims) {
+    constexpr std::size_t most = 20;
+    if (victims.size() == most) {
+      victims.push_back(fmt::format("{} more", deadlock.victims.size() - most));
+      break;
+    }
+    victims.push_back(locks.thread_text(os_id));
+  }
+  if (!victims.empty()) lines.push_back(fmt::format("  behind them wait {}", fmt::join(victims, ", ")));
+  return lines;
+}
 
 Json to_json(const Deadlock& deadlock, LockReporter& locks) {
   Json json{{"kind", to_string(deadlock.kind)}, {"certain", deadlock.certain}};

@@ -3,6 +3,7 @@
 #include "core/report/json_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace clr {
 
@@ -24,6 +25,28 @@ ThreadReport report_thread(const RuntimeThread& thread, unsigned index, Exceptio
     report.exception->exception.fault = error.what();
   }
   return report;
+}
+
+std::string thread_words(const ThreadReport& report) {
+  const RuntimeThread& thread = *report.thread;
+  std::string text = thread.name.value_or("");
+  if (thread.state && *thread.state != 0) {
+    const std::vector<std::string> words = state_words(*thread.state);
+    if (!words.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(words, ", "));
+  }
+  if (report.exception) {
+    const ManagedException& exception = report.exception->exception;
+    text += fmt::format("{}{} {:#x}", report.in_flight ? " exception " : " last thrown ",
+                        exception.type.value_or("of unknown type"), exception.object);
+  }
+  return text;
+}
+
+std::string wait_words(const ThreadWait& wait, LockReporter& locks) {
+  const std::string text = locks.wait_text(wait);
+  if (text.empty()) return wait.what == ThreadWait::What::running ? "runs" : "";
+  const bool waits = wait.what == ThreadWait::What::objects || wait.what == ThreadWait::What::native;
+  return fmt::format("{}{}{}", wait.certain ? "" : "probably ", waits ? "waits for " : "", text);
 }
 
 Json to_json(const ThreadReport& report) {

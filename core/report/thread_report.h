@@ -3,6 +3,7 @@
 
 #include "core/report/exception_report.h"
 #include "core/report/json.h"
+#include "core/runtime/lock_report.h"
 #include "core/stack/threads.h"
 
 #include <optional>
@@ -24,6 +25,11 @@ struct ThreadReport {
 // `thread` must outlive the result. An exception that cannot be read is reported by its address and a fault.
 // Never throws. Cost: that of ExceptionReporter::of_thread and read.
 ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions);
+
+// "worker (background) exception System.Exception 0x7f…": name, state and exception, as far as there are any.
+std::string thread_words(const ThreadReport& report);
+// "waits for the lock of Ns.Cache 0x7f…", "sleeps", "runs"; "" when nothing is known.
+std::string wait_words(const ThreadWait& wait, LockReporter& locks);
 
 Json to_json(const ThreadReport& report);
 

@@ -28,6 +28,22 @@ std::string_view to_string(AsyncChain::End end) {
   return "nobody";
 }
 
+std::string end_text(const AsyncStack& stack) {
+  switch (stack.end) {
+  case AsyncChain::End::nobody:
+    return {};
+  case AsyncChain::End::async_void:
+    return "async void: nobody can wait for it";
+  case AsyncChain::End::thread:
+    return stack.os_id ? fmt::format("thread {} waits for it", *stack.os_id) : "a thread waits for it";
+  case AsyncChain::End::loops:
+    return "which one of these methods waits for";
+  case AsyncChain::End::limit:
+    return "...";
+  }
+  return {};
+}
+
 AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& awaited) {
   AsyncStack stack;
   stack.frames.reserve(chain.boxes.size());

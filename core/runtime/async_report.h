@@ -102,6 +102,8 @@ private:
   std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
 };
 
+// Who waits for the last method of a chain, for people; empty for nobody.
+std::string end_text(const AsyncStack& stack);
 // "nobody", "async_void", "thread", "loop", "limit".
 std::string_view to_string(AsyncChain::End end);
 

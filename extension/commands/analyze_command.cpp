@@ -2,6 +2,7 @@
 #include "core/report/fail_fast.h"
 #include "core/report/trouble_report.h"
 #include "core/runtime/presence.h"
+#include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
 #include "extension/commands/heap_text.h"
@@ -12,15 +13,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <csignal>
-#include <set>
-
 namespace clr::lldb_plugin {
 
 namespace {
-
-// Signals that say that somebody stopped the process, not that it failed.
-const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
 
 class Analyze final : public CommandRun {
 public:
@@ -33,12 +28,11 @@ public:
     Session& session = invocation.session();
     Output& out = invocation.out;
     lldb::SBProcess process = session.target().GetProcess();
-    const Found found = find_thread(session, process);
+    const ChosenThread found = choose_thread(session, process);
     lldb::SBThread thread = found.thread;
     const bool readable = session.runtime().absence() == nullptr;
     std::optional<TroubleReport> trouble;
-    if (readable)
-      trouble = find_trouble(session.locks(), session.stacks(), crash_text(found), walk_options(out));
+    if (readable) trouble = find_trouble(session.locks(), session.stacks(), found.crash(), walk_options(out));
     if (json_) {
       out.line("{}", dump(analysis_json(session, process, found, trouble)));
       return;
@@ -60,35 +54,6 @@ public:
   }
 
 private:
-  struct Found {
-    lldb::SBThread thread;
-    const char* why = "";
-    bool failed = false;
-  };
-
-  static bool failed(lldb::SBThread& thread) {
-    const lldb::StopReason reason = thread.GetStopReason();
-    if (reason == lldb::eStopReasonException) return true;
-    if (reason != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
-    return !harmless_signals.contains(thread.GetStopReasonDataAtIndex(0));
-  }
-
-  static Found find_thread(Session& session, lldb::SBProcess& process) {
-    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-      lldb::SBThread thread = process.GetThreadAtIndex(i);
-      if (failed(thread)) return {thread, "it had the signal", true};
-    }
-    if (session.runtime().absence() == nullptr) {
-      ExceptionReporter reporter(session.runtime());
-      for (const RuntimeThread& known : session.stacks().threads().threads) {
-        if (known.os_id.value_or(0) == 0 || reporter.of_thread(known).in_flight.empty()) continue;
-        lldb::SBThread thread = process.GetThreadByID(*known.os_id);
-        if (thread.IsValid()) return {thread, "an exception is in flight on it"};
-      }
-    }
-    return {process.GetSelectedThread(), "the selected one: no thread failed"};
-  }
-
   static void print_process(Output& out, Session& session, lldb::SBProcess& process) {
     const MemoryReport memory = session.memory_report();
     out.line("process:   {}, {} threads, {}", process.GetProcessID(), process.GetNumThreads(), memory.source);
@@ -140,11 +105,6 @@ private:
     print_end(out, end, limit_);
   }
 
-  static std::string crash_text(const Found& found) {
-    lldb::SBThread thread = found.thread;
-    return found.failed ? thread_header(thread) : std::string();
-  }
-
   static void print_verdict(Output& out, const TroubleReport& trouble) {
     std::string others;
     for (std::size_t i = 1; i < trouble.verdicts.size(); ++i)
@@ -153,7 +113,7 @@ private:
              trouble.text, others);
   }
 
-  static Json analysis_json(Session& session, lldb::SBProcess& process, const Found& found,
+  static Json analysis_json(Session& session, lldb::SBProcess& process, const ChosenThread& found,
                             const std::optional<TroubleReport>& trouble) {
     Json json = trouble ? to_json(*trouble)
                         : Json{{"verdict", "unknown"},      {"verdicts", {"unknown"}},

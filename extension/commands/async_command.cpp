@@ -14,22 +14,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-std::string end_text(const AsyncStack& stack) {
-  switch (stack.end) {
-  case AsyncChain::End::nobody:
-    return {};
-  case AsyncChain::End::async_void:
-    return "async void: nobody can wait for it";
-  case AsyncChain::End::thread:
-    return stack.os_id ? fmt::format("thread {} waits for it", *stack.os_id) : "a thread waits for it";
-  case AsyncChain::End::loops:
-    return "which one of these methods waits for";
-  case AsyncChain::End::limit:
-    return "...";
-  }
-  return {};
-}
-
 class Async final : public CommandRun {
 public:
   explicit Async(CLI::App& app) {

@@ -3,6 +3,7 @@
 #include "core/report/answer_json.h"
 #include "core/report/async_json.h"
 #include "core/report/json.h"
+#include "core/report/merged_stacks.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -168,35 +168,23 @@ private:
   }
 
   void print_unique(std::vector<lldb::SBThread>& threads) {
-    struct Stack {
-      std::vector<FrameRow> rows;
-      StackReporter::End end;
-      std::size_t walked = 0;
-      std::vector<std::uint32_t> threads;
-    };
-    std::vector<Stack> stacks; // in the order of their first threads
-    std::map<std::vector<Address>, std::size_t> known;
+    MergedStacks merged;
     for (lldb::SBThread& thread : threads) {
       if (out_->interrupted()) break;
-      Stack stack;
-      std::vector<Address> key;
+      MergedStack stack;
       stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
-        if (!shown(row)) return true;
-        key.push_back(row.ip);
-        if (row.exact) key.push_back(std::hash<std::string>{}(row.exact->method.full_name));
-        stack.rows.push_back(row);
+        if (shown(row)) stack.rows.push_back(row);
         return true;
       });
       stack.walked = walked_;
-      const auto [place, added] = known.try_emplace(std::move(key), stacks.size());
-      if (added) stacks.push_back(std::move(stack));
-      stacks[place->second].threads.push_back(thread.GetIndexID());
+      stack.threads = {thread.GetIndexID()};
+      merged.add(std::move(stack));
     }
     if (json_) {
       JsonList list([&](std::string_view text) { out_->write(text); });
       FrameJson frames;
       out_->write("{\"stacks\": ");
-      for (const Stack& stack : stacks) {
+      for (const MergedStack& stack : merged.all()) {
         list.next();
         std::string text;
         JsonWriter json(text);
@@ -220,7 +208,7 @@ private:
       out_->write("}\n");
       return;
     }
-    for (const Stack& stack : stacks) {
+    for (const MergedStack& stack : merged.all()) {
       out_->line("{} thread{}: #{}", stack.threads.size(), stack.threads.size() == 1 ? "" : "s",
                  fmt::join(stack.threads, ", #"));
       print_frames(*out_, stack.rows, std::nullopt);

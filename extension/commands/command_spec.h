@@ -51,6 +51,7 @@ CommandSpec perfmap_command();
 CommandSpec pool_command();
 CommandSpec publish_command();
 CommandSpec refs_command();
+CommandSpec report_command();
 CommandSpec retained_command();
 CommandSpec root_command();
 CommandSpec roots_command();

@@ -2,7 +2,6 @@
 #include "core/report/deadlock_report.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
-#include "extension/commands/deadlock_text.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 
@@ -35,7 +34,8 @@ public:
       list.end();
       out.write("\n");
     } else {
-      for (const Deadlock& deadlock : deadlocks) print_deadlock(out, deadlock, locks);
+      for (const Deadlock& deadlock : deadlocks)
+        for (const std::string& text : deadlock_lines(deadlock, locks)) out.line("{}", text);
       if (deadlocks.empty()) out.line("no deadlock was found");
     }
     for (const std::string& problem : locks.table().problems) out.warning(problem);

@@ -1,5 +1,6 @@
 #include "extension/commands/stack_text.h"
 
+#include "core/report/merged_stacks.h"
 #include "core/stack/repeats.h"
 
 #include <fmt/format.h>
@@ -24,17 +25,12 @@ void print_frame(Output& out, const FrameRow& row, bool selected) {
                                                              i + registers_per_line, registers.size())),
                                      "  "));
 }
-
-std::uint64_t key_of(const FrameRow& row) {
-  if (!row.frame_type.empty()) return std::hash<std::string>{}(row.frame_type);
-  return row.exact ? row.ip ^ std::hash<std::string>{}(row.exact->method.full_name) : row.ip;
-}
 } // namespace
 
 void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected) {
   std::vector<std::uint64_t> keys;
   keys.reserve(rows.size());
-  for (const FrameRow& row : rows) keys.push_back(key_of(row));
+  for (const FrameRow& row : rows) keys.push_back(frame_key(row));
   for (const RepeatRun& run : find_repeats(keys)) {
     for (std::size_t i = run.first; i < run.first + run.period; ++i)
       print_frame(out, rows[i], selected == rows[i].index);

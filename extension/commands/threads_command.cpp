@@ -41,7 +41,7 @@ public:
             json["waits_for"] = std::move(waits);
         list.add(json);
       } else {
-        print(out, row, wait == nullptr ? "" : words(*wait, locks));
+        print(out, row, wait == nullptr ? "" : wait_words(*wait, locks));
       }
     }
     if (json_) {
@@ -59,28 +59,12 @@ private:
     return known.IsValid() ? known.GetIndexID() : 0;
   }
 
-  static std::string words(const ThreadWait& wait, LockReporter& locks) {
-    const std::string text = locks.wait_text(wait);
-    if (text.empty()) return wait.what == ThreadWait::What::running ? "runs" : "";
-    const bool waits = wait.what == ThreadWait::What::objects || wait.what == ThreadWait::What::native;
-    return fmt::format("{}{}{}", wait.certain ? "" : "probably ", waits ? "waits for " : "", text);
-  }
-
   static void print(Output& out, const ThreadReport& row, const std::string& waits) {
     const RuntimeThread& thread = *row.thread;
     const auto number = [](const auto& value) {
       return value ? fmt::format("{}", *value) : std::string("?");
     };
-    std::string text = thread.name.value_or("");
-    if (thread.state && *thread.state != 0) {
-      const std::vector<std::string> words = state_words(*thread.state);
-      if (!words.empty()) text += fmt::format("{}({})", text.empty() ? "" : " ", fmt::join(words, ", "));
-    }
-    if (row.exception) {
-      const ManagedException& exception = row.exception->exception;
-      text += fmt::format("{}{} {:#x}", row.in_flight ? " exception " : " last thrown ",
-                          exception.type.value_or("of unknown type"), exception.object);
-    }
+    std::string text = thread_words(row);
     if (!waits.empty()) text += fmt::format("{}{}", text.empty() ? "" : "; ", waits);
     if (const std::string fault = row.fault(); !fault.empty()) text += fmt::format(" (fault: {})", fault);
     out.line("{:>5} {:>8} {:>7} {:<11} {:<#18x} {}", row.index == 0 ? "-" : fmt::format("#{}", row.index),

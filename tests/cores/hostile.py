@@ -23,6 +23,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "mutation")]
 
+import check_page
 import hostile_cases
 from core_image import CoreImage
 from hostile_parts import FORGED, PAGE, PAYLOADS, Core, Pdb, frame_registers, spoiled
@@ -49,7 +50,7 @@ COMMANDS = ["clr info", "clr info --modules", "clr info --json", "clr publish st
             "source info -a {at}", "target modules dump line-table Gallery.cs", "clrbt all", "clrbt --json all", "clrbt --unique", "clrip2md {at}",
             "clrip2md --json {at}", "clr threads", "clr threads --json", "clr methods *ituations*", "clr methods --json *ituations*", "clr u {at}",
             "clr u --json {at}", "clr source {at}", "clr unwind {at}", "clr analyze", "clr pe", "clr pe --json", "frame select 1", "frame variable", "thread select 4", *("up", "frame variable") * 4, "thread select 13", *("up", "frame variable") * 2,
-            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status", "clr savecore {folder}/saved"]
+            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status", "clr savecore {folder}/saved", "clr report {folder}/page.html"]
 
 
 class Run:
@@ -322,6 +323,13 @@ def check(lldb, name, make, core, frames, usual, keep):
         if run.kilobytes > LARGEST:
             found.append(f"{run.kilobytes >> 10} MB resident")
         found += [f"opened {path}" for path in sorted(odd_files(run.opened) - usual)]
+        if (page := folder / "page.html").exists():
+            try:
+                check_page.Page(page.read_text(encoding="utf-8"))
+            except (AssertionError, ValueError, check_page.xml.ParseError) as e:
+                found.append(f"the page: {e}")
+        elif "clr report" in " ".join(commands):
+            found.append("there is no page")
         for command, text in run.texts.items():
             bad = OBEYED.search(text)
             if bad:

@@ -16,6 +16,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "live"))
 
+import check_page
 import check_stacks
 from plugin import Lldb, Target
 from processes import Unavailable
@@ -146,6 +147,8 @@ def main():
                     json.dump(ask(lldb, target), f)
             results.check(f"cores/{name}/answers", check_expected, lldb, target, expected)
             results.check(f"cores/{name}/names", check_names, lldb, target)
+            results.check(f"cores/{name}/page", check_page.check_alone, lldb, target)
+            results.check(f"cores/{name}/page/places", check_page.check_places, lldb, target)
             if report.exists():
                 results.check(f"cores/{name}/report", check_report, lldb, target, report, folder)
     if not results.passed and not results.failed:

@@ -129,7 +129,7 @@ NUMBERS = {
     "clr source -3": "'-3' is not an address", "clr pe -3": "'-3' is not an address",
     "clrbt --bogus": r"there is no option '--bogus'; the syntax is: clr bt \[-n N\]", "clr info extra": "there is no place for 'extra'; the syntax is: clr info",
     "clr publish maybe": r"there is no place for 'maybe'.*\[on \| off \| status \| update\]", "clr settings --publish x": "--publish.*'x' is not one of lines, variables, r2r, none",
-    "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore",
+    "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore", "clr report --force": "FILE is missing; the syntax is: clr report",
     "clr symbols": "clr symbols takes one of add, list, remove, save", "clr symbols list x": "there is no place for 'x'", "clr break x list": "WHERE 'x' goes with no action",
     "clr help x": "'x' is not one of analyze, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
 }

@@ -157,7 +157,7 @@ def check_written(driver, report, tag, core, folder):
     (place / "old").write_text("precious\n")
     os.mkfifo(place / "pipe")
     (place / "link").symlink_to(place / "old")
-    commands = {"savecore": 'clr savecore "{}"', "perfmap": 'clr perfmap "{}"', "symbols": 'clr symbols save "{}"'}
+    commands = {"savecore": 'clr savecore "{}"', "perfmap": 'clr perfmap "{}"', "symbols": 'clr symbols save "{}"', "report": 'clr report "{}"'}
     places = {"pipe": "it is a pipe", "link": "it is a symbolic link; give the file itself", "/dev/full": "it is a device", ".": "it is a folder"}
     lines = [command.format(place / where) for command in commands.values() for where in places]
     done = driver.run([f'target create --core "{core}"', *lines, *(command.format("/dev/null") for command in commands.values()),
@@ -173,8 +173,8 @@ def check_written(driver, report, tag, core, folder):
     os.umask(mask)
     everyone = f"{0o644 & ~mask:o}"
     report.check(f"{tag} modes of what is written", " ".join(f"{name}={mode}" for name, mode in sorted(modes.items())),
-                 f"^new-perfmap={everyone} new-savecore={0o600 & ~mask:o} new-symbols={everyone}$")
-    report.check(f"{tag} nothing else is left", " ".join(sorted(path.name for path in place.iterdir())), "^link new-perfmap new-savecore new-symbols old pipe$")
+                 f"^new-perfmap={everyone} new-report={0o600 & ~mask:o} new-savecore={0o600 & ~mask:o} new-symbols={everyone}$")
+    report.check(f"{tag} nothing else is left", " ".join(sorted(path.name for path in place.iterdir())), "^link new-perfmap new-report new-savecore new-symbols old pipe$")
 
 
 def check_read(driver, report, tag, core, folder):

@@ -32,6 +32,7 @@ import check_generics
 import check_held
 import check_lldb_values
 import check_objects
+import check_page
 import check_lldb_walk
 import check_native
 import check_nettrace
@@ -383,6 +384,7 @@ def wait_program(c, mode, configuration, knobs):
             c.check(f"async/{mode}/live", check_async.check, c.lldb, Target(pid=running.pid), running)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
             c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
+            c.check(f"async/{mode}/page", check_page.check, c.lldb, core)
             c.check(f"async/{mode}/python", check_async.check_python, c.lldb, core)
         with Running([program, "--pool"], folder, settings(**knobs)) as running:
             assert running.wait_ready(), "waits did not start"
@@ -408,6 +410,9 @@ def known_waits(c, name, configuration, knobs):
             c.check(f"locks/{name}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore", 0x3f))
             c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
+            c.check(f"locks/{name}/page", check_page.check, c.lldb, core)
+            c.check(f"locks/{name}/page/live", check_page.check, c.lldb, Target(pid=running.pid))
+            c.check(f"locks/{name}/page/browser", check_page.check_browser, c.lldb, core)
             c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
             c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
 
@@ -437,6 +442,7 @@ def planted_deadlock(c, label, program, planted, knobs):
             c.check(f"{label}/live", check_locks.check_deadlock, c.lldb, Target(pid=running.pid), told)
             core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
             c.check(f"{label}/core", check_locks.check_deadlock, c.lldb, core, told)
+            c.check(f"{label}/page", check_page.check_deadlock, c.lldb, core)
 
 
 def healthy(c, label, program, arguments):

@@ -1,0 +1,36 @@
+// Stacks of several threads, equal ones once.
+#pragma once
+
+#include "core/runtime/stack_reporter.h"
+#include "core/runtime/stack_rows.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace clr {
+
+struct MergedStack {
+  std::vector<FrameRow> rows; // of the first of the threads
+  StackReporter::End end;
+  std::size_t walked = 0;             // frames, those among them that are not in `rows`
+  std::vector<std::uint32_t> threads; // the debugger's numbers
+};
+
+class MergedStacks {
+public:
+  // Stacks are equal when their rows stand at the same addresses in the same exact methods.
+  void add(MergedStack stack);
+  // In the order of their first threads.
+  const std::vector<MergedStack>& all() const { return stacks_; }
+
+private:
+  std::vector<MergedStack> stacks_;
+  std::map<std::vector<Address>, std::size_t> known_;
+};
+
+// The same number for frames that fold into one another in a recursion.
+std::uint64_t frame_key(const FrameRow& row);
+
+} // namespace clr

@@ -1,0 +1,46 @@
+#include "extension/commands/chosen_thread.h"
+
+#include "core/report/exception_report.h"
+#include "extension/commands/threads.h"
+
+#include <csignal>
+#include <set>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// Signals that say that somebody stopped the process, not that it failed.
+const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
+
+bool has_failed(lldb::SBThread& thread) {
+  const lldb::StopReason reason = thread.GetStopReason();
+  if (reason == lldb::eStopReasonException) return true;
+  if (reason != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
+  return !harmless_signals.contains(thread.GetStopReasonDataAtIndex(0));
+}
+
+} // namespace
+
+std::string ChosenThread::crash() const {
+  lldb::SBThread shown = thread;
+  return failed ? thread_header(shown) : std::string();
+}
+
+ChosenThread choose_thread(Session& session, lldb::SBProcess& process) {
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (has_failed(thread)) return {thread, "it had the signal", true, false};
+  }
+  if (session.runtime().absence() == nullptr) {
+    ExceptionReporter reporter(session.runtime());
+    for (const RuntimeThread& known : session.stacks().threads().threads) {
+      if (known.os_id.value_or(0) == 0 || reporter.of_thread(known).in_flight.empty()) continue;
+      lldb::SBThread thread = process.GetThreadByID(*known.os_id);
+      if (thread.IsValid()) return {thread, "an exception is in flight on it", false, false};
+    }
+  }
+  return {process.GetSelectedThread(), "the selected one: no thread failed", false, true};
+}
+
+} // namespace clr::lldb_plugin
