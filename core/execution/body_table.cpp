@@ -47,6 +47,7 @@ KnownBody& BodyTable::add(KnownBody added, const RangeSection& section) {
   kept.section = keep(section);
   add_part(kept.regions.hot_start, kept.regions.hot_size, number);
   add_part(kept.regions.cold_start, kept.regions.cold_size, number);
+  latest_ = &kept;
   return kept;
 }
 
@@ -60,28 +61,25 @@ void BodyTable::add_part(Address begin, std::uint64_t size, std::uint32_t body) 
     return;
   }
   if (overlaps(begin, end - 1)) return;
-  for (std::uint64_t granule = first; granule <= last; ++granule)
-    insert({.granule = granule,
-            .body = body,
-            .first = static_cast<std::uint16_t>(granule == first ? begin & granule_mask : 0),
-            .last = static_cast<std::uint16_t>(granule == last ? (end - 1) & granule_mask : granule_mask)});
+  for (std::uint64_t granule = first; granule <= last; ++granule) {
+    const Address from = granule == first ? begin : granule << granule_bits;
+    const Address to = granule == last ? end - 1 : granule << granule_bits | granule_mask;
+    insert({.first = from, .span = static_cast<std::uint32_t>(to - from), .body = body});
+  }
 }
 
 bool BodyTable::overlaps(Address begin, Address last) const {
   if (slots_.empty()) return false;
   for (std::uint64_t granule = begin >> granule_bits; granule <= last >> granule_bits; ++granule)
-    for (std::size_t i = place_of(granule); slots_[i].body != 0; i = (i + 1) & (slots_.size() - 1)) {
-      const Address base = granule << granule_bits;
-      if (slots_[i].granule == granule && base + slots_[i].first <= last && base + slots_[i].last >= begin)
-        return true;
-    }
+    for (std::size_t i = place_of(granule); slots_[i].body != 0; i = (i + 1) & (slots_.size() - 1))
+      if (slots_[i].first <= last && slots_[i].first + slots_[i].span >= begin) return true;
   return false;
 }
 
 void BodyTable::insert(const Slot& slot) {
   // Long probes begin at a load of two thirds.
   if (3 * (used_slots_ + 1) > 2 * slots_.size()) grow();
-  std::size_t i = place_of(slot.granule);
+  std::size_t i = place_of(slot.first >> granule_bits);
   while (slots_[i].body != 0) i = (i + 1) & (slots_.size() - 1);
   slots_[i] = slot;
   ++used_slots_;

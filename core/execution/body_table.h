@@ -27,6 +27,7 @@ struct alignas(64) KnownBody {
   Address code_header = 0;
   std::uint32_t method_index = 0;
   CodeKind kind = CodeKind::jitted;
+  bool one_function = false;       // the body is one function without funclets, as its unwind data shows
   bool functions_read = false;     // false for jitted bodies until their functions are first used
   std::vector<Function> functions; // ascending; the cold functions come after the hot ones
   Address gc_info = 0;             // 0: none, or its form does not tell the length
@@ -52,6 +53,9 @@ public:
     if (const Slot* slot = slot_of(address)) return &body(slot->body);
     return large_.empty() ? nullptr : find_large(address);
   }
+  // The body that was added last; null when there is none. After a lookup that found an unknown body it is
+  // that one.
+  KnownBody* latest() const { return latest_; }
   // Adds a body of `section`. A part that overlaps a known part is not entered: the first answer in a stop
   // remains.
   KnownBody& add(KnownBody body, const RangeSection& section);
@@ -63,11 +67,12 @@ public:
   static constexpr std::uint64_t max_granules = 64;
 
 private:
-  // What a part covers of a granule of addresses. A granule that holds many parts has many slots.
+  // What a part covers of a granule of addresses. A granule that holds many parts has many slots. Four slots
+  // fill a line of the CPU's cache, and none lies in two.
   struct Slot {
-    std::uint64_t granule = 0;
-    std::uint32_t body = 0;            // its number from 1; 0: an empty slot
-    std::uint16_t first = 0, last = 0; // bytes of the granule
+    Address first = 0;
+    std::uint32_t span = 0; // the distance of the last address from the first
+    std::uint32_t body = 0; // its number from 1; 0: an empty slot
   };
   struct Part {
     Address begin = 0, end = 0;
@@ -83,10 +88,9 @@ private:
   }
   const Slot* slot_of(Address address) const {
     if (slots_.empty()) return nullptr;
-    const std::uint64_t granule = address >> granule_bits;
-    const std::uint64_t at = address & granule_mask;
-    for (std::size_t i = place_of(granule); slots_[i].body != 0; i = (i + 1) & (slots_.size() - 1))
-      if (slots_[i].granule == granule && slots_[i].first <= at && at <= slots_[i].last) return &slots_[i];
+    for (std::size_t i = place_of(address >> granule_bits); slots_[i].body != 0;
+         i = (i + 1) & (slots_.size() - 1))
+      if (address - slots_[i].first <= slots_[i].span) return &slots_[i];
     return nullptr;
   }
   KnownBody& body(std::uint32_t number) {
@@ -101,6 +105,7 @@ private:
 
   std::vector<std::unique_ptr<KnownBody[]>> chunks_; // their places in memory stay
   std::size_t count_ = 0;
+  KnownBody* latest_ = nullptr;
   std::vector<Slot> slots_; // open addressing; the size is a power of two
   std::size_t used_slots_ = 0;
   unsigned shift_ = 64;

@@ -60,6 +60,7 @@ KnownBody& ExecutionManager::Impl::add_jitted(const RangeSection& section, Addre
                      .method_desc = header.method_desc,
                      .code_header = header.address,
                      .kind = CodeKind::jitted,
+                     .one_function = header.unwind_count == 1 && header.first_function.has_value(),
                      .gc_info = header.gc_info,
                      .unwind_table = header.unwind_table,
                      .unwind_count = header.unwind_count,
@@ -154,6 +155,9 @@ CodeLookup ExecutionManager::Impl::find_r2r(const RangeSection& section, Address
 }
 
 KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
+  if (KnownBody* latest = bodies.latest();
+      latest != nullptr && latest->start == block.start && latest->contains(block.ip))
+    return *latest;
   if (KnownBody* known = bodies.find(block.ip); known != nullptr && known->start == block.start)
     return *known;
   if (block.kind == CodeKind::ready_to_run)
@@ -263,6 +267,8 @@ ExecutionManager::Layout ExecutionManager::layout(const CodeBlock& block) {
 Address ExecutionManager::funclet_start(const CodeBlock& block) {
   Impl& impl = *impl_;
   if (block.kind == CodeKind::interpreted) return block.start;
+  // Nearly all methods are so; the one function begins where the method does (JittedCode::read_header_of).
+  if (impl.body_of(block).one_function) return block.start;
   const KnownBody& body = impl.body_with_functions(block);
   if (body.functions.empty()) {
     for (const std::string_view field : {"NumUnwindInfos", "UnwindInfos"})

@@ -24,6 +24,11 @@ namespace il {
 
 constexpr std::uint16_t call = 0x28, callvirt = 0x6f, ldfld = 0x7b, stfld = 0x7d;
 
+// br to blt.un, with and without a condition, in both lengths, and leave: the operand is a distance.
+constexpr bool is_jump(std::uint16_t opcode) {
+  return (opcode >= 0x2b && opcode <= 0x44) || opcode == 0xdd || opcode == 0xde;
+}
+
 } // namespace il
 
 // The number that the instruction pushes when it is one of the forms of ldc.i4; nothing for any other.

@@ -11,29 +11,48 @@ namespace clr {
 namespace {
 
 constexpr std::size_t max_groups = 10; // of threads that wait at the same place
+constexpr std::size_t told_types = 5;  // that fill most of the heap
+// Of its limit: the heap has come close to it when it has so much of it, and objects fill so much.
+constexpr unsigned near_percent = 90, full_percent = 80;
+constexpr std::string_view out_of_memory_type = "System.OutOfMemoryException";
+
+std::string calls(std::size_t count, std::size_t requests) {
+  const std::string_view what = requests == count ? "request" : "async call";
+  return fmt::format("{} {}{}", count, what, count == 1 ? " waits" : "s wait");
+}
 
 class TroubleFinder {
 public:
-  TroubleFinder(LockReporter& locks, StackReporter& stacks) : locks_(locks), stacks_(stacks) {}
+  explicit TroubleFinder(TroubleSources& sources)
+      : sources_(sources), locks_(sources.locks), stacks_(sources.stacks) {}
 
   TroubleReport find(const std::string& crash, const HeapWalkOptions& options) {
     const LockTable& table = crash.empty() ? locks_.table(options) : locks_.table_by_stacks();
     const std::vector<Deadlock> deadlocks =
         crash.empty() ? locks_.deadlocks(options) : find_deadlocks(table, wait_edges(table));
     const ThreadUses uses = thread_uses(table);
-    const std::string memory = memory_trouble();
+    report_.missing = table.problems;
+    AsyncWaiting waiting;
+    if (crash.empty()) waiting = read_async(table, options);
+    const std::string memory = memory_trouble(options, crash.empty() && table.with_heap);
     const bool starved = std::ranges::any_of(
         deadlocks, [](const Deadlock& deadlock) { return deadlock.kind == DeadlockKind::pool; });
-    const bool deadlocked = std::ranges::any_of(deadlocks, [](const Deadlock& deadlock) {
-      return deadlock.kind != DeadlockKind::pool || !deadlock.ends;
-    });
+    const bool deadlocked =
+        std::ranges::any_of(
+            deadlocks,
+            [](const Deadlock& deadlock) { return deadlock.kind != DeadlockKind::pool || !deadlock.ends; }) ||
+        !waiting.knots.empty();
     report_.verdicts = decide({.crashed = !crash.empty(),
                                .out_of_memory = !memory.empty(),
                                .starved = starved,
-                               .deadlocked = deadlocked},
+                               .deadlocked = deadlocked,
+                               .waiting_chains = waiting.owed},
                               uses);
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
-    if (!memory.empty()) tell(memory);
+    for (const std::string& knot : waiting.knots)
+      tell(fmt::format("async methods wait for each other: {}", knot));
+    if (!memory.empty()) tell_memory(memory, options);
+    tell_async(waiting);
     tell_groups(table, uses.blocked, "wait");
     tell_groups(table, uses.outside, "stand");
     tell_groups(table, uses.running, "run");
@@ -45,8 +64,9 @@ public:
                ? "1 thread sleeps or waits for a signal"
                : fmt::format("{} threads sleep or wait for a signal", uses.parked.size()));
     if (uses.unknown != 0) tell(fmt::format("of {} nothing is known", threads(uses.unknown)));
-    report_.missing = table.problems;
-    summarize(crash, deadlocks, memory, uses);
+    if (crash.empty()) report_.mark = mark_stop(table, uses, std::move(waiting.marks), map());
+    summarize(crash, deadlocks, memory, uses, waiting);
+    report_.waiting = std::move(waiting.groups);
     return std::move(report_);
   }
 
@@ -57,14 +77,97 @@ private:
 
   void tell(std::string text) { report_.evidence.push_back(std::move(text)); }
 
-  std::string memory_trouble() {
+  const HeapMap* map() {
+    try {
+      return &sources_.heap().map();
+    } catch (const Error&) {
+      return nullptr; // that there is no heap is told where async methods are read
+    }
+  }
+
+  AsyncWaiting read_async(const LockTable& table, const HeapWalkOptions& options) {
+    try {
+      if (table.with_heap) {
+        AsyncReporter& reporter = sources_.async();
+        AsyncWaiting waiting = AsyncWaits(reporter, locks_).read(options);
+        if (waiting.left_out) report_.missing.push_back("some async methods could not be looked at");
+        if (waiting.unreadable != 0)
+          report_.missing.push_back(
+              fmt::format("{} tasks and async methods cannot be read", waiting.unreadable));
+        return waiting;
+      }
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
+      report_.missing.push_back(fmt::format("async methods that wait: {}", error.what()));
+    }
+    no_async_ = true;
+    report_.missing.push_back("async methods that wait are not known without the heap: the verdict is by the "
+                              "stacks of threads alone");
+    return {};
+  }
+
+  void tell_async(const AsyncWaiting& waiting) {
+    const auto each = [&](const std::vector<AwaitGroup>& groups) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (i == max_groups) {
+          tell(fmt::format("async calls wait at {} more places", groups.size() - max_groups));
+          break;
+        }
+        tell(text_of(groups[i]));
+      }
+    };
+    each(waiting.groups);
+    each(waiting.others);
+  }
+
+  // The heap close to its limit; empty when it is not, or when no limit is known.
+  std::string near_limit(const HeapWalkOptions& options) {
+    const HeapMap* const heap = map();
+    const auto limit =
+        heap == nullptr ? std::nullopt : heap_limit(*locks_.runtime().objects(), sources_.program_name);
+    if (!limit || heap->bytes() < limit->bytes / 100 * near_percent) return {};
+    report_.limit = limit;
+    std::uint64_t live = 0;
+    for (const HeapRangeCount& range : sources_.heap().statistics(options).ranges) live += range.live.bytes;
+    if (live < limit->bytes / 100 * full_percent) return {};
+    return fmt::format("objects fill {} of the {} bytes that the heap may have ({})", live, limit->bytes,
+                       limit->source);
+  }
+
+  std::string memory_trouble(const HeapWalkOptions& options, bool with_heap) {
+    std::string thrown = thrown_for_memory();
+    if (!thrown.empty() || !with_heap) return thrown;
+    try {
+      const std::vector<FaultedTask> tasks = sources_.async().faulted({}, options);
+      const auto count = std::ranges::count_if(tasks, [](const FaultedTask& task) {
+        return !task.observed && task.exception_type == out_of_memory_type;
+      });
+      if (count == 0) return near_limit(options);
+      return fmt::format("{} task{} failed with an OutOfMemoryException", count, count == 1 ? "" : "s");
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
+      report_.missing.push_back(fmt::format("whether memory is scarce: {}", error.what()));
+      return {};
+    }
+  }
+
+  void tell_memory(const std::string& memory, const HeapWalkOptions& options) {
+    tell(memory);
+    if (map() == nullptr || no_async_) return;
+    report_.types = sources_.heap().count_types({.glob = {}, .part = {}, .top = told_types}, options).rows;
+    for (const HeapTypeRow& row : report_.types)
+      tell(fmt::format("{} bytes of the heap are {} of type {}", row.count.bytes, row.count.objects,
+                       row.name));
+  }
+
+  std::string thrown_for_memory() {
     ExceptionReporter exceptions(locks_.runtime());
     for (const RuntimeThread& thread : stacks_.threads().threads) {
       const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
       if (found.current() == 0) continue;
       try {
         const ExceptionReport report = exceptions.read(found.current());
-        if (report.exception.type == "System.OutOfMemoryException" && thread.os_id)
+        if (report.exception.type == out_of_memory_type && thread.os_id)
           return fmt::format("an OutOfMemoryException {} {}",
                              found.in_flight.empty() ? "was the last one that was thrown by"
                                                      : "is in flight on",
@@ -125,8 +228,25 @@ private:
     }
   }
 
+  std::string waiting_text(const ThreadUses& uses, const AsyncWaiting& waiting) const {
+    const std::size_t others = uses.blocked.size() + uses.outside.size();
+    const auto wait = [](std::size_t count) {
+      return fmt::format("{} wait{}", threads(count), count == 1 ? "s" : "");
+    };
+    const std::string by_threads = uses.blocked.empty()
+                                       ? fmt::format("{} for the outside", wait(uses.outside.size()))
+                                       : fmt::format("{} for locks, tasks or other threads, {} for the "
+                                                     "outside; none of them is deadlocked",
+                                                     wait(uses.blocked.size()), uses.outside.size());
+    if (waiting.groups.empty()) return by_threads;
+    std::string text = text_of(waiting.groups.front());
+    if (const std::size_t rest = waiting.owed - waiting.groups.front().count; rest != 0)
+      text += fmt::format("; {} more async call{}", rest, rest == 1 ? " waits" : "s wait");
+    return others == 0 ? text : fmt::format("{}; {}", text, by_threads);
+  }
+
   void summarize(const std::string& crash, const std::vector<Deadlock>& deadlocks, const std::string& memory,
-                 const ThreadUses& uses) {
+                 const ThreadUses& uses, const AsyncWaiting& waiting) {
     switch (report_.verdicts.front()) {
     case Verdict::crash:
       report_.text = crash;
@@ -137,7 +257,9 @@ private:
         members += deadlock.members.size();
         report_.certain = report_.certain && deadlock.certain && !deadlock.ends;
       }
-      report_.text = fmt::format("{} threads and tasks wait for each other and will not go on", members);
+      report_.text =
+          members == 0 ? "async methods wait for each other and will not go on"
+                       : fmt::format("{} threads and tasks wait for each other and will not go on", members);
       break;
     }
     case Verdict::memory:
@@ -147,20 +269,17 @@ private:
       report_.text = "the thread pool cannot begin the work that is queued";
       break;
     case Verdict::waiting:
-      report_.text = uses.blocked.empty()
-                         ? fmt::format("{} wait for the outside", threads(uses.outside.size()))
-                         : fmt::format("{} wait for locks, tasks or other threads, {} for the "
-                                       "outside; none of them is deadlocked",
-                                       threads(uses.blocked.size()), uses.outside.size());
+      report_.text = waiting_text(uses, waiting);
       report_.certain = false;
       break;
     case Verdict::busy:
-      report_.text = fmt::format("{} run code; whether they get anywhere, another stop tells",
-                                 threads(uses.running.size()));
+      report_.text = fmt::format("{} run{} code; whether they get anywhere, another stop tells",
+                                 threads(uses.running.size()), uses.running.size() == 1 ? "s" : "");
       report_.certain = false;
       break;
     case Verdict::healthy:
       report_.text = "no thread fails, none waits for a lock or a reply, none works";
+      report_.certain = !no_async_;
       break;
     case Verdict::unknown:
       report_.text = "too little of it can be read";
@@ -169,26 +288,27 @@ private:
     }
   }
 
+  TroubleSources& sources_;
   LockReporter& locks_;
   StackReporter& stacks_;
   TroubleReport report_;
+  bool no_async_ = false;
 };
 
 } // namespace
 
-TroubleReport find_trouble(LockReporter& locks, StackReporter& stacks, const std::string& crash,
-                           const HeapWalkOptions& options) {
-  return TroubleFinder(locks, stacks).find(crash, options);
+std::string text_of(const AwaitGroup& group) {
+  const std::string object = group.waits_for.object == 0 ? "" : fmt::format(" {:#x}", group.waits_for.object);
+  const std::string what = group.name.empty()
+                               ? group.waits_for.text + object
+                               : fmt::format("{} ({}{})", group.name, group.waits_for.text, object);
+  return fmt::format("{} for {} in {}{}", calls(group.count, group.requests), what, text_of(*group.position),
+                     group.holder.empty() ? "" : fmt::format(", probably held by {}", group.holder));
 }
 
-Json to_json(const TroubleReport& report) {
-  Json json{{"verdict", to_string(report.verdicts.front())}, {"verdicts", Json::array()}};
-  for (const Verdict verdict : report.verdicts) json["verdicts"].push_back(to_string(verdict));
-  json["certain"] = report.certain;
-  json["text"] = report.text;
-  json["evidence"] = report.evidence;
-  json["missing"] = report.missing;
-  return json;
+TroubleReport find_trouble(TroubleSources& sources, const std::string& crash,
+                           const HeapWalkOptions& options) {
+  return TroubleFinder(sources).find(crash, options);
 }
 
 } // namespace clr

@@ -131,6 +131,25 @@ AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<Fra
   return beside;
 }
 
+void AsyncReporter::for_each_chain(
+    const HeapWalkOptions& options,
+    const std::function<void(const AsyncChain& chain, const AsyncStack& stack)>& visit) {
+  AsyncGraph& graph = objects_->async(options);
+  AwaitedReader awaited(graph);
+  for (const AsyncChain& chain : chains(graph).chains) visit(chain, stack_of(chain, awaited));
+}
+
+bool AsyncReporter::left_out(const HeapWalkOptions& options) {
+  const bool chains = this->chains(objects_->async(options)).left_out;
+  return chains || objects_->found().left_out || objects_->found().interrupted;
+}
+
+const AsyncChain* AsyncReporter::chain_of(const AsyncBox& box, const HeapWalkOptions& options) {
+  for (const AsyncChain& chain : chains(objects_->async(options)).chains)
+    if (std::ranges::find(chain.boxes, &box) != chain.boxes.end()) return &chain;
+  return nullptr;
+}
+
 AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions& options) {
   AsyncGraph& graph = objects_->async(options);
   const AsyncChains& chains = this->chains(graph);

@@ -8,6 +8,7 @@
 #include "core/waits/async_chains.h"
 #include "core/waits/async_stacks.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,12 +83,29 @@ public:
   // The chains that `query` selects. Throws Error{unsupported_contract, ...} when the heap cannot be walked.
   // Cost: that of WaitObjects::async, async_chains and AwaitedReader::of; for each await its method and line.
   AsyncReport stacks(const AsyncQuery& query, const HeapWalkOptions& options = {});
+  // Visits every chain, with its names and what its first method waits for. Throws and costs as stacks().
+  // `stack` is not merged with others.
+  void for_each_chain(const HeapWalkOptions& options,
+                      const std::function<void(const AsyncChain& chain, const AsyncStack& stack)>& visit);
+  // There are more chains than for_each_chain visited, or objects that the walk did not come to.
+  bool left_out(const HeapWalkOptions& options = {});
   // Tasks whose methods failed, the forgotten ones first.
   std::vector<FaultedTask> faulted(const AsyncQuery& query, const HeapWalkOptions& options = {});
 
   // What goes on beside the frames `rows` of the thread `thread`. Cost: that of stacks(), the first time.
   AsyncBeside beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
                      const HeapWalkOptions& options = {});
+
+  // The methods of this stop that wait and run. Throws and costs as WaitObjects::async.
+  AsyncGraph& graph(const HeapWalkOptions& options = {}) { return objects_->async(options); }
+  // The chain that the method in `box` is part of, the first of several; null: none. No reads once the chains
+  // are known.
+  const AsyncChain* chain_of(const AsyncBox& box, const HeapWalkOptions& options = {});
+  std::shared_ptr<const AwaitPosition> position(const AsyncBox& box) {
+    return names_.position(*box.shape, box.state);
+  }
+  const std::vector<ThreadTop>& threads() const { return threads_; }
+  WaitObjects& objects() { return *objects_; }
 
 private:
   const AsyncBox* running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph);

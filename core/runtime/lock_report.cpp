@@ -259,6 +259,21 @@ const ThreadStack* LockReporter::stack_of(const ThreadWait& wait) const {
   return found == stacks.end() ? nullptr : &*found;
 }
 
+bool LockReporter::has_frame_of(std::uint64_t os_id, Address module, std::uint32_t token) {
+  const std::vector<ThreadStack>& stacks = known().stacks;
+  const auto stack = std::ranges::find(stacks, os_id, &ThreadStack::os_id);
+  if (stack == stacks.end()) return false;
+  return std::ranges::any_of(stack->frames, [&](const StackFrame& frame) {
+    if (!frame.code) return false;
+    try {
+      const Method method = runtime_->names()->describe(frame.code->method_desc);
+      return method.token == token && method.runtime_module == module;
+    } catch (const Error&) {
+      return false; // a frame without a name is no frame of that method
+    }
+  });
+}
+
 std::shared_ptr<const MethodAnswer> LockReporter::place_of(const ThreadWait& wait) {
   const std::optional<std::size_t> frame = wait.user_frame ? wait.user_frame : wait.managed_frame;
   const ThreadStack* const stack = frame ? stack_of(wait) : nullptr;

@@ -64,6 +64,10 @@ public:
   std::string place_text(const ThreadWait& wait);
 
   unsigned index_of(std::uint64_t os_id) const;
+  // What the runtime knows of a thread; null for one that it does not know.
+  const RuntimeThread* runtime_thread(std::uint64_t os_id) const { return stacks_->thread_of(os_id); }
+  // Whether the method `token` of a module stands on the stack of a thread. Never throws.
+  bool has_frame_of(std::uint64_t os_id, Address module, std::uint32_t token);
   Runtime& runtime() { return *runtime_; }
 
 private:

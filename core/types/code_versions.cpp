@@ -52,13 +52,16 @@ void CodeVersions::for_each(Address code_data,
 
 std::optional<NativeCodeVersion> CodeVersions::find(Address code_data, Address start) const {
   // 32-bit ARM marks Thumb code in bit 0 of every code pointer; starts come without the mark.
-  const Address mask = ~architecture_of(target_->platform().cpu).code_pointer_mark;
-  std::optional<NativeCodeVersion> found;
-  for_each(code_data, [&](const NativeCodeVersion& version) {
-    if ((version.code & mask) == start) found = version;
-    return !found;
+  struct Search {
+    Address mask, start;
+    std::optional<NativeCodeVersion> found;
+  } search{~architecture_of(target_->platform().cpu).code_pointer_mark, start, {}};
+  // With one reference, the function allocates nothing.
+  for_each(code_data, [&search](const NativeCodeVersion& version) {
+    if ((version.code & search.mask) == search.start) search.found = version;
+    return !search.found;
   });
-  return found;
+  return search.found;
 }
 
 std::optional<Tier> CodeVersions::stored_default_tier(Address code_data) const {

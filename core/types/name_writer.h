@@ -5,20 +5,19 @@
 #include "core/types/name_format.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <utility>
 
 namespace clr {
 
 class NameWriter {
 public:
-  NameWriter() { text_.reserve(128); }
-
   void put(std::string_view text) {
-    if (text.size() > max_name_length - text_.size()) {
+    if (text.size() > max_name_length - size())
       full_ = true;
-      return;
-    }
-    text_ += text;
+    else
+      append(text);
   }
   void put(char c) { put(std::string_view(&c, 1)); }
   void put_number(std::int64_t value) { put(std::to_string(value)); }
@@ -26,8 +25,8 @@ public:
   // Puts a text that nests `depth` levels; false when it would exceed a limit, so that it must be put in
   // parts.
   bool put_whole(std::string_view text, unsigned depth) {
-    if (text.size() > max_name_length - text_.size() || depth_ + depth > max_type_name_depth) return false;
-    text_ += text;
+    if (text.size() > max_name_length - size() || depth_ + depth > max_type_name_depth) return false;
+    append(text);
     deepest_ = std::max(deepest_, depth_ + depth);
     return true;
   }
@@ -38,22 +37,22 @@ public:
     std::size_t begin = 0;
     unsigned deepest = 0;
   };
-  Part begin_part() { return {text_.size(), std::exchange(deepest_, depth_)}; }
+  Part begin_part() { return {size(), std::exchange(deepest_, depth_)}; }
   std::optional<PrintedType::Text> end_part(const Part& part) {
     const unsigned deepest = std::exchange(deepest_, std::max(deepest_, part.deepest));
-    if (full_ || deepest > max_type_name_depth || text_.size() - part.begin > PrintedType::max_length)
+    if (full_ || deepest > max_type_name_depth || size() - part.begin > PrintedType::max_length)
       return std::nullopt;
-    return PrintedType::Text{text_.substr(part.begin), deepest - depth_};
+    return PrintedType::Text{std::string(text().substr(part.begin)), deepest - depth_};
   }
 
   // True when the limit is reached. A formatter stops descending then, because a small tree of shared nodes
   // can print as an exponentially long name.
   bool full() const { return full_; }
-  std::size_t size() const { return text_.size(); }
+  std::size_t size() const { return size_; }
 
   std::string take() {
-    if (full_) text_ += "...";
-    return std::move(text_);
+    if (full_) append("...");
+    return many_.empty() ? std::string(text()) : std::move(many_);
   }
 
   // Adds one level of nesting while it lives; too_deep() tells whether the limit is exceeded.
@@ -72,7 +71,23 @@ public:
   };
 
 private:
-  std::string text_;
+  void append(std::string_view text) {
+    const std::size_t before = std::exchange(size_, size_ + text.size());
+    if (size_ <= few_.size()) {
+      text.copy(few_.data() + before, text.size());
+    } else {
+      if (many_.empty()) many_.assign(few_.data(), before);
+      many_ += text;
+    }
+  }
+  std::string_view text() const {
+    return many_.empty() ? std::string_view(few_.data(), size_) : std::string_view(many_);
+  }
+
+  // Nearly every name fits here, and is copied once when it is whole.
+  std::array<char, 512> few_;
+  std::string many_; // in place of few_ when that is too small
+  std::size_t size_ = 0;
   unsigned depth_ = 0, deepest_ = 0;
   bool full_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 
 namespace clr {
@@ -26,6 +27,49 @@ std::string_view to_string(AwaitedKind kind) {
 }
 
 Awaited AwaitedReader::of(const AsyncBox& box) {
+  Awaited awaited = read(box);
+  if (awaited.use == AwaitUse::unknown) awaited.use = use_of(awaited);
+  return awaited;
+}
+
+AwaitUse AwaitedReader::use_of(const Awaited& awaited) {
+  switch (awaited.kind) {
+  case AwaitedKind::unknown:
+    return AwaitUse::unknown;
+  case AwaitedKind::running:
+  case AwaitedKind::ready:
+  case AwaitedKind::yield:
+  case AwaitedKind::delay:
+  case AwaitedKind::task:
+    return AwaitUse::goes_on;
+  case AwaitedKind::timer:
+  case AwaitedKind::channel:
+  case AwaitedKind::pipe:
+  case AwaitedKind::when_any: // one of them is nearly always a time or the end of the program
+    return AwaitUse::idle;
+  case AwaitedKind::when_all: {
+    const auto parts = graph_->awaited(awaited.object);
+    const bool delays = !parts.empty() && std::ranges::all_of(parts, [&](const AsyncEdge& edge) {
+      try {
+        return graph_->kinds().lineage(edge.to).derives_from("System.Threading.Tasks.Task+DelayPromise");
+      } catch (const Error&) {
+        return false;
+      }
+    });
+    return delays ? AwaitUse::goes_on : AwaitUse::owed;
+  }
+  case AwaitedKind::semaphore:
+  case AwaitedKind::completion_source:
+  case AwaitedKind::socket:
+  case AwaitedKind::io:
+  case AwaitedKind::value_task_source:
+  case AwaitedKind::awaiter:
+    break;
+  }
+  return AwaitUse::owed;
+}
+
+Awaited AwaitedReader::read(const AsyncBox& box) {
   if (!box.waits) return {AwaitedKind::running, "nothing: it runs", 0};
   try {
     Address awaited = box.awaited;
@@ -66,8 +110,9 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
       else if (name == "System.Threading.PeriodicTimer+State")
         found = periodic_timer(awaited);
       else if (name.starts_with("System.IO.Pipelines."))
-        found = {AwaitedKind::pipe, name.ends_with("Writer") ? "a pipe, to be read" : "a pipe, to be written",
-                 awaited};
+        found = name.ends_with("Writer")
+                    ? Awaited{AwaitedKind::pipe, "a pipe, to be read", awaited, AwaitUse::owed}
+                    : Awaited{AwaitedKind::pipe, "a pipe, to be written", awaited, AwaitUse::idle};
       else if (name.starts_with("Microsoft.Win32.SafeHandles.SafeFileHandle+"))
         found = {AwaitedKind::io, "a file", awaited};
       else
@@ -125,7 +170,7 @@ Awaited AwaitedReader::plain_task(Address task) {
                         : follows       ? "is going to run after another one:"
                                         : "has not begun:",
                         kinds.callback(action)),
-            task};
+            task, follows && !flags.started() ? AwaitUse::owed : AwaitUse::goes_on};
   }
   const bool plain =
       type == "System.Threading.Tasks.Task" || type.starts_with("System.Threading.Tasks.Task<");
@@ -139,8 +184,8 @@ Awaited AwaitedReader::delay(Address task) {
   AsyncObjects& kinds = graph_->kinds();
   const Address timer = kinds.reference(task, "_timer");
   const auto due = timer != 0 ? kinds.integer(timer, "_dueTime") : std::nullopt;
-  return {AwaitedKind::delay,
-          due ? fmt::format("a delay of {}", span_text(*due & 0xffff'ffff)) : "a delay without end", task};
+  if (!due) return {AwaitedKind::delay, "a delay without end", task, AwaitUse::idle};
+  return {AwaitedKind::delay, fmt::format("a delay of {}", span_text(*due & 0xffff'ffff)), task};
 }
 
 void AwaitedReader::note(Address head, Address owner) {
@@ -182,8 +227,9 @@ Awaited AwaitedReader::channel(Address operation, std::string_view name) {
   const bool writes = name.find("Write") != std::string_view::npos;
   const auto owner = owners_.find(operation);
   std::string text = writes ? "room in a channel" : "an item of a channel";
-  if (owner == owners_.end()) return {AwaitedKind::channel, text, 0};
-  return {AwaitedKind::channel, fmt::format("{}: {}", text, type_text(owner->second)), owner->second};
+  const AwaitUse use = writes ? AwaitUse::owed : AwaitUse::idle;
+  if (owner == owners_.end()) return {AwaitedKind::channel, text, 0, use};
+  return {AwaitedKind::channel, fmt::format("{}: {}", text, type_text(owner->second)), owner->second, use};
 }
 
 std::string AwaitedReader::end_point(Address object) {
@@ -210,6 +256,17 @@ std::string AwaitedReader::end_point(Address object) {
                      *number >> 24 & 0xff, *port);
 }
 
+// Whether the other end connected: then the socket keeps the end point of the one that listens, whose port is
+// not that of the other end.
+bool AwaitedReader::is_accepted(Address socket) {
+  AsyncObjects& kinds = graph_->kinds();
+  const Address first = kinds.reference(socket, "_rightEndPoint"),
+                remote = kinds.reference(socket, "_remoteEndPoint");
+  if (first == 0 || remote == 0 || first == remote) return false;
+  const auto one = kinds.integer(first, "_port"), other = kinds.integer(remote, "_port");
+  return one && other && *one != *other;
+}
+
 Awaited AwaitedReader::socket(Address operation) {
   AsyncObjects& kinds = graph_->kinds();
   const Address socket = kinds.reference(operation, "_currentSocket");
@@ -228,7 +285,9 @@ Awaited AwaitedReader::socket(Address operation) {
     else if (!local.empty())
       text += " on " + local;
   }
-  return {AwaitedKind::socket, text, socket != 0 ? socket : operation};
+  const bool idle = what == "accept" || (what == "receive" && socket != 0 && is_accepted(socket));
+  return {AwaitedKind::socket, text, socket != 0 ? socket : operation,
+          idle ? AwaitUse::idle : AwaitUse::owed};
 }
 
 Awaited AwaitedReader::periodic_timer(Address state) {

@@ -31,10 +31,19 @@ enum class AwaitedKind : std::uint8_t {
 };
 std::string_view to_string(AwaitedKind kind); // "completion_source"
 
+// What it says about the process that a method waits for this.
+enum class AwaitUse : std::uint8_t {
+  unknown,
+  goes_on, // nobody keeps it waiting: it runs, or will as soon as a thread is free or a time is over
+  idle,    // it waits for work: the next connection, item or tick
+  owed,    // somebody owes it an answer or a signal
+};
+
 struct Awaited {
   AwaitedKind kind = AwaitedKind::unknown;
   std::string text;   // for people; the same for equal waits
   Address object = 0; // the semaphore, the channel, the socket, the task...; 0: none is known
+  AwaitUse use = AwaitUse::unknown;
 };
 
 class AwaitedReader {
@@ -51,6 +60,8 @@ public:
   static constexpr std::size_t max_listed_waiters = 4'000'000; // of all semaphores and channels
 
 private:
+  Awaited read(const AsyncBox& box);
+  AwaitUse use_of(const Awaited& awaited);
   Awaited object(Address awaited, const AsyncBox& box);
   Awaited task(Address task, std::string_view name, std::string& suffix, Address& next);
   Awaited plain_task(Address task);
@@ -64,6 +75,7 @@ private:
   // Notes for each object of a list which semaphore or channel it belongs to.
   void note(Address head, Address owner);
   void note_owners();
+  bool is_accepted(Address socket);
   std::string end_point(Address object);
   std::string type_text(Address object);
 

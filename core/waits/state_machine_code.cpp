@@ -25,6 +25,7 @@ public:
       add_dispose(site, i);
       sites.emplace(*state, std::move(site));
     }
+    note_loops(sites);
     return sites;
   }
 
@@ -75,6 +76,15 @@ private:
       if (!field.starts_with("<>u__") && !field.starts_with("$A")) continue;
       site.awaiter = field;
       return;
+    }
+  }
+
+  void note_loops(std::map<std::int32_t, AwaitSite>& sites) const {
+    for (const IlInstruction& jump : code_) {
+      if (!il::is_jump(jump.opcode) || jump.operand >= 0) continue;
+      const std::int64_t target = std::int64_t{jump.next} + jump.operand;
+      for (auto& [state, site] : sites)
+        if (target <= site.yield_offset && site.yield_offset <= jump.offset) site.in_loop = true;
     }
   }
 

@@ -28,12 +28,11 @@ struct ThreadUses {
 ThreadUses thread_uses(const LockTable& table);
 
 struct VerdictFacts {
-  bool crashed = false; // a thread has failed
-  bool out_of_memory =
-      false;            // an OutOfMemoryException is in flight, or was the last thing that a thread threw
-  bool starved = false; // the thread pool cannot begin what is queued
+  bool crashed = false;       // a thread has failed
+  bool out_of_memory = false; // an OutOfMemoryException is in flight, or the heap has come to its limit
+  bool starved = false;       // the thread pool cannot begin what is queued
   bool deadlocked = false;
-  std::size_t waiting_chains = 0; // of async methods, for something outside or for somebody's answer
+  std::size_t waiting_chains = 0; // of async methods, to which somebody owes an answer or a signal
 };
 // All that apply, the gravest first; never empty.
 std::vector<Verdict> decide(const VerdictFacts& facts, const ThreadUses& uses);

@@ -70,12 +70,14 @@ auto unless_unreadable(const Ask& ask) -> decltype(ask()) {
 }
 } // namespace
 
-std::optional<AwaitWatch::Body> AwaitFrames::body_of(Runtime& runtime, const CodeBlock& block,
+std::optional<AwaitWatch::Body> AwaitFrames::body_of(Session& session, const CodeBlock& block,
                                                      const Method& method) {
+  Runtime& runtime = session.runtime();
   const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
   if (pdb == nullptr || method.token == 0) return std::nullopt;
   const auto async = pdb->async_method(method.token);
   if (!async) return std::nullopt;
+  show_(session, block.start);
   AwaitWatch::Body body{.start = block.start,
                         .awaits = await_places(runtime.code()->regions(block),
                                                *runtime.lines()->debug_info().il_map(block), *async)};
@@ -85,7 +87,8 @@ std::optional<AwaitWatch::Body> AwaitFrames::body_of(Runtime& runtime, const Cod
 }
 
 // Compiled bodies of the methods of this name, which may be instantiations of one.
-std::vector<AwaitWatch::Body> AwaitFrames::bodies_of(Runtime& runtime, const std::string& name) {
+std::vector<AwaitWatch::Body> AwaitFrames::bodies_of(Session& session, const std::string& name) {
+  Runtime& runtime = session.runtime();
   std::vector<Address> starts;
   runtime.for_each_method({.glob = name, .r2r = false}, [&](const MethodRow& row) {
     if (row.method.name == name) starts.push_back(row.code.start);
@@ -96,10 +99,25 @@ std::vector<AwaitWatch::Body> AwaitFrames::bodies_of(Runtime& runtime, const std
     const CodeLookup found = runtime.code()->find(start);
     const auto* const block = std::get_if<CodeBlock>(&found);
     if (block == nullptr) continue;
-    if (auto body = body_of(runtime, *block, runtime.describe(*block).method))
+    if (auto body = body_of(session, *block, runtime.describe(*block).method))
       bodies.push_back(std::move(*body));
   }
   return bodies;
+}
+
+// Nothing when the frame is of another method than an async one.
+std::optional<AwaitWatch::Caller> AwaitFrames::caller_of(Session& session, lldb::SBFrame frame) {
+  Runtime& runtime = session.runtime();
+  const CodeLookup found = runtime.code()->find(frame.GetPC() - 1);
+  const auto* const block = std::get_if<CodeBlock>(&found);
+  if (block == nullptr || runtime.code()->is_funclet(*block)) return std::nullopt;
+  const Method method = runtime.describe(*block).method;
+  auto body = body_of(session, *block, method);
+  if (!body) return std::nullopt;
+  return AwaitWatch::Caller{.body = std::move(*body),
+                            .table = method.method_table,
+                            .cfa = frame.GetCFA(),
+                            .line = frame.GetLineEntry().GetLine()};
 }
 
 std::optional<AwaitWatch::Step> AwaitFrames::step_of(lldb::SBThread& thread, bool out) {
@@ -114,7 +132,7 @@ std::optional<AwaitWatch::Step> AwaitFrames::step_of(lldb::SBThread& thread, boo
     // A handler has a frame of its own, in which no method waits.
     if (runtime.code()->is_funclet(*block)) return std::nullopt;
     const Method method = runtime.describe(*block).method;
-    auto body = body_of(runtime, *block, method);
+    auto body = body_of(*session, *block, method);
     if (!body) return std::nullopt;
     AwaitWatch::Step step;
     step.thread = thread.GetThreadID();
@@ -129,6 +147,7 @@ std::optional<AwaitWatch::Step> AwaitFrames::step_of(lldb::SBThread& thread, boo
       lldb::SBFrame caller = thread.GetFrameAtIndex(i);
       if (!caller.IsValid() || resumes_machines(caller)) break;
       step.has_caller = has_line(caller);
+      if (step.has_caller) step.caller = caller_of(*session, caller);
     }
     return step;
   });
@@ -172,7 +191,8 @@ bool AwaitFrames::is_done(const StateMachine& machine) {
 
 std::optional<AwaitWatch::Running> AwaitFrames::continuation(const StateMachine& machine) {
   return unless_unreadable([&]() -> std::optional<AwaitWatch::Running> {
-    Runtime& runtime = sessions_->after_short_run()->runtime();
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
     if (runtime.objects() == nullptr || machine.self == 0) return std::nullopt;
     TypeLayouts& layouts = runtime.objects()->layouts();
     const auto then = StateMachines(*runtime.target(), layouts).continuation(machine);
@@ -180,17 +200,18 @@ std::optional<AwaitWatch::Running> AwaitFrames::continuation(const StateMachine&
     QualifiedMethodName move_next;
     move_next.declaring_type = layouts.of(then->table).name;
     move_next.method = "MoveNext";
-    return AwaitWatch::Running{*then, bodies_of(runtime, format_short_name(move_next))};
+    return AwaitWatch::Running{*then, bodies_of(*session, format_short_name(move_next))};
   });
 }
 
 std::vector<AwaitWatch::Body> AwaitFrames::bodies(const AwaitWatch::Body& body) {
   std::vector<AwaitWatch::Body> found = unless_unreadable([&]() -> std::vector<AwaitWatch::Body> {
-    Runtime& runtime = sessions_->after_short_run()->runtime();
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
     const CodeLookup at = runtime.code()->find(body.start);
     const auto* const block = std::get_if<CodeBlock>(&at);
     if (block == nullptr) return {};
-    return bodies_of(runtime, runtime.describe(*block).method.name);
+    return bodies_of(*session, runtime.describe(*block).method.name);
   });
   if (std::ranges::find(found, body.start, &AwaitWatch::Body::start) == found.end()) found.push_back(body);
   return found;
@@ -231,9 +252,9 @@ Address AwaitVisitor::behind_call(Address slot) {
   return lldb_plugin::behind_call(*thread_, slot);
 }
 
-std::vector<AwaitWatch::Line> AwaitVisitor::lines() {
+std::vector<AwaitWatch::Line> AwaitVisitor::lines(Address of) {
   lldb::SBTarget target = thread_->GetProcess().GetTarget();
-  lldb::SBFrame here = frame();
+  lldb::SBAddress here = target.ResolveLoadAddress(of);
   lldb::SBFunction function = here.GetFunction();
   const Address begin = function.GetStartAddress().GetLoadAddress(target);
   const Address end = function.GetEndAddress().GetLoadAddress(target);

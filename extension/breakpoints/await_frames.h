@@ -15,9 +15,12 @@ namespace clr::lldb_plugin {
 
 class AwaitFrames final : public AwaitWatch::Machines {
 public:
+  // The debugger is told of the code that holds an address, if it was not yet.
+  using ShowCode = std::function<void(Session&, Address)>;
+
   // `sessions` must outlive this, and be of the process of `target`.
-  AwaitFrames(lldb::SBTarget target, StopSession& sessions)
-      : target_(std::move(target)), sessions_(&sessions) {}
+  AwaitFrames(lldb::SBTarget target, StopSession& sessions, ShowCode show)
+      : target_(std::move(target)), sessions_(&sessions), show_(std::move(show)) {}
 
   // What a step of `thread` follows; nothing when it does not stand in an async method with lines. Cost: its
   // frames are unwound up to the caller.
@@ -33,11 +36,14 @@ public:
   static constexpr std::uint32_t max_frames = 64; // between an async method and its caller
 
 private:
-  std::optional<AwaitWatch::Body> body_of(Runtime& runtime, const CodeBlock& block, const Method& method);
-  std::vector<AwaitWatch::Body> bodies_of(Runtime& runtime, const std::string& name);
+  // With the debugger's knowledge of it: without that frames of the body cannot be told.
+  std::optional<AwaitWatch::Body> body_of(Session& session, const CodeBlock& block, const Method& method);
+  std::vector<AwaitWatch::Body> bodies_of(Session& session, const std::string& name);
+  std::optional<AwaitWatch::Caller> caller_of(Session& session, lldb::SBFrame frame);
 
   lldb::SBTarget target_;
   StopSession* sessions_;
+  ShowCode show_;
   // The next one for a task: the runtime counts from 1 on. It does not begin where a debugger began that the
   // process had before.
   std::uint32_t next_number_ =
@@ -58,7 +64,7 @@ public:
   Address cfa() override { return frame().GetCFA(); }
   Address argument() override;
   std::optional<Address> machine_of(std::uint64_t thread, Address cfa) override;
-  std::vector<AwaitWatch::Line> lines() override;
+  std::vector<AwaitWatch::Line> lines(Address at) override;
   Address behind_call(Address slot) override;
   Address behind_calls(Address begin) override;
   void leave(std::uint64_t thread) override;

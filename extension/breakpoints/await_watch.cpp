@@ -33,6 +33,11 @@ void AwaitWatch::Places::clear() {
   }
 }
 
+void AwaitWatch::Places::drop(Role role) {
+  for (auto& [address, place] : at)
+    if (place.roles.erase(role) != 0 && place.roles.empty()) plants->enable(place.number, false);
+}
+
 void AwaitWatch::Places::forget() {
   clear();
   for (const auto& [address, place] : at) plants->remove(place.number);
@@ -54,6 +59,8 @@ void AwaitWatch::disarm() {
   active_ = false;
   waits_.reset();
   then_.reset();
+  left_before_ = std::exchange(left_, {});
+  ended_ = false;
   clear();
 }
 
@@ -64,21 +71,97 @@ void AwaitWatch::forget() {
 }
 
 void AwaitWatch::arm(Step step) {
+  std::optional<Left> left = std::exchange(left_before_, {});
   disarm();
   if (full()) forget();
+  if (left && same(left->callee, step.machine)) left_ = std::move(left);
   active_ = true;
   step_ = std::move(step);
   for (const AwaitPlace& await : step_.body.awaits) passing_.plant(await.yield, Role::yield, step_.thread);
-  if (!step_.has_caller) follow_end();
+  if (step_.has_caller) return;
+  plant_left();
+  follow_end();
 }
 
 // Behind the end of a method without a caller the one that awaits it goes on, or nobody.
 void AwaitWatch::follow_end() {
   passing_.plant(step_.returned, Role::returned, step_.thread);
-  then_ = machines_->continuation(step_.machine);
-  if (!then_) return;
+  std::optional<Running> then = machines_->continuation(step_.machine);
+  if (!then && left_) then = left_->then;
+  if (then) return follow(std::move(*then));
+  if (left_ && left_->early_lines < max_early_lines) plant_callers_lines();
+}
+
+// It may find the method done, and does not wait then.
+void AwaitWatch::plant_callers_lines() {
+  for (const Line& line : left_->lines)
+    if (line.line != 0 && line.line != left_->caller.line)
+      ends_.plant(line.begin, Role::caller_line, left_->thread);
+}
+
+bool AwaitWatch::ends_in_caller(Visitor& visitor) {
+  if (waits_ || then_ || !is_left(visitor)) return false;
+  if (has_ended(visitor)) {
+    visitor.leave(step_.thread);
+    return true;
+  }
+  if (++left_->early_lines == max_early_lines) ends_.drop(Role::caller_line);
+  return false;
+}
+
+void AwaitWatch::follow(Running then) {
+  then_ = std::move(then);
   then_mark_ = machines_->mark(then_->machine, true);
   for (const Body& body : then_->bodies) passing_.plant(body.start, Role::continuation);
+}
+
+// The method returns to its caller for the first time.
+void AwaitWatch::leaves_caller(Visitor& visitor) {
+  if (!step_.caller) return plant_left(); // it had left it before
+  left_ = Left{.callee = *waits_,
+               .caller = *step_.caller,
+               .lines = visitor.lines(step_.caller->body.start),
+               .thread = step_.thread,
+               .then = {},
+               .boxed = 0,
+               .early_lines = 0};
+  if (left_->lines.size() > max_lines) left_->lines.resize(max_lines);
+  plant_left();
+}
+
+void AwaitWatch::plant_left() {
+  if (!left_) return;
+  if (left_->then) {
+    if (left_->then->machine.task == 0) passing_.plant(left_->boxed, Role::caller_boxed, left_->thread);
+    return;
+  }
+  for (const AwaitPlace& await : left_->caller.body.awaits)
+    passing_.plant(await.yield, Role::caller_yield, left_->thread);
+}
+
+void AwaitWatch::caller_waits(Visitor& visitor) {
+  const Caller& caller = left_->caller;
+  const Address self = visitor.machine_of(left_->thread, caller.cfa).value_or(0);
+  const auto machine = self != 0 ? machines_->read(caller.table, self) : std::nullopt;
+  if (!machine) return;
+  left_->then = Running{*machine, machines_->bodies(caller.body)};
+  left_->boxed = visitor.behind_calls(visitor.pc());
+  plant_left();
+  if (!waits_ && !then_) follow(*left_->then);
+}
+
+// At its task, that it may have by now.
+void AwaitWatch::look_at_caller_again(Visitor& visitor) {
+  if (!left_ || !left_->then || left_->then->machine.task != 0) return;
+  StateMachine& known = left_->then->machine;
+  const auto frame = visitor.machine_of(left_->thread, left_->caller.cfa);
+  const auto machine = machines_->read(left_->caller.table, frame && *frame != 0 ? *frame : known.self);
+  if (!machine || machine->task == 0) return;
+  const bool followed = then_ && then_mark_ == 0 && then_->machine.self == known.self;
+  known = *machine;
+  if (!followed) return;
+  then_->machine = *machine;
+  then_mark_ = machines_->mark(*machine, true);
 }
 
 bool AwaitWatch::same(const Known& known, const StateMachine& machine) {
@@ -95,7 +178,7 @@ bool AwaitWatch::hit(Visitor& visitor) {
       if (visit(role, visitor)) return true;
   // At a place of a step before that is still enabled the debugger's own plan does not see its step end.
   // The method's first place is that of an entry, too, which may just have made this frame the step's.
-  return steps && pc != step_.body.start && ends_.at.contains(pc) && begins_line(visitor.lines(), pc);
+  return steps && pc != step_.body.start && ends_.at.contains(pc) && begins_line(visitor.lines(pc), pc);
 }
 
 bool AwaitWatch::begins_line(const std::vector<Line>& lines, Address pc) const {
@@ -124,6 +207,14 @@ bool AwaitWatch::visit(Role role, Visitor& visitor) {
     return !waits_ && is_ours(visitor) && resumes(visitor);
   case Role::line:
     return !waits_ && is_ours(visitor);
+  case Role::caller_yield:
+    if (is_left(visitor) && !left_->then) caller_waits(visitor);
+    return false;
+  case Role::caller_boxed:
+    if (is_left(visitor)) look_at_caller_again(visitor);
+    return false;
+  case Role::caller_line:
+    return ends_in_caller(visitor);
   }
   return false;
 }
@@ -140,6 +231,7 @@ void AwaitWatch::waits(Visitor& visitor) {
   visitor.leave(step_.thread);
   bodies_ = machines_->bodies(step_.body);
   for (const Body& body : bodies_) passing_.plant(body.start, Role::entry);
+  leaves_caller(visitor);
   if (machine->task != 0) return;
   // It gets its task when it waits for the first time, by the last call. A value on the stack can be looked
   // at by the caller, too; an object may have moved by then.
@@ -156,11 +248,14 @@ void AwaitWatch::look_again(Visitor& visitor) {
   if (!machine || machine->task == 0) return;
   step_.machine = *machine;
   waits_ = known(*machine);
+  if (left_) left_->callee = *waits_;
 }
 
 void AwaitWatch::returns(Visitor& visitor) {
-  if (!waits_) return visitor.leave(step_.thread); // which would lead through the runtime
-  look_again(visitor);
+  if (waits_) return look_again(visitor);
+  ended_ = true;               // the thread may run the same method for others, in such a frame, too
+  visitor.leave(step_.thread); // which would lead through the runtime
+  if (left_ && !then_) plant_callers_lines();
 }
 
 // MoveNext of a machine was called: false, as the step goes on to a line.
@@ -172,6 +267,7 @@ bool AwaitWatch::enters(Visitor& visitor) {
 }
 
 bool AwaitWatch::continues(Visitor& visitor) {
+  look_at_caller_again(visitor);
   const auto machine = machines_->read(then_->machine.table, visitor.argument());
   if (!machine || machine->state < 0 || !same({then_->machine, then_mark_}, *machine) || !has_ended(visitor))
     return false;
@@ -184,6 +280,7 @@ bool AwaitWatch::continues(Visitor& visitor) {
 
 // It may wait for others, too, that were done before.
 bool AwaitWatch::has_ended(Visitor& visitor) {
+  if (ended_) return true;
   const auto self = visitor.machine_of(step_.thread, step_.cfa);
   if (!self || *self == 0) return true;
   const auto machine = machines_->read(step_.machine.table, *self);
@@ -193,15 +290,19 @@ bool AwaitWatch::has_ended(Visitor& visitor) {
 bool AwaitWatch::goes_on(const StateMachine& machine, std::span<const Body> bodies, Visitor& visitor) {
   const auto body = std::ranges::find(bodies, visitor.pc(), &Body::start);
   if (body == bodies.end()) return false;
+  if (!waits_) left_.reset(); // the step is in the caller now
   waits_.reset();
   then_.reset();
+  ended_ = false;
   clear();
+  plant_left();
   step_.thread = visitor.thread();
   step_.cfa = visitor.sp() + sizeof(Address);
   step_.returned = visitor.behind_call(visitor.sp());
   step_.machine = machine;
   step_.body = *body;
   step_.has_caller = false;
+  step_.caller.reset();
   const auto state = static_cast<std::size_t>(machine.state);
   const Address resume = state < step_.body.awaits.size() ? step_.body.awaits[state].resume : 0;
   if (resume != 0)
@@ -213,6 +314,7 @@ bool AwaitWatch::goes_on(const StateMachine& machine, std::span<const Body> bodi
 
 bool AwaitWatch::resumes(Visitor& visitor) {
   clear();
+  plant_left();
   const Address self = visitor.machine_of(step_.thread, step_.cfa).value_or(0);
   if (const auto machine = self != 0 ? machines_->read(step_.machine.table, self) : std::nullopt)
     step_.machine = *machine;
@@ -226,7 +328,7 @@ void AwaitWatch::plant_lines(Visitor& visitor) {
   for (const AwaitPlace& await : step_.body.awaits) passing_.plant(await.yield, Role::yield, step_.thread);
   if (!step_.out) {
     std::size_t planted = 0;
-    for (const Line& line : visitor.lines()) {
+    for (const Line& line : visitor.lines(visitor.pc())) {
       if (line.line == 0 || line.line == step_.line) continue;
       if (++planted > max_lines) break;
       ends_.plant(line.begin, Role::line, step_.thread);

@@ -32,6 +32,12 @@ public:
     StateMachine machine;
     std::vector<Body> bodies;
   };
+  // The frame of an async method that has called another one.
+  struct Caller {
+    Body body;
+    Address table = 0, cfa = 0; // of its machine; of the frame
+    std::uint32_t line = 0;     // of the call
+  };
   // The thread that came to a place.
   class Visitor {
   public:
@@ -45,8 +51,8 @@ public:
     // The machine of the frame of MoveNext with this CFA on the stack of `thread`. Nothing: there is no such
     // frame any more; 0: it does not tell.
     virtual std::optional<Address> machine_of(std::uint64_t thread, Address cfa) = 0;
-    // Where lines begin in the function.
-    virtual std::vector<Line> lines() = 0;
+    // Where lines begin in the function that has code at `at`.
+    virtual std::vector<Line> lines(Address at) = 0;
     // A place behind the call whose return address lies at `slot`; 0: not known.
     virtual Address behind_call(Address slot) = 0;
     // Behind the last call on the straight way from `begin`; 0: there is none.
@@ -88,6 +94,7 @@ public:
     // The caller is on the stack, as it is until the method has waited once: the debugger's plan ends there
     // when the method does.
     bool has_caller = false;
+    std::optional<Caller> caller; // when it is an async method
   };
   // From now on `step` is followed, until end_step().
   void arm(Step step);
@@ -107,9 +114,23 @@ public:
 
   static constexpr std::size_t max_places = 2'000;
   static constexpr std::size_t max_lines = 1'000; // of a method
+  // Lines of the caller at which a thread stops while the method that it called has not ended; then it runs
+  // on without stops until that has.
+  static constexpr unsigned max_early_lines = 20;
 
 private:
-  enum class Role : std::uint8_t { yield, boxed, returned, entry, continuation, resume, line };
+  enum class Role : std::uint8_t {
+    yield,
+    boxed,
+    returned,
+    entry,
+    continuation,
+    resume,
+    line,
+    caller_yield,
+    caller_boxed,
+    caller_line,
+  };
   struct Place {
     int number = 0;
     std::uint64_t thread = 0; // the only one that stops at it; 0: all do
@@ -121,6 +142,8 @@ private:
     // `thread`: the only one that comes there in this role; 0: any may.
     void plant(Address address, Role role, std::uint64_t thread = 0);
     void clear();
+    // No place is wanted any more for this alone.
+    void drop(Role role);
     void forget();
     std::set<Role> roles(Address address) const;
   };
@@ -129,11 +152,25 @@ private:
     StateMachine machine;
     std::uint32_t mark = 0;
   };
+  // The caller that a method left when it waited for the first time. Another thread may have gone on with the
+  // method by now, and have ended it, before the caller comes to wait for it.
+  struct Left {
+    Known callee;
+    Caller caller;
+    std::vector<Line> lines;     // of the caller
+    std::uint64_t thread = 0;    // that runs it
+    std::optional<Running> then; // the caller, since it waits itself
+    Address boxed = 0;           // a place at which it has its task then
+    unsigned early_lines = 0;    // that it came to while the method had not ended
+  };
   Known known(const StateMachine& machine) { return {machine, machines_->mark(machine, true)}; }
   bool same(const Known& known, const StateMachine& machine);
   void clear();
   bool is_ours(Visitor& visitor) const {
-    return visitor.thread() == step_.thread && visitor.cfa() == step_.cfa;
+    return !ended_ && visitor.thread() == step_.thread && visitor.cfa() == step_.cfa;
+  }
+  bool is_left(Visitor& visitor) const {
+    return left_ && visitor.thread() == left_->thread && visitor.cfa() == left_->caller.cfa;
   }
   bool begins_line(const std::vector<Line>& lines, Address pc) const;
   bool visit(Role role, Visitor& visitor);
@@ -141,6 +178,13 @@ private:
   void look_again(Visitor& visitor);
   void returns(Visitor& visitor);
   void follow_end();
+  void follow(Running then);
+  void leaves_caller(Visitor& visitor);
+  void plant_left();
+  void plant_callers_lines();
+  bool ends_in_caller(Visitor& visitor);
+  void caller_waits(Visitor& visitor);
+  void look_at_caller_again(Visitor& visitor);
   bool enters(Visitor& visitor);
   bool continues(Visitor& visitor);
   bool has_ended(Visitor& visitor);
@@ -155,6 +199,8 @@ private:
   std::vector<Body> bodies_;    // of the step's method
   std::optional<Running> then_; // who goes on when the method has ended
   std::uint32_t then_mark_ = 0;
+  std::optional<Left> left_, left_before_; // by this step; by the one before, until the process runs on
+  bool ended_ = false;                     // the step's thread has left the method, which has ended
   bool active_ = false;
 };
 

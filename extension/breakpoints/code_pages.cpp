@@ -68,6 +68,28 @@ bool is_shared_heap(lldb::SBMemoryRegionInfo& region) {
   return std::string_view(name).find("doublemapper") != std::string_view::npos;
 }
 
+// Threads that came to breakpoints in the same moment have not told of them yet when a call is made for the
+// first of them. LLDB asks all threads again when the call has ended, and drops what it hears meanwhile; it
+// does not ask those that are suspended.
+class OthersSuspended {
+public:
+  OthersSuspended(lldb::SBProcess& process, lldb::SBThread& caller) {
+    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+      lldb::SBThread thread = process.GetThreadAtIndex(i);
+      if (thread.GetThreadID() == caller.GetThreadID() || thread.IsSuspended()) continue;
+      if (thread.Suspend()) suspended_.push_back(thread);
+    }
+  }
+  OthersSuspended(const OthersSuspended&) = delete;
+  OthersSuspended& operator=(const OthersSuspended&) = delete;
+  ~OthersSuspended() {
+    for (lldb::SBThread& thread : suspended_) thread.Resume();
+  }
+
+private:
+  std::vector<lldb::SBThread> suspended_;
+};
+
 lldb::SBExpressionOptions call_options() {
   lldb::SBExpressionOptions options;
   options.SetLanguage(lldb::eLanguageTypeC99);
@@ -149,6 +171,8 @@ void CodePages::restore(lldb::SBThread wished) {
 std::string CodePages::protect(const std::vector<CodeSpan>& spans, int protection, lldb::SBThread& thread) {
   const lldb::addr_t function = mprotect_address();
   if (function == 0) return "no mprotect was found in the process";
+  lldb::SBProcess process = target_.GetProcess();
+  const OthersSuspended suspended(process, thread);
   for (std::size_t first = 0; first < spans.size(); first += max_in_call) {
     const std::size_t last = std::min(spans.size(), first + max_in_call);
     std::string text;

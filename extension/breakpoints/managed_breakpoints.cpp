@@ -108,10 +108,14 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
            .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); },
            .told = [this] { return notifications_.tells(); }}),
       // Code that was compiled since the step began is not writable yet.
-      steps_(std::make_unique<ManagedSteps>(target, sessions, publishing, entries.handler_stop,
-                                            [this](Address at, lldb::SBThread thread) {
-                                              make_writable({{at, at + 1}}, std::move(thread));
-                                            })) {
+      steps_(std::make_unique<ManagedSteps>(
+          target, sessions, publishing, entries.handler_stop,
+          [this](Address at, lldb::SBThread thread) {
+            make_writable({{at, at + 1}}, std::move(thread));
+          },
+          [this](Session& session, Address at, lldb::SBThread thread) {
+            if (publishing_->begun() && !publishing_->holds(at)) show_code(session, at, thread);
+          })) {
   if (before == nullptr || !before->compilations_.armed()) return;
   try {
     arm(); // the process before was watched when it was started anew
@@ -374,10 +378,17 @@ void ManagedBreakpoints::publish_compiled(Session& session, lldb::SBThread& thre
   const Method method = runtime.describe(block->method_desc);
   // The runtime uses the MethodDesc of a dynamic method again for another one.
   if (method.kind == MethodKind::dynamic || !breakpoints_.concern(session, method)) return;
-  const MethodRegions regions = runtime.code()->regions(*block);
+  show_code(session, start, thread);
+}
+
+void ManagedBreakpoints::show_code(Session& session, Address at, lldb::SBThread& thread) {
+  const CodeLookup found = session.runtime().code()->find(at);
+  const auto* block = std::get_if<CodeBlock>(&found);
+  if (block == nullptr) return;
+  const MethodRegions regions = session.runtime().code()->regions(*block);
   // Before LLDB learns of the code: it plants the breakpoints in it at once.
   make_writable({{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
-  publishing_->add(session, start);
+  publishing_->add(session, at);
   breakpoints_.drop_wrong_lines(session, *publishing_);
 }
 

@@ -84,6 +84,8 @@ private:
   bool make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread);
   void at_compiled(lldb::SBThread& thread, Address start);
   void publish_compiled(Session& session, lldb::SBThread& thread, Address start);
+  // LLDB is told of the body that holds `at`.
+  void show_code(Session& session, Address at, lldb::SBThread& thread);
   void publish_new_images(Runtime& runtime);
 
   lldb::SBTarget target_;

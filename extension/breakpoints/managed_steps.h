@@ -22,17 +22,22 @@ class ManagedSteps {
 public:
   // A breakpoint is to be written at an address, while this thread stands.
   using MakeWritable = std::function<void(Address, lldb::SBThread)>;
+  // The debugger is told of the code that holds an address, while this thread stands.
+  using ShowCode = std::function<void(Session&, Address, lldb::SBThread)>;
 
   // Sessions and publishing are of the target's process, and must outlive this. `hit` is called when a thread
   // comes to a place of a step.
   ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit,
-               MakeWritable make_writable)
+               MakeWritable make_writable, ShowCode show)
       : target_(target), sessions_(&sessions), publishing_(&publishing),
         make_writable_(std::move(make_writable)),
         places_(target, Hidden::asked, hit, [this](Address at) { make_writable_(at, stands_); }),
         passing_(target, Hidden::passing, hit, [this](Address at) { make_writable_(at, stands_); }),
-        handlers_(places_), await_frames_(target, sessions), awaits_(passing_, places_, await_frames_),
-        settings_(target) {}
+        handlers_(places_), await_frames_(target, sessions,
+                                          [this, show = std::move(show)](Session& session, Address at) {
+                                            show(session, at, stands_);
+                                          }),
+        awaits_(passing_, places_, await_frames_), settings_(target) {}
 
   enum class Kind : std::uint8_t { over, into, out };
   // A command begins a step of `thread`. Code heaps are writable.

@@ -9,9 +9,15 @@
 #include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
+#include "extension/lldb/core_file.h"
+#include "extension/lldb/short_run.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <memory>
 
 namespace clr::lldb_plugin {
 
@@ -21,23 +27,37 @@ class Analyze final : public CommandRun {
 public:
   explicit Analyze(CLI::App& app) {
     add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of the stack.");
+    app.add_option("-a,--again", again_,
+                   "Let the process run for so many seconds, stop it again, and tell whether what waited has "
+                   "moved: that tells a hang from a wait. Not for cores.")
+        ->type_name("SECONDS");
     add_json(app, json_);
   }
 
   void run(Invocation& invocation) override {
+    const double seconds = again_.empty() ? 0 : parse_seconds(again_);
+    std::optional<SecondLook> look;
+    if (!again_.empty()) look = look_again(invocation, std::chrono::duration<double>(seconds));
     Session& session = invocation.session();
     Output& out = invocation.out;
     lldb::SBProcess process = session.target().GetProcess();
     const ChosenThread found = choose_thread(session, process);
     lldb::SBThread thread = found.thread;
-    const bool readable = session.runtime().absence() == nullptr;
-    std::optional<TroubleReport> trouble;
-    if (readable) trouble = find_trouble(session.locks(), session.stacks(), found.crash(), walk_options(out));
+    std::optional<TroubleReport> trouble = trouble_of(session, found, out);
+    if (look && trouble && trouble->mark) {
+      look->change = compare(*first_, *trouble->mark);
+      add(*look, *trouble);
+    } else {
+      look.reset();
+    }
     if (json_) {
-      out.line("{}", dump(analysis_json(session, process, found, trouble)));
+      Json json = analysis_json(session, process, found, trouble);
+      if (look) json["again"] = to_json(*look);
+      out.line("{}", dump(json));
       return;
     }
     if (trouble) print_verdict(out, *trouble);
+    if (look) out.line("again:     {}", text_of(*look));
     print_process(out, session, process);
     if (trouble && !trouble->evidence.empty()) {
       out.line("evidence:");
@@ -54,6 +74,60 @@ public:
   }
 
 private:
+  static double parse_seconds(const std::string& text) {
+    constexpr double least = 0.1, most = 3'600;
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || !(seconds >= least && seconds <= most))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--again takes seconds from {} to {}, not '{}'", least, most, text));
+    return seconds;
+  }
+
+  static std::optional<TroubleReport> trouble_of(Session& session, const ChosenThread& found, Output& out) {
+    if (session.runtime().absence() != nullptr) return std::nullopt;
+    std::unique_ptr<AsyncReporter> async;
+    TroubleSources sources{.locks = session.locks(),
+                           .stacks = session.stacks(),
+                           .heap = [&]() -> HeapReporter& { return session.heap(); },
+                           .async = [&]() -> AsyncReporter& {
+                             if (!async) {
+                               async = std::make_unique<AsyncReporter>(session.waits());
+                               async->set_threads(session.thread_tops());
+                             }
+                             return *async;
+                           },
+                           .program_name = session.program_name()};
+    return find_trouble(sources, found.crash(), walk_options(out));
+  }
+
+  // Notes where everything stands, and lets the process run. Nothing when it failed already, or has no
+  // runtime yet: then one stop tells all.
+  std::optional<SecondLook> look_again(Invocation& invocation, std::chrono::duration<double> time) {
+    lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
+    lldb::SBProcess process = target.GetProcess();
+    {
+      Session& session = invocation.session();
+      if (is_core(process))
+        throw Error(ErrorKind::invalid_argument,
+                    "a core does not run: --again compares two stops of a live process");
+      const std::optional<TroubleReport> trouble =
+          trouble_of(session, choose_thread(session, process), invocation.out);
+      if (!trouble || !trouble->mark) return std::nullopt;
+      first_ = trouble->mark;
+    }
+    const std::shared_ptr<DebuggedProcess> kept = invocation.process(target);
+    kept->publishing().update();
+    const auto ran =
+        run_for(invocation.debugger, process, time, [&] { return invocation.out.interrupted(); });
+    invocation.workspace().publish_all(invocation.debugger);
+    if (process.GetState() != lldb::eStateStopped)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("the process did not stand after {:.1f} s: it is {}", ran.count(),
+                              lldb::SBDebugger::StateAsCString(process.GetState())));
+    return SecondLook{.seconds = ran.count(), .change = {}};
+  }
+
   static void print_process(Output& out, Session& session, lldb::SBProcess& process) {
     const MemoryReport memory = session.memory_report();
     out.line("process:   {}, {} threads, {}", process.GetProcessID(), process.GetNumThreads(), memory.source);
@@ -118,7 +192,8 @@ private:
     Json json = trouble ? to_json(*trouble)
                         : Json{{"verdict", "unknown"},      {"verdicts", {"unknown"}},
                                {"certain", false},          {"text", absence_text(session.runtime())},
-                               {"evidence", Json::array()}, {"missing", Json::array()}};
+                               {"evidence", Json::array()}, {"missing", Json::array()},
+                               {"waiting", Json::array()}};
     json["process"] = process.GetProcessID();
     json["threads"] = process.GetNumThreads();
     lldb::SBThread thread = found.thread;
@@ -146,6 +221,8 @@ private:
   }
 
   std::size_t limit_ = max_frames;
+  std::string again_;
+  std::optional<StopMark> first_; // of the first stop, with --again
   bool json_ = false;
 };
 

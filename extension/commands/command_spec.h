@@ -34,6 +34,7 @@ CommandSpec async_command();
 CommandSpec ip2md_command();
 CommandSpec break_command();
 CommandSpec bt_command();
+CommandSpec core_command();
 CommandSpec deadlocks_command();
 CommandSpec disassemble_command();
 CommandSpec finalizers_command();

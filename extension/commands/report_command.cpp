@@ -84,6 +84,7 @@ private:
         if (thread.os_id == chosen.thread.GetThreadID()) source.chosen = &thread;
     source.why_chosen = chosen.why;
     source.crash = chosen.crash();
+    source.program_name = session.program_name();
     const char* const name = session.target().GetExecutable().GetFilename();
     source.process = fmt::format("{}{}{}", process.GetProcessID(), name == nullptr ? "" : " ",
                                  name == nullptr ? "" : name);

@@ -3,6 +3,7 @@
 #include "extension/breakpoints/managed_steps.h"
 #include "extension/commands/command.h"
 #include "extension/lldb/own_command.h"
+#include "extension/lldb/short_run.h"
 
 #include <fmt/format.h>
 
@@ -19,21 +20,6 @@ constexpr unsigned max_steps = 20'000;
 // Limit of the single steps in a helper of the runtime that managed code called; after these it is stepped
 // out of.
 constexpr unsigned max_helper_steps = 400;
-
-// While this lives, LLDB waits for the end of each step.
-class Synchronous {
-public:
-  explicit Synchronous(lldb::SBDebugger& debugger) : debugger_(debugger), was_async_(debugger.GetAsync()) {
-    debugger_.SetAsync(false);
-  }
-  ~Synchronous() { debugger_.SetAsync(was_async_); }
-  Synchronous(const Synchronous&) = delete;
-  Synchronous& operator=(const Synchronous&) = delete;
-
-private:
-  lldb::SBDebugger& debugger_;
-  bool was_async_;
-};
 
 // While this lives, exceptions are followed: a call that is stepped over may throw and never return.
 class Following {

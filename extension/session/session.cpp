@@ -11,9 +11,19 @@
 #include "extension/lldb/stack.h"
 #include "extension/session/process_source.h"
 
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <map>
+
 namespace clr::lldb_plugin {
 
 namespace {
+
+Address program_name_in(const std::map<std::uint64_t, std::uint64_t>& auxiliary) {
+  const auto found = auxiliary.find(AT_EXECFN);
+  return found == auxiliary.end() ? 0 : found->second;
+}
 
 // Everything through LLDB: a live process.
 class LldbSession final : public Session {
@@ -37,6 +47,11 @@ public:
     if (local_) local_->ran();
     if (ExecutionManager* code = runtime_.code()) code->forget();
     if (ObjectReader* objects = runtime_.objects()) objects->forget();
+  }
+  Address program_name() override {
+    if (!local_) return 0;
+    lldb::SBProcess process = target().GetProcess();
+    return program_name_in(auxiliary_vector(fmt::format("/proc/{}", process.GetProcessID())));
   }
   void drop_pages() override {
     if (local_) pages_.clear();
@@ -73,6 +88,7 @@ public:
   MemoryReader& memory() override { return session_.memory(); }
   std::string file_of(const LoadedModule& module) override { return session_.file_of(module); }
   std::string executable_file() override { return session_.executable_file(); }
+  Address program_name() override { return program_name_in(session_.core().notes().auxv); }
   RegisterContext registers(lldb::SBThread& thread) override {
     const Cpu cpu = session_.core().platform().cpu;
     for (const ThreadRegisters& known : session_.core().threads())

@@ -38,6 +38,8 @@ public:
   virtual std::string file_of(const LoadedModule&) { return {}; }
   // The same of the program itself.
   virtual std::string executable_file() { return {}; }
+  // Where the kernel put the name of the program, above its environment (AT_EXECFN); 0: not known.
+  virtual Address program_name() { return 0; }
   // Registers of a thread; unknown ones are those that neither the core file nor LLDB has.
   virtual RegisterContext registers(lldb::SBThread& thread) = 0;
   // Stacks of this stop, made on first use.

@@ -103,6 +103,30 @@ TEST_CASE("body table: hot and cold parts lead to one body, and to the function 
   CHECK(table.find(0x9040) == nullptr);
 }
 
+TEST_CASE("body table: the body that was added last is known, also one that no address leads to") {
+  BodyTable table;
+  CHECK(table.latest() == nullptr);
+  const RangeSection section = section_at(0x1'0000);
+  const KnownBody& first = table.add(body_at(0x1'1000, 0x100, 1), section);
+  CHECK(table.latest() == &first);
+  const KnownBody& other = table.add(body_at(0x1'1010, 0x10, 2), section);
+  CHECK(table.latest() == &other);
+  CHECK(table.latest()->method_desc == 2);
+  CHECK(table.find(0x1'1010) == &first);
+}
+
+TEST_CASE("body table: bodies at the first and the last addresses are found") {
+  BodyTable table;
+  const RangeSection section = section_at(0);
+  table.add(body_at(0, 0x500, 1), section);
+  table.add(body_at(~Address{0} - 0x500, 0x500, 2), section);
+  CHECK(table.find(0)->method_desc == 1);
+  CHECK(table.find(0x4ff)->method_desc == 1);
+  CHECK(table.find(0x500) == nullptr);
+  CHECK(table.find(~Address{0} - 1)->method_desc == 2);
+  CHECK(table.find(~Address{0}) == nullptr);
+}
+
 TEST_CASE("body table: a part that would wrap around is not entered") {
   BodyTable table;
   table.add(body_at(~Address{0} - 8, 0x100, 1), section_at(0));

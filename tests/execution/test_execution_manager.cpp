@@ -508,9 +508,12 @@ TEST_CASE("what a lookup of jitted code costs") {
   manager.relative_offset(block);
   manager.gc_info(block);
   CHECK(counting.reads() == 0);
-  block_at(manager, method_start + 0x500); // the section is known
+  const CodeBlock plain = block_at(manager, method_start + 0x500); // the section is known
   CHECK(counting.reads() <= 9);
   counting.reset();
+  CHECK_FALSE(manager.is_funclet(plain)); // it is one function, as the lookup saw
+  CHECK(manager.funclet_start(plain) == method_start + 0x500);
+  CHECK(counting.reads() == 0);
   manager.is_funclet(block);
   manager.unwind_info(block);
   CHECK(counting.reads() <= 4);

@@ -1,5 +1,6 @@
 """Files of this host: those that a core names, those that a command reads, and those that it writes. What is no regular file is not opened, not
 replaced, and hangs nobody; a source file is shown when it is the one that was compiled."""
+import gzip
 import hashlib
 import os
 import pathlib
@@ -175,6 +176,29 @@ def check_written(driver, report, tag, core, folder):
     report.check(f"{tag} modes of what is written", " ".join(f"{name}={mode}" for name, mode in sorted(modes.items())),
                  f"^new-perfmap={everyone} new-report={0o600 & ~mask:o} new-savecore={0o600 & ~mask:o} new-symbols={everyone}$")
     report.check(f"{tag} nothing else is left", " ".join(sorted(path.name for path in place.iterdir())), "^link new-perfmap new-report new-savecore new-symbols old pipe$")
+
+
+def check_packed(driver, report, tag, core, folder):
+    """`clr core`: a compressed core has the stacks of the core that is in it."""
+    place = folder / "packed"
+    place.mkdir()
+    packed, cut, plain = place / "name with 'quotes'.gz", place / "cut.gz", pathlib.Path(core)
+    packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
+    cut.write_bytes(packed.read_bytes()[:-1000])
+    unpacked = packed.with_suffix("")
+    opened, stacks, again, elsewhere, without_end, no_core, nothing = driver.run(
+        [f'clr core "{packed}"', "clrbt all", f'clr core "{packed}"', f'clr core "{packed}" --to "{place}/other"', f'clr core "{cut}"', f"clr core {__file__}",
+         "clr core /does/not/exist"], SECONDS)
+    as_it_is, same = driver.run([f'clr core "{core}"', "clrbt all"], SECONDS)   # LLDB 14 tells copies of a core in one session not apart
+    report.check(f"{tag} clr core", opened, rf"^{re.escape(str(unpacked))}: {plain.stat().st_size} bytes, unpacked \(gzip\) from ", r"^Core file .* \(x86_64\) was loaded\.$")
+    report.check(f"{tag} clr core: the stacks", stacks, "^" + re.escape(same) + r"\Z", r"frame #\d+: 0x[0-9a-f]+ [\w.]+\.dll`")
+    report.check(f"{tag} clr core: a file that exists", again, r"^error: .* exists already: open it, or say by --to where to unpack$")
+    report.check(f"{tag} clr core --to", elsewhere, rf"^{re.escape(str(place))}/other: \d+ bytes, unpacked", "was loaded")
+    report.check(f"{tag} clr core: a cut file", without_end, "^warning: the end of the core is missing: the file ends within its compressed data$", "was loaded")
+    report.check(f"{tag} clr core: not compressed", as_it_is, "was loaded", absent=["unpacked", "error"])
+    report.check(f"{tag} clr core: no core", no_core, "^error: LLDB does not open ")
+    report.check(f"{tag} clr core: no file", nothing, "^error: cannot open /does/not/exist: No such file or directory$")
+    report.check(f"{tag} clr core: what it writes is its owner's", f"{stat.S_IMODE(unpacked.stat().st_mode) & 0o077:o}", "^0$")
 
 
 def check_read(driver, report, tag, core, folder):

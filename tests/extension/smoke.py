@@ -3,7 +3,7 @@
 Groups that every version runs: symbols of the API, without a process, native process, without /proc, core and live (the commands on a runtime,
 and minimal cores), whole names, what commands ask for, files that a program lends. Groups of the versions in EVERY_GROUP alone, because what they try is the plugin's own
 and not LLDB's: symbol files; and, in the newest of them, a runtime whose self-description is torn, and files that are read and written. Those in
-COMMANDS_GROUP run every command of LLDB's `help`, without the plugin and with it.
+COMMANDS_GROUP run every command of LLDB's `help`, without the plugin and with it, and compare more of what commands ask for.
 """
 import argparse
 import concurrent.futures
@@ -335,7 +335,7 @@ def check_version(driver, targets):
         report.fail(f"{tag} whole names", f"no core of a program: {error}")
     else:
         guarded("whole names", whole_names.check, core)
-        guarded("asked", asked.check, core)
+        guarded("asked", asked.check, core, driver.version in COMMANDS_GROUP)
     check_files(driver, report, tag, targets, guarded)
     return report
 
@@ -345,6 +345,9 @@ def check_files(driver, report, tag, targets, guarded):
     if newest:
         guarded("files that are written", files.check_written, targets.recorded, targets.folder)
         guarded("files that are read", files.check_read, targets.recorded, targets.folder)
+    own = targets.folder / f"packed-{driver.version}"
+    own.mkdir()
+    guarded("compressed cores", files.check_packed, targets.recorded, own)
     try:
         lent = targets.lent.result()
     except processes.Unavailable as error:

@@ -43,7 +43,7 @@ struct Thread final : AwaitWatch::Visitor {
   std::uint64_t id = first;
   Address at = 0, top = 0, frame = stack, first_argument = 0;
   std::map<Address, Address> frames; // CFA of a frame of MoveNext, and its machine
-  std::vector<AwaitWatch::Line> rows;
+  std::vector<AwaitWatch::Line> rows, caller_rows;
   std::vector<std::uint64_t> left;
   unsigned followed = 0;
 
@@ -56,7 +56,7 @@ struct Thread final : AwaitWatch::Visitor {
     const auto found = frames.find(of);
     return found == frames.end() ? std::nullopt : std::optional(found->second);
   }
-  std::vector<AwaitWatch::Line> lines() override { return rows; }
+  std::vector<AwaitWatch::Line> lines(Address of) override { return of < 0x3000 ? rows : caller_rows; }
   Address behind_call(Address slot) override { return slot + 0x100'000; }
   Address behind_calls(Address begin) override { return begin + 0x18; }
   void leave(std::uint64_t thread) override { left.push_back(thread); }
@@ -281,7 +281,7 @@ TEST_CASE("a step out ends where the awaiting method goes on", "[await_watch]") 
   CHECK_FALSE(async.hit(0x3000));
   async.thread.frame = 0x8108;
   async.thread.frames = {{0x8108, caller.self}};
-  async.thread.rows = {{0x3000, 30}, {0x3044, 31}, {0x3050, 32}};
+  async.thread.caller_rows = {{0x3000, 30}, {0x3044, 31}, {0x3050, 32}};
   CHECK_FALSE(async.hit(0x3040));
   CHECK(async.hit(0x3044));
 }
@@ -298,6 +298,133 @@ TEST_CASE("a method without a caller on the stack ends in the one that awaits it
   async.watch.arm(step);
   CHECK(async.watch.leaves_nowhere());
   CHECK(async.passing.stops() == std::set<Address>{0x1020, 0x1060, 0x3000, 0x5000});
+}
+
+namespace {
+// The same method, called by another async one, which has not come to its await when the method waits, goes
+// on by another thread, and ends.
+struct LateCaller : Async {
+  static constexpr Address callers_frame = 0x7200, callers_table = 0x200, callers_box = 0xA008;
+  StateMachine caller{
+      .table = callers_table, .self = callers_box, .task = 0xA000, .object = 0xA000, .state = 0};
+
+  // `out`: no lines of its own are stopped at.
+  explicit LateCaller(bool out) {
+    machines.all[callers_box] = caller;
+    thread.caller_rows = {{0x3000, 30}, {0x3044, 31}, {0x3050, 32}};
+    AwaitWatch::Step made = step(out);
+    made.caller = AwaitWatch::Caller{
+        .body = {0x3000, {{0x3020, 0x3040}}}, .table = callers_table, .cfa = callers_frame, .line = 30};
+    watch.arm(made);
+    wait();
+    CHECK_FALSE(called_again(second, boxed));
+    in_body();
+    CHECK_FALSE(hit(0x1040));
+  }
+  // The thread of the caller, in its frame, comes to a place.
+  bool caller_at(Address at) {
+    thread.id = first;
+    thread.frame = callers_frame;
+    thread.frames[callers_frame] = callers_box;
+    return hit(at);
+  }
+  // The step's thread is back in the runtime.
+  void ends_of_method() {
+    thread.id = second;
+    thread.top = 0x8008;
+    machines.done.insert(task);
+    CHECK_FALSE(hit(0x8000 + 0x100'000));
+    thread.frames.clear();
+  }
+  // The caller is called again by a third thread, and comes behind its await.
+  bool caller_goes_on() {
+    thread.id = 9;
+    thread.top = 0x8100;
+    thread.first_argument = callers_box;
+    if (hit(0x3000)) return false;
+    thread.frame = 0x8108;
+    thread.frames = {{0x8108, callers_box}};
+    return !hit(0x3040) && hit(0x3044);
+  }
+};
+} // namespace
+
+TEST_CASE("a caller that waits only when another thread went on is where a step out ends", "[await_watch]") {
+  LateCaller late(true);
+  CHECK(late.passing.limits.at(0x3020) == first);
+  CHECK_FALSE(late.caller_at(0x3020));
+  late.ends_of_method();
+  CHECK(late.caller_goes_on());
+}
+
+TEST_CASE("a caller without a task is known again by that which it gets", "[await_watch]") {
+  LateCaller late(true);
+  late.machines.all[0x7300] = {
+      .table = LateCaller::callers_table, .self = 0x7300, .task = 0, .object = 0, .state = -1};
+  late.thread.id = first;
+  late.thread.frame = LateCaller::callers_frame;
+  late.thread.frames[LateCaller::callers_frame] = 0x7300;
+  CHECK_FALSE(late.hit(0x3020));
+  late.machines.all[0x7300].task = late.machines.all[0x7300].object = 0xA000;
+  CHECK_FALSE(late.hit(0x3038));
+  late.ends_of_method();
+  CHECK(late.caller_goes_on());
+}
+
+TEST_CASE("a caller that waits between two steps is found by the second", "[await_watch]") {
+  LateCaller late(false);
+  CHECK(late.hit(0x1050));
+  late.watch.end_step();
+  late.watch.disarm();
+  AwaitWatch::Step then = late.step();
+  then.thread = second;
+  then.machine = late.machines.all.at(boxed);
+  then.cfa = 0x8008;
+  then.line = 21;
+  then.has_caller = false;
+  then.returned = 0x8000 + 0x100'000;
+  late.watch.arm(then);
+  CHECK_FALSE(late.caller_at(0x3020));
+  late.ends_of_method();
+  CHECK(late.caller_goes_on());
+}
+
+TEST_CASE("a caller that finds the method done is stopped on its next line", "[await_watch]") {
+  LateCaller late(false);
+  CHECK_FALSE(late.caller_at(0x3044)); // it does something else first
+  late.ends_of_method();
+  late.thread.left.clear();
+  CHECK(late.caller_at(0x3044));
+  CHECK(late.thread.left == std::vector<std::uint64_t>{second});
+}
+
+TEST_CASE("a caller that does much before it waits is not stopped for each line of that", "[await_watch]") {
+  LateCaller late(false);
+  for (unsigned i = 1; i < AwaitWatch::max_early_lines; ++i) CHECK_FALSE(late.caller_at(0x3044));
+  CHECK(late.ends.stops().contains(0x3044));
+  CHECK_FALSE(late.caller_at(0x3044));
+  CHECK_FALSE(late.ends.stops().contains(0x3044));
+  CHECK(late.ends.stops().contains(0x1050)); // its own lines
+  late.ends_of_method();
+  CHECK(late.caller_at(0x3050));
+}
+
+TEST_CASE("what was left by a step is forgotten when the process runs without one", "[await_watch]") {
+  LateCaller late(false);
+  late.watch.disarm();
+  late.watch.disarm();
+  AwaitWatch::Step then = late.step();
+  then.machine = late.machines.all.at(boxed);
+  then.has_caller = false;
+  late.watch.arm(then);
+  CHECK_FALSE(late.passing.stops().contains(0x3020));
+}
+
+TEST_CASE("a method that has ended is not taken for another run by the same thread", "[await_watch]") {
+  LateCaller late(false);
+  late.ends_of_method();
+  late.thread.frame = 0x8008;
+  CHECK_FALSE(late.hit(0x1050));
 }
 
 TEST_CASE("a step of the debugger's own ends at a place that a step before has left", "[await_watch]") {

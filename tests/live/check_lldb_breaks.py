@@ -40,6 +40,7 @@ SPECS = {
     "b Breaks.cs:LINE(Finally)": ["Finally"],
     "b Breaks.cs:LINE(Null)": ["Null"],
     "b Breaks.cs:LINE(Threads)": ["Threads"],
+    r"breakpoint set --func-regex Breaks\.Meet<": ["Meeting"],
     "b Breaks.Late..cctor": ["StaticConstructor"],
     'breakpoint set --name "System.Convert.ToBase64String(byte[])"': ["R2r"],
     'breakpoint set --name "System.Version.Parse(string)"': ["R2rHot"],

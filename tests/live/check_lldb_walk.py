@@ -8,7 +8,8 @@ import re
 import check_lldb_step
 from results import Examples
 
-AWAITED = {"Part": "Total"}   # and where
+# Where a method is awaited, and how the line reads at which a step out of it ends.
+AWAITED = {"Part": ("Total", "await Part("), "Early": ("Late", "await started"), "Brief": ("TooLate", "started")}
 WAITED_FOR = ("Total", "Streams", "Starts")
 SOURCE = pathlib.Path(__file__).resolve().parent / "programs" / "debugged" / "Steps.cs"
 
@@ -28,7 +29,8 @@ def entries_of(log):
 
 def stands_at_await(method, row, source):
     """Whether a thread stands where `method` is awaited."""
-    return f".{AWAITED[method]}" in (row["function"] or "") and f"await {method}(" in source[row["line"] or 0]
+    caller, text = AWAITED[method]
+    return f".{caller}(" in (row["function"] or "") and text in source[row["line"] or 0]
 
 
 def check_finish(lldb, target, method, log):

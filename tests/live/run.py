@@ -23,6 +23,7 @@ import check_listing
 import check_dap
 import check_heap
 import check_locks
+import check_verdict
 import check_lldb_breaks
 import check_lldb_bt
 import check_lldb_life
@@ -453,6 +454,39 @@ def healthy(c, label, program, arguments):
             c.check(f"{label}/core", check_locks.check_healthy, c.lldb, Target(core=processes.gcore(running.pid, folder / "core.gcore")))
 
 
+def verdicts(c):
+    """What `clr analyze` says of services in a known state of trouble or health."""
+    for build, (configuration, knobs) in check_verdict.BUILDS.items():
+        for mode, (arguments, more, check) in check_verdict.MODES.items():
+            label = f"verdicts/{build}/{mode}"
+            if c.may_want(label) and (c.full or c.only or build == "release"):
+                program = processes.build("serving", c.work / "artifacts", configuration)
+                c.results.with_second_try(label, functools.partial(verdict, c, label, program, mode, arguments, {**knobs, **more}, check))
+
+
+def verdict(c, label, program, mode, arguments, knobs, check):
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([program, *arguments], folder, settings(**knobs)) as running:
+            assert running.wait_ready(), "serving did not start"
+            live = Target(pid=running.pid)
+            c.check(f"{label}/live", check, c.lldb, live)
+            core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"{label}/core", check, c.lldb, core)
+            if mode == "semaphore":
+                c.check(f"{label}/again", check_verdict.check_again, c.lldb, live, False)
+                c.check(f"{label}/again/core", check_verdict.check_again_refused, c.lldb, core)
+                bare = folder / "core.bare"
+                c.lldb.run(core, [f"clr savecore {bare}"])
+                c.check(f"{label}/bare", check_verdict.check_bare, c.lldb, Target(core=bare))
+            if mode == "web":
+                c.check(f"{label}/load", check_verdict.check_load, c.lldb, live, running)
+                c.check(f"{label}/requests", check_verdict.check_requests, c.lldb, live, running)
+        if mode == "semaphore":
+            with Running([program, "moving"], folder, settings(**knobs)) as running:
+                assert running.wait_ready(), "serving did not start"
+                c.check(f"{label}/again/moving", check_verdict.check_again, c.lldb, Target(pid=running.pid), True)
+
+
 def symbols(c):
     """PDBs as we read them against System.Reflection.Metadata: of the programs here, of one made for it, of packages that came with theirs."""
     if not c.may_want("pdb"):
@@ -509,7 +543,7 @@ def debugging(c):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
     for protection, knobs in PROTECTIONS.items():
-        for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/Part/finish", "Part")]:
+        for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
@@ -605,7 +639,8 @@ def debug_lines(c, label, lldb, executable, program, knobs, count):
 
 
 WALKED_OPTIMIZED = ("Total", "Part", "Streams")   # by the compiler alone: what is new is not optimised by the runtime yet
-WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts")
+WALKED = ("First", "Area", "Total", "Part", "Streams", "Starts", "Brief")
+FINISHED = ("Part", "Early", "Brief")
 
 
 def debug_walk(c, label, executable, method, knobs):
@@ -707,7 +742,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

@@ -107,6 +107,7 @@ const std::vector<Spec>& specs() {
       {tasks, "Box", false, {{"StateMachine", "o"}}},
       {generic, "List`1", false, {{"_items", "a"}, {"_size", "i"}}},
       {tasks, "Task+SetOnInvokeMres", false, {{"m_lock", "o"}}},
+      {tasks, "Task+DelayPromise", false, {{"_timer", "o"}}, "Task"},
       {tasks, "Task+WhenAllPromise", false, {{"_remainingToComplete", "i"}}, "Task"},
       {tasks, "Task+CancellationPromise`1", false, {{"_task", "o"}}, "Task"},
       {threading,

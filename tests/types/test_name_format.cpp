@@ -271,6 +271,18 @@ TEST_CASE("hostile trees print within the limits") {
   CHECK_FALSE(format_sos_name(holes).empty());
 }
 
+TEST_CASE("names of every length are whole, up to the limit") {
+  for (const std::size_t length : {1, 200, 249, 250, 251, 500, 508, 509, 510, 511, 512, 513, 600, 3000}) {
+    INFO(length);
+    const std::string part(length, 'x'), type = "Ns." + std::string(length, 'T');
+    const TypeNamePtr of = definition("Ns", {std::string(length, 'T')});
+    const QualifiedMethodName name = method(of, part, {szarray_of(of), of});
+    CHECK(format_full_name(name) == type + "." + part + "(" + type + "[], " + type + ")");
+    CHECK(format_short_name(name) == type + "." + part);
+    CHECK(format_type(*szarray_of(of)) == type + "[]");
+  }
+}
+
 TEST_CASE("a type that was printed before prints the same within another, at every depth") {
   const auto tower = [](unsigned levels) {
     std::vector<TypeNamePtr> types{definition("Ns", {"Leaf"})};

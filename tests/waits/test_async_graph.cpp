@@ -208,3 +208,35 @@ TEST_CASE("tasks that failed are known with their exceptions", "[async]") {
   CHECK(view.graph->kinds().failure(task).exception == exception);
   CHECK_FALSE(view.graph->kinds().failure(task).observed);
 }
+
+TEST_CASE("who waits for work is idle, to others somebody owes something", "[async]") {
+  Waits waits;
+  const auto box_on = [&](Address awaited) {
+    const Address box = waits.box();
+    waits.then(awaited, box);
+    return box;
+  };
+  const Address source = box_on(waits.task("Task", {}));
+  const Address semaphore = box_on(waits.task("SemaphoreSlim+TaskNode", {}));
+  const Address all = waits.task("Task+WhenAllPromise", {{"_remainingToComplete", 1}});
+  const Address combined = box_on(all);
+  waits.then(waits.task("Task", {}), all);
+  const Address timer = waits.types.make("TimerQueueTimer", {{"_dueTime", 500}});
+  const Address delay = waits.task("Task+DelayPromise", {{"_timer", timer}});
+  const Address pause = box_on(delay), endless = box_on(waits.task("Task+DelayPromise", {}));
+  const Address delays = waits.task("Task+WhenAllPromise", {{"_remainingToComplete", 1}});
+  const Address later = box_on(delays);
+  waits.then(waits.task("Task+DelayPromise", {{"_timer", timer}}), delays);
+  const Address caller = waits.box(), runs = waits.box(0xffff'ffff);
+  waits.then(runs, caller);
+  View view(waits);
+  AwaitedReader reader(*view.graph);
+  const auto use = [&](Address box) { return reader.of(*view.graph->box(box)).use; };
+  CHECK(use(source) == AwaitUse::owed);
+  CHECK(use(semaphore) == AwaitUse::owed);
+  CHECK(use(combined) == AwaitUse::owed);
+  CHECK(use(pause) == AwaitUse::goes_on);
+  CHECK(use(later) == AwaitUse::goes_on);
+  CHECK(use(runs) == AwaitUse::goes_on);
+  CHECK(use(endless) == AwaitUse::idle);
+}

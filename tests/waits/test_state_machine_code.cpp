@@ -84,3 +84,19 @@ TEST_CASE("a store of no known number, and one without an awaiter", "[state_mach
   // A token of no row has no name, and is no field of the machine.
   CHECK(await_sites(names.metadata, Code().op({0x16}).op({0x7d, 99, 0, 0, 0x04}).il).empty());
 }
+
+TEST_CASE("an await that a jump leads back before is in a loop", "[state_machine_code]") {
+  Names names;
+  Code code;
+  code.await(0, awaiter_1);
+  const std::size_t begin = code.il.size();
+  code.await(1, awaiter_1);
+  code.op({0x2b, 0x00});                                                      // forward
+  code.op({0x2d, 0x100 - static_cast<unsigned>(code.il.size() + 2 - begin)}); // brtrue.s to the second await
+  code.await(2, awaiter_2).op({0x2a});
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == 3);
+  CHECK_FALSE(sites.at(0).in_loop);
+  CHECK(sites.at(1).in_loop);
+  CHECK_FALSE(sites.at(2).in_loop);
+}

@@ -41,9 +41,10 @@ struct PageSource {
   std::vector<PageThread> threads;
   const PageThread* chosen = nullptr; // of `threads`: the one to look at first; null: none failed
   std::string why_chosen;
-  std::string crash;   // as find_trouble() wants it
-  std::string process; // its number
-  std::string maker;   // by which program the page is made, and when
+  std::string crash;        // as find_trouble() wants it
+  Address program_name = 0; // the same
+  std::string process;      // its number
+  std::string maker;        // by which program the page is made, and when
   HeapWalkOptions options;
   // Asked between threads and sections; true gives up.
   std::function<bool()> stop;

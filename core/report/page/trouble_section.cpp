@@ -56,7 +56,12 @@ void write_trouble(HtmlWriter& html, PageStop& stop) {
     stop.miss(fmt::format("all that needs a runtime: {}", absence));
     return write_process(html, stop);
   }
-  const TroubleReport trouble = find_trouble(source.locks(), *source.stacks, source.crash, source.options);
+  TroubleSources sources{.locks = source.locks(),
+                         .stacks = *source.stacks,
+                         .heap = source.heap,
+                         .async = [&]() -> AsyncReporter& { return stop.async_reporter(); },
+                         .program_name = source.program_name};
+  const TroubleReport trouble = find_trouble(sources, source.crash, source.options);
   write_verdict(html, trouble);
   write_process(html, stop);
   html.begin("ul");

@@ -2,6 +2,8 @@
 // is the signal to begin, slot 1 says that everything has run.
 using System;
 using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Tasks;
@@ -11,7 +13,7 @@ namespace Debugged;
 public enum Slot
 {
     Go, Done, Plain, Hot, Osr, Shared, Value, Nested, Lambda, Local, Async, Iterator, Late, LateLine, OverInt, OverString, MatchOne, MatchTwo,
-    Constructor, Getter, Struct, Default, Explicit, Threads, R2r, R2rHot, Null, Operator, Finally, Virtual, Delegate, StaticConstructor,
+    Constructor, Getter, Struct, Default, Explicit, Threads, R2r, R2rHot, Null, Operator, Finally, Virtual, Delegate, StaticConstructor, Meeting,
 }
 
 public static class Breaks
@@ -63,6 +65,7 @@ public static class Breaks
         for (int i = 0; i < 3; i++) WithFinally(i);
         for (int i = 0; i < 5; i++) Dereference(null);
         InThreads();
+        Meetings();
         byte[] bytes = { 1, 2, 3 };
         for (int i = 0; i < 9; i++) { Count(Slot.R2r); GC.KeepAlive(Convert.ToBase64String(bytes)); }
         for (int round = 0; round < 12; round++) { for (int i = 0; i < 10; i++) { Count(Slot.R2rHot); GC.KeepAlive(Version.Parse("1.2.3.4")); } Thread.Sleep(20); }
@@ -140,6 +143,33 @@ public static class Breaks
         Count(Slot.Async);   // at: Async
         await Task.Yield();
         return n;
+    }
+
+    public struct Of<T, U>;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Meet<T>() where T : struct
+    {
+        Count(Slot.Meeting);   // at: Meeting
+    }
+
+    // Threads that compile in the same moment, each code of its own.
+    private static void Meetings()
+    {
+        Type[] types = { typeof(byte), typeof(short), typeof(int), typeof(long), typeof(char), typeof(float), typeof(double), typeof(Guid) };
+        using var barrier = new Barrier(types.Length);
+        var threads = types.Select(own => new Thread(() =>
+        {
+            foreach (Type round in types)
+            {
+                var meet = typeof(Breaks).GetMethod(nameof(Meet), BindingFlags.NonPublic | BindingFlags.Static)
+                    .MakeGenericMethod(typeof(Of<,>).MakeGenericType(own, round)).CreateDelegate<Action>();
+                barrier.SignalAndWait();
+                meet();
+            }
+        })).ToList();
+        threads.ForEach(t => t.Start());
+        threads.ForEach(t => t.Join());
     }
 
     private static IEnumerable<int> Numbers(int n)

@@ -54,6 +54,10 @@ public static class Steps
         Streams().Wait();
         Followed.Value = true;
         Starts(3).Wait();
+        Followed.Value = true;
+        Late(4).Wait();
+        Followed.Value = true;
+        TooLate(5).Wait();
         Followed.Value = false;
         Thread.Sleep(60_000);
     }
@@ -190,5 +194,43 @@ public static class Steps
     {
         At(); int sum = await Part(n, true);
         At(); return sum;
+    }
+
+    private static bool early;
+
+    // Waits for what another thread has gone on with by then.
+    public static async Task<int> Late(int n)
+    {
+        Task<int> started = Early(n);
+        SpinWait.SpinUntil(() => Volatile.Read(ref early));
+        int sum = await started;
+        At(); return sum;
+    }
+
+    public static async Task<int> Early(int n)
+    {
+        At(); int part = n + 1;
+        At(); await Task.Delay(10).ConfigureAwait(false);
+        At(); part += 2;
+        At(); Volatile.Write(ref early, true);
+        At(); Thread.Sleep(1000);
+        At(); return part;
+    }
+
+    // Does not wait: what it has called is done by then.
+    public static async Task<int> TooLate(int n)
+    {
+        Task<int> started = Brief(n);
+        SpinWait.SpinUntil(() => started.IsCompleted);
+        int sum = await started;
+        At(); return sum;
+    }
+
+    public static async Task<int> Brief(int n)
+    {
+        At(); int part = n + 1;
+        At(); await Task.Delay(10).ConfigureAwait(false);
+        At(); part += 2;
+        At(); return part;
     }
 }

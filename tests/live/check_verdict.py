@@ -1,0 +1,174 @@
+"""What `clr analyze` says of services in a known state: of programs/serving."""
+import contextlib
+import json
+import pathlib
+import threading
+import urllib.request
+
+from check_locks import ask
+from processes import HERE
+
+SOURCE = HERE / "programs" / "serving" / "Program.cs"
+BUILDS = {"debug": ("Debug", {}), "release": ("Release", {})}
+LIMIT = 200_000_000
+
+
+def line_of(mark):
+    """The number of the line of the program that ends with this comment."""
+    (number,) = [n for n, text in enumerate(SOURCE.read_text().splitlines(), 1) if text.endswith("// " + mark)]
+    return number
+
+
+def analyze(lldb, target):
+    (answer,) = ask(lldb, target, ["clr analyze --json"])
+    return answer
+
+
+def check_group(answer, count, kind, mark, name=None, holder=()):
+    """All calls are one group, with its place, the name of what is waited for, and who holds it."""
+    assert answer["verdict"] == "waiting", f"{answer['verdict']}: {answer['text']} {answer['evidence']} {answer['missing']}"
+    group = answer["waiting"][0]
+    assert group["count"] == count and group["waits_for"]["kind"] == kind, group
+    assert pathlib.Path(group["source"]["file"]).name == SOURCE.name and group["source"]["line"] == line_of(mark), group["source"]
+    assert name is None or group["waits_for"].get("name") == name, group["waits_for"]
+    for text in holder:
+        assert text in group.get("holder", ""), f"{text}: {group.get('holder')}"
+    assert group["text"] in answer["text"] and group["text"] in answer["evidence"], answer
+    return answer["text"]
+
+
+def semaphore(lldb, target):
+    answer = analyze(lldb, target)
+    # One holds it, and waits for what it loads.
+    return check_group(answer, 199, "semaphore", "at the gate", "Serving.Cache._gate", ("Cache.Get(int)", f":{line_of('behind the gate')}", "a TaskCompletionSource"))
+
+
+def thread(lldb, target):
+    answer = analyze(lldb, target)
+    return check_group(answer, 49, "semaphore", "at the gate of the thread", "Serving.Cache._gate", ("thread #", "which waits for the lock of object", "'keeper'"))
+
+
+def source(lldb, target):
+    return check_group(analyze(lldb, target), 30, "completion_source", "at the source", "reply")
+
+
+def reply(lldb, target):
+    return check_group(analyze(lldb, target), 5, "socket", "at the reply")
+
+
+def knot(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "deadlock", answer
+    assert any("async methods wait for each other" in e and "First" in e and "Second" in e for e in answer["evidence"]), answer["evidence"]
+    return answer["text"]
+
+
+def healthy(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdicts"] == ["healthy"] and answer["certain"] and answer["waiting"] == [], answer
+    return answer["text"]
+
+
+def memory(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "memory", answer
+    assert answer["memory"]["limit"] == {"bytes": LIMIT, "source": answer["memory"]["limit"]["source"]}, answer["memory"]
+    assert answer["memory"]["types"][0]["name"] == "byte[]", answer["memory"]
+    return f"{answer['text']}; {answer['memory']['types'][0]}"
+
+
+def failed(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "memory" and "1 task failed with an OutOfMemoryException" in answer["text"], answer
+    return answer["text"]
+
+
+# mode -> (arguments, settings of the runtime, check)
+MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot),
+         "idle": (("idle",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
+         "memory": (("memory",), {"GCHeapHardLimit": hex(LIMIT)}, memory)}
+
+
+@contextlib.contextmanager
+def load(port, path="", clients=8):
+    """Requests without end from other threads; yields the count of answers so far."""
+    answers, over = [0], threading.Event()
+
+    def client():
+        while not over.is_set():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=120) as answer:
+                    answer.read()
+                answers[0] += 1
+            except OSError:
+                if over.is_set():
+                    return
+
+    threads = [threading.Thread(target=client, daemon=True) for _ in range(clients)]
+    for t in threads:
+        t.start()
+    try:
+        yield answers
+    finally:
+        over.set()
+
+
+def port_of(running):
+    return int(next(line for line in running.output.decode().splitlines() if line.startswith("PORT ")).split()[1])
+
+
+def check_load(lldb, target, running):
+    """A web server whose requests are all answered has no trouble that keeps it from working."""
+    with load(port_of(running)) as answers:
+        while answers[0] < 200:
+            threading.Event().wait(0.05)
+        seen = []
+        for _ in range(5):
+            deadlocks, answer = ask(lldb, target, ["clr deadlocks --json", "clr analyze --json"])
+            assert deadlocks == [], deadlocks
+            assert answer["verdict"] in ("healthy", "busy"), f"{answer['verdict']}: {answer['evidence']}"
+            seen.append(answer["verdict"])
+    return f"{', '.join(seen)} with {answers[0]} answers"
+
+
+def check_requests(lldb, target, running):
+    """Requests that are never answered are told as requests, by what they wait for."""
+    with load(port_of(running), "never", 6):
+        threading.Event().wait(3)
+        answer = analyze(lldb, target)
+    group = answer["waiting"][0]
+    assert answer["verdict"] == "waiting" and (group["count"], group["requests"]) == (5, 5), answer
+    assert group["waits_for"]["name"] == "Serving.Cache._gate" and "5 requests wait for" in answer["text"], answer
+    return answer["text"]
+
+
+def check_again(lldb, target, moves):
+    """Two stops tell a hang from a wait; the process goes on between them, and stands at the end."""
+    answer, state = lldb.run(target, ["clr analyze --again 1.5 --json", "process status"])
+    answer = json.loads(answer)
+    again = answer["again"]
+    assert "stopped" in state, state
+    assert again["finding"] == ("wait" if moves else "hang"), again
+    assert 1.4 < again["seconds"] < 30, again
+    chains = again["chains"]
+    if moves:
+        assert chains["moved"] >= 10 > chains["stood"], chains
+    else:
+        assert chains["moved"] == 0 and chains["stood"] == answer["waiting"][0]["count"] + sum(g["count"] for g in answer["waiting"][1:]), again
+        assert answer["certain"], answer
+    return again["text"]
+
+
+def check_again_refused(lldb, core):
+    lldb.run(core, ["clr analyze --again 1"], go_on=True)
+    assert "a core does not run" in lldb.errors, lldb.errors
+    return "refused"
+
+
+def check_bare(lldb, core):
+    """Without the heap the stacks decide, and the answer says so."""
+    answer = analyze(lldb, core)
+    assert answer["verdict"] == "healthy" and not answer["certain"], answer
+    told = [m for m in answer["missing"] if "by the stacks of threads alone" in m]
+    assert len(told) == 1, answer["missing"]
+    return told[0]
