@@ -42,7 +42,7 @@ struct PageSource {
   const PageThread* chosen = nullptr; // of `threads`: the one to look at first; null: none failed
   std::string why_chosen;
   std::string crash;        // as find_trouble() wants it
-  Address program_name = 0; // so, too
+  Address program_name = 0; // the same
   std::string process;      // its number
   std::string maker;        // by which program the page is made, and when
   HeapWalkOptions options;

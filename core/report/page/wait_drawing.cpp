@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace clr {
 namespace {
 
 // Pixels.
-constexpr double box_width = 252, line_height = 14, box_margin = 8, column_gap = 64, row_gap = 18;
+constexpr double box_width = 252, line_height = 14, box_margin = 8, column_gap = 64, row_gap = 18,
+                 layer_gap = 44;
 constexpr std::size_t box_letters = 35; // of the fixed width that fit into a box
 constexpr std::size_t box_lines = 4;
+constexpr std::size_t page_layers = 4; // that stand beside each other on a page
 
 // `text` with its middle left out, so that it fits.
 std::string fitted(const std::string& text) {
@@ -82,12 +83,14 @@ public:
     for (const PictureBox& box : picture.boxes)
       lines = std::max(lines, std::min(box.lines.size(), box_lines));
     box_height_ = 2 * box_margin + line_height * static_cast<double>(lines);
+    // A long chain is wider than a page.
+    down_ = layout_.layers > page_layers && layout_.rows < static_cast<double>(layout_.layers);
   }
 
   void draw() {
-    const double width =
-        static_cast<double>(layout_.layers) * (box_width + column_gap) - column_gap + 2 * edge;
-    const double height = layout_.rows * (box_height_ + row_gap) - row_gap + 2 * edge;
+    const double layers = static_cast<double>(layout_.layers);
+    const double width = column(down_ ? layout_.rows : layers) - column_gap + edge;
+    const double height = line(down_ ? layers : layout_.rows) - (down_ ? layer_gap : row_gap) + edge;
     html_.begin("svg", {{"role", "img"},
                         {"width", number(width)},
                         {"height", number(height)},
@@ -101,11 +104,24 @@ public:
 private:
   static constexpr double edge = 12;
 
+  double column(double number) const { return edge + number * (box_width + column_gap); }
+  double line(double number) const { return edge + number * (box_height_ + (down_ ? layer_gap : row_gap)); }
   double left(const GraphPlace& place) const {
-    return edge + static_cast<double>(place.layer) * (box_width + column_gap);
+    return column(down_ ? place.row : static_cast<double>(place.layer));
   }
-  double top(const GraphPlace& place) const { return edge + place.row * (box_height_ + row_gap); }
-  double middle(const GraphPlace& place) const { return top(place) + box_height_ / 2; }
+  double top(const GraphPlace& place) const {
+    return line(down_ ? static_cast<double>(place.layer) : place.row);
+  }
+
+  struct Point {
+    double x = 0, y = 0;
+  };
+  // Where a line meets the side of a box that looks to the layer before it, or to the one behind it.
+  Point side(const GraphPlace& place, bool behind, double shift) const {
+    const double x = left(place), y = top(place);
+    return down_ ? Point{x + box_width / 2 + 4 * shift, y + (behind ? box_height_ : 0)}
+                 : Point{x + (behind ? box_width : 0), y + box_height_ / 2 + shift};
+  }
 
   void box(const PictureBox& box, const GraphPlace& place) {
     html_.begin("g");
@@ -126,47 +142,43 @@ private:
     html_.end();
   }
 
-  // A line leaves a box at its right and comes in at the left of the next; where it must lead back, the other
-  // way round, and a little lower.
+  // A line leaves a box towards the next layer; where it must lead back, towards the one before, a little
+  // aside.
   void arrow(const GraphArrow& ends, const std::vector<GraphPlace>& places) {
     if (places.size() < 2) return;
     const bool red = picture_.boxes[ends.from].red && picture_.boxes[ends.to].red;
-    const bool back = places.back().layer < places.front().layer;
-    const double shift = back ? 7 : -3;
-    std::string path;
-    double x = 0, y = 0;
     if (ends.from == ends.to) {
-      x = left(places[0]) + box_width;
-      y = middle(places[0]);
-      path = fmt::format("M{:.1f} {:.1f}c40 -30 40 46 0 18", x, y);
-      html_.empty("path", {{"class", red ? "arrow red" : "arrow"}, {"d", path}});
+      const double x = left(places[0]) + box_width, y = top(places[0]) + box_height_ / 2;
+      html_.empty("path", {{"class", red ? "arrow red" : "arrow"},
+                           {"d", fmt::format("M{:.1f} {:.1f}c40 -30 40 46 0 18", x, y)}});
       return;
     }
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const double near = left(places[i]) + (back ? box_width : 0),
-                   far = left(places[i]) + (back ? 0 : box_width);
-      const double at = middle(places[i]) + shift;
-      if (i == 0) {
-        path = fmt::format("M{:.1f} {:.1f}", far, at);
-      } else {
-        const double bend = (near - x) / 2;
-        path +=
-            fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", x + bend, y, near - bend, at, near, at);
-        if (i + 1 < places.size()) path += fmt::format("L{:.1f} {:.1f}", far, at);
-      }
-      x = i + 1 < places.size() ? far : near;
-      y = at;
+    const bool back = places.back().layer < places.front().layer;
+    const double shift = back ? 7 : -3;
+    Point at = side(places[0], !back, shift);
+    std::string path = fmt::format("M{:.1f} {:.1f}", at.x, at.y);
+    for (std::size_t i = 1; i < places.size(); ++i) {
+      const Point to = side(places[i], back, shift);
+      const double bend_x = down_ ? 0 : (to.x - at.x) / 2, bend_y = down_ ? (to.y - at.y) / 2 : 0;
+      path += fmt::format("C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", at.x + bend_x, at.y + bend_y,
+                          to.x - bend_x, to.y - bend_y, to.x, to.y);
+      at = to;
+      if (i + 1 == places.size()) break;
+      at = side(places[i], !back, shift);
+      path += fmt::format("L{:.1f} {:.1f}", at.x, at.y);
     }
     html_.empty("path", {{"class", red ? "arrow red" : "arrow"}, {"d", path}});
     const double tail = back ? 9 : -9;
     html_.empty("path", {{"class", red ? "tip red" : "tip"},
-                         {"d", fmt::format("M{:.1f} {:.1f}l{:.1f} -4.5l0 9z", x, y, tail)}});
+                         {"d", down_ ? fmt::format("M{:.1f} {:.1f}l-4.5 {:.1f}l9 0z", at.x, at.y, tail)
+                                     : fmt::format("M{:.1f} {:.1f}l{:.1f} -4.5l0 9z", at.x, at.y, tail)}});
   }
 
   HtmlWriter& html_;
   const WaitPicture& picture_;
   GraphLayout layout_;
   double box_height_ = 0;
+  bool down_ = false; // the layers stand below each other
 };
 
 } // namespace
