@@ -152,7 +152,7 @@ def check_again(lldb, target, moves):
     assert 1.4 < again["seconds"] < 30, again
     chains = again["chains"]
     if moves:
-        assert chains["moved"] >= 10 > chains["stood"], chains
+        assert chains["moved"] > chains["stood"], chains
     else:
         assert chains["moved"] == 0 and chains["stood"] == answer["waiting"][0]["count"] + sum(g["count"] for g in answer["waiting"][1:]), again
         assert answer["certain"], answer

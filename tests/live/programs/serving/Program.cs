@@ -209,7 +209,7 @@ public static class Program
                 gate.Release();
             }
         }
-        for (int i = 0; i < 20; i++) Keep(Turns());
+        for (int i = 0; i < 6; i++) Keep(Turns());
     }
 
     private static void Web()
