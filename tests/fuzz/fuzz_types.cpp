@@ -129,11 +129,12 @@ private:
     const Target target = runtime.target.target();
     const MethodDescs sizes(target);
     const test::Bytes signature = test::bytes_of({0x20, 0, 0x01});
-    for (const unsigned flags : {2u, 4u}) {
+    constexpr unsigned thunk = 2, variant = 3;
+    for (const unsigned kind : {thunk, variant}) {
       const Address method = runtime.method(type, {.rid = 1, .flags = 0x60});
       runtime.overlay(
           method + sizes.size(0x20).value(), "AsyncMethodData",
-          {{"Flags", flags}, {"Sig", runtime.target.memory().place(signature)}, {"cSig", signature.size()}});
+          {{"Kind", kind}, {"Sig", runtime.target.memory().place(signature)}, {"cSig", signature.size()}});
       more_methods_.push_back(method);
     }
   }
