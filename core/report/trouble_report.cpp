@@ -133,8 +133,9 @@ private:
   // The heap close to its limit; empty when it is not, or when no limit is known.
   std::string near_limit(const HeapWalkOptions& options) {
     const HeapMap* const heap = map();
-    const auto limit =
-        heap == nullptr ? std::nullopt : heap_limit(*locks_.runtime().objects(), sources_.program_name);
+    const auto limit = heap == nullptr
+                           ? std::nullopt
+                           : heap_limit(*locks_.runtime().objects(), sources_.program_name, report_.missing);
     if (!limit || heap->committed_bytes < limit->bytes / 100 * near_percent) return {};
     report_.limit = limit;
     std::uint64_t live = 0;
@@ -182,8 +183,9 @@ private:
                              found.in_flight.empty() ? "was the last one that was thrown by"
                                                      : "is in flight on",
                              locks_.thread_text(*thread.os_id));
-      } catch (const Error&) {
-        continue; // an exception that cannot be read is told with its thread
+      } catch (const Error& error) {
+        report_.missing.push_back(
+            fmt::format("the exception {:#x} of a thread: {}", found.current(), error.what()));
       }
     }
     return {};
@@ -314,6 +316,14 @@ std::string text_of(const AwaitGroup& group) {
                                : fmt::format("{} ({}{})", group.name, group.waits_for.text, object);
   return fmt::format("{} for {} in {}{}", calls(group.count, group.requests), what, text_of(*group.position),
                      group.holder.empty() ? "" : fmt::format(", probably held by {}", group.holder));
+}
+
+std::string verdict_text(const TroubleReport& report) {
+  std::string text = fmt::format("{}{}: {}", report.certain ? "" : "probably ",
+                                 to_string(report.verdicts.front()), report.text);
+  for (std::size_t i = 1; i < report.verdicts.size(); ++i)
+    text += fmt::format("{}{}", i == 1 ? "; also " : ", ", to_string(report.verdicts[i]));
+  return text;
 }
 
 TroubleReport find_trouble(TroubleSources& sources, const std::string& crash,
