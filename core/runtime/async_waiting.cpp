@@ -16,9 +16,7 @@ namespace {
 
 bool handles_request(const AsyncStack& stack) {
   return std::ranges::any_of(stack.frames, [](const AsyncFrame& frame) {
-    const std::string& name = frame.position->method->name;
-    return frame.position->framework && name.find("HttpProtocol") != std::string::npos &&
-           name.find("ProcessRequests") != std::string::npos;
+    return frame.position->framework && answers_requests(frame.position->method->name);
   });
 }
 

@@ -98,7 +98,7 @@ private:
                              return *async;
                            },
                            .program_name = session.program_name()};
-    return find_trouble(sources, found.crash(), walk_options(out));
+    return find_trouble(sources, found.crash(session), walk_options(out));
   }
 
   // Notes where everything stands, and lets the process run. Nothing when it failed already, or has no

@@ -82,7 +82,7 @@ private:
       for (const PageThread& thread : source.threads)
         if (thread.os_id == chosen.thread.GetThreadID()) source.chosen = &thread;
     source.why_chosen = chosen.why;
-    source.crash = chosen.crash();
+    source.crash = chosen.crash(session);
     source.program_name = session.program_name();
     const char* const name = session.target().GetExecutable().GetFilename();
     source.process = fmt::format("{}{}{}", process.GetProcessID(), name == nullptr ? "" : " ",
