@@ -112,7 +112,8 @@ TEST_CASE("native: where functions begin") {
   CHECK_FALSE(unwinder.function_start(0x9000)); // of no module
   SECTION("a count that is larger than the table") {
     f.memory.u32(f.image.hdr() + 8, 0xFFFF'FFFF);
-    CHECK_FALSE(f.unwinder().function_start(Native::function(1) + 5)); // such call frame information is refused
+    CHECK_FALSE(
+        f.unwinder().function_start(Native::function(1) + 5)); // such call frame information is refused
   }
   SECTION("a table in another form") {
     f.memory.bytes(f.image.hdr() + 3, {0xFF});
