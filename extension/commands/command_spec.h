@@ -38,6 +38,7 @@ CommandSpec core_command();
 CommandSpec deadlocks_command();
 CommandSpec disassemble_command();
 CommandSpec finalizers_command();
+CommandSpec gcdump_command();
 CommandSpec gcinfo_command();
 CommandSpec handles_command();
 CommandSpec heap_command();

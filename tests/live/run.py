@@ -22,6 +22,7 @@ import check_ilmap
 import check_listing
 import check_dap
 import check_heap
+import check_heap_files
 import check_locks
 import check_verdict
 import check_lldb_breaks
@@ -368,6 +369,7 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/paths", check_heap.check_paths, c.lldb, core)
                 c.check(f"heap/{name}/retained", check_heap.check_retained, c.lldb, core)
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
+                c.check(f"heap/{name}/gcdump", check_heap_files.check_gcdump, c.lldb, core, folder)
 
 
 def waits(c):
