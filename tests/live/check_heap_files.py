@@ -91,3 +91,32 @@ def check_gcdump(lldb, core, folder):
     (everything, alive), (only, same) = told
     assert alive == only == same, told
     return f"{everything} objects, {alive} of them alive"
+
+
+def check_difference(lldb, core, running, folder, second):
+    """A heap of other size, compared with a core and with a summary of it, live: the sums by type of both, subtracted."""
+    from plugin import Target
+    schema, kept, live = Schema(SCHEMA), pathlib.Path(folder) / "first.heap", Target(pid=running.pid)
+    saved, stat = lldb.json(core, [f"clr heap --save {kept} --json", "clr heap --stat --json"], 600)
+    (same,) = lldb.json(live, [f"clr heap --diff {kept} --json"], 600)
+    assert not schema.problems("clr heap --save", saved) and not same["types"] and same["bytes"][0] == same["bytes"][1] == stat["bytes"], (saved, same)
+    with second() as other:
+        assert other.wait_ready(), "heap did not start"
+        now, by_file, by_core = lldb.json(Target(pid=other.pid), ["clr heap --stat --json", f"clr heap --diff {kept} --json", f"clr heap --diff {core.core} --json"], 600)
+    assert not schema.problems("clr heap --diff", by_file), schema.problems("clr heap --diff", by_file)[:3]
+    assert {**by_file, "other": ""} == {**by_core, "other": ""}, "a core and its summary differ"
+    sums = []
+    for answer in (stat, now):
+        sums.append(collections.Counter())
+        for t in answer["types"]:
+            sums[-1][t["name"], t["module"], "count"] += t["count"]
+            sums[-1][t["name"], t["module"], "bytes"] += t["bytes"]
+    before, after = sums
+    expected = {key: [before[key], after[key]] for key in before | after}
+    changed = {key[:2] for key, (was, is_now) in expected.items() if was != is_now}
+    assert {(t["name"], t["module"]) for t in by_file["types"]} == changed, changed
+    for t in by_file["types"]:
+        assert all(t[what] == expected[t["name"], t["module"], what] for what in ("count", "bytes")), t
+    growth = [t["bytes"][1] - t["bytes"][0] for t in by_file["types"]]
+    assert growth == sorted(growth, reverse=True) and by_file["types"][0]["name"] == "HeapProgram.Node", by_file["types"][0]
+    return f"{len(changed)} types changed"
