@@ -29,6 +29,7 @@ struct CommandSpec {
 };
 
 // Every command of the plugin is in a file of its own.
+CommandSpec alloc_command();
 CommandSpec analyze_command();
 CommandSpec async_command();
 CommandSpec ip2md_command();

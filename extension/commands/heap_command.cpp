@@ -51,19 +51,26 @@ public:
                "Look for contradictions in the heap, as a program that writes beyond its memory leaves them.")
             ->excludes(stat)
             ->excludes(segments);
+    auto* const free = app.add_flag("--free", free_,
+                                    "Show free memory by generation and size of the blocks, and the largest.")
+                           ->excludes(stat)
+                           ->excludes(segments)
+                           ->excludes(verify);
     auto* const diff =
         app.add_option("--diff", other_,
                        "Show what grew since OTHER: an earlier core, or a file that --save wrote.")
             ->type_name("OTHER")
             ->excludes(stat)
             ->excludes(segments)
-            ->excludes(verify);
+            ->excludes(verify)
+            ->excludes(free);
     auto* const save =
         app.add_option("--save", file_.path, "Keep the counts by type in FILE, for a later --diff.")
             ->type_name("FILE")
             ->excludes(stat)
             ->excludes(segments)
             ->excludes(verify)
+            ->excludes(free)
             ->excludes(diff);
     app.add_flag("--force", file_.force, "With --save: replace FILE if it exists.")->needs(save);
     add_json(app, json_);
@@ -84,6 +91,8 @@ public:
     HeapReporter& heap = session.heap();
     if (!other_.empty())
       print_difference(session, options, out);
+    else if (free_)
+      print_free(heap, options, out);
     else if (verify_)
       verify(session, options, out);
     else if (stat_)
@@ -199,6 +208,39 @@ private:
     warn(heap, report.gaps, report.interrupted, out);
   }
 
+  void print_free(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
+    constexpr std::size_t largest = 20;
+    const HeapFreeSpace found = heap.free_space(largest, options);
+    if (json_) {
+      out.line("{}", dump(free_json(heap, found)));
+    } else {
+      out.line("{:<6} {:>17} {:>11} {:>15} {:>7}", "part", "blocks of", "count", "bytes", "");
+      for (std::size_t i = 0; i < heap_part_count; ++i) {
+        const FreePart& part = found.parts[i];
+        if (part.bytes == 0) continue;
+        out.line("{:<6} {:>17} {:>11} {:>15} {:>7}", to_string(static_cast<HeapPart>(i)), "any size",
+                 part.free.objects, part.free.bytes, percent(part.free.bytes, part.bytes));
+        for (std::size_t k = 0; k < free_classes.size(); ++k)
+          if (part.classes[k].objects != 0)
+            out.line("{:<6} {:>17} {:>11} {:>15} {:>7}", "", class_text(k), part.classes[k].objects,
+                     part.classes[k].bytes, percent(part.classes[k].bytes, part.bytes));
+      }
+      if (!found.largest.empty())
+        out.line("{:>18} {:>15} {:<6} {}", "largest block", "bytes", "part", "followed by");
+      for (const FreeBlock& block : found.largest)
+        out.line("{:#018x} {:>15} {:<6} {}", block.address, block.bytes, to_string(block.part),
+                 block.next == 0 ? "" : fmt::format("{:#x} {}", block.next, heap.type(block.next_type).name));
+    }
+    warn(heap, found.gaps, found.interrupted, out);
+  }
+
+  // "64 to 255".
+  static std::string class_text(std::size_t number) {
+    const std::uint64_t least = std::max<std::uint64_t>(free_classes[number], 1);
+    if (number + 1 == free_classes.size()) return fmt::format("{} or more", least);
+    return fmt::format("{} to {}", least, free_classes[number + 1] - 1);
+  }
+
   void print_heap(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
     // Once: what was interrupted is counted anew when it is asked for again.
     const HeapStatistics& statistics = heap.statistics(options);
@@ -262,7 +304,8 @@ private:
   HeapQuery query_;
   NewFile file_; // of --save
   std::string part_, sort_, other_;
-  bool stat_ = false, live_ = false, dead_ = false, segments_ = false, verify_ = false, json_ = false;
+  bool stat_ = false, live_ = false, dead_ = false, segments_ = false, verify_ = false, free_ = false,
+       json_ = false;
 };
 
 } // namespace

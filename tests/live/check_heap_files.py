@@ -120,3 +120,53 @@ def check_difference(lldb, core, running, folder, second):
     growth = [t["bytes"][1] - t["bytes"][0] for t in by_file["types"]]
     assert growth == sorted(growth, reverse=True) and by_file["types"][0]["name"] == "HeapProgram.Node", by_file["types"][0]
     return f"{len(changed)} types changed"
+
+
+def check_free(lldb, core):
+    """Free memory by part, memory that threads were given, what assemblies retain: the same as other commands count."""
+    schema = Schema(SCHEMA)
+    heap, free, given, assemblies, live = lldb.json(core, ["clr heap --json", "clr heap --free --json", "clr alloc --json", "clr retained --by assembly --json --top 1000",
+                                                           "clr heap --stat --live --json"], 600)
+    for name, answer in (("clr heap --free", free), ("clr alloc", given), ("clr retained", assemblies)):
+        assert not schema.problems(name, answer), schema.problems(name, answer)[:3]
+    parts = collections.Counter()
+    for segment in (s for h in heap["heaps"] for s in h["segments"]):
+        for what in ("free_objects", "free_bytes"):
+            parts[segment["generation"], what] += segment[what]
+    for part in free["parts"]:
+        for what, of_class in (("free_objects", "count"), ("free_bytes", "bytes")):
+            assert parts[part["generation"], what] == part[what] == sum(c[of_class] for c in part["classes"]), part
+        bounds = [c["least"] for c in part["classes"]] + [float("inf")]
+        assert all(least * c["count"] <= c["bytes"] < most * c["count"] for c, least, most in zip(part["classes"], bounds, bounds[1:]) if c["count"]), part
+    assert (free["free_objects"], free["free_bytes"]) == (heap["free_objects"], heap["free_bytes"]), free
+    assert free["largest"] and free["largest"][0]["bytes"] == heap["largest_free"] and all(a["bytes"] >= b["bytes"] for a, b in zip(free["largest"], free["largest"][1:]))
+    for block in free["largest"]:
+        assert block["next"] is None or int(block["next"]["object"], 16) == int(block["address"], 16) + block["bytes"], block
+    segments = [(int(s["begin"], 16), int(s["end"], 16)) for h in heap["heaps"] for s in h["segments"]]
+    for place in given:
+        begin, end = int(place["pointer"], 16), int(place["limit"], 16)
+        assert end - begin == place["bytes_left"] and any(b <= begin <= end <= e for b, e in segments), place
+    assert any(place.get("thread") and place["managed_id"] for place in given), given
+    assert sum(a["count"] for a in assemblies) == live["objects"] and sum(a["bytes"] for a in assemblies) == live["bytes"], assemblies
+    assert {"heap.dll", "System.Private.CoreLib.dll"} <= {a["assembly"] for a in assemblies} and all(a["bytes"] <= a["retained"] <= live["bytes"] for a in assemblies)
+    return f"{free['free_objects']} free blocks in {len(free['parts'])} parts, {len(given)} contexts, {len(assemblies)} assemblies"
+
+
+# Of the orders 4700 to 4749 in a list, and twenty that hang on nodes, whose other fields are zero.
+CONDITIONS = {
+    "Id=4711": 1, "Id!=4711": 69, "Id<4700": 20, "Id>=4740": 10, "Id=0x1267": 1, "Customer=\"hangs on a node\"": 20, "Customer='customer 3'": 10, "Customer=null": 0, "Customer!=null": 70,
+    "Day=Monday": 7, "Day!=Sunday": 42, "Day=6": 7, "Day>5": 7, "Total=1.5": 1, "Total>60": 9, "Weight=0.25": 1, "Weight<1": 24, "Paid=true": 25, "Paid!=true": 45, "Id=4711 --where Paid=false": 1,
+    "Customer._stringLength=10": 50, "Nothing=1": 0}
+
+
+def check_where(lldb, core):
+    """Objects by what they hold, as the program made them."""
+    answers = lldb.json(core, [f"clr objects HeapProgram.Order --json --where {condition}" for condition in CONDITIONS], 600)
+    found = {condition: len(answer) for condition, answer in zip(CONDITIONS, answers)}
+    assert found == CONDITIONS, {k: (v, CONDITIONS[k]) for k, v in found.items() if v != CONDITIONS[k]}
+    (order,) = answers[0]
+    (shown,) = lldb.json(core, [f"clr object --json {order['address']}"])
+    assert next(f["value"] for f in shown["fields"] if f["name"] == "Id") == 4711, shown
+    (some,) = lldb.json(core, ["clr objects HeapProgram.Order --json --where Id>0 --top 3"])
+    assert len(some) == 3, some
+    return f"{len(CONDITIONS)} conditions"
