@@ -5,6 +5,7 @@ import pathlib
 import struct
 import sys
 
+from plugin import ask_package
 from processes import HERE
 
 sys.path.insert(0, str(HERE.parent / "python"))
@@ -170,3 +171,70 @@ def check_where(lldb, core):
     (some,) = lldb.json(core, ["clr objects HeapProgram.Order --json --where Id>0 --top 3"])
     assert len(some) == 3, some
     return f"{len(CONDITIONS)} conditions"
+
+
+# Runs with the package, without LLDB and within it; `runtime` is there.
+PYTHON = """
+import array, collections, json
+table, stat, objects = runtime.heap.table(), runtime.heap.stat(), list(runtime.heap.objects())
+counted = collections.Counter(table.types[t].name for t, free in zip(table.type, table.free) if not free)
+told = collections.Counter()
+for t in stat:
+    told[t.name] += t.count
+live = [(a, s, g) for a, s, g, free in zip(table.address, table.size, table.generation, table.free) if not free]
+parts = {0: 0, 1: 1, 2: 2, "loh": 3, "poh": 4, "frozen": 5}
+same = live == [(o.address, o.size, parts[o.generation]) for o in objects]
+formats = [(c.format, c.itemsize, c.readonly, len(c) == len(table), c.contiguous) for c in (table.address, table.size, table.type, table.generation, table.free)]
+column = table.address
+first = column[0]
+del table
+kept = column[0] == first   # a column keeps its memory
+order = next(o for o in runtime.heap.objects("HeapProgram.Order") if runtime.object(o.address)["Id"].value == 4711)
+dead = next(o for o in runtime.heap.objects("HeapProgram.Dead"))
+one = runtime.object(order.address)
+(path,) = one.paths()
+roots = runtime.roots()
+answer = {"same": same, "counts": counted == told, "formats": formats, "kept": kept,
+          "order": order.address, "in": [[r.object, r.type, r.field] for r in one.referrers()], "out": [[r.object, r.field, r.offset] for r in order.references()],
+          "dead": [dead.paths(), dead.retained().alive], "path": [path.root.kind, path.root.name, [[s.object, s.type, s.field] for s in path.steps]],
+          "roots": sorted([r.kind, r.object, r.slot or 0] for r in roots), "retained": [one.retained().retained, one.retained().reachable],
+          "by": {by: [r.retained for r in runtime.heap.retained(by, most=5)] for by in ("object", "type", "assembly", "static")},
+          "gcdump": runtime.heap.gcdump(FILE + ".gcdump", live=True).objects}
+runtime.heap.save(FILE)
+answer["diff"] = len(runtime.heap.diff(FILE))
+with open(FILE + ".json", "w") as out:
+    json.dump(answer, out)
+"""
+
+
+def check_python(lldb, core, folder):
+    """The package's table, references, roots, paths and retained sizes, without LLDB and in it: those of the commands."""
+    schema, answers = Schema(SCHEMA), []
+    for place in ("alone", "lldb"):
+        file = pathlib.Path(folder) / f"python-{place}"
+        script = PYTHON.replace("FILE", repr(str(file)))
+        if place == "alone":
+            ask_package(lldb.plugin, f"import lldb_clr\nruntime = lldb_clr.open_core({str(core.core)!r})\n{script}\nprint(1)")
+        else:
+            module = pathlib.Path(folder) / "asks_heap.py"
+            module.write_text(f"import lldb_clr\ndef run(target):\n    runtime = lldb_clr.Runtime(target)\n    exec({script!r}, {{'runtime': runtime}})\n")
+            texts = lldb.run(core, [f'command script import "{HERE.parent.parent / "python" / "lldb_clr"}"', f'command script import "{module}"', "script asks_heap.run(lldb.target)"], 600)
+            assert file.with_suffix(".json").exists(), texts
+        answers.append(json.loads(pathlib.Path(f"{file}.json").read_text()))
+    alone, within = answers
+    assert alone == within, {k: (alone[k], within[k]) for k in alone if alone[k] != within[k]}
+    assert alone["same"] and alone["counts"] and alone["kept"] and alone["diff"] == 0, {k: alone[k] for k in ("same", "counts", "kept", "diff")}
+    assert alone["formats"] == [["Q", 8, True, True, True], ["Q", 8, True, True, True], ["I", 4, True, True, True], ["B", 1, True, True, True], ["B", 1, True, True, True]], alone["formats"]
+    assert alone["dead"] == [[], False], alone["dead"]
+    address = f"{alone['order']:#x}"
+    refs, root, retained, live, *by = lldb.json(core, [f"clr refs --json {address}", f"clr root --json {address}", f"clr retained --json {address}", "clr heap --stat --live --json",
+                                                       *(f"clr retained --json --top 5 --by {by}" for by in alone["by"])], 600)
+    assert alone["in"] == [[int(r["from"], 16), r["type"], r["field"]] for r in refs["in"]] and alone["in"], alone["in"]
+    assert alone["out"] == [[int(r["to"], 16), r["field"], r["offset"]] for r in refs["out"]], alone["out"]
+    (path,) = root["paths"]
+    assert alone["path"] == [path["root"]["kind"], path["root"].get("name"), [[int(s["object"], 16), s["type"], s.get("field")] for s in path["steps"]]], alone["path"]
+    assert alone["retained"] == [retained["retained"], retained["reachable"]["bytes"]], (alone["retained"], retained)
+    assert list(alone["by"].values()) == [[r["retained"] for r in rows] for rows in by], alone["by"]
+    assert alone["gcdump"] == live["objects"], alone["gcdump"]
+    assert not schema.problems("clr refs", refs), schema.problems("clr refs", refs)[:3]
+    return f"{len(alone['roots'])} roots, {alone['gcdump']} live objects, alone and in LLDB"
