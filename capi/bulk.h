@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capi/inspection.h"
+#include "core/heap/heap_table.h"
 #include "include/lldb_clr.h"
 
 #include <cstdint>
@@ -21,5 +22,12 @@ struct BulkAnswer {
 // Resolves each different address once, in ascending order. Never throws because of target data;
 // std::bad_alloc.
 BulkAnswer symbolize(Inspection& inspection, std::span<const std::uint64_t> addresses, bool lines);
+
+// All objects of the heap, and as JSON {"types": [...], "problems": [...]} of the types by their numbers.
+struct HeapColumns {
+  HeapTable table;
+  std::string json;
+};
+HeapColumns heap_columns(Inspection& inspection);
 
 } // namespace clr::capi

@@ -1,30 +1,16 @@
 // The functions of include/lldb_clr.h: they work with handles and turn exceptions into errors.
 #include "capi/bulk.h"
-#include "capi/queries.h"
-#include "core/memory/error.h"
+#include "capi/call.h"
 #include "core/memory/utf8.h"
-#include "include/lldb_clr.h"
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-
-struct clr_runtime {
-  clr::capi::SharedInspection inspection;
-};
-
-struct clr_rows {
-  clr::capi::RowStream stream;
-};
 
 struct clr_symbols {
   clr::capi::BulkAnswer answer;
 };
 
-namespace {
-
-using namespace clr;
-using namespace clr::capi;
+namespace clr::capi {
 
 int32_t status_of(ErrorKind kind) {
   switch (kind) {
@@ -54,7 +40,7 @@ int32_t status_of(ErrorKind kind) {
   return CLR_INTERNAL;
 }
 
-void set(clr_error* error, int32_t status, const char* text, std::optional<Address> address = {}) {
+void set(clr_error* error, int32_t status, const char* text, std::optional<Address> address) {
   if (error == nullptr) return;
   error->status = status;
   error->has_address = address ? 1 : 0;
@@ -64,49 +50,12 @@ void set(clr_error* error, int32_t status, const char* text, std::optional<Addre
   error->text[fits.size()] = '\0';
 }
 
-// Returns the result of `call`. When `call` throws, returns `failed` and fills in the error.
-template<typename Result, typename Call>
-Result guarded(clr_error* error, Result failed, const Call& call) noexcept {
-  set(error, CLR_OK, "");
-  try {
-    return call();
-  } catch (const Error& e) {
-    set(error, status_of(e.kind()), e.what(), e.address());
-  } catch (const Stale& e) {
-    set(error, CLR_STALE, e.what());
-  } catch (const std::bad_alloc&) {
-    set(error, CLR_NO_MEMORY, "out of memory");
-  } catch (const std::exception& e) {
-    set(error, CLR_INTERNAL, e.what());
-  } catch (...) {
-    set(error, CLR_INTERNAL, "unknown failure");
-  }
-  return failed;
-}
+} // namespace clr::capi
 
-template<typename Value>
-void require(const Value* argument, const char* what) {
-  if (argument == nullptr) throw Error(ErrorKind::invalid_argument, what);
-}
+namespace {
 
-// `make` returns the producer of the rows.
-template<typename Make>
-clr_rows* query(clr_runtime* runtime, clr_error* error, const Make& make) {
-  return guarded(error, static_cast<clr_rows*>(nullptr), [&] {
-    require(runtime, "no runtime is given");
-    clr_rows* rows = nullptr;
-    runtime->inspection.visit([&](Inspection&) { rows = new clr_rows{{runtime->inspection, make()}}; });
-    return rows;
-  });
-}
-
-HeapQuery heap_query(const char* pattern, int part) {
-  if (part < CLR_HEAP_ALL || part > CLR_HEAP_FROZEN)
-    throw Error(ErrorKind::invalid_argument, "there is no such part of the heap");
-  HeapQuery query{.glob = pattern == nullptr ? "" : pattern};
-  if (part != CLR_HEAP_ALL) query.part = static_cast<HeapPart>(part);
-  return query;
-}
+using namespace clr;
+using namespace clr::capi;
 
 } // namespace
 
@@ -215,18 +164,6 @@ clr_rows* clr_query_gc_info(clr_runtime* runtime, uint64_t address, clr_error* e
 
 clr_rows* clr_query_roots(clr_runtime* runtime, uint64_t os_id, clr_error* error) {
   return query(runtime, error, [&] { return root_rows(os_id); });
-}
-
-clr_rows* clr_query_heap(clr_runtime* runtime, clr_error* error) {
-  return query(runtime, error, [] { return heap_rows(); });
-}
-
-clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern, int part, clr_error* error) {
-  return query(runtime, error, [&] { return heap_type_rows(heap_query(pattern, part)); });
-}
-
-clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error) {
-  return query(runtime, error, [&] { return object_rows(heap_query(pattern, part)); });
 }
 
 clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error) {

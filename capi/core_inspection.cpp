@@ -86,6 +86,28 @@ public:
     throw Error(ErrorKind::invalid_argument, fmt::format("the core has no thread with id {}", os_id));
   }
 
+  HeapReporter& heap() override {
+    if (!heap_) heap_ = std::make_unique<HeapReporter>(runtime());
+    return *heap_;
+  }
+
+  HeapHolders& holders() override {
+    if (!holders_)
+      holders_ = std::make_unique<HeapHolders>(runtime(), heap(), stacks_, [this] {
+        std::vector<HeapHolders::ThreadStart> starts;
+        for (const ThreadRegisters& thread : session_->core().threads())
+          starts.push_back({thread.os_id, context_of_thread(session_->core().platform().cpu, thread)});
+        return starts;
+      });
+    return *holders_;
+  }
+
+  HeapRetainers& retainers() override {
+    HeapHolders& of = holders();
+    if (!retainers_) retainers_ = std::make_unique<HeapRetainers>(heap(), of);
+    return *retainers_;
+  }
+
   std::string symbol_at(Address address) override {
     FrameRow row;
     row.ip = address;
@@ -118,6 +140,9 @@ private:
   RecordedNames recorded_;
   NativeNames names_;
   StackReporter stacks_;
+  std::unique_ptr<HeapReporter> heap_;
+  std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
+  std::unique_ptr<HeapRetainers> retainers_; // of holders_
   std::vector<std::string> warnings_;
   std::shared_ptr<const AddedSymbols> symbols_;
 };

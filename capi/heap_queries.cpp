@@ -1,4 +1,5 @@
 // Producers of rows about the managed heap.
+#include "capi/bulk.h"
 #include "capi/queries.h"
 #include "core/report/heap_json.h"
 #include "core/report/json.h"
@@ -10,10 +11,9 @@ namespace clr::capi {
 
 namespace {
 
-HeapReporter heap_of(Inspection& inspection) {
-  Runtime& runtime = inspection.runtime();
-  require_runtime(runtime);
-  return HeapReporter(runtime);
+HeapReporter& heap_of(Inspection& inspection) {
+  require_runtime(inspection.runtime());
+  return inspection.heap();
 }
 
 Json texts_of(HeapReporter& heap, const std::vector<HeapGap>& gaps) {
@@ -26,7 +26,7 @@ Json texts_of(HeapReporter& heap, const std::vector<HeapGap>& gaps) {
 
 RowStream::Producer heap_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
-    HeapReporter heap = heap_of(inspection);
+    HeapReporter& heap = heap_of(inspection);
     emit(dump(heap_json(heap.map(), heap.statistics())));
     return Json();
   };
@@ -34,7 +34,7 @@ RowStream::Producer heap_rows() {
 
 RowStream::Producer heap_type_rows(HeapQuery query) {
   return [query = std::move(query)](Inspection& inspection, const RowStream::Emit& emit) {
-    HeapReporter heap = heap_of(inspection);
+    HeapReporter& heap = heap_of(inspection);
     const HeapTypeReport report = heap.count_types(query);
     Json all = to_json(report, heap.map(), query.part);
     for (const Json& row : all["types"])
@@ -46,7 +46,7 @@ RowStream::Producer heap_type_rows(HeapQuery query) {
 
 RowStream::Producer object_rows(HeapQuery query) {
   return [query = std::move(query)](Inspection& inspection, const RowStream::Emit& emit) {
-    HeapReporter heap = heap_of(inspection);
+    HeapReporter& heap = heap_of(inspection);
     std::string text;
     const std::vector<HeapGap> gaps = heap.for_each_object(query, [&](const HeapObjectRow& row) {
       text.clear();
@@ -56,6 +56,20 @@ RowStream::Producer object_rows(HeapQuery query) {
     });
     return Json{{"problems", texts_of(heap, gaps)}};
   };
+}
+
+HeapColumns heap_columns(Inspection& inspection) {
+  HeapReporter& heap = heap_of(inspection);
+  HeapColumns columns{.table = make_heap_table(heap.map(), heap.types()), .json = {}};
+  Json types = Json::array();
+  for (std::uint32_t i = 0; i < heap.types().count(); ++i) {
+    const HeapTypeRow& type = heap.type(heap.types().at(i).method_table);
+    types.push_back({{"name", type.name},
+                     {"module", type.module.empty() ? Json() : Json(type.module)},
+                     {"method_table", hex(type.method_table)}});
+  }
+  columns.json = dump(Json{{"types", std::move(types)}, {"problems", texts_of(heap, columns.table.gaps)}});
+  return columns;
 }
 
 } // namespace clr::capi

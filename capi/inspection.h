@@ -3,6 +3,7 @@
 
 #include "core/report/memory_report.h"
 #include "core/report/save_core.h"
+#include "core/runtime/heap_retainers.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/stack_reporter.h"
 
@@ -44,6 +45,11 @@ public:
   // The registers of a thread. Throws Error{invalid_argument} when there is no such thread, or when they are
   // not known.
   virtual RegisterContext registers(std::uint64_t os_id) = 0;
+  // The managed heap of this stop, who holds what in it, and what would go with what: found on first use, and
+  // kept. Need a runtime. Throw as HeapReporter does.
+  virtual HeapReporter& heap() = 0;
+  virtual HeapHolders& holders() = 0;
+  virtual HeapRetainers& retainers() = 0;
   // "libc.so.6`read + 18"; empty when no name is known.
   virtual std::string symbol_at(Address address) = 0;
   virtual MemoryReport memory_report() = 0;

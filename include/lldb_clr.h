@@ -8,8 +8,8 @@
  *  - A `clr_error` belongs to the caller and may be null. A call that fails fills it in and returns null or
  * -1; a call that succeeds sets its status to CLR_OK. No exception leaves a function.
  *  - Handles are made and freed by pairs of functions: clr_open_* / clr_close, a query / clr_rows_close,
- *    clr_symbolize / clr_symbols_close. Null may be closed. A query keeps its process open, so the order of
- *    closing does not matter.
+ *    clr_symbolize / clr_symbols_close, clr_heap_table / clr_table_close. Null may be closed. A query keeps
+ * its process open, so the order of closing does not matter.
  *  - Text and arrays that a call returns belong to the handle; each call says how long they are valid.
  *  - A handle, and all handles that were made from it, may be used by only one thread at a time. Handles of
  * one debugger share their caches, so they count as one. The handles of libclr.so are independent.
@@ -159,6 +159,36 @@ CLR_API clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern
 /* The objects of these types, by ascending address: elements of `clr objects --json`. End: {"problems":
  * [text...]}. The heap is walked while rows are requested. */
 CLR_API clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error);
+/* The references that the object at `object` has, and those that others have to it: elements of "out" and
+ * "in" of `clr refs --json`. For the second, all references of the heap are read when the first row is
+ * requested, and kept; so they are for all that follow here. */
+CLR_API clr_rows* clr_query_references(clr_runtime* runtime, uint64_t object, clr_error* error);
+CLR_API clr_rows* clr_query_referrers(clr_runtime* runtime, uint64_t object, clr_error* error);
+/* All places outside of the heap that keep objects alive: the "root" of `clr root --json`. End: {"problems":
+ * [text...]}. */
+CLR_API clr_rows* clr_query_heap_roots(clr_runtime* runtime, clr_error* error);
+/* At most `most` ways from different roots to an object, the shortest first: the "paths" of `clr root
+ * --json`; none for an object that nobody holds. End as above. */
+CLR_API clr_rows* clr_query_paths(clr_runtime* runtime, uint64_t object, size_t most, clr_error* error);
+/* One row: `clr retained --json` of an object. */
+CLR_API clr_rows* clr_query_retained(clr_runtime* runtime, uint64_t object, clr_error* error);
+#define CLR_RETAINED_BY_OBJECT 0
+#define CLR_RETAINED_BY_TYPE 1
+#define CLR_RETAINED_BY_ASSEMBLY 2
+#define CLR_RETAINED_BY_STATIC 3
+/* At most `most` of these, those first that retain most: rows of `clr retained --json`. `pattern` (* and ?;
+ * null: all) is compared with the names of types, of assemblies, or of static fields. End as above. */
+CLR_API clr_rows* clr_query_retainers(clr_runtime* runtime, int by, const char* pattern, size_t most,
+                                      clr_error* error);
+/* Writes a .gcdump to `path`, with `live` only of objects that a root reaches; a file that is there is
+ * replaced. One row: `clr gcdump --json`. End as above. */
+CLR_API clr_rows* clr_query_gcdump(clr_runtime* runtime, const char* path, int live, clr_error* error);
+/* Writes the counts by type to `path`; a file that is there is replaced. One row: `clr heap --save --json`.
+ * End as above. */
+CLR_API clr_rows* clr_query_heap_save(clr_runtime* runtime, const char* path, clr_error* error);
+/* What grew since `other`, a core or a file of clr_query_heap_save: the "types" of `clr heap --diff --json`,
+ * the largest growth first. End: the rest of that document, and "problems". */
+CLR_API clr_rows* clr_query_heap_difference(clr_runtime* runtime, const char* other, clr_error* error);
 /* Async methods that wait, each chain for itself: elements of "stacks" of `clr async --json --each`. End:
  * {"problems": [text...]}. The heap is walked when the first row is requested. */
 CLR_API clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error);
@@ -184,6 +214,21 @@ CLR_API clr_rows* clr_query_save_core(clr_runtime* runtime, const char* path, in
  * 0 after the last batch; -1 for an error, after which there are no more rows. */
 CLR_API int clr_rows_next(clr_rows* rows, const char** json, size_t* size, clr_error* error);
 CLR_API void clr_rows_close(clr_rows* rows);
+
+/* All objects of the heap, free memory among them, as columns: row i is the object with the i-th lowest
+ * address. The heap is walked by this call. Columns belong to the table, and are valid until it is closed,
+ * also when the process has run. Null for an empty heap. */
+typedef struct clr_table clr_table;
+CLR_API clr_table* clr_heap_table(clr_runtime* runtime, clr_error* error);
+CLR_API size_t clr_table_count(const clr_table* table);
+CLR_API const uint64_t* clr_table_addresses(const clr_table* table);
+CLR_API const uint64_t* clr_table_sizes(const clr_table* table);      /* bytes */
+CLR_API const uint32_t* clr_table_types(const clr_table* table);      /* index in "types" of clr_table_json */
+CLR_API const uint8_t* clr_table_generations(const clr_table* table); /* 0, 1, 2, CLR_HEAP_LOH, ... */
+CLR_API const uint8_t* clr_table_free(const clr_table* table);        /* 1: free memory, else 0 */
+/* {"types": [{"name", "module", "method_table"}...], "problems": [text...]} */
+CLR_API const char* clr_table_json(const clr_table* table, size_t* size);
+CLR_API void clr_table_close(clr_table* table);
 
 /* Bulk lookup. For address i: owner[i] is the index of its owner in the JSON array of
  * clr_symbols_json. An owner is an element of `clrip2md --json` without "address", "source", and without

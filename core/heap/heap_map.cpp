@@ -128,11 +128,11 @@ private:
     }
   }
 
-  void add_context(Address at) {
+  void add_context(Address at, Address thread = 0) {
     const auto pointer = target_.find_offset("GCAllocContext", "Pointer").value_or(0),
                limit = target_.find_offset("GCAllocContext", "Limit").value_or(target_.pointer_size());
     const AllocationContext context{target_.read_pointer(at + static_cast<Address>(pointer)),
-                                    target_.read_pointer(at + static_cast<Address>(limit))};
+                                    target_.read_pointer(at + static_cast<Address>(limit)), thread};
     if (context.begin != 0 && context.begin <= context.end) map_.contexts.push_back(context);
   }
 
@@ -150,7 +150,7 @@ private:
       for (const RuntimeThread& thread : list.threads)
         attempt(fmt::format("what thread {:#x} allocates", thread.address), [&] {
           const Address at = target_.read_pointer(thread.address + static_cast<Address>(*locals));
-          if (at != 0) add_context(at + static_cast<Address>(*context + inner));
+          if (at != 0) add_context(at + static_cast<Address>(*context + inner), thread.address);
         });
     });
   }

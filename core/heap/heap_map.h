@@ -32,6 +32,7 @@ struct HeapRange {
 // behind it, which are reserved so that the rest can be made a free object.
 struct AllocationContext {
   Address begin = 0, end = 0;
+  Address thread = 0; // the runtime's Thread that allocates there; 0: the collector itself
 };
 
 struct HeapMap {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 namespace clr {
 
@@ -74,7 +75,14 @@ std::vector<std::uint32_t> HeapRetained::largest(std::size_t most, const std::ve
 }
 
 std::vector<RetainedCount> HeapRetained::by_type() const {
-  std::vector<RetainedCount> counts(type_count_);
+  std::vector<std::uint32_t> same(type_count_);
+  std::iota(same.begin(), same.end(), 0u);
+  return by_group(same, same.size());
+}
+
+std::vector<RetainedCount> HeapRetained::by_group(const std::vector<std::uint32_t>& group_of,
+                                                  std::size_t groups) const {
+  std::vector<RetainedCount> counts(groups);
   const auto size = static_cast<std::uint32_t>(retained_.size());
   // The objects that each one dominates, one behind the other; those without a dominator behind the last.
   std::vector<std::uint32_t> begins(std::size_t{size} + 2, 0), below(dominators_.reached_count());
@@ -88,22 +96,23 @@ std::vector<RetainedCount> HeapRetained::by_type() const {
   dominators_.for_each_upward(
       [&](std::uint32_t object, std::uint32_t dominator) { below[ends[owner(dominator)]++] = object; });
   // From the top down; `ends` goes back to the begins as the objects are left.
-  std::vector<std::uint32_t> open_of_type(type_count_, 0), path{size};
+  std::vector<std::uint32_t> open(groups, 0), path{size};
   while (!path.empty()) {
     const std::uint32_t at = path.back();
     if (ends[at] != begins[at]) {
       const std::uint32_t object = below[--ends[at]];
-      RetainedCount& count = counts[types_[object]];
+      const std::uint32_t group = group_of[types_[object]];
+      RetainedCount& count = counts[group];
       std::uint64_t own = retained_[object];
       for (std::uint32_t i = begins[object]; i < begins[object + 1]; ++i) own -= retained_[below[i]];
       ++count.objects;
       count.bytes += own;
-      if (open_of_type[types_[object]]++ == 0) count.retained += retained_[object];
+      if (open[group]++ == 0) count.retained += retained_[object];
       path.push_back(object);
       continue;
     }
     path.pop_back();
-    if (at != size) --open_of_type[types_[at]];
+    if (at != size) --open[group_of[types_[at]]];
   }
   return counts;
 }

@@ -31,8 +31,10 @@ public:
   // At most `most` reached objects with the largest retained sizes, those first. `wanted`: by the number of
   // the type; empty for all types.
   std::vector<std::uint32_t> largest(std::size_t most, const std::vector<bool>& wanted = {}) const;
-  // Each type's objects together, by the number of the type: what dies with several of them counts once.
-  // Takes 24 bytes for each object while it runs, no recursion.
+  // The objects of several types together: what dies with several of them counts once. `group_of`: by the
+  // number of the type, below `groups`. Takes 24 bytes for each object while it runs, no recursion.
+  std::vector<RetainedCount> by_group(const std::vector<std::uint32_t>& group_of, std::size_t groups) const;
+  // Each type by itself.
   std::vector<RetainedCount> by_type() const;
 
 private:

@@ -61,6 +61,51 @@ Json heap_json(const HeapMap& map, const HeapStatistics& statistics) {
   return json;
 }
 
+Json allocation_json(const AllocationContext& context, const RuntimeThread* thread, const HeapRange* range) {
+  Json json{{"owner", context.thread == 0 ? "collector" : "thread"},
+            {"pointer", hex(context.begin)},
+            {"limit", hex(context.end)},
+            {"bytes_left", context.end - context.begin},
+            {"generation", range == nullptr ? Json() : generation_json(range->part)}};
+  if (context.thread == 0) return json;
+  json["thread"] = thread != nullptr && thread->os_id ? Json(*thread->os_id) : Json();
+  json["managed_id"] = thread != nullptr && thread->managed_id ? Json(*thread->managed_id) : Json();
+  return json;
+}
+
+Json free_json(HeapReporter& heap, const HeapFreeSpace& found) {
+  Json json{{"parts", Json::array()}, {"largest", Json::array()}};
+  HeapCount all;
+  for (std::size_t i = 0; i < heap_part_count; ++i) {
+    const FreePart& part = found.parts[i];
+    if (part.bytes == 0) continue;
+    all += part.free;
+    Json classes = Json::array();
+    for (std::size_t k = 0; k < free_classes.size(); ++k)
+      classes.push_back(
+          {{"least", free_classes[k]}, {"count", part.classes[k].objects}, {"bytes", part.classes[k].bytes}});
+    json["parts"].push_back({{"generation", generation_json(static_cast<HeapPart>(i))},
+                             {"bytes", part.bytes},
+                             {"free_objects", part.free.objects},
+                             {"free_bytes", part.free.bytes},
+                             {"classes", std::move(classes)}});
+  }
+  json["free_objects"] = all.objects;
+  json["free_bytes"] = all.bytes;
+  for (const FreeBlock& block : found.largest) {
+    Json row{{"address", hex(block.address)},
+             {"bytes", block.bytes},
+             {"generation", generation_json(block.part)},
+             {"next", Json()}};
+    if (block.next != 0)
+      row["next"] = {{"object", hex(block.next)}, {"type", heap.type(block.next_type).name}};
+    json["largest"].push_back(std::move(row));
+  }
+  if (found.interrupted) json["interrupted"] = true;
+  add_gaps(json, found.gaps);
+  return json;
+}
+
 Json to_json(const HeapTypeRow& row) {
   Json json{{"name", row.name}, {"method_table", hex(row.method_table)}};
   json["module"] = row.module.empty() ? Json() : Json(row.module);

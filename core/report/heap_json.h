@@ -4,11 +4,16 @@
 #include "core/report/json.h"
 #include "core/report/json_writer.h"
 #include "core/runtime/heap_report.h"
+#include "core/stack/threads.h"
 
 namespace clr {
 
 // The heaps with their segments, as they were counted.
 Json heap_json(const HeapMap& map, const HeapStatistics& statistics);
+// A row of `clr alloc --json`. `thread` null: not known, or the collector; `range` null: none.
+Json allocation_json(const AllocationContext& context, const RuntimeThread* thread, const HeapRange* range);
+// The form of `clr heap --free --json`.
+Json free_json(HeapReporter& heap, const HeapFreeSpace& found);
 // What `report` holds; `part` was asked for.
 // With `live`: whether the objects were counted that roots reach, or the others.
 Json to_json(const HeapTypeReport& report, const HeapMap& map, std::optional<HeapPart> part,

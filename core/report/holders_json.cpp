@@ -103,7 +103,8 @@ Json to_json(const HeapPath& path) {
 Json to_json(const RetainedRow& row) {
   Json json = Json::object();
   if (row.object != 0) json["object"] = hex(row.object);
-  json["type"] = row.type;
+  if (!row.type.empty()) json["type"] = row.type;
+  if (!row.assembly.empty()) json["assembly"] = row.assembly;
   if (!row.field.empty()) json["root"] = {{"kind", "static"}, {"name", row.field}};
   json["count"] = row.count;
   json["bytes"] = row.bytes;

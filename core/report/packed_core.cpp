@@ -14,7 +14,7 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t piece = 1 << 20;                         // bytes that are read or made at once
+constexpr std::size_t piece_bytes = 1 << 20;                   // bytes that are read or made at once
 constexpr std::uint64_t max_unpacked = std::uint64_t{1} << 40; // bytes of a core
 constexpr std::uint64_t room_is_checked = std::uint64_t{1}
                                           << 26; // bytes that are written between two looks at the room
@@ -71,7 +71,7 @@ void require_room(const std::string& path, std::uint64_t spare) {
 // What is read of the file, in pieces.
 class PackedInput {
 public:
-  explicit PackedInput(const FileBytes& file) : file_(file), bytes_(piece) {}
+  explicit PackedInput(const FileBytes& file) : file_(file), bytes_(piece_bytes) {}
 
   // Bytes that were not used yet; empty at the end of the file.
   std::span<const std::byte> rest() {
@@ -122,7 +122,7 @@ UnpackedCore unpack_core(const std::string& from, const std::string& to, const U
   require_room(to, options.spare);
   OutputFile written(to, Readers::owner);
   PackedInput input(file);
-  std::vector<std::byte> made(piece);
+  std::vector<std::byte> made(piece_bytes);
   UnpackedCore result;
   std::uint64_t asked_at = 0, room_seen_at = 0;
   bool between_frames = true, full = false; // full: the decoder may hold more than there was room for
@@ -132,7 +132,7 @@ UnpackedCore unpack_core(const std::string& from, const std::string& to, const U
     if (options.stop && input.used() >= asked_at) {
       if (options.stop(input.used(), file.size()))
         throw Error(ErrorKind::interrupted, "the core is not unpacked: it was interrupted");
-      asked_at = input.used() + piece;
+      asked_at = input.used() + piece_bytes;
     }
     try {
       const StreamDecoder::Step step = decoder->decode(in, made);

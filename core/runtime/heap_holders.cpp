@@ -200,7 +200,7 @@ void HeapHolders::collect_roots() {
   add_stack_roots();
 }
 
-HeapTree& HeapHolders::tree(const HeapWalkOptions& options) {
+const HeapTree& HeapHolders::tree(const HeapWalkOptions& options) {
   graph(options);
   if (!tree_) {
     collect_roots();

@@ -111,8 +111,10 @@ public:
   // The numbers in graph() of what roots() hold; HeapIndex::none where no object begins. Cost: that of paths.
   const std::vector<std::uint32_t>& root_objects(const HeapWalkOptions& options = {});
 
+  // From where each object is reached on a shortest way. Throws Error{interrupted}. Cost: that of paths.
+  const HeapTree& tree(const HeapWalkOptions& options = {});
+
 private:
-  HeapTree& tree(const HeapWalkOptions& options);
   void collect_roots();
   void add_stack_roots();
   void add_thread_statics();

@@ -86,7 +86,8 @@ HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapStati
 }
 
 std::vector<HeapGap> HeapReporter::for_each_object(const HeapQuery& query,
-                                                   const std::function<bool(const HeapObjectRow&)>& visit) {
+                                                   const std::function<bool(const HeapObjectRow&)>& visit,
+                                                   const HeapWalkOptions& options) {
   const NameFilter filter(query.glob);
   // By the number of a type: its row, null when it is not wanted. `decided` says which were looked at.
   std::vector<const HeapTypeRow*> wanted;
@@ -105,11 +106,15 @@ std::vector<HeapGap> HeapReporter::for_each_object(const HeapQuery& query,
   };
   std::vector<HeapGap> gaps;
   HeapWalker walker(map_, types_);
+  std::uint64_t done = 0;
+  const std::uint64_t all = map_.bytes();
   for (const HeapRange& range : map_.ranges) {
     if (query.part && *query.part != range.part) continue;
     const bool more = walker.walk(
         range,
         [&](std::span<const HeapObject> objects) {
+          const std::uint64_t here = done + objects.front().address - range.begin;
+          if (options.progress && !options.progress(here, all)) return false;
           for (const HeapObject& object : objects) {
             if (object.size < query.least_bytes) continue;
             const HeapTypeRow* const row = row_of(object.type);
@@ -121,6 +126,7 @@ std::vector<HeapGap> HeapReporter::for_each_object(const HeapQuery& query,
         },
         gaps);
     if (!more) break;
+    done += range.size();
   }
   return gaps;
 }

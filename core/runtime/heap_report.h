@@ -1,6 +1,7 @@
 // The managed heap at one stop, for people and scripts: what fills it, by type and by part.
 #pragma once
 
+#include "core/heap/heap_free.h"
 #include "core/heap/heap_statistics.h"
 #include "core/runtime/runtime.h"
 
@@ -50,6 +51,11 @@ public:
   const HeapMap& map() const { return map_; }
   HeapTypes& types() { return types_; }
 
+  // Free memory, with at most `most` of the largest blocks. Cost: that of walk_heap.
+  HeapFreeSpace free_space(std::size_t most, const HeapWalkOptions& options = {}) {
+    return count_free_space(map_, types_, most, options);
+  }
+
   // Counts the heap once; later calls answer from what was counted, unless it was interrupted.
   const HeapStatistics& statistics(const HeapWalkOptions& options = {});
   HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {}) {
@@ -59,10 +65,11 @@ public:
   HeapTypeReport count_types(const HeapQuery& query, const HeapStatistics& statistics);
 
   // Visits the objects that `query` selects (of which only `glob`, `part` and `least_bytes` of one object
-  // count), free memory apart, in ascending order of their addresses, until `visit` returns false. The gaps
-  // are those of what was walked. Cost: that of HeapWalker::walk.
+  // count), free memory apart, in ascending order of their addresses, until `visit` or the progress of
+  // `options` returns false. The gaps are those of what was walked. Cost: that of HeapWalker::walk.
   std::vector<HeapGap> for_each_object(const HeapQuery& query,
-                                       const std::function<bool(const HeapObjectRow&)>& visit);
+                                       const std::function<bool(const HeapObjectRow&)>& visit,
+                                       const HeapWalkOptions& options = {});
 
   // The name and module of a type; kept. Never throws.
   const HeapTypeRow& type(Address method_table);

@@ -95,6 +95,32 @@ std::vector<RetainedRow> HeapRetainers::types(const std::string& glob, std::size
   return rows;
 }
 
+std::vector<RetainedRow> HeapRetainers::modules(const std::string& glob, std::size_t most,
+                                                const HeapWalkOptions& options) {
+  const HeapRetained& known = retained(options);
+  std::vector<std::string> names;
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> module_of;
+  for (std::uint32_t i = 0; i < heap_->types().count(); ++i) {
+    const std::string& module = heap_->type(heap_->types().at(i).method_table).module;
+    const auto [entry, added] = numbers.try_emplace(module, static_cast<std::uint32_t>(names.size()));
+    if (added) names.push_back(module);
+    module_of.push_back(entry->second);
+  }
+  const std::vector<RetainedCount> counts = known.by_group(module_of, names.size());
+  const NameFilter filter(glob);
+  std::vector<RetainedRow> rows;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i].objects == 0 || !filter.accepts(names[i])) continue;
+    rows.push_back({.assembly = names[i].empty() ? "<unknown module>" : names[i],
+                    .count = counts[i].objects,
+                    .bytes = counts[i].bytes,
+                    .retained = counts[i].retained});
+  }
+  sort_and_cut(rows, most);
+  return rows;
+}
+
 std::vector<RetainedRow> HeapRetainers::statics(const std::string& glob, std::size_t most,
                                                 const HeapWalkOptions& options) {
   const HeapRetained& known = retained(options);
@@ -124,6 +150,21 @@ std::vector<RetainedRow> HeapRetainers::statics(const std::string& glob, std::si
   std::ranges::sort(rows, {}, &RetainedRow::object);
   sort_and_cut(rows, most);
   return rows;
+}
+
+std::vector<RetainedRow> HeapRetainers::rows(RetainedBy by, const std::string& glob, std::size_t most,
+                                             const HeapWalkOptions& options) {
+  switch (by) {
+  case RetainedBy::object:
+    return objects(glob, most, options);
+  case RetainedBy::type:
+    return types(glob, most, options);
+  case RetainedBy::assembly:
+    return modules(glob, most, options);
+  case RetainedBy::static_field:
+    return statics(glob, most, options);
+  }
+  return {};
 }
 
 } // namespace clr

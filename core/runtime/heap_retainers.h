@@ -11,8 +11,9 @@
 namespace clr {
 
 struct RetainedRow {
-  Address object = 0; // 0: a type
-  std::string type;
+  Address object = 0;      // 0: a type or an assembly
+  std::string type;        // empty: an assembly
+  std::string assembly;    // the name of its module; else empty
   std::string field;       // "Ns.Type.Field" of a static field; else empty
   std::uint64_t count = 0; // of an object: those that go with it, itself included; of a type: its objects
   std::uint64_t bytes = 0; // of these objects of the type, or of the object alone
@@ -28,6 +29,8 @@ struct RetainedObject {
   Address holder = 0;          // the nearest object that everything which leads to it leads over; 0: none
   std::string holder_type;
 };
+
+enum class RetainedBy : std::uint8_t { object, type, assembly, static_field };
 
 class HeapRetainers {
 public:
@@ -45,10 +48,18 @@ public:
   // At most `most` types, those first that retain most: what goes with several objects of a type counts once.
   std::vector<RetainedRow> types(const std::string& glob, std::size_t most,
                                  const HeapWalkOptions& options = {});
+  // At most `most` modules with the objects of the types that they define, those first that retain most.
+  // `glob`: of modules with such names.
+  std::vector<RetainedRow> modules(const std::string& glob, std::size_t most,
+                                   const HeapWalkOptions& options = {});
   // At most `most` static fields that are the only way to the object that they hold, those first that retain
   // most. Cost besides: that of StaticFields::all.
   std::vector<RetainedRow> statics(const std::string& glob, std::size_t most,
                                    const HeapWalkOptions& options = {});
+
+  // The rows of one of these.
+  std::vector<RetainedRow> rows(RetainedBy by, const std::string& glob, std::size_t most,
+                                const HeapWalkOptions& options = {});
 
 private:
   HeapRetained& retained(const HeapWalkOptions& options);

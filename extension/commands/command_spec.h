@@ -29,6 +29,7 @@ struct CommandSpec {
 };
 
 // Every command of the plugin is in a file of its own.
+CommandSpec alloc_command();
 CommandSpec analyze_command();
 CommandSpec async_command();
 CommandSpec ip2md_command();
@@ -38,6 +39,7 @@ CommandSpec core_command();
 CommandSpec deadlocks_command();
 CommandSpec disassemble_command();
 CommandSpec finalizers_command();
+CommandSpec gcdump_command();
 CommandSpec gcinfo_command();
 CommandSpec handles_command();
 CommandSpec heap_command();

@@ -1,9 +1,12 @@
 // clr heap: what fills the managed heap.
+#include "core/memory/output_file.h"
 #include "core/report/heap_json.h"
+#include "core/report/heap_summary_file.h"
 #include "core/report/holders_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
+#include "extension/commands/new_file.h"
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
@@ -20,19 +23,19 @@ class Heap final : public CommandRun {
 public:
   explicit Heap(CLI::App& app) {
     auto* const stat = app.add_flag("-s,--stat", stat_, "Count the objects of each type.");
-    app.add_option("GLOB", query_.glob,
-                   "With --stat: types whose names match this pattern, with * and ?; all by default.")
-        ->needs(stat);
+    of_types_ = {
+        app.add_option("GLOB", query_.glob,
+                       "With --stat or --diff: types whose names match this pattern, with * and ?; all by "
+                       "default."),
+        add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
+                  "With --stat: types whose objects fill so many bytes or more; with --diff, that changed by "
+                  "so many."),
+        app.add_option("-o,--sort", sort_, "With --stat or --diff: what the order is by; bytes by default.")
+            ->type_name("ORDER")
+            ->check(one_of({"bytes", "count"})),
+        add_count(app, "-n,--top", query_.top, {1, 1'000'000},
+                  "With --stat or --diff: so many types at most.")};
     add_part(app, part_)->needs(stat);
-    add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
-              "With --stat: types whose objects fill so many bytes or more.")
-        ->needs(stat);
-    app.add_option("-o,--sort", sort_, "With --stat: what the order is by; bytes by default.")
-        ->type_name("ORDER")
-        ->check(one_of({"bytes", "count"}))
-        ->needs(stat);
-    add_count(app, "-n,--top", query_.top, {1, 1'000'000}, "With --stat: so many types at most.")
-        ->needs(stat);
     auto* const live =
         app.add_flag("--live", live_, "With --stat: objects that a root reaches, and no others.")
             ->needs(stat);
@@ -42,11 +45,34 @@ public:
         ->excludes(live);
     auto* const segments =
         app.add_flag("--segments", segments_, "Show each segment or region.")->excludes(stat);
-    app.add_flag(
-           "--verify", verify_,
-           "Look for contradictions in the heap, as a program that writes beyond its memory leaves them.")
-        ->excludes(stat)
-        ->excludes(segments);
+    auto* const verify =
+        app.add_flag(
+               "--verify", verify_,
+               "Look for contradictions in the heap, as a program that writes beyond its memory leaves them.")
+            ->excludes(stat)
+            ->excludes(segments);
+    auto* const free = app.add_flag("--free", free_,
+                                    "Show free memory by generation and size of the blocks, and the largest.")
+                           ->excludes(stat)
+                           ->excludes(segments)
+                           ->excludes(verify);
+    auto* const diff =
+        app.add_option("--diff", other_,
+                       "Show what grew since OTHER: an earlier core, or a file that --save wrote.")
+            ->type_name("OTHER")
+            ->excludes(stat)
+            ->excludes(segments)
+            ->excludes(verify)
+            ->excludes(free);
+    auto* const save =
+        app.add_option("--save", file_.path, "Keep the counts by type in FILE, for a later --diff.")
+            ->type_name("FILE")
+            ->excludes(stat)
+            ->excludes(segments)
+            ->excludes(verify)
+            ->excludes(free)
+            ->excludes(diff);
+    app.add_flag("--force", file_.force, "With --save: replace FILE if it exists.")->needs(save);
     add_json(app, json_);
   }
 
@@ -54,11 +80,20 @@ public:
     Session& session = invocation.session();
     Output& out = invocation.out;
     require_runtime(session.runtime());
+    for (const CLI::Option* const option : of_types_)
+      if (option->count() != 0 && !stat_ && other_.empty())
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("{} is possible only with --stat or --diff", option->get_name(true)));
     query_.part = part_named(part_);
     query_.by_count = sort_ == "count";
-    HeapReporter& heap = session.heap();
     const HeapWalkOptions options = walk_options(out);
-    if (verify_)
+    if (!file_.path.empty()) return save(session, options, out);
+    HeapReporter& heap = session.heap();
+    if (!other_.empty())
+      print_difference(session, options, out);
+    else if (free_)
+      print_free(heap, options, out);
+    else if (verify_)
       verify(session, options, out);
     else if (stat_)
       print_types(session, options, out);
@@ -70,6 +105,53 @@ private:
   static void warn(HeapReporter& heap, const std::vector<HeapGap>& gaps, bool interrupted, Output& out) {
     if (interrupted) out.warning("the counts are of the part of the heap that was looked at");
     warn_of_heap(out, heap, gaps);
+  }
+
+  void save(Session& session, const HeapWalkOptions& options, Output& out) const {
+    // Before the work: a place that cannot be written is told at once. Names of types may be secrets.
+    file_.require_free();
+    OutputFile file(file_.path, Readers::owner);
+    const HeapSummary summary = summarize(session.heap(), options);
+    const std::string text = heap_summary_text(summary);
+    file.write(text);
+    file.commit();
+    if (json_)
+      out.line("{}",
+               dump(Json{{"path", file_.path}, {"size", text.size()}, {"types", summary.types.size()}}));
+    else
+      out.line("{}: {} bytes, {} objects of {} types", file_.path, text.size(), summary.all.objects,
+               summary.types.size());
+    for (const std::string& warning : summary.warnings) out.warning(warning);
+  }
+
+  void print_difference(Session& session, const HeapWalkOptions& options, Output& out) const {
+    const HeapSummary before = open_heap_summary(other_, session.paths(), options);
+    const HeapSummary after = summarize(session.heap(), options);
+    const HeapDifference found = compare(before, after,
+                                         {.glob = query_.glob,
+                                          .least_bytes = query_.least_bytes,
+                                          .by_count = query_.by_count,
+                                          .top = query_.top});
+    if (json_)
+      out.line("{}", dump(to_json(found, other_)));
+    else
+      print_changes(found, out);
+    for (const std::string& warning : before.warnings) out.warning(fmt::format("{}: {}", other_, warning));
+    for (const std::string& warning : after.warnings) out.warning(warning);
+  }
+
+  void print_changes(const HeapDifference& found, Output& out) const {
+    if (!found.rows.empty())
+      out.line("{:>15} {:>15} {:>11} {:>11} {:<6} {}", "growth", "bytes", "more", "count", "", "type");
+    for (const HeapChange& change : found.rows)
+      out.line("{:>+15} {:>15} {:>+11} {:>11} {:<6} {}", change.bytes(), change.after.bytes, change.objects(),
+               change.after.objects, change.kind(), change.name);
+    if (found.rows.size() < found.types)
+      out.line("{} more types that changed are not shown", found.types - found.rows.size());
+    const HeapChange all{.before = found.before, .after = found.after};
+    const HeapChange free{.before = found.free_before, .after = found.free_after};
+    out.line("since {}: {:+} bytes to {} in {:+} objects to {}; {:+} free bytes to {}", other_, all.bytes(),
+             all.after.bytes, all.objects(), all.after.objects, free.bytes(), free.after.bytes);
   }
 
   void verify(Session& session, const HeapWalkOptions& options, Output& out) const {
@@ -124,6 +206,39 @@ private:
     if (live)
       for (const std::string& text : session.holders().notes()) out.warning(text);
     warn(heap, report.gaps, report.interrupted, out);
+  }
+
+  void print_free(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
+    constexpr std::size_t largest = 20;
+    const HeapFreeSpace found = heap.free_space(largest, options);
+    if (json_) {
+      out.line("{}", dump(free_json(heap, found)));
+    } else {
+      out.line("{:<6} {:>17} {:>11} {:>15} {:>7}", "part", "blocks of", "count", "bytes", "");
+      for (std::size_t i = 0; i < heap_part_count; ++i) {
+        const FreePart& part = found.parts[i];
+        if (part.bytes == 0) continue;
+        out.line("{:<6} {:>17} {:>11} {:>15} {:>7}", to_string(static_cast<HeapPart>(i)), "any size",
+                 part.free.objects, part.free.bytes, percent(part.free.bytes, part.bytes));
+        for (std::size_t k = 0; k < free_classes.size(); ++k)
+          if (part.classes[k].objects != 0)
+            out.line("{:<6} {:>17} {:>11} {:>15} {:>7}", "", class_text(k), part.classes[k].objects,
+                     part.classes[k].bytes, percent(part.classes[k].bytes, part.bytes));
+      }
+      if (!found.largest.empty())
+        out.line("{:>18} {:>15} {:<6} {}", "largest block", "bytes", "part", "followed by");
+      for (const FreeBlock& block : found.largest)
+        out.line("{:#018x} {:>15} {:<6} {}", block.address, block.bytes, to_string(block.part),
+                 block.next == 0 ? "" : fmt::format("{:#x} {}", block.next, heap.type(block.next_type).name));
+    }
+    warn(heap, found.gaps, found.interrupted, out);
+  }
+
+  // "64 to 255".
+  static std::string class_text(std::size_t number) {
+    const std::uint64_t least = std::max<std::uint64_t>(free_classes[number], 1);
+    if (number + 1 == free_classes.size()) return fmt::format("{} or more", least);
+    return fmt::format("{} to {}", least, free_classes[number + 1] - 1);
   }
 
   void print_heap(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
@@ -185,9 +300,12 @@ private:
     }
   }
 
+  std::vector<const CLI::Option*> of_types_; // options of rows by type
   HeapQuery query_;
-  std::string part_, sort_;
-  bool stat_ = false, live_ = false, dead_ = false, segments_ = false, verify_ = false, json_ = false;
+  NewFile file_; // of --save
+  std::string part_, sort_, other_;
+  bool stat_ = false, live_ = false, dead_ = false, segments_ = false, verify_ = false, free_ = false,
+       json_ = false;
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 // clr objects: the objects of the managed heap, one by one.
+#include "core/objects/object_condition.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -16,6 +17,10 @@ public:
   explicit Objects(CLI::App& app) {
     app.add_option("GLOB", query_.glob, "The types of the objects, a pattern with * and ?; all by default.");
     add_part(app, part_);
+    each_takes_one(app.add_option("-w,--where", where_,
+                                  "Objects whose fields fit: FIELD=VALUE, also with != < <= > >=, and a path "
+                                  "(Customer.Name=null); several times: those that fit all.")
+                       ->type_name("CONDITION"));
     add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
               "Objects of so many bytes or more.");
     add_count(app, "-n,--top", most_, {1, ~std::uint64_t{0}},
@@ -28,14 +33,29 @@ public:
     Output& out = invocation.out;
     require_runtime(session.runtime());
     query_.part = part_named(part_);
+    std::vector<ObjectCondition> conditions;
+    for (const std::string& text : where_) conditions.emplace_back(text);
     HeapReporter& heap = session.heap();
+    ObjectReader& reader = *session.runtime().objects();
+    std::string why;
+    std::uint64_t looked_at = 0, without = 0;
+    const auto fits = [&](Address object) {
+      if (!conditions.empty()) ++looked_at;
+      for (const ObjectCondition& condition : conditions) {
+        const std::optional<bool> holds = condition.holds(reader, object, why);
+        if (!holds) ++without;
+        if (!holds.value_or(false)) return false;
+      }
+      return true;
+    };
     JsonList list([&](std::string_view text) { out.write(text); });
     HeapCount count;
     std::string text;
     bool whole = true;
-    const std::vector<HeapGap> gaps = heap.for_each_object(query_, [&](const HeapObjectRow& row) {
+    const auto visit = [&](const HeapObjectRow& row) {
       whole = !out.interrupted() && count.objects < most_;
       if (!whole) return false;
+      if (!fits(row.address)) return true;
       ++count.objects;
       count.bytes += row.size;
       if (json_) {
@@ -47,7 +67,9 @@ public:
         out.line("{:#018x} {:>9} {}", row.address, row.size, row.type->name);
       }
       return true;
-    });
+    };
+    const std::vector<HeapGap> gaps = heap.for_each_object(query_, visit, walk_options(out));
+    if (out.interrupted()) whole = false;
     if (json_) {
       list.end();
       out.write("\n");
@@ -55,12 +77,15 @@ public:
       out.line("{} {}, {} bytes{}", count.objects, count.objects == 1 ? "object" : "objects", count.bytes,
                whole ? "" : "; there are more");
     }
+    if (without != 0)
+      out.warning(fmt::format("{} of {} objects could not be compared: {}", without, looked_at, why));
     warn_of_heap(out, heap, gaps);
   }
 
 private:
   HeapQuery query_;
   std::string part_;
+  std::vector<std::string> where_;
   std::uint64_t most_ = ~std::uint64_t{0};
   bool json_ = false;
 };
@@ -71,8 +96,8 @@ CommandSpec objects_command() {
   return {"objects",
           nullptr,
           "List the objects of the managed heap: address, size in bytes and type.",
-          "clr objects System.Threading.Thread",
-          "lists the Thread objects.",
+          "clr objects *.Order --where Id=4711",
+          "finds the order with this number.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Objects>(app); }};
 }
 

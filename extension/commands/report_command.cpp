@@ -5,6 +5,7 @@
 #include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
+#include "extension/commands/new_file.h"
 #include "extension/commands/own_version.h"
 #include "extension/commands/threads.h"
 #include "extension/session/stack_walk.h"
@@ -13,7 +14,6 @@
 
 #include <array>
 #include <ctime>
-#include <sys/stat.h>
 
 namespace clr::lldb_plugin {
 
@@ -21,25 +21,20 @@ namespace {
 
 class Report final : public CommandRun {
 public:
-  explicit Report(CLI::App& app) {
-    app.add_option("FILE", path_, "The page to write.")->required();
-    app.add_flag("--force", force_, "Replace FILE if it exists.");
-  }
+  explicit Report(CLI::App& app) { file_.add(app, "The page to write."); }
 
   void run(Invocation& invocation) override {
     Session& session = invocation.session();
     Output& out = invocation.out;
     // Before the work: a place that cannot be written is told at once. A page holds messages of exceptions.
-    OutputFile file(path_, Readers::owner);
-    struct ::stat found {};
-    if (!force_ && ::lstat(path_.c_str(), &found) == 0 && S_ISREG(found.st_mode))
-      throw Error(ErrorKind::io, fmt::format("cannot write {}: it exists; --force replaces it", path_));
+    file_.require_free();
+    OutputFile file(file_.path, Readers::owner);
     lldb::SBProcess process = session.target().GetProcess();
     PageSource source = source_of(session, process, out);
     const MadePage page = made(source);
     file.write(page.html);
     file.commit();
-    out.line("{}: {} bytes", path_, page.html.size());
+    out.line("{}: {} bytes", file_.path, page.html.size());
     if (!page.missing.empty())
       out.line("it lacks {} thing{}, as its last section says", page.missing.size(),
                page.missing.size() == 1 ? "" : "s");
@@ -51,7 +46,7 @@ private:
       return make_page(source);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::interrupted) throw;
-      throw Error(ErrorKind::interrupted, fmt::format("interrupted: {} is not written", path_));
+      throw Error(ErrorKind::interrupted, fmt::format("interrupted: {} is not written", file_.path));
     }
   }
 
@@ -103,8 +98,7 @@ private:
     return fmt::format("Made by {}{}", own_version(), when.data());
   }
 
-  std::string path_;
-  bool force_ = false;
+  NewFile file_;
 };
 
 } // namespace

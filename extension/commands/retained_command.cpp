@@ -21,12 +21,17 @@ public:
   explicit Retained(CLI::App& app) {
     auto* const address = app.add_option(
         "ADDRESS", address_, "An object: what would go with it. Without it, the objects that retain most.");
-    app.add_option("-b,--by", by_, "Rows for objects, for types, or for static fields.")
+    app.add_option(
+           "-b,--by", by_,
+           "Rows for objects, for types, for assemblies with the objects of their types, or for static "
+           "fields.")
         ->type_name("WHAT")
-        ->check(CLI::IsMember({"object", "type", "static"}))
+        ->check(CLI::IsMember({"object", "type", "assembly", "static"}))
         ->excludes(address);
-    app.add_option("-t,--type", glob_,
-                   "Types, or with --by static fields, whose names match this pattern, with * and ?.")
+    app.add_option(
+           "-t,--type", glob_,
+           "Types, or with --by assemblies or static fields, whose names match this pattern, with * and "
+           "?.")
         ->type_name("GLOB")
         ->excludes(address);
     add_count(app, "-n,--top", top_, {1, most_rows}, "So many rows at most; 20 by default.")
@@ -42,17 +47,19 @@ public:
     const HeapWalkOptions options = walk_options(out);
     if (!address_.empty())
       print(retainers.object(evaluate_address(session.target(), address_), options), out);
-    else if (by_ == "type")
-      print(retainers.types(glob_, top_, options), out);
-    else if (by_ == "static")
-      print(retainers.statics(glob_, top_, options), out);
     else
-      print(retainers.objects(glob_, top_, options), out);
+      print(retainers.rows(chosen(), glob_, top_, options), out);
     for (const std::string& text : session.holders().notes()) out.warning(text);
     for (const std::string& text : session.heap().warnings()) out.warning(text);
   }
 
 private:
+  RetainedBy chosen() const {
+    if (by_ == "type") return RetainedBy::type;
+    if (by_ == "assembly") return RetainedBy::assembly;
+    return by_ == "static" ? RetainedBy::static_field : RetainedBy::object;
+  }
+
   void print(const RetainedObject& found, Output& out) const {
     if (json_) return out.line("{}", dump(to_json(found)));
     const RetainedRow& row = found.row;
@@ -75,12 +82,12 @@ private:
       for (const RetainedRow& row : rows) json.push_back(to_json(row));
       return out.line("{}", dump(json));
     }
-    const bool types = by_ == "type";
+    const bool types = by_ == "type" || by_ == "assembly";
     if (!rows.empty())
-      out.line("{:>15} {:>11} {:>15} {}", "retained", "count", "bytes", types ? "type" : "object");
+      out.line("{:>15} {:>11} {:>15} {}", "retained", "count", "bytes", types ? by_ : "object");
     for (const RetainedRow& row : rows)
       out.line("{:>15} {:>11} {:>15} {}{}{}", row.retained, row.count, row.bytes,
-               types ? "" : fmt::format("{:#018x} ", row.object), row.type,
+               types ? "" : fmt::format("{:#018x} ", row.object), row.type + row.assembly,
                row.field.empty() ? "" : " in " + row.field);
     if (rows.empty()) out.line("none");
   }

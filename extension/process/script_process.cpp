@@ -67,6 +67,10 @@ public:
     return session_->registers(thread);
   }
 
+  HeapReporter& heap() override { return session_->heap(); }
+  HeapHolders& holders() override { return session_->holders(); }
+  HeapRetainers& retainers() override { return session_->retainers(); }
+
   std::string symbol_at(Address address) override { return lldb_plugin::symbol_at(target_, address); }
   MemoryReport memory_report() override { return session_->memory_report(); }
   SaveSource save_source() override { return session_->save_source(); }

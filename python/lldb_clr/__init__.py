@@ -15,20 +15,22 @@ from ._async import AsyncFrame, Task
 from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 from ._frames import Frame, ManagedException, TraceFrame
 from ._gc import GcChange, GcInfo, GcRange, GcSafePoint, GcSlot
-from ._heap import Heap, HeapObject, HeapSegment, HeapType
+from ._heap import Heap, HeapChange, HeapObject, HeapSegment, HeapType, SavedGcdump
+from ._holders import HeapPath, HeapRoot, Reference, Retained, Step
 from ._locks import Deadlock, DeadlockMember, Lock, LockWaiter, WaitingFor
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
 from ._lldb import import_lldb, init_module
 from ._objects import Field, Item, Object, Static, Value
 from ._roots import Root, Roots
 from ._runtime import Methods, Runtime, open_core
+from ._table import HeapTable, TableType
 from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
 __all__ = ["AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
-           "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapObject", "HeapSegment", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
-           "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Region", "Root", "Roots", "Runtime", "RuntimeVersion",
-           "SavedCore", "Source", "StaleError", "Static", "Symbol", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
+           "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapChange", "HeapObject", "HeapPath", "HeapRoot", "HeapSegment", "HeapTable", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
+           "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Reference", "Region", "Retained", "Root", "Roots", "Runtime", "RuntimeVersion",
+           "SavedCore", "SavedGcdump", "Source", "StaleError", "Static", "Step", "Symbol", "TableType", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
            "Value", "WaitingFor", "import_lldb", "open_core"]
 
 

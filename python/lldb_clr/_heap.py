@@ -1,14 +1,17 @@
 """The managed heap, as values, by the rules of _values."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from typing import Iterator, List, Optional, Protocol, Tuple, Union
 
 from ._errors import UsageError
+from ._holders import Held, HeapReader, Retained
 from ._json import Json
-from ._library import Rows
+from ._table import HeapTable
 
 Generation = Union[int, str]
+_BY = ("object", "type", "assembly", "static")
 _PARTS = {None: -1, 0: 0, 1: 1, 2: 2, "loh": 3, "poh": 4, "frozen": 5}
 
 
@@ -34,20 +37,21 @@ class HeapType:
 
 
 @dataclass(frozen=True)
-class HeapObject:
+class HeapObject(Held):
     """An object of the heap."""
     address: int
     type: str
     method_table: int
     size: int
     generation: Generation
+    _reader: Optional[HeapReader] = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<HeapObject {self.address:#x} {self.type}, {self.size} bytes>"
 
     @classmethod
-    def of(cls, json: Json) -> HeapObject:
-        return cls(int(json["address"], 16), json["type"], int(json["method_table"], 16), json["size"], json["generation"])
+    def of(cls, json: Json, reader: Optional[HeapReader]) -> HeapObject:
+        return cls(int(json["address"], 16), json["type"], int(json["method_table"], 16), json["size"], json["generation"], reader)
 
 
 @dataclass(frozen=True)
@@ -70,16 +74,42 @@ class HeapSegment:
                    json["objects"], json["bytes"], json["free_objects"], json["free_bytes"])
 
 
-class HeapReader(Protocol):
-    """Asks the library. Runtime is one."""
+@dataclass(frozen=True)
+class HeapChange:
+    """The objects of one type at two times, (before, now)."""
+    name: str
+    module: Optional[str]
+    change: str
+    """"new", "gone", "grown", "shrunk", "same" (bytes)."""
+    count: Tuple[int, int]
+    bytes: Tuple[int, int]
 
-    def _query(self, function: str, *arguments: object) -> Rows: ...
+    @classmethod
+    def of(cls, json: Json) -> HeapChange:
+        return cls(json["name"], json["module"], json["change"], (json["count"][0], json["count"][1]), (json["bytes"][0], json["bytes"][1]))
+
+
+@dataclass(frozen=True)
+class SavedGcdump:
+    """A .gcdump that was written. ``references`` are those between objects, ``bytes`` those of the objects, ``size`` those of the file."""
+    path: str
+    size: int
+    objects: int
+    bytes: int
+    references: int
+    roots: int
+
+
+class TableReader(HeapReader, Protocol):
+    """One that makes tables, too."""
+
+    def _table(self) -> HeapTable: ...
 
 
 class Heap:
     """The managed heap of a runtime. Raises UsageError when the process has none yet, Fault when the core does not hold it."""
 
-    def __init__(self, reader: HeapReader) -> None:
+    def __init__(self, reader: TableReader) -> None:
         self._reader = reader
 
     def stat(self, type: Optional[str] = None, generation: Optional[Generation] = None) -> List[HeapType]:
@@ -89,7 +119,30 @@ class Heap:
 
     def objects(self, type: Optional[str] = None, generation: Optional[Generation] = None) -> Iterator[HeapObject]:
         """The objects themselves, by ascending address, found while they are iterated."""
-        return map(HeapObject.of, self._reader._query("clr_query_objects", _text(type), _part(generation)))
+        return (HeapObject.of(row, self._reader) for row in self._reader._query("clr_query_objects", _text(type), _part(generation)))
+
+    def table(self) -> HeapTable:
+        """All objects as columns of numbers: the way in which millions of them are compared. The heap is walked now; 22 bytes for each object."""
+        return self._reader._table()
+
+    def retained(self, by: str = "object", pattern: Optional[str] = None, most: int = 20) -> List[Retained]:
+        """The objects (or by="type", "assembly", "static" those) that retain most. ``pattern`` is compared with the names of types, assemblies or fields."""
+        if by not in _BY or most < 1:
+            raise UsageError(f"by is one of {', '.join(_BY)}, and most at least 1")
+        return list(map(Retained.of, self._reader._query("clr_query_retainers", _BY.index(by), _text(pattern), most)))
+
+    def gcdump(self, path: Union[str, os.PathLike[str]], live: bool = False) -> SavedGcdump:
+        """Writes a .gcdump for PerfView, Visual Studio and dotnet-gcdump; ``live``: only of objects that a root reaches. Replaces a file. Raises FileError."""
+        (row,) = self._reader._query("clr_query_gcdump", os.fsencode(path), 1 if live else 0)
+        return SavedGcdump(**row)
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes the counts by type, for a later ``diff``. Replaces a file. Raises FileError."""
+        list(self._reader._query("clr_query_heap_save", os.fsencode(path)))
+
+    def diff(self, other: Union[str, os.PathLike[str]]) -> List[HeapChange]:
+        """The types that changed since ``other``, an earlier core or a file of ``save``; those first that grew most."""
+        return list(map(HeapChange.of, self._reader._query("clr_query_heap_difference", os.fsencode(other))))
 
     @property
     def segments(self) -> Tuple[HeapSegment, ...]:

@@ -96,6 +96,24 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_gc_info": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_roots": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
     "clr_query_heap": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_references": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_referrers": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_heap_roots": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_paths": (_HANDLE, [_HANDLE, ctypes.c_uint64, ctypes.c_size_t, _ERROR]),
+    "clr_query_retained": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
+    "clr_query_retainers": (_HANDLE, [_HANDLE, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, _ERROR]),
+    "clr_query_gcdump": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
+    "clr_query_heap_save": (_HANDLE, [_HANDLE, ctypes.c_char_p, _ERROR]),
+    "clr_query_heap_difference": (_HANDLE, [_HANDLE, ctypes.c_char_p, _ERROR]),
+    "clr_heap_table": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_table_count": (ctypes.c_size_t, [_HANDLE]),
+    "clr_table_addresses": (ctypes.c_void_p, [_HANDLE]),
+    "clr_table_sizes": (ctypes.c_void_p, [_HANDLE]),
+    "clr_table_types": (ctypes.c_void_p, [_HANDLE]),
+    "clr_table_generations": (ctypes.c_void_p, [_HANDLE]),
+    "clr_table_free": (ctypes.c_void_p, [_HANDLE]),
+    "clr_table_json": (ctypes.c_void_p, [_HANDLE, _SIZE]),
+    "clr_table_close": (None, [_HANDLE]),
     "clr_query_async": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_locks": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_deadlocks": (_HANDLE, [_HANDLE, _ERROR]),
@@ -177,6 +195,15 @@ class Library:
                 return None
             batch: Json = json.loads(ctypes.string_at(text.value, size.value))
             return batch
+
+    def table_count(self, handle: int) -> int:
+        count: int = self._library.clr_table_count(handle)
+        return count
+
+    def address_of(self, function: str, handle: int) -> Optional[int]:
+        """Where a column begins; it is valid as long as its handle."""
+        at: Optional[int] = getattr(self._library, function)(handle)
+        return at
 
     def text_of(self, function: str, handle: int) -> bytes:
         size = ctypes.c_size_t()

@@ -1,10 +1,11 @@
 """Objects, their fields and elements, and static fields, as values, by the rules of _values."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional, Tuple, Union
 
 from ._errors import UsageError
+from ._holders import Held, HeapReader
 from ._json import Json, number
 
 Plain = Union[str, int, float, bool, None]
@@ -63,7 +64,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Object:
+class Object(Held):
     """An object in the heap, by the type that it has. ``object["Name"]`` is the value of a field or automatic property."""
     address: int
     type: str
@@ -78,20 +79,21 @@ class Object:
     item_count: Optional[int]
     """Also of the elements that are not in ``items``; None when the type has no elements."""
     fault: Optional[str] = None
+    _reader: Optional[HeapReader] = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Value:
-        for field in reversed(self.fields):
-            if name in (field.name, field.property):
-                return field.value
+        for known in reversed(self.fields):
+            if name in (known.name, known.property):
+                return known.value
         raise UsageError(f"{self.type} has no field {name}")
 
     def __repr__(self) -> str:
         return f"<Object {self.type} at {self.address:#x}: {self.text}>"
 
     @classmethod
-    def of(cls, json: Json) -> Object:
+    def of(cls, json: Json, reader: Optional[HeapReader] = None) -> Object:
         return cls(int(json["address"], 16), json["type"], int(json["method_table"], 16), json["size"], json["text"], tuple(Field.of(f) for f in json["fields"]),
-                   tuple(Item.of(i) for i in json.get("items", ())), json.get("item_count"), json.get("fault"))
+                   tuple(Item.of(i) for i in json.get("items", ())), json.get("item_count"), json.get("fault"), reader)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, cast
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, cast, overload
 
 from . import _lldb
 from ._errors import UsageError
@@ -16,12 +16,14 @@ from ._frames import ManagedException
 from ._gc import GcInfo
 from ._objects import Object, Static, Value
 from ._heap import Heap
+from ._holders import HeapRoot
 from ._async import Task
 from ._locks import Deadlock, Lock, WaitingFor
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
 from ._library import CORE_LIBRARY, NO_NUMBER, NO_OFFSET, Library, Openness, Rows, find_library, load_once
+from ._table import HeapTable
 from ._threads import Backtrace, Thread
 from ._values import CodeReader, CodeVersion, Method, Miss, Owner, Source, Symbol, UnwindInfo, owner_of
 
@@ -195,7 +197,7 @@ class Runtime:
         """The object at an address with its fields and at most ``items`` elements; with a path (".Items[3].Name") what it leads to. Raises Fault when no object
         is there, UsageError when the path leads nowhere."""
         row = self._one("clr_query_object", address, path.encode(), items)
-        return Object.of(row) if "address" in row else Value.of(row)
+        return Object.of(row, self) if "address" in row else Value.of(row)
 
     def statics(self, pattern: str, thread: int = 0) -> List[Static]:
         """The static fields whose names, or those of whose types, match the pattern (* and ?). Those of a thread's own by the thread with this kernel id; 0: of
@@ -210,9 +212,20 @@ class Runtime:
         """What the garbage collector knows of the body of managed code at an address. Raises UsageError when it is no managed code, Fault."""
         return GcInfo.of(self._one("clr_query_gc_info", address))
 
-    def roots(self, os_id: int) -> Roots:
-        """The references that the stack of the thread with this kernel id holds: Thread.roots."""
+    @overload
+    def roots(self) -> List[HeapRoot]: ...
+    @overload
+    def roots(self, os_id: int) -> Roots: ...
+
+    def roots(self, os_id: Optional[int] = None) -> Union[Roots, List[HeapRoot]]:
+        """All places outside of the heap that keep objects alive. With a kernel id the references that the stack of this thread holds: Thread.roots."""
+        if os_id is None:
+            return list(map(HeapRoot.of, self._query("clr_query_heap_roots")))
         return Roots(self._query("clr_query_roots", os_id), self)
+
+    def _table(self) -> HeapTable:
+        with self._library.lock:
+            return HeapTable(self._library, self._library.open("clr_heap_table", self._live()))
 
     @property
     def heap(self) -> Heap:

@@ -28,6 +28,11 @@ public:
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override;
   RegisterContext registers(std::uint64_t os_id) override;
+  HeapReporter& heap() override { throw Error(ErrorKind::unsupported_contract, "there is no heap here"); }
+  HeapHolders& holders() override { throw Error(ErrorKind::unsupported_contract, "there is no heap here"); }
+  HeapRetainers& retainers() override {
+    throw Error(ErrorKind::unsupported_contract, "there is no heap here");
+  }
   std::string symbol_at(Address address) override;
   MemoryReport memory_report() override;
   SaveSource save_source() override;

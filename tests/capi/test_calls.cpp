@@ -64,6 +64,24 @@ int status_of_first(clr_rows* query, clr_error& error) {
 
 } // namespace
 
+TEST_CASE("calls: a process without a heap answers every question about it with an error") {
+  const Opened process;
+  clr_error error{};
+  CHECK(clr_heap_table(process.runtime, &error) == nullptr);
+  CHECK(error.status == CLR_UNSUPPORTED);
+  CHECK(std::string(error.text) == "there is no heap here");
+  for (clr_rows* const rows :
+       {clr_query_heap(process.runtime, nullptr), clr_query_references(process.runtime, 0x10, nullptr),
+        clr_query_referrers(process.runtime, 0x10, nullptr), clr_query_heap_roots(process.runtime, nullptr),
+        clr_query_paths(process.runtime, 0x10, 1, nullptr),
+        clr_query_retained(process.runtime, 0x10, nullptr),
+        clr_query_retainers(process.runtime, CLR_RETAINED_BY_STATIC, nullptr, 1, nullptr),
+        clr_query_heap_save(process.runtime, "/does/not/exist", nullptr)})
+    CHECK(status_of_first(rows, error) == CLR_UNSUPPORTED);
+  CHECK(status_of_first(clr_query_heap_difference(process.runtime, "/does/not/exist", nullptr), error) ==
+        CLR_IO);
+}
+
 TEST_CASE("calls: version, and handles that may be null") {
   CHECK(clr_api_version() == CLR_API_VERSION);
   CHECK(std::string(clr_version()) == CLR_PROJECT_VERSION);
@@ -76,6 +94,14 @@ TEST_CASE("calls: version, and handles that may be null") {
   CHECK(clr_symbols_json(nullptr, nullptr) == nullptr);
   CHECK(clr_symbols_files(nullptr, nullptr) == nullptr);
   CHECK(clr_is_current(nullptr) == 0);
+  clr_table_close(nullptr);
+  CHECK(clr_table_count(nullptr) == 0);
+  CHECK(clr_table_addresses(nullptr) == nullptr);
+  CHECK(clr_table_sizes(nullptr) == nullptr);
+  CHECK(clr_table_types(nullptr) == nullptr);
+  CHECK(clr_table_generations(nullptr) == nullptr);
+  CHECK(clr_table_free(nullptr) == nullptr);
+  CHECK(clr_table_json(nullptr, nullptr) == nullptr);
 }
 
 TEST_CASE("calls: what is missing in a call is an error, with or without a place for it") {
@@ -92,6 +118,16 @@ TEST_CASE("calls: what is missing in a call is an error, with or without a place
   CHECK(clr_symbolize(process.runtime, nullptr, 1, 0, &error) == nullptr);
   CHECK(error.status == CLR_INVALID);
   CHECK(clr_query_save_core(process.runtime, nullptr, 0, &error) == nullptr);
+  CHECK(clr_query_gcdump(process.runtime, nullptr, 0, &error) == nullptr);
+  CHECK(error.status == CLR_INVALID);
+  CHECK(clr_query_heap_save(process.runtime, nullptr, &error) == nullptr);
+  CHECK(clr_query_heap_difference(process.runtime, nullptr, &error) == nullptr);
+  for (const int by : {-1, 4}) {
+    CHECK(clr_query_retainers(process.runtime, by, nullptr, 1, &error) == nullptr);
+    CHECK(error.status == CLR_INVALID);
+  }
+  CHECK(clr_heap_table(nullptr, &error) == nullptr);
+  CHECK(error.status == CLR_INVALID);
   CHECK(error.status == CLR_INVALID);
 }
 

@@ -159,11 +159,12 @@ def check_written(driver, report, tag, core, folder):
     os.mkfifo(place / "pipe")
     (place / "link").symlink_to(place / "old")
     commands = {"savecore": 'clr savecore "{}"', "perfmap": 'clr perfmap "{}"', "symbols": 'clr symbols save "{}"', "report": 'clr report "{}"'}
+    of_heap = {"gcdump": 'clr gcdump "{}"', "heap": 'clr heap --save "{}"'}   # this core holds no heap: only places can be looked at
     places = {"pipe": "it is a pipe", "link": "it is a symbolic link; give the file itself", "/dev/full": "it is a device", ".": "it is a folder"}
-    lines = [command.format(place / where) for command in commands.values() for where in places]
+    lines = [command.format(place / where) for command in (commands | of_heap).values() for where in places]
     done = driver.run([f'target create --core "{core}"', *lines, *(command.format("/dev/null") for command in commands.values()),
                        *(command.format(place / f"new-{name}") for name, command in commands.items())], SECONDS)[1:]
-    for line, text, why in zip(lines, done, [why for _ in commands for why in places.values()]):
+    for line, text, why in zip(lines, done, [why for _ in commands | of_heap for why in places.values()]):
         report.check(f"{tag} {line.replace(str(place), 'FOLDER')}", text, rf"^error: cannot write .*: {why}$")
     for name, text in zip(commands, done[len(lines):]):
         report.check(f"{tag} {name} to /dev/null", text, r"^/dev/null: \d+ ", absent=["error"])

@@ -103,6 +103,17 @@ void check(Scene& scene, const std::vector<std::uint32_t>& roots) {
     CHECK(found.bytes == expected[i].bytes);
     CHECK(found.retained == with[i].size() * node_bytes);
   }
+  // All types as one group: everything that lives counts once.
+  RetainedCount together;
+  for (const RetainedCount& type : expected) {
+    together.objects += type.objects;
+    together.bytes += type.bytes;
+  }
+  const std::vector<RetainedCount> one = retained.by_group(std::vector<std::uint32_t>(types.count(), 1), 2);
+  CHECK(one.at(0).objects == 0);
+  CHECK(one.at(1).objects == together.objects);
+  CHECK(one.at(1).bytes == together.bytes);
+  CHECK(one.at(1).retained == together.bytes);
   const std::vector<std::uint32_t> largest = retained.largest(3);
   for (std::uint32_t object = 0; object < count; ++object)
     if (all[object] && std::ranges::find(largest, object) == largest.end())

@@ -22,6 +22,7 @@ import check_ilmap
 import check_listing
 import check_dap
 import check_heap
+import check_heap_files
 import check_locks
 import check_verdict
 import check_lldb_breaks
@@ -368,6 +369,12 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/paths", check_heap.check_paths, c.lldb, core)
                 c.check(f"heap/{name}/retained", check_heap.check_retained, c.lldb, core)
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
+                c.check(f"heap/{name}/gcdump", check_heap_files.check_gcdump, c.lldb, core, folder)
+                c.check(f"heap/{name}/free", check_heap_files.check_free, c.lldb, core)
+                c.check(f"heap/{name}/where", check_heap_files.check_where, c.lldb, core)
+                c.check(f"heap/{name}/tables", check_heap_files.check_python, c.lldb, core, folder)
+                c.check(f"heap/{name}/diff", check_heap_files.check_difference, c.lldb, core, running, folder, functools.partial(
+                    Running, [program, *mode.arguments, "--nodes", "12000", "--garbage", "100"], folder / "second", settings(**mode.knobs)))
 
 
 def waits(c):

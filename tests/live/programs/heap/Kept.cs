@@ -17,7 +17,7 @@ public sealed class Derived : Base { public string InDerived; public Pair Inside
 public sealed class Box<T> { public T Value; }
 public sealed class Wide { public object A; public long B; public object C; public double D; public object E; public byte F; public object G; }
 public sealed class WithFinalizer { public int Number; ~WithFinalizer() { Number = -1; } }
-public sealed class Order { public int Id; public string Customer; }
+public sealed class Order { public int Id; public string Customer; public DayOfWeek Day; public decimal Total; public double Weight; public bool Paid; }
 
 public static class Statics
 {
@@ -44,7 +44,7 @@ public sealed class Kept
         Handles();
         for (int i = 0; i < 40; i++) objects.Add(new WithFinalizer { Number = i });
         for (int i = 0; i < 3; i++) objects.Add(Collectible(i));
-        for (int i = 0; i < 50; i++) Statics.Orders.Add(new Order { Id = 4700 + i, Customer = "customer " + i % 5 });
+        for (int i = 0; i < 50; i++) Statics.Orders.Add(new Order { Id = 4700 + i, Customer = "customer " + i % 5, Day = (DayOfWeek)(i % 7), Total = i * 1.5m, Weight = i / 4.0, Paid = i % 2 == 0 });
         Statics.OfThread = new Box<int> { Value = 77 };
     }
 

@@ -1,0 +1,132 @@
+// Producers of rows about who holds what, and files of the heap. Rows are made at once: a query of other
+// objects may come between two of them.
+#include "capi/queries.h"
+#include "core/memory/output_file.h"
+#include "core/report/heap_gcdump.h"
+#include "core/report/heap_summary_file.h"
+#include "core/report/holders_json.h"
+#include "core/runtime/presence.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <ctime>
+
+namespace clr::capi {
+
+namespace {
+
+HeapHolders& holders_of(Inspection& inspection) {
+  require_runtime(inspection.runtime());
+  return inspection.holders();
+}
+
+void emit_all(const std::vector<Json>& rows, const RowStream::Emit& emit) {
+  for (const Json& row : rows)
+    if (!emit(dump(row))) return;
+}
+
+Json notes_of(HeapHolders& holders) {
+  return Json{{"problems", holders.notes()}};
+}
+
+// A file that is readable by its owner alone.
+void write_file(const std::string& path, const std::function<void(OutputFile&)>& write) {
+  OutputFile file(path, Readers::owner);
+  write(file);
+  file.commit();
+}
+
+} // namespace
+
+RowStream::Producer reference_rows(Address object, bool to_it) {
+  return [=](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    std::vector<Json> rows;
+    for (const HeapReference& reference : to_it ? holders.referrers(object) : holders.references(object))
+      rows.push_back(to_it ? in_json(reference, holders) : out_json(reference, holders));
+    emit_all(rows, emit);
+    return Json();
+  };
+}
+
+RowStream::Producer heap_root_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    const std::vector<HeapRoot> roots = holders.roots();
+    Json end = notes_of(holders);
+    for (const HeapRoot& root : roots)
+      if (!emit(dump(to_json(root)))) break;
+    return end;
+  };
+}
+
+RowStream::Producer path_rows(Address object, std::size_t most) {
+  return [=](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    std::vector<Json> rows;
+    for (const HeapPath& path : holders.paths(object, most)) rows.push_back(to_json(path));
+    emit_all(rows, emit);
+    return notes_of(holders);
+  };
+}
+
+RowStream::Producer retained_rows(Address object) {
+  return [=](Inspection& inspection, const RowStream::Emit& emit) {
+    holders_of(inspection);
+    emit(dump(to_json(inspection.retainers().object(object))));
+    return Json();
+  };
+}
+
+RowStream::Producer retainer_rows(RetainedBy by, std::string pattern, std::size_t most) {
+  return [=, pattern = std::move(pattern)](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    std::vector<Json> rows;
+    for (const RetainedRow& row : inspection.retainers().rows(by, pattern, most))
+      rows.push_back(to_json(row));
+    emit_all(rows, emit);
+    return notes_of(holders);
+  };
+}
+
+RowStream::Producer gcdump_rows(std::string path, bool live) {
+  return [=, path = std::move(path)](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    WrittenGcdump written;
+    write_file(path, [&](OutputFile& file) {
+      written = write_heap_gcdump(inspection.heap(), holders, {.unix_seconds = std::time(nullptr)}, live,
+                                  [&](std::span<const std::byte> bytes) { file.write(bytes); });
+    });
+    emit(dump(to_json(written, path)));
+    return notes_of(holders);
+  };
+}
+
+RowStream::Producer heap_save_rows(std::string path) {
+  return [path = std::move(path)](Inspection& inspection, const RowStream::Emit& emit) {
+    require_runtime(inspection.runtime());
+    const HeapSummary summary = summarize(inspection.heap());
+    const std::string text = heap_summary_text(summary);
+    write_file(path, [&](OutputFile& file) { file.write(text); });
+    emit(dump(Json{{"path", path}, {"size", text.size()}, {"types", summary.types.size()}}));
+    return Json{{"problems", summary.warnings}};
+  };
+}
+
+RowStream::Producer heap_difference_rows(std::string other) {
+  return [other = std::move(other)](Inspection& inspection, const RowStream::Emit& emit) {
+    require_runtime(inspection.runtime());
+    const HeapSummary before = open_heap_summary(other, {}), after = summarize(inspection.heap());
+    Json all = to_json(compare(before, after), other);
+    for (const Json& row : all["types"])
+      if (!emit(dump(row))) break;
+    all.erase("types");
+    all["problems"] = after.warnings;
+    for (const std::string& text : before.warnings)
+      all["problems"].push_back(fmt::format("{}: {}", other, text));
+    return all;
+  };
+}
+
+} // namespace clr::capi

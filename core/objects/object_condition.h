@@ -1,0 +1,46 @@
+// A condition on what an object holds, as people write it: Id=4711, Customer!=null, Place.X<=10, Kind=Blue.
+#pragma once
+
+#include "core/objects/object_reader.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace clr {
+
+class ObjectCondition {
+public:
+  // A path as follow_path takes it, one of = == != < <= > >=, and a value: a number, true or false, null, the
+  // name of an enumerator, a text (in quotes where it would be read as something else), the address of an
+  // object. Throws Error{invalid_argument}.
+  explicit ObjectCondition(std::string_view text);
+
+  // Whether it holds for the object at `object`. Nothing when the path leads nowhere from there, or what is
+  // there cannot be compared with the value: then `why` says the reason. Numbers are compared as numbers,
+  // enumerations by their numbers when the value is one, texts by their bytes; null is unequal to everything
+  // but null, and neither less nor greater. Never throws for target data. Cost: that of follow_path, and up
+  // to 3 reads.
+  std::optional<bool> holds(ObjectReader& reader, Address object, std::string& why) const;
+
+  // Code units of a string that are compared; what follows them does not count.
+  static constexpr std::uint32_t max_compared_units = 1 << 16;
+
+private:
+  enum class Sign : std::uint8_t { equal, unequal, less, not_greater, greater, not_less };
+  // Below 0, 0 or above 0 as what is there is less than, equal to or greater than the value.
+  using Order = std::optional<int>;
+
+  bool fits(Order order) const;
+  Order compare(ObjectReader& reader, const TypeUse& type, Address at) const;
+  Order compare_object(ObjectReader& reader, Address object) const;
+  template<typename Number>
+  Order compare_number(Number number) const;
+  Order compare_text(std::string_view text) const;
+
+  std::string path_, value_;
+  Sign sign_ = Sign::equal;
+  bool quoted_ = false; // the value is a text, whatever it looks like
+};
+
+} // namespace clr
