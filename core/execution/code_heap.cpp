@@ -113,7 +113,7 @@ std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
 bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
                                const std::function<bool(const HeapBlock&)>& visit,
                                const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit,
-                               bool& in_stub) const {
+                               std::optional<Address>& stub) const {
   const auto spent = [&](Address at) {
     if (limit.take()) return false;
     hole(at, fmt::format("more code than {} blocks: the rest is left out", WalkLimit::max_blocks));
@@ -122,12 +122,15 @@ bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> unit
   for (std::size_t i = 0; i < units.size(); i += unit_size, unit_start += NibbleMap::unit_bytes) {
     if (i % page_size == 0 && spent(unit_start)) return false;
     const auto unit = load<std::uint32_t>(units.subspan(i), target_->platform().byte_order);
-    const bool valid = NibbleMap::is_valid(unit);
+    // A unit that a stub covers as a whole points back to its start.
+    const bool elsewhere = stub && NibbleMap::is_pointer(unit) &&
+                           heap.node.map_base + NibbleMap::decode_pointer(unit) != *stub;
+    const bool valid = NibbleMap::is_valid(unit) && !elsewhere;
     if (!valid) hole(unit_start, fmt::format("nibble map unit {:#x}", unit));
     // A stub's length stands nowhere. Version 2 marks each unit that a block covers as a whole, so that it
     // reaches into the first unmarked one at most; into a damaged one nothing is believed to reach.
-    if (in_stub && (!valid || (unit == 0 && version_ == NibbleMapVersion::constant_time))) {
-      in_stub = false;
+    if (stub && (!valid || (unit == 0 && version_ == NibbleMapVersion::constant_time))) {
+      stub.reset();
       const Address end = valid ? unit_start + NibbleMap::unit_bytes : unit_start;
       if (!visit({.start = end, .header = 0, .stub = {}})) return false;
     }
@@ -139,7 +142,7 @@ bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> unit
       if (spent(start)) return false;
       try {
         const HeapBlock block = block_starting_at(heap, start);
-        in_stub = block.stub.has_value();
+        stub = block.stub ? std::optional(start) : std::nullopt;
         if (!visit(block)) return false;
       } catch (const Error& error) {
         hole(error.address().value_or(start), error.what());
@@ -155,23 +158,23 @@ bool CodeHeaps::for_each_block(const RangeSection& section,
                                WalkLimit& limit) const {
   const Heap& heap = heap_of(section);
   const Node& node = heap.node;
-  bool in_stub = false;
-  if (!heap.map.empty()) return for_each_start(heap, heap.map, node.map_base, visit, hole, limit, in_stub);
+  std::optional<Address> stub; // that is open
+  if (!heap.map.empty()) return for_each_start(heap, heap.map, node.map_base, visit, hole, limit, stub);
   std::vector<std::byte> raw;
   for (std::uint64_t done = 0; done < heap.map_bytes;) {
     raw.resize(static_cast<std::size_t>(std::min(heap.map_bytes - done, bytes_per_read)));
     const Address at = target_->platform().wrap(node.map + done);
     const std::size_t got = target_->memory().read_some(at, raw) / unit_size * unit_size;
     const Address unit_start = node.map_base + done / unit_size * NibbleMap::unit_bytes;
-    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole, limit, in_stub))
+    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole, limit, stub))
       return false;
     done += got;
     if (got == raw.size()) continue;
     hole(node.map + done, "a part of a nibble map is missing");
-    if (in_stub &&
+    if (stub &&
         !visit({.start = unit_start + got / unit_size * NibbleMap::unit_bytes, .header = 0, .stub = {}}))
       return false;
-    in_stub = false;
+    stub.reset();
     if (!limit.take()) return false;
     // Continue at the next page.
     done +=

@@ -69,11 +69,11 @@ private:
   const Heap& heap_of(const RangeSection& section) const;
   HeapBlock block_starting_at(const Heap& heap, Address start) const;
   // Visits the blocks that the units `units` of the map begin, the first of which stands for `unit_start`.
-  // `in_stub`: whether the last block before them is a stub; set to the same of the units.
+  // `stub`: the start of the last block before them, when it is a stub; set to the same of the units.
   bool for_each_start(const Heap& heap, std::span<const std::byte> units, Address unit_start,
                       const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit,
-                      bool& in_stub) const;
+                      std::optional<Address>& stub) const;
 
   const Target* target_;
   NibbleMapVersion version_;
