@@ -57,9 +57,8 @@ private:
     std::uint64_t size = 0;
     for (const CodeRegion& region : row.code.regions) size += region.size;
     const std::string size_text = row.code.regions.empty() ? "?" : fmt::format("{}", size);
-    const std::string& name = row.method.full_name.empty() ? row.method.name : row.method.full_name;
     return fmt::format("{:#018x} {:>7} {:<22} {}`{}", row.code.start, size_text, describe_kind(row.code),
-                       row.method.module, name);
+                       row.method.module, row.method.shown_name());
   }
 
   MethodQuery query_;

@@ -124,6 +124,28 @@ def check_names(lldb, target):
     return f"{len(asked)} names of {len(some)} methods"
 
 
+# What the threads of tests/live/programs/suspended stand in, innermost first.
+SUSPENDED = {"stands": ["Stand(Suspended.Order)", "Stands(Suspended.Order) [async]"],
+             "runs": ["Stand(Suspended.Order)", "Inner(Suspended.Order) [async]", "Runs(Suspended.Order) [async]", "Runs(Suspended.Order) [async thunk]"]}
+# Which of its methods have code for a caller that is given a task, and which are only run by each other.
+THUNKS, BODIES = {"Waits", "Stands", "Runs"}, {"Waits", "Stands", "Runs", "Pass", "Leaf", "Inner"}
+
+
+def check_suspended(lldb, target):
+    """Methods that the runtime suspends are told apart from the code that starts them, on stacks and in lists; what they wait with are objects."""
+    (stack,) = lldb.json(target, ["clrbt --json all"])
+    listed, objects = lldb.run(target, ["clr methods Suspended.Program.*", "clr objects System.Runtime.CompilerServices.Continuation"])
+    for name, wanted in SUSPENDED.items():
+        (thread,) = [t for t in stack["threads"] if t.get("name") == name]
+        texts = [f["text"].split("`Suspended.Program.")[1].split(" + ")[0] for f in thread["frames"] if "`Suspended.Program." in f["text"]]
+        assert texts[:len(wanted)] == wanted, f"thread {name}: {texts}"
+    marked = {mark: {line.split("`Suspended.Program.")[1].split("(")[0].split("<")[0] for line in listed.splitlines() if line.endswith(mark)}
+              for mark in (" [async thunk]", " [async]")}
+    assert marked == {" [async thunk]": THUNKS, " [async]": BODIES}, f"{marked}\n{listed}"
+    assert objects.strip().endswith("10 objects, 560 bytes"), objects
+    return f"{len(THUNKS)} thunks, {len(BODIES)} bodies, 10 continuations"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
@@ -149,6 +171,8 @@ def main():
             results.check(f"cores/{name}/names", check_names, lldb, target)
             results.check(f"cores/{name}/page", check_page.check_alone, lldb, target)
             results.check(f"cores/{name}/page/places", check_page.check_places, lldb, target)
+            if name.startswith("suspended"):
+                results.check(f"cores/{name}/async", check_suspended, lldb, target)
             if report.exists():
                 results.check(f"cores/{name}/report", check_report, lldb, target, report, folder)
     if not results.passed and not results.failed:
