@@ -1,6 +1,7 @@
 #include "core/describe/debug_variables.h"
 
 #include "core/describe/captured_variables.h"
+#include "core/describe/dead_places.h"
 #include "core/describe/debug_types.h"
 #include "core/describe/variable_places.h"
 #include "core/objects/object_reader.h"
@@ -56,6 +57,7 @@ struct DebugVariables::Impl {
     std::vector<std::string> parameter_names;
     TypeFinder::Signature signature;
     std::vector<TypeUsePtr> locals;
+    std::optional<DeadPlaces> dead;   // with the first reference
     std::vector<DebugVariable> found; // offsets from the method's start
   };
 
@@ -66,6 +68,7 @@ struct DebugVariables::Impl {
   void add_locals(Body& body);
   void add_captured(Body& body, const TypeUse& type, std::int32_t number,
                     const std::vector<NativeRange>& where, bool of_this);
+  void cut_dead(Body& body, const TypeUse& type, std::vector<DebugVariableRange>& ranges);
   void emit(Body& body, std::string name, const TypeUse& type, std::vector<DebugVariableRange> ranges,
             bool parameter, bool artificial, const std::vector<NativeRange>* scope);
   std::vector<Local> named_locals(const Body& body);
@@ -165,6 +168,21 @@ void DebugVariables::Impl::describe(Body& body) {
   });
 }
 
+// A reference is gone where the collector no longer looks for it, whatever the debug information says.
+void DebugVariables::Impl::cut_dead(Body& body, const TypeUse& type,
+                                    std::vector<DebugVariableRange>& ranges) {
+  const bool reached = !ranges.empty() && !ranges.front().path.empty();
+  if (ranges.empty() || (!reached && !type.is_reference() && type.kind != TypeUse::Kind::byref)) return;
+  if (!body.dead) {
+    try {
+      body.dead.emplace(*runtime.target(), runtime.code()->gc_info(body.block));
+    } catch (const Error&) {
+      body.dead.emplace(); // without GC info the debug information is believed
+    }
+  }
+  body.dead->cut(ranges);
+}
+
 // One variable for each stretch of its scope, so that those of one name do not overlap.
 void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& type,
                                 std::vector<DebugVariableRange> ranges, bool parameter, bool artificial,
@@ -175,6 +193,7 @@ void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& typ
     return true;
   };
   if (is_full()) return;
+  cut_dead(body, type, ranges);
   DebugVariable variable{.name = std::move(name), .parameter = parameter, .artificial = artificial};
   variable.type = types.of(type);
   if (variable.type == no_debug_type) return;

@@ -32,6 +32,20 @@ unsigned read_r2r_major_version(const Target& target, Address header) {
   return target.read_u16(target.field_address(header, "ReadyToRunHeader", "MajorVersion"));
 }
 
+std::optional<R2RDirectory> find_r2r_section(const Target& target, Address header, std::uint32_t type) {
+  const std::uint32_t count = target.read_u32(header + section_count_offset);
+  if (count > max_sections) throw_corrupt(header, fmt::format("ReadyToRun header with {} sections", count));
+  std::vector<std::byte> raw(count * section_bytes);
+  target.read_bytes(header + sections_offset, raw);
+  for (std::size_t at = 0; at < raw.size(); at += section_bytes) {
+    const auto word = [&](std::size_t i) {
+      return load<std::uint32_t>(std::span(raw).subspan(at + 4 * i), target.platform().byte_order);
+    };
+    if (word(0) == type) return R2RDirectory{.rva = word(1), .size = word(2)};
+  }
+  return std::nullopt;
+}
+
 ReadyToRunLayout::ReadyToRunLayout(const Target& target) {
   const std::size_t word = target.pointer_size();
   header_ = span_.require(target, "ReadyToRunHeader", word);
@@ -210,21 +224,10 @@ unsigned ReadyToRunImage::gc_info_version() const {
 }
 
 std::optional<ReadyToRunImage::Directory> ReadyToRunImage::debug_info_directory() const {
-  const Target& target = *target_;
   if (layout_->debug_info_section_)
     return debug_info_section_ == 0 ? std::nullopt : std::optional(read_directory(debug_info_section_));
   // .NET 10 does not publish the section, so find it in the header.
-  const std::uint32_t count = target.read_u32(header_ + section_count_offset);
-  if (count > max_sections) throw_corrupt(header_, fmt::format("ReadyToRun header with {} sections", count));
-  std::vector<std::byte> raw(count * section_bytes);
-  target.read_bytes(header_ + sections_offset, raw);
-  for (std::size_t at = 0; at < raw.size(); at += section_bytes) {
-    const auto word = [&](std::size_t i) {
-      return load<std::uint32_t>(std::span(raw).subspan(at + 4 * i), target.platform().byte_order);
-    };
-    if (word(0) == debug_info_section) return Directory{.rva = word(1), .size = word(2)};
-  }
-  return std::nullopt;
+  return find_r2r_section(*target_, header_, debug_info_section);
 }
 
 std::optional<Address> ReadyToRunImage::debug_info_of(std::uint32_t index) const {

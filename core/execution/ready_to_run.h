@@ -22,6 +22,14 @@ namespace clr {
 // is there.
 unsigned read_r2r_major_version(const Target& target, Address header);
 
+// A part of an image: its RVA and its bytes.
+struct R2RDirectory {
+  std::uint32_t rva = 0, size = 0;
+};
+// The section `type` that the READYTORUN_HEADER at `header` lists; nothing when it lists none. 2 reads.
+// Throws Error{memory_missing, corrupt}.
+std::optional<R2RDirectory> find_r2r_section(const Target& target, Address header, std::uint32_t type);
+
 // The layout of ReadyToRunInfo.
 class ReadyToRunLayout {
 public:
@@ -104,9 +112,7 @@ public:
   static constexpr std::uint32_t max_functions_of_method = 4096;
 
 private:
-  struct Directory {
-    std::uint32_t rva = 0, size = 0;
-  };
+  using Directory = R2RDirectory;
   std::optional<Directory> debug_info_directory() const;
   Directory read_directory(Address address) const;
   // Whether function `index` has its own debug info; nothing when the image has no debug info or it cannot be

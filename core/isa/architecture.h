@@ -142,6 +142,18 @@ struct UnwindQuery {
   const std::function<bool(Address)>& same_method;
 };
 
+// How managed code passes arguments. Source: dotnet/runtime src/coreclr/vm/callingconvention.h.
+struct ArgumentForm {
+  unsigned integer_registers = 0, real_registers = 0; // that pass arguments; 0: not known
+  // A larger structure is passed by reference, else on the stack.
+  bool large_by_reference = false;
+  // Each word of a structure goes into a register of its own kind; else one goes into registers for real
+  // numbers only if it is nothing but up to four equal ones.
+  bool words_apart = false;
+  // Once an argument did not fit, no later one goes into registers of its kind.
+  bool in_order = false;
+};
+
 // Members that are null or empty say that this is not known of the CPU, or that it has no such thing.
 struct Architecture {
   Cpu cpu = Cpu::unknown;
@@ -161,6 +173,7 @@ struct Architecture {
   ContextLayout context;
   SignalFrame signal_frame;
   std::span<const CalleeSavedField> callee_saved_fields;
+  ArgumentForm arguments;
   // The runtime's helpers pad the blocks that they push to a multiple of this, in bytes.
   unsigned stack_unit = 1;
 

@@ -244,12 +244,16 @@ TypeFinder::Signature TypeFinder::method(std::uint32_t method_rid, const TypeSco
     const metadata::Blob blob = metadata.blob(metadata.method_def(method_rid).signature);
     const BlobBytes bytes(blob);
     SignatureReader reader(bytes.span(), blob.begin());
-    Provider provider{.finder = this, .scope = scope};
-    auto decoded = SignatureDecoder<Provider>(provider, reader).method();
-    return Signature{.has_this = decoded.has_this(),
-                     .return_type = std::move(decoded.return_type),
-                     .parameters = std::move(decoded.parameters)};
+    return method(reader, scope);
   });
+}
+
+TypeFinder::Signature TypeFinder::method(SignatureReader& reader, const TypeScope& scope) {
+  Provider provider{.finder = this, .scope = scope};
+  auto decoded = SignatureDecoder<Provider>(provider, reader).method();
+  return {.has_this = decoded.has_this(),
+          .return_type = std::move(decoded.return_type),
+          .parameters = std::move(decoded.parameters)};
 }
 
 std::vector<TypeUsePtr> TypeFinder::locals(std::uint32_t signature_rid, const TypeScope& scope) {

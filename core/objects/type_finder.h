@@ -44,6 +44,8 @@ public:
   };
   // The signature of a MethodDef row, of locals (a StandAloneSig row), and of a Field row. These throw Error.
   Signature method(std::uint32_t method_rid, const TypeScope& scope);
+  // The signature of a method at `reader`. Throws Error{corrupt}.
+  Signature method(SignatureReader& reader, const TypeScope& scope);
   std::vector<TypeUsePtr> locals(std::uint32_t signature_rid, const TypeScope& scope);
   TypeUsePtr field(std::uint32_t field_rid, const TypeScope& scope);
 

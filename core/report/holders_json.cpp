@@ -90,7 +90,8 @@ Json to_json(const HeapRoot& root) {
     write_json(writer, *root.stack);
     json = Json::parse(text);
   }
-  json["kind"] = to_string(root.kind);
+  // What a Frame of the runtime's holds has said so.
+  if (!json.contains("kind") || root.kind != HeapRoot::Kind::stack) json["kind"] = to_string(root.kind);
   json["object"] = hex(root.object);
   if (root.slot) json["slot"] = hex(*root.slot);
   if (root.kind == HeapRoot::Kind::handle) json["handle_kind"] = to_string(root.handle_kind);

@@ -1,7 +1,9 @@
 #include "core/runtime/exact_methods.h"
 
 #include "core/execution/gc_decoder.h"
+#include "core/isa/registers.h"
 #include "core/objects/object_reader.h"
+#include "core/runtime/source_lines.h"
 #include "core/stack/gc_place.h"
 #include "core/types/type_names.h"
 
@@ -32,6 +34,7 @@ std::string_view origin_of(const Instantiation& instantiation) {
 ExactMethods::ExactMethods(Runtime& runtime) : runtime_(&runtime) {
   try {
     unwinder_.emplace(*runtime.code());
+    live_.emplace(*runtime.code());
   } catch (const Error&) {
     // Names stay shared.
   }
@@ -101,21 +104,72 @@ Method ExactMethods::exact(const Method& method, GcContextKind kind, Address con
   return names.describe(context);
 }
 
+const std::vector<debuginfo::Variable>& ExactMethods::homes_of_this(const CodeBlock& block) {
+  if (const auto known = homes_.find(block.start); known != homes_.end()) return known->second;
+  if (homes_.size() >= max_known) homes_.clear();
+  auto& homes = homes_[block.start];
+  for (debuginfo::Variable& variable : runtime_->lines()->debug_info().variables(block))
+    if (variable.number == 0) homes.push_back(std::move(variable));
+  return homes;
+}
+
+Address ExactMethods::live_this(const StackFrame& frame) {
+  const CodeBlock& block = *frame.code;
+  const std::uint64_t offset = runtime_->code()->relative_offset(block) + (frame.pc() - block.ip);
+  const Cpu cpu = frame.registers.cpu();
+  const LiveSlots& live =
+      live_->at(block, frame.pc(), frame.leaf ? FrameStand::leaf : FrameStand::caller, false);
+  if (!live.why_uncertain.empty()) return 0;
+  for (const debuginfo::Variable& home : homes_of_this(block)) {
+    // A caller still stands at its call.
+    const std::uint64_t at = frame.leaf || offset == 0 ? offset : offset - 1;
+    if (at < home.begin || at >= home.end) continue;
+    const bool in_register = home.location.home == VariableHome::reg;
+    if (!in_register && home.location.home != VariableHome::stack) return 0;
+    const auto reg = dwarf_of_jit_register(cpu, in_register ? home.location.reg : home.location.base);
+    if (!reg) return 0;
+    const auto value = frame.registers.find(*reg);
+    if (!value) return 0;
+    const Address place = *value + static_cast<Address>(std::int64_t{home.location.offset});
+    for (const GcSlot& slot : live.slots) {
+      if (slot.interior || slot.reg.has_value() != in_register) continue;
+      if (in_register ? slot.reg == reg
+                      : gc_place(*unwinder_, frame, *live.header, slot.base, slot.offset) == place)
+        return in_register ? *value : runtime_->target()->read_pointer(place);
+    }
+  }
+  return 0;
+}
+
 std::shared_ptr<const Instantiation> ExactMethods::read(const StackFrame& frame, const Method& method) {
   const std::shared_ptr<const GcHeader> header = header_of(*frame.code);
-  if (!header || !header->context || !is_filled(frame, *header)) return nullptr;
+  if (!header) return nullptr;
+  if (!header->context) {
+    // The arguments of a generic method are not those of its object.
+    TypeNames& types = runtime_->names()->types();
+    const MethodDesc desc = runtime_->names()->method_desc(method.method_desc);
+    if (desc.is_static() || desc.classification() == MethodClassification::instantiated ||
+        types.type(desc.method_table).table.is_value_type())
+      return nullptr;
+    const Address object = live_this(frame);
+    return object != 0 ? named(method, GcContextKind::this_object, object) : nullptr;
+  }
+  if (!is_filled(frame, *header)) return nullptr;
   const GcHeader::Context& context = *header->context;
   const auto at = gc_place(*unwinder_, frame, *header, context.place.base, context.place.offset);
   if (!at) return nullptr;
   const Address word = runtime_->target()->read_pointer(*at);
-  if (word == 0) return nullptr;
+  return word != 0 ? named(method, context.kind, word) : nullptr;
+}
+
+std::shared_ptr<const Instantiation> ExactMethods::named(const Method& method, GcContextKind kind,
+                                                         Address word) {
   // Objects move, so what was found by one holds for its type alone.
-  const bool by_object = context.kind == GcContextKind::this_object;
-  const Address key = by_object ? runtime_->objects()->method_table_of(word) : word;
+  const Address key = kind == GcContextKind::this_object ? runtime_->objects()->method_table_of(word) : word;
   if (const auto known = known_.find({method.method_desc, key}); known != known_.end()) return known->second;
   auto found = std::make_shared<Instantiation>();
-  found->method = exact(method, context.kind, word);
-  found->from = context.kind;
+  found->method = exact(method, kind, word);
+  found->from = kind;
   runtime_->names()->add_user_method(found->method);
   if (known_.size() >= max_known) known_.clear();
   const bool whole = !is_shared(found->method.full_name) && found->method.degraded.empty();

@@ -7,7 +7,8 @@
 namespace clr {
 
 RootReporter::RootReporter(Runtime& runtime, StackReporter& stacks)
-    : runtime_(&runtime), stacks_(&stacks), roots_(*runtime.target(), *runtime.code()) {}
+    : runtime_(&runtime), stacks_(&stacks), shapes_(runtime),
+      roots_(*runtime.target(), *runtime.code(), &shapes_) {}
 
 void RootReporter::name_object(RootRow& row) {
   if (row.root.slot.interior) return;
@@ -43,12 +44,16 @@ StackReporter::End RootReporter::walk(const RegisterContext& start, std::uint64_
                 .frame = frame.frame,
                 .ip = frame.ip,
                 .sp = frame.sp,
-                .answer = answer_of(frame),
+                .frame_type = frame.frame_type,
+                .answer = frame.code ? answer_of(frame) : nullptr,
+                .method = {},
                 .cpu = start.cpu(),
                 .header = frame.header,
                 .root = {},
                 .object = {},
                 .type = {}};
+    if (frame.method_desc)
+      row.method = std::make_shared<const Method>(runtime_->describe(*frame.method_desc));
     for (const StackRoot& root : frame.roots) {
       row.root = root;
       row.object.reset();
@@ -58,7 +63,7 @@ StackReporter::End RootReporter::walk(const RegisterContext& start, std::uint64_
     }
     return true;
   };
-  roots_.begin(each);
+  roots_.begin(each, stacks_->thread_of(os_id));
   stack::Walk walk =
       stacks_->walk_frames(start, os_id, [&](const StackFrame& frame) { return roots_.add(frame); });
   std::vector<std::string> notes = roots_.finish();
@@ -66,7 +71,19 @@ StackReporter::End RootReporter::walk(const RegisterContext& start, std::uint64_
   return {walk_end_text(walk), std::move(walk.notes)};
 }
 
+std::string holder_of(const RootRow& row) {
+  if (row.answer) return text_behind_address(*row.answer).substr(1);
+  const std::string method =
+      row.method ? fmt::format(" {}`{}", row.method->module, row.method->shown_name()) : std::string();
+  return fmt::format("[{}]{}", row.frame_type, method);
+}
+
+std::string frame_of(const RootRow& row) {
+  return fmt::format("{:#018x} {}", row.answer ? row.ip : row.sp, holder_of(row));
+}
+
 std::string place_of(const RootRow& row) {
+  if (!row.header) return row.frame_type == "GCFrame" ? "variable" : "argument";
   return gc_slot_name(row.cpu, *row.header, row.root.slot);
 }
 

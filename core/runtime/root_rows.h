@@ -1,6 +1,7 @@
 // The roots of stacks as rows: who holds which object.
 #pragma once
 
+#include "core/runtime/call_shapes.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/stack/stack_roots.h"
 
@@ -9,12 +10,14 @@
 namespace clr {
 
 struct RootRow {
-  std::uint64_t os_id = 0; // of the thread
-  std::size_t frame = 0;   // its index among all frames, as in `clrbt --json`
-  Address ip = 0, sp = 0;
-  std::shared_ptr<const MethodAnswer> answer; // never null
+  std::uint64_t os_id = 0;                    // of the thread
+  std::size_t frame = 0;                      // its index among all frames, as in `clrbt --json`
+  Address ip = 0, sp = 0;                     // of a Frame of the runtime's 0 and its address
+  std::string_view frame_type;                // of a Frame of the runtime's: "PrestubMethodFrame", "GCFrame"
+  std::shared_ptr<const MethodAnswer> answer; // null for a Frame of the runtime's
+  std::shared_ptr<const Method> method;       // that such a Frame names; null if none
   Cpu cpu = Cpu::unknown;
-  std::shared_ptr<const GcHeader> header; // never null
+  std::shared_ptr<const GcHeader> header; // null for a Frame of the runtime's
   StackRoot root;
   // Of a root that is not interior: the object, and the name of its type; empty when it cannot be read.
   std::optional<Address> object;
@@ -43,12 +46,19 @@ private:
 
   Runtime* runtime_;
   StackReporter* stacks_;
+  MethodCallShapes shapes_;
   StackRoots roots_;
   std::unordered_map<Address, std::string> types_;                           // by MethodTable
   std::unordered_map<Address, std::shared_ptr<const MethodAnswer>> answers_; // by instruction
 };
 
-// The place of a root: "rbx", "[rbp-0x70]".
+// The frame that holds the root: "0x00007f0a11223344 app.dll`Ns.Type.Run() + 44", "0x00007ffc11223344
+// [PrestubMethodFrame] app.dll`Ns.Type.Run()".
+std::string frame_of(const RootRow& row);
+// The same without the address: "app.dll`Ns.Type.Run() + 44", "[PrestubMethodFrame] app.dll`Ns.Type.Run()".
+std::string holder_of(const RootRow& row);
+// The place of a root: "rbx", "[rbp-0x70]"; of an argument that a Frame of the runtime's holds "argument", of
+// a variable of native code "variable".
 std::string place_of(const RootRow& row);
 // Its words: "interior", "pinned", "untracked", "uncertain".
 std::vector<std::string_view> words_of(const RootRow& row);

@@ -7,37 +7,23 @@
 #include <algorithm>
 
 namespace clr {
-namespace {
+StackRoots::StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes)
+    : target_(&target), code_(&code), chain_(target), unwinder_(code), live_(code), filters_(code),
+      references_(code, shapes) {}
 
-// Frames that hold arguments of a call whose places only its signature or a table of the image tells.
-bool holds_arguments(FrameKind kind) {
-  switch (kind) {
-  case FrameKind::func_eval:
-  case FrameKind::pinvoke_calli:
-  case FrameKind::prestub_method:
-  case FrameKind::call_counting_helper:
-  case FrameKind::stub_dispatch:
-  case FrameKind::external_method:
-  case FrameKind::dynamic_helper:
-  case FrameKind::protect_value_class:
-    return true;
-  default:
-    return false;
-  }
-}
-
-} // namespace
-
-StackRoots::StackRoots(const Target& target, ExecutionManager& code)
-    : target_(&target), code_(&code), chain_(target), unwinder_(code), live_(code), filters_(code) {}
-
-void StackRoots::begin(const Visit& visit) {
+void StackRoots::begin(const Visit& visit, const RuntimeThread* thread) {
   visit_ = &visit;
   stopped_ = false;
   index_ = 0;
   aborted_.clear();
   hidden_.reset();
   notes_.clear();
+  gc_frames_.clear();
+  next_gc_frame_ = 0;
+  if (thread == nullptr) return;
+  GcFrames found = read_gc_frames(*target_, *thread);
+  gc_frames_ = std::move(found.frames);
+  if (!found.problem.empty()) note(std::move(found.problem));
 }
 
 void StackRoots::note(std::string text) {
@@ -51,20 +37,73 @@ bool StackRoots::tell(FrameRoots roots) {
   return !stopped_;
 }
 
-void StackRoots::note_runtime_frame(const StackFrame& frame) {
+bool StackRoots::tell_or_wait(FrameRoots roots) {
+  if (!hidden_) return tell(std::move(roots));
+  if (!roots.roots.empty() && hidden_->waiting.size() < max_waiting)
+    hidden_->waiting.push_back(std::move(roots));
+  return true;
+}
+
+void StackRoots::read_word(FrameRoots& roots, Address slot, bool interior) {
+  StackRoot root{.slot = {.interior = interior}, .address = slot, .why_uncertain = {}};
+  try {
+    root.value = target_->read_pointer(slot);
+  } catch (const Error& error) {
+    note(fmt::format("{} at {:#x}: {}", roots.frame_type, roots.sp, error.what()));
+    return;
+  }
+  if (root.value != 0) roots.roots.push_back(std::move(root));
+}
+
+bool StackRoots::add_runtime_frame(const StackFrame& frame) {
   const ExplicitFrame& explicit_frame = *frame.frame;
+  const auto failed = [&](std::string_view what, const Error& error) {
+    note(fmt::format("{}{} at {:#x}: {}", what, to_string(explicit_frame.kind), explicit_frame.address,
+                     error.what()));
+  };
   if (explicit_frame.kind == FrameKind::faulting_exception ||
       explicit_frame.kind == FrameKind::software_exception) {
     try {
       if (auto context = chain_.context(explicit_frame)) aborted_.push_back(std::move(*context));
     } catch (const Error& error) {
-      note(fmt::format("{} at {:#x}: {}", to_string(explicit_frame.kind), explicit_frame.address,
-                       error.what()));
+      failed("", error);
     }
   }
-  if (!hidden_ && holds_arguments(explicit_frame.kind))
-    note(fmt::format("the arguments in the {} at {:#x} are not read", to_string(explicit_frame.kind),
-                     explicit_frame.address));
+  if (!holds_references(explicit_frame.kind)) return true;
+  FrameRoots roots{.frame = index_,
+                   .sp = explicit_frame.address,
+                   .code = {},
+                   .header = {},
+                   .frame_type = to_string(explicit_frame.kind),
+                   .method_desc = frame.method_desc,
+                   .roots = {}};
+  try {
+    for (const FrameReference& reference : references_.of(explicit_frame))
+      read_word(roots, reference.slot, reference.interior);
+  } catch (const Error& error) {
+    // What a frame that a handler hides holds is of no interest.
+    if (!hidden_) failed("arguments are not known in the ", error);
+  }
+  return tell_or_wait(std::move(roots));
+}
+
+bool StackRoots::add_gc_frames(Address limit) {
+  bool more = true;
+  for (; more && next_gc_frame_ < gc_frames_.size() && gc_frames_[next_gc_frame_].address < limit;
+       ++next_gc_frame_) {
+    const GcFrame& gc_frame = gc_frames_[next_gc_frame_];
+    FrameRoots roots{.frame = index_ == 0 ? 0 : index_ - 1,
+                     .sp = gc_frame.address,
+                     .code = {},
+                     .header = {},
+                     .frame_type = "GCFrame",
+                     .method_desc = {},
+                     .roots = {}};
+    for (std::uint32_t i = 0; i < gc_frame.count; ++i)
+      read_word(roots, gc_frame.references + Address{i} * target_->pointer_size(), gc_frame.interior);
+    more = tell(std::move(roots));
+  }
+  return more;
 }
 
 // The exception Frame lies directly below the code that it interrupted, and holds its registers.
@@ -81,6 +120,8 @@ FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const
                     .sp = frame.sp(),
                     .code = frame.code,
                     .header = live.header,
+                    .frame_type = {},
+                    .method_desc = {},
                     .roots = {}};
   const auto failed = [&](const GcSlot& slot, std::string_view why) {
     note(fmt::format("frame {} at {:#x}: {} cannot be read: {}", index_, frame.pc(),
@@ -147,11 +188,7 @@ bool StackRoots::add_managed(const StackFrame& frame) {
     note(fmt::format("frame {} at {:#x}: {}", index_, frame.pc(), error.what()));
     return true;
   }
-  if (hidden_) {
-    if (!roots.roots.empty() && hidden_->waiting.size() < max_waiting)
-      hidden_->waiting.push_back(std::move(roots));
-    return true;
-  }
+  if (hidden_) return tell_or_wait(std::move(roots));
   const bool more = tell(std::move(roots));
   if (funclet && !filter)
     hidden_ = Hidden{.body = block.start, .frame_register = frame_register, .waiting = {}};
@@ -159,16 +196,17 @@ bool StackRoots::add_managed(const StackFrame& frame) {
 }
 
 bool StackRoots::add(const StackFrame& frame) {
-  bool more = true;
+  bool more = add_gc_frames(frame.sp());
   if (frame.kind == StackFrameKind::runtime && frame.frame)
-    note_runtime_frame(frame);
+    more = add_runtime_frame(frame) && more;
   else if (frame.kind == StackFrameKind::managed && frame.code)
-    more = add_managed(frame);
+    more = add_managed(frame) && more;
   ++index_;
   return more && !stopped_;
 }
 
 std::vector<std::string> StackRoots::finish() {
+  if (!stopped_) add_gc_frames(~Address{0});
   if (hidden_) {
     // The walk did not meet the method of the handler: the frames that it hides may be alive.
     note(fmt::format("the frame of the method at {:#x}, whose handler runs, was not found", hidden_->body));

@@ -4,13 +4,15 @@
 #pragma once
 
 #include "core/stack/filter_funclets.h"
+#include "core/stack/frame_references.h"
+#include "core/stack/gc_frames.h"
 #include "core/stack/live_slots.h"
 #include "core/stack/walker.h"
 
 namespace clr {
 
 struct StackRoot {
-  GcSlot slot;
+  GcSlot slot;                    // of a Frame of the runtime's only whether it is interior
   std::optional<Address> address; // of the stack word; nothing for a register
   Address value = 0;              // never null; of an interior root any address
   std::string why_uncertain;      // empty: the slot holds a reference
@@ -18,10 +20,14 @@ struct StackRoot {
 
 // The roots of one frame of a walk, managed or the runtime's.
 struct FrameRoots {
-  std::size_t frame = 0; // its index in the walk, counted from 0
-  Address ip = 0, sp = 0;
+  // Its index in the walk, counted from 0. Of a GCFrame, which is no frame of a walk, that of the native
+  // frame in which it lies.
+  std::size_t frame = 0;
+  Address ip = 0, sp = 0; // of a Frame of the runtime's 0 and its address
   std::optional<CodeBlock> code;
-  std::shared_ptr<const GcHeader> header;
+  std::shared_ptr<const GcHeader> header; // null for Frames of the runtime's
+  std::string_view frame_type;            // "PrestubMethodFrame", "GCFrame"; empty for managed frames
+  std::optional<Address> method_desc;     // that a Frame of the runtime's names
   std::vector<StackRoot> roots;
 };
 
@@ -29,14 +35,16 @@ class StackRoots {
 public:
   using Visit = std::function<bool(const FrameRoots&)>;
 
-  // `target` and `code` must outlive this. No reads. It may be used for one thread after another: what it
-  // learned of code is kept for the stop.
-  StackRoots(const Target& target, ExecutionManager& code);
+  // `target` and `code` must outlive this, and so must `shapes`: null leaves out what only the signatures of
+  // methods tell. No reads. It may be used for one thread after another: what it learned of code is kept for
+  // the stop.
+  StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes = nullptr);
 
-  // Begins a thread. Roots go to `visit`, which must live until finish(); false stops.
-  void begin(const Visit& visit);
+  // Begins a thread; `thread` is null when the runtime does not know it. Roots go to `visit`, which must live
+  // until finish(); false stops. Cost: that of read_gc_frames.
+  void begin(const Visit& visit, const RuntimeThread* thread = nullptr);
   // The next frame of the walk, innermost first. False when the visitor wants no more. Never throws for
-  // target data. Cost: that of LiveSlotReader::at, and 1 read for each stack word.
+  // target data. Cost: that of LiveSlotReader::at or FrameReferences::of, and 1 read for each stack word.
   bool add(const StackFrame& frame);
   // The walk has ended. What could not be read or is not known, each once.
   std::vector<std::string> finish();
@@ -55,7 +63,11 @@ private:
   };
 
   bool add_managed(const StackFrame& frame);
-  void note_runtime_frame(const StackFrame& frame);
+  bool add_runtime_frame(const StackFrame& frame);
+  // The GCFrames that lie below `limit`.
+  bool add_gc_frames(Address limit);
+  void read_word(FrameRoots& roots, Address slot, bool interior);
+  bool tell_or_wait(FrameRoots roots);
   FrameStand stand_of(const StackFrame& frame) const;
   FrameRoots roots_of(const StackFrame& frame, FrameStand stand, const LiveSlots& live);
   bool tell(FrameRoots roots);
@@ -67,10 +79,13 @@ private:
   ManagedUnwinder unwinder_;
   LiveSlotReader live_;
   FilterFunclets filters_;
+  FrameReferences references_;
 
   const Visit* visit_ = nullptr;
   bool stopped_ = false;
   std::size_t index_ = 0;
+  std::vector<GcFrame> gc_frames_;
+  std::size_t next_gc_frame_ = 0;
   std::vector<FrameContext> aborted_; // contexts of exception Frames passed since the last managed frame
   std::optional<Hidden> hidden_;
   std::vector<std::string> notes_;

@@ -28,8 +28,8 @@ std::string root_text(const HeapRoot& root) {
   case HeapRoot::Kind::thread_static:
     return fmt::format("statics of thread {}", root.os_id);
   case HeapRoot::Kind::stack:
-    return fmt::format("stack of thread {}, frame #{}: {} of{}{}", root.os_id, root.stack->frame,
-                       place_of(*root.stack), text_behind_address(*root.stack->answer),
+    return fmt::format("stack of thread {}, frame #{}: {} of {}{}", root.os_id, root.stack->frame,
+                       place_of(*root.stack), holder_of(*root.stack),
                        root.stack->root.why_uncertain.empty() ? "" : " (uncertain)");
   }
   return {};

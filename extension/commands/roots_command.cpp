@@ -52,7 +52,7 @@ private:
   }
 
   void print(Session& session, lldb::SBThread& thread, RootReporter& reporter, Output& out) const {
-    std::optional<std::size_t> frame;
+    std::optional<std::pair<std::size_t, Address>> frame;
     bool any = false;
     const auto header = [&] {
       if (!any) out.line("{}", thread_header(thread));
@@ -60,8 +60,10 @@ private:
     };
     const StackReporter::End end = walk(session, thread, reporter, out, [&](const RootRow& row) {
       header();
-      if (frame != row.frame) out.line("  {:#018x}{}", row.ip, text_behind_address(*row.answer));
-      frame = row.frame;
+      // A GCFrame has the number of the frame in which it lies.
+      const std::pair holder(row.frame, row.sp);
+      if (frame != holder) out.line("  {}", frame_of(row));
+      frame = holder;
       const std::string place =
           row.root.address ? fmt::format("{} at {:#x}", place_of(row), *row.root.address) : place_of(row);
       const auto words = words_of(row);

@@ -13,7 +13,7 @@ from ._values import CodeReader, Method
 class Root:
     """A reference that a frame of a stack holds. ``register``, or the word at ``slot`` = ``base`` ("sp", "fp", "caller_sp") + ``offset``."""
     kind: str
-    """"stack"."""
+    """"stack" of a managed frame, "frame" of a Frame of the runtime's: arguments of a call that has not begun, variables of native code."""
     object: Optional[int]
     """None for an interior root: which object ``value`` points into is not looked for."""
     type: Optional[str]
@@ -25,9 +25,12 @@ class Root:
     thread: int
     frame: int
     """The index of its frame in Thread.backtrace()."""
-    ip: int
+    ip: Optional[int]
+    """None of a Frame of the runtime's, whose address is ``sp``."""
     sp: int
-    method: Method
+    method: Optional[Method]
+    frame_type: Optional[str]
+    """"PrestubMethodFrame", "GCFrame"...; None of a managed frame."""
     interior: bool
     pinned: bool
     untracked: bool
@@ -36,14 +39,14 @@ class Root:
 
     def __repr__(self) -> str:
         words = [word for word, on in (("interior", self.interior), ("pinned", self.pinned), ("untracked", self.untracked), ("uncertain", not self.certain)) if on]
-        place = self.register or f"[{self.base}{self.offset or 0:+#x}]"
+        place = self.register or self.frame_type or f"[{self.base}{self.offset or 0:+#x}]"
         return f"<Root {' '.join([place, *words])} of frame #{self.frame}: {self.value:#x} {self.type or ''}>"
 
     @classmethod
     def of(cls, json: Json, reader: Optional[CodeReader]) -> Root:
         return cls(json["kind"], number(json["object"]), json.get("type"), int(json["value"], 16), number(json.get("slot")), json.get("register"), json.get("base"),
-                   json.get("offset"), json["thread"], json["frame"], int(json["ip"], 16), int(json["sp"], 16), Method.of(json["method"], reader),
-                   json["interior"], json["pinned"], json["untracked"], json["certain"], json.get("why_uncertain"))
+                   json.get("offset"), json["thread"], json["frame"], number(json.get("ip")), int(json["sp"], 16),
+                   Method.of(json["method"], reader) if "method" in json else None, json.get("frame_type"), json["interior"], json["pinned"], json["untracked"], json["certain"], json.get("why_uncertain"))
 
 
 class Roots(Sequence[Root]):

@@ -2,6 +2,7 @@
 // with --json:
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
 //   core_tool threads CORE                 clr threads, of the runtime's threads
+//   core_tool exceptions CORE              clr pe --nested, of each of the runtime's threads
 //   core_tool descriptor CORE              clr info --save-descriptor
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 //   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
@@ -10,6 +11,7 @@
 // The descriptor in the file that the variable CLR_DESCRIPTOR names takes the place of the core's own.
 #include "core/debuginfo/debug_info_reader.h"
 #include "core/report/answer_json.h"
+#include "core/report/exception_report.h"
 #include "core/report/json.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/core_session.h"
@@ -68,6 +70,21 @@ Json threads(CoreSession& session) {
   for (const RuntimeThread& thread : reporter.threads().threads)
     list.push_back(to_json(report_thread(thread, 0, exceptions)));
   return Json{{"threads", std::move(list)}, {"problem", reporter.threads().problem}};
+}
+
+// Those in flight, each with its inner ones; by the thread's address.
+Json exceptions(CoreSession& session) {
+  StackReporter reporter(session.runtime(), session.memory(), [](FrameRow&, Address) {});
+  ExceptionReporter exceptions(session.runtime());
+  Json threads = Json::object();
+  for (const RuntimeThread& thread : reporter.threads().threads) {
+    const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
+    Json list = Json::array();
+    for (const Address object : found.in_flight)
+      for (const ExceptionReport& report : exceptions.tree(object)) list.push_back(to_json(report));
+    if (!list.empty()) threads[hex(thread.address)] = std::move(list);
+  }
+  return threads;
 }
 
 void print_list(const std::function<void(JsonList&)>& fill) {
@@ -153,6 +170,8 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}", write_descriptor_file(session->runtime().record_descriptor()));
   } else if (command == "threads") {
     fmt::print("{}\n", dump(threads(*session)));
+  } else if (command == "exceptions") {
+    fmt::print("{}\n", dump(exceptions(*session)));
   } else if (command == "stacks") {
     fmt::print("{}\n", dump(stacks(*session)));
   } else if (command == "methods") {

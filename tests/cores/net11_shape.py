@@ -5,11 +5,13 @@ The answers must be those through the runtime's own descriptor, but for the diff
 import json
 import lzma
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 
 import net11_descriptor
+from hostile_parts import Core
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -51,6 +53,29 @@ def ask(tool, command, core, descriptor=None, addresses=None):
     return json.loads(done.stdout)
 
 
+def move_thrown_objects(core, moved, types, threads):
+    """A copy of the core in which each ExInfo holds the exception itself, as .NET 11's does, and not a handle; how many."""
+    with open(core, "rb") as file:
+        copy = Core(file.read())
+    place = {name: net11_descriptor.offset_of(types[name.split(".")[0]][name.split(".")[1]])
+             for name in ("Thread.ExceptionTracker", "ExceptionInfo.PreviousNestedInfo", "ExceptionInfo.ThrownObject")}
+    count = 0
+    for thread in threads:
+        record = copy.word(int(thread["address"], 16) + place["Thread.ExceptionTracker"])
+        while record:
+            slot = record + place["ExceptionInfo.ThrownObject"]
+            handle = copy.word(slot)
+            thrown = copy.word(handle) if handle else None
+            if thrown:
+                struct.pack_into("<Q", copy.bytes, copy.offset_of(slot), thrown)
+                count += 1
+            record = copy.word(record + place["ExceptionInfo.PreviousNestedInfo"])
+    assert count, "no thread has an exception in flight"
+    with open(moved, "wb") as file:
+        file.write(copy.bytes)
+    return count
+
+
 def check(tool, core, folder):
     info = ask(tool, "info", core)
     recorded = ask(tool, "descriptor", core)
@@ -63,14 +88,17 @@ def check(tool, core, folder):
     assert "descriptor" not in through, through["descriptor"]
     assert through["supplements"] == [], through["supplements"]
     bad = compared = 0
-    for command in ("threads", "stacks", "methods"):
-        here, there = ask(tool, command, core), ask(tool, command, core, descriptor)
+    moved = os.path.join(folder, "moved-" + os.path.basename(core))
+    exceptions = move_thrown_objects(core, moved, recorded["descriptor"]["types"], ask(tool, "threads", core)["threads"])
+    for command in ("threads", "stacks", "methods", "exceptions", "moved exceptions"):
+        name = command.split()[-1]
+        here, there = ask(tool, name, core), ask(tool, name, moved if command.startswith("moved") else core, descriptor)
         compared += len(json.dumps(here))
         for path, one, other in differences(os.path.basename(core).removesuffix(".core"), here, there):
             bad += 1
             if bad <= 20:
                 print(f"{os.path.basename(core)} {command} {'/'.join(map(str, path))}: {json.dumps(one)[:300]} -> {json.dumps(other)[:300]}")
-    print(f"{os.path.basename(core)}: {compared} bytes of answers, {bad} unexpected differences")
+    print(f"{os.path.basename(core)}: {compared} bytes of answers, {exceptions} exceptions moved, {bad} unexpected differences")
     return bad
 
 

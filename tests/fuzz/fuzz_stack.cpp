@@ -1,4 +1,5 @@
 // Stacks of a damaged runtime: its threads, explicit Frames and exceptions, and walks that go through them.
+#include "core/stack/argument_map.h"
 #include "core/stack/exceptions.h"
 #include "core/stack/interrupted_code.h"
 #include "core/stack/stack_roots.h"
@@ -28,8 +29,22 @@ void check(const std::vector<StackFrame>& frames, const stack::Walk& walk) {
   require(walk.end != WalkEnd::failed || !walk.reason.empty(), "a walk that fails says why");
 }
 
-void read_roots(const Target& target, ExecutionManager& code, const std::vector<StackFrame>& frames) {
-  StackRoots roots(target, code);
+// Each method takes an object, a structure on the stack and a byref.
+class SomeShapes final : public CallShapes {
+public:
+  const std::vector<ArgumentShape>& of(Address, bool) override { return shapes_; }
+
+private:
+  std::vector<ArgumentShape> shapes_{
+      {.size = 8, .references = {{}}},
+      {.kind = ArgumentShape::Kind::structure, .size = 24, .references = {{16}}},
+      {.size = 8, .references = {{.interior = true}}}};
+};
+
+void read_roots(const Target& target, ExecutionManager& code, const RuntimeThread* thread,
+                const std::vector<StackFrame>& frames) {
+  SomeShapes shapes;
+  StackRoots roots(target, code, &shapes);
   const StackRoots::Visit visit = [](const FrameRoots& frame) {
     for (const StackRoot& root : frame.roots) {
       require(root.value != 0, "null is no root");
@@ -37,7 +52,7 @@ void read_roots(const Target& target, ExecutionManager& code, const std::vector<
     }
     return true;
   };
-  roots.begin(visit);
+  roots.begin(visit, thread);
   for (const StackFrame& frame : frames) roots.add(frame);
   require(roots.finish().size() <= StackRoots::max_notes, "notes are bounded");
 }
@@ -102,6 +117,15 @@ public:
     const Address slot = built_.at(built_.return_slot(0x1000));
     built_.memory().at(built_.thread_address + 0x40).u64(slot + 0x500).u64(built_.in(3));
     built_.memory().at(built_.thread_address + 0x80).u64(slot).u64(built_.in(0));
+    // A GCFrame that protects two words.
+    built_.memory().at(built_.thread_address + 0x2B0).u64(built_.at(0x40));
+    built_.memory()
+        .at(built_.at(0x40))
+        .u64(built_.end_of_chain)
+        .u64(built_.thread_address)
+        .u64(built_.at(0x1000))
+        .u32(2)
+        .u32(0);
     ContractDescriptor descriptor = built_.execution.types().contract_descriptor();
     const Platform platform = descriptor.platform;
     set_up(built_.memory(), std::move(descriptor), platform);
@@ -111,6 +135,7 @@ public:
   void ask(const Target& target, unsigned part) override {
     if (part == 4) {
       interrupted_codes(target);
+      attempt([&] { read_argument_map(target, built_.at(0x208)); });
       return read_chain(target, built_.thread.frame);
     }
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
@@ -125,7 +150,7 @@ public:
         built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
     ExecutionManager code(target);
-    read_roots(target, code, walked.frames);
+    read_roots(target, code, &built_.thread, walked.frames);
   }
 
 private:
@@ -174,7 +199,7 @@ public:
                     },
                     {.max_frames = most_frames});
     check(frames, walk);
-    read_roots(target, code, frames);
+    read_roots(target, code, thread == list.threads.end() ? nullptr : &*thread, frames);
     for (const StackFrame& frame : frames) {
       attempt([&] {
         if (frame.code)

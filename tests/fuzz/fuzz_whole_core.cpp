@@ -6,6 +6,7 @@
 #include "core/publish/code_catalog.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
+#include "core/runtime/call_shapes.h"
 #include "core/runtime/code_listing.h"
 #include "core/runtime/code_notifications.h"
 #include "core/runtime/native_names.h"
@@ -102,10 +103,19 @@ private:
 
   void list_methods(Runtime& runtime) {
     std::size_t left = most_methods;
+    std::vector<Address> methods;
     runtime.for_each_method({.glob = "*", .r2r = images_}, [&](const MethodRow& row) {
       dump(to_json(row));
+      if (row.method.method_desc != 0) methods.push_back(row.method.method_desc);
       return --left != 0;
     });
+    if (runtime.absence() != nullptr) return;
+    MethodCallShapes shapes(runtime);
+    for (const Address method : methods)
+      attempt([&] {
+        for (const ArgumentShape& shape : shapes.of(method, false))
+          require(shape.references.size() <= MethodCallShapes::max_parts, "references are bounded");
+      });
   }
 
   void look_up(Runtime& runtime, MemoryReader& memory) {

@@ -40,8 +40,10 @@ import check_native
 import check_nettrace
 import check_pdb
 import check_perfmap
+import check_roots
 import check_stacks
 import check_steps
+import images
 import line_program
 import processes
 import variants
@@ -376,6 +378,31 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/tables", check_heap_files.check_python, c.lldb, core, folder)
                 c.check(f"heap/{name}/diff", check_heap_files.check_difference, c.lldb, core, running, folder, functools.partial(
                     Running, [program, *mode.arguments, "--nodes", "12000", "--garbage", "100"], folder / "second", settings(**mode.knobs)))
+
+
+def frames_with_arguments(c):
+    """Threads that stand in a call that has not begun."""
+    for kind in ("debug", "release", "r2r"):
+        if c.may_want(f"roots/{kind}"):
+            c.results.with_second_try(f"roots/{kind}", functools.partial(passing, c, kind))
+
+
+def passing(c, kind):
+    program = processes.build("passing", c.work / "artifacts", "Debug" if kind == "debug" else "Release")
+    with c.scratch(f"roots-{kind}") as folder:
+        if kind == "r2r":
+            shutil.copytree(program.parent, folder / "program")
+            absent = c.work / "artifacts" / "bin" / "absent" / "release" / "absent.dll"
+            image = folder / "image" / "passing.dll"
+            images.compile_image(images.fetch_crossgen(c.work), processes.shared_framework(), [program.with_name("passing.dll"), "-r", absent], "linux-x64", image)
+            program = folder / "program" / "passing"
+            shutil.copy(image, program.with_name("passing.dll"))
+        with Running([program, folder / "said"], folder, settings()) as running:
+            assert running.wait_ready(), "passing did not start"
+            c.check(f"roots/{kind}/live", check_roots.check, c.lldb, Target(pid=running.pid), folder / "said")
+            core = Target(core=processes.gcore(running.pid, folder / "core.files", 0x3f))
+            c.check(f"roots/{kind}/core", check_roots.check, c.lldb, core, folder / "said")
+            c.check(f"roots/{kind}/clrmd", check_roots.check_clrmd, c.oracle, c.lldb, core)
 
 
 def waits(c):
@@ -751,7 +778,7 @@ def main():
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, frames_with_arguments, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

@@ -51,33 +51,38 @@ public:
   }
   unsigned saved() const { return cpu_ == Cpu::x64 ? x64_register::rbx : arm64_register::x19; }
 
-  // "0: rbx=b [sp+10]=101 ..." for each frame with roots, then the notes.
+  // "0: rbx=b [sp+10]=101 ..." for each frame with roots, then the notes. Of the runtime's Frames "1
+  // PrestubMethodFrame: ...", their words by their places in the stack.
   Lines walk(const RegisterContext& start) {
     const Target target = runtime.execution.target();
     ExecutionManager manager(target);
     NativeUnwinder native(runtime.memory(), target.platform(), {});
     StackWalker walker(&target, &manager, native);
-    StackRoots roots(target, manager);
+    StackRoots roots(target, manager, shapes);
     Lines lines;
     const StackRoots::Visit visit = [&](const FrameRoots& frame) {
-      std::string line = fmt::format("{}:", frame.frame);
+      std::string line =
+          fmt::format("{}{}{}:", frame.frame, frame.frame_type.empty() ? "" : " ", frame.frame_type);
       for (const StackRoot& root : frame.roots)
         line +=
             fmt::format(" {}={:x}{}", name(frame, root), root.value, root.why_uncertain.empty() ? "" : "?");
       lines.push_back(line);
       return lines.size() < limit;
     };
-    roots.begin(visit);
+    roots.begin(visit, &runtime.thread);
     walker.walk(start, &runtime.thread, [&](const StackFrame& frame) { return roots.add(frame); });
     for (std::string& note : roots.finish()) lines.push_back("note " + std::move(note));
     return lines;
   }
 
   WalkerRuntime runtime;
+  CallShapes* shapes = nullptr;
   std::size_t limit = 1000;
 
 private:
   static std::string name(const FrameRoots& frame, const StackRoot& root) {
+    if (!frame.frame_type.empty())
+      return fmt::format("{:x}{}", *root.address - WalkerRuntime::stack, root.slot.interior ? "~" : "");
     if (root.slot.reg)
       return root.slot.reg == x64_register::rbx || root.slot.reg == arm64_register::x19 ? "saved" : "scratch";
     return fmt::format("[{}+{:x}]", root.slot.base == GcBase::sp ? "sp" : "fp", *root.address - frame.sp);
@@ -235,4 +240,80 @@ TEST_CASE("what cannot be read costs one root, and is told", "[roots]") {
   roots.gc_info(1, some_slots(Cpu::x64));
   roots.limit = 1;
   CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)).front() == "1: [fp+50]=203");
+}
+
+namespace {
+
+// Every method takes an object, a structure of three words with a reference in the last, and a byref.
+class SomeShapes final : public CallShapes {
+public:
+  const std::vector<ArgumentShape>& of(Address method_desc, bool dispatched) override {
+    asked = fmt::format("{:x}{}", method_desc, dispatched ? " dispatched" : "");
+    if (!known) throw Error(ErrorKind::unsupported_contract, "the type T is not known");
+    return shapes_;
+  }
+  std::string asked;
+  bool known = true;
+
+private:
+  std::vector<ArgumentShape> shapes_{
+      {.size = 8, .references = {{}}},
+      {.kind = ArgumentShape::Kind::structure, .size = 24, .references = {{16}}},
+      {.size = 8, .references = {{.interior = true}}}};
+};
+
+} // namespace
+
+TEST_CASE("a Frame of the runtime's holds the arguments of the call", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  SomeShapes shapes;
+  roots.shapes = &shapes;
+  roots.runtime.frame(0x1000, 0);
+  roots.words(0x1000);
+  GcInfoSpec spec = some_slots(cpu);
+  roots.gc_info(1, spec);
+  roots.runtime.prestub(0x100, WalkerRuntime::in(1), 0x1000);
+  // Argument registers, and words of the stack behind the block.
+  const Address registers = cpu == Cpu::x64 ? 0x1000 - 104 : 0x1000 - 176 + 112;
+  for (Address i = 0; i < 4; ++i) {
+    roots.runtime.memory().at(roots.runtime.at(registers + 8 * i)).u64(0x100 + i);
+    roots.runtime.memory().at(roots.runtime.at(0x1000 + 8 * i)).u64(0x200 + i);
+  }
+  const RegisterContext start = roots.start(roots.runtime.native_code + 0x10, 0x40);
+  const Lines lines = roots.walk(start);
+  REQUIRE(lines.size() == 2);
+  if (cpu == Cpu::x64)
+    CHECK(lines[0] == "1 PrestubMethodFrame: f98=100 1010=202 fa0~=101");
+  else // a large structure is passed by reference
+    CHECK(lines[0] == "1 PrestubMethodFrame: fc0=100 fc8~=101 fd0~=102");
+  CHECK(shapes.asked == "ab0010");
+  // What is not known is told, and costs this Frame alone.
+  shapes.known = false;
+  const Lines unknown = roots.walk(start);
+  REQUIRE(unknown.size() == 2);
+  CHECK(unknown[0] == lines[1]);
+  CHECK(unknown[1].find("PrestubMethodFrame at 0x7fff10000100: ") != std::string::npos);
+  CHECK(unknown[1].ends_with("the type T is not known"));
+}
+
+TEST_CASE("native code of the runtime holds references in GCFrames", "[roots]") {
+  Roots roots(Cpu::x64);
+  roots.runtime.frame(0x1000, 0);
+  roots.words(0x1000);
+  roots.gc_info(1, some_slots(Cpu::x64));
+  MemoryBuilder& memory = roots.runtime.memory();
+  memory.at(WalkerRuntime::thread_address + 0x2B0).u64(roots.runtime.at(0x300));
+  memory.at(roots.runtime.at(0x300))
+      .u64(WalkerRuntime::end_of_chain)
+      .u64(WalkerRuntime::thread_address)
+      .u64(roots.runtime.at(0x340))
+      .u32(3)
+      .u32(0);
+  memory.at(roots.runtime.at(0x340)).u64(0x111).u64(0).u64(0x333);
+  roots.runtime.prestub(0x800, WalkerRuntime::in(1), 0x1000);
+  const Lines lines = roots.walk(roots.start(roots.runtime.native_code + 0x10, 0x40));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == "0 GCFrame: 340=111 350=333");
+  CHECK(lines[2].ends_with("signatures are not read"));
 }

@@ -94,6 +94,7 @@ constinit const Architecture arm64_architecture{
     // The vDSO describes only a part of the registers.
     .signal_frame = {.code = arm64_trampoline, .registers = arm64_signal_places, .before_cfi = true},
     .callee_saved_fields = arm64_saved_fields,
+    .arguments = {.integer_registers = 8, .real_registers = 8, .large_by_reference = true, .in_order = true},
     .stack_unit = 16, // sp is a multiple of it
     .unwind_data = {.kind = UnwindDataForm::Kind::words},
     .gc_info = {.kind = GcInfoForm::Kind::bits,

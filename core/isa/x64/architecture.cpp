@@ -94,6 +94,7 @@ constinit const Architecture x64_architecture{
                 .control = 1u << x64::rsp | 1u << x64::rip},
     .signal_frame = {.code = x64_trampoline, .registers = x64_signal_places},
     .callee_saved_fields = x64_saved_fields,
+    .arguments = {.integer_registers = 6, .real_registers = 8, .words_apart = true},
     .unwind_data = {.kind = UnwindDataForm::Kind::codes, .entry_has_end = true, .chains = true},
     .gc_info = {.kind = GcInfoForm::Kind::bits,
                 .group_bits = 8,

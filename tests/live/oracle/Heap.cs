@@ -65,6 +65,24 @@ static class HeapCommand
             if (o.IsValid && !o.IsFree && o.GetThinLock() is { } held) Held("thin", o.Address, held.Thread?.ManagedThreadId ?? 0, (uint)held.Recursion);
     }
 
+    /// <summary>One line for each reference that a stack holds. A register has the slot 0.</summary>
+    public static void StackRoots(ClrRuntime runtime, Action<Action<Utf8JsonWriter>> line)
+    {
+        foreach (ClrRoot root in runtime.Heap.EnumerateRoots())
+            if (root is ClrStackRoot stack)
+                line(json =>
+                {
+                    json.WriteNumber("thread", stack.StackFrame?.Thread?.OSThreadId ?? 0);
+                    json.WriteString("slot", "0x" + stack.Address.ToString("x"));
+                    json.WriteString("register", stack.RegisterName);
+                    json.WriteString("sp", "0x" + (stack.StackFrame?.StackPointer ?? 0).ToString("x"));
+                    json.WriteString("object", "0x" + stack.Object.Address.ToString("x"));
+                    json.WriteBoolean("interior", stack.IsInterior);
+                    json.WriteBoolean("pinned", stack.IsPinned);
+                    json.WriteString("method", stack.StackFrame?.Method?.Signature ?? stack.StackFrame?.FrameName);
+                });
+    }
+
     /// <summary>One line for each handle.</summary>
     public static void Handles(ClrRuntime runtime, Action<Action<Utf8JsonWriter>> line)
     {

@@ -25,6 +25,7 @@ switch (args[0])
     case "heap": OfRuntime(runtime => HeapCommand.Heap(runtime, args.Contains("--refs"), Line)); return 0;
     case "handles": OfRuntime(runtime => HeapCommand.Handles(runtime, Line)); return 0;
     case "finalizers": OfRuntime(runtime => HeapCommand.Finalizers(runtime, Line)); return 0;
+    case "roots": OfRuntime(runtime => HeapCommand.StackRoots(runtime, Line)); return 0;
     case "locks": OfRuntime(runtime => HeapCommand.Locks(runtime, Line)); return 0;
     case "bench": Bench(); return 0;
     default: Console.Error.WriteLine("unknown command " + args[0]); return 2;

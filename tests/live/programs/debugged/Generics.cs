@@ -12,6 +12,16 @@ namespace Debugged;
 public class Box<T>
 {
     public T Held;
+    private readonly string said = $"Box<{Generics.Name<T>()}>";
+
+    // It needs no generic context: only its object tells what it runs.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public int Quiet(int depth)
+    {
+        int result = Generics.Next(depth, said + ".Quiet");
+        GC.KeepAlive(this);
+        return result;
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Static(int depth) => Generics.Next(depth, $"Box<{Generics.Name<T>()}>.Static");
@@ -111,6 +121,8 @@ public static class Generics
             depth => Plain(depth, new Dog("d")),
             depth => Plain(depth, 5),
             depth => slot.Look(depth),
+            depth => new Box<string>().Quiet(depth),
+            depth => new Chest<Dog>().Quiet(depth),
             depth => Box<Dog>.Catch(depth),
             depth => Wait(),
         };
