@@ -33,7 +33,7 @@ class Reference:
 class HeapRoot:
     """A place outside of the heap that keeps an object alive."""
     kind: str
-    """"stack", "handle", "static", "thread_static", "finalizer"."""
+    """"stack", "frame" (a Frame of the runtime's on a stack), "handle", "static", "thread_static", "finalizer"."""
     object: int
     slot: Optional[int] = None
     """Where the reference is; None for a register."""
@@ -56,7 +56,7 @@ class HeapRoot:
     @classmethod
     def of(cls, json: Json) -> HeapRoot:
         return cls(json["kind"], int(json["object"], 16), number(json.get("slot")), json.get("name"), json.get("handle_kind"), json.get("thread"), json.get("frame"),
-                   json.get("register"), json["method"]["full_name"] if "method" in json else None, json.get("certain", True))
+                   json.get("register"), json["method"].get("full_name") if "method" in json else None, json.get("certain", True))
 
 
 @dataclass(frozen=True)
