@@ -20,7 +20,7 @@ HeapQuery heap_query(const char* pattern, int part) {
 }
 
 RetainedBy retained_by(int by) {
-  if (by < CLR_RETAINED_BY_OBJECT || by > CLR_RETAINED_BY_STATIC)
+  if (by < CLR_RETAINED_BY_OBJECT || by > CLR_RETAINED_BY_ROOT)
     throw Error(ErrorKind::invalid_argument, "there are no such rows of what retains most");
   return static_cast<RetainedBy>(by);
 }

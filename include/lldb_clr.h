@@ -176,6 +176,7 @@ CLR_API clr_rows* clr_query_retained(clr_runtime* runtime, uint64_t object, clr_
 #define CLR_RETAINED_BY_TYPE 1
 #define CLR_RETAINED_BY_ASSEMBLY 2
 #define CLR_RETAINED_BY_STATIC 3
+#define CLR_RETAINED_BY_ROOT 4 /* static fields, handles, and threads with all that they hold */
 /* At most `most` of these, those first that retain most: rows of `clr retained --json`. `pattern` (* and ?;
  * null: all) is compared with the names of types, of assemblies, or of static fields. End as above. */
 CLR_API clr_rows* clr_query_retainers(clr_runtime* runtime, int by, const char* pattern, size_t most,

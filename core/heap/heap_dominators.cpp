@@ -11,18 +11,25 @@ constexpr std::size_t stride = 1 << 20; // objects between two calls of progress
 
 class HeapDominators::Builder {
 public:
-  Builder(HeapDominators& made, HeapGraph& graph, const HeapWalkOptions& options)
-      : made_(made), graph_(graph), options_(options) {}
+  Builder(HeapDominators& made, HeapGraph& graph, const HeapWalkOptions& options,
+          const HeapRootGroups* groups)
+      : made_(made), graph_(graph), options_(options), groups_(groups), count_(graph.index().count()) {}
 
   bool build(std::span<const std::uint32_t> roots) {
-    made_.places_.assign(graph_.index().count(), 0);
+    made_.places_.assign(std::size_t{count_} + (groups_ == nullptr ? 0 : groups_->count), 0);
     made_.objects_.assign(1, none);
     parents_.assign(1, 0);
-    is_root_.assign(graph_.index().count(), false);
+    is_root_.assign(count_, false);
     for (const std::uint32_t root : roots)
-      if (root < is_root_.size()) is_root_[root] = true;
-    for (const std::uint32_t root : roots)
-      if (root < is_root_.size() && made_.places_[root] == 0 && !visit_from(root)) return false;
+      if (root < count_) is_root_[root] = true;
+    if (groups_ == nullptr) {
+      for (const std::uint32_t root : roots)
+        if (root < count_ && made_.places_[root] == 0 && !visit_from(root)) return false;
+    } else {
+      take_groups(roots);
+      for (std::uint32_t group = 0; group < groups_->count; ++group)
+        if (!visit_from(count_ + group)) return false;
+    }
     made_.dominators_ = parents_;
     return find_semidominators() && find_dominators();
   }
@@ -30,6 +37,36 @@ public:
 private:
   bool go_on(std::size_t done) {
     return done % stride != 0 || !options_.progress || options_.progress(done, 2 * made_.places_.size());
+  }
+
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+  // What each group holds, and what holds each root.
+  void take_groups(std::span<const std::uint32_t> roots) {
+    std::vector<Pair> held; // group, object
+    for (std::size_t i = 0; i < roots.size(); ++i)
+      if (roots[i] < count_) held.emplace_back(groups_->of_root[i], roots[i]);
+    std::ranges::sort(held);
+    held.erase(std::ranges::unique(held).begin(), held.end());
+    group_begins_.assign(std::size_t{groups_->count} + 1, 0);
+    for (const auto& [group, object] : held) {
+      ++group_begins_[group + 1];
+      group_targets_.push_back(object);
+      holders_.emplace_back(object, group);
+    }
+    for (std::uint32_t i = 0; i < groups_->count; ++i) group_begins_[i + 1] += group_begins_[i];
+    std::ranges::sort(holders_);
+  }
+
+  bool is_cut(std::uint32_t object) const {
+    return groups_ != nullptr && object < groups_->cut.size() && groups_->cut[object];
+  }
+
+  std::span<const std::uint32_t> targets_of(std::uint32_t object) const {
+    if (object < count_) return is_cut(object) ? std::span<const std::uint32_t>() : graph_.out().of(object);
+    const std::uint32_t group = object - count_;
+    return std::span(group_targets_)
+        .subspan(group_begins_[group], group_begins_[group + 1] - group_begins_[group]);
   }
 
   void enter(std::uint32_t object, std::uint32_t parent) {
@@ -44,7 +81,7 @@ private:
     if (cursors_.empty()) cursors_.push_back(0);
     enter(root, 0);
     for (std::uint32_t at = made_.places_[root]; at != 0;) {
-      const auto targets = graph_.out().of(made_.objects_[at]);
+      const auto targets = targets_of(made_.objects_[at]);
       std::uint32_t& cursor = cursors_[at];
       while (cursor < targets.size() && made_.places_[targets[cursor]] != 0) ++cursor;
       if (cursor == targets.size()) {
@@ -93,12 +130,20 @@ private:
     const HeapEdges& in = graph_.in();
     for (std::uint32_t place = count - 1; place > 0; --place) {
       const std::uint32_t object = made_.objects_[place];
-      std::uint32_t least = is_root_[object] ? 0 : made_.dominators_[place];
-      for (const std::uint32_t from : in.of(object)) {
+      const bool is_root = object < count_ && is_root_[object];
+      std::uint32_t least = is_root && groups_ == nullptr ? 0 : made_.dominators_[place];
+      const auto meet = [&](std::uint32_t from) {
         const std::uint32_t before = made_.places_[from];
-        if (before == 0 || least == 0) continue;
+        if (before == 0 || least == 0) return;
         least = std::min(least, before <= place ? before : semi_[evaluate(before, place + 1)]);
-      }
+      };
+      if (object < count_)
+        for (const std::uint32_t from : in.of(object))
+          if (!is_cut(from)) meet(from);
+      if (is_root && groups_ != nullptr)
+        for (auto at = std::ranges::lower_bound(holders_, Pair{object, 0});
+             at != holders_.end() && at->first == object; ++at)
+          meet(count_ + at->second);
       semi_[place] = least;
       if (!go_on(made_.places_.size() + count - place)) return false;
     }
@@ -117,15 +162,19 @@ private:
   HeapDominators& made_;
   HeapGraph& graph_;
   const HeapWalkOptions& options_;
-  std::vector<bool> is_root_;          // by object
+  const HeapRootGroups* groups_;
+  std::uint32_t count_;                                     // of objects
+  std::vector<std::uint32_t> group_begins_, group_targets_; // by group, the objects that it holds
+  std::vector<Pair> holders_;                               // object, group; ascending
+  std::vector<bool> is_root_;                               // by object
   std::vector<std::uint32_t> parents_; // by place, in the tree of the visit; later compressed
   std::vector<std::uint32_t> cursors_; // by place: the references that were followed
   std::vector<std::uint32_t> labels_, semi_, path_;
 };
 
 HeapDominators::HeapDominators(HeapGraph& graph, std::span<const std::uint32_t> roots,
-                               const HeapWalkOptions& options) {
-  interrupted_ = !Builder(*this, graph, options).build(roots);
+                               const HeapWalkOptions& options, const HeapRootGroups* groups) {
+  interrupted_ = !Builder(*this, graph, options, groups).build(roots);
   if (!interrupted_) return;
   std::ranges::fill(places_, 0);
   objects_.assign(1, none);

@@ -10,6 +10,16 @@
 
 namespace clr {
 
+// Roots that go together, such as those of one thread: a group dominates what all ways from outside of the
+// heap lead over.
+struct HeapRootGroups {
+  std::vector<std::uint32_t> of_root; // by the index of a root: its group, below `count`
+  std::uint32_t count = 0;
+  // By object, or empty: objects whose references do not count, because what they refer to is a root of its
+  // own: the arrays of static fields.
+  std::vector<bool> cut;
+};
+
 class HeapDominators {
 public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -17,7 +27,10 @@ public:
   // Of the objects that `roots` (numbers of objects) reach. Makes the references of `graph` in the other
   // direction. Calls `progress` as HeapWalkOptions. No reads, no recursion; 25 bytes for each object while it
   // runs, 12 afterwards.
-  HeapDominators(HeapGraph& graph, std::span<const std::uint32_t> roots, const HeapWalkOptions& options = {});
+  // With `groups`, these have numbers behind those of all objects, and are among what is asked for and
+  // answered.
+  HeapDominators(HeapGraph& graph, std::span<const std::uint32_t> roots, const HeapWalkOptions& options = {},
+                 const HeapRootGroups* groups = nullptr);
 
   bool interrupted() const { return interrupted_; }
   std::uint32_t reached_count() const { return static_cast<std::uint32_t>(objects_.size()) - 1; }

@@ -17,7 +17,7 @@ public:
   void add(std::span<const HeapObject> objects) override {
     for (const HeapObject& object : objects) {
       if (object.type == free_type_) continue;
-      if (number_ >= made_.retained_.size()) return; // a live heap would have grown; a stopped one has not
+      if (number_ >= made_.types_.size()) return; // a live heap would have grown; a stopped one has not
       made_.types_[number_] = object.type;
       if (made_.dominators_.reached(number_)) made_.retained_[number_] = object.size;
       ++number_;
@@ -31,11 +31,12 @@ private:
 };
 
 HeapRetained::HeapRetained(const HeapMap& map, HeapTypes& types, HeapGraph& graph,
-                           std::span<const std::uint32_t> roots, const HeapWalkOptions& options)
-    : dominators_(graph, roots, options), interrupted_(dominators_.interrupted()) {
+                           std::span<const std::uint32_t> roots, const HeapWalkOptions& options,
+                           const HeapRootGroups* groups)
+    : dominators_(graph, roots, options, groups), interrupted_(dominators_.interrupted()) {
   const std::uint32_t count = graph.index().count();
-  retained_.assign(count, 0);
-  counts_.assign(count, 0);
+  retained_.assign(std::size_t{count} + (groups == nullptr ? 0 : groups->count), 0);
+  counts_.assign(retained_.size(), 0);
   types_.assign(count, 0);
   if (interrupted_) return;
   std::uint32_t free_type = HeapIndex::none;
@@ -46,7 +47,7 @@ HeapRetained::HeapRetained(const HeapMap& map, HeapTypes& types, HeapGraph& grap
   interrupted_ = walk_heap(map, types, map.ranges, sinks, options).interrupted;
   type_count_ = types.count();
   dominators_.for_each_upward([&](std::uint32_t object, std::uint32_t dominator) {
-    ++counts_[object];
+    if (object < count) ++counts_[object];
     if (dominator == HeapDominators::none) return;
     retained_[dominator] += retained_[object];
     counts_[dominator] += counts_[object];
@@ -59,7 +60,7 @@ std::vector<std::uint32_t> HeapRetained::largest(std::size_t most, const std::ve
     return retained_[a] != retained_[b] ? retained_[a] > retained_[b] : a < b;
   };
   std::vector<std::uint32_t> best;
-  for (std::uint32_t object = 0; object < retained_.size() && most != 0; ++object) {
+  for (std::uint32_t object = 0; object < types_.size() && most != 0; ++object) {
     if (!dominators_.reached(object)) continue;
     if (!wanted.empty() && (types_[object] >= wanted.size() || !wanted[types_[object]])) continue;
     if (best.size() == most) {
@@ -83,7 +84,7 @@ std::vector<RetainedCount> HeapRetained::by_type() const {
 std::vector<RetainedCount> HeapRetained::by_group(const std::vector<std::uint32_t>& group_of,
                                                   std::size_t groups) const {
   std::vector<RetainedCount> counts(groups);
-  const auto size = static_cast<std::uint32_t>(retained_.size());
+  const auto size = static_cast<std::uint32_t>(types_.size());
   // The objects that each one dominates, one behind the other; those without a dominator behind the last.
   std::vector<std::uint32_t> begins(std::size_t{size} + 2, 0), below(dominators_.reached_count());
   const auto owner = [&](std::uint32_t dominator) {

@@ -17,8 +17,9 @@ class HeapRetained {
 public:
   // Of the objects that `roots` reach. Walks the heap for sizes. `graph` must outlive this. Cost: that of
   // HeapDominators and of walk_heap; 16 bytes for each object more, which stay.
+  // With `groups` of roots, each has a number behind those of all objects, with a retained size, and no type.
   HeapRetained(const HeapMap& map, HeapTypes& types, HeapGraph& graph, std::span<const std::uint32_t> roots,
-               const HeapWalkOptions& options = {});
+               const HeapWalkOptions& options = {}, const HeapRootGroups* groups = nullptr);
 
   bool interrupted() const { return interrupted_; }
   const HeapDominators& dominators() const { return dominators_; }

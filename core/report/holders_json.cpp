@@ -14,6 +14,16 @@ Json known_text(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
+// Without the object, which the row has where it is one.
+Json retained_root_json(const HeapRoot& root) {
+  Json json{{"kind", root.kind == HeapRoot::Kind::stack ? "thread" : to_string(root.kind)}};
+  if (root.kind == HeapRoot::Kind::static_field) json["name"] = known_text(root.name);
+  if (root.kind == HeapRoot::Kind::stack) json["thread"] = root.os_id;
+  if (root.kind == HeapRoot::Kind::handle) json["handle_kind"] = to_string(root.handle_kind);
+  if (root.slot) json["slot"] = hex(*root.slot);
+  return json;
+}
+
 } // namespace
 
 Json to_json(const GcHandle& handle, HeapHolders& holders) {
@@ -107,6 +117,7 @@ Json to_json(const RetainedRow& row) {
   if (!row.type.empty()) json["type"] = row.type;
   if (!row.assembly.empty()) json["assembly"] = row.assembly;
   if (!row.field.empty()) json["root"] = {{"kind", "static"}, {"name", row.field}};
+  if (row.root) json["root"] = retained_root_json(*row.root);
   json["count"] = row.count;
   json["bytes"] = row.bytes;
   json["retained"] = row.retained;

@@ -163,6 +163,8 @@ std::vector<RetainedRow> HeapRetainers::rows(RetainedBy by, const std::string& g
     return modules(glob, most, options);
   case RetainedBy::static_field:
     return statics(glob, most, options);
+  case RetainedBy::root:
+    return roots(glob, most, options);
   }
   return {};
 }

@@ -11,10 +11,13 @@
 namespace clr {
 
 struct RetainedRow {
-  Address object = 0;      // 0: a type or an assembly
-  std::string type;        // empty: an assembly
-  std::string assembly;    // the name of its module; else empty
-  std::string field;       // "Ns.Type.Field" of a static field; else empty
+  Address object = 0;   // 0: a type, an assembly, or a root that holds several objects
+  std::string type;     // empty: an assembly
+  std::string assembly; // the name of its module; else empty
+  std::string field;    // "Ns.Type.Field" of a static field; else empty
+  // Of a row by root: a static field (all those whose names are not known have none, together), a handle, the
+  // finalizer queue, or a thread (kind `stack`) with all that its stack and its statics hold.
+  std::optional<HeapRoot> root = std::nullopt;
   std::uint64_t count = 0; // of an object: those that go with it, itself included; of a type: its objects
   std::uint64_t bytes = 0; // of these objects of the type, or of the object alone
   std::uint64_t retained = 0;
@@ -30,7 +33,7 @@ struct RetainedObject {
   std::string holder_type;
 };
 
-enum class RetainedBy : std::uint8_t { object, type, assembly, static_field };
+enum class RetainedBy : std::uint8_t { object, type, assembly, static_field, root };
 
 class HeapRetainers {
 public:
@@ -57,11 +60,19 @@ public:
   std::vector<RetainedRow> statics(const std::string& glob, std::size_t most,
                                    const HeapWalkOptions& options = {});
 
+  // At most `most` roots, those first that retain most: what would go if this static field were null, this
+  // handle freed, this thread ended. `glob`: of roots whose texts match. Cost: that of HeapRetained each
+  // time, and of StaticFields::all.
+  std::vector<RetainedRow> roots(const std::string& glob, std::size_t most,
+                                 const HeapWalkOptions& options = {});
   // The rows of one of these.
   std::vector<RetainedRow> rows(RetainedBy by, const std::string& glob, std::size_t most,
                                 const HeapWalkOptions& options = {});
 
 private:
+  struct RootGroups;
+  RootGroups group_roots(const HeapWalkOptions& options);
+  void add_statics(RootGroups& made, const HeapWalkOptions& options);
   HeapRetained& retained(const HeapWalkOptions& options);
   std::vector<bool> types_like(const std::string& glob);
   RetainedRow row_of(std::uint32_t object);
@@ -70,5 +81,8 @@ private:
   HeapHolders* holders_;
   std::unique_ptr<HeapRetained> retained_;
 };
+
+// "static Ns.Type.Field", "thread 4711", "strong handle 0x7f00", "finalizer queue".
+std::string text_of(const HeapRoot& root);
 
 } // namespace clr

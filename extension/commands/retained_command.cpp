@@ -21,17 +21,17 @@ public:
   explicit Retained(CLI::App& app) {
     auto* const address = app.add_option(
         "ADDRESS", address_, "An object: what would go with it. Without it, the objects that retain most.");
-    app.add_option(
-           "-b,--by", by_,
-           "Rows for objects, for types, for assemblies with the objects of their types, or for static "
-           "fields.")
+    app.add_option("-b,--by", by_,
+                   "Rows for objects, for types, for assemblies with the objects of their types, for static "
+                   "fields, or "
+                   "for roots: static fields, handles, and threads with all that they hold.")
         ->type_name("WHAT")
-        ->check(CLI::IsMember({"object", "type", "assembly", "static"}))
+        ->check(CLI::IsMember({"object", "type", "assembly", "static", "root"}))
         ->excludes(address);
     app.add_option(
            "-t,--type", glob_,
-           "Types, or with --by assemblies or static fields, whose names match this pattern, with * and "
-           "?.")
+           "Types, or with --by assemblies, static fields or roots, whose names match this pattern, with * "
+           "and ?.")
         ->type_name("GLOB")
         ->excludes(address);
     add_count(app, "-n,--top", top_, {1, most_rows}, "So many rows at most; 20 by default.")
@@ -57,6 +57,7 @@ private:
   RetainedBy chosen() const {
     if (by_ == "type") return RetainedBy::type;
     if (by_ == "assembly") return RetainedBy::assembly;
+    if (by_ == "root") return RetainedBy::root;
     return by_ == "static" ? RetainedBy::static_field : RetainedBy::object;
   }
 
@@ -84,11 +85,18 @@ private:
     }
     const bool types = by_ == "type" || by_ == "assembly";
     if (!rows.empty())
-      out.line("{:>15} {:>11} {:>15} {}", "retained", "count", "bytes", types ? by_ : "object");
-    for (const RetainedRow& row : rows)
+      out.line("{:>15} {:>11} {:>15} {}", "retained", "count", "bytes",
+               types || by_ == "root" ? by_ : "object");
+    for (const RetainedRow& row : rows) {
+      if (row.root) {
+        out.line("{:>15} {:>11} {:>15} {}{}", row.retained, row.count, row.bytes, text_of(*row.root),
+                 row.object == 0 ? "" : fmt::format(": {:#018x} {}", row.object, row.type));
+        continue;
+      }
       out.line("{:>15} {:>11} {:>15} {}{}{}", row.retained, row.count, row.bytes,
                types ? "" : fmt::format("{:#018x} ", row.object), row.type + row.assembly,
                row.field.empty() ? "" : " in " + row.field);
+    }
     if (rows.empty()) out.line("none");
   }
 

@@ -11,7 +11,7 @@ from ._json import Json
 from ._table import HeapTable
 
 Generation = Union[int, str]
-_BY = ("object", "type", "assembly", "static")
+_BY = ("object", "type", "assembly", "static", "root")
 _PARTS = {None: -1, 0: 0, 1: 1, 2: 2, "loh": 3, "poh": 4, "frozen": 5}
 
 
@@ -126,7 +126,7 @@ class Heap:
         return self._reader._table()
 
     def retained(self, by: str = "object", pattern: Optional[str] = None, most: int = 20) -> List[Retained]:
-        """The objects (or by="type", "assembly", "static" those) that retain most. ``pattern`` is compared with the names of types, assemblies or fields."""
+        """The objects (or by="type", "assembly", "static", "root" those) that retain most. ``pattern`` is compared with the names of types, assemblies or fields."""
         if by not in _BY or most < 1:
             raise UsageError(f"by is one of {', '.join(_BY)}, and most at least 1")
         return list(map(Retained.of, self._reader._query("clr_query_retainers", _BY.index(by), _text(pattern), most)))

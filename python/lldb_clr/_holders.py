@@ -33,7 +33,7 @@ class Reference:
 class HeapRoot:
     """A place outside of the heap that keeps an object alive."""
     kind: str
-    """"stack", "handle", "static", "thread_static", "finalizer"."""
+    """"stack", "frame" (a Frame of the runtime's on a stack), "handle", "static", "thread_static", "finalizer"."""
     object: int
     slot: Optional[int] = None
     """Where the reference is; None for a register."""
@@ -56,7 +56,7 @@ class HeapRoot:
     @classmethod
     def of(cls, json: Json) -> HeapRoot:
         return cls(json["kind"], int(json["object"], 16), number(json.get("slot")), json.get("name"), json.get("handle_kind"), json.get("thread"), json.get("frame"),
-                   json.get("register"), json["method"]["full_name"] if "method" in json else None, json.get("certain", True))
+                   json.get("register"), json["method"].get("full_name") if "method" in json else None, json.get("certain", True))
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,12 @@ class HeapPath:
         return cls(HeapRoot.of(json["root"]), tuple(Step(int(s["object"], 16), s["type"], s.get("field")) for s in json["steps"]))
 
 
+def _root_text(root: Json) -> str:
+    if root["kind"] == "handle":
+        return f"{root['handle_kind']} handle {root['slot']}"
+    return " ".join(str(part) for part in (root["kind"], root.get("name"), root.get("thread")) if part is not None)
+
+
 @dataclass(frozen=True)
 class Retained:
     """What would go: with one object, with the objects of a type or of the types of an assembly together, or with what a static field holds."""
@@ -93,6 +99,8 @@ class Retained:
     type: Optional[str] = None
     assembly: Optional[str] = None
     static: Optional[str] = None
+    root: Optional[str] = None
+    """By root: "static Ns.Type.Field", "thread 4711", "strong handle 0x...", "finalizer"."""
     alive: bool = True
     reachable: Optional[int] = None
     """Bytes of everything that an object leads to, shared with others or not; None in lists."""
@@ -100,14 +108,14 @@ class Retained:
     """The object with which this one would go; None when there is none, and in lists."""
 
     def __repr__(self) -> str:
-        what = self.static or self.assembly or f"{self.type}{f' at {self.object:#x}' if self.object else ''}"
+        what = self.root or self.static or self.assembly or f"{self.type}{f' at {self.object:#x}' if self.object else ''}"
         return f"<Retained {self.retained} bytes by {what}>"
 
     @classmethod
     def of(cls, json: Json) -> Retained:
-        holder, reachable = json.get("holder"), json.get("reachable")
+        holder, reachable, root = json.get("holder"), json.get("reachable"), json.get("root")
         return cls(json["retained"], json["count"], json["bytes"], number(json.get("object")), json.get("type"), json.get("assembly"),
-                   json["root"]["name"] if "root" in json else None, json.get("alive", True), reachable["bytes"] if reachable else None,
+                   root.get("name") if root else None, _root_text(root) if root else None, json.get("alive", True), reachable["bytes"] if reachable else None,
                    int(holder["object"], 16) if holder else None)
 
 

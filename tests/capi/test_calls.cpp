@@ -122,7 +122,7 @@ TEST_CASE("calls: what is missing in a call is an error, with or without a place
   CHECK(error.status == CLR_INVALID);
   CHECK(clr_query_heap_save(process.runtime, nullptr, &error) == nullptr);
   CHECK(clr_query_heap_difference(process.runtime, nullptr, &error) == nullptr);
-  for (const int by : {-1, 4}) {
+  for (const int by : {-1, 5}) {
     CHECK(clr_query_retainers(process.runtime, by, nullptr, 1, &error) == nullptr);
     CHECK(error.status == CLR_INVALID);
   }

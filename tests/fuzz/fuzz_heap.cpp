@@ -1,7 +1,8 @@
 // The managed heap of a damaged runtime: the collector's variables, segments, contexts, types and objects.
 #include "core/heap/finalizer_queue.h"
-#include "core/heap/heap_graph.h"
-#include "core/heap/heap_statistics.h"
+#include "core/heap/heap_free.h"
+#include "core/heap/heap_retained.h"
+#include "core/heap/heap_table.h"
 #include "tests/fuzz/scenes.h"
 #include "tests/heap/heap_runtime.h"
 
@@ -30,6 +31,22 @@ void walk(const Target& target) {
   std::uint64_t bytes = 0;
   for (const HeapRangeCount& range : counted.ranges) bytes += range.live.bytes + range.free.bytes;
   require(bytes + gaps <= map.bytes(), "objects and gaps lie in the heap");
+  HeapCount free, of_classes;
+  for (const HeapRangeCount& range : counted.ranges) free += range.free;
+  const HeapFreeSpace space = count_free_space(map, types, 3, {}, 1);
+  for (const FreePart& part : space.parts)
+    for (const HeapCount& one : part.classes) of_classes += one;
+  require(of_classes.objects == free.objects && of_classes.bytes == free.bytes,
+          "free memory is in its classes");
+  require(space.largest.size() == std::min<std::uint64_t>(free.objects, 3), "the largest blocks are kept");
+  const HeapTable table = make_heap_table(map, types, {}, 1);
+  std::uint64_t of_table = 0;
+  for (std::size_t i = 0; i < table.count(); ++i) {
+    of_table += table.sizes[i];
+    require(map.find(table.addresses[i]) != nullptr && table.types[i] < types.count(), "a row is an object");
+    require(i == 0 || table.addresses[i] > table.addresses[i - 1], "rows are ascending");
+  }
+  require(of_table == bytes, "a table has all objects");
 }
 
 void follow(const Target& target) {
@@ -55,6 +72,12 @@ void follow(const Target& target) {
       require(std::ranges::find(out, path[step]) != out.end(), "each step is a reference");
     }
   }
+  HeapRootGroups groups{.of_root = {}, .count = 2, .cut = {}};
+  for (std::size_t i = 0; i < roots.size(); ++i) groups.of_root.push_back(i % 2);
+  const HeapRetained retained(map, types, graph, roots, {}, &groups);
+  const std::uint32_t count = graph.index().count();
+  require(retained.count(count) + retained.count(count + 1) <= tree.reached_count(),
+          "groups retain what is alive");
 }
 
 // Some objects of every kind, with memory that was given to threads between them.

@@ -174,3 +174,50 @@ TEST_CASE("a list retains its rest, and an interruption is told", "[heap]") {
                              {.progress = [](std::uint64_t, std::uint64_t) { return false; }});
   CHECK(stopped.interrupted());
 }
+
+TEST_CASE("a group of roots retains what the other groups do not reach", "[heap]") {
+  std::mt19937 engine(11);
+  const auto random = [&] { return static_cast<std::uint32_t>(engine()); };
+  for (unsigned round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const unsigned count = 2 + random() % 40;
+    Scene scene(count);
+    for (std::uint32_t from = 0; from < count; ++from)
+      for (unsigned i = random() % (fields + 1); i > 0; --i) scene.refer(from, random() % count);
+    HeapRootGroups groups{.of_root = {}, .count = 1 + random() % 4, .cut = {}};
+    std::vector<std::uint32_t> roots;
+    for (unsigned i = random() % 8; i > 0; --i) {
+      roots.push_back(i == 7 ? HeapIndex::none : random() % count);
+      groups.of_root.push_back(random() % groups.count);
+    }
+    for (unsigned i = 0; i < count; ++i) groups.cut.push_back(round % 2 == 0 && random() % 8 == 0);
+
+    const Target target = scene.runtime.target();
+    const HeapMap map = read_heap_map(target, HeapRuntime::module);
+    HeapTypes types(target);
+    ReferenceMaps maps(types);
+    HeapGraph graph(map, maps, read_handles(target, map.state), {}, 2);
+    const HeapRetained retained(map, types, graph, roots, {}, &groups);
+    // What is cut has no references.
+    for (unsigned i = 0; i < count; ++i)
+      if (groups.cut[i]) scene.edges[i].clear();
+    const auto reached = [&](std::uint32_t without_group, std::uint32_t without_object) {
+      std::vector<std::uint32_t> left;
+      for (std::size_t i = 0; i < roots.size(); ++i)
+        if (groups.of_root[i] != without_group) left.push_back(roots[i]);
+      return static_cast<std::uint32_t>(std::ranges::count(scene.reached(left, without_object), true));
+    };
+    const std::uint32_t all = reached(HeapIndex::none, HeapIndex::none);
+    for (std::uint32_t group = 0; group < groups.count; ++group) {
+      CAPTURE(group);
+      const std::uint32_t dies = all - reached(group, HeapIndex::none);
+      CHECK(retained.count(count + group) == dies);
+      CHECK(retained.retained(count + group) == dies * node_bytes);
+    }
+    for (std::uint32_t object = 0; object < count; ++object) {
+      CAPTURE(object);
+      CHECK(retained.count(object) == all - reached(HeapIndex::none, object));
+    }
+    CHECK(retained.largest(count).size() == all);
+  }
+}

@@ -198,7 +198,7 @@ answer = {"same": same, "counts": counted == told, "formats": formats, "kept": k
           "order": order.address, "in": [[r.object, r.type, r.field] for r in one.referrers()], "out": [[r.object, r.field, r.offset] for r in order.references()],
           "dead": [dead.paths(), dead.retained().alive], "path": [path.root.kind, path.root.name, [[s.object, s.type, s.field] for s in path.steps]],
           "roots": sorted([r.kind, r.object, r.slot or 0] for r in roots), "retained": [one.retained().retained, one.retained().reachable],
-          "by": {by: [r.retained for r in runtime.heap.retained(by, most=5)] for by in ("object", "type", "assembly", "static")},
+          "by": {by: [r.retained for r in runtime.heap.retained(by, most=5)] for by in ("object", "type", "assembly", "static", "root")},
           "gcdump": runtime.heap.gcdump(FILE + ".gcdump", live=True).objects}
 runtime.heap.save(FILE)
 answer["diff"] = len(runtime.heap.diff(FILE))
@@ -238,3 +238,20 @@ def check_python(lldb, core, folder):
     assert alone["gcdump"] == live["objects"], alone["gcdump"]
     assert not schema.problems("clr refs", refs), schema.problems("clr refs", refs)[:3]
     return f"{len(alone['roots'])} roots, {alone['gcdump']} live objects, alone and in LLDB"
+
+
+def check_roots(lldb, core):
+    """What a root retains no way from another root leads to; the list of orders is held by its static field alone."""
+    rows, orders, live = lldb.json(core, ["clr retained --json --by root --top 100000", "clr retained --json --by static --type HeapProgram.Statics.*", "clr heap --stat --live --json"], 600)
+    schema = Schema(SCHEMA)
+    assert not schema.problems("clr retained", rows), schema.problems("clr retained", rows)[:3]
+    sizes = [row["retained"] for row in rows]
+    assert sizes == sorted(sizes, reverse=True) and sum(sizes) <= live["bytes"] and sum(r["count"] for r in rows) <= live["objects"], (sum(sizes), live["bytes"])
+    assert all(row["bytes"] <= live["bytes"] and (row["count"] > 0) for row in rows)
+    by_name = {row["root"]["name"]: row for row in rows if row["root"]["kind"] == "static" and row["root"]["name"]}
+    for row in orders:
+        assert by_name[row["root"]["name"]]["retained"] == row["retained"] and by_name[row["root"]["name"]]["object"] == row["object"], row
+    assert "HeapProgram.Statics.Orders" in by_name and {row["root"]["kind"] for row in rows} >= {"static", "thread", "handle"}, {row["root"]["kind"] for row in rows}
+    (thread,) = [row for row in rows if row["root"]["kind"] == "thread"][:1]
+    assert thread["retained"] > 300_000, thread   # the main thread holds what the program keeps
+    return f"{len(rows)} roots retain {sum(sizes)} of {live['bytes']} bytes"

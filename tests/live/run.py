@@ -374,6 +374,7 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/gcdump", check_heap_files.check_gcdump, c.lldb, core, folder)
                 c.check(f"heap/{name}/free", check_heap_files.check_free, c.lldb, core)
                 c.check(f"heap/{name}/where", check_heap_files.check_where, c.lldb, core)
+                c.check(f"heap/{name}/roots", check_heap_files.check_roots, c.lldb, core)
                 c.check(f"heap/{name}/tables", check_heap_files.check_python, c.lldb, core, folder)
                 c.check(f"heap/{name}/diff", check_heap_files.check_difference, c.lldb, core, running, folder, functools.partial(
                     Running, [program, *mode.arguments, "--nodes", "12000", "--garbage", "100"], folder / "second", settings(**mode.knobs)))
