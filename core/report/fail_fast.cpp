@@ -27,6 +27,7 @@ std::optional<std::string> fail_fast_message(Runtime& runtime, StackReporter& st
                                              const RegisterContext& start, std::uint64_t os_id) {
   std::optional<std::string> message;
   RootReporter(runtime, stacks).walk(start, os_id, [&](const RootRow& row) {
+    if (row.frame >= max_fail_fast_frames) return false;
     if (row.answer->method.name != "System.Environment.FailFast") return true;
     if (!row.root.slot.interior || !row.root.slot.pinned) return true;
     if (const Address text = string_of(runtime, row.root.value); text != 0)

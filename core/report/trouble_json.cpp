@@ -11,6 +11,19 @@ Json count_json(const StopChange::Count& count) {
   return {{"stood", count.stood}, {"moved", count.moved}};
 }
 
+Json group_json(const AwaitGroup& group) {
+  Json json{{"count", group.count},
+            {"requests", group.requests},
+            {"method", to_json(*group.position->method)},
+            {"waits_for", {{"kind", to_string(group.waits_for.kind)}, {"text", group.waits_for.text}}},
+            {"text", text_of(group)}};
+  if (group.position->source) json["source"] = to_json(*group.position->source);
+  if (group.waits_for.object != 0) json["waits_for"]["object"] = hex(group.waits_for.object);
+  if (!group.name.empty()) json["waits_for"]["name"] = group.name;
+  if (!group.holder.empty()) json["holder"] = group.holder;
+  return json;
+}
+
 } // namespace
 
 std::string text_of(const SecondLook& look) {
@@ -55,23 +68,6 @@ Json to_json(const SecondLook& look) {
           {"outside", count_json(look.change.outside)},
           {"running", count_json(look.change.running)}};
 }
-
-namespace {
-
-Json group_json(const AwaitGroup& group) {
-  Json json{{"count", group.count},
-            {"requests", group.requests},
-            {"method", to_json(*group.position->method)},
-            {"waits_for", {{"kind", to_string(group.waits_for.kind)}, {"text", group.waits_for.text}}},
-            {"text", text_of(group)}};
-  if (group.position->source) json["source"] = to_json(*group.position->source);
-  if (group.waits_for.object != 0) json["waits_for"]["object"] = hex(group.waits_for.object);
-  if (!group.name.empty()) json["waits_for"]["name"] = group.name;
-  if (!group.holder.empty()) json["holder"] = group.holder;
-  return json;
-}
-
-} // namespace
 
 Json to_json(const TroubleReport& report) {
   Json json{{"verdict", to_string(report.verdicts.front())}, {"verdicts", Json::array()}};

@@ -54,19 +54,18 @@ public:
       tell(fmt::format("async methods wait for each other: {}", knot));
     if (!memory.empty()) tell_memory(memory, options);
     tell_async(waiting);
-    tell_groups(table, uses.blocked, "wait");
-    tell_groups(table, uses.outside, "stand");
+    const Told blocked = tell_groups(table, uses.blocked, "wait");
+    const Told outside = tell_groups(table, uses.outside, "stand");
     tell_groups(table, uses.running, "run");
     // Beside a crash they say nothing.
     if (crash.empty())
       tell_groups(table, uses.parked, "stand");
     else if (!uses.parked.empty())
-      tell(uses.parked.size() == 1
-               ? "1 thread sleeps or waits for a signal"
-               : fmt::format("{} threads sleep or wait for a signal", uses.parked.size()));
+      tell(parked_text(uses));
     if (uses.unknown != 0) tell(fmt::format("of {} nothing is known", threads(uses.unknown)));
     if (crash.empty()) report_.mark = mark_stop(table, uses, std::move(waiting.marks), map());
-    summarize(crash, deadlocks, memory, uses, waiting);
+    summarize(crash, deadlocks, memory, uses,
+              waiting_text(uses, waiting, uses.blocked.empty() ? outside : blocked));
     report_.waiting = std::move(waiting.groups);
     return std::move(report_);
   }
@@ -83,6 +82,11 @@ private:
 
   static std::string threads(std::size_t count) {
     return count == 1 ? "1 thread" : fmt::format("{} threads", count);
+  }
+
+  static std::string parked_text(const ThreadUses& uses) {
+    const std::string_view end = uses.parked.size() == 1 ? "s" : "";
+    return fmt::format("{} sleep{} or wait{} for a signal", threads(uses.parked.size()), end, end);
   }
 
   void tell(std::string text) { report_.evidence.push_back(std::move(text)); }
@@ -133,8 +137,9 @@ private:
   // The heap close to its limit; empty when it is not, or when no limit is known.
   std::string near_limit(const HeapWalkOptions& options) {
     const HeapMap* const heap = map();
-    const auto limit =
-        heap == nullptr ? std::nullopt : heap_limit(*locks_.runtime().objects(), sources_.program_name);
+    const auto limit = heap == nullptr
+                           ? std::nullopt
+                           : heap_limit(*locks_.runtime().objects(), sources_.program_name, report_.missing);
     if (!limit || heap->committed_bytes < limit->bytes / 100 * near_percent) return {};
     report_.limit = limit;
     std::uint64_t live = 0;
@@ -182,8 +187,9 @@ private:
                              found.in_flight.empty() ? "was the last one that was thrown by"
                                                      : "is in flight on",
                              locks_.thread_text(*thread.os_id));
-      } catch (const Error&) {
-        continue; // an exception that cannot be read is told with its thread
+      } catch (const Error& error) {
+        report_.missing.push_back(
+            fmt::format("the exception {:#x} of a thread: {}", found.current(), error.what()));
       }
     }
     return {};
@@ -209,8 +215,14 @@ private:
                            : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));
   }
 
+  // The largest of some groups of threads.
+  struct Told {
+    std::string text;
+    std::size_t count = 0;
+  };
+
   // Threads that do the same at the same place are one line.
-  void tell_groups(const LockTable& table, const std::vector<std::size_t>& indexes, std::string_view verb) {
+  Told tell_groups(const LockTable& table, const std::vector<std::size_t>& indexes, std::string_view verb) {
     struct Group {
       std::size_t count = 0;
       const ThreadWait* first = nullptr;
@@ -225,6 +237,7 @@ private:
     std::vector<std::pair<std::pair<std::string, std::string>, Group>> sorted(groups.begin(), groups.end());
     std::ranges::stable_sort(sorted,
                              [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+    Told first;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (i == max_groups) {
         tell(fmt::format("{} more groups of threads {}", sorted.size() - max_groups, verb));
@@ -235,28 +248,34 @@ private:
           group.count == 1 ? locks_.thread_text(group.first->os_id) : fmt::format("{} threads", group.count);
       tell(fmt::format("{} {}{} in {}{}", who, verb, group.count == 1 ? "s" : "", texts.first,
                        texts.second.empty() ? "" : fmt::format(": {}", texts.second)));
+      if (i == 0) first = {report_.evidence.back(), group.count};
     }
+    return first;
   }
 
-  std::string waiting_text(const ThreadUses& uses, const AsyncWaiting& waiting) const {
-    const std::size_t others = uses.blocked.size() + uses.outside.size();
-    const auto wait = [](std::size_t count) {
-      return fmt::format("{} wait{}", threads(count), count == 1 ? "s" : "");
+  // `first` is the largest group of the threads that are blocked, or else wait for the outside.
+  static std::string waiting_text(const ThreadUses& uses, const AsyncWaiting& waiting, const Told& first) {
+    std::string text;
+    const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (!waiting.groups.empty()) {
+      add(text_of(waiting.groups.front()));
+      if (const std::size_t rest = waiting.owed - waiting.groups.front().count; rest != 0)
+        add(fmt::format("{} more async call{}", rest, rest == 1 ? " waits" : "s wait"));
+    }
+    if (first.count == 0) return text;
+    add(first.text);
+    const auto more = [&](std::size_t rest, std::string_view what) {
+      if (rest != 0) add(fmt::format("{} more thread{}{}", rest, rest == 1 ? " waits" : "s wait", what));
     };
-    const std::string by_threads = uses.blocked.empty()
-                                       ? fmt::format("{} for the outside", wait(uses.outside.size()))
-                                       : fmt::format("{} for locks, tasks or other threads, {} for the "
-                                                     "outside; none of them is deadlocked",
-                                                     wait(uses.blocked.size()), uses.outside.size());
-    if (waiting.groups.empty()) return by_threads;
-    std::string text = text_of(waiting.groups.front());
-    if (const std::size_t rest = waiting.owed - waiting.groups.front().count; rest != 0)
-      text += fmt::format("; {} more async call{}", rest, rest == 1 ? " waits" : "s wait");
-    return others == 0 ? text : fmt::format("{}; {}", text, by_threads);
+    const bool outside = uses.blocked.empty();
+    if (!outside) more(uses.blocked.size() - first.count, "");
+    more(uses.outside.size() - (outside ? first.count : 0), " for the outside");
+    if (!outside) add("no deadlock was found");
+    return text;
   }
 
   void summarize(const std::string& crash, const std::vector<Deadlock>& deadlocks, const std::string& memory,
-                 const ThreadUses& uses, const AsyncWaiting& waiting) {
+                 const ThreadUses& uses, const std::string& waiting) {
     switch (report_.verdicts.front()) {
     case Verdict::crash:
       report_.text = crash;
@@ -279,7 +298,7 @@ private:
       report_.text = "the thread pool cannot begin the work that is queued";
       break;
     case Verdict::waiting:
-      report_.text = waiting_text(uses, waiting);
+      report_.text = waiting;
       report_.certain = false;
       break;
     case Verdict::busy:
@@ -289,6 +308,7 @@ private:
       break;
     case Verdict::healthy:
       report_.text = "no thread fails, none waits for a lock or a reply, none works";
+      if (!uses.parked.empty()) report_.text += "; " + parked_text(uses);
       report_.certain = !no_async_;
       break;
     case Verdict::unknown:
@@ -314,6 +334,14 @@ std::string text_of(const AwaitGroup& group) {
                                : fmt::format("{} ({}{})", group.name, group.waits_for.text, object);
   return fmt::format("{} for {} in {}{}", calls(group.count, group.requests), what, text_of(*group.position),
                      group.holder.empty() ? "" : fmt::format(", probably held by {}", group.holder));
+}
+
+std::string verdict_text(const TroubleReport& report) {
+  std::string text = fmt::format("{}{}: {}", report.certain ? "" : "probably ",
+                                 to_string(report.verdicts.front()), report.text);
+  for (std::size_t i = 1; i < report.verdicts.size(); ++i)
+    text += fmt::format("{}{}", i == 1 ? "; also " : ", ", to_string(report.verdicts[i]));
+  return text;
 }
 
 TroubleReport find_trouble(TroubleSources& sources, const std::string& crash,

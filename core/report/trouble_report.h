@@ -30,6 +30,9 @@ struct TroubleReport {
 // "217 requests wait for Ns.Cache._gate (a SemaphoreSlim) in Ns.Cache.Get() at Cache.cs:41:9, ...".
 std::string text_of(const AwaitGroup& group);
 
+// "probably waiting: 3 threads wait ...; also busy": the verdicts and the sentence of the first.
+std::string verdict_text(const TroubleReport& report);
+
 // What a stop can be asked.
 struct TroubleSources {
   LockReporter& locks;

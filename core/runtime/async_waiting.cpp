@@ -1,6 +1,7 @@
 #include "core/runtime/async_waiting.h"
 
 #include "core/objects/object_reader.h"
+#include "core/runtime/word_hash.h"
 
 #include <fmt/format.h>
 
@@ -13,18 +14,9 @@
 namespace clr {
 namespace {
 
-constexpr std::uint64_t hash_seed = 0xcbf2'9ce4'8422'2325, hash_prime = 0x100'0000'01b3; // FNV-1a, by words
-
-void mix(std::uint64_t& hash, std::uint64_t value) {
-  hash = (hash ^ value) * hash_prime;
-  hash ^= hash >> 32;
-}
-
 bool handles_request(const AsyncStack& stack) {
   return std::ranges::any_of(stack.frames, [](const AsyncFrame& frame) {
-    const std::string& name = frame.position->method->name;
-    return frame.position->framework && name.find("HttpProtocol") != std::string::npos &&
-           name.find("ProcessRequests") != std::string::npos;
+    return frame.position->framework && answers_requests(frame.position->method->name);
   });
 }
 
@@ -59,34 +51,34 @@ bool AsyncWaits::ends_in_main_thread(const AsyncStack& stack) const {
 }
 
 ChainMark AsyncWaits::mark(const AsyncChain& chain, const AsyncStack& stack) const {
-  ChainMark mark{.place = hash_seed, .kind = hash_seed};
+  WordHash place, kind;
   for (const AsyncFrame& frame : stack.frames) {
-    mix(mark.kind, frame.position->method->token);
-    mix(mark.kind, frame.position->method->runtime_module);
-    mix(mark.kind, static_cast<std::uint32_t>(frame.state));
+    kind.add(frame.position->method->token);
+    kind.add(frame.position->method->runtime_module);
+    kind.add(static_cast<std::uint32_t>(frame.state));
   }
-  mix(mark.kind, static_cast<std::uint64_t>(stack.waits_for.kind));
+  kind.add(static_cast<std::uint64_t>(stack.waits_for.kind));
   for (std::size_t i = 0; i < chain.boxes.size(); ++i) {
-    mix(mark.place, chain.boxes[i]->object);
-    mix(mark.place, static_cast<std::uint32_t>(chain.boxes[i]->state));
+    place.add(chain.boxes[i]->object);
+    place.add(static_cast<std::uint32_t>(chain.boxes[i]->state));
   }
   const AsyncBox& first = *chain.boxes.front();
-  mix(mark.place, first.awaited);
-  mix(mark.place, stack.waits_for.object);
+  place.add(first.awaited);
+  place.add(stack.waits_for.object);
   // A source that is used again and again has the same address each time; its awaiter has a number that
   // grows, and the method's variables differ.
   try {
     const Target& target = graph_->kinds().target();
     const TypeLayout& layout = graph_->kinds().objects().layouts().of(first.shape->method_table);
     const std::uint32_t header = first.shape->value_type ? 0 : target.pointer_size();
-    constexpr std::uint32_t most = 4096; // bytes of variables that are compared
-    std::vector<std::byte> variables(std::min(layout.size - std::min(layout.size, header), most));
+    std::vector<std::byte> variables(
+        std::min(layout.size - std::min(layout.size, header), max_compared_bytes));
     target.read_bytes(first.machine, variables);
-    for (const std::byte byte : variables) mix(mark.place, std::to_integer<std::uint64_t>(byte));
+    for (const std::byte byte : variables) place.add(std::to_integer<std::uint64_t>(byte));
   } catch (const Error&) {
     // Addresses alone tell, then.
   }
-  return mark;
+  return {.place = place.value(), .kind = kind.value()};
 }
 
 AsyncWaiting AsyncWaits::read(const HeapWalkOptions& options) {

@@ -51,8 +51,9 @@ public:
   // that of AwaitedNames.
   AsyncWaiting read(const HeapWalkOptions& options = {});
 
-  static constexpr std::size_t max_named = 10; // groups whose objects are named
-  static constexpr std::size_t many = 10;      // chains that are told, though nobody owes them anything
+  static constexpr std::uint32_t max_compared_bytes = 4096; // of a method's variables, for its ChainMark
+  static constexpr std::size_t max_named = 10;              // groups whose objects are named
+  static constexpr std::size_t many = 10; // chains that are told, though nobody owes them anything
 
 private:
   struct Group;

@@ -2,6 +2,7 @@
 
 #include "core/memory/text_encoding.h"
 #include "core/runtime/name_filter.h"
+#include "core/runtime/word_hash.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -100,16 +101,16 @@ DuplicateStrings find_duplicates(Runtime& runtime, HeapReporter& heap, const Str
       const auto text = texts.text(row, std::min<std::uint64_t>(units, query.text_units));
       if (!text || !filter.accepts(*text)) return true;
     }
-    // FNV-1a, by code units of two bytes.
-    std::uint64_t hash = 0xcbf2'9ce4'8422'2325 ^ units;
+    WordHash hash; // of the length and of each code unit
+    hash.add(units);
     const bool whole = texts.read(row, units, [&](std::span<const std::byte> run) {
       for (std::size_t i = 0; i < run.size(); i += 2)
-        hash = (hash ^ load<std::uint16_t>(run.subspan(i), ByteOrder::little)) * 0x100'0000'01b3;
+        hash.add(load<std::uint16_t>(run.subspan(i), ByteOrder::little));
     });
     if (!whole) return true;
     ++found.strings;
-    if (known.size() >= max_different_strings && !known.contains(hash)) return true;
-    Known& entry = known[hash];
+    if (known.size() >= max_different_strings && !known.contains(hash.value())) return true;
+    Known& entry = known[hash.value()];
     if (entry.count++ == 0) {
       entry.first = row;
       entry.length = units;

@@ -23,7 +23,6 @@ std::map<std::string, std::string> configuration(ObjectReader& objects, CoreLibr
   const Address store = library.static_reference("System.AppContext", "s_dataStore");
   if (store == 0) return settings;
   InstanceReader reader(objects);
-  constexpr std::uint64_t most = 10'000; // settings
   const auto text_at = [&](Address at) {
     const Address object = reader.target().read_pointer(at);
     std::string text = object == 0 ? "" : objects.describe_object(object);
@@ -38,7 +37,7 @@ std::map<std::string, std::string> configuration(ObjectReader& objects, CoreLibr
                           settings.emplace(text_at(item.key), text_at(item.at));
                           return true;
                         },
-                    .steps = most});
+                    .steps = max_configuration_settings});
   return settings;
 }
 
@@ -53,15 +52,6 @@ PoolMemory pool_memory(ObjectReader& objects, CoreLibrary& library) {
   InstanceReader reader(objects);
   const Instance instance = reader.of_object(pool);
   return {reader.integer(instance, "_memoryUsageBytes"), reader.integer(instance, "_memoryLimitBytes")};
-}
-
-template<typename Read>
-auto guarded(Read&& read) -> decltype(read()) {
-  try {
-    return read();
-  } catch (const Error&) {
-    return {}; // what cannot be read sets no limit that is known
-  }
 }
 
 } // namespace
@@ -87,10 +77,27 @@ std::optional<std::string> environment_value(MemoryReader& memory, Address progr
   return std::nullopt;
 }
 
-std::optional<HeapLimit> heap_limit(ObjectReader& objects, Address program_name) {
+std::optional<HeapLimit> heap_limit(ObjectReader& objects, Address program_name,
+                                    std::vector<std::string>& missing) {
+  const auto miss = [&](std::string_view what, std::string_view why) {
+    missing.push_back(fmt::format("{}, which may limit the heap: {}", what, why));
+  };
+  const auto guarded = [&](std::string_view what, auto&& read) -> decltype(read()) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      miss(what, error.what());
+      return {};
+    }
+  };
   MemoryReader& memory = objects.finder().target().memory();
+  std::byte last{};
+  if (program_name == 0)
+    miss("the environment of the process", "where it lies is not known");
+  else if (memory.read_some(program_name - 1, {&last, 1}) != 1)
+    miss("the environment of the process", fmt::format("{:#x} cannot be read", program_name - 1));
   CoreLibrary library(objects);
-  const PoolMemory pool = guarded([&] { return pool_memory(objects, library); });
+  const PoolMemory pool = guarded("the load of the memory", [&] { return pool_memory(objects, library); });
   const auto limit = [&](std::uint64_t bytes, std::uint64_t percent,
                          const std::string& name) -> std::optional<HeapLimit> {
     if (bytes != 0) return HeapLimit{bytes, name};
@@ -104,7 +111,8 @@ std::optional<HeapLimit> heap_limit(ObjectReader& objects, Address program_name)
     };
     if (auto found = limit(value(name), value(name + "Percent"), name)) return found;
   }
-  auto settings = guarded([&] { return configuration(objects, library); });
+  auto settings =
+      guarded("the configuration of the program", [&] { return configuration(objects, library); });
   const std::string name = "System.GC.HeapHardLimit";
   if (auto found = limit(number(settings[name], 0), number(settings[name + "Percent"], 0), name))
     return found;

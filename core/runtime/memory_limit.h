@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace clr {
 
@@ -19,6 +20,8 @@ std::optional<std::string> environment_value(MemoryReader& memory, Address progr
                                              std::string_view name);
 constexpr std::size_t max_environment_bytes = 256 * 1024;
 
+constexpr std::uint64_t max_configuration_settings = 10'000; // of runtimeconfig.json that are looked at
+
 struct HeapLimit {
   std::uint64_t bytes = 0;
   std::string source; // what says so: "DOTNET_GCHeapHardLimit"
@@ -27,9 +30,11 @@ struct HeapLimit {
 // The hard limit of the heap: by the environment, by the program's configuration (runtimeconfig.json); else,
 // where the runtime has seen at a full collection that memory is scarce, three quarters of what the container
 // or the machine has, which is the limit that the collector sets itself in a container. Nothing when none is
-// known. Never throws. Cost: that of environment_value and of CoreLibrary, and some reads for each setting.
-// Source: dotnet/runtime src/coreclr/gc/{gcconfig.h,gc.cpp},
+// known; of what could not be looked at, a sentence is added to `missing`. Never throws. Cost: that of
+// environment_value and of CoreLibrary, and some reads for each setting. Source: dotnet/runtime
+// src/coreclr/gc/{gcconfig.h,gc.cpp},
 // src/libraries/System.Private.CoreLib/src/System/Threading/PortableThreadPool.cs.
-std::optional<HeapLimit> heap_limit(ObjectReader& objects, Address program_name);
+std::optional<HeapLimit> heap_limit(ObjectReader& objects, Address program_name,
+                                    std::vector<std::string>& missing);
 
 } // namespace clr

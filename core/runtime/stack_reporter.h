@@ -55,6 +55,8 @@ public:
 
   // The method of a managed frame, with its source line if that is wanted. Kept. Never throws.
   std::shared_ptr<const MethodAnswer> answer_of(const StackFrame& frame, bool with_line);
+  // The unwinder of the walks.
+  NativeUnwinder& native() { return native_; }
   // The row of a frame of such a walk. Never throws.
   FrameRow row_of(const StackFrame& frame, const Options& options);
 

@@ -1,5 +1,7 @@
 #include "core/runtime/stop_mark.h"
 
+#include "core/runtime/word_hash.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,16 +9,12 @@ namespace clr {
 namespace {
 
 std::uint64_t place_of(const ThreadStack& stack) {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325; // FNV-1a, by words
-  const auto mix = [&](std::uint64_t value) {
-    hash = (hash ^ value) * 0x100'0000'01b3;
-    hash ^= hash >> 32;
-  };
+  WordHash hash;
   for (const StackFrame& frame : stack.frames) {
-    mix(frame.pc());
-    mix(frame.sp());
+    hash.add(frame.pc());
+    hash.add(frame.sp());
   }
-  return hash;
+  return hash.value();
 }
 
 // Objects keep their places as long as the parts of the heap do: each collection makes others of them.

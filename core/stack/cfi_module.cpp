@@ -121,7 +121,9 @@ struct CfiModule::Impl {
   Cpu cpu = Cpu::unknown;
   Address end = 0;
   std::string problem;
-  std::vector<char> image; // outlives elf and cfi
+  std::vector<char> image;                  // outlives elf and cfi
+  Address hdr_begin = 0;                    // .eh_frame_hdr
+  std::size_t hdr_offset = 0, hdr_size = 0; // in `image`
   ElfHandle elf;
   std::unique_ptr<Dwarf_CFI, CfiEnd> cfi;
 
@@ -156,11 +158,20 @@ struct CfiModule::Impl {
       break;
     }
     write_wrapper(low, hdr);
+    hdr_begin = hdr.begin;
+    hdr_offset = wrapper_size + (hdr.begin - low);
+    hdr_size = hdr.end - hdr.begin;
 
     elf_version(EV_CURRENT);
     elf.reset(elf_memory(image.data(), image.size()));
     if (elf) cfi.reset(dwarf_getcfi_elf(elf.get()));
     if (!cfi) problem = fmt::format("call frame information: {}", dwarf_errmsg(-1));
+  }
+
+  // .eh_frame_hdr, as far as it was there.
+  std::span<const std::byte> header() const {
+    if (!cfi || hdr_offset >= image.size()) return {};
+    return std::as_bytes(std::span(image)).subspan(hdr_offset, std::min(hdr_size, image.size() - hdr_offset));
   }
 
   // The header that makes libdw find .eh_frame_hdr at its place in the target.
@@ -205,6 +216,32 @@ std::optional<CfiRow> CfiModule::row(Address pc) const {
   if (dwarf_cfi_addrframe(impl_->cfi.get(), pc, &frame) != 0) return std::nullopt;
   const std::unique_ptr<Dwarf_Frame, decltype(&std::free)> owner(frame, &std::free);
   return cfi_row(*frame, impl_->cpu);
+}
+
+std::optional<Address> CfiModule::function_start(Address pc) const {
+  // Version, encodings of the pointer to .eh_frame, of the count, and of the table: pairs of offsets from the
+  // header, of the function and of its description, ascending.
+  constexpr std::byte count_encoding{DW_EH_PE_udata4}, table_encoding{DW_EH_PE_datarel | DW_EH_PE_sdata4};
+  constexpr std::size_t count_at = 8, table_at = 12, entry_size = 8;
+  const std::span<const std::byte> hdr = impl_->header();
+  if (hdr.size() < table_at || hdr[2] != count_encoding || hdr[3] != table_encoding ||
+      (std::to_integer<unsigned>(hdr[1]) & 0x4) != 0)
+    return std::nullopt;
+  const auto offset = [&](std::size_t entry) {
+    return std::int64_t{load<std::int32_t>(hdr.subspan(table_at + entry * entry_size), order)};
+  };
+  const auto wanted = static_cast<std::int64_t>(pc - impl_->hdr_begin);
+  std::size_t low = 0, high = std::min<std::size_t>(load<std::uint32_t>(hdr.subspan(count_at), order),
+                                                    (hdr.size() - table_at) / entry_size);
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (offset(middle) <= wanted)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0) return std::nullopt;
+  return impl_->hdr_begin + static_cast<Address>(offset(low - 1));
 }
 
 const std::string& CfiModule::problem() const {

@@ -24,6 +24,10 @@ public:
   // Error{corrupt} for a row that cannot be used.
   std::optional<CfiRow> row(Address pc) const;
 
+  // Where the function begins that holds `pc`, by the search table of .eh_frame_hdr: the last description at
+  // or before it. Nothing without such a table in its usual form, or when none begins there. No reads.
+  std::optional<Address> function_start(Address pc) const;
+
   // Why the module has no call frame information; empty when it has some.
   const std::string& problem() const;
   // End of the last mapped segment; 0 when the program headers could not be read.

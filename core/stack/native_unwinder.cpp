@@ -155,6 +155,27 @@ std::optional<FrameLayout> NativeUnwinder::layout(Address pc) {
   return std::get<FrameLayout>(*row);
 }
 
+std::optional<FrameLayout> NativeUnwinder::layout(Address pc, bool leaf, FoundBy found_by) {
+  std::string why;
+  const CfiRow* const row = impl_->row_at(leaf || pc == 0 ? pc : pc - 1, why);
+  if (row == nullptr || interrupts(*row))
+    if (const auto trampoline = signal_frame_layout(*impl_->memory, *impl_->architecture, pc))
+      return trampoline;
+  if (row != nullptr) {
+    if (const auto* const layout = std::get_if<FrameLayout>(row)) return *layout;
+    return std::nullopt;
+  }
+  if (found_by == FoundBy::stub) return frameless_layout(*impl_->architecture);
+  if (found_by == FoundBy::frame_pointer) return frame_pointer_layout(impl_->architecture->roles);
+  return std::nullopt;
+}
+
+std::optional<Address> NativeUnwinder::function_start(Address pc) {
+  Impl::Module* const module = impl_->module_at(pc);
+  if (module == nullptr) return std::nullopt;
+  return module->open(*impl_->memory, impl_->platform).function_start(pc);
+}
+
 std::optional<Unwound> NativeUnwinder::by_code(const RegisterContext& context, bool leaf) {
   std::string why;
   return impl_->by_code(context, leaf, why);

@@ -50,6 +50,12 @@ public:
   // needs DWARF expressions.
   std::optional<FrameLayout> layout(Address pc);
 
+  // The same of the function of a frame whose caller was found in the way `found_by`: what unwind() took
+  // where no row tells. Nothing when that cannot be said of the code alone.
+  std::optional<FrameLayout> layout(Address pc, bool leaf, FoundBy found_by);
+  // Where the function of `pc` begins, as CfiModule::function_start tells.
+  std::optional<Address> function_start(Address pc);
+
   // True when a call instruction ends at `return_address`; nothing when the code cannot be read.
   std::optional<bool> follows_call(Address return_address);
 

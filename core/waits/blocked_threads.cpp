@@ -44,6 +44,25 @@ bool is_framework_module(std::string_view module) {
   return module.starts_with("System.") || module.starts_with("Microsoft.") || module == "mscorlib.dll";
 }
 
+bool answers_requests(std::string_view method) {
+  return method.find("HttpProtocol") != method.npos && method.find("ProcessRequests") != method.npos;
+}
+
+bool is_owed(LockKind kind) {
+  switch (kind) {
+  case LockKind::monitor:
+  case LockKind::lock:
+  case LockKind::rwlock:
+  case LockKind::mutex:
+  case LockKind::task:
+  case LockKind::class_init:
+  case LockKind::thread:
+    return true;
+  default:
+    return false;
+  }
+}
+
 ThreadWait BlockedThreads::of(const ThreadStack& stack) {
   Thread thread{.stack = stack, .wait = {.os_id = stack.os_id}, .named = {}};
   ThreadWait& wait = thread.wait;
@@ -85,10 +104,27 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       // The frames may tell.
     }
     if (wait.what == ThreadWait::What::unknown) by_frames(thread);
+    wait.in_request = wait.user_frame && wait.what == ThreadWait::What::objects && !is_owed(wait.kind) &&
+                      is_in_request(thread);
   } catch (const Error&) {
     // What is known so far stays.
   }
   return wait;
+}
+
+bool BlockedThreads::is_in_request(const Thread& thread) {
+  const std::vector<StackFrame>& frames = thread.stack.frames;
+  const std::size_t first = *thread.wait.user_frame;
+  for (std::size_t i = first; i < std::min(frames.size(), first + max_request_frames); ++i) {
+    if (frames[i].kind != StackFrameKind::managed || !frames[i].code) continue;
+    try {
+      const Method method = names_->describe(frames[i].code->method_desc);
+      if (is_framework_module(method.module.str()) && answers_requests(method.name)) return true;
+    } catch (const Error&) {
+      continue; // a frame without a name tells nothing
+    }
+  }
+  return false;
 }
 
 void BlockedThreads::by_blocking_info(Thread& thread) {
@@ -212,18 +248,19 @@ void BlockedThreads::by_frames(Thread& thread) {
     wait.what = ThreadWait::What::sleep;
     return;
   }
-  // A thread that calls native code lets the collector work meanwhile. One that does not is within the
-  // runtime, as a thread is whose exception is looked after.
-  if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
-    wait.what = ThreadWait::What::unknown;
-    return;
-  }
   // Native code that is in no call of the system works.
   const StackFrame& top = thread.stack.frames.front();
-  wait.what = top.kind == StackFrameKind::native &&
-                      stands_behind_system_call(target_->memory(), target_->platform().cpu, top.pc()) == false
-                  ? ThreadWait::What::running
-                  : ThreadWait::What::native;
+  if (top.kind == StackFrameKind::native &&
+      stands_behind_system_call(target_->memory(), target_->platform().cpu, top.pc()) == false) {
+    wait.what = ThreadWait::What::running;
+  } else if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
+    // A thread that calls native code lets the collector work meanwhile. One that does not is within the
+    // runtime, as a thread is whose exception is looked after.
+    wait.what = ThreadWait::What::unknown;
+    return;
+  } else {
+    wait.what = ThreadWait::What::native;
+  }
   if (innermost != nullptr) wait.native = innermost->method.shown_name();
   for (std::size_t i = *wait.managed_frame; i-- > 0 && !wait.native_frame;)
     if (thread.stack.frames[i].kind == StackFrameKind::native) wait.native_frame = i;

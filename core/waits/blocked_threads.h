@@ -55,12 +55,21 @@ struct ThreadWait {
   std::optional<std::uint64_t> timeout_ms; // nothing: none, or not known
   std::string native;                      // the method that called native code, for people
   std::optional<std::size_t> native_frame; // of the function that this method called
+  bool in_request = false; // it answers a request of ASP.NET's server; looked at where it waits for a signal
   // Indexes of frames: the innermost managed one, and the innermost one of code that is not the framework's.
   std::optional<std::size_t> managed_frame, user_frame;
 };
 
 // Whether a module is a part of the framework: "System.Private.CoreLib.dll".
 bool is_framework_module(std::string_view module);
+
+// Whether a method of the framework, by its full name, answers requests of ASP.NET's server.
+// Source: dotnet/aspnetcore src/Servers/Kestrel/Core/src/Internal/Http/HttpProtocol.cs.
+bool answers_requests(std::string_view method);
+
+// Whether who waits for such a thing is kept by somebody who has it or works on it. The others are signals,
+// which may just as well tell that there is work.
+bool is_owed(LockKind kind);
 
 class BlockedThreads {
 public:
@@ -84,8 +93,9 @@ public:
   // The classes whose constructors stand on a stack.
   std::vector<Address> constructors(const ThreadStack& stack);
 
-  static constexpr std::uint64_t max_scan = 64 * 1024; // bytes of a stack that are searched for words
-  static constexpr std::size_t max_objects = 1'000;    // that one thread waits for
+  static constexpr std::uint64_t max_scan = 64 * 1024;   // bytes of a stack that are searched for words
+  static constexpr std::size_t max_objects = 1'000;      // that one thread waits for
+  static constexpr std::size_t max_request_frames = 400; // in which a request is looked for
 
 private:
   struct Named {
@@ -94,6 +104,7 @@ private:
   };
   struct Thread;
   void by_blocking_info(Thread& thread);
+  bool is_in_request(const Thread& thread);
   void wait_on_monitor(Thread& thread, Address object);
   void wait_for_tasks(Thread& thread, Address event);
   void add_task(Thread& thread, Address task);

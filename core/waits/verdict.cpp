@@ -47,19 +47,7 @@ ThreadUses thread_uses(const LockTable& table) {
       uses.parked.push_back(i);
       break;
     case ThreadWait::What::objects:
-      switch (wait.kind) {
-      case LockKind::monitor:
-      case LockKind::lock:
-      case LockKind::rwlock:
-      case LockKind::mutex:
-      case LockKind::task:
-      case LockKind::class_init:
-      case LockKind::thread:
-        uses.blocked.push_back(i);
-        break;
-      default:
-        uses.parked.push_back(i);
-      }
+      (is_owed(wait.kind) || wait.in_request ? uses.blocked : uses.parked).push_back(i);
       break;
     case ThreadWait::What::unknown:
       ++uses.unknown;

@@ -20,7 +20,7 @@ struct ThreadUses {
   // Indexes in LockTable::waits.
   std::vector<std::size_t> running; // user code, or native code that it called
   std::vector<std::size_t> outside; // in native code, in a call of the system
-  std::vector<std::size_t> blocked; // for a lock, a task, a thread or a class
+  std::vector<std::size_t> blocked; // for a lock, a task, a thread or a class; in a request also for a signal
   std::vector<std::size_t>
       parked;              // for a signal that anybody may give: events, semaphores, conditions; asleep
   std::size_t unknown = 0; // threads of which nothing is known

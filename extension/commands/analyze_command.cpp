@@ -56,7 +56,7 @@ public:
       out.line("{}", dump(json));
       return;
     }
-    if (trouble) print_verdict(out, *trouble);
+    if (trouble) out.line("verdict:   {}", verdict_text(*trouble));
     if (look) out.line("again:     {}", text_of(*look));
     print_process(out, session, process);
     if (trouble && !trouble->evidence.empty()) {
@@ -98,7 +98,7 @@ private:
                              return *async;
                            },
                            .program_name = session.program_name()};
-    return find_trouble(sources, found.crash(), walk_options(out));
+    return find_trouble(sources, found.crash(session), walk_options(out));
   }
 
   // Notes where everything stands, and lets the process run. Nothing when it failed already, or has no
@@ -177,14 +177,6 @@ private:
         });
     print_frames(out, rows, std::nullopt);
     print_end(out, end, limit_);
-  }
-
-  static void print_verdict(Output& out, const TroubleReport& trouble) {
-    std::string others;
-    for (std::size_t i = 1; i < trouble.verdicts.size(); ++i)
-      others += fmt::format("{}{}", i == 1 ? "; also " : ", ", to_string(trouble.verdicts[i]));
-    out.line("verdict:   {}{}: {}{}", trouble.certain ? "" : "probably ", to_string(trouble.verdicts.front()),
-             trouble.text, others);
   }
 
   static Json analysis_json(Session& session, lldb::SBProcess& process, const ChosenThread& found,

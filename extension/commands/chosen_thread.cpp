@@ -1,5 +1,6 @@
 #include "extension/commands/chosen_thread.h"
 
+#include "core/report/crash_text.h"
 #include "core/report/exception_report.h"
 #include "extension/commands/threads.h"
 
@@ -22,9 +23,11 @@ bool has_failed(lldb::SBThread& thread) {
 
 } // namespace
 
-std::string ChosenThread::crash() const {
+std::string ChosenThread::crash(Session& session) const {
+  if (!failed) return {};
   lldb::SBThread shown = thread;
-  return failed ? thread_header(shown) : std::string();
+  return crash_text(session.runtime(), session.stacks(), session.registers(shown), shown.GetThreadID(),
+                    thread_header(shown));
 }
 
 ChosenThread choose_thread(Session& session, lldb::SBProcess& process) {

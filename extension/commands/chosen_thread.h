@@ -14,8 +14,8 @@ struct ChosenThread {
   const char* why = "";
   bool failed = false;   // it had a signal that ends a process
   bool selected = false; // none failed, and on none an exception is in flight
-  // Which thread failed, and how; empty: none did.
-  std::string crash() const;
+  // Which thread failed, how and why, as crash_text() says it; empty: none did.
+  std::string crash(Session& session) const;
 };
 
 // The thread that failed, else the first with an exception in flight, else the selected one. Never throws for

@@ -27,7 +27,8 @@ public:
     app.add_option("-e,--exe", executable_, "The program that the core is of.");
     app.add_option(
         "-t,--to", unpacked_,
-        "Where the unpacked core is written; else beside FILE, without its ending. It stays there.");
+        "Where the unpacked core is written; else beside FILE, without its ending. It stays there. "
+        "Nothing may be there yet.");
   }
 
   void run(Invocation& invocation) override {
@@ -41,9 +42,9 @@ private:
   std::string unpack(Output& out, Packing packing) const {
     const std::string to = unpacked_.empty() ? without_ending(path_) : unpacked_;
     struct ::stat found {};
-    if (unpacked_.empty() && ::lstat(to.c_str(), &found) == 0)
+    if (::lstat(to.c_str(), &found) == 0)
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{} exists already: open it, or say by --to where to unpack", to));
+                  fmt::format("{} exists already: open it, or name another place by --to", to));
     const auto stop = [&out](std::uint64_t done, std::uint64_t all) {
       out.progress("unpacked", done >> 20, all >> 20);
       return out.interrupted();

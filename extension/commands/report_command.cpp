@@ -5,10 +5,9 @@
 #include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
+#include "extension/commands/own_version.h"
 #include "extension/commands/threads.h"
 #include "extension/session/stack_walk.h"
-
-#include "generated/clr_commit.h"
 
 #include <fmt/format.h>
 
@@ -83,7 +82,7 @@ private:
       for (const PageThread& thread : source.threads)
         if (thread.os_id == chosen.thread.GetThreadID()) source.chosen = &thread;
     source.why_chosen = chosen.why;
-    source.crash = chosen.crash();
+    source.crash = chosen.crash(session);
     source.program_name = session.program_name();
     const char* const name = session.target().GetExecutable().GetFilename();
     source.process = fmt::format("{}{}{}", process.GetProcessID(), name == nullptr ? "" : " ",
@@ -101,9 +100,7 @@ private:
     std::array<char, 64> when{};
     if (gmtime_r(&now, &parts) != nullptr)
       std::strftime(when.data(), when.size(), " on %Y-%m-%d at %H:%M UTC", &parts);
-    const std::string_view commit = CLR_PROJECT_COMMIT;
-    return fmt::format("Made by lldb-clr {}{}{}", CLR_PROJECT_VERSION,
-                       commit.empty() ? "" : fmt::format(" (commit {})", commit), when.data());
+    return fmt::format("Made by {}{}", own_version(), when.data());
   }
 
   std::string path_;

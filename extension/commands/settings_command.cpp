@@ -2,6 +2,7 @@
 // descriptor, what is published, the debug log.
 #include "core/memory/error.h"
 #include "extension/commands/command.h"
+#include "extension/commands/own_version.h"
 #include "extension/commands/parser.h"
 #include "extension/door/log.h"
 
@@ -94,7 +95,7 @@ private:
     debug_log().open(log_);
     const char* const lldb = lldb::SBDebugger::GetVersionString();
     debug_log().write(LogEntry::plugin,
-                      fmt::format("lldb-clr {}, {}", CLR_PROJECT_VERSION, lldb == nullptr ? "LLDB ?" : lldb));
+                      fmt::format("{}, {}", own_version(), lldb == nullptr ? "LLDB ?" : lldb));
     for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
       lldb::SBTarget target = debugger.GetTargetAtIndex(i);
       const char* const triple = target.GetTriple();

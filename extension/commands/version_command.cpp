@@ -1,6 +1,7 @@
 // clr version: which plugin this is, and which LLDB it works in.
 #include "core/report/json.h"
 #include "extension/commands/command.h"
+#include "extension/commands/own_version.h"
 #include "extension/commands/parser.h"
 
 #include "generated/clr_commit.h"
@@ -42,9 +43,7 @@ public:
                                           {"lldb", text(lldb)}}));
       return;
     }
-    const std::string_view commit = CLR_PROJECT_COMMIT;
-    invocation.out.line("lldb-clr {}{}", CLR_PROJECT_VERSION,
-                        commit.empty() ? "" : fmt::format(" (commit {})", commit));
+    invocation.out.line("{}", own_version());
     if (!file.empty()) invocation.out.line("  loaded from {}", file);
     invocation.out.line("  in {}", lldb.empty() ? "an LLDB that does not tell its version" : lldb);
   }

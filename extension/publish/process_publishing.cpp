@@ -47,6 +47,7 @@ std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level) {
   if (!settings_->on || level == PublishLevel::nothing || !reads()) return {};
   const auto began = std::chrono::steady_clock::now();
   if (publisher_.was_dropped()) withdraw();
+  publisher_.make_way();
   const std::uint32_t stop = target_.GetProcess().GetStopID(true);
   const std::uint32_t modules = target_.GetNumModules();
   // What was interrupted is gone on with.

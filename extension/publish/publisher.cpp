@@ -111,6 +111,10 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   else
     added = apply(session, std::move(options),
                   [&](const CatalogOptions& with) { return catalog_.update(session.runtime(), with); });
+  if (lldb::SBProcess process = target_.GetProcess(); !native_done_ && is_core(process)) {
+    native_done_ = true;
+    stand_ins_.add(session, stacks.native, status_.problems);
+  }
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;
   return added;
@@ -232,6 +236,8 @@ void Publisher::refuse(std::string why) {
 
 void Publisher::withdraw() {
   while (!modules_.empty()) drop(modules_.begin()->first);
+  stand_ins_.withdraw();
+  native_done_ = false;
   catalog_.clear();
   status_ = {};
   lldb::SBModule::GarbageCollectAllocatedModules();

@@ -4,6 +4,7 @@
 
 #include "core/publish/code_catalog.h"
 #include "core/publish/module_writer.h"
+#include "extension/publish/native_stand_ins.h"
 #include "extension/publish/publish_level.h"
 #include "extension/session/session.h"
 #include "extension/session/stack_walk.h"
@@ -36,7 +37,7 @@ struct PublishStatus {
 
 class Publisher {
 public:
-  explicit Publisher(lldb::SBTarget target) : target_(std::move(target)) {}
+  explicit Publisher(lldb::SBTarget target) : target_(target), stand_ins_(std::move(target)) {}
 
   // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Of `level`
   // stacks only what stands on them, unless a stack cannot be walked by the core; `level` becomes the one
@@ -56,6 +57,9 @@ public:
   void refuse(std::string why);
   // The next call makes modules anew that were made by other choices.
   void reconsider() { catalog_.reconsider(); }
+  // Takes those stand-ins of native modules away whose place a module of LLDB's has taken. Cost: a look at
+  // the names of all modules when their number has changed.
+  void make_way() { stand_ins_.make_way(); }
   // Takes every module away; the next update brings all back.
   void withdraw();
   // True when something was published and LLDB has it no more: it drops all modules of a target whose search
@@ -90,6 +94,8 @@ private:
   std::map<std::uint64_t, Module> modules_;
   std::map<Address, Address> ranges_; // begin to end, of all modules
   PublishStatus status_;
+  NativeStandIns stand_ins_;
+  bool native_done_ = false; // a core has one stop
 };
 
 } // namespace clr::lldb_plugin

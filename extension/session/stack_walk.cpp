@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -67,6 +68,7 @@ StackPlaces stack_places(Session& session) {
   StackPlaces found;
   std::unordered_set<Address> places, repeated; // a recursion has few
   std::unordered_map<Address, std::size_t> times;
+  std::map<Address, StackPlaces::Native> native; // by the address to look up
   lldb::SBProcess process = session.target().GetProcess();
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
@@ -78,9 +80,19 @@ StackPlaces stack_places(Session& session) {
     found.positions.push_back(*registers.pc());
     times.clear();
     std::size_t frames = 0;
+    StackPlaces::Native* inner = nullptr; // of the frame before, when it is native and met for the first time
     const stack::Walk walk =
         session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
-          if (!frame.code && !frame.stub) return true;
+          if (frame.kind == StackFrameKind::runtime) return true;
+          if (inner != nullptr) inner->caller = frame.found_by;
+          inner = nullptr;
+          if (!frame.code && !frame.stub) {
+            if (native.size() >= StackPlaces::max_native) return true;
+            const auto [known, added] =
+                native.try_emplace(frame.lookup_pc(), StackPlaces::Native{frame.pc(), frame.leaf});
+            if (added) inner = &known->second;
+            return true;
+          }
           ++times[frame.lookup_pc()];
           ++frames;
           return true;
@@ -91,6 +103,7 @@ StackPlaces stack_places(Session& session) {
     }
     found.whole = found.whole && walk.end == WalkEnd::bottom;
   }
+  for (const auto& [lookup, place] : native) found.native.push_back(place);
   found.places.assign(places.begin(), places.end());
   found.repeated.assign(repeated.begin(), repeated.end());
   std::ranges::sort(found.places);

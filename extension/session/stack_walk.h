@@ -22,6 +22,15 @@ struct StackPlaces {
   // Those of `places` that stand very often on one stack which is very deep: recursion.
   std::vector<Address> repeated;
   bool whole = true; // every stack was walked to its end
+  // Frames of native code, each once: where it is, and how its caller was found.
+  struct Native {
+    Address pc = 0;
+    bool leaf = false;
+    FoundBy caller = FoundBy::context;
+  };
+  std::vector<Native> native; // ascending by the address to look up
+
+  static constexpr std::size_t max_native = 10'000;
 
   static constexpr std::size_t deep = 5'000; // managed frames of one stack
   static constexpr std::size_t often = 100;  // times that a place stands on it

@@ -186,13 +186,15 @@ def check_packed(driver, report, tag, core, folder):
     packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
     cut.write_bytes(packed.read_bytes()[:-1000])
     unpacked = packed.with_suffix("")
-    opened, stacks, again, elsewhere, without_end, no_core, nothing = driver.run(
-        [f'clr core "{packed}"', "clrbt all", f'clr core "{packed}"', f'clr core "{packed}" --to "{place}/other"', f'clr core "{cut}"', f"clr core {__file__}",
+    opened, stacks, again, onto_itself, elsewhere, without_end, no_core, nothing = driver.run(
+        [f'clr core "{packed}"', "clrbt all", f'clr core "{packed}"', f'clr core "{packed}" --to "{packed}"', f'clr core "{packed}" --to "{place}/other"', f'clr core "{cut}"', f"clr core {__file__}",
          "clr core /does/not/exist"], SECONDS)
     as_it_is, same = driver.run([f'clr core "{core}"', "clrbt all"], SECONDS)   # LLDB 14 tells copies of a core in one session not apart
     report.check(f"{tag} clr core", opened, rf"^{re.escape(str(unpacked))}: {plain.stat().st_size} bytes, unpacked \(gzip\) from ", r"^Core file .* \(x86_64\) was loaded\.$")
     report.check(f"{tag} clr core: the stacks", stacks, "^" + re.escape(same) + r"\Z", r"frame #\d+: 0x[0-9a-f]+ [\w.]+\.dll`")
-    report.check(f"{tag} clr core: a file that exists", again, r"^error: .* exists already: open it, or say by --to where to unpack$")
+    report.check(f"{tag} clr core: a file that exists", again, r"^error: .* exists already: open it, or name another place by --to$")
+    report.check(f"{tag} clr core --to itself", onto_itself, rf"^error: {re.escape(str(packed))} exists already: ")
+    report.check(f"{tag} clr core --to itself: the file stands", packed.read_bytes()[:2].hex(), "^1f8b$")
     report.check(f"{tag} clr core --to", elsewhere, rf"^{re.escape(str(place))}/other: \d+ bytes, unpacked", "was loaded")
     report.check(f"{tag} clr core: a cut file", without_end, "^warning: the end of the core is missing: the file ends within its compressed data$", "was loaded")
     report.check(f"{tag} clr core: not compressed", as_it_is, "was loaded", absent=["unpacked", "error"])

@@ -28,6 +28,7 @@ import faults
 import files
 import host_faults
 import sources
+import stand_ins
 import whole_names
 import without_proc
 from lldb_driver import Died, Driver, Report
@@ -316,6 +317,7 @@ def check_version(driver, targets):
         report.skip(f"{tag} without /proc", targets.proc)
     else:
         guarded("without /proc", without_proc.check, targets.recorded)
+    guarded("stand-ins", stand_ins.check, targets.recorded, targets.folder)
     if targets.core:
         guarded("core", check_managed_target, "core", targets)
         if driver.version == targets.newest:

@@ -142,6 +142,16 @@ def check_requests(lldb, target, running):
     return answer["text"]
 
 
+def check_signal(lldb, target, running):
+    """A thread that waits for a signal may wait for work, but not in a request."""
+    with load(port_of(running), "signal", 3):
+        threading.Event().wait(3)
+        answer = analyze(lldb, target)
+    (stand,) = [text for text in answer["evidence"] if text.startswith("3 threads wait in ")]
+    assert answer["verdict"] == "waiting" and f":{line_of('at the signal')}:" in stand and "not set" in stand, answer
+    return stand
+
+
 def check_again(lldb, target, moves):
     """Two stops tell a hang from a wait; the process goes on between them, and stands at the end."""
     answer, state = lldb.run(target, ["clr analyze --again 1.5 --json", "process status"])

@@ -480,6 +480,7 @@ def verdict(c, label, program, mode, arguments, knobs, check):
                 c.check(f"{label}/bare", check_verdict.check_bare, c.lldb, Target(core=bare))
             if mode == "web":
                 c.check(f"{label}/load", check_verdict.check_load, c.lldb, live, running)
+                c.check(f"{label}/signal", check_verdict.check_signal, c.lldb, live, running)
                 c.check(f"{label}/requests", check_verdict.check_requests, c.lldb, live, running)
         if mode == "semaphore":
             with Running([program, "moving"], folder, settings(**knobs)) as running:

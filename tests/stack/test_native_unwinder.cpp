@@ -88,6 +88,37 @@ TEST_CASE("native: a row of plain saves") {
     CHECK(layout->offset_from_cfa(*layout->find(rip)) == -8);
     CHECK_FALSE(f.unwinder().layout(Native::function(7)));
   }
+  SECTION("the layout of a frame, as its caller was found") {
+    NativeUnwinder unwinder = f.unwinder();
+    const Address pc = Native::function(0) + 4;
+    CHECK(unwinder.layout(pc, true, FoundBy::cfi)->cfa == RegisterOffset{rbp, 16});
+    CHECK(unwinder.layout(pc, false, FoundBy::cfi)->cfa == RegisterOffset{rsp, 16});
+    // Where no row tells.
+    const Address bare = Native::function(7);
+    CHECK_FALSE(unwinder.layout(bare, true, FoundBy::cfi));
+    CHECK(unwinder.layout(bare, true, FoundBy::frame_pointer)->cfa == RegisterOffset{rbp, 16});
+    CHECK(unwinder.layout(bare, true, FoundBy::stub)->cfa == RegisterOffset{rsp, 8});
+  }
+}
+
+TEST_CASE("native: where functions begin") {
+  Native f(std::vector<Bytes>(3));
+  NativeUnwinder unwinder = f.unwinder();
+  CHECK(unwinder.function_start(Native::function(0)) == Native::function(0));
+  CHECK(unwinder.function_start(Native::function(0) + 0xFF) == Native::function(0));
+  CHECK(unwinder.function_start(Native::function(1)) == Native::function(1));
+  CHECK(unwinder.function_start(Native::function(2) + 0x7F) == Native::function(2));
+  CHECK_FALSE(unwinder.function_start(Native::function(0) - 1));
+  CHECK_FALSE(unwinder.function_start(0x9000)); // of no module
+  SECTION("a count that is larger than the table") {
+    f.memory.u32(f.image.hdr() + 8, 0xFFFF'FFFF);
+    CHECK_FALSE(
+        f.unwinder().function_start(Native::function(1) + 5)); // such call frame information is refused
+  }
+  SECTION("a table in another form") {
+    f.memory.bytes(f.image.hdr() + 3, {0xFF});
+    CHECK_FALSE(f.unwinder().function_start(Native::function(1)));
+  }
 }
 
 TEST_CASE("native: an image that is not linked at zero") {
@@ -196,6 +227,7 @@ TEST_CASE("native: signal trampolines without call frame information") {
     CHECK(result.caller.pc() == 0x5000u + 40 + 16 * 8);
     CHECK(result.interrupted);
     CHECK(result.found_by == FoundBy::cfi);
+    CHECK(f.unwinder().layout(0x9000, false, FoundBy::cfi)->interrupted);
   }
   SECTION("arm64") {
     Native f({}, Cpu::arm64);

@@ -47,6 +47,10 @@ TEST_CASE("who waits for a lock, a task or the system waits", "[verdict]") {
   CHECK(Process().add(What::objects, LockKind::task).verdict() == Verdict::waiting);
   CHECK(Process().add(What::native).verdict() == Verdict::waiting);
   CHECK(Process().verdict({.waiting_chains = 3}) == Verdict::waiting);
+  Process request;
+  request.add(What::objects, LockKind::event);
+  request.table.waits.back().in_request = true;
+  CHECK(request.verdict() == Verdict::waiting);
 }
 
 TEST_CASE("who waits for a thread that works makes a busy process", "[verdict]") {

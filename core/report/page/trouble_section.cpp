@@ -36,15 +36,6 @@ void write_process(HtmlWriter& html, PageStop& stop) {
   html.end();
 }
 
-void write_verdict(HtmlWriter& html, const TroubleReport& trouble) {
-  const std::string_view first = to_string(trouble.verdicts.front());
-  html.begin("p", {{"class", fmt::format("verdict {}", first)}});
-  html.text(fmt::format("{}{}: {}", trouble.certain ? "" : "probably ", first, trouble.text));
-  for (std::size_t i = 1; i < trouble.verdicts.size(); ++i)
-    html.text(fmt::format("{}{}", i == 1 ? "; also " : ", ", to_string(trouble.verdicts[i])));
-  html.end();
-}
-
 } // namespace
 
 void write_trouble(HtmlWriter& html, PageStop& stop) {
@@ -62,7 +53,8 @@ void write_trouble(HtmlWriter& html, PageStop& stop) {
                          .async = [&]() -> AsyncReporter& { return stop.async_reporter(); },
                          .program_name = source.program_name};
   const TroubleReport trouble = find_trouble(sources, source.crash, source.options);
-  write_verdict(html, trouble);
+  html.element("p", verdict_text(trouble),
+               {{"class", fmt::format("verdict {}", to_string(trouble.verdicts.front()))}});
   write_process(html, stop);
   html.begin("ul");
   const std::size_t left = write_some(html, trouble.evidence.size(), max_page_evidence,

@@ -16,6 +16,7 @@ using System.IO.Pipelines;
 using System.Linq;
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using System.Threading;
 using System.Threading.Channels;
 using System.Threading.Tasks;
@@ -212,6 +213,15 @@ public static class Program
         for (int i = 0; i < 6; i++) Keep(Turns());
     }
 
+    private static readonly ManualResetEventSlim Signal = new();
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static string WaitForSignal()
+    {
+        Signal.Wait(); // at the signal
+        return "done";
+    }
+
     private static void Web()
     {
         var builder = WebApplication.CreateBuilder();
@@ -221,6 +231,7 @@ public static class Program
         WebApplication app = builder.Build();
         app.Urls.Add("http://127.0.0.1:0");
         app.MapGet("/", async () => { await Task.Delay(5); return "done"; });
+        app.MapGet("/signal", WaitForSignal);
         app.MapGet("/never", async (Cache cache) => await cache.Get(1));
         Keep(app);
         app.Start();

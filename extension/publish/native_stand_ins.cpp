@@ -1,0 +1,113 @@
+#include "extension/publish/native_stand_ins.h"
+
+#include "core/describe/native_code.h"
+#include "core/dwarf/elf_module_writer.h"
+#include "core/memory/error.h"
+#include "extension/lldb/published_module.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+namespace clr::lldb_plugin {
+
+namespace {
+
+// The 18 of " + 18"; nothing for other positions.
+std::optional<std::uint64_t> offset_of(const std::string& position) {
+  constexpr std::string_view plus = " + ";
+  if (position.empty()) return 0;
+  std::uint64_t offset = 0;
+  const char* const end = position.data() + position.size();
+  if (!position.starts_with(plus)) return std::nullopt;
+  const auto [rest, error] = std::from_chars(position.data() + plus.size(), end, offset);
+  return error == std::errc() && rest == end ? std::optional(offset) : std::nullopt;
+}
+
+// LLDB 23 reads a module of which it finds no file from the memory of the core: it has no names then, and no
+// rules to unwind by. What it has of a file has at least sections with names.
+bool describes_code(lldb::SBModule module) {
+  return module.IsValid() && module.FindSection(".text").IsValid();
+}
+
+NativePlace described(Session& session, const LoadedModule& module, const StackPlaces::Native& frame) {
+  NativeUnwinder& native = session.stacks().native();
+  NativePlace place;
+  place.lookup = frame.leaf ? frame.pc : frame.pc - 1;
+  FrameRow row;
+  row.ip = frame.pc;
+  session.name_native(row, place.lookup);
+  const std::optional<std::uint64_t> offset = row.symbol.empty() ? std::nullopt : offset_of(row.position);
+  if (offset && *offset <= frame.pc - module.base) {
+    place.start = std::min(frame.pc - *offset, place.lookup);
+    place.name = row.symbol;
+  } else {
+    place.start = native.function_start(place.lookup).value_or(place.lookup);
+    if (place.start < module.base || place.start > place.lookup) place.start = place.lookup;
+    // As LLDB names such a function of a file since version 21.
+    place.name = row.symbol.empty() ? fmt::format("___lldb_unnamed_symbol_{:x}", place.start - module.base)
+                                    : row.symbol;
+  }
+  try {
+    place.layout = native.layout(frame.pc, frame.leaf, frame.caller);
+  } catch (const Error&) {
+    place.layout.reset(); // the frame has a name at least
+  }
+  return place;
+}
+
+} // namespace
+
+void NativeStandIns::add(Session& session, const std::vector<StackPlaces::Native>& places,
+                         std::vector<std::string>& problems) {
+  const char* const triple_text = target_.GetTriple();
+  const std::string triple = triple_text != nullptr ? triple_text : "";
+  std::map<std::string, std::vector<NativePlace>> found; // by file name
+  for (const StackPlaces::Native& frame : places) {
+    const Address lookup = frame.leaf || frame.pc == 0 ? frame.pc : frame.pc - 1;
+    if (describes_code(target_.ResolveLoadAddress(lookup).GetModule())) continue;
+    const LoadedModule* const module = session.stacks().native().module_at(lookup);
+    if (module == nullptr || module->path.empty()) continue;
+    const std::string name = std::filesystem::path(module->path).filename();
+    if (!modules_.contains(name)) found[name].push_back(described(session, *module, frame));
+  }
+  const Platform platform = session.runtime().target()->platform();
+  for (auto& [name, of_module] : found) try {
+      std::size_t dropped = 0;
+      DebugModule module = describe_native(name, platform, std::move(of_module), dropped);
+      if (dropped != 0)
+        problems.push_back(fmt::format("{}: {} places in it are not described", name, dropped));
+      if (module.code.empty()) continue;
+      module.identity = new_module_identity();
+      write_elf_module(module, [&](FileParts elf) {
+        lldb::SBModule loaded = load_module(triple, name, elf);
+        publish_module(target_, loaded);
+        modules_.emplace(name, std::move(loaded));
+      });
+    } catch (const std::exception& error) {
+      problems.push_back(fmt::format("{}: {}", name, error.what()));
+    }
+}
+
+void NativeStandIns::make_way() {
+  if (modules_.empty() || target_.GetNumModules() == looked_at_) return;
+  for (std::uint32_t i = target_.GetNumModules(); i > 0; --i) {
+    lldb::SBModule module = target_.GetModuleAtIndex(i - 1);
+    const char* const name = module.GetFileSpec().GetFilename();
+    if (name == nullptr || is_published(module) || !describes_code(module)) continue;
+    const auto own = modules_.find(name);
+    if (own == modules_.end()) continue;
+    withdraw_module(target_, own->second);
+    modules_.erase(own);
+  }
+  looked_at_ = target_.GetNumModules();
+}
+
+void NativeStandIns::withdraw() {
+  for (auto& [name, module] : modules_) withdraw_module(target_, module);
+  modules_.clear();
+}
+
+} // namespace clr::lldb_plugin
