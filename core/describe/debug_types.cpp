@@ -1,5 +1,8 @@
 #include "core/describe/debug_types.h"
 
+#include "core/objects/field_names.h"
+#include "core/objects/tuple_names.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,12 +44,6 @@ std::optional<DebugEnumerator> plain_number(const TypeLayout& layout) {
 }
 
 } // namespace
-
-std::string source_name_of_field(const std::string& name) {
-  constexpr std::string_view backing = ">k__BackingField";
-  if (name.size() <= backing.size() + 1 || name.front() != '<' || !name.ends_with(backing)) return name;
-  return name.substr(1, name.size() - backing.size() - 1);
-}
 
 DebugTypes::DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
                        std::function<bool(Address)> is_users)
@@ -127,8 +124,20 @@ DebugTypeIndex DebugTypes::number(ElementType number) {
 
 // A value type is part of what holds it, so it is complete at once.
 DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
-  if (const auto known = by_table_.find(type.method_table); known != by_table_.end())
+  // One type of the runtime is several of the source's: each has its own names of elements.
+  const std::string named = type.tuple_names
+                                ? fmt::format("tuple {} {:#x}", name_of(*type.name), type.method_table)
+                                : std::string();
+  if (const auto known = by_name_.find(named); !named.empty() && known != by_name_.end())
+    return known->second;
+  if (const auto known = by_table_.find(type.method_table); named.empty() && known != by_table_.end())
     return known->second.index;
+  const auto keep = [&](DebugTypeIndex index) {
+    if (named.empty())
+      by_table_[type.method_table] = {.index = index, .expanded = true};
+    else
+      by_name_[named] = index;
+  };
   DebugType made{.kind = DebugType::Kind::opaque, .name = name_of(*type.name)};
   const TypeLayout* layout = nullptr;
   try {
@@ -138,11 +147,11 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
     omissions_->add(OmittedPart::type, made.name, "the layout", error); // its name is left
   }
   if (is_full(max_embedded, made.name)) {
-    by_table_[type.method_table] = {.expanded = true};
+    keep(no_debug_type);
     return no_debug_type;
   }
   const DebugTypeIndex index = add(made);
-  by_table_[type.method_table] = {.index = index, .expanded = true};
+  keep(index);
   if (layout == nullptr) return index;
   if (nesting_ >= max_nesting) {
     omit(OmittedPart::members, OmissionCause::limit, made.name,
@@ -163,7 +172,7 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
   }
   made.kind = DebugType::Kind::structure;
   ++nesting_;
-  add_fields(made, *layout, distance);
+  if (!add_elements(made, type, distance)) add_fields(made, *layout, distance);
   --nesting_;
   (*module_types_)[index] = std::move(made);
   return index;
@@ -298,6 +307,25 @@ void DebugTypes::expand(const Pending& pending) {
   (*module_types_)[pending.index] = std::move(made);
 }
 
+// The elements of a tuple by their names; false: it is none.
+bool DebugTypes::add_elements(DebugType& type, const TypeUse& use, unsigned distance) {
+  std::vector<TupleElement> elements;
+  try {
+    elements = tuple_elements(*layouts_, use);
+  } catch (const Error&) {
+    return false; // it is described as any structure
+  }
+  for (TupleElement& element : elements) {
+    const DebugTypeIndex index =
+        of(*element.type, distance + (element.type->kind == TypeUse::Kind::value ? 0 : 1));
+    if (index == no_debug_type || (*module_types_)[index].size == 0 ||
+        std::uint64_t{element.offset} + (*module_types_)[index].size > type.size)
+      continue;
+    type.fields.push_back({.name = std::move(element.name), .type = index, .offset = element.offset});
+  }
+  return !elements.empty();
+}
+
 void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned distance) {
   if (!layout.problem.empty()) omit(OmittedPart::members, OmissionCause::partial, type.name, layout.problem);
   const bool is_value = layout.table.is_value_type();
@@ -305,11 +333,14 @@ void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned 
   std::set<std::string> names;
   for (const FieldLayout& field : layout.fields) names.insert(field.name);
   std::uint64_t end = 0; // of the fields so far: those that overlap have no place in a structure
+  std::vector<std::pair<std::uint32_t, DebugField>> fields; // by token: as the source declares them
   std::string overlapping;
   for (const FieldLayout& field : layout.fields) {
-    if (type.fields.size() >= max_fields)
-      return omit(OmittedPart::members, OmissionCause::limit, type.name,
-                  fmt::format("a type has {} fields at most", max_fields));
+    if (type.fields.size() + fields.size() >= max_fields) {
+      omit(OmittedPart::members, OmissionCause::limit, type.name,
+           fmt::format("a type has {} fields at most", max_fields));
+      break;
+    }
     if (field.name.empty() || (field.is_static && !field.address)) continue;
     const DebugTypeIndex index =
         of(*field.type, distance + (field.type->kind == TypeUse::Kind::value ? 0 : 1));
@@ -328,8 +359,12 @@ void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned 
       end = std::uint64_t{field.offset} + size;
       made.offset = header + field.offset;
     }
-    type.fields.push_back(std::move(made));
+    fields.emplace_back(field.token, std::move(made));
   }
+  std::ranges::stable_sort(fields, {}, [](const auto& field) {
+    return std::pair(field.second.static_address.has_value(), field.first);
+  });
+  for (auto& [token, field] : fields) type.fields.push_back(std::move(field));
   if (!overlapping.empty())
     omit(OmittedPart::members, OmissionCause::no_place, type.name, std::move(overlapping));
 }

@@ -61,6 +61,7 @@ private:
   DebugTypeIndex add(DebugType type);
   void expand(const Pending& pending);
   void add_fields(DebugType& type, const TypeLayout& layout, unsigned distance);
+  bool add_elements(DebugType& type, const TypeUse& use, unsigned distance);
   std::string name_of(const TypeName& name) const;
   void omit(OmittedPart part, OmissionCause cause, const std::string& of, std::string text);
   // True, and told, when `limit` types are reached: `name` is not described.
@@ -77,8 +78,5 @@ private:
   DebugTypeIndex plain_object_ = no_debug_type;
   unsigned nesting_ = 0;
 };
-
-// "Count" of the field "<Count>k__BackingField" that the compiler made for a property; else the name itself.
-std::string source_name_of_field(const std::string& name);
 
 } // namespace clr

@@ -5,6 +5,7 @@
 #include "core/describe/debug_types.h"
 #include "core/describe/variable_places.h"
 #include "core/objects/object_reader.h"
+#include "core/objects/tuple_names.h"
 #include "core/runtime/source_lines.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ struct Local {
   std::uint16_t slot = 0;
   IlRange scope;
   bool everywhere = false;
+  std::uint32_t row = 0; // of the PDB's LocalVariable
 };
 
 // A home within a value that lies at `location`.
@@ -104,15 +106,29 @@ void DebugVariables::Impl::read_signature(Body& body) {
   const std::size_t count = body.signature.parameters.size();
   body.arguments = static_cast<std::int32_t>(count) + (body.signature.has_this ? 1 : 0);
   body.parameter_names.assign(count, {});
+  std::vector<std::pair<TypeUsePtr*, std::uint32_t>> tuples; // with the Param token that may name elements
   names.named_modules().at(method.runtime_module).metadata.with([&](MetadataNames& metadata_names) {
     const Metadata& metadata = metadata_names.metadata();
     const auto [first, last] = metadata.param_range(rid_of(method.token));
     for (std::uint32_t i = first; i < last; ++i) {
       const ParamRow row = metadata.param(metadata.param_at(i));
-      if (row.sequence >= 1 && row.sequence <= count)
-        body.parameter_names[row.sequence - 1u] = metadata.string(row.name);
+      if (row.sequence > count) continue;
+      if (row.sequence != 0) body.parameter_names[row.sequence - 1u] = metadata.string(row.name);
+      // Row 0 is what the method returns.
+      TypeUsePtr& type =
+          row.sequence == 0 ? body.signature.return_type : body.signature.parameters[row.sequence - 1u];
+      if (type && type->kind == TypeUse::Kind::value && is_tuple(*type->name))
+        tuples.emplace_back(&type, token_of(MetadataTable::param, metadata.param_at(i)));
     }
   });
+  TypeLayouts& layouts = runtime.objects()->layouts();
+  for (const auto& [type, token] : tuples) {
+    try {
+      *type = with_tuple_names(layouts, *type, layouts.tuple_names_of(method.runtime_module, token));
+    } catch (const Error&) {
+      // Its elements have numbers.
+    }
+  }
 }
 
 void DebugVariables::Impl::read_code(Body& body) {
@@ -260,7 +276,8 @@ std::vector<Local> DebugVariables::Impl::named_locals(const Body& body) {
       locals.push_back({.name = std::move(variable.name),
                         .slot = variable.slot,
                         .scope = scope.range,
-                        .everywhere = everywhere});
+                        .everywhere = everywhere,
+                        .row = variable.row});
     }
   }
   return locals;
@@ -295,7 +312,15 @@ void DebugVariables::Impl::add_locals(Body& body) {
       continue;
     }
     if (local.name.front() == '<' || local.name.find('$') != std::string::npos) continue;
-    emit(body, local.name, type, homes_of(body.variables, number, scope), false, false,
+    TypeUsePtr named = body.locals[local.slot];
+    if (type.kind == TypeUse::Kind::value && is_tuple(*type.name)) {
+      try {
+        named = with_tuple_names(runtime.objects()->layouts(), named, body.pdb->tuple_names(local.row));
+      } catch (const Error&) {
+        // Its elements have numbers.
+      }
+    }
+    emit(body, local.name, *named, homes_of(body.variables, number, scope), false, false,
          local.everywhere ? nullptr : &scope);
   }
 }

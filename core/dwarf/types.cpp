@@ -210,17 +210,31 @@ void DwarfTypes::write_base(const DebugField& field) {
   write_typed(die, field.type);
 }
 
+// In the order in which they are given: debuggers show them so.
 void DwarfTypes::write_fields(std::vector<const DebugField*> fields) {
+  struct Group { // fields that overlap
+    const DebugField* first = nullptr;
+    std::span<const DebugField* const> fields;
+    std::uint64_t end = 0;
+  };
+  std::vector<Group> groups;
   std::ranges::stable_sort(fields, {}, &DebugField::offset);
   for (std::size_t first = 0, last = 0; first < fields.size(); first = last) {
     const auto end_of = [&](std::size_t i) { return fields[i]->offset + check_.size(fields[i]->type); };
-    std::uint64_t end = end_of(first);
-    for (last = first + 1; last < fields.size() && fields[last]->offset < end; ++last)
-      end = std::max(end, end_of(last));
-    if (last - first == 1)
-      write_field(*fields[first], fields[first]->offset);
+    Group group{.first = fields[first], .fields = {}, .end = end_of(first)};
+    for (last = first + 1; last < fields.size() && fields[last]->offset < group.end; ++last) {
+      group.end = std::max(group.end, end_of(last));
+      group.first = std::min(group.first, fields[last]);
+    }
+    group.fields = std::span(fields).subspan(first, last - first);
+    groups.push_back(group);
+  }
+  std::ranges::sort(groups, {}, &Group::first);
+  for (const Group& group : groups) {
+    if (group.fields.size() == 1)
+      write_field(*group.first, group.first->offset);
     else
-      write_union(std::span(fields).subspan(first, last - first), end);
+      write_union(group.fields, group.end);
   }
 }
 

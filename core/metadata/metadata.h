@@ -163,7 +163,7 @@ public:
   std::uint32_t param_at(std::uint32_t list_index) const;
   // Generic parameters of a TypeDef or MethodDef token as rids [first, last), in the order of their numbers.
   std::pair<std::uint32_t, std::uint32_t> generic_params(std::uint32_t owner_token) const;
-  // Attributes of a MethodDef or TypeDef token as rids [first, last).
+  // Attributes of a MethodDef, Field, Param or TypeDef token as rids [first, last).
   std::pair<std::uint32_t, std::uint32_t> custom_attributes(std::uint32_t owner_token) const;
   // Whether `token` is a row that exists.
   bool valid(std::uint32_t token) const;

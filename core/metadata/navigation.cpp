@@ -116,7 +116,11 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t o
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::custom_attributes(std::uint32_t owner_token) const {
   constexpr unsigned tag_bits = 5;
-  const std::uint32_t tag = table_of(owner_token) == MetadataTable::method_def ? 0 : 3;
+  const MetadataTable owner = table_of(owner_token);
+  const std::uint32_t tag = owner == MetadataTable::method_def ? 0
+                            : owner == MetadataTable::field    ? 1
+                            : owner == MetadataTable::param    ? 4
+                                                               : 3;
   return rows_of_owner(MetadataTable::custom_attribute, attribute_parent,
                        rid_of(owner_token) << tag_bits | tag);
 }

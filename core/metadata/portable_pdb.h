@@ -108,6 +108,10 @@ public:
   std::vector<LocalScope> local_scopes(std::uint32_t method) const;
   std::vector<LocalVariable> variables(const LocalScope& scope) const;
   std::vector<LocalConstant> constants(const LocalScope& scope) const;
+  // The names that the source gives to the elements of tuples in the type of the variable in that row of
+  // LocalVariable, those of inner tuples behind those of outer ones; "" for an element without a name. Empty
+  // when there are none.
+  std::vector<std::string> tuple_names(std::uint32_t variable_row) const;
   // Variables whose scope contains the IL offset, outer ones first.
   std::vector<LocalVariable> locals(std::uint32_t method, std::uint32_t il_offset) const;
 
@@ -141,6 +145,7 @@ public:
 
   static constexpr std::size_t max_copied_file = 16u << 20;     // bytes; few are larger
   static constexpr std::size_t max_sequence_points = 1u << 20;  // of one method; real ones have thousands
+  static constexpr std::size_t max_tuple_names = 4'096;         // of one variable
   static constexpr std::size_t max_document_name = 32 * 1024;   // bytes
   static constexpr std::size_t max_document_hash = 64;          // bytes; SHA-512 has as many
   static constexpr std::size_t max_embedded_source = 64u << 20; // bytes

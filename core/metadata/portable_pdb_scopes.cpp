@@ -30,6 +30,7 @@ constexpr metadata::Guid guid_of(std::uint32_t a, std::uint16_t b, std::uint16_t
 }
 constexpr metadata::Guid hoisted_scopes_kind = guid_of(0x6da9'a61e, 0xf8c7, 0x4874, 0xbe62'68bc'5630'df71);
 constexpr metadata::Guid async_kind = guid_of(0x54fd'2ac5, 0xe925, 0x401a, 0x9c2a'f94f'1710'72f8);
+constexpr metadata::Guid tuple_names_kind = guid_of(0xed9f'df71, 0x8879, 0x4747, 0x8ed3'fe5e'de3c'e710);
 constexpr metadata::Guid source_link_kind = guid_of(0xcc11'0556, 0xa091, 0x4d38, 0x9fec'25ab'9a35'1a6a);
 constexpr metadata::Guid embedded_source_kind = guid_of(0x0e8a'571b, 0x6926, 0x466e, 0xb4ad'8ab0'4611'f5fe);
 
@@ -196,6 +197,22 @@ std::optional<metadata::Blob> PortablePdb::find_information(std::uint32_t parent
 std::optional<metadata::Blob> PortablePdb::custom_debug_information(std::uint32_t parent,
                                                                     const metadata::Guid& kind) const {
   return guarded([&] { return find_information(parent, kind); });
+}
+
+std::vector<std::string> PortablePdb::tuple_names(std::uint32_t variable_row) const {
+  return guarded([&] {
+    std::vector<std::string> names;
+    const auto blob =
+        find_information(token_of(MetadataTable::local_variable, variable_row), tuple_names_kind);
+    if (!blob) return names;
+    const BlobBytes bytes(*blob);
+    SignatureReader reader(bytes.span(), blob->begin());
+    while (!reader.at_end() && names.size() < max_tuple_names) {
+      std::string& name = names.emplace_back();
+      while (const std::uint8_t byte = reader.u8()) name += static_cast<char>(byte);
+    }
+    return names;
+  });
 }
 
 std::optional<AsyncMethod> PortablePdb::async_method(std::uint32_t move_next) const {

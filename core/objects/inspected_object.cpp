@@ -1,6 +1,7 @@
 #include "core/objects/inspected_object.h"
 
 #include "core/objects/collections.h"
+#include "core/objects/field_names.h"
 #include "core/objects/known_values.h"
 
 #include <algorithm>
@@ -178,15 +179,6 @@ std::string shown_text(const InspectedValue& value) {
 std::string shown_type(const InspectedValue& value) {
   if (value.object_type.empty() || value.object_type == value.type) return value.type;
   return value.object_type + " (" + value.type + ")";
-}
-
-std::string property_of(std::string_view name) {
-  if (name.size() < 2 || name.front() != '<') return {};
-  const std::size_t end = name.find('>');
-  if (end == std::string_view::npos || end == 1) return {};
-  const std::string_view rest = name.substr(end + 1);
-  if (rest != "k__BackingField" && rest != "i__Field") return {};
-  return std::string(name.substr(1, end - 1));
 }
 
 InspectedValue inspect_value(ObjectReader& reader, const TypeUse& type, Address at,

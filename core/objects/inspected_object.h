@@ -94,8 +94,4 @@ InspectedValue inspect_value(ObjectReader& reader, const TypeUse& type, Address 
 std::vector<InspectedField> inspect_structure(ObjectReader& reader, const TypeUse& type, Address at,
                                               const InspectionLimits& limits);
 
-// The property that only returns the field `name`: "Place" for "<Place>k__BackingField", also as C# writes
-// the members of anonymous types; "" for other fields.
-std::string property_of(std::string_view name);
-
 } // namespace clr

@@ -23,6 +23,7 @@ std::optional<FieldPlace> InstanceReader::find(const Instance& instance, std::st
   for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {
     const FieldLayout* found = layout->field(name);
     if (found == nullptr) found = layout->field(fmt::format("<{}>k__BackingField", name));
+    if (found == nullptr) found = layout->field(fmt::format("{}@", name)); // F#'s
     if (found != nullptr) return FieldPlace{found, instance.fields + found->offset};
     if (layout->table.parent == 0) break;
     layout = &reader_->layouts().of(layout->table.parent);

@@ -1,6 +1,9 @@
 #include "core/objects/object_path.h"
 
 #include "core/objects/collections.h"
+#include "core/objects/fsharp_union.h"
+#include "core/objects/returned_fields.h"
+#include "core/objects/tuple_names.h"
 
 #include <fmt/format.h>
 
@@ -106,8 +109,21 @@ public:
     return {objects_.layouts().of(place.type->method_table), place.at};
   }
 
+  // The part `name` of the value at `place`, or of the object at `object` where there is none.
+  ValuePlace part(const std::optional<ValuePlace>& place, Address object, const std::string& name) {
+    if (place)
+      for (const TupleElement& element : tuple_elements(objects_.layouts(), *place->type))
+        if (element.name == name) return {element.type, place->at + element.offset};
+    return field(place ? instance(*place, name) : this->object(object), name);
+  }
+
   ValuePlace field(const Instance& instance, const std::string& name) {
-    const auto found = reader_.find(instance, name);
+    auto found = reader_.find(instance, name);
+    if (!found)
+      if (const auto one = union_case(reader_, instance))
+        for (const UnionField& field : one->fields)
+          if (field.name == name) found = FieldPlace{field.field, instance.fields + field.field->offset};
+    if (!found) found = find_returned_field(reader_, instance, name);
     if (!found)
       refuse(fmt::format("{} has no field {}, and no property that only returns one", instance.layout.text,
                          name));
@@ -220,7 +236,7 @@ ValuePlace follow_path(ObjectReader& reader, Address object, std::string_view pa
       place = walk.element(place ? walk.instance(*place, "an element") : walk.object(object), key);
     } else {
       const std::string name = steps.name();
-      place = walk.field(place ? walk.instance(*place, name) : walk.object(object), name);
+      place = walk.part(place, object, name);
     }
   }
   if (!place) refuse("an empty path");

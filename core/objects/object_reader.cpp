@@ -1,5 +1,6 @@
 #include "core/objects/object_reader.h"
 
+#include "core/objects/fsharp_union.h"
 #include "core/objects/object_text.h"
 
 namespace clr {
@@ -13,6 +14,21 @@ Address ObjectReader::method_table_of(Address object) const {
   const Address table = target_->read_pointer(target_->field_address(object, "Object", "m_pMethTab")) & ~mask;
   if (table == 0) throw_corrupt(object, "an object without a type");
   return table;
+}
+
+const UnionType* ObjectReader::union_of(const TypeLayout& layout) {
+  const auto [slot, is_new] = unions_.try_emplace(layout.table.address);
+  if (is_new) {
+    std::shared_ptr<const UnionType> made;
+    try {
+      if (auto type = read_union_type(*this, layout))
+        made = std::make_shared<const UnionType>(std::move(*type));
+    } catch (const Error&) {
+      // It is shown by its fields.
+    }
+    return (unions_[layout.table.address] = std::move(made)).get();
+  }
+  return slot->second.get();
 }
 
 std::string ObjectReader::describe_object(Address object, const TextLimits& limits) {

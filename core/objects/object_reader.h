@@ -20,6 +20,8 @@ struct TextLimits {
   static constexpr unsigned max_nesting = 64;
 };
 
+struct UnionType; // of F#, see fsharp_union.h
+
 class ObjectReader {
 public:
   // `target` and `names` must outlive this. No reads.
@@ -44,8 +46,13 @@ public:
   // object can be there. 1 read.
   Address method_table_of(Address object) const;
 
+  // What F# says of the type; null: no union, or it cannot be read. Kept. Never throws. Cost: that of
+  // read_union_type, see fsharp_union.h.
+  const UnionType* union_of(const TypeLayout& layout);
+
   // Forgets everything about types, because the process ran.
   void forget() {
+    unions_.clear();
     layouts_.forget();
     finder_.forget();
   }
@@ -57,6 +64,7 @@ private:
   const Target* target_;
   TypeFinder finder_;
   TypeLayouts layouts_;
+  std::unordered_map<Address, std::shared_ptr<const UnionType>> unions_; // by MethodTable
 };
 
 } // namespace clr

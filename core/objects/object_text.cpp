@@ -1,7 +1,10 @@
 #include "core/objects/object_text.h"
 
 #include "core/memory/utf8.h"
+#include "core/objects/field_names.h"
+#include "core/objects/fsharp_union.h"
 #include "core/objects/known_values.h"
+#include "core/objects/tuple_names.h"
 
 #include <fmt/format.h>
 
@@ -12,15 +15,6 @@ namespace clr {
 namespace {
 
 constexpr std::size_t max_fault = 120; // bytes of a fault's text within a value
-
-// "Place" of "<Place>k__BackingField" and "i" of "<i>5__2", as somebody wrote it; what the compiler alone
-// has,
-// "<>1__state", as it is.
-std::string written_name(const std::string& name) {
-  const std::size_t end = name.find('>');
-  if (!name.starts_with('<') || end == std::string::npos || end == 1) return name;
-  return name.substr(1, end - 1);
-}
 
 } // namespace
 
@@ -165,7 +159,10 @@ void ObjectText::instance(const Instance& what, Address object) {
     if (!known_value(what)) structure(what);
     return;
   default:
-    if (!known_object(layout, object)) add(fmt::format("{{{}}}", layout.text));
+    if (known_object(layout, object)) return;
+    // The name of an anonymous type tells nothing.
+    if (layout.text.starts_with("<>f__AnonymousType")) return structure(what);
+    add(fmt::format("{{{}}}", layout.text));
   }
 }
 
@@ -229,17 +226,64 @@ void ObjectText::structure(const Instance& what) {
   ++depth_;
   add("{");
   std::size_t shown = 0;
-  for (const FieldLayout& part : what.layout.fields) {
-    if (part.is_static) continue;
+  for (const FieldLayout* const part : what.layout.declared_fields()) {
     if (shown != 0) add(", ");
     if (shown++ >= limits_.elements || full()) {
       add("...");
       break;
     }
-    add(written_name(part.name) + " = ");
-    value(*part.type, what.fields + part.offset);
+    add(written_name(part->name) + " = ");
+    value(*part->type, what.fields + part->offset);
   }
   add("}");
+  --depth_;
+}
+
+bool ObjectText::union_value(const Instance& what) {
+  const std::optional<UnionCase> found = union_case(instances_, what);
+  if (!found) return false;
+  add(found->name);
+  if (found->fields.empty()) return true;
+  if (depth_ >= limits_.depth) return add("(...)"), true;
+  ++depth_;
+  add("(");
+  for (std::size_t i = 0; i < found->fields.size(); ++i) {
+    if (i != 0) add(", ");
+    if (i >= limits_.elements || full()) {
+      add("...");
+      break;
+    }
+    const FieldLayout& field = *found->fields[i].field;
+    value(*field.type, what.fields + field.offset);
+  }
+  add(")");
+  --depth_;
+  return true;
+}
+
+// ("a", 1), with the elements behind the seventh, which the compiler nests; [key, value] of a pair.
+void ObjectText::tuple(const Instance& what) {
+  if (depth_ >= limits_.depth) return add("(...)");
+  const bool pair = framework_type_name(*what.layout.name) == "System.Collections.Generic.KeyValuePair`2";
+  std::vector<TupleElement> elements = tuple_elements(
+      *layouts_,
+      {.kind = TypeUse::Kind::value, .method_table = what.layout.table.address, .name = what.layout.name});
+  if (elements.empty()) {
+    // Of a class or a pair.
+    for (const FieldLayout* const field : what.layout.declared_fields())
+      elements.push_back({.name = {}, .type = field->type, .offset = field->offset});
+  }
+  ++depth_;
+  add(pair ? "[" : "(");
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (i != 0) add(", ");
+    if (i >= limits_.elements || full()) {
+      add("...");
+      break;
+    }
+    value(*elements[i].type, what.fields + elements[i].offset);
+  }
+  add(pair ? "]" : ")");
   --depth_;
 }
 

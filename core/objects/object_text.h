@@ -38,6 +38,8 @@ private:
   bool known_value(const Instance& instance);
   bool known_object(const TypeLayout& layout, Address object);
   bool collection(const Instance& instance);
+  // A value of a union of F#'s: "Circle(1.5)". False: it is none.
+  bool union_value(const Instance& instance);
   void nullable(const Instance& instance);
   void tuple(const Instance& instance);
   void memory(const Instance& instance);

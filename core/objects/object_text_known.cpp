@@ -15,21 +15,11 @@ namespace {
 // Parts of a collection that are looked at for its text: a stack's frame may show several.
 constexpr std::uint64_t max_text_steps = 200'000;
 
-// The instance fields of a type as the source declares them; the runtime places references first.
-std::vector<const FieldLayout*> in_order(const TypeLayout& layout) {
-  std::vector<const FieldLayout*> fields;
-  for (const FieldLayout& field : layout.fields)
-    if (!field.is_static) fields.push_back(&field);
-  std::sort(fields.begin(), fields.end(),
-            [](const FieldLayout* a, const FieldLayout* b) { return a->token < b->token; });
-  return fields;
-}
-
 } // namespace
 
 bool ObjectText::known_value(const Instance& what) {
   const std::string name = framework_type_name(*what.layout.name);
-  if (name.empty()) return false;
+  if (name.empty()) return union_value(what);
   const auto integer = [&](std::string_view field) { return instances_.integer(what, field); };
   std::string text;
   if (name == "System.Nullable`1") {
@@ -65,6 +55,12 @@ bool ObjectText::known_value(const Instance& what) {
   } else if (name == "System.Index") {
     const auto value = static_cast<std::int32_t>(integer("_value"));
     text = value < 0 ? fmt::format("^{}", ~value) : fmt::format("{}", value);
+  } else if (name == "System.Range") {
+    for (const char* const end : {"Start", "End"}) {
+      if (!text.empty()) text += "..";
+      const auto value = static_cast<std::int32_t>(instances_.integer(instances_.inner(what, end), "_value"));
+      text += value < 0 ? fmt::format("^{}", ~value) : fmt::format("{}", value);
+    }
   } else if (name == "System.Threading.CancellationToken") {
     token(what);
     return true;
@@ -78,7 +74,7 @@ bool ObjectText::known_value(const Instance& what) {
     span(what);
     return true;
   } else {
-    return collection(what);
+    return collection(what) || (name.starts_with("Microsoft.FSharp.") && union_value(what));
   }
   if (text.empty()) return false; // damaged: the fields of the value say more
   add(text);
@@ -89,36 +85,6 @@ void ObjectText::nullable(const Instance& what) {
   if (target().read_u8(instances_.field(what, "hasValue").at) == 0) return add("null");
   const FieldPlace held = instances_.field(what, "value");
   value(*held.field->type, held.at);
-}
-
-// ("a", 1), with the elements behind the seventh, which the compiler nests; [key, value] of a pair.
-void ObjectText::tuple(const Instance& what) {
-  if (depth_ >= limits_.depth) return add("(...)");
-  const bool pair = framework_type_name(*what.layout.name) == "System.Collections.Generic.KeyValuePair`2";
-  ++depth_;
-  add(pair ? "[" : "(");
-  std::size_t shown = 0;
-  std::vector<Instance> rest{what};
-  for (std::size_t i = 0; i < rest.size() && i < TextLimits::max_depth; ++i) {
-    const Instance part = rest[i];
-    for (const FieldLayout* declared : in_order(part.layout)) {
-      const FieldLayout& field = *declared;
-      const Address at = part.fields + field.offset;
-      if (field.name == "Rest" && field.type->kind == TypeUse::Kind::value) {
-        rest.push_back({layouts_->of(field.type->method_table), at});
-        continue;
-      }
-      if (shown != 0) add(", ");
-      if (shown++ >= limits_.elements || full()) {
-        add("...");
-        rest.clear();
-        break;
-      }
-      value(*field.type, at);
-    }
-  }
-  add(pair ? "]" : ")");
-  --depth_;
 }
 
 void ObjectText::characters(Address at, std::uint64_t units) {
@@ -210,7 +176,8 @@ bool ObjectText::known_object(const TypeLayout& layout, Address object) {
   } else if (name.starts_with("System.Tuple`")) {
     tuple(what);
   } else if (name == "Microsoft.FSharp.Core.FSharpOption`1") {
-    const FieldPlace held = instances_.field(what, "item");
+    const auto known = instances_.find(what, "value"); // "item" in older versions
+    const FieldPlace held = known ? *known : instances_.field(what, "item");
     add("Some(");
     value(*held.field->type, held.at);
     add(")");
@@ -221,7 +188,7 @@ bool ObjectText::known_object(const TypeLayout& layout, Address object) {
   } else if (instances_.derives_from(layout, "System.Threading.Tasks.Task")) {
     task(layout, what);
   } else {
-    return false;
+    return union_value(what);
   }
   return true;
 }

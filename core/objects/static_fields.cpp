@@ -1,5 +1,7 @@
 #include "core/objects/static_fields.h"
 
+#include "core/objects/field_names.h"
+
 #include "core/objects/thread_statics.h"
 #include "core/objects/type_search.h"
 

@@ -1,5 +1,8 @@
 #include "core/objects/type_layout.h"
 
+#include "core/objects/attributes.h"
+#include "core/objects/tuple_names.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,27 +61,6 @@ std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
   }
 }
 
-// Whether the type has the attribute System.FlagsAttribute.
-bool has_flags_attribute(MetadataNames& names, std::uint32_t type_def) {
-  const Metadata& metadata = names.metadata();
-  const auto [first, last] = metadata.custom_attributes(type_def);
-  for (std::uint32_t rid = first; rid < last; ++rid) {
-    const std::uint32_t constructor = metadata.custom_attribute(rid).constructor;
-    std::uint32_t owner = 0;
-    if (table_of(constructor) == MetadataTable::member_ref)
-      owner = metadata.member_ref(rid_of(constructor)).parent;
-    else if (table_of(constructor) == MetadataTable::method_def)
-      owner = token_of(MetadataTable::type_def, metadata.owner_of_method(rid_of(constructor)));
-    if (rid_of(owner) == 0 ||
-        (table_of(owner) != MetadataTable::type_ref && table_of(owner) != MetadataTable::type_def))
-      continue;
-    const TypeNamePtr name = names.type(owner);
-    if (name->name_space == "System" && name->chain.size() == 1 && name->chain.front() == "FlagsAttribute")
-      return true;
-  }
-  return false;
-}
-
 template<typename Act>
 void attempt_part(std::string& problem, const Act& act) {
   try {
@@ -95,6 +77,14 @@ const FieldLayout* TypeLayout::field(std::string_view field_name) const {
     return !field.is_static && field.name == field_name;
   });
   return found == fields.end() ? nullptr : &*found;
+}
+
+std::vector<const FieldLayout*> TypeLayout::declared_fields() const {
+  std::vector<const FieldLayout*> declared;
+  for (const FieldLayout& one : fields)
+    if (!one.is_static) declared.push_back(&one);
+  std::ranges::stable_sort(declared, {}, &FieldLayout::token);
+  return declared;
 }
 
 const TypeLayout& TypeLayouts::of(Address method_table) {
@@ -223,6 +213,15 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
         field.name = names.metadata().string(names.metadata().field(rid_of(field.token)).name);
       });
       field.type = finder_->field(rid_of(field.token), scope);
+      if (!naming_ && field.type->kind == TypeUse::Kind::value && is_tuple(*field.type->name)) {
+        naming_ = true; // the types of a target that does harm may lead back into themselves
+        try {
+          field.type = with_tuple_names(*this, field.type, tuple_names_of(layout.module, field.token));
+        } catch (const Error&) {
+          // Its elements have numbers.
+        }
+        naming_ = false;
+      }
     });
     if (field.is_static) {
       const auto type = static_cast<std::uint8_t>(second >> offset_bits);
@@ -250,6 +249,14 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
                    [](const FieldLayout& a, const FieldLayout& b) {
                      return a.is_static != b.is_static ? b.is_static : a.offset < b.offset;
                    });
+}
+
+std::vector<std::string> TypeLayouts::tuple_names_of(Address module, std::uint32_t token) {
+  return finder_->names().named_modules().at(module).metadata.with([&](MetadataNames& names) {
+    const auto value =
+        find_attribute(names, token, "System.Runtime.CompilerServices", "TupleElementNamesAttribute");
+    return value ? attribute_texts(*value) : std::vector<std::string>();
+  });
 }
 
 void TypeLayouts::place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset) {
@@ -281,7 +288,7 @@ void TypeLayouts::add_enumerators(TypeLayout& layout) {
       layout.enumerators.push_back(
           {.name = metadata.string(row.name), .value = constant_value(metadata, *constant)});
     }
-    layout.flags = has_flags_attribute(names, layout.type_def);
+    layout.flags = find_attribute(names, layout.type_def, "System", "FlagsAttribute").has_value();
   });
 }
 

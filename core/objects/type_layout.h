@@ -61,6 +61,8 @@ struct TypeLayout {
   std::string problem;            // why fields or enumerators are missing; empty when nothing is
 
   const FieldLayout* field(std::string_view field_name) const; // instance fields only
+  // The instance fields as the source declares them; the runtime places references first.
+  std::vector<const FieldLayout*> declared_fields() const;
 };
 
 class TypeLayouts {
@@ -75,6 +77,10 @@ public:
   const TypeLayout& of(Address method_table);
   // Bytes of a variable of this type; 0: not known.
   std::uint32_t size_of(const TypeUse& type);
+
+  // The names that the source gives to the elements of tuples in the type of a Field or Param token of
+  // `module`, as with_tuple_names takes them. Throws Error. Cost: that of find_attribute.
+  std::vector<std::string> tuple_names_of(Address module, std::uint32_t token);
 
   void forget() { layouts_.clear(); }
   TypeFinder& finder() { return *finder_; }
@@ -91,6 +97,7 @@ private:
   void add_enumerators(TypeLayout& layout);
 
   TypeFinder* finder_;
+  bool naming_ = false; // the names of a tuple's elements are being looked for
   std::unordered_map<Address, std::unique_ptr<TypeLayout>> layouts_;
 };
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace clr {
 
@@ -33,6 +35,8 @@ struct TypeUse {
   bool vector = false;    // T[], which begins at 0 and stores no bounds
   bool canonical = false; // stands for any reference type in shared generic code; method_table is Object's
   TypeNamePtr name;       // never null
+  // The names of a tuple's elements, see tuple_names.h; null: they have none.
+  std::shared_ptr<const std::vector<std::string>> tuple_names = nullptr;
 
   bool is_reference() const { return kind == Kind::reference || kind == Kind::array; }
 };

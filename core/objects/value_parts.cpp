@@ -1,6 +1,8 @@
 #include "core/objects/value_parts.h"
 
-#include "core/objects/inspected_object.h"
+#include "core/objects/field_names.h"
+#include "core/objects/fsharp_union.h"
+#include "core/objects/tuple_names.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +15,6 @@ namespace {
 
 // Items that are walked to at once: a debugger asks for the first ones one after the other.
 constexpr std::uint64_t least_walk = 256;
-
-std::string name_of(const FieldLayout& field) {
-  std::string property = property_of(field.name);
-  return property.empty() ? field.name : property;
-}
 
 } // namespace
 
@@ -86,6 +83,25 @@ void ValueParts::set_array(const Target& target, const TypeLayout& layout, Addre
 
 // The runtime places fields as they fit; people know the order in which they wrote them.
 void ValueParts::add_fields(ObjectReader& reader, const TypeLayout& layout, Address at) {
+  InstanceReader instances(reader);
+  std::optional<UnionCase> one;
+  try {
+    one = union_case(instances, {layout, at});
+  } catch (const Error&) {
+    // A value whose case is not known is shown by its fields.
+  }
+  if (one) {
+    for (const UnionField& field : one->fields)
+      kept_.push_back({.name = field.name, .type = field.field->type, .at = at + field.field->offset});
+    count_ = kept_.size();
+    return;
+  }
+  for (const TupleElement& element : tuple_elements(
+           reader.layouts(),
+           {.kind = TypeUse::Kind::value, .method_table = layout.table.address, .name = layout.name}))
+    kept_.push_back({.name = element.name, .type = element.type, .at = at + element.offset});
+  count_ = kept_.size();
+  if (count_ != 0) return;
   std::vector<const TypeLayout*> chain{&layout};
   while (chain.back()->table.parent != 0 && chain.size() < TypeLayouts::max_base_types) {
     try {
@@ -96,13 +112,10 @@ void ValueParts::add_fields(ObjectReader& reader, const TypeLayout& layout, Addr
   }
   std::unordered_map<std::string, std::size_t> by_name;
   for (auto type = chain.rbegin(); type != chain.rend(); ++type) {
-    std::vector<const FieldLayout*> fields;
-    for (const FieldLayout& field : (*type)->fields)
-      if (!field.is_static && !field.name.empty()) fields.push_back(&field);
-    std::ranges::stable_sort(fields, {}, &FieldLayout::token);
-    for (const FieldLayout* field : fields) {
+    for (const FieldLayout* field : (*type)->declared_fields()) {
+      if (field->name.empty()) continue;
       if (kept_.size() >= max_fields) break;
-      std::string name = name_of(*field);
+      std::string name = source_name_of_field(field->name);
       const auto [known, is_new] = by_name.try_emplace(name, kept_.size());
       if (!is_new) {
         // A field of a base type that a field of the same name hides.

@@ -115,7 +115,7 @@ private:
 CommandSpec async_command() {
   return {"async",
           "dumpasync",
-          "Show the async methods that wait: each with those that wait for it, and what it waits for.",
+          "Show the async methods that wait: each with those that wait for it, and what it awaits.",
           "clr async --method *Orders*",
           "shows the chains that a method with Orders in its name is part of.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Async>(app); }};

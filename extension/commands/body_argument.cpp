@@ -1,5 +1,6 @@
 #include "extension/commands/body_argument.h"
 
+#include "core/describe/break_targets.h"
 #include "core/runtime/code_listing.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/text.h"
@@ -7,11 +8,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 namespace {
 
 constexpr std::size_t max_choices = 20; // methods listed when a name fits several
+
+// "Ns.Type<int>.Run(string)": no number, register or calculation.
+bool is_name(std::string_view text) {
+  const auto is_part = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("_.<>,()[]`:$@* ").contains(static_cast<char>(c));
+  };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         text.front() != '$' && text.front() != '*' && text.front() != '(' &&
+         std::ranges::all_of(text, is_part);
+}
+
+// Why no code has this name.
+std::string why_no_code(Runtime& runtime, const std::string& name, Output& out) {
+  const BreakTargets found = methods_called(runtime, name, [&] { return out.interrupted(); });
+  if (found.methods.empty())
+    return fmt::format("no method is called {} in the {} modules that are loaded", name, found.modules);
+  return fmt::format(
+      "{} has no code yet: a method is compiled when it is called for the first time; clr break "
+      "{} stops there",
+      found.methods.front().name, name);
+}
 
 } // namespace
 
@@ -34,7 +59,14 @@ CodeBlock BodyArgument::find(Session& session, Output& out, bool quiet) {
     const auto bodies = by_name(runtime);
     if (!bodies.empty()) return chosen(runtime, bodies);
   }
-  const Address ip = evaluate_address(session_->target(), method_);
+  Address ip = 0;
+  try {
+    ip = evaluate_address(session_->target(), method_);
+  } catch (const Error&) {
+    // What C++ makes of the name says nothing.
+    if (!is_name(method_)) throw;
+    throw Error(ErrorKind::invalid_argument, why_no_code(runtime, method_, out));
+  }
   const CodeLookup found = runtime.code()->find(ip);
   if (const auto* block = std::get_if<CodeBlock>(&found)) {
     if (ip != block->start) asked_ = ip;

@@ -1,12 +1,46 @@
 #include "extension/lldb/managed_value.h"
 
-#include <cstdint>
-#include <string_view>
+#include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace clr::lldb_plugin {
 
 bool is_indirect(lldb::SBType type) {
   return type.IsPointerType() || type.IsReferenceType();
+}
+
+ManagedValue kind_of_value(std::string_view type_name) {
+  constexpr std::array described{"System.Half",
+                                 "System.Int128",
+                                 "System.UInt128",
+                                 "System.DateTimeOffset",
+                                 "System.Index",
+                                 "System.Range",
+                                 "System.Numerics.BigInteger",
+                                 "System.Threading.CancellationToken",
+                                 "System.Memory",
+                                 "System.ReadOnlyMemory",
+                                 "System.Span",
+                                 "System.ReadOnlySpan",
+                                 "System.ArraySegment",
+                                 "System.Collections.Immutable.ImmutableArray",
+                                 "Microsoft.FSharp.Core.FSharpValueOption",
+                                 "Microsoft.FSharp.Core.FSharpResult"};
+  const std::string_view name = type_name.substr(0, type_name.find('<'));
+  if (name == "System.ValueTuple") return ManagedValue::tuple;
+  if (name == "System.Collections.Generic.KeyValuePair") return ManagedValue::pair;
+  return std::ranges::find(described, name) == described.end() ? ManagedValue::other
+                                                               : ManagedValue::described;
+}
+
+std::optional<std::uint32_t> tuple_index(std::string_view name) {
+  constexpr std::string_view prefix = "Item";
+  std::uint32_t number = 0;
+  if (!name.starts_with(prefix)) return std::nullopt;
+  const auto [last, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+  if (error != std::errc() || last != name.data() + name.size() || number == 0) return std::nullopt;
+  return number - 1;
 }
 
 bool is_base_part(lldb::SBValue& value) {

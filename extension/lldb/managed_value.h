@@ -5,15 +5,19 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
 // The category of the plugin's formatters, which LLDB keeps for all its debuggers.
 inline constexpr const char* value_category = "clr";
-// The names of managed types but for those of numbers, as regular expressions. No name of C++ has a dot.
-inline constexpr const char* managed_types[] = {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)",
-                                                R"(^[^:()*&]+\[,*\]$)"};
+// The names of managed types but for those of numbers, as regular expressions. No name of C++ has a dot;
+// types without a namespace are looked at before they are taken for managed ones.
+inline constexpr const char* managed_types[] = {
+    R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)", R"(^[^:()*&]+\[,*\]$)",
+    R"(^([A-Z][A-Za-z0-9_]*(<[^:()*&]*>)?|<>f__AnonymousType[^:()*&]*)$)"};
 
 // A pointer or a reference of C++'s.
 bool is_indirect(lldb::SBType type);
@@ -21,6 +25,13 @@ bool is_indirect(lldb::SBType type);
 // The object that a managed variable, field or element is or points to; nothing when it is a value, or when
 // LLDB cannot read it. `value` must be the raw one: what formatters made of it does not lie in memory.
 std::optional<Address> object_of(lldb::SBValue& value);
+
+// What LLDB's members tell too little of: the framework's structures whose text is made of the runtime's
+// memory, by the names of their types.
+enum class ManagedValue : std::uint8_t { other, tuple, pair, described };
+ManagedValue kind_of_value(std::string_view type_name);
+// The index of the element `name` ("Item2") of a tuple whose elements have names.
+std::optional<std::uint32_t> tuple_index(std::string_view name);
 
 // A base class within an object, which LLDB calls by its type.
 bool is_base_part(lldb::SBValue& value);

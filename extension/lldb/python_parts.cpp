@@ -38,7 +38,9 @@ class Parts:
         return made if made.IsValid() else None
     def get_child_index(self, name):
         if self.count < 0:
-            return self.value.GetIndexOfChildWithName(name)
+            index = self.value.GetIndexOfChildWithName(name)
+            if index != 0xFFFFFFFF:
+                return index
         return find(int(self.value.this), name.encode())
 lldb.lldb_clr_Parts = Parts
 ctypes.c_int.from_address({done}).value = 1

@@ -1,6 +1,8 @@
 #include "extension/publish/shown_values.h"
 
 #include "core/memory/utf8.h"
+#include "core/objects/returned_fields.h"
+#include "core/objects/type_search.h"
 #include "extension/lldb/managed_value.h"
 
 #include <algorithm>
@@ -12,21 +14,55 @@ ObjectReader* ShownValues::reader() {
   return sessions_->after_short_run()->runtime().objects();
 }
 
+std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) {
+  const char* const name = raw.GetTypeName();
+  const lldb::addr_t at = raw.GetLoadAddress();
+  if (name == nullptr || at == LLDB_INVALID_ADDRESS || is_indirect(raw.GetType()) ||
+      kind_of_value(name) != ManagedValue::described || !why_unreadable(life_of(target_)).empty())
+    return std::nullopt;
+  ObjectReader* const objects = reader();
+  if (objects == nullptr) return std::nullopt;
+  if (types_by_name_.size() >= max_kept_types) types_by_name_.clear();
+  const auto [type, is_new] = types_by_name_.try_emplace(name, 0);
+  if (is_new) {
+    try {
+      type->second = find_type(*objects, name);
+    } catch (const Error&) {
+      // Not loaded, or the name does not say all of its arguments: its members are shown.
+    }
+  }
+  return type->second == 0 ? std::nullopt : std::optional(Place{at, type->second});
+}
+
+std::string ShownValues::text(lldb::SBValue& value, const TextLimits& limits) {
+  lldb::SBValue raw = value.GetNonSyntheticValue();
+  const std::optional<Place> place = structure_of(raw);
+  if (!place) return {};
+  const TypeUse use{
+      .kind = TypeUse::Kind::value, .method_table = place->method_table, .name = unknown_type()};
+  return reader()->describe_value(use, place->object, limits);
+}
+
 ValueParts* ShownValues::parts_of(lldb::SBValue& value, bool anew) {
   lldb::SBValue raw = value.GetNonSyntheticValue();
   // A base class within an object: who asked for it wants what it declares.
   if (is_base_part(raw)) return nullptr;
-  const std::optional<Address> object = object_of(raw);
-  if (!object || !why_unreadable(life_of(target_)).empty()) return nullptr;
+  std::optional<Place> place = structure_of(raw);
+  if (const std::optional<Address> object = place ? std::nullopt : object_of(raw)) place = Place{*object, 0};
+  if (!place || !why_unreadable(life_of(target_)).empty()) return nullptr;
   const std::uint32_t stop = target_.GetProcess().GetStopID(true);
   if (stop != stop_ || kept_.size() >= max_kept) kept_.clear();
   stop_ = stop;
-  const auto known = kept_.find(*object);
+  const auto known = kept_.find(*place);
   if (known != kept_.end() && !anew) return &known->second;
   ObjectReader* const objects = reader();
   if (objects == nullptr) return nullptr;
-  ValueParts parts = *object == 0 ? ValueParts() : ValueParts::of_object(*objects, *object);
-  return &kept_.insert_or_assign(*object, std::move(parts)).first->second;
+  ValueParts parts;
+  if (place->method_table != 0)
+    parts = ValueParts::of_value(*objects, place->method_table, place->object);
+  else if (place->object != 0)
+    parts = ValueParts::of_object(*objects, place->object);
+  return &kept_.insert_or_assign(*place, std::move(parts)).first->second;
 }
 
 std::optional<std::uint64_t> ShownValues::count(lldb::SBValue& value) {
@@ -65,8 +101,23 @@ lldb::SBValue ShownValues::part(lldb::SBValue& value, std::uint64_t index) {
 
 std::optional<std::uint64_t> ShownValues::find(lldb::SBValue& value, std::string_view name) {
   try {
+    lldb::SBValue raw = value.GetNonSyntheticValue();
     const ValueParts* const parts = parts_of(value, false);
-    return parts == nullptr ? std::nullopt : parts->find(name);
+    if (parts == nullptr) {
+      const char* const type = raw.GetTypeName();
+      if (type == nullptr || kind_of_value(type) != ManagedValue::tuple) return std::nullopt;
+      const std::optional<std::uint32_t> index = tuple_index(name);
+      return index && *index < raw.GetNumChildren() ? std::optional<std::uint64_t>(*index) : std::nullopt;
+    }
+    if (const auto found = parts->find(name)) return found;
+    const std::optional<Address> object = object_of(raw);
+    if (!object || *object == 0) return std::nullopt;
+    // A property that only returns a field is that field.
+    InstanceReader instances(*reader());
+    const auto field = find_returned_field(instances, instances.of_object(*object), name);
+    for (std::size_t i = 0; field && i < parts->fields().size(); ++i)
+      if (parts->fields()[i].at == field->at && parts->fields()[i].type == field->field->type) return i;
+    return std::nullopt;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -74,6 +125,7 @@ std::optional<std::uint64_t> ShownValues::find(lldb::SBValue& value, std::string
 
 void ShownValues::forget() {
   kept_.clear();
+  types_by_name_.clear();
   types_.forget();
 }
 

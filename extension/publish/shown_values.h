@@ -8,8 +8,11 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -21,6 +24,10 @@ public:
   ShownValues(const lldb::SBTarget& target, StopSession& sessions)
       : target_(target), sessions_(&sessions), types_(target) {}
 
+  // The text of a structure of the framework's (ManagedValue::described) that lies in the process's memory;
+  // "" where it does not, or cannot be read. Cost: when its type is new, that of find_type.
+  std::string text(lldb::SBValue& value, const TextLimits& limits);
+
   // The number of parts of the object that `value` is or refers to, which is looked at anew. Nothing: it is
   // no managed object, or it cannot be read, and LLDB shows what it makes of the declared type.
   std::optional<std::uint64_t> count(lldb::SBValue& value);
@@ -29,18 +36,27 @@ public:
   std::optional<std::uint64_t> find(lldb::SBValue& value, std::string_view name);
   void forget();
 
-  static constexpr std::size_t max_kept = 1'024; // objects whose parts are kept at a stop
+  static constexpr std::size_t max_kept = 1'024;       // objects whose parts are kept at a stop
+  static constexpr std::size_t max_kept_types = 1'024; // of structures, by their names
 
 private:
   // Null: no managed object. The address of the object goes to `object`.
   ValueParts* parts_of(lldb::SBValue& value, bool anew);
   ObjectReader* reader();
+  // The structure that `raw` is: its MethodTable and its address; nothing: no such structure.
+  struct Place {
+    Address object = 0;
+    Address method_table = 0; // 0: an object
+    auto operator<=>(const Place&) const = default;
+  };
+  std::optional<Place> structure_of(lldb::SBValue& raw);
 
   lldb::SBTarget target_;
   StopSession* sessions_;
   ValueTypes types_;
   std::uint32_t stop_ = 0;
-  std::unordered_map<Address, ValueParts> kept_; // by object
+  std::map<Place, ValueParts> kept_;
+  std::unordered_map<std::string, Address> types_by_name_; // 0: none that can be told from others
 };
 
 } // namespace clr::lldb_plugin

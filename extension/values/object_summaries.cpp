@@ -102,6 +102,39 @@ std::string nullable_text(lldb::SBValue& value) {
   return held.IsValid() ? text_of(held) : std::string();
 }
 
+// "(5, "five")" of a tuple, "["key", 1]" of a pair: their members know how they are shown.
+std::string members_text(lldb::SBValue& raw, char open, char close) {
+  constexpr std::uint32_t max_members = 8;
+  std::string text(1, open);
+  const std::uint32_t count = raw.GetNumChildren();
+  for (std::uint32_t i = 0; i < std::min(count, max_members); ++i) {
+    lldb::SBValue child = raw.GetChildAtIndex(i);
+    text += (i == 0 ? "" : ", ") + text_of(child);
+  }
+  if (count > max_members) text += ", ...";
+  return text + close;
+}
+
+std::string structure_text(const Turn& turn, lldb::SBValue& raw) {
+  if (is_indirect(raw.GetType())) return {};
+  const char* const name = raw.GetTypeName();
+  switch (name == nullptr ? ManagedValue::other : kind_of_value(name)) {
+  case ManagedValue::tuple:
+    return members_text(raw, '(', ')');
+  case ManagedValue::pair:
+    return members_text(raw, '[', ']');
+  case ManagedValue::described:
+    try {
+      return Workspace::of(turn).process(raw.GetTarget())->values().text(raw, limits);
+    } catch (const Error&) {
+      return {};
+    }
+  case ManagedValue::other:
+    break;
+  }
+  return {};
+}
+
 std::string object_text(lldb::SBTarget target, Address object, const Turn& turn) {
   if (!why_unreadable(life_of(target)).empty()) return {};
   try {
@@ -126,7 +159,7 @@ std::string object_summary(const Turn& turn, lldb::SBValue& value) {
   if (is_base_part(raw)) return {}; // the object itself says what it is
   if (const auto object = object_of(raw)) return object_text(raw.GetTarget(), *object, turn);
   // Patterns cannot tell a nullable from other generic types.
-  if (!is_nullable(raw)) return {};
+  if (!is_nullable(raw)) return structure_text(turn, raw);
   try {
     return nullable_text(raw);
   } catch (const NoMember&) {
@@ -148,9 +181,16 @@ constexpr std::uint32_t with_fields = lldb::eTypeOptionNone, text_only = lldb::e
 
 // Exact names go first, then the last pattern that was added.
 const Summary summaries[] = {
+    {managed_types[2], true, with_fields, summary_entry<object_summary>(), "objects without a namespace"},
     {managed_types[0], true, with_fields, summary_entry<object_summary>(), "managed objects"},
-    {R"(^System\.(Nullable|Collections\.Generic\.(List|Dictionary|HashSet))<[^:()*&]*>$)", true, text_only,
-     summary_entry<object_summary>(), "managed collections"},
+    {R"(^System\.(Nullable|Collections\.Generic\.(List|Dictionary|HashSet|KeyValuePair))<[^:()*&]*>$)", true,
+     text_only, summary_entry<object_summary>(), "managed collections"},
+    {R"(^System\.(Half|U?Int128|DateTimeOffset|Index|Range|Numerics\.BigInteger|Threading\.CancellationToken)$)",
+     true, text_only, summary_entry<object_summary>(), "managed numbers and times"},
+    {R"(^System\.((ReadOnly)?(Memory|Span)|ArraySegment|Collections\.Immutable\.ImmutableArray)<[^:()*&]*>$)",
+     true, text_only, summary_entry<object_summary>(), "managed parts of arrays"},
+    {R"(^Microsoft\.FSharp\.Core\.FSharp(ValueOption|Result)<[^:()*&]*>$)", true, text_only,
+     summary_entry<object_summary>(), "managed unions"},
     {managed_types[1], true, text_only, summary_entry<object_summary>(), "managed arrays"},
     {"System.Object", false, text_only, summary_entry<object_summary>(), "System.Object"},
     {"System.String", false, text_only, summary_entry<object_summary>(), "System.String"},

@@ -223,9 +223,6 @@ TEST_CASE("variables of a closure that cannot be read have their reason", "[publ
 }
 
 TEST_CASE("names that compilers give", "[publish][variables]") {
-  CHECK(source_name_of_field("<Count>k__BackingField") == "Count");
-  CHECK(source_name_of_field("<>k__BackingField") == "<>k__BackingField");
-  CHECK(source_name_of_field("count") == "count");
   const auto named = [](const char* name) {
     TypeName type{.shape = TypeShape::definition};
     type.chain = {"Program", name};

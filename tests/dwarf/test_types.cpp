@@ -139,11 +139,11 @@ TEST_CASE("fields that overlap are in a union") {
   const ModuleReadBack written(
       module_of({number(Kind::signed_integer, "int", 4), number(Kind::floating, "double", 8),
                  record(Kind::structure, "T", 32,
-                        {{.name = "D", .type = 0, .offset = 20},
-                         {.name = "A", .type = 0, .offset = 4},
+                        {{.name = "A", .type = 0, .offset = 4},
                          {.name = "B", .type = 1, .offset = 8},
                          {.name = "C", .type = 1, .offset = 8},
-                         {.name = "E", .type = 1, .offset = 12}})}));
+                         {.name = "E", .type = 1, .offset = 12},
+                         {.name = "D", .type = 0, .offset = 20}})}));
   const auto fields = ModuleReadBack::children(*written.find(DW_TAG_structure_type, "T"), DW_TAG_member);
   REQUIRE(fields.size() == 3);
   const auto at = [](Dwarf_Die die) { return ModuleReadBack::number_of(die, DW_AT_data_member_location); };
@@ -168,6 +168,15 @@ TEST_CASE("fields that overlap are in a union") {
   REQUIRE(last.size() == 1);
   CHECK(ModuleReadBack::name_of(last[0]) == "E");
   CHECK(at(last[0]) == 4);
+}
+
+TEST_CASE("fields stand in the order in which they are given, wherever they lie") {
+  const ModuleReadBack written(
+      module_of({number(Kind::signed_integer, "int", 4), record(Kind::structure, "T", 16,
+                                                                {{.name = "C", .type = 0, .offset = 8},
+                                                                 {.name = "A", .type = 0, .offset = 0},
+                                                                 {.name = "B", .type = 0, .offset = 4}})}));
+  CHECK(members(written, "T") == std::vector<std::string>{"C@8: int", "A@0: int", "B@4: int"});
 }
 
 TEST_CASE("enumerations") {

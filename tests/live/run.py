@@ -586,6 +586,9 @@ def debugging(c):
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
     c.results.with_second_try("lldb/objects/debug", functools.partial(debug_objects, c, "lldb/objects/debug", debug))
     c.results.with_second_try("lldb/held/debug", functools.partial(debug_held, c, "lldb/held/debug", c.lldb, debug, True))
+    if c.may_want("lldb/held/fsharp"):
+        unions = processes.build("unions", c.work / "artifacts", "Debug", options)
+        c.results.with_second_try("lldb/held/fsharp", functools.partial(debug_held, c, "lldb/held/fsharp", c.lldb, unions, False))
     c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
     if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "held", "generics", "walk")):

@@ -29,6 +29,8 @@ const Bytes async_kind = bytes_of(
     {0xc5, 0x2a, 0xfd, 0x54, 0x25, 0xe9, 0x1a, 0x40, 0x9c, 0x2a, 0xf9, 0x4f, 0x17, 0x10, 0x72, 0xf8});
 const Bytes hoisted_kind = bytes_of(
     {0x1e, 0xa6, 0xa9, 0x6d, 0xc7, 0xf8, 0x74, 0x48, 0xbe, 0x62, 0x68, 0xbc, 0x56, 0x30, 0xdf, 0x71});
+const Bytes tuple_names_kind = bytes_of(
+    {0x71, 0xdf, 0x9f, 0xed, 0x79, 0x88, 0x47, 0x47, 0x8e, 0xd3, 0xfe, 0x5e, 0xde, 0x3c, 0xe7, 0x10});
 const Bytes source_kind = bytes_of(
     {0x1b, 0x57, 0x8a, 0x0e, 0x26, 0x69, 0x6e, 0x46, 0xb4, 0xad, 0x8a, 0xb0, 0x46, 0x11, 0xf5, 0xfe});
 const Bytes link_kind = bytes_of(
@@ -250,6 +252,24 @@ TEST_CASE("a state machine leads to the method that the user wrote") {
   REQUIRE(pdb->async_method(method(6)));
   CHECK_FALSE(pdb->async_method(method(6))->catch_handler);
   CHECK_FALSE(pdb->async_method(0x7f00'0005));
+}
+
+TEST_CASE("the names of a tuple's elements, those without a name included") {
+  constexpr unsigned local_variable = 24; // the tag of such a parent
+  Bytes names;
+  for (const char c : std::string_view("Id\0\0inner\0", 10)) names.push_back(static_cast<std::byte>(c));
+  Bytes cut = names;
+  cut.pop_back();
+  PdbBuilder builder;
+  builder.method();
+  builder.information(local_variable, 1, tuple_names_kind, names);
+  builder.information(local_variable, 2, tuple_names_kind, {});
+  builder.information(local_variable, 3, tuple_names_kind, cut);
+  const auto pdb = read(builder);
+  CHECK(pdb->tuple_names(1) == std::vector<std::string>{"Id", "", "inner"});
+  CHECK(pdb->tuple_names(2).empty());
+  CHECK_THROWS_AS(pdb->tuple_names(3), Error);
+  CHECK(pdb->tuple_names(4).empty());
 }
 
 TEST_CASE("sources inside the PDB are read, compressed or not") {

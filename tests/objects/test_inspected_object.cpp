@@ -226,16 +226,6 @@ TEST_CASE("paths lead to fields, properties and elements", "[objects]") {
   }
 }
 
-TEST_CASE("the properties that only return a field", "[objects]") {
-  CHECK(property_of("<Place>k__BackingField") == "Place");
-  CHECK(property_of("<Name>i__Field") == "Name");
-  CHECK(property_of("<number>5__2").empty());
-  CHECK(property_of("<>4__this").empty());
-  CHECK(property_of("plain").empty());
-  CHECK(property_of("<").empty());
-  CHECK(property_of("").empty());
-}
-
 TEST_CASE("types are found by their names", "[objects]") {
   Kennel k({});
   CHECK(find_type(k.view.objects, "Ns.Dog") == k.r.dog_type);

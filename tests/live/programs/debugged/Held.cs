@@ -28,6 +28,15 @@ public sealed class Ring : Disc { public double Hole; public Access Rights; }
 public struct Money { public decimal Amount; public string Unit; }
 public class Ledger<T> { public T First; public List<T> All = new(); public Dictionary<string, T> ByName = new(); }
 public static class Totals { public static int Sum = 1234; public static Point3 Corner = new(4, 5, 6); public static Figure Best; public static string Word = "total"; }
+public sealed class Account
+{
+    private int balance = 55;
+    public int Balance => balance;
+    public int Doubled => balance * 2;
+    public string Owner { get { return owner; } }
+    private string owner = "Ann";
+    public (int Low, (string Text, bool Flag) Inner) Limits = (1, ("in", true));
+}
 public sealed class Unseen { public int Secret = 77; public static int Count = 99; }
 
 public static class Held
@@ -59,6 +68,21 @@ public static class Held
         ledger.All.Add(ring);
         ledger.ByName["x"] = ring;
         (int Count, string Name) pair = (3, "pair");
+        (int, string) plainPair = (4, "plain");
+        var wide = (A: 1, B: 2, C: 3, D: 4, E: 5, F: 6, G: 7, H: "eight", I: 9);
+        var account = new Account();
+        var anonymous = new { Size = 3, Label = "three" };
+        Half half = (Half)1.5;
+        var big = System.Numerics.BigInteger.Pow(10, 30);
+        DateTimeOffset offset = new(2026, 1, 2, 3, 4, 5, TimeSpan.FromHours(2));
+        Index last = ^1;
+        Range range = 1..3;
+        Memory<int> memory = numbers.AsMemory(1);
+        ReadOnlyMemory<char> letters = "memory".AsMemory(2);
+        ArraySegment<int> segment = new(numbers, 1, 2);
+        var entry = KeyValuePair.Create("key", 7);
+        var immutable = System.Collections.Immutable.ImmutableArray.Create(7, 8, 9);
+        CancellationToken token = default;
         int? some = 5, none = null;
         Delegate action = () => Console.WriteLine(ring.Name);
         Totals.Best = ring;
@@ -112,7 +136,34 @@ public static class Held
         Say("ledger.First.Hole", "0.5");
         Say("ledger.All[0].Radius", "2.5");
         Say("ledger.ByName[0].Radius", "2.5");
+        Fields("pair", "Count", "Name");
+        Say("pair", "(3, \"pair\")");
+        Say("pair.Name", "\"pair\"");
         Say("pair.Item2", "\"pair\"");
+        Fields("plainPair", "Item1", "Item2");
+        Fields("wide", "A", "B", "C", "D", "E", "F", "G", "H", "I");
+        Say("wide.H", "\"eight\"");
+        Say("wide.I", "9");
+        Say("account.Balance", "55");
+        Say("account.Owner", "\"Ann\"");
+        Fields("account.Limits", "Low", "Inner");
+        Say("account.Limits.Inner.Text", "\"in\"");
+        Fields("anonymous", "Size", "Label");
+        Say("anonymous", "{Size = 3, Label = \"three\"}");
+        Say("anonymous.Label", "\"three\"");
+        Say("half", "1.5");
+        Say("big", "1000000000000000000000000000000");
+        Say("offset", "2026-01-02 03:04:05 +02:00");
+        Say("last", "^1");
+        Say("range", "1..3");
+        Say("memory", "int[2] {20, 30}");
+        Say("memory[1]", "30");
+        Say("letters", "\"mory\"");
+        Say("segment[0]", "20");
+        Say("entry", "[\"key\", 7]");
+        Say("immutable", "Count = 3 {7, 8, 9}");
+        Say("immutable[2]", "9");
+        Say("token", "{cannot be cancelled}");
         Say("some", "5");
         Say("none", "null");
         void Command(string command, string shown) => said.Add(new() { ["command"] = command, ["text"] = shown });
@@ -125,12 +176,12 @@ public static class Held
         Command("target variable -r Debugged.Totals.Word", "\"total\"");
         Command("target variable -r Debugged.Totals.Sum", "1234");
         Command("p ((Debugged::Ring &)figure).Radius", "2.5");
-        foreach (string outside in new[] { "args[3]", "list[4]", "grid[2][0]", "shape.Nothing", "nothing.Radius" })
+        foreach (string outside in new[] { "args[3]", "list[4]", "grid[2][0]", "shape.Nothing", "nothing.Radius", "account.Doubled", "pair.Item3" })
             said.Add(new() { ["refused"] = outside });
         File.WriteAllLines(path, said.Select(row => JsonSerializer.Serialize(row)));
         Program.Ready();
         Thread.Sleep(Timeout.Infinite);
-        foreach (object one in new object[] { ring, shape, figure, plain, number, text, money, nothing, args, numbers, jagged, grid, cube, figures, points, list, shapes, prices, byShape, sequence, ledger, pair, some, none, action })
+        foreach (object one in new object[] { ring, shape, figure, plain, number, text, money, nothing, args, numbers, jagged, grid, cube, figures, points, list, shapes, prices, byShape, sequence, ledger, pair, some, none, action, plainPair, wide, account, anonymous, half, big, offset, last, range, memory, letters, segment, entry, immutable, token })
             GC.KeepAlive(one);
     }
 }
