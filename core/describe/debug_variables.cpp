@@ -143,13 +143,7 @@ void DebugVariables::Impl::read_code(Body& body) {
   const MethodRegions regions = runtime.code()->regions(body.block);
   body.size =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(regions.hot_size + regions.cold_size, 0x7FFF'FFFF));
-  std::vector<std::uint32_t> entries;
-  for (const ExecutionManager::Function& function : runtime.code()->functions(body.block)) {
-    if (function.begin - regions.hot_start < regions.hot_size)
-      entries.push_back(static_cast<std::uint32_t>(function.begin - regions.hot_start));
-    else if (function.begin - regions.cold_start < regions.cold_size)
-      entries.push_back(static_cast<std::uint32_t>(regions.hot_size + (function.begin - regions.cold_start)));
-  }
+  const std::vector<std::uint32_t> entries = offsets_of(runtime.code()->functions(body.block), regions);
   body.code = code_after_prologues(*body.map, entries, body.size);
 }
 
@@ -223,12 +217,7 @@ void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& typ
     DebugVariable& made = body.found.emplace_back(variable);
     made.scope_begin = part.begin;
     made.scope_end = part.end;
-    for (const DebugVariableRange& range : ranges) {
-      DebugVariableRange cut = range;
-      cut.begin = std::max(cut.begin, part.begin);
-      cut.end = std::min(cut.end, part.end);
-      if (cut.begin < cut.end) made.ranges.push_back(std::move(cut));
-    }
+    made.ranges = within(ranges, part);
   }
 }
 

@@ -91,4 +91,27 @@ std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>&
   return disjoint;
 }
 
+std::vector<DebugVariableRange> within(const std::vector<DebugVariableRange>& ranges,
+                                       const NativeRange& part) {
+  std::vector<DebugVariableRange> found;
+  for (DebugVariableRange range : ranges) {
+    range.begin = std::max(range.begin, part.begin);
+    range.end = std::min(range.end, part.end);
+    if (range.begin < range.end) found.push_back(std::move(range));
+  }
+  return found;
+}
+
+std::vector<std::uint32_t> offsets_of(const std::vector<ExecutionManager::Function>& functions,
+                                      const MethodRegions& regions) {
+  std::vector<std::uint32_t> offsets;
+  for (const ExecutionManager::Function& function : functions) {
+    if (function.begin - regions.hot_start < regions.hot_size)
+      offsets.push_back(static_cast<std::uint32_t>(function.begin - regions.hot_start));
+    else if (function.begin - regions.cold_start < regions.cold_size)
+      offsets.push_back(static_cast<std::uint32_t>(regions.hot_size + (function.begin - regions.cold_start)));
+  }
+  return offsets;
+}
+
 } // namespace clr

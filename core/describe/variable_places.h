@@ -4,6 +4,7 @@
 #include "core/debuginfo/il_map.h"
 #include "core/debuginfo/variables.h"
 #include "core/dwarf/debug_module.h"
+#include "core/execution/execution_manager.h"
 #include "core/metadata/portable_pdb.h"
 
 #include <cstdint>
@@ -35,5 +36,13 @@ std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std:
 // begins where the earlier one ends.
 std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>& variables,
                                          std::int32_t number, const std::vector<NativeRange>& where);
+
+// The parts of `ranges` that lie in `part`.
+std::vector<DebugVariableRange> within(const std::vector<DebugVariableRange>& ranges,
+                                       const NativeRange& part);
+
+// The offsets of a method's functions, its hot and cold parts linearised.
+std::vector<std::uint32_t> offsets_of(const std::vector<ExecutionManager::Function>& functions,
+                                      const MethodRegions& regions);
 
 } // namespace clr

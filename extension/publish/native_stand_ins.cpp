@@ -32,7 +32,9 @@ bool describes_code(lldb::SBModule module) {
   return module.IsValid() && module.FindSection(".text").IsValid();
 }
 
-NativePlace described(Session& session, const LoadedModule& module, const StackPlaces::Native& frame) {
+// Nothing where the module may be no module at all: the memory of jitted code, too, is mapped from a file.
+std::optional<NativePlace> described(Session& session, const LoadedModule& module,
+                                     const StackPlaces::Native& frame) {
   NativeUnwinder& native = session.stacks().native();
   NativePlace place;
   place.lookup = frame.leaf ? frame.pc : frame.pc - 1;
@@ -44,7 +46,9 @@ NativePlace described(Session& session, const LoadedModule& module, const StackP
     place.start = std::min(frame.pc - *offset, place.lookup);
     place.name = row.symbol;
   } else {
-    place.start = native.function_start(place.lookup).value_or(place.lookup);
+    const std::optional<Address> start = native.function_start(place.lookup);
+    if (!start && row.symbol.empty() && module.build_id.empty()) return std::nullopt;
+    place.start = start.value_or(place.lookup);
     if (place.start < module.base || place.start > place.lookup) place.start = place.lookup;
     // As LLDB names such a function of a file since version 21.
     place.name = row.symbol.empty() ? fmt::format("___lldb_unnamed_symbol_{:x}", place.start - module.base)
@@ -71,7 +75,8 @@ void NativeStandIns::add(Session& session, const std::vector<StackPlaces::Native
     const LoadedModule* const module = session.stacks().native().module_at(lookup);
     if (module == nullptr || module->path.empty()) continue;
     const std::string name = std::filesystem::path(module->path).filename();
-    if (!modules_.contains(name)) found[name].push_back(described(session, *module, frame));
+    if (modules_.contains(name)) continue;
+    if (auto place = described(session, *module, frame)) found[name].push_back(*std::move(place));
   }
   const Platform platform = session.runtime().target()->platform();
   for (auto& [name, of_module] : found) try {
