@@ -131,7 +131,7 @@ NUMBERS = {
     "clr publish maybe": r"there is no place for 'maybe'.*\[on \| off \| status \| update\]", "clr settings --publish x": "--publish.*'x' is not one of lines, variables, r2r, none",
     "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore", "clr report --force": "FILE is missing; the syntax is: clr report",
     "clr symbols": "clr symbols takes one of add, list, remove, save", "clr symbols list x": "there is no place for 'x'", "clr break x list": "WHERE 'x' goes with no action",
-    "clr help x": "'x' is not one of analyze, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
+    "clr help x": "'x' is not one of alloc, analyze, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
 }
 
 
