@@ -3,6 +3,7 @@
 #include "core/objects/collections.h"
 #include "core/objects/field_names.h"
 #include "core/objects/known_values.h"
+#include "core/objects/tuple_names.h"
 
 #include <algorithm>
 #include <bit>
@@ -81,6 +82,8 @@ std::uint64_t heap_size(const Target& target, const TypeLayout& layout, Address 
   return std::max(least, (size + pointer - 1) / pointer * pointer);
 }
 
+constexpr const char* more_fields = "it has more fields, which are not shown";
+
 class Inspection {
 public:
   Inspection(ObjectReader& objects, const InspectionLimits& limits)
@@ -116,7 +119,7 @@ public:
         fields.push_back(std::move(field));
       }
     }
-    if (cut_ && fault.empty()) fault = "it has more fields, which are not shown";
+    if (cut_ && fault.empty()) fault = more_fields;
   }
 
   void add_structure(std::vector<InspectedField>& fields, const TypeUse& type, Address at, unsigned depth) {
@@ -124,11 +127,32 @@ public:
     try {
       const TypeLayout& layout = objects_.layouts().of(type.method_table);
       std::string fault;
+      if (type.tuple_names) return add_elements_of_tuple(fields, type, at, layout.text, depth);
       if (layout.kind == TypeLayout::Kind::value) add_fields(fields, layout, at, 0, fault, depth);
     } catch (const Error&) {
       // The value's own fault says why.
     }
   }
+
+  void add_elements_of_tuple(std::vector<InspectedField>& fields, const TypeUse& type, Address at,
+                             const std::string& declared_in, unsigned depth) {
+    for (const TupleElement& element : tuple_elements(objects_.layouts(), type)) {
+      if (fields_ == InspectionLimits::max_fields) cut_ = true;
+      if (cut_) return;
+      ++fields_;
+      InspectedField field{.name = element.name,
+                           .property = {},
+                           .declared_in = declared_in,
+                           .offset = element.offset,
+                           .value = inspect_value(objects_, *element.type, at + element.offset, limits_.text),
+                           .fields = {}};
+      if (depth < limits_.structure_depth)
+        add_structure(field.fields, *element.type, at + element.offset, depth + 1);
+      fields.push_back(std::move(field));
+    }
+  }
+
+  bool cut() const { return cut_; }
 
   void add_items(InspectedObject& object, const TypeLayout& layout) {
     if (layout.kind == TypeLayout::Kind::array) return add_elements(object, layout);
@@ -136,7 +160,7 @@ public:
                      {.count = [&](std::uint64_t count) { object.item_count = count; },
                       .item =
                           [&](const CollectionItem& item) {
-                            if (object.items.size() >= most_items()) return false;
+                            if (object.items.size() >= most_items() || gives_up(object)) return false;
                             InspectedItem row;
                             if (item.key_type)
                               row.key = inspect_value(objects_, *item.key_type, item.key, limits_.text);
@@ -147,6 +171,13 @@ public:
   }
 
 private:
+  bool gives_up(InspectedObject& object) const {
+    constexpr std::size_t often = 64; // elements; to ask a debugger takes time
+    if (object.items.size() % often != 0 || !limits_.stop || !limits_.stop()) return false;
+    object.fault = "interrupted: it has more elements, which were not read";
+    return true;
+  }
+
   std::uint64_t most_items() const { return std::min(limits_.items, InspectionLimits::max_items); }
 
   void add_elements(InspectedObject& object, const TypeLayout& layout) {
@@ -156,7 +187,7 @@ private:
     object.item_count = count;
     Address data = object.address + target.size_of("Array");
     if (!layout.table.is_szarray()) data += 2 * sizeof(std::uint32_t) * layout.rank; // lengths, lower bounds
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, most_items()); ++i)
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, most_items()) && !gives_up(object); ++i)
       object.items.push_back(
           {.key = {},
            .value = inspect_value(objects_, *layout.element, data + i * layout.element_size, limits_.text)});
@@ -199,7 +230,9 @@ InspectedValue inspect_value(ObjectReader& reader, const TypeUse& type, Address 
 std::vector<InspectedField> inspect_structure(ObjectReader& reader, const TypeUse& type, Address at,
                                               const InspectionLimits& limits) {
   std::vector<InspectedField> fields;
-  Inspection(reader, limits).add_structure(fields, type, reader.finder().target().platform().wrap(at), 0);
+  Inspection inspection(reader, limits);
+  inspection.add_structure(fields, type, reader.finder().target().platform().wrap(at), 0);
+  if (inspection.cut()) fields.push_back({.name = "...", .value = {.fault = more_fields}});
   return fields;
 }
 

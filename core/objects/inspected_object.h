@@ -4,6 +4,7 @@
 #include "core/objects/object_reader.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ struct InspectionLimits {
   TextLimits text;              // of each value
   std::uint64_t items = 100;    // of an array or collection
   unsigned structure_depth = 8; // structures within structures
+  // Asked now and then while elements are read: true gives up, and the answer says so. May be empty.
+  std::function<bool()> stop = {};
 
   static constexpr std::uint64_t max_items = 1'000'000;
   static constexpr std::size_t max_fields = 20'000; // of one object, those of its structures included
@@ -90,7 +93,9 @@ InspectedObject inspect_object_as(ObjectReader& reader, Address object, Address 
 
 // The value of type `type` at `at`. Never throws. Cost: some 3 reads.
 InspectedValue inspect_value(ObjectReader& reader, const TypeUse& type, Address at, const TextLimits& limits);
-// The fields of a structure at `at`; empty for other types. Never throws.
+// The fields of a structure at `at`, those of a tuple by the names of its elements; empty for other types.
+// Where there are more than max_fields, the last one is called "..." and its value's fault says so. Never
+// throws.
 std::vector<InspectedField> inspect_structure(ObjectReader& reader, const TypeUse& type, Address at,
                                               const InspectionLimits& limits);
 

@@ -41,6 +41,7 @@ public:
     require_runtime(session.runtime());
     ObjectReader& objects = *session.runtime().objects();
     limits_.items = items_;
+    limits_.stop = [&out] { return out.interrupted(); };
     const std::string text = fmt::format("{}", fmt::join(words_, " "));
     const auto [head, path] = split(text);
     const Address start = evaluate_object(session.target(), head);

@@ -5,6 +5,7 @@
 #include "extension/commands/own_version.h"
 #include "extension/commands/parser.h"
 #include "extension/door/log.h"
+#include "extension/lldb/step_settings.h"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,11 @@ public:
            "default: stop for programs that call LLDB's API and once a script was run.")
         ->check(one_of({"auto", "asked", "stop"}))
         ->type_name("TIME");
+    app.add_option("--step-over-properties", properties_,
+                   "Whether step and clr step go over properties and operators (on) or into them (off, the "
+                   "default): LLDB's target.process.thread.step-avoid-regexp.")
+        ->check(one_of({"on", "off"}))
+        ->type_name("on|off");
     app.add_option("--log", log_, "Write a debug log to FILE, for a bug report; off ends it.")
         ->type_name("FILE");
     app.footer(
@@ -85,6 +91,9 @@ public:
     if (const auto& file = invocation.workspace().descriptor())
       invocation.out.line("descriptor: {}", file->path);
     publish(invocation);
+    if (!properties_.empty()) set_steps_over_properties(invocation.debugger, properties_ == "on");
+    invocation.out.line("step over properties: {}",
+                        steps_over_properties(invocation.debugger) ? "on" : "off");
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : log);
   }
@@ -122,7 +131,7 @@ private:
                         to_string(settings.when), settings.on ? "" : " (off: clr publish on)");
   }
 
-  std::string sysroot_, log_, when_, descriptor_;
+  std::string sysroot_, log_, when_, descriptor_, properties_;
   std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
   CLI::Option* publish_option_ = nullptr;

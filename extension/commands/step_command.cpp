@@ -4,6 +4,7 @@
 #include "extension/commands/command.h"
 #include "extension/lldb/own_command.h"
 #include "extension/lldb/short_run.h"
+#include "extension/lldb/step_settings.h"
 
 #include <fmt/format.h>
 
@@ -136,7 +137,9 @@ private:
     const auto* method = std::get_if<MethodAnswer>(&answer.result);
     if (method != nullptr && method->method.kind == MethodKind::il_stub) return false;
     lldb::SBFunction function = thread_.GetFrameAtIndex(0).GetFunction();
-    if (!at.own_lines || !function.IsValid()) {
+    const bool goes_over = method != nullptr && steps_over_properties(invocation_.debugger) &&
+                           is_property_or_operator(method->method.name);
+    if (!at.own_lines || !function.IsValid() || goes_over) {
       if (at.pc == at.method) leave(at.sp);
       return false;
     }

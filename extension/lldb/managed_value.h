@@ -13,10 +13,13 @@ namespace clr::lldb_plugin {
 
 // The category of the plugin's formatters, which LLDB keeps for all its debuggers.
 inline constexpr const char* value_category = "clr";
-// The names of managed types but for those of numbers, as regular expressions. No name of C++ has a dot;
-// types without a namespace are looked at before they are taken for managed ones.
-inline constexpr const char* managed_types[] = {
-    R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)", R"(^[^:()*&]+\[,*\]$)",
+// The names of managed types but for those of numbers, as regular expressions. No name of C++ has a dot.
+inline constexpr const char* managed_types[] = {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)",
+                                                R"(^[^:()*&]+\[,*\]$)"};
+// Types without a namespace may be called as those of C++ are, and a formatter changes how LLDB lays out even
+// what it has nothing to say of: their category is on once managed code was seen.
+inline constexpr const char* plain_category = "clr-plain";
+inline constexpr const char* plain_types[] = {
     R"(^([A-Z][A-Za-z0-9_]*(<[^:()*&]*>)?|<>f__AnonymousType[^:()*&]*)$)"};
 
 // A pointer or a reference of C++'s.

@@ -8,6 +8,14 @@
 
 namespace clr::lldb_plugin {
 
+// Whether steps into calls go over the getters and setters of properties and over operators: that is said by
+// LLDB's setting of names that it steps over (target.process.thread.step-avoid-regexp), which keeps what else
+// the user has there.
+bool steps_over_properties(lldb::SBDebugger& debugger);
+void set_steps_over_properties(lldb::SBDebugger& debugger, bool on);
+// "Ns.Type.get_Name" and "Ns.Type.op_Addition".
+bool is_property_or_operator(std::string_view method);
+
 class StepSettings {
 public:
   explicit StepSettings(lldb::SBTarget target) : target_(std::move(target)) {}

@@ -100,6 +100,8 @@ void Workspace::offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process
   if (parts_offered_ || process.publishing().status().modules == 0) return;
   parts_offered_ = true;
   add_parts(debugger, value_category, managed_types, value_parts_entry());
+  add_parts(debugger, plain_category, plain_types, value_parts_entry());
+  debugger.GetCategory(plain_category).SetEnabled(true);
 }
 
 bool Workspace::serves_client() {

@@ -181,7 +181,6 @@ constexpr std::uint32_t with_fields = lldb::eTypeOptionNone, text_only = lldb::e
 
 // Exact names go first, then the last pattern that was added.
 const Summary summaries[] = {
-    {managed_types[2], true, with_fields, summary_entry<object_summary>(), "objects without a namespace"},
     {managed_types[0], true, with_fields, summary_entry<object_summary>(), "managed objects"},
     {R"(^System\.(Nullable|Collections\.Generic\.(List|Dictionary|HashSet|KeyValuePair))<[^:()*&]*>$)", true,
      text_only, summary_entry<object_summary>(), "managed collections"},
@@ -206,9 +205,20 @@ const Summary summaries[] = {
     {"decimal", false, text_only, plain_summary_entry<value_summary<decimal_text>>(), "System.Decimal"},
 };
 
+bool register_plain_summaries(lldb::SBDebugger& debugger) {
+  lldb::SBTypeCategory category = debugger.CreateCategory(plain_category);
+  lldb::SBTypeSummary made =
+      summary_entry<object_summary>().make(with_fields, "managed objects without a namespace");
+  if (!category.IsValid() || !made.IsValid()) return false;
+  for (const char* const type : plain_types)
+    if (!category.AddTypeSummary(lldb::SBTypeNameSpecifier(type, true), made)) return false;
+  return true;
+}
+
 } // namespace
 
 bool register_summaries(lldb::SBDebugger& debugger) {
+  if (!register_plain_summaries(debugger)) return false;
   lldb::SBTypeCategory category = debugger.CreateCategory(value_category);
   if (!category.IsValid()) return false;
   for (const Summary& summary : summaries) {

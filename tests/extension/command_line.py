@@ -183,6 +183,19 @@ def check_colours(driver, report, tag, core):
         report.check(f"{tag} no colour in {command}", own, r".", absent=["\x1b", r"\\x1b"])
 
 
+def check_formatting(driver, report, tag):
+    avoided = "settings show target.process.thread.step-avoid-regexp"
+    before, categories, said, on, twice, both, off, after = driver.run(
+        [avoided, "type category list", "clr settings", "clr settings --step-over-properties on", "clr settings --step-over-properties on", avoided,
+         "clr settings --step-over-properties off", avoided])
+    report.check(f"{tag} types without a namespace are those of C++ until managed code is seen", categories, r"clr-plain \(disabled\)", r"clr \(enabled")
+    report.check(f"{tag} steps go into properties", said, "^step over properties: off$")
+    report.check(f"{tag} steps go over properties", on, "^step over properties: on$")
+    report.check(f"{tag} what else is stepped over stays", both + twice, r"\^std::\|\[.\]\(get\|set\|op\)_[^|]*\|\$\)", absent=[r"op\).*op\)"])
+    report.check(f"{tag} the setting is as it was", "same" if before == after else f"{before} {after}", "^same$")
+    report.check(f"{tag} and is told", off, "^step over properties: off$")
+
+
 def check_log(driver, report, tag, core, folder):
     log = folder / f"debug-{driver.version}.log"
     pipe = folder / f"pipe-{driver.version}"
@@ -216,6 +229,7 @@ def check(driver, report, tag, folder):
     check_examples(driver, report, tag, core, folder, text)
     check_first(driver, report, tag, core)
     check_colours(driver, report, tag, core)
+    check_formatting(driver, report, tag)
     check_log(driver, report, tag, core, folder)
 
 

@@ -140,6 +140,20 @@ TEST_CASE("arrays and collections are taken apart into elements", "[objects]") {
   }
 }
 
+TEST_CASE("elements are read until somebody interrupts", "[objects]") {
+  Kennel k{Platform{}};
+  const Address ints = k.r.array(k.r.ints_type, 200, 800);
+  for (std::size_t often : {0u, 1u, 2u}) {
+    std::size_t asked = 0;
+    const InspectedObject found =
+        k.inspect(ints, {.items = 1'000, .stop = [&] { return asked++ == often; }});
+    CHECK(found.items.size() == often * 64);
+    CHECK(found.item_count == 200);
+    CHECK_THAT(found.fault, Catch::StartsWith("interrupted"));
+  }
+  CHECK(k.inspect(ints, {.items = 1'000, .stop = [] { return false; }}).items.size() == 200);
+}
+
 TEST_CASE("structures in structures do not multiply without end", "[objects]") {
   ObjectRuntime made{Platform{}};
   FrameworkTypes types(made);
@@ -155,6 +169,16 @@ TEST_CASE("structures in structures do not multiply without end", "[objects]") {
   };
   count(found.fields);
   CHECK(fields == InspectionLimits::max_fields);
+
+  // Of a structure alone there is no object that could say it.
+  const TypeUse wide{.kind = TypeUse::Kind::value,
+                     .method_table = view.objects.method_table_of(found.address),
+                     .name = unknown_type()};
+  const Address first = found.address + made.runtime.pointer();
+  const std::vector<InspectedField> parts = inspect_structure(view.objects, wide, first, limits);
+  REQUIRE_FALSE(parts.empty());
+  CHECK(parts.back().name == "...");
+  CHECK_THAT(parts.back().value.fault, Catch::Contains("more fields"));
 }
 
 TEST_CASE("missing memory costs a field, not the object", "[objects]") {
