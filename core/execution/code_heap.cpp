@@ -123,8 +123,8 @@ bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> unit
     if (i % page_size == 0 && spent(unit_start)) return false;
     const auto unit = load<std::uint32_t>(units.subspan(i), target_->platform().byte_order);
     // A unit that a stub covers as a whole points back to its start.
-    const bool elsewhere = stub && NibbleMap::is_pointer(unit) &&
-                           heap.node.map_base + NibbleMap::decode_pointer(unit) != *stub;
+    const bool elsewhere =
+        stub && NibbleMap::is_pointer(unit) && heap.node.map_base + NibbleMap::decode_pointer(unit) != *stub;
     const bool valid = NibbleMap::is_valid(unit) && !elsewhere;
     if (!valid) hole(unit_start, fmt::format("nibble map unit {:#x}", unit));
     // A stub's length stands nowhere. Version 2 marks each unit that a block covers as a whole, so that it
@@ -166,8 +166,7 @@ bool CodeHeaps::for_each_block(const RangeSection& section,
     const Address at = target_->platform().wrap(node.map + done);
     const std::size_t got = target_->memory().read_some(at, raw) / unit_size * unit_size;
     const Address unit_start = node.map_base + done / unit_size * NibbleMap::unit_bytes;
-    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole, limit, stub))
-      return false;
+    if (!for_each_start(heap, std::span(raw).first(got), unit_start, visit, hole, limit, stub)) return false;
     done += got;
     if (got == raw.size()) continue;
     hole(node.map + done, "a part of a nibble map is missing");

@@ -209,7 +209,7 @@ def check_log(driver, report, tag, core, folder):
     report.check(f"{tag} clr settings --log of a pipe", refused, "^error: cannot log to .*: it is not a regular file")
     report.check(f"{tag} clr settings --log to nowhere", missing, "^error: cannot log to .*: No such file or directory")
     text = log.read_text()
-    report.check(f"{tag} what the log holds", text, r"^\d{4}-\d\d-\d\dT[\d:.]+Z \d+ plugin lldb-clr \d+\.\d+\.\d+, .*lldb version \d+", r"^\S+ \d+ plugin target 0: x86_64-",
+    report.check(f"{tag} what the log holds", text, r"^\d{4}-\d\d-\d\dT[\d:.]+Z \d+ plugin lldb-clr \d+\.\d+\.\d+( \(commit \w+\))?, .*lldb version \d+", r"^\S+ \d+ plugin target 0: x86_64-",
                  absent=[re.escape(str(core))])
     report.check(f"{tag} the log was appended to", str(len(re.findall("plugin lldb-clr ", text))), "^2$")
     report.check(f"{tag} only its owner reads the log", f"{stat.S_IMODE(log.stat().st_mode):o}", "^600$")
