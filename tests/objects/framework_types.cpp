@@ -174,7 +174,7 @@ const std::vector<Spec>& specs() {
         {"F", "v:Wide3"}}},
       {"System",
        "Wide5",
-       false,
+       true,
        {{"A", "v:Wide4"},
         {"B", "v:Wide4"},
         {"C", "v:Wide4"},
