@@ -145,8 +145,7 @@ TEST_CASE("elements are read until somebody interrupts", "[objects]") {
   const Address ints = k.r.array(k.r.ints_type, 200, 800);
   for (std::size_t often : {0u, 1u, 2u}) {
     std::size_t asked = 0;
-    const InspectedObject found =
-        k.inspect(ints, {.items = 1'000, .stop = [&] { return asked++ == often; }});
+    const InspectedObject found = k.inspect(ints, {.items = 1'000, .stop = [&] { return asked++ == often; }});
     CHECK(found.items.size() == often * 64);
     CHECK(found.item_count == 200);
     CHECK_THAT(found.fault, Catch::StartsWith("interrupted"));
