@@ -390,13 +390,13 @@ ENDING_OF_A_CORE = """
 = thread step-over
 = n
 = next
-= thread step-out
-= finish
+! thread step-out
+! finish
 = thread step-scripted --python-class no.such.Class
 = sif no_such_name
 = thread until 10
 = thread continue
-= thread return 0
+! thread return 0
 = thread jump --line 10
 = jump 10
 = j 10

@@ -16,7 +16,10 @@ LIMIT = 300   # seconds of one LLDB that runs all commands, which take it 5 on a
 ENVIRONMENT = {"PATH": os.pathsep.join(["/usr/bin", os.environ["PATH"]])}
 MANAGED = re.compile(r"\.dll\b|\bclr\b|clr-stubs|clr-code|lldb-clr|PT_LOAD\[0\]|\.text\b|\bSystem\.|^-+$|^s?byte: ")
 # LLDB prints the frame that it selected when it gets round to it, among the text of any command.
-SELECTED = re.compile(r"^[* ] thread #|^ +(\* )?frame #|^error: core file does not contain")
+# The code of a frame that is missing in a core is told by its address, by the section of a stand-in, or, where LLDB has just dropped all modules, by neither.
+SELECTED = re.compile(r"^[* ] thread #|^ +(\* )?frame #|^error: core file does not contain|^error: error reading data from section \.text|^error: 0xf{16} can't be resolved")
+# The name that a stand-in, or a file, gives to native code.
+NATIVE = re.compile(r" +[\w+-]+\.so[.\d]*`[^,|]*? \+ \d+")
 # Numbers of breakpoints, hooks and modules: the plugin has some of its own.
 NUMBER = re.compile(r"(?:^|^\[ *|\b[Bb]reakpoint |hook #|\bfor )\d+(?=: |\.\d+: |\]| modules?\b| added|:$)")
 # Code that LLDB compiled into the process for commands of its own; news of breakpoints that found managed code.
@@ -72,6 +75,7 @@ def lines_of(text):
     its longest name widens."""
     text = re.sub(r"\b0x0+(?=[0-9a-f])", "0x", text)
     text = re.sub(r" +-- ", " -- ", text)
+    text = NATIVE.sub("", text)
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not SELECTED.search(line) and not ASIDE.search(line)]
     return [NUMBER.sub("N", line) for line in lines]
 
