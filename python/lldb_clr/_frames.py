@@ -29,6 +29,8 @@ class Frame:
     registers: Optional[Dict[str, int]] = None
     instantiation: Optional[Method] = None
     """The method with its exact type arguments, where ``method`` is code that several instantiations share; None when nothing more is known."""
+    instantiation_from: Optional[str] = None
+    """What told it: "context_method_desc", "context_method_table" or "this"; None when nothing did."""
 
     def __repr__(self) -> str:
         return f"<Frame #{self.index} {self.kind}: {self.text}>"
@@ -70,7 +72,8 @@ class Frame:
         registers = {name: int(value, 16) for name, value in json["registers"].items()} if "registers" in json else None
         return cls(json["index"], json["kind"], ip, number(json["sp"]), json["found_by"], json["text"], method, json.get("module"), json.get("symbol"),
                    json.get("frame_type"), json["repeat"], json.get("fault"), registers,
-                   Method.of(json["instantiation"]["method"], reader) if "instantiation" in json else None)
+                   Method.of(json["instantiation"]["method"], reader) if "instantiation" in json else None,
+                   json["instantiation"]["from"] if "instantiation" in json else None)
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def run(driver, opening, steps, folder):
     while len(texts) < len(steps):
         commands = [command for _, command, _ in steps if command not in dead]
         try:
-            found = iter(driver.run(["settings set auto-confirm true", *opening, *commands], LIMIT, folder, ENVIRONMENT)[1 + len(opening):])
+            # LLDB 20 and later may hang when they load modules with several threads (docs/lldb-commands.md).
+            found = iter(driver.run(["settings set auto-confirm true", "settings set target.parallel-module-load false", *opening, *commands], LIMIT, folder, ENVIRONMENT)[2 + len(opening):])
         except Died as died:
             if driver.plugin or died.at not in commands:
                 raise

@@ -39,6 +39,12 @@ def differences(json, value, where="", found=None, skip=()):
 MACHINE = ("memory", "problems", "notes", "source", "text", "symbol")
 
 
+def frame_of(row):
+    """The members of a frame as the package names them."""
+    exact = row.get("instantiation")
+    return row if exact is None else {**row, "instantiation": exact["method"], "instantiation_from": exact["from"]}
+
+
 def runtime_differences(lldb_clr, runtime, expected, skip=MACHINE):
     """`expected`: what the commands print, by command. Lists each difference."""
     found = []
@@ -57,7 +63,7 @@ def runtime_differences(lldb_clr, runtime, expected, skip=MACHINE):
     for row in expected["clrbt --json all"]["threads"]:
         thread = stacks[row["os_id"]]
         backtrace = thread.backtrace()
-        differences(row["frames"], backtrace, f"stack of {row['os_id']}", found, (*skip, "module"))
+        differences([frame_of(frame) for frame in row["frames"]], backtrace, f"stack of {row['os_id']}", found, (*skip, "module"))
         differences(row["end"], backtrace.end, f"end of {row['os_id']}", found)
     for row in expected["clrip2md"]:
         address = int(row["address"], 16)
