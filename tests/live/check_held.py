@@ -21,10 +21,16 @@ def check(lldb, target, path):
     assert number, f"no {METHOD}: {stack}"
     commands = [row["command"] if "command" in row else f"v {row.get('path') or row.get('fields') or row.get('refused')}" for row in said]
     objects = [row for row in said if "path" in row]
-    _, *texts = lldb.run(target, [f"frame select {number[1]}", *commands, *(f"clr object {row['path']}" for row in objects)], go_on=True)
+    version, _, *texts = lldb.run(target, ["version", f"frame select {number[1]}", *commands, *(f"clr object {row['path']}" for row in objects)], go_on=True)
     wrong, counts = Examples(shown=8), {"path": 0, "fields": 0, "refused": 0, "command": 0}
     compared = check_objects(wrong, objects, texts[len(said):])
+    # LLDB 14 and 15 leave the arguments out of names, so that a structure's type cannot be found by its name (docs/lldb-commands.md).
+    unnamed = {row["path"] for row, text in zip(said, texts) if "path" in row and re.match(r"\([^()]*<>[ &]*\)", text)}
+    unnamed |= {"segment"} if unnamed else set()   # it is asked for by its elements only
+    assert not unnamed or re.search(r"version 1[45]\.", version), f"names without arguments in {version}: {unnamed}"
     for row, text in zip(said, texts):
+        if re.match(r"\w*", row.get("path", ""))[0] in unnamed:
+            continue
         kind = next(key for key in counts if key in row)
         counts[kind] += 1
         if kind in ("path", "command"):
