@@ -45,11 +45,12 @@ std::string hijack_field(std::string_view name) {
   return field;
 }
 
-Address round_up(Address value, Address unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 } // namespace
+
+std::uint64_t stack_size_of(const Target& target, std::string_view type) {
+  const std::uint64_t unit = architecture_of(target.platform().cpu).stack_unit;
+  return (target.size_of(type) + unit - 1) / unit * unit;
+}
 
 std::string_view to_string(FrameKind kind) {
   for (auto [value, name] : kind_names)
@@ -203,8 +204,7 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
     }
     result.block = args;
     registers.set_pc(field("HijackFrame", "ReturnAddress"));
-    registers.set_sp(
-        target.platform().wrap(args + round_up(target.size_of("HijackArgs"), architecture.stack_unit)));
+    registers.set_sp(target.platform().wrap(args + stack_size_of(target, "HijackArgs")));
     result.leaf = true;
     break;
   }
@@ -220,8 +220,7 @@ std::optional<FrameContext> FrameChain::context(const ExplicitFrame& frame) cons
     restore(target.field_address(block, "TransitionBlock", "CalleeSavedRegisters"), layout_->callee_saved,
             registers);
     registers.set_pc(target.read_pointer(target.field_address(block, "TransitionBlock", "ReturnAddress")));
-    registers.set_sp(
-        target.platform().wrap(block + round_up(target.size_of("TransitionBlock"), architecture.stack_unit)));
+    registers.set_sp(target.platform().wrap(block + stack_size_of(target, "TransitionBlock")));
     break;
   }
   default:

@@ -51,6 +51,10 @@ struct FrameContext {
   Address block = 0;         // HijackFrame: of the registers that the runtime's stub pushed; else 0
 };
 
+// The bytes of a structure that the runtime keeps on the stack, with what the ABI adds so that the stack
+// stays aligned. No reads. Throws Error when the runtime does not tell the size.
+std::uint64_t stack_size_of(const Target& target, std::string_view type);
+
 class FrameChain {
 public:
   // Resolves the layouts once; no reads. A kind whose layout the descriptor lacks restores nothing.

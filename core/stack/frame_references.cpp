@@ -10,10 +10,6 @@ namespace {
 // DynamicHelperFrame: whether the first and the second argument are objects.
 constexpr std::uint32_t first_is_object = 1, second_is_object = 2;
 
-Address round_up(Address value, Address unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 [[noreturn]] void not_known(std::string text) {
   throw Error(ErrorKind::unsupported_contract, std::move(text));
 }
@@ -46,8 +42,7 @@ std::vector<FrameReference> FrameReferences::by_signature(const ExplicitFrame& f
   const Target& target = *target_;
   const Architecture& architecture = architecture_of(target.platform().cpu);
   if (architecture.arguments.integer_registers == 0) not_known("how this CPU passes arguments is not known");
-  const auto stack =
-      static_cast<std::int64_t>(round_up(target.size_of("TransitionBlock"), architecture.stack_unit));
+  const auto stack = static_cast<std::int64_t>(stack_size_of(target, "TransitionBlock"));
   std::vector<FrameReference> found;
   for (const ArgumentReference& reference :
        place_references(architecture, shapes_->of(*method, frame.kind == FrameKind::stub_dispatch),

@@ -6,7 +6,7 @@ namespace clr {
 namespace {
 
 // How much of a Thread is searched for the begin of the list.
-constexpr std::size_t searched_bytes = 1'024;
+constexpr std::size_t max_thread_search = 1'024;
 
 bool on_stack(const RuntimeThread& thread, Address address) {
   return (!thread.stack_limit || address >= *thread.stack_limit) &&
@@ -33,7 +33,7 @@ Address first_frame(const Target& target, const RuntimeThread& thread) {
     return target.read_pointer(target.field_address(thread.address, "Thread", "GCFrame"));
   if (!target.find_offset("GCFrame", "Thread")) return 0;
   const unsigned word = target.pointer_size();
-  for (std::size_t at = 0; at < searched_bytes; at += word) {
+  for (std::size_t at = 0; at < max_thread_search; at += word) {
     const Address frame = target.read_pointer(thread.address + at);
     if (leads_back(target, thread, frame)) return frame;
   }

@@ -6,6 +6,8 @@
 #include "extension/lldb/newer_api.h"
 #include "extension/lldb/published_module.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <malloc.h>
 #include <memory>
@@ -98,7 +100,10 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
     if (!modules_.empty()) withdraw();
     return {};
   }
-  const StackPlaces stacks = stack_places(session);
+  lldb::SBProcess process = target_.GetProcess();
+  // A core has one stop.
+  const bool with_native = !native_done_ && is_core(process);
+  const StackPlaces stacks = stack_places(session, with_native);
   if (!stacks.whole) level = PublishLevel::everything;
   CatalogOptions options = options_of(target_, settings);
   options.exact = stacks.positions;
@@ -111,9 +116,12 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   else
     added = apply(session, std::move(options),
                   [&](const CatalogOptions& with) { return catalog_.update(session.runtime(), with); });
-  if (lldb::SBProcess process = target_.GetProcess(); !native_done_ && is_core(process)) {
+  if (with_native) {
     native_done_ = true;
     stand_ins_.add(session, stacks.native, status_.problems);
+    if (!stacks.native_whole)
+      status_.problems.push_back(
+          fmt::format("native frames: of more than {} places some have no name", StackPlaces::max_native));
   }
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;

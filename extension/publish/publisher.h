@@ -95,7 +95,7 @@ private:
   std::map<Address, Address> ranges_; // begin to end, of all modules
   PublishStatus status_;
   NativeStandIns stand_ins_;
-  bool native_done_ = false; // a core has one stop
+  bool native_done_ = false; // stand-ins were looked for
 };
 
 } // namespace clr::lldb_plugin

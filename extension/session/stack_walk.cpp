@@ -64,7 +64,7 @@ ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t 
   return row;
 }
 
-StackPlaces stack_places(Session& session) {
+StackPlaces stack_places(Session& session, bool with_native) {
   StackPlaces found;
   std::unordered_set<Address> places, repeated; // a recursion has few
   std::unordered_map<Address, std::size_t> times;
@@ -87,7 +87,11 @@ StackPlaces stack_places(Session& session) {
           if (inner != nullptr) inner->caller = frame.found_by;
           inner = nullptr;
           if (!frame.code && !frame.stub) {
-            if (native.size() >= StackPlaces::max_native) return true;
+            if (!with_native) return true;
+            if (native.size() >= StackPlaces::max_native) {
+              found.native_whole = found.native_whole && native.contains(frame.lookup_pc());
+              return true;
+            }
             const auto [known, added] =
                 native.try_emplace(frame.lookup_pc(), StackPlaces::Native{frame.pc(), frame.leaf});
             if (added) inner = &known->second;

@@ -22,7 +22,7 @@ struct StackPlaces {
   // Those of `places` that stand very often on one stack which is very deep: recursion.
   std::vector<Address> repeated;
   bool whole = true; // every stack was walked to its end
-  // Frames of native code, each once: where it is, and how its caller was found.
+  // Frames of native code where they were asked for, each once: where it is, and how its caller was found.
   struct Native {
     Address pc = 0;
     bool leaf = false;
@@ -30,13 +30,15 @@ struct StackPlaces {
   };
   std::vector<Native> native; // ascending by the address to look up
 
+  bool native_whole = true; // false: there were more than max_native
+
   static constexpr std::size_t max_native = 10'000;
 
   static constexpr std::size_t deep = 5'000; // managed frames of one stack
   static constexpr std::size_t often = 100;  // times that a place stands on it
 };
 // Never throws for target data. Cost: that of StackReporter::walk_frames.
-StackPlaces stack_places(Session& session);
+StackPlaces stack_places(Session& session, bool with_native);
 
 // The stack of `thread` by the core's own walker where it knows the CPU, else by LLDB's unwinder. Never
 // throws for target data.

@@ -54,6 +54,13 @@ struct Scene {
   }
 };
 
+template<typename Random>
+void refer_at_random(Scene& scene, const Random& random) {
+  const auto count = static_cast<std::uint32_t>(scene.edges.size());
+  for (std::uint32_t from = 0; from < count; ++from)
+    for (unsigned i = random() % (fields + 1); i > 0; --i) scene.refer(from, random() % count);
+}
+
 void check(Scene& scene, const std::vector<std::uint32_t>& roots) {
   const Target target = scene.runtime.target();
   const HeapMap map = read_heap_map(target, HeapRuntime::module);
@@ -145,8 +152,7 @@ TEST_CASE("retained sizes of random heaps are those of the definition", "[heap]"
     CAPTURE(round);
     const unsigned count = 2 + random() % 40;
     Scene scene(count);
-    for (std::uint32_t from = 0; from < count; ++from)
-      for (unsigned i = random() % (fields + 1); i > 0; --i) scene.refer(from, random() % count);
+    refer_at_random(scene, random);
     std::vector<std::uint32_t> roots;
     for (unsigned i = random() % 4; i > 0; --i) roots.push_back(random() % count);
     check(scene, roots);
@@ -182,8 +188,7 @@ TEST_CASE("a group of roots retains what the other groups do not reach", "[heap]
     CAPTURE(round);
     const unsigned count = 2 + random() % 40;
     Scene scene(count);
-    for (std::uint32_t from = 0; from < count; ++from)
-      for (unsigned i = random() % (fields + 1); i > 0; --i) scene.refer(from, random() % count);
+    refer_at_random(scene, random);
     HeapRootGroups groups{.of_root = {}, .count = 1 + random() % 4, .cut = {}};
     std::vector<std::uint32_t> roots;
     for (unsigned i = random() % 8; i > 0; --i) {
