@@ -98,6 +98,8 @@ public:
   };
   // From now on `step` is followed, until end_step().
   void arm(Step step);
+  // The step is one out of the method, as it turns out.
+  void ends_behind_method() { step_.out = true; }
   // The thread whose step is followed; 0: none.
   std::uint64_t thread() const { return active_ ? step_.thread : 0; }
   // The method that waits at its await, as it was then; null: none does.

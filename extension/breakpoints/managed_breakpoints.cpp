@@ -3,6 +3,7 @@
 #include "core/memory/error.h"
 #include "extension/breakpoints/breakpoint_places.h"
 #include "extension/breakpoints/compile_method.h"
+#include "extension/breakpoints/hit_thread.h"
 #include "extension/breakpoints/managed_faults.h"
 #include "extension/breakpoints/managed_steps.h"
 #include "extension/breakpoints/stop_verdict.h"
@@ -53,34 +54,6 @@ CompileWatch::Code code_at(Session& session, Address address) {
   if (block == nullptr || block->start != address) return CompileWatch::Code::none;
   return block->kind == CodeKind::jitted ? CompileWatch::Code::jitted : CompileWatch::Code::ready_to_run;
 }
-
-class HitThread final : public CompileWatch::Visitor {
-public:
-  explicit HitThread(lldb::SBThread& thread) : thread_(&thread) {}
-
-  Address pc() override { return thread_->GetFrameAtIndex(0).GetPC(); }
-  std::vector<Address> return_addresses(std::size_t most) override {
-    std::vector<Address> found;
-    const std::uint32_t frames = std::min(thread_->GetNumFrames(), static_cast<std::uint32_t>(most) + 1);
-    for (std::uint32_t i = 1; i < frames; ++i) {
-      lldb::SBFrame frame = thread_->GetFrameAtIndex(i);
-      if (!frame.GetModule().IsValid()) break;
-      found.push_back(frame.GetPC());
-    }
-    return found;
-  }
-  Address return_value() override {
-    lldb::SBFrame frame = thread_->GetFrameAtIndex(0);
-    for (const char* name : {"rax", "x0"}) {
-      lldb::SBValue value = frame.FindRegister(name);
-      if (value.IsValid()) return value.GetValueAsUnsigned(0);
-    }
-    return 0;
-  }
-
-private:
-  lldb::SBThread* thread_;
-};
 } // namespace
 
 ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessions,
@@ -127,9 +100,21 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
 ManagedBreakpoints::~ManagedBreakpoints() = default;
 
 bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
+  const bool waited = steps_->waits_for_code();
   const bool ends = steps_->stops(thread);
-  if (steps_->waits_for_code()) compilations_.arm();
+  if (steps_->waits_for_code())
+    compilations_.arm();
+  else if (waited && !ends)
+    watch_again();
   return ends;
+}
+
+// A step wants to hear of compilations no more; breakpoints may.
+void ManagedBreakpoints::watch_again() {
+  if (breakpoints_.wishes().empty())
+    compilations_.disarm();
+  else
+    compilations_.arm();
 }
 
 void ManagedBreakpoints::switch_on_again() {
@@ -237,6 +222,13 @@ bool ManagedBreakpoints::prepare_step() {
   return true;
 }
 
+void ManagedBreakpoints::expect_step() {
+  if (!prepare_step()) return;
+  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+  steps_->expect(thread);
+  if (steps_->waits_for_code()) compilations_.arm();
+}
+
 void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
   const std::vector<Address> places = places_of(target_, wish);
   std::vector<CodeSpan> spans;
@@ -271,7 +263,9 @@ void ManagedBreakpoints::before_command(const char** words) {
   lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
   if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
   if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
-  if (all[1] == "step-in") steps_->begin(thread, ManagedSteps::Kind::into);
+  if (all[1] != "step-in") return;
+  steps_->begin(thread, ManagedSteps::Kind::into);
+  if (steps_->waits_for_code()) compilations_.arm();
 }
 
 // The process goes on without a debugger: it need not tell of anything, and its pages are as they were. What
@@ -336,6 +330,7 @@ bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
 }
 
 void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
+  const bool waited = steps_->waits_for_code();
   HitThread visitor(thread);
   if (notifications_.is_at(visitor.pc())) {
     const std::shared_ptr<Session> session = sessions_->after_short_run();
@@ -349,6 +344,7 @@ void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
     if (start) at_compiled(thread, *start);
   }
   steps_->let_unwind(thread);
+  if (waited && !steps_->waits_for_code()) watch_again();
 }
 
 void ManagedBreakpoints::at_compiled(lldb::SBThread& thread, Address start) {

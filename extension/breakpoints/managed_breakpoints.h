@@ -59,6 +59,8 @@ public:
   // Makes what a step touches writable: all jitted code. True when the step begins in managed code or may end
   // there.
   bool prepare_step();
+  // At a stop, behind at_stop(): a client of the API may step next.
+  void expect_step();
 
   struct HookState {
     bool armed = false, learned = false;
@@ -76,6 +78,7 @@ private:
   void switch_on_again();
   void arm();
   void disarm();
+  void watch_again();
   void listen(Session& session);
   void plant_pending();
   bool was_ours(Address pc) const;

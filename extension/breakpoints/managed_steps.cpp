@@ -1,5 +1,6 @@
 #include "extension/breakpoints/managed_steps.h"
 
+#include "core/describe/called_methods.h"
 #include "core/describe/exception_handlers.h"
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
@@ -24,6 +25,27 @@ Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
   const Address found = process.ReadPointerFromMemory(cfa - process.GetAddressByteSize(), error);
   return error.Success() ? found : 0;
 }
+
+class CallVisitor final : public CallWatch::Visitor {
+public:
+  explicit CallVisitor(lldb::SBThread& thread) : thread_(&thread) {}
+
+  std::uint64_t thread() override { return thread_->GetThreadID(); }
+  Address pc() override { return thread_->GetFrameAtIndex(0).GetPC(); }
+  bool is_called_by(Address cfa) override {
+    for (std::uint32_t i = 1; i < HandlerFrames::max_frames; ++i) {
+      lldb::SBFrame frame = thread_->GetFrameAtIndex(i);
+      if (!frame.IsValid() || frame.GetCFA() > cfa) return false;
+      if (frame.GetCFA() == cfa) return true;
+      lldb::SBLineEntry line = frame.GetLineEntry();
+      if (line.IsValid() && line.GetLine() != 0) return false;
+    }
+    return false;
+  }
+
+private:
+  lldb::SBThread* thread_;
+};
 } // namespace
 
 void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
@@ -33,6 +55,36 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   settings_.switch_on(StepSettings::all_threads);
   follow_handlers(thread, kind == Kind::out);
   follow_awaits(thread, kind == Kind::out);
+  if (kind == Kind::into) follow_calls(thread);
+}
+
+void ManagedSteps::expect(lldb::SBThread& thread) {
+  const std::uint32_t stop = target_.GetProcess().GetStopID();
+  // A stop may be handled more than once, and a command of the plugin's steps by many.
+  if (following_ || std::exchange(expected_at_, stop) == stop) return;
+  disarm();
+  expected_of_ = thread.GetThreadID();
+  stands_ = thread;
+  follow_handlers(thread, false);
+  follow_awaits(thread, false);
+  follow_calls(thread);
+}
+
+// Somebody came to a place or compiled a method: false when no step is under way, of which the process need
+// not be watched any more.
+bool ManagedSteps::is_step() {
+  if (expected_of_ == 0) return true;
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
+  const StepUnderWay kind = thread.IsValid() ? step_under_way(thread) : StepUnderWay::none;
+  if (kind == StepUnderWay::none || kind == StepUnderWay::other) {
+    disarm();
+    return false;
+  }
+  for_stops_.under_way = true;
+  begun_by_ = std::exchange(expected_of_, 0);
+  if (kind == StepUnderWay::out) awaits_.ends_behind_method();
+  if (kind != StepUnderWay::into) calls_.disarm();
+  return true;
 }
 
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
@@ -95,6 +147,44 @@ void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
   settings_.switch_on(StepSettings::avoid_no_lines);
 }
 
+void ManagedSteps::follow_calls(lldb::SBThread& thread) {
+  try {
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
+    if (runtime.absence() != nullptr) return;
+    lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+    const CodeLookup found = runtime.code()->find(frame.GetPC());
+    const auto* const block = std::get_if<CodeBlock>(&found);
+    if (block == nullptr) return;
+    const std::set<std::string> names = called_names(runtime, *block);
+    if (names.empty()) return;
+    std::vector<Address> places;
+    for (const Address start : called_bodies(runtime, names))
+      places.push_back(first_line_of(*session, start));
+    calls_.arm(thread.GetThreadID(), frame.GetCFA(), places);
+  } catch (const Error&) {
+    // The step goes as LLDB's own do.
+  }
+}
+
+// Behind the prologue of the body that starts at `start`, which LLDB is told of; 0: a step does not enter it.
+Address ManagedSteps::first_line_of(Session& session, Address start) {
+  Runtime& runtime = session.runtime();
+  const CodeLookup found = runtime.code()->find(start);
+  const auto* const block = std::get_if<CodeBlock>(&found);
+  if (block == nullptr) return 0;
+  const Method method = runtime.describe(*block).method;
+  lldb::SBDebugger debugger = target_.GetDebugger();
+  if (!has_written_lines(runtime, method) ||
+      (steps_over_properties(debugger) && is_property_or_operator(method.name)))
+    return 0;
+  show_(session, start, stands_);
+  lldb::SBFunction function = target_.ResolveLoadAddress(start).GetFunction();
+  if (!function.IsValid()) return 0;
+  const Address place = start + function.GetPrologueByteSize();
+  return target_.ResolveLoadAddress(place).GetLineEntry().GetLine() != 0 ? place : 0;
+}
+
 // A thread that LLDB did not let go on yet, since another one had to go first, may tell of its stop again.
 bool ManagedSteps::tells_again(std::uint64_t thread, lldb::SBFrame& frame) {
   if (thread != before_.thread) return false;
@@ -111,6 +201,7 @@ bool ManagedSteps::tells_again(std::uint64_t thread, lldb::SBFrame& frame) {
 
 bool ManagedSteps::stops(lldb::SBThread& thread) {
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  if (!is_step()) return false;
   stands_ = thread;
   if (tells_again(thread.GetThreadID(), frame)) return false;
   AwaitVisitor visitor(thread, [&](bool on) {
@@ -123,20 +214,32 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   const bool ends = awaits_.hit(visitor);
   if (const AwaitWatch::Body* const waiting = awaits_.waiting(); waited != (waiting != nullptr))
     waits_for_code_ = waiting != nullptr && await_frames_.is_replaceable(*waiting);
-  if (ends)
-    end_steps(thread); // what LLDB had to do for the step is not to be gone on with at the next one
-  else if (!handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) {
+  if (!ends && !enters_call(thread) &&
+      !handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) {
     for_stops_.passed.insert(thread.GetThreadID());
     // Another thread steps.
     if (awaits_.thread() == 0 || awaits_.thread() == thread.GetThreadID()) let_unwind(thread);
     return false;
   }
+  end_steps(thread); // what LLDB had to do for the step is not to be gone on with at the next one
   ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), 0};
   for_stops_.passed.erase(ended_.thread);
   return true;
 }
 
+bool ManagedSteps::enters_call(lldb::SBThread& thread) {
+  if (calls_.thread() != thread.GetThreadID()) return false;
+  let_unwind(thread);
+  CallVisitor visitor(thread);
+  return calls_.hit(visitor);
+}
+
 void ManagedSteps::compiled(lldb::SBThread& thread, Address start) {
+  if (!waits_for_code() || !is_step()) return;
+  if (calls_.thread() == thread.GetThreadID()) {
+    stands_ = thread;
+    calls_.add(first_line_of(*sessions_->after_short_run(), start));
+  }
   const AwaitWatch::Body* const waiting = awaits_.waiting();
   if (waiting == nullptr) return;
   stands_ = thread;
@@ -187,17 +290,20 @@ void ManagedSteps::end() {
     if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
       end_steps(thread);
   awaits_.end_step();
+  calls_.end_step();
   waits_for_code_ = false;
   for_stops_.under_way = false;
 }
 
 void ManagedSteps::disarm() {
   begun_by_ = 0;
+  expected_of_ = 0;
   for_stops_.under_way = false;
   before_ = std::exchange(ended_, {});
   if (before_.thread != 0) for_stops_.passed.insert(before_.thread);
   handlers_.disarm();
   awaits_.disarm();
+  calls_.disarm();
   waits_for_code_ = false;
   settings_.restore();
 }

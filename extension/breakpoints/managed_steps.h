@@ -3,6 +3,7 @@
 #pragma once
 
 #include "extension/breakpoints/await_frames.h"
+#include "extension/breakpoints/call_watch.h"
 #include "extension/breakpoints/handler_frames.h"
 #include "extension/breakpoints/handler_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
@@ -30,26 +31,30 @@ public:
   ManagedSteps(lldb::SBTarget target, StopSession& sessions, ProcessPublishing& publishing, HitEntry hit,
                MakeWritable make_writable, ShowCode show)
       : target_(target), sessions_(&sessions), publishing_(&publishing),
-        make_writable_(std::move(make_writable)),
+        make_writable_(std::move(make_writable)), show_(std::move(show)),
         places_(target, Hidden::asked, hit, [this](Address at) { make_writable_(at, stands_); }),
         passing_(target, Hidden::passing, hit, [this](Address at) { make_writable_(at, stands_); }),
-        handlers_(places_), await_frames_(target, sessions,
-                                          [this, show = std::move(show)](Session& session, Address at) {
-                                            show(session, at, stands_);
-                                          }),
+        handlers_(places_), calls_(places_),
+        await_frames_(target, sessions,
+                      [this](Session& session, Address at) { show_(session, at, stands_); }),
         awaits_(passing_, places_, await_frames_), settings_(target) {}
 
   enum class Kind : std::uint8_t { over, into, out };
   // A command begins a step of `thread`. Code heaps are writable.
   void begin(lldb::SBThread& thread, Kind kind);
+  // At a stop: a client of the debugger's API may step `thread` next, and nobody tells when it does. What a
+  // step would need is made ready; the first place that is come to shows whether there is one. Code heaps are
+  // writable.
+  void expect(lldb::SBThread& thread);
   // Steps of `thread` stop in handlers of exceptions until end_following(), also behind stops.
   void follow_exceptions(lldb::SBThread thread);
   void end_following();
 
   // A thread came to a place: true when its step ends there.
   bool stops(lldb::SBThread& thread);
-  // A step waits for a method that the runtime may compile anew: it wants to hear of that.
-  bool waits_for_code() const { return waits_for_code_; }
+  // A step waits for a method that the runtime may compile anew, or for one that a call may have compiled: it
+  // wants to hear of that.
+  bool waits_for_code() const { return waits_for_code_ || calls_.thread() != 0; }
   // The code that starts at `start` is ready; `thread` has compiled it.
   void compiled(lldb::SBThread& thread, Address start);
   // Before `thread` goes on from a place of the plugin's: the plan of its step walks the stack then.
@@ -75,20 +80,26 @@ public:
   }
 
 private:
+  bool is_step();
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
+  void follow_calls(lldb::SBThread& thread);
+  Address first_line_of(Session& session, Address start);
   std::vector<Address> places_behind_handler(Session& session, const HandlerWatch::Frame& frame);
+  bool enters_call(lldb::SBThread& thread);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
 
   lldb::SBTarget target_;
   StopSession* sessions_;
   ProcessPublishing* publishing_;
   MakeWritable make_writable_;
+  ShowCode show_;
   lldb::SBThread stands_;  // that is being looked at
   OwnBreakpoints places_;  // where steps may end
   OwnBreakpoints passing_; // where they never do
   HandlerWatch handlers_;
   HandlerFrames handler_frames_;
+  CallWatch calls_;
   AwaitFrames await_frames_;
   AwaitWatch awaits_;
   // A thread whose step ended at a place.
@@ -101,8 +112,10 @@ private:
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;
-  bool following_ = false;      // end_following() comes
-  bool waits_for_code_ = false; // see there
+  std::uint64_t expected_of_ = 0; // the thread of expect(), until it shows whether it steps; 0: none
+  std::uint32_t expected_at_ = 0; // the stop of the last expect()
+  bool following_ = false;        // end_following() comes
+  bool waits_for_code_ = false;   // see there
 };
 
 } // namespace clr::lldb_plugin

@@ -51,7 +51,25 @@ void OwnBreakpoints::enable(int place, bool on) {
   disable_left();
   if (!on) return disable(place);
   left_.erase(place);
-  if (const auto found = all_.find(place); found != all_.end()) found->second.breakpoint.SetEnabled(true);
+  const auto found = all_.find(place);
+  if (found == all_.end()) return;
+  if (is_lost(found->second)) replace(found->second);
+  found->second.breakpoint.SetEnabled(true);
+}
+
+// LLDB knows a place by the module that it lies in, which may have made room for another one.
+bool OwnBreakpoints::is_lost(Made& made) const {
+  return made.address != 0 && made.breakpoint.GetLocationAtIndex(0).GetLoadAddress() != made.address;
+}
+
+void OwnBreakpoints::replace(Made& made) {
+  if (before_) before_(made.address);
+  lldb::SBBreakpoint another = target_.BreakpointCreateByAddress(made.address);
+  if (!another.IsValid()) return;
+  target_.BreakpointDelete(made.breakpoint.GetID());
+  hide(target_, another, kind_);
+  entry_.attach(another);
+  made.breakpoint = std::move(another);
 }
 
 void OwnBreakpoints::limit(int place, std::uint64_t thread) {
@@ -61,7 +79,10 @@ void OwnBreakpoints::limit(int place, std::uint64_t thread) {
 
 void OwnBreakpoints::remove(int place) {
   left_.erase(place);
-  if (all_.erase(place) != 0 && target_.IsValid()) target_.BreakpointDelete(place);
+  const auto found = all_.find(place);
+  if (found == all_.end()) return;
+  if (target_.IsValid()) target_.BreakpointDelete(found->second.breakpoint.GetID());
+  all_.erase(found);
 }
 
 void OwnBreakpoints::remove_all() {

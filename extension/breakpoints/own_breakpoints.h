@@ -37,6 +37,8 @@ private:
     lldb::SBBreakpoint breakpoint;
     Address address = 0; // 0: it is known by name
   };
+  bool is_lost(Made& made) const;
+  void replace(Made& made);
   int keep(lldb::SBBreakpoint made, Address address);
   bool is_occupied(Address address);
   void disable(int place);
@@ -46,7 +48,7 @@ private:
   Hidden kind_;
   HitEntry entry_;
   std::function<void(Address)> before_;
-  std::map<int, Made> all_; // by LLDB's number
+  std::map<int, Made> all_; // by the number that LLDB gave the first breakpoint there
   std::set<int> left_;      // enabled, because a thread stood there
   std::set<Address> occupied_;
   std::uint32_t looked_at_ = 0; // the number of the stop of occupied_; 0: none

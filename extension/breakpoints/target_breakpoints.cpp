@@ -80,6 +80,15 @@ bool TargetBreakpoints::concern(Session& session, const Method& method) const {
                              [&](const BreakpointWish& wish) { return may_concern(wish, method, files); });
 }
 
+// Before there was a runtime nobody knew in which modules such a method would be.
+void TargetBreakpoints::drop_native(lldb::SBBreakpoint& breakpoint, const ProcessPublishing& publishing,
+                                    std::size_t first, std::size_t end) {
+  for (std::size_t k = first; k < end; ++k) {
+    lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
+    if (!publishing.holds(location.GetLoadAddress())) location.SetEnabled(false);
+  }
+}
+
 void TargetBreakpoints::drop_wrong_lines(Session& session, const ProcessPublishing& publishing) {
   if (!publishing.begun() || session.runtime().absence() != nullptr) return;
   for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
@@ -90,6 +99,8 @@ void TargetBreakpoints::drop_wrong_lines(Session& session, const ProcessPublishi
     if (check.locations == locations) continue;
     const BreakpointWish wish = wish_of(breakpoint);
     const std::size_t first = std::exchange(check.locations, locations);
+    if (wish.kind == BreakpointWish::Kind::name && ours_.contains(breakpoint.GetID()))
+      drop_native(breakpoint, publishing, std::min(first, locations), locations);
     if (wish.kind != BreakpointWish::Kind::line || is_native_source(wish.file)) continue;
     check.line = methods_at_line(session.runtime(), file_name_of(wish.file), wish.line, {}).line;
     if (check.line == 0) continue;

@@ -36,7 +36,8 @@ public:
   bool concern(Session& session, const Method& method) const;
 
   // LLDB sets a breakpoint on the next line that it knows. Where the symbols have code on the very line that
-  // is not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead.
+  // is not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead. The same of
+  // native functions that are called as the method is that add_managed() named.
   void drop_wrong_lines(Session& session, const ProcessPublishing& publishing);
   // Enabled locations in published code that LLDB could not write to.
   std::vector<lldb::SBBreakpointLocation> not_planted(const ProcessPublishing& publishing);
@@ -45,6 +46,8 @@ public:
   static constexpr std::size_t max_locations = 10'000;
 
 private:
+  static void drop_native(lldb::SBBreakpoint& breakpoint, const ProcessPublishing& publishing,
+                          std::size_t first, std::size_t end);
   // The line where a breakpoint on a line belongs, and how many of its locations were looked at.
   struct LineCheck {
     std::uint32_t line = 0; // 0: symbols do not tell

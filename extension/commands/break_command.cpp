@@ -151,7 +151,7 @@ private:
     else
       wish = {BreakpointWish::Kind::name, {where}, {}, 0};
     invocation.process(target)->breakpoints().prepare_set(wish);
-    lldb::SBBreakpoint breakpoint = create(target, where, place);
+    lldb::SBBreakpoint breakpoint = create(target, where, place, modules_of(found));
     if (!breakpoint.IsValid())
       throw Error(ErrorKind::invalid_argument, "LLDB refuses to make this breakpoint");
     if (one_shot_) breakpoint.SetOneShot(true);
@@ -185,12 +185,25 @@ private:
                 why + "; breakpoint set -n NAME or -f FILE -l LINE waits for what is loaded later");
   }
 
+  // The modules that have such a method: native functions of the name are not meant. Empty: not known yet.
+  static lldb::SBFileSpecList modules_of(const std::optional<BreakTargets>& found) {
+    lldb::SBFileSpecList modules;
+    if (!found) return modules;
+    std::set<std::string> names;
+    for (const BreakTarget& target : found->methods) names.insert(target.module);
+    if (names.contains("")) return modules;
+    for (const std::string& name : names) modules.Append(lldb::SBFileSpec(name.c_str(), false));
+    return modules;
+  }
+
   static lldb::SBBreakpoint create(lldb::SBTarget& target, const std::string& where,
-                                   const std::optional<FileLine>& place) {
+                                   const std::optional<FileLine>& place,
+                                   const lldb::SBFileSpecList& modules) {
     if (place) return target.BreakpointCreateByLocation(place->file.c_str(), place->line);
+    const lldb::SBFileSpecList any_unit;
     if (where.find('(') != std::string::npos)
-      return target.BreakpointCreateByRegex(pattern_of(where).c_str());
-    return target.BreakpointCreateByName(where.c_str());
+      return target.BreakpointCreateByRegex(pattern_of(where).c_str(), modules, any_unit);
+    return target.BreakpointCreateByName(where.c_str(), lldb::eFunctionNameTypeAuto, modules, any_unit);
   }
 
   void report(Invocation& invocation, lldb::SBBreakpoint& breakpoint, const BreakTargets& found,

@@ -3,10 +3,17 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
+
 namespace clr::lldb_plugin {
 
-// Whether a step of `thread` has begun and not ended, of a command or of the API. For callbacks of
+enum class StepUnderWay : std::uint8_t { none, over, into, out, other };
+
+// The step of `thread` that has begun and not ended, of a command or of the API. For callbacks of
 // breakpoints, too. Cost: a command of LLDB's.
-bool is_stepping(lldb::SBThread& thread);
+StepUnderWay step_under_way(lldb::SBThread& thread);
+inline bool is_stepping(lldb::SBThread& thread) {
+  return step_under_way(thread) != StepUnderWay::none;
+}
 
 } // namespace clr::lldb_plugin

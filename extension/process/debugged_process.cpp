@@ -1,5 +1,8 @@
 #include "extension/process/debugged_process.h"
 
+#include "core/memory/error.h"
+#include "extension/lldb/notice.h"
+#include "extension/process/first_stop.h"
 #include "extension/process/visits.h"
 
 namespace clr::lldb_plugin {
@@ -10,6 +13,18 @@ DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSe
       breakpoints_(target, sessions_, publishing_, own_entries(),
                    before != nullptr ? &before->breakpoints_ : nullptr),
       values_(target, sessions_), types_(target, sessions_) {}
+
+void DebuggedProcess::tell_what_is_missing() {
+  if (told_what_is_missing_ || !publishing_.settings().on || !is_stopped_process(target_)) return;
+  try {
+    lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+    const FirstStop stop = look_at_first_stop(*sessions_.at_stop(), thread);
+    told_what_is_missing_ = stop.seen;
+    if (!stop.text.empty()) notice(target_.GetDebugger(), stop.text);
+  } catch (const Error&) {
+    // The next stop may tell.
+  }
+}
 
 void DebuggedProcess::retire() {
   if (target_.IsValid()) {

@@ -33,6 +33,9 @@ public:
   ShownValues& values() { return values_; }
   NamedTypes& types() { return types_; }
 
+  // At a stop that the user sees: says once what is missing.
+  void tell_what_is_missing();
+
   // The process has ended, or another one stands in its place, or the target is gone: takes back what was put
   // into LLDB. Called once, by the table of processes.
   void retire();
@@ -44,6 +47,7 @@ private:
   ManagedBreakpoints breakpoints_;
   ShownValues values_;
   NamedTypes types_;
+  bool told_what_is_missing_ = false;
 };
 
 } // namespace clr::lldb_plugin

@@ -159,10 +159,12 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     workspace.publish_stop(debugger);
     lldb::SBTarget target = debugger.GetSelectedTarget();
     if (!target.IsValid()) return false;
-    ManagedBreakpoints& breakpoints = workspace.process(target)->breakpoints();
+    const std::shared_ptr<DebuggedProcess> process = workspace.process(target);
+    ManagedBreakpoints& breakpoints = process->breakpoints();
     if (breakpoints.at_stop()) return true;
+    process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step.
-    if (Workspace::serves_client()) breakpoints.prepare_step();
+    if (Workspace::serves_client()) breakpoints.expect_step();
     return false;
   });
 }

@@ -1,0 +1,107 @@
+#include "core/describe/called_methods.h"
+
+#include "core/memory/error.h"
+#include "core/metadata/il_code.h"
+#include "core/runtime/source_lines.h"
+#include "core/types/last_name.h"
+#include "core/types/type_names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace clr {
+
+namespace {
+// call, callvirt, newobj, ldftn, ldvirtftn.
+constexpr std::array<std::uint16_t, 5> naming_opcodes{0x28, 0x6f, 0x73, 0xfe06, 0xfe07};
+constexpr std::string_view invoke = "Invoke", lambda_mark = ">b__";
+
+std::string name_of_token(const Metadata& metadata, std::uint32_t token) {
+  if (table_of(token) == MetadataTable::method_spec) token = metadata.method_spec(rid_of(token)).method;
+  if (table_of(token) == MetadataTable::member_ref)
+    return metadata.string(metadata.member_ref(rid_of(token)).name);
+  if (table_of(token) == MetadataTable::method_def)
+    return metadata.string(metadata.method_def(rid_of(token)).name);
+  return {};
+}
+
+// The IL of the statements that have code on the line of `il`.
+std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, std::uint32_t il) {
+  const SequencePoint* at = nullptr;
+  for (const SequencePoint& point : points)
+    if (!point.hidden && point.il_offset <= il) at = &point;
+  std::vector<IlRange> ranges;
+  for (std::size_t i = 0; at != nullptr && i < points.size(); ++i)
+    if (!points[i].hidden && points[i].document == at->document && points[i].start_line == at->start_line)
+      ranges.push_back({points[i].il_offset, i + 1 < points.size() ? points[i + 1].il_offset : UINT32_MAX});
+  return ranges;
+}
+
+// The method by which users know what `method` holds.
+std::string called_name(Runtime& runtime, const PortablePdb& pdb, const Method& method) {
+  const auto kickoff = pdb.kickoff_method(method.token);
+  if (!kickoff) return std::string(last_name(method.name));
+  NamedModule& module = runtime.names()->named_modules().at(method.runtime_module);
+  return module.metadata.with(
+      [&](MetadataNames& names) { return name_of_token(names.metadata(), *kickoff); });
+}
+} // namespace
+
+std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block) {
+  std::set<std::string> called;
+  const Method method = runtime.describe(block).method;
+  const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
+  if (pdb == nullptr || method.token == 0) return called;
+  const IlPosition position = runtime.lines()->debug_info().il_position(block, NativeOffsetKind::exact);
+  const std::vector<IlRange> ranges = ranges_of_line(pdb->sequence_points(method.token), position.il);
+  if (ranges.empty()) return called;
+  NamedModule& module = runtime.names()->named_modules().at(method.runtime_module);
+  const ImageMapping mapping = image_mapping(*runtime.target(), module.module);
+  if (mapping.base == 0) return called;
+  module.metadata.with([&](MetadataNames& names) {
+    const Metadata& metadata = names.metadata();
+    MemoryReader& memory = runtime.target()->memory();
+    const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
+                                         : PeImage::detect(memory, mapping.base);
+    for (const IlInstruction& one :
+         il_instructions(il_code(image, metadata.method_def(rid_of(method.token)).rva))) {
+      if (std::ranges::find(naming_opcodes, one.opcode) == naming_opcodes.end()) continue;
+      if (std::ranges::none_of(ranges, [&](const IlRange& range) { return range.contains(one.offset); }))
+        continue;
+      std::string name = name_of_token(metadata, one.token());
+      if (!name.empty() && called.size() < max_called_names) called.insert(std::move(name));
+    }
+  });
+  return called;
+}
+
+std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names) {
+  std::vector<Address> bodies;
+  runtime.for_each_method({.glob = {}, .r2r = false}, [&](const MethodRow& row) {
+    try {
+      const bool by_delegate = names.contains(std::string(invoke)) && row.method.name.contains(lambda_mark);
+      const PortablePdb* const pdb = runtime.lines()->pdb_of(row.method.runtime_module);
+      if (pdb == nullptr || row.method.token == 0) return true;
+      if ((by_delegate || names.contains(called_name(runtime, *pdb, row.method))) &&
+          has_written_lines(runtime, row.method))
+        bodies.push_back(row.code.start);
+    } catch (const Error&) {
+      // Another body may be the one.
+    }
+    return bodies.size() < max_called_bodies;
+  });
+  return bodies;
+}
+
+bool has_written_lines(Runtime& runtime, const Method& method) {
+  try {
+    const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
+    if (pdb == nullptr || method.token == 0 || last_name(method.name) == ".cctor") return false;
+    return std::ranges::any_of(pdb->sequence_points(method.token),
+                               [](const SequencePoint& point) { return !point.hidden; });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+} // namespace clr

@@ -1,0 +1,31 @@
+// Which methods the source line of an instruction may call: where a step into a call may end that goes
+// through stubs of the runtime, which no debugger of native code follows. Source: ECMA-335 III (call,
+// callvirt, newobj, ldftn, ldvirtftn).
+#pragma once
+
+#include "core/runtime/runtime.h"
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+// Last names of the methods that the IL of the line at block.ip calls, or makes a delegate of; at most
+// max_called_names. Empty when the method has no symbols here, or the line calls nothing. Throws Error when
+// the IL or the metadata cannot be read. Cost: the IL of the method, and a name of each token.
+std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);
+
+// Starts of jitted bodies with source lines that a call of one of `names` may come to: methods of the name,
+// the MoveNext of a state machine that such a method starts, and lambdas when a delegate is called. At most
+// max_called_bodies. Never throws. Cost: that of Runtime::for_each_method over compiled code.
+std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names);
+
+// True when the method is one that somebody wrote with lines; constructors of types are not, as no line calls
+// them. Never throws.
+bool has_written_lines(Runtime& runtime, const Method& method);
+
+constexpr std::size_t max_called_names = 64, max_called_bodies = 64;
+
+} // namespace clr

@@ -1,0 +1,57 @@
+// Steps into calls that go through stubs of the runtime: the first call of a method, calls of interfaces and
+// delegates, the start of an async method. The debugger's plan steps over code that it has no lines of, and
+// so over what that enters; what is followed here are the first lines of the methods that the call may come
+// to.
+#pragma once
+
+#include "extension/breakpoints/plants.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <span>
+
+namespace clr::lldb_plugin {
+
+class CallWatch {
+public:
+  // The thread that came to a place.
+  class Visitor {
+  public:
+    virtual ~Visitor() = default;
+    virtual std::uint64_t thread() = 0;
+    virtual Address pc() = 0;
+    // Frame 0 was called by the frame with this CFA, with no frame in between that has lines.
+    virtual bool is_called_by(Address cfa) = 0;
+  };
+
+  // The places must outlive this.
+  explicit CallWatch(Plants& plants) : plants_(&plants) {}
+
+  // Until end_step(), a step of `thread` out of its frame with `cfa` ends at `places`.
+  void arm(std::uint64_t thread, Address cfa, std::span<const Address> places);
+  // One more, of a method that was compiled meanwhile.
+  void add(Address place);
+  // The thread that steps; 0: none.
+  std::uint64_t thread() const { return thread_; }
+  // A thread came to a place: true when the step ends there.
+  bool hit(Visitor& visitor);
+  // No stops from now on. The places stay until the process runs on.
+  void end_step() { thread_ = 0; }
+  // Before the process runs on.
+  void disarm();
+  // So many places are remembered that all of them should be forgotten.
+  bool full() const { return places_.size() > max_places; }
+  void forget();
+
+  static constexpr std::size_t max_places = 500;
+
+private:
+  Plants* plants_;
+  std::uint64_t thread_ = 0;
+  Address cfa_ = 0;
+  std::map<Address, int> places_; // by address; those of `wanted_` are enabled
+  std::set<Address> wanted_;
+};
+
+} // namespace clr::lldb_plugin

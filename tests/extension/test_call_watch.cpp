@@ -1,0 +1,84 @@
+// Steps into calls that go through stubs.
+#include "extension/breakpoints/call_watch.h"
+#include "tests/extension/fake_plants.h"
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+using namespace clr;
+using namespace clr::lldb_plugin;
+
+namespace {
+constexpr std::uint64_t stepping = 7, other = 8;
+constexpr Address callers_cfa = 0xF000;
+
+class FakeHit final : public CallWatch::Visitor {
+public:
+  FakeHit(std::uint64_t thread, Address pc, Address caller) : thread_(thread), pc_(pc), caller_(caller) {}
+  std::uint64_t thread() override { return thread_; }
+  Address pc() override { return pc_; }
+  bool is_called_by(Address cfa) override { return cfa == caller_; }
+
+private:
+  std::uint64_t thread_;
+  Address pc_, caller_;
+};
+
+struct Called {
+  FakePlants plants;
+  CallWatch watch{plants};
+  bool hit(std::uint64_t thread, Address pc, Address caller = callers_cfa) {
+    FakeHit visitor(thread, pc, caller);
+    return watch.hit(visitor);
+  }
+};
+} // namespace
+
+TEST_CASE("a step ends in the first line of what its line calls", "[call_watch]") {
+  Called step;
+  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x1000, 0x2000});
+  CHECK(step.plants.stops() == std::set<Address>{0x1000, 0x2000});
+  CHECK(step.plants.limits == std::map<Address, std::uint64_t>{{0x1000, stepping}, {0x2000, stepping}});
+  CHECK(step.hit(stepping, 0x1000));
+  CHECK_FALSE(step.hit(other, 0x1000));
+  CHECK_FALSE(step.hit(stepping, 0x1000, callers_cfa - 0x100)); // somebody else calls it
+  CHECK_FALSE(step.hit(stepping, 0x3000));
+}
+
+TEST_CASE("a method that the call compiles is one of them", "[call_watch]") {
+  Called step;
+  step.watch.add(0x1000);
+  CHECK(step.plants.stops().empty()); // nobody steps
+  step.watch.arm(stepping, callers_cfa, {});
+  step.watch.add(0x1000);
+  step.watch.add(0); // not known where its first line is
+  CHECK(step.plants.stops() == std::set<Address>{0x1000});
+  CHECK(step.hit(stepping, 0x1000));
+}
+
+TEST_CASE("the places of a step are not those of the next", "[call_watch]") {
+  Called step;
+  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x1000});
+  step.watch.end_step();
+  CHECK(step.plants.stops() == std::set<Address>{0x1000}); // the debugger still has to tell of the stop
+  CHECK_FALSE(step.hit(stepping, 0x1000));
+  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x2000});
+  CHECK(step.plants.stops() == std::set<Address>{0x2000});
+  CHECK_FALSE(step.hit(stepping, 0x1000));
+  step.watch.arm(other, callers_cfa, std::vector<Address>{0x1000});
+  CHECK(step.plants.last == 2); // the first place is used again
+  CHECK(step.plants.limits.at(0x1000) == other);
+  step.watch.disarm();
+  CHECK(step.plants.stops().empty());
+  CHECK(step.watch.thread() == 0);
+}
+
+TEST_CASE("a place that cannot be written is no place", "[call_watch]") {
+  Called step;
+  step.plants.refused.insert(0x1000);
+  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x1000, 0x2000});
+  CHECK(step.plants.stops() == std::set<Address>{0x2000});
+  step.watch.disarm();
+  CHECK(step.plants.stops().empty());
+}
