@@ -127,6 +127,51 @@ def check_launch(adapter, plugin, program, environment, stale):
     return wrong.require_none("launch, 4 pending breakpoints, frames, variables, steps")
 
 
+# What an editor's buttons do in Edited.Program.Steps, one after the other: the marks of the lines at which they stop.
+STEPS = [
+    ("stepIn", "Square.Size:Size"),            # through an interface, into a method that the call compiles
+    ("next", "Square.Size:Size+1"),
+    ("stepOut", "Program.Steps:Interface"),
+    ("next", "Program.Steps:Await"),
+    ("stepIn", "Program.Later:Later"),         # not into the code that starts it
+    ("next", "Program.Later:Later+1"),
+    ("next", "Program.Later:Later+2"),         # behind the await, on another thread
+    ("next", "Program.Later:Later+3"),
+    ("next", "Program.Steps:Await"),           # where it is awaited
+    ("next", "Program.Steps:Try"),
+    ("next", "Program.Steps:Call of Fail"),
+    ("next", "Program.Steps:Catch"),           # the call throws
+]
+
+
+def check_steps(adapter, plugin, program, environment):
+    """Steps by requests, of which no command tells the plugin."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    names = {number: line.partition("// at: ")[2] for number, line in enumerate(SOURCE.read_text().splitlines(), 1)}
+    try:
+        session.begin("launch", [{"line": line_of("Interface")}], program=str(program), args=["steps"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        session.stopped()
+        for number, (how, wanted) in enumerate(STEPS):
+            session.go(how)
+            place, _ = session.stopped()
+            function, _, line = place.rpartition(":")
+            found = f"{function.removeprefix('Edited.')}:{names.get(int(line), line)}"
+            expect(wrong, f"step {number}, {how}", found, wanted)
+            if found != wanted:
+                break
+        session.set_breakpoints([])
+        session.go("continue")
+        session.client.event("exited", EVENT)
+        expect(wrong, "the program's words", re.findall(r"steps (\d+ \d+)", session.output()), ["10 10"])
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none(f"{len(STEPS)} steps")
+
+
 def check_attach(adapter, plugin, environment, pid):
     """A process that waits: all is named after `clr publish`."""
     wrong, names = Examples(), []

@@ -27,6 +27,7 @@ import check_locks
 import check_verdict
 import check_lldb_breaks
 import check_lldb_bt
+import check_lldb_into
 import check_lldb_life
 import check_lldb_lines
 import check_lldb_step
@@ -581,6 +582,10 @@ def debugging(c):
     for protection, knobs in PROTECTIONS.items():
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
+    if c.may_want("lldb/into"):
+        edited = processes.build("edited", c.work / "artifacts", "Debug")
+        for protection, knobs in PROTECTIONS.items():
+            c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", edited, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
@@ -647,12 +652,23 @@ def editors(c):
         for protection in PROTECTIONS:
             knobs = settings(**PROTECTIONS[protection])
             c.results.with_second_try(f"{label}/launch/{protection}", functools.partial(editor_launch, c, f"{label}/launch/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
+            c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
         c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
 
 
 def editor_launch(c, label, adapter, program, environment, stale):
     if c.wants(label):
         c.check(label, check_dap.check_launch, adapter, c.plugin, program, environment, stale)
+
+
+def editor_steps(c, label, adapter, program, environment):
+    if c.wants(label):
+        c.check(label, check_dap.check_steps, adapter, c.plugin, program, environment)
+
+
+def debug_into(c, label, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check, c.lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def editor_attach(c, label, adapter, program, environment):

@@ -1,9 +1,18 @@
 // The program that a client of the Debug Adapter Protocol debugs: check_dap.py knows its lines by `at: NAME`.
 using System;
 using System.Linq;
+using System.Threading.Tasks;
 
 namespace Edited {
 class Node { public string Name; public int[] Numbers; public Node Next; }
+
+interface IShape { int Size(int n); }
+
+class Square : IShape {
+    public int Size(int n) { // at: Size
+        return n * n; // at: Size+1
+    }
+}
 
 static class Program {
     static int total;
@@ -27,7 +36,32 @@ static class Program {
         Console.WriteLine($"count {count}"); // at: Show+1
     }
 
+    static async Task<int> Later(int n) { // at: Later
+        await Task.Delay(20); // at: Later+1
+        return n + 1; // at: Later+2
+    } // at: Later+3
+
+    static void Fail() { // at: Fail
+        throw new InvalidOperationException("failed"); // at: Fail+1
+    }
+
+    static async Task Steps() {
+        IShape shape = new Square(); // at: Steps
+        int size = shape.Size(3); // at: Interface
+        int later = await Later(size); // at: Await
+        try { // at: Try
+            Fail(); // at: Call of Fail
+        } catch (InvalidOperationException) { // at: Catch
+            size++; // at: Catch+1
+        }
+        Console.WriteLine($"steps {size} {later}"); // at: Done
+    }
+
     static void Main(string[] args) {
+        if (args.Length != 0 && args[0] == "steps") {
+            Steps().Wait();
+            return;
+        }
         Show();
         Loop();
         Console.WriteLine($"total {total}"); // at: End

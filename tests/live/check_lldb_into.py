@@ -1,0 +1,48 @@
+"""`step` into calls that go through stubs (the first call of a method, an interface, a delegate), into an async method that another one starts,
+and `next` behind awaits and over calls that throw: against the marks of programs/edited. The same steps as an editor's (check_dap.py)."""
+import re
+
+import check_dap
+from results import Examples
+
+COMMANDS = {"stepIn": "thread step-in", "next": "thread step-over", "stepOut": "thread step-out"}
+
+
+class Launched:
+    """A program that LLDB starts."""
+    pid = None
+
+    def __init__(self, program, environment, place):
+        words = " ".join(f"{name}={value}" for name, value in environment.items())
+        self.program = program
+        self.start = [f"settings set target.env-vars {words}"] if words else []
+        self.start += [f'target create "{program}"', f"breakpoint set --file Program.cs --line {place} --one-shot true", "process launch -- steps"]
+
+    def commands(self):
+        return self.start
+
+    def __str__(self):
+        return str(self.program)
+
+
+def place_of(text, names):
+    """"Square.Size:Size" of what `frame info` prints."""
+    found = re.search(r"`Edited\.([\w.]+)\(.* at Program\.cs:(\d+)", text)
+    return f"{found[1]}:{names[int(found[2])]}" if found else text.strip()
+
+
+def check(lldb, program, environment):
+    names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
+    target = Launched(program, environment, check_dap.line_of("Interface"))
+    texts = lldb.run(target, [command for how, _ in check_dap.STEPS for command in (COMMANDS[how], "thread info", "frame info")] + ["breakpoint list", "process continue"], 120)
+    wrong = Examples()
+    for number, (how, wanted) in enumerate(check_dap.STEPS):
+        found = place_of(texts[3 * number + 2], names)   # thread info: from then on the thread is selected that the step ended on
+        if found != wanted:
+            wrong.add(how, f"step {number}: {found} for {wanted}")
+            break
+    if re.search(r"^\d+:", texts[-2], re.M):
+        wrong.add("breakpoints that the user did not set are listed", texts[-2][:300])
+    if "exited with status = 0" not in texts[-1]:
+        wrong.add("the program did not go on", texts[-1][:300])
+    return wrong.require_none(f"{len(check_dap.STEPS)} steps")
