@@ -144,7 +144,11 @@ STEPS = [
 ]
 
 
-def check_steps(adapter, plugin, program, environment):
+# In the lldb-dap of LLDB 22 the step behind these, from the end of a method that has waited, lets the process run.
+STEPS_OF_22 = STEPS[:8]
+
+
+def check_steps(adapter, plugin, program, environment, steps=tuple(STEPS)):
     """Steps by requests, of which no command tells the plugin."""
     wrong = Examples()
     session = Session(adapter, plugin, environment)
@@ -153,7 +157,7 @@ def check_steps(adapter, plugin, program, environment):
         session.begin("launch", [{"line": line_of("Interface")}], program=str(program), args=["steps"],
                       env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
         session.stopped()
-        for number, (how, wanted) in enumerate(STEPS):
+        for number, (how, wanted) in enumerate(steps):
             session.go(how)
             place, _ = session.stopped()
             function, _, line = place.rpartition(":")
@@ -169,7 +173,7 @@ def check_steps(adapter, plugin, program, environment):
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
         session.client.close()
-    return wrong.require_none(f"{len(STEPS)} steps")
+    return wrong.require_none(f"{len(steps)} steps")
 
 
 def check_attach(adapter, plugin, environment, pid):
