@@ -144,27 +144,35 @@ STEPS = [
 ]
 
 
-# In the lldb-dap of LLDB 22 the step behind these, from the end of a method that has waited, lets the process run.
-STEPS_OF_22 = STEPS[:8]
+# Behind these, at the end of a method that has waited, an editor's step may let the process run.
+TO_THE_END = 8
 
 
-def check_steps(adapter, plugin, program, environment, steps=tuple(STEPS)):
-    """Steps by requests, of which no command tells the plugin."""
+def check_steps(adapter, plugin, program, environment):
+    """Steps by requests, of which no command tells the plugin: through stubs and behind an await, then over a call that throws."""
     wrong = Examples()
     session = Session(adapter, plugin, environment)
     names = {number: line.partition("// at: ")[2] for number, line in enumerate(SOURCE.read_text().splitlines(), 1)}
-    try:
-        session.begin("launch", [{"line": line_of("Interface")}], program=str(program), args=["steps"],
-                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
-        session.stopped()
-        for number, (how, wanted) in enumerate(steps):
+
+    def walk(steps):
+        for how, wanted in steps:
             session.go(how)
             place, _ = session.stopped()
             function, _, line = place.rpartition(":")
             found = f"{function.removeprefix('Edited.')}:{names.get(int(line), line)}"
-            expect(wrong, f"step {number}, {how}", found, wanted)
+            expect(wrong, f"{how} to {wanted}", found, wanted)
             if found != wanted:
                 break
+
+    try:
+        session.begin("launch", [{"line": line_of("Interface")}], program=str(program), args=["steps"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        session.stopped()
+        walk(STEPS[:TO_THE_END])
+        session.set_breakpoints([{"line": line_of("Call of Fail")}])
+        session.go("continue")
+        session.stopped()
+        walk(STEPS[-1:])
         session.set_breakpoints([])
         session.go("continue")
         session.client.event("exited", EVENT)
@@ -173,7 +181,7 @@ def check_steps(adapter, plugin, program, environment, steps=tuple(STEPS)):
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
         session.client.close()
-    return wrong.require_none(f"{len(steps)} steps")
+    return wrong.require_none(f"{TO_THE_END + 1} steps")
 
 
 def check_attach(adapter, plugin, environment, pid):

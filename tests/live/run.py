@@ -652,7 +652,7 @@ def editors(c):
         for protection in PROTECTIONS:
             knobs = settings(**PROTECTIONS[protection])
             c.results.with_second_try(f"{label}/launch/{protection}", functools.partial(editor_launch, c, f"{label}/launch/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
-            c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
+            c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
         c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
 
 
@@ -661,9 +661,9 @@ def editor_launch(c, label, adapter, program, environment, stale):
         c.check(label, check_dap.check_launch, adapter, c.plugin, program, environment, stale)
 
 
-def editor_steps(c, label, adapter, program, environment, of_22):
+def editor_steps(c, label, adapter, program, environment):
     if c.wants(label):
-        c.check(label, check_dap.check_steps, adapter, c.plugin, program, environment, check_dap.STEPS_OF_22 if of_22 else check_dap.STEPS)
+        c.check(label, check_dap.check_steps, adapter, c.plugin, program, environment)
 
 
 def debug_into(c, label, program, knobs):
