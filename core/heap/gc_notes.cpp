@@ -9,8 +9,7 @@ namespace clr {
 namespace {
 
 // Words of GcDacVars that gc_state.cpp does not need.
-constexpr std::size_t failure_word = 17, server_heaps_word = 23, heap_fields_word = 30, tables_word = 32,
-                      adaptation_word = 41;
+constexpr std::size_t failure_word = 17, heap_fields_word = 30, tables_word = 32, adaptation_word = 41;
 constexpr unsigned least_minor_with_adaptation = 4;
 constexpr std::size_t heap_failure_entry = 3, heap_generations_entry = 18;
 
