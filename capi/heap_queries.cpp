@@ -3,6 +3,7 @@
 #include "capi/queries.h"
 #include "core/report/heap_json.h"
 #include "core/report/json.h"
+#include "core/report/memory_use.h"
 #include "core/runtime/presence.h"
 
 #include <nlohmann/json.hpp>
@@ -27,7 +28,9 @@ Json texts_of(HeapReporter& heap, const std::vector<HeapGap>& gaps) {
 RowStream::Producer heap_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapReporter& heap = heap_of(inspection);
-    emit(dump(heap_json(heap.map(), heap.statistics())));
+    Json json = heap_json(heap.map(), heap.statistics());
+    add_to_json(json, memory_use(inspection.runtime(), heap, [&] { return inspection.save_source(); }));
+    emit(dump(json));
     return Json();
   };
 }

@@ -1,6 +1,7 @@
 #include "core/memory/module_file.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace clr {
@@ -10,6 +11,32 @@ namespace {
 std::uint64_t pages(std::uint64_t size) {
   return (size + ModuleFile::page - 1) / ModuleFile::page * ModuleFile::page;
 }
+
+// Words of a core in the order of their addresses, read some pages at a time: an image may have 10,000 of
+// them.
+class WordWindow {
+public:
+  explicit WordWindow(ElfCore& core) : core_(&core) {}
+
+  // The bytes of the word; empty when the core does not hold them all.
+  std::span<const std::byte> word(Address address, std::size_t size) {
+    if (!holds(address, size)) {
+      begin_ = address / ModuleFile::page * ModuleFile::page;
+      held_ = core_->read_some(begin_, bytes_);
+    }
+    return holds(address, size) ? std::span(bytes_).subspan(address - begin_, size) : std::span<std::byte>();
+  }
+
+private:
+  bool holds(Address address, std::size_t size) const {
+    return address >= begin_ && address - begin_ < held_ && size <= held_ - (address - begin_);
+  }
+
+  ElfCore* core_;
+  Address begin_ = 0;
+  std::size_t held_ = 0;
+  std::array<std::byte, 4 * ModuleFile::page> bytes_;
+};
 
 } // namespace
 
@@ -119,6 +146,7 @@ std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint6
 // Compares the words of writable sections that relocation made with those that the core holds.
 PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& place) const {
   Words words;
+  WordWindow window(core);
   const std::uint64_t begin = place.mapping->file_offset;
   const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
   for (const Image& image : images_) {
@@ -133,11 +161,9 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
         const std::uint64_t offset = image.offset + section.raw_offset + into;
         if (into + word->size > section.raw_size || offset < begin || offset + word->size > end) continue;
         const Address address = place.mapping->begin + (offset - begin);
-        std::byte raw[8];
-        const auto there = std::span(raw).first(word->size);
-        if (!header_places_.contains({image.offset, address - word->address}) ||
-            core.read_some(address, there) < there.size())
-          continue;
+        if (!header_places_.contains({image.offset, address - word->address})) continue;
+        const auto there = window.word(address, word->size);
+        if (there.empty()) continue;
         const auto in_file = file_.subspan(offset, word->size);
         const std::uint64_t moved = address - word->address - image.layout.preferred_base;
         ++words.all;
@@ -162,7 +188,6 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
         header_places_.emplace(image.offset, mapping.begin + (image.offset - mapping.file_offset));
     }
   bool same_header = false;
-  Words words;
   for (const FilePlace& place : places) {
     const std::uint64_t begin = place.mapping->file_offset;
     const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
@@ -176,11 +201,14 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
         return {FileProof::Verdict::contradicted, "another PE header"};
       same_header = true;
     }
+  }
+  if (same_header) return {FileProof::Verdict::proven, "same PE header"};
+  Words words;
+  for (const FilePlace& place : places) {
     const Words some = compare_words(core, place);
     words.equal += some.equal;
     words.all += some.all;
   }
-  if (same_header) return {FileProof::Verdict::proven, "same PE header"};
   const std::string text =
       fmt::format("{} of {} relocated words of its data are as in the file", words.equal, words.all);
   const bool many = words.equal >= min_equal_words && words.equal >= words.all / min_equal_part;

@@ -2,7 +2,6 @@
 
 #include "core/objects/inspected_object.h"
 #include "core/objects/instance_reader.h"
-#include "core/objects/object_path.h"
 
 #include <fmt/format.h>
 
@@ -58,6 +57,22 @@ int order_of(const A& a, const B& b) {
   return a < b ? -1 : b < a ? 1 : 0;
 }
 
+bool is_whole_number(ElementType number) {
+  switch (number) {
+  case ElementType::i1:
+  case ElementType::u1:
+  case ElementType::i2:
+  case ElementType::u2:
+  case ElementType::i4:
+  case ElementType::u4:
+  case ElementType::i8:
+  case ElementType::u8:
+    return true;
+  default:
+    return false;
+  }
+}
+
 [[noreturn]] void disagree(const std::string& why) {
   throw Error(ErrorKind::invalid_argument, why);
 }
@@ -70,6 +85,7 @@ ObjectCondition::ObjectCondition(std::string_view text) {
     disagree(fmt::format("'{}' is no condition: it takes a field, one of = != < <= > >=, and a value", text));
   path_ = text.substr(0, at);
   while (path_.ends_with(' ')) path_.pop_back();
+  one_field_ = path_.find_first_of(".[") == path_.npos;
   std::string_view rest = text.substr(at);
   constexpr std::array<std::pair<std::string_view, Sign>, 7> signs = {{{"==", Sign::equal},
                                                                        {"!=", Sign::unequal},
@@ -108,9 +124,21 @@ bool ObjectCondition::fits(Order order) const {
   return false;
 }
 
-std::optional<bool> ObjectCondition::holds(ObjectReader& reader, Address object, std::string& why) const {
+ValuePlace ObjectCondition::find_place(ObjectReader& reader, Address object) {
+  if (!one_field_) return follow_path(reader, object, path_);
+  const Address method_table = reader.method_table_of(object);
+  if (const auto known = fields_.find(method_table); known != fields_.end())
+    return {known->second.type, object + known->second.offset};
+  ValuePlace place = follow_path(reader, object, path_);
+  // What is elsewhere, as a static field, need not be there for the next object.
+  if (place.at - object < reader.layouts().of(method_table).table.base_size)
+    fields_.try_emplace(method_table, FieldPlace{place.type, place.at - object});
+  return place;
+}
+
+std::optional<bool> ObjectCondition::holds(ObjectReader& reader, Address object, std::string& why) {
   try {
-    const ValuePlace place = follow_path(reader, object, path_);
+    const ValuePlace place = find_place(reader, object);
     return fits(compare(reader, *place.type, place.at));
   } catch (const Error& error) {
     why = error.what();
@@ -161,6 +189,13 @@ ObjectCondition::Order ObjectCondition::compare_object(ObjectReader& reader, Add
 }
 
 ObjectCondition::Order ObjectCondition::compare(ObjectReader& reader, const TypeUse& type, Address at) const {
+  // The commonest ones, without their texts.
+  if (type.is_reference()) return compare_object(reader, reader.finder().target().read_pointer(at));
+  if (type.kind == TypeUse::Kind::number && is_whole_number(type.number)) {
+    const std::uint64_t bits = InstanceReader(reader).number(type.number, at);
+    return is_signed_number(type.number) ? compare_number(static_cast<std::int64_t>(bits))
+                                         : compare_number(bits);
+  }
   const InspectedValue value =
       inspect_value(reader, type, at, {.string_units = 1, .elements = 1, .depth = 1, .text = 256});
   switch (value.kind) {

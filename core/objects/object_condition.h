@@ -1,11 +1,12 @@
 // A condition on what an object holds, as people write it: Id=4711, Customer!=null, Place.X<=10, Kind=Blue.
 #pragma once
 
-#include "core/objects/object_reader.h"
+#include "core/objects/object_path.h"
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace clr {
 
@@ -20,8 +21,9 @@ public:
   // there cannot be compared with the value: then `why` says the reason. Numbers are compared as numbers,
   // enumerations by their numbers when the value is one, texts by their bytes; null is unequal to everything
   // but null, and neither less nor greater. Never throws for target data. Cost: that of follow_path, and up
-  // to 3 reads.
-  std::optional<bool> holds(ObjectReader& reader, Address object, std::string& why) const;
+  // to 3 reads; when the path is the name of a field, follow_path once for each type. `reader` must be the
+  // same one each time.
+  std::optional<bool> holds(ObjectReader& reader, Address object, std::string& why);
 
   // Code units of a string that are compared; what follows them does not count.
   static constexpr std::uint32_t max_compared_units = 1 << 16;
@@ -31,6 +33,13 @@ private:
   // Below 0, 0 or above 0 as what is there is less than, equal to or greater than the value.
   using Order = std::optional<int>;
 
+  // Where in the objects of a type a field lies.
+  struct FieldPlace {
+    TypeUsePtr type;
+    std::uint64_t offset = 0; // from the object
+  };
+
+  ValuePlace find_place(ObjectReader& reader, Address object);
   bool fits(Order order) const;
   Order compare(ObjectReader& reader, const TypeUse& type, Address at) const;
   Order compare_object(ObjectReader& reader, Address object) const;
@@ -40,7 +49,9 @@ private:
 
   std::string path_, value_;
   Sign sign_ = Sign::equal;
-  bool quoted_ = false; // the value is a text, whatever it looks like
+  bool quoted_ = false;                            // the value is a text, whatever it looks like
+  bool one_field_ = false;                         // the path is a name, and no more
+  std::unordered_map<Address, FieldPlace> fields_; // with one_field_, by the type of the object
 };
 
 } // namespace clr

@@ -9,6 +9,7 @@
 #include "core/target/descriptor_locator.h"
 
 #include <algorithm>
+#include <elf.h>
 #include <memory>
 
 namespace clr {
@@ -75,12 +76,16 @@ void touch_heap(Runtime& runtime, RecordingReader& recording, const SaveOptions&
 SaveSource source_of(CoreSession& session, const PathMap& paths) {
   const auto names = std::make_shared<NativeNames>(session.memory(), session.modules(), paths);
   const auto recorded = std::make_shared<const RecordedNames>(session.core());
+  const auto& auxiliary = session.core().notes().auxv;
+  const auto name = auxiliary.find(AT_EXECFN);
   return {.memory = &session.memory(),
           .platform = session.core().platform(),
           .modules = session.modules(),
           .threads = session.core().threads(),
           .notes = copy_notes(session.core()),
           .segments = session.core().segments(),
+          .files = session.core().file_mappings(),
+          .program_name = name == auxiliary.end() ? 0 : name->second,
           .name_native = [names, recorded](FrameRow& row, Address lookup) {
             if (!recorded->name(row)) names->name(row, lookup);
           }};

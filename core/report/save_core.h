@@ -21,6 +21,8 @@ struct SaveSource {
   std::vector<ThreadRegisters> threads;
   std::vector<CoreNote> notes;
   std::vector<CoreSegment> segments; // access rights of the memory; sorted by begin
+  std::vector<FileMapping> files;    // empty when they are not known
+  Address program_name = 0; // where the kernel put it, above the environment (AT_EXECFN); 0: not known
   // Names native rows as StackReporter does; the names are written into the core.
   StackReporter::NativeNamer name_native;
 };

@@ -98,7 +98,7 @@ public:
     else if (stat_)
       print_types(session, options, out);
     else
-      print_heap(heap, options, out);
+      print_heap(session, options, out);
   }
 
 private:
@@ -241,22 +241,22 @@ private:
     return fmt::format("{} to {}", least, free_classes[number + 1] - 1);
   }
 
-  void print_heap(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
+  void print_heap(Session& session, const HeapWalkOptions& options, Output& out) const {
+    HeapReporter& heap = session.heap();
     // Once: what was interrupted is counted anew when it is asked for again.
     const HeapStatistics& statistics = heap.statistics(options);
+    const MemoryUse use = memory_use(session.runtime(), heap, [&] { return session.save_source(); });
     if (json_) {
-      out.line("{}", dump(heap_json(heap.map(), statistics)));
+      Json json = heap_json(heap.map(), statistics);
+      add_to_json(json, use);
+      out.line("{}", dump(json));
     } else {
+      print_memory_use(out, use);
       print_parts(heap.map(), statistics, out);
       if (segments_) print_segments(heap.map(), statistics, out);
     }
     warn(heap, statistics.gaps, statistics.interrupted, out);
-  }
-
-  static std::string percent(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0
-               ? "0 %"
-               : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+    for (const std::string& problem : use.problems) out.warning(problem);
   }
 
   static void print_parts(const HeapMap& map, const HeapStatistics& statistics, Output& out) {

@@ -2,6 +2,8 @@
 
 #include "extension/commands/parser.h"
 
+#include <fmt/format.h>
+
 namespace clr::lldb_plugin {
 
 CLI::Option* add_part(CLI::App& app, std::string& part) {
@@ -23,6 +25,43 @@ HeapWalkOptions walk_options(Output& out) {
     out.progress("heap", done / stride * stride, of);
     return !out.interrupted();
   }};
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "0 %"
+                    : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void print_memory_use(Output& out, const MemoryUse& use) {
+  if (use.all != 0) {
+    const std::string stacks =
+        use.stacks == 0 ? "stacks" : fmt::format("{} stack{}", use.stacks, use.stacks == 1 ? "" : "s");
+    const std::pair<MemoryOwner, std::string_view> rows[] = {
+        {MemoryOwner::gc, "managed heap: committed by the garbage collector"},
+        {MemoryOwner::code, "compiled code"},
+        {MemoryOwner::loader, "types, methods and stubs of the runtime"},
+        {MemoryOwner::stacks, stacks},
+        {MemoryOwner::files, "mapped files"},
+        {MemoryOwner::native, "other native memory"},
+    };
+    const auto bytes = [&](MemoryOwner owner) { return use.bytes[static_cast<std::size_t>(owner)]; };
+    const std::uint64_t reserved = bytes(MemoryOwner::reserved), all = use.all - reserved;
+    for (const auto& [owner, name] : rows)
+      out.line("{:>15} {:>7}  {}", bytes(owner), percent(bytes(owner), all), name);
+    out.line("{:>15} {:>7}  all memory of the process; {} bytes more are reserved addresses", all, "",
+             reserved);
+  }
+  if (use.limit)
+    out.line("the heap may fill {} bytes ({})", use.limit->bytes, use.limit->source);
+  else if (!use.limit_unseen.empty())
+    out.line("whether the heap has a limit is not known: {}", use.limit_unseen.front());
+  if (use.gc.adapts)
+    out.line("the collector {} the number of its heaps to the program (DATAS)",
+             *use.gc.adapts ? "adapts" : "does not adapt");
+  for (const GcFailure& failure : use.gc.failures)
+    out.line("heap {} could not give {} bytes{} after collection {}, the last time that this happened: {}",
+             failure.heap, failure.asked, failure.large ? " for a large object" : "", failure.collection,
+             failure_text(failure));
 }
 
 void warn_of_heap(Output& out, const HeapReporter& heap, const std::vector<HeapGap>& gaps) {

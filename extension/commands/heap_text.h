@@ -1,6 +1,7 @@
 // What the commands about the managed heap share: options, progress and warnings.
 #pragma once
 
+#include "core/report/memory_use.h"
 #include "core/runtime/heap_report.h"
 #include "extension/lldb/output.h"
 
@@ -19,6 +20,12 @@ std::optional<HeapPart> part_named(const std::string& name);
 
 // Shows progress, and stops at Ctrl-C. `out` must outlive it.
 HeapWalkOptions walk_options(Output& out);
+
+// "12.5 %".
+std::string percent(std::uint64_t part, std::uint64_t whole);
+
+// What the memory of the process is, and what limits the heap.
+void print_memory_use(Output& out, const MemoryUse& use);
 
 // Warns of what a reader of any figure about the heap must know, and of memory that was not looked at.
 void warn_of_heap(Output& out, const HeapReporter& heap, const std::vector<HeapGap>& gaps);

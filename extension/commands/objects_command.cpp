@@ -41,7 +41,7 @@ public:
     std::uint64_t looked_at = 0, without = 0;
     const auto fits = [&](Address object) {
       if (!conditions.empty()) ++looked_at;
-      for (const ObjectCondition& condition : conditions) {
+      for (ObjectCondition& condition : conditions) {
         const std::optional<bool> holds = condition.holds(reader, object, why);
         if (!holds) ++without;
         if (!holds.value_or(false)) return false;

@@ -5,6 +5,7 @@
 #include "extension/lldb/registers.h"
 
 #include <algorithm>
+#include <elf.h>
 #include <fmt/format.h>
 #include <string_view>
 
@@ -84,6 +85,8 @@ SaveSource process_source(lldb::SBTarget& target, Runtime& runtime, MemoryReader
                     .threads = {},
                     .notes = make_notes(platform, described),
                     .segments = segments_of(process),
+                    .files = described.files,
+                    .program_name = described.auxv.contains(AT_EXECFN) ? described.auxv.at(AT_EXECFN) : 0,
                     .name_native = {}};
   source.threads = std::move(described.threads);
   return source;

@@ -1,13 +1,15 @@
 // Prints what the managed heap of a core holds, in the form of tests/live/oracle, to be compared with it.
 //   heap_tool CORE [--types]       segments, then types, and last one line with counts and a hash of all
 //   (address, type, size) heap_tool CORE --time N        the same statistics N times, in milliseconds
+//   heap_tool CORE --graph [retained]     the time and memory of references, paths and retained sizes
 #include "core/heap/finalizer_queue.h"
-#include "core/heap/heap_graph.h"
+#include "core/heap/heap_retained.h"
 #include "core/heap/heap_statistics.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/heap_report.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <cstring>
@@ -57,6 +59,20 @@ double milliseconds(const auto& act) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// Prints how long `act` took: by the clock and of the processors, and the most memory so far.
+void timed(const char* what, const auto& act) {
+  const auto processor = [](const rusage& used) {
+    return 1e3 * static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-3 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+  };
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  const double clock = milliseconds(act);
+  getrusage(RUSAGE_SELF, &after);
+  fmt::print("{} {:.1f} ms, {:.1f} ms of processors, peak {} MB\n", what, clock,
+             processor(after) - processor(before), after.ru_maxrss / 1024);
+}
+
 int run(const char* path, const std::string& option, const char* value) {
   const auto session = CoreSession::open(path, {});
   if (session->runtime().absence() != nullptr) throw std::runtime_error("no runtime");
@@ -66,7 +82,8 @@ int run(const char* path, const std::string& option, const char* value) {
     fmt::print("find {:.1f} ms\n", finding);
     for (int i = std::atoi(value); i > 0; --i) {
       HeapStatistics statistics;
-      const double ms = milliseconds([&] { statistics = count_heap(heap->map(), heap->types()); });
+      const double ms =
+          milliseconds([&] { timed("stat", [&] { statistics = count_heap(heap->map(), heap->types()); }); });
       std::uint64_t objects = 0;
       for (const HeapRangeCount& range : statistics.ranges)
         objects += range.live.objects + range.free.objects;
@@ -98,22 +115,22 @@ int run(const char* path, const std::string& option, const char* value) {
   if (option == "--graph") {
     GcHandles handles;
     std::unique_ptr<HeapGraph> graph;
-    fmt::print("handles {:.1f} ms\n", milliseconds([&] {
-                 handles = read_handles(*session->runtime().target(), heap->map().state);
-               }));
-    fmt::print("graph {:.1f} ms\n",
-               milliseconds([&] { graph = std::make_unique<HeapGraph>(heap->map(), maps, handles); }));
-    fmt::print("in {:.1f} ms\n", milliseconds([&] { graph->in(); }));
+    timed("handles", [&] { handles = read_handles(*session->runtime().target(), heap->map().state); });
+    timed("graph", [&] { graph = std::make_unique<HeapGraph>(heap->map(), maps, handles); });
+    timed("in", [&] { graph->in(); });
     std::vector<std::uint32_t> roots;
     for (const GcHandle& handle : handles.handles)
       if (is_root(handle.kind)) roots.push_back(graph->index().find(handle.object));
     std::unique_ptr<HeapTree> tree;
-    fmt::print("tree {:.1f} ms\n", milliseconds([&] { tree = std::make_unique<HeapTree>(*graph, roots); }));
+    timed("tree", [&] { tree = std::make_unique<HeapTree>(*graph, roots); });
+    timed("path", [&] { tree->path(graph->index().count() / 2); });
+    if (value != nullptr)
+      timed("retained", [&] { const HeapRetained retained(heap->map(), heap->types(), *graph, roots); });
     fmt::print("{} objects, {} references, {} strays, {} reached\n", graph->index().count(),
                graph->out().count(), graph->stray_count(), tree->reached_count());
     for (const HeapGraph::Stray& stray : graph->strays())
       fmt::print("stray {:#x}+{} -> {:#x}\n", stray.object, stray.offset, stray.value);
-    for (std::uint32_t i = 0; i < graph->index().count(); ++i)
+    for (std::uint32_t i = 0; value == nullptr && i < graph->index().count(); ++i)
       if (graph->index().find(graph->index().address(i)) != i)
         fmt::print("object {} has another number\n", i);
     return 0;
