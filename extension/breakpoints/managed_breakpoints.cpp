@@ -296,19 +296,22 @@ void ManagedBreakpoints::select_shown(bool chooses) {
 
 bool ManagedBreakpoints::at_stop() {
   if (!is_stopped_process(target_)) return false;
+  lldb::SBProcess process = target_.GetProcess();
+  // LLDB calls for each thread that has a reason to stop. What the first call judged by is gone when a step
+  // of a client was made ready since.
+  if (process.GetStopID() == stop_told_) return false;
   const std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
   if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) return true;
-  lldb::SBProcess process = target_.GetProcess();
   if (steps_->go_on()) return true;
   lldb::SBThread selected = process.GetSelectedThread();
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
-  // A stop may be handled more than once.
   const std::uint64_t began = steps_->begun_by(), shows = process.GetSelectedThread().GetThreadID();
   if (began != 0 && began != shows) shown_ = {shows, began, process.GetStopID()};
   compilations_.tidy();
   steps_->end();
   refresh();
+  stop_told_ = process.GetStopID();
   return false;
 }
 

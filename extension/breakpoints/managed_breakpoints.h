@@ -108,6 +108,7 @@ private:
     std::uint32_t stop = 0;              // its number
   };
   Shown shown_;
+  std::uint32_t stop_told_ = 0;         // the last stop that the user was told of; 0: none
   std::vector<lldb::SBBreakpoint> off_; // the user's, while LLDB detaches
   bool told_ = false, told_failure_ = false;
 };

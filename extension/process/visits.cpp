@@ -1,6 +1,7 @@
 #include "extension/process/visits.h"
 
 #include "extension/lldb/entries.h"
+#include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/published_module.h"
 #include "extension/process/workspace.h"
 
@@ -81,11 +82,13 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
 }
 
 bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread) {
+  refresh_frames(thread);
   if (const auto found = find(turn, process, Way::compile_hook)) found->breakpoints().at_compilation(thread);
   return false; // the process goes on
 }
 
 bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread) {
+  refresh_frames(thread);
   const auto found = find(turn, process, Way::handler_stop);
   return found && found->breakpoints().stops_in_handler(thread);
 }
@@ -156,8 +159,9 @@ void follow_commands(lldb::SBDebugger& debugger) {
 bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
   return turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
     Workspace& workspace = Workspace::of(inner);
-    workspace.publish_stop(debugger);
     lldb::SBTarget target = debugger.GetSelectedTarget();
+    if (lldb::SBProcess process = target.GetProcess(); is_stopped_process(target)) refresh_frames(process);
+    workspace.publish_stop(debugger);
     if (!target.IsValid()) return false;
     const std::shared_ptr<DebuggedProcess> process = workspace.process(target);
     ManagedBreakpoints& breakpoints = process->breakpoints();

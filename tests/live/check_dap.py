@@ -46,10 +46,13 @@ class Session:
         return self.client.ask("setBreakpoints", source={"path": str(SOURCE)}, breakpoints=list(breakpoints))["breakpoints"]
 
     def stopped(self):
-        """The top frame at the next stop, and the reason."""
-        body, self.seen = self.client.event("stopped", EVENT, self.seen)
-        self.thread = body["threadId"]
-        frame = self.frames(1)[0]
+        """The top frame at the next stop, and the reason. lldb-dap tells of each thread that has one: also of one that came, in the same moment, to
+        where the plugin lets it go on, which has no lines; then the next event is of the thread that is meant."""
+        frame = {}
+        while not frame.get("source", {}).get("path", "").endswith(".cs"):
+            body, self.seen = self.client.event("stopped", EVENT, self.seen)
+            self.thread = body["threadId"]
+            frame = next(iter(self.frames(1)), {})
         return f"{frame['name'].partition('(')[0]}:{frame['line']}", body["reason"]
 
     def frames(self, levels, start=0):
