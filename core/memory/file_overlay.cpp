@@ -168,6 +168,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   File& file = *files_[number];
   File opened;
   std::int64_t changed = 0;
+  const std::vector<FilePlace> places = places_of(number);
   try {
     const HostFile found = HostFile::open(candidate.path, candidate.named_by());
     changed = found.status().st_ctim.tv_sec;
@@ -184,7 +185,12 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     if (is_elf) {
       opened.elf = std::make_unique<ElfFile>(std::move(loaded));
       opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
-      opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
+      // Looking for a bundle takes as long as reading the file, and one that is not mapped is of no use.
+      const ModuleFile& native = *opened.parts.front().module;
+      if (std::ranges::any_of(places, [&](const FilePlace& place) {
+            return !native.covers(place) || !native.covers(place.at(place.mapping->end - 1));
+          }))
+        opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
       if (opened.bundle)
         opened.parts.push_back(
             {.module = std::make_unique<PeModuleFile>(opened.elf->bytes(), &*opened.bundle)});
@@ -201,7 +207,6 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   }
 
   const bool untouched = core_.modified() != 0 && changed <= core_.modified() && !file.mapped_by_guess;
-  const std::vector<FilePlace> places = places_of(number);
   bool any = false;
   for (File::Part& part : opened.parts) {
     std::vector<FilePlace> covered;

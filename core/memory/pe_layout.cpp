@@ -109,8 +109,9 @@ std::optional<PeLayout> PeLayout::parse(Bytes file) {
   const Bytes relocations = from_address(file, layout, table.rva);
   parse_relocations(relocations.first(std::min<std::size_t>(table.size, relocations.size())),
                     layout.relocations);
-  std::sort(layout.relocations.begin(), layout.relocations.end(),
-            [](const Relocation& a, const Relocation& b) { return a.address < b.address; });
+  // Linkers write them in order, mostly.
+  if (!std::ranges::is_sorted(layout.relocations, {}, &Relocation::address))
+    std::ranges::sort(layout.relocations, {}, &Relocation::address);
 
   if (const PeDirectory cor = directories[PeHeaders::cor_directory]; cor.rva != 0) {
     if (const auto native = at<std::uint32_t>(from_address(file, layout, cor.rva), managed_native_header))
