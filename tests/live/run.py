@@ -741,6 +741,7 @@ def debug_held(c, label, lldb, executable, everywhere):
         if not everywhere:
             return
         core = processes.gcore(running.pid, folder / "core.held")
+        c.check(f"{label}/assignments", check_held.check_assignments, lldb, Target(pid=running.pid))
         c.check(f"{label}/core", check_held.check, lldb, Target(core=core, executable=executable), folder / "said")
         c.check(f"{label}/core/bare", check_held.check, lldb, Target(core=core), folder / "said")
         for version, adapter, environment in check_dap.adapters(c.lldbs):
