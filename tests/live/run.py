@@ -410,6 +410,19 @@ def waits(c):
     for mode, (configuration, knobs) in check_async.MODES.items():
         if c.may_want(f"async/{mode}"):
             c.results.with_second_try(f"async/{mode}", functools.partial(wait_program, c, mode, configuration, knobs))
+    for configuration in ("Debug", "Release"):
+        if c.may_want(f"async/suspended/{configuration.lower()}"):
+            c.results.with_second_try(f"async/suspended/{configuration.lower()}", functools.partial(suspended_program, c, configuration))
+
+
+def suspended_program(c, configuration):
+    program = processes.build("suspended", c.work / "artifacts", configuration)
+    mode = configuration.lower()
+    with c.scratch(f"async-suspended-{mode}") as folder, Running([program], folder, settings(RuntimeAsync=1)) as running:
+        assert running.wait_ready(), "suspended did not start"
+        c.check(f"async/suspended/{mode}/live", check_async.check_suspended, c.lldb, Target(pid=running.pid), configuration == "Debug")
+        core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+        c.check(f"async/suspended/{mode}/core", check_async.check_suspended, c.lldb, core, configuration == "Debug")
 
 
 def wait_program(c, mode, configuration, knobs):
