@@ -141,7 +141,11 @@ RowStream::Producer frame_rows(std::uint64_t os_id, const StackReporter::Options
 
 RowStream::Producer exception_rows(Address object) {
   return [object](Inspection& inspection, const RowStream::Emit& emit) {
-    ExceptionReporter reporter(require_runtime(inspection));
+    Runtime& runtime = require_runtime(inspection);
+    ExceptionReporter reporter(runtime, inspection.stacks(),
+                               [&](std::uint64_t os_id, const std::function<bool(const FrameRow&)>& visit) {
+                                 inspection.walk(os_id, {.runtime_frames = false, .lines = false}, visit);
+                               });
     for (const ExceptionReport& report : reporter.tree(object))
       if (!emit(dump(to_json(report)))) break;
     return Json();

@@ -45,6 +45,7 @@ private:
   void read_by_table() {
     const Address variables = state_.variables;
     attempt_part("whether the collector adapts its number of heaps", [&] {
+      if (!state_.server) return;
       if (target_.read_u8(variables + 1) < least_minor_with_adaptation) return;
       const Address mode = word(variables, adaptation_word);
       if (mode != 0) notes_.adapts = target_.read_i32(mode) == 1;
@@ -67,6 +68,7 @@ private:
 
   void read_by_contract() {
     attempt_part("whether the collector adapts its number of heaps", [&] {
+      if (!state_.server) return;
       if (const auto mode = target_.find_global("DynamicAdaptationMode"))
         notes_.adapts = target_.read_i32(*mode) == 1;
     });

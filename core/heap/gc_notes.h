@@ -28,7 +28,8 @@ struct GcFailure {
 std::string failure_text(const GcFailure& failure);
 
 struct GcNotes {
-  // DATAS: the server collector gives up heaps that the program does not need. Nothing: it does not say.
+  // DATAS: the server collector gives up heaps that the program does not need. Nothing: it does not say, or
+  // it is the workstation collector, which has one heap.
   std::optional<bool> adapts;
   std::vector<GcFailure> failures;
   // The addresses between which the collector places its heaps; size 0: not known.

@@ -34,7 +34,7 @@ struct FileOverlay::File {
   bool resolved = false;
   bool mapped_by_guess = false; // the file itself gave its mappings: that they fit is no proof
   std::unique_ptr<ElfFile> elf;
-  LoadedFile other; // when the file is no ELF file
+  std::unique_ptr<PartialFile> content; // of which PE images are read
   std::optional<SingleFileBundle> bundle;
   std::vector<Part> parts;
   std::uint64_t bytes = 0, lent_bytes = 0, missed_reads = 0;
@@ -168,8 +168,9 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   File& file = *files_[number];
   File opened;
   std::int64_t changed = 0;
+  const std::vector<FilePlace> places = places_of(number);
   try {
-    const HostFile found = HostFile::open(candidate.path, candidate.named_by());
+    HostFile found = HostFile::open(candidate.path, candidate.named_by());
     changed = found.status().st_ctim.tv_sec;
     // A core can name any file: only what looks like a module is read.
     std::array<std::byte, SELFMAG> magic{};
@@ -180,18 +181,28 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     if ((is_elf || is_pe) && size > max_kept_bytes - kept_bytes_)
       throw Error(ErrorKind::io, fmt::format("{} would be more than {} bytes of files that are kept",
                                              candidate.path, max_kept_bytes));
-    LoadedFile loaded = is_elf || is_pe ? LoadedFile::read(found, candidate.named_by()) : LoadedFile();
     if (is_elf) {
-      opened.elf = std::make_unique<ElfFile>(std::move(loaded));
+      opened.elf = std::make_unique<ElfFile>(LoadedFile::read(found, candidate.named_by()));
       opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
-      opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
-      if (opened.bundle)
-        opened.parts.push_back(
-            {.module = std::make_unique<PeModuleFile>(opened.elf->bytes(), &*opened.bundle)});
-    } else if (is_pe && PeLayout::parse(loaded.bytes())) {
-      opened.other = std::move(loaded);
-      opened.parts.push_back({.module = std::make_unique<PeModuleFile>(opened.other.bytes(), nullptr)});
-    } else {
+      // Looking for a bundle takes as long as reading the file, and one that is not mapped is of no use.
+      const ModuleFile& native = *opened.parts.front().module;
+      if (std::ranges::any_of(places, [&](const FilePlace& place) {
+            return !native.covers(place) || !native.covers(place.at(place.mapping->end - 1));
+          }))
+        opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
+      if (opened.bundle) {
+        opened.content = std::make_unique<PartialFile>(opened.elf->bytes());
+        opened.parts.push_back({.module = std::make_unique<PeModuleFile>(*opened.content, &*opened.bundle)});
+      }
+    } else if (is_pe) {
+      LoadedFile::check_size(found, candidate.named_by());
+      opened.content = size <= small_file || open_files_ == max_open_files
+                           ? std::make_unique<PartialFile>(LoadedFile::read(found, candidate.named_by()))
+                           : std::make_unique<PartialFile>(std::move(found));
+      auto module = std::make_unique<PeModuleFile>(*opened.content, nullptr);
+      if (module->has_images()) opened.parts.push_back({.module = std::move(module)});
+    }
+    if (opened.parts.empty()) {
       reason = fmt::format("{} is neither an ELF module nor a PE image", candidate.path);
       return false;
     }
@@ -201,7 +212,6 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   }
 
   const bool untouched = core_.modified() != 0 && changed <= core_.modified() && !file.mapped_by_guess;
-  const std::vector<FilePlace> places = places_of(number);
   bool any = false;
   for (File::Part& part : opened.parts) {
     std::vector<FilePlace> covered;
@@ -250,7 +260,8 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     if (!part.refusal.empty()) reason += (reason.empty() ? "" : "; ") + part.refusal;
   }
   if (!any) return false;
-  kept_bytes_ += opened.elf ? opened.elf->bytes().size() : opened.other.bytes().size();
+  kept_bytes_ += opened.elf ? opened.elf->bytes().size() : opened.content->size();
+  open_files_ += opened.content && opened.content->is_open() ? 1 : 0;
   opened.target_path = file.target_path;
   opened.host_path = candidate.path;
   opened.resolved = true;

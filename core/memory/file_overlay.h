@@ -35,6 +35,10 @@ class FileOverlay final : public MemoryReader {
 public:
   // Bytes of all files that are kept. A core may name every file of the host.
   static constexpr std::uint64_t max_kept_bytes = std::uint64_t{768} << 20;
+  // Assemblies that stay open, so that they are read as far as they are needed; others are read whole.
+  static constexpr std::size_t max_open_files = 256;
+  // So are those of up to that many bytes.
+  static constexpr std::uint64_t small_file = 4 * PartialFile::block_size;
 
   // `core` must outlive this. A file is opened when one of its bytes is first needed.
   explicit FileOverlay(ElfCore& core, FileOverlayOptions options = {});
@@ -100,6 +104,7 @@ private:
   std::vector<std::unique_ptr<File>> files_;
   std::unordered_map<std::string, std::uint32_t> file_by_path_;
   std::uint64_t bytes_from_core_ = 0, missed_reads_ = 0, kept_bytes_ = 0;
+  std::size_t open_files_ = 0;
 };
 
 // The native modules of the core behind `overlay`. When the core has no NT_FILE, the modules that it shows by

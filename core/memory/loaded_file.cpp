@@ -19,13 +19,18 @@ LoadedFile LoadedFile::open(const std::string& path, NamedBy named_by) {
   return read(HostFile::open(path, named_by), named_by);
 }
 
+void LoadedFile::check_size(const HostFile& file, NamedBy named_by) {
+  const std::uint64_t limit = named_by == NamedBy::target ? max_target_file : max_user_file;
+  if (static_cast<std::uint64_t>(file.status().st_size) > limit)
+    throw Error(ErrorKind::io, fmt::format("{} has more than {} bytes", file.path(), limit));
+}
+
 LoadedFile LoadedFile::read(const HostFile& opened, NamedBy named_by) {
   LoadedFile file;
   file.path_ = opened.path();
   file.changed_ = opened.status().st_ctim.tv_sec;
   const auto size = static_cast<std::uint64_t>(opened.status().st_size);
-  const std::uint64_t limit = named_by == NamedBy::target ? max_target_file : max_user_file;
-  if (size > limit) throw Error(ErrorKind::io, fmt::format("{} has more than {} bytes", file.path_, limit));
+  check_size(opened, named_by);
   if (size == 0) return file;
   const std::uint64_t room = (size + cache_line - 1) / cache_line * cache_line;
   file.bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(cache_line, room)));

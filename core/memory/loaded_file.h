@@ -27,6 +27,9 @@ public:
   // The same of a file that is open.
   static LoadedFile read(const HostFile& file, NamedBy named_by = NamedBy::user);
 
+  // Throws Error{io} for a file beyond the limit.
+  static void check_size(const HostFile& file, NamedBy named_by);
+
   LoadedFile() = default;
 
   // As many bytes as there were when it was read; what happens to the file later does not matter. They begin

@@ -110,8 +110,10 @@ public:
   static constexpr std::size_t min_equal_words = 64, min_equal_part = 8, min_mostly_equal_words = 16;
 
   // `file` must outlive this. `bundle` null: the whole file is one image.
-  PeModuleFile(std::span<const std::byte> file, const SingleFileBundle* bundle);
+  PeModuleFile(PartialFile& file, const SingleFileBundle* bundle);
 
+  // False: the file is no PE image, and the bundle has none that can be read.
+  bool has_images() const { return !images_.empty(); }
   bool covers(const FilePlace& place) const override { return image_at(place.file_offset()) != nullptr; }
   FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) override;
   Layout layout(const std::vector<FilePlace>& places) const override;
@@ -126,7 +128,7 @@ private:
   // Whether the words of a run are those of the file, are moved by the base, or are unknown.
   enum class Base { irrelevant, moves_words, unknown };
   struct Run {
-    std::span<const std::byte> bytes; // from the place to the end of the bytes that one read can deliver
+    std::uint64_t offset = 0, size = 0; // in the file, to the end of the bytes that one read can deliver
     const Image* image = nullptr;
     std::uint32_t image_address = 0; // of the place
     Base base = Base::irrelevant;
@@ -139,9 +141,9 @@ private:
   Run run_at(const FilePlace& place) const;
   enum class Mapped { flat, laid_out, unknown };
   Mapped how_mapped(const FilePlace& place, const Image& image) const;
-  Words compare_words(ElfCore& core, const FilePlace& place) const;
+  Words compare_words(ElfCore& core, const FilePlace& place);
 
-  std::span<const std::byte> file_;
+  PartialFile& file_;
   std::vector<Image> images_; // sorted by offset
   // Where headers are mapped, by the offset of their image. A section is laid out when a header is mapped at
   // the section's base. Otherwise its page was mapped for something else that shares it.

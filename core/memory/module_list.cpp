@@ -94,13 +94,7 @@ private:
 
   void from_mapping(const std::vector<const FileMapping*>& mappings, std::size_t first) {
     const FileMapping& header = *mappings[first];
-    std::byte probe;
-    if (memory_.read_some(header.begin, std::span(&probe, 1)) == 1) {
-      if (ElfImage::is_elf(memory_, header.begin) && is_loaded(mappings, header.begin))
-        add(header.begin, header.path);
-      return;
-    }
-    // The header is missing. If this is a module at all, it reaches up to the next mapping of the header.
+    // If this is a module at all, it reaches up to the next mapping of the header.
     Address end = header.end;
     bool executable = false;
     for (std::size_t i = first; i < mappings.size(); ++i) {
@@ -109,10 +103,19 @@ private:
       const CoreSegment* segment = core_.segment_at(mappings[i]->begin);
       executable = executable || (segment != nullptr && segment->executable);
     }
-    if (!executable && !is_dynamic_library_name(header.path)) return;
-    if (header.path.ends_with(".dll")) return;
-    modules_.emplace(header.begin,
-                     LoadedModule{.path = header.path, .base = header.begin, .size = end - header.begin});
+    const bool may_be_native =
+        !header.path.ends_with(".dll") && (executable || is_dynamic_library_name(header.path));
+    // A program maps hundreds of assemblies and data files, whose headers most cores leave out. Their files
+    // are not opened only to see that they are something else.
+    if (!may_be_native && core_.next_readable(header.begin) != header.begin) return;
+    std::byte probe;
+    if (memory_.read_some(header.begin, std::span(&probe, 1)) == 1) {
+      if (ElfImage::is_elf(memory_, header.begin) && is_loaded(mappings, header.begin))
+        add(header.begin, header.path);
+    } else if (may_be_native) {
+      modules_.emplace(header.begin,
+                       LoadedModule{.path = header.path, .base = header.begin, .size = end - header.begin});
+    }
   }
 
   // A program may also map a file only to read it (a profiler, a symbolizer). Then none of its segments

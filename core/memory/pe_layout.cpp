@@ -19,18 +19,62 @@ constexpr std::uint32_t first_table = 100, last_table = 123, delay_load_thunks =
 
 using Bytes = std::span<const std::byte>;
 
+// An image in a file, as memory at 0.
+class ImageBytes final : public MemoryReader {
+public:
+  ImageBytes(PartialFile& file, std::uint64_t offset, std::uint64_t size)
+      : file_(&file), offset_(offset), size_(size) {}
+
+  std::uint64_t size() const { return size_; }
+  // Empty when they are not all there.
+  Bytes bytes(std::uint64_t at, std::uint64_t size) {
+    return at <= size_ && size <= size_ - at ? file_->bytes(offset_ + at, size) : Bytes();
+  }
+  std::size_t read_some(Address at, std::span<std::byte> out) override {
+    if (at >= size_) return 0;
+    const Bytes there = bytes(at, std::min<std::uint64_t>(out.size(), size_ - at));
+    std::ranges::copy(there, out.begin());
+    return there.size();
+  }
+
+private:
+  PartialFile* file_;
+  std::uint64_t offset_, size_;
+};
+
+// A place of the image in its file.
+struct Place {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0; // bytes to the end of its section; 0: no section holds it
+};
+
+Place place_of(const PeLayout& layout, std::uint32_t address) {
+  for (const PeSection& section : layout.sections)
+    if (address >= section.rva && address - section.rva < section.raw_size) {
+      const std::uint32_t into = address - section.rva;
+      return {std::uint64_t{section.raw_offset} + into, std::uint64_t{section.raw_size} - into};
+    }
+  return {};
+}
+
+// The number `into` bytes behind a place.
+std::optional<std::uint32_t> number_at(ImageBytes& image, const Place& place, std::uint64_t into) {
+  if (into > place.size || place.size - into < sizeof(std::uint32_t)) return std::nullopt;
+  const Bytes raw = image.bytes(place.offset + into, sizeof(std::uint32_t));
+  return raw.empty() ? std::nullopt : std::optional(load<std::uint32_t>(raw, ByteOrder::little));
+}
+
 template<typename T>
-std::optional<T> at(Bytes bytes, std::uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+T at(Bytes bytes, std::size_t offset) {
   return load<T>(bytes.subspan(offset), ByteOrder::little);
 }
 
 void parse_relocations(Bytes table, std::vector<PeLayout::Relocation>& out) {
   while (table.size() >= 8) {
-    const auto page = *at<std::uint32_t>(table, 0), size = *at<std::uint32_t>(table, 4);
+    const auto page = at<std::uint32_t>(table, 0), size = at<std::uint32_t>(table, 4);
     if (size < 8 || size > table.size()) return;
     for (std::size_t i = 8; i + 2 <= size; i += 2) {
-      const auto entry = *at<std::uint16_t>(table, i);
+      const auto entry = at<std::uint16_t>(table, i);
       const unsigned type = entry >> 12;
       if (type != highlow && type != dir64) continue;
       if (out.size() == PeLayout::max_relocations) return;
@@ -40,29 +84,18 @@ void parse_relocations(Bytes table, std::vector<PeLayout::Relocation>& out) {
   }
 }
 
-// The bytes of the file from `address` of the image to the end of its section; empty when no section holds
-// `address`.
-Bytes from_address(Bytes file, const PeLayout& layout, std::uint32_t address) {
-  for (const PeSection& section : layout.sections)
-    if (address >= section.rva && address - section.rva < section.raw_size) {
-      const std::uint32_t into = address - section.rva;
-      return file.subspan(section.raw_offset + into, section.raw_size - into);
-    }
-  return {};
-}
-
 // `native`: address of the ReadyToRun header, from the COR header's directory entry or from the export.
-void parse_ready_to_run(Bytes file, std::uint32_t native, PeLayout& layout) {
-  const Bytes header = from_address(file, layout, native);
-  const auto count = at<std::uint32_t>(header, 12);
-  if (at<std::uint32_t>(header, 0) != ready_to_run_signature || !count) return;
+void parse_ready_to_run(ImageBytes& image, std::uint32_t native, PeLayout& layout) {
+  const Place header = place_of(layout, native);
+  const auto count = number_at(image, header, 12);
+  if (number_at(image, header, 0) != ready_to_run_signature || !count) return;
   for (std::uint32_t i = 0; i < std::min(*count, PeLayout::max_ready_to_run_sections); ++i) {
     const std::uint64_t entry = ready_to_run_header_size + std::uint64_t{i} * ready_to_run_section_size;
-    const auto type = at<std::uint32_t>(header, entry), begin = at<std::uint32_t>(header, entry + 4),
-               size = at<std::uint32_t>(header, entry + 8);
+    const auto type = number_at(image, header, entry), begin = number_at(image, header, entry + 4),
+               size = number_at(image, header, entry + 8);
     if (!type || !begin || !size) break;
     if (*type < first_table || *type > last_table || *type == delay_load_thunks) continue;
-    if (*size != 0 && *size <= from_address(file, layout, *begin).size() && *size <= ~*begin)
+    if (*size != 0 && *size <= place_of(layout, *begin).size && *size <= ~*begin)
       layout.ready_to_run_tables.push_back({*begin, *begin + *size});
   }
   std::sort(layout.ready_to_run_tables.begin(), layout.ready_to_run_tables.end(),
@@ -79,47 +112,48 @@ void parse_ready_to_run(Bytes file, std::uint32_t native, PeLayout& layout) {
 
 } // namespace
 
-namespace {
-std::optional<PeHeaders> headers_of(Bytes file) {
-  HostMemory memory(file);
+std::optional<PeLayout> PeLayout::parse(Bytes file) {
+  PartialFile parts(file);
+  return parse(parts, 0, file.size());
+}
+
+std::optional<PeLayout> PeLayout::parse(PartialFile& file, std::uint64_t offset, std::uint64_t size) {
+  ImageBytes image(file, offset, size);
+  std::optional<PeHeaders> headers;
   try {
-    return read_pe_headers(memory, 0);
+    headers = read_pe_headers(image, 0);
   } catch (const Error&) {
     return std::nullopt; // no PE image, or a file that is cut within its headers
   }
-}
-} // namespace
-
-std::optional<PeLayout> PeLayout::parse(Bytes file) {
-  const std::optional<PeHeaders> headers = headers_of(file);
-  if (!headers) return std::nullopt;
   PeLayout layout;
   layout.preferred_base = headers->preferred_base;
   layout.image_size = headers->image_size;
   layout.header_size = headers->header_size;
   for (PeSection section : headers->sections) {
-    if (section.raw_offset > file.size()) continue;
+    if (section.raw_offset > image.size()) continue;
     section.raw_size = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(section.raw_size, file.size() - section.raw_offset));
+        std::min<std::uint64_t>(section.raw_size, image.size() - section.raw_offset));
     layout.sections.push_back(section);
   }
 
   const auto& directories = headers->directories;
   const PeDirectory table = directories[PeHeaders::relocation_directory];
-  const Bytes relocations = from_address(file, layout, table.rva);
-  parse_relocations(relocations.first(std::min<std::size_t>(table.size, relocations.size())),
+  const Place relocations = place_of(layout, table.rva);
+  parse_relocations(image.bytes(relocations.offset, std::min<std::uint64_t>(table.size, relocations.size)),
                     layout.relocations);
-  std::sort(layout.relocations.begin(), layout.relocations.end(),
-            [](const Relocation& a, const Relocation& b) { return a.address < b.address; });
+  // Linkers write them in order, mostly.
+  if (!std::ranges::is_sorted(layout.relocations, {}, &Relocation::address))
+    std::ranges::sort(layout.relocations, {}, &Relocation::address);
 
+  const auto number = [&](std::uint32_t address, std::uint64_t into) {
+    return number_at(image, place_of(layout, address), into);
+  };
   if (const PeDirectory cor = directories[PeHeaders::cor_directory]; cor.rva != 0) {
-    if (const auto native = at<std::uint32_t>(from_address(file, layout, cor.rva), managed_native_header))
-      parse_ready_to_run(file, *native, layout);
+    if (const auto native = number(cor.rva, managed_native_header))
+      parse_ready_to_run(image, *native, layout);
   } else if (const PeDirectory exports = directories[PeHeaders::export_directory]; exports.rva != 0) {
-    if (const auto functions =
-            at<std::uint32_t>(from_address(file, layout, exports.rva), address_of_functions))
-      if (const auto native = at<std::uint32_t>(from_address(file, layout, *functions), 0))
-        parse_ready_to_run(file, *native, layout);
+    if (const auto functions = number(exports.rva, address_of_functions))
+      if (const auto native = number(*functions, 0)) parse_ready_to_run(image, *native, layout);
   }
   return layout;
 }

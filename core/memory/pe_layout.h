@@ -2,6 +2,7 @@
 // base address. (The metadata room reads the contents.) Source: Microsoft PE/COFF specification.
 #pragma once
 
+#include "core/memory/partial_file.h"
 #include "core/memory/pe_headers.h"
 
 #include <cstddef>
@@ -37,7 +38,10 @@ struct PeLayout {
   // Source: dotnet/runtime docs/design/coreclr/botr/readytorun-format.md.
   std::vector<Range> ready_to_run_tables;
 
-  // Nothing when `file` is no PE image. Parts that lie outside the file are left out.
+  // Of the image at [offset, offset + size) of `file`. Nothing when that is no PE image. Parts that lie
+  // outside are left out. Reads the headers, the relocations, and the list of a ReadyToRun image's tables.
+  static std::optional<PeLayout> parse(PartialFile& file, std::uint64_t offset, std::uint64_t size);
+  // Of a file of which all bytes are there.
   static std::optional<PeLayout> parse(std::span<const std::byte> file);
 
   // The section that holds the byte at this file offset; null for the headers and for bytes in no section.

@@ -40,9 +40,9 @@ private:
 
 } // namespace
 
-PeModuleFile::PeModuleFile(std::span<const std::byte> file, const SingleFileBundle* bundle) : file_(file) {
+PeModuleFile::PeModuleFile(PartialFile& file, const SingleFileBundle* bundle) : file_(file) {
   const auto add = [&](std::uint64_t offset, std::uint64_t size) {
-    if (auto layout = PeLayout::parse(file.subspan(offset, size)))
+    if (auto layout = PeLayout::parse(file, offset, size))
       images_.push_back({offset, size, std::move(*layout)});
   };
   if (bundle == nullptr) {
@@ -85,7 +85,7 @@ PeModuleFile::Run PeModuleFile::run_at(const FilePlace& place) const {
   const Mapped how = how_mapped(place, *image);
   if (how == Mapped::flat) {
     if (place.mapped_writable) return {};
-    return {file_.subspan(at, image->size - offset), image, 0, Base::irrelevant};
+    return {at, image->size - offset, image, 0, Base::irrelevant};
   }
   if (const PeSection* section = image->layout.section_of_offset(offset)) {
     const auto into = static_cast<std::uint32_t>(offset - section->raw_offset);
@@ -97,19 +97,20 @@ PeModuleFile::Run PeModuleFile::run_at(const FilePlace& place) const {
     }
     const bool is_laid_out =
         how == Mapped::laid_out && header_places_.contains({image->offset, place.address - image_address});
-    return {file_.subspan(at, size), image, image_address, is_laid_out ? Base::moves_words : Base::unknown};
+    return {at, size, image, image_address, is_laid_out ? Base::moves_words : Base::unknown};
   }
   if (place.mapped_writable) return {};
   const std::uint64_t headers = std::min<std::uint64_t>(image->layout.header_size, image->size);
   if (offset >= headers) return {};
-  return {file_.subspan(at, headers - offset), image, static_cast<std::uint32_t>(offset), Base::irrelevant};
+  return {at, headers - offset, image, static_cast<std::uint32_t>(offset), Base::irrelevant};
 }
 
 std::size_t PeModuleFile::read(const FilePlace& place, std::span<std::byte> out) {
   const Run run = run_at(place);
-  const std::size_t size = std::min(out.size(), run.bytes.size());
-  if (size == 0) return 0;
-  std::memcpy(out.data(), run.bytes.data(), size);
+  const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), run.size));
+  const auto bytes = file_.bytes(run.offset, size);
+  if (bytes.empty()) return 0;
+  std::memcpy(out.data(), bytes.data(), size);
   if (run.base == Base::irrelevant) return size;
   const PeLayout& layout = run.image->layout;
   const Address base = place.address - run.image_address;
@@ -132,7 +133,7 @@ std::size_t PeModuleFile::read(const FilePlace& place, std::span<std::byte> out)
 
 std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint64_t size) {
   const Run run = run_at(place);
-  if (size > run.bytes.size()) return {};
+  if (size > run.size) return {};
   if (run.base != Base::irrelevant) {
     const PeLayout& layout = run.image->layout;
     const auto word = layout.first_relocation(run.image_address);
@@ -140,11 +141,11 @@ std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint6
         (word->address < run.image_address || word->address - run.image_address < size))
       return {};
   }
-  return run.bytes.first(size);
+  return file_.bytes(run.offset, size);
 }
 
 // Compares the words of writable sections that relocation made with those that the core holds.
-PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& place) const {
+PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& place) {
   Words words;
   WordWindow window(core);
   const std::uint64_t begin = place.mapping->file_offset;
@@ -164,7 +165,8 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
         if (!header_places_.contains({image.offset, address - word->address})) continue;
         const auto there = window.word(address, word->size);
         if (there.empty()) continue;
-        const auto in_file = file_.subspan(offset, word->size);
+        const auto in_file = file_.bytes(offset, word->size);
+        if (in_file.empty()) continue;
         const std::uint64_t moved = address - word->address - image.layout.preferred_base;
         ++words.all;
         if (word->size == 8)
@@ -196,8 +198,7 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
       if (image.offset < begin || image.offset + size > end) continue;
       std::vector<std::byte> header(size);
       if (core.read_some(place.mapping->begin + (image.offset - begin), header) < size) continue;
-      if (!std::equal(header.begin(), header.end(),
-                      file_.begin() + static_cast<std::ptrdiff_t>(image.offset)))
+      if (!std::ranges::equal(header, file_.bytes(image.offset, size)))
         return {FileProof::Verdict::contradicted, "another PE header"};
       same_header = true;
     }

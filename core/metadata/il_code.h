@@ -22,7 +22,7 @@ struct IlInstruction {
 
 namespace il {
 
-constexpr std::uint16_t call = 0x28, callvirt = 0x6f, ldfld = 0x7b, stfld = 0x7d;
+constexpr std::uint16_t call = 0x28, callvirt = 0x6f, ldfld = 0x7b, ldflda = 0x7c, stfld = 0x7d;
 
 // br to blt.un, with and without a condition, in both lengths, and leave: the operand is a distance.
 constexpr bool is_jump(std::uint16_t opcode) {

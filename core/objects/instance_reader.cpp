@@ -41,6 +41,7 @@ FieldPlace InstanceReader::field(const Instance& instance, std::string_view name
 std::uint64_t InstanceReader::integer(const Instance& instance, std::string_view name) {
   const FieldPlace place = field(instance, name);
   ElementType type = place.field->type->number;
+  if (place.field->type->kind == TypeUse::Kind::pointer) return target().read_pointer(place.at);
   if (place.field->type->kind == TypeUse::Kind::value)
     type = reader_->layouts().of(place.field->type->method_table).number;
   return number(type, place.at);

@@ -35,7 +35,8 @@ public:
   // are known.
   std::optional<FieldPlace> find(const Instance& instance, std::string_view name);
   FieldPlace field(const Instance& instance, std::string_view name);
-  // The value of a field: a number or enumeration (sign-extended), or a reference. 1 read each.
+  // The value of a field: a number or enumeration (sign-extended), an unmanaged
+  // pointer, or a reference. 1 read each.
   std::uint64_t integer(const Instance& instance, std::string_view name);
   Address reference(const Instance& instance, std::string_view name);
   // A structure within an instance; throws Error{corrupt} when the field is none.

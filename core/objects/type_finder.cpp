@@ -200,15 +200,12 @@ TypeUsePtr TypeFinder::of_handle(Address handle) {
   return use;
 }
 
-TypeUsePtr TypeFinder::use_of(const RuntimeType& type) {
-  const MethodTable& table = type.table;
+TypeUse TypeFinder::nameless(const MethodTable& table) {
   TypeUse use{.kind = TypeUse::Kind::reference, .method_table = table.address};
-  use.name = type.name ? type.name : unknown_type();
   if (table.is_array()) {
     use.kind = TypeUse::Kind::array;
     use.vector = table.is_szarray();
     use.rank = names_->types().tables().array_rank(table);
-    use.element = of_handle(table.per_inst_info);
   } else if (table.is_value_type()) {
     use.kind = TypeUse::Kind::value;
     if (table.category() == true_primitive) {
@@ -217,13 +214,24 @@ TypeUsePtr TypeFinder::use_of(const RuntimeType& type) {
       if (size_of_number(number, target_->pointer_size()) != 0) {
         use.kind = TypeUse::Kind::number;
         use.number = number;
-        use.name = primitive_type(number);
       } else if (number == ElementType::void_) {
         use.kind = TypeUse::Kind::nothing;
       }
     }
-  } else if (use.name->shape == TypeShape::definition && use.name->name_space == "System" &&
-             use.name->chain.size() == 1 && use.name->chain.front() == "__Canon") {
+  }
+  return use;
+}
+
+TypeUsePtr TypeFinder::use_of(const RuntimeType& type) {
+  TypeUse use = nameless(type.table);
+  use.name = type.name ? type.name : unknown_type();
+  if (use.kind == TypeUse::Kind::array) {
+    use.element = of_handle(type.table.per_inst_info);
+  } else if (use.kind == TypeUse::Kind::number) {
+    use.name = primitive_type(use.number);
+  } else if (use.kind == TypeUse::Kind::reference && use.name->shape == TypeShape::definition &&
+             use.name->name_space == "System" && use.name->chain.size() == 1 &&
+             use.name->chain.front() == "__Canon") {
     use.canonical = true;
     use.method_table = global_table("ObjectMethodTable");
   }

@@ -33,8 +33,9 @@ public:
 
   // A type within a signature. Throws Error{corrupt} for a damaged signature. Cost: up to 4 reads for each
   // token. Generic instances cost more: the first one of a module's types lists the instances that the module
-  // keeps, 2 reads each. An instance that is not there is looked for in every module: a type whose arguments
-  // can be unloaded is kept by the module of an argument.
+  // keeps, 2 reads each. An instance that is not there is looked for in the modules of its arguments: a type
+  // whose arguments can be unloaded is kept by one of these (src/coreclr/vm/clsload.cpp,
+  // ComputeLoaderModuleWorker).
   TypeUsePtr read(SignatureReader& reader, const TypeScope& scope);
 
   struct Signature {
@@ -80,8 +81,12 @@ private:
   Address listed_instance(Address definition, const std::string& key);
   void list_all_instances();
   void list_instances(Address module);
+  void list_instances_of(const TypeUse& argument, unsigned depth = 0);
   void read_instances(Address module);
   TypeUsePtr use_of(const RuntimeType& type);
+  // The same without a name, without the element of an array, and not canonical.
+  TypeUse nameless(const MethodTable& table);
+  void append_key(std::string& key, Address type_handle, unsigned depth = 0);
   Address global_table(std::string_view global);
 
   const Target* target_;

@@ -9,8 +9,8 @@
 namespace clr {
 namespace {
 
-// Appends a text that identifies a type argument: equal texts only for equal types.
-void append_key(std::string& key, const TypeUse& use, unsigned depth = 0) {
+// Appends what identifies a type argument, without the element of an array or pointer.
+void append_own_key(std::string& key, const TypeUse& use) {
   key += fmt::format("{:x}", static_cast<unsigned>(use.kind));
   switch (use.kind) {
   case TypeUse::Kind::number:
@@ -22,27 +22,65 @@ void append_key(std::string& key, const TypeUse& use, unsigned depth = 0) {
     break;
   case TypeUse::Kind::array:
     key += fmt::format("{}{}", use.vector ? "v" : "r", use.rank);
-    [[fallthrough]];
+    break;
   case TypeUse::Kind::pointer:
   case TypeUse::Kind::byref:
-    if (use.element && depth < TypeNames::max_depth)
-      append_key(key, *use.element, depth + 1);
-    else
-      key += format_type(*use.name);
-    break;
   case TypeUse::Kind::unknown:
   case TypeUse::Kind::nothing:
     break;
+  }
+}
+
+// Appends a text that identifies a type argument: equal texts only for equal types.
+void append_key_of(std::string& key, const TypeUse& use, unsigned depth) {
+  append_own_key(key, use);
+  if (use.kind == TypeUse::Kind::array || use.kind == TypeUse::Kind::pointer ||
+      use.kind == TypeUse::Kind::byref) {
+    if (use.element && depth < TypeNames::max_depth)
+      append_key_of(key, *use.element, depth + 1);
+    else
+      key += format_type(*use.name);
   }
   key += ';';
 }
 
 } // namespace
 
+// The same text for the type of a handle. The name is not looked at, because that would read the metadata of
+// the module of each argument of each instance: only System.__Canon is known by its name, and lies in the
+// module of System.Object.
+void TypeFinder::append_key(std::string& key, Address handle, unsigned depth) {
+  handle = target_->platform().wrap(handle);
+  if (is_type_desc(handle) || depth >= TypeNames::max_depth)
+    return append_key_of(key, *of_handle(handle), depth);
+  const MethodTables& tables = names_->types().tables();
+  const MethodTable table = tables.read(handle);
+  const TypeUse use = nameless(table);
+  if (use.kind == TypeUse::Kind::reference) {
+    const Address object = global_table("ObjectMethodTable");
+    if (object == 0 || table.module == names_->types().type(object).table.module)
+      return append_key_of(key, *of_handle(handle), depth);
+  }
+  append_own_key(key, use);
+  if (use.kind == TypeUse::Kind::array) append_key(key, table.per_inst_info, depth + 1);
+  key += ';';
+}
+
 void TypeFinder::list_all_instances() {
   if (all_listed_) return;
   all_listed_ = true;
   for (const Address module : names_->module_addresses()) list_instances(module);
+}
+
+// The instances in each module that may keep one with this argument.
+void TypeFinder::list_instances_of(const TypeUse& argument, unsigned depth) {
+  if (depth >= TypeNames::max_depth) return;
+  if (argument.element) return list_instances_of(*argument.element, depth + 1);
+  if (argument.method_table == 0) return;
+  const MethodTables& tables = names_->types().tables();
+  const MethodTable table = tables.read(argument.method_table);
+  list_instances(table.module);
+  for (const Address inner : tables.generic_arguments(table)) list_instances_of(*of_handle(inner), depth + 1);
 }
 
 void TypeFinder::list_instances(Address module) {
@@ -93,9 +131,8 @@ Address TypeFinder::listed_instance(Address definition, const std::string& key) 
     const Address handle = all->second[keyed.seen++];
     try {
       std::string own;
-      const RuntimeType& candidate = names_->types().type(handle);
-      for (const Address argument : names_->types().tables().generic_arguments(candidate.table))
-        append_key(own, *of_handle(argument));
+      const MethodTables& tables = names_->types().tables();
+      for (const Address argument : tables.generic_arguments(tables.read(handle))) append_key(own, argument);
       keyed.by_key.emplace(std::move(own), handle); // of equal instances, the first one counts
     } catch (const Error&) {
       // An instance that cannot be read is not a match.
@@ -116,11 +153,11 @@ Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr
     std::string key;
     for (const TypeUsePtr& argument : arguments) {
       if (argument->kind == TypeUse::Kind::unknown) return 0;
-      append_key(key, *argument);
+      append_key_of(key, *argument, 0);
     }
     list_instances(names_->types().type(definition).table.module);
     if (const Address found = listed_instance(definition, key); found != 0) return found;
-    list_all_instances();
+    for (const TypeUsePtr& argument : arguments) list_instances_of(*argument);
     return listed_instance(definition, key);
   } catch (const Error&) {
     return 0;

@@ -88,7 +88,7 @@ void write_json(JsonWriter& json, const runtime::Code& code) {
   json.text("kind", to_string(code.kind));
   const auto tier = to_string(code.tier);
   tier ? json.text("tier", *tier) : json.null("tier");
-  json.hex("start", code.start);
+  code.start != 0 ? json.hex("start", code.start) : json.null("start");
   if (code.offset) json.number("offset", *code.offset);
   if (code.regions.empty()) {
     json.null("regions");

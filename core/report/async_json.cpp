@@ -13,7 +13,7 @@ void write_json(JsonWriter& json, const AsyncStack& stack) {
   json.end_array();
   json.boolean("plumbing", stack.plumbing);
   json.boolean("faulted", false);
-  json.null("age_ms");
+  stack.age_ms ? json.number("age_ms", *stack.age_ms) : json.null("age_ms");
   json.key("frames");
   json.begin_array();
   for (const AsyncFrame& frame : stack.frames) {
@@ -25,6 +25,7 @@ void write_json(JsonWriter& json, const AsyncStack& stack) {
       write_json(json, *frame.position->source);
       json.text("line_kind", frame.position->dispose ? "dispose" : "exact");
     }
+    if (!frame.position->no_line.empty()) json.text("no_line", frame.position->no_line);
     json.key("state");
     frame.state >= 0 ? json.number(static_cast<std::uint64_t>(frame.state))
                      : json.raw(std::to_string(frame.state));

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 namespace clr {
@@ -15,12 +17,31 @@ ExceptionReporter::ExceptionReporter(Runtime& runtime)
         return names->type_name(method_table);
       }) {}
 
+ExceptionReporter::ExceptionReporter(Runtime& runtime, StackReporter& stacks, Walk walk)
+    : ExceptionReporter(runtime) {
+  stacks_ = &stacks;
+  walk_ = std::move(walk);
+}
+
+namespace {
+// The address at which the method is looked up: a stored return address lies behind its call, unless the
+// runtime has already moved it to the call.
+Address lookup_address(const TraceElement& element) {
+  return element.adjusted() || element.ip == 0 ? element.ip : element.ip - 1;
+}
+
+std::string trace_text(const TraceRow& row) {
+  return fmt::format("{:#018x} {}{}", row.element.ip,
+                     method_and_offset(row.exact ? row.exact->method : row.answer.method, row.answer.code),
+                     source_position(row.answer.source));
+}
+} // namespace
+
 ExceptionReport ExceptionReporter::read(Address object) {
   ExceptionReport report{.exception = reader_.read(object), .trace = {}};
   for (const TraceElement& element : report.exception.trace) {
-    TraceRow row{.element = element, .answer = {}, .text = {}};
-    // A stored return address lies behind its call, unless the runtime has already moved it to the call.
-    const Address lookup = element.adjusted() || element.ip == 0 ? element.ip : element.ip - 1;
+    TraceRow row{.element = element, .answer = {}, .exact = {}, .text = {}};
+    const Address lookup = lookup_address(element);
     runtime::Answer answer = runtime_->resolve(lookup);
     runtime_->add_source(answer);
     if (auto* method = std::get_if<MethodAnswer>(&answer.result)) {
@@ -29,8 +50,7 @@ ExceptionReport ExceptionReporter::read(Address object) {
     } else {
       row.answer.method = runtime_->describe(element.method_desc);
     }
-    row.text = fmt::format("{:#018x} {}{}", element.ip, method_and_offset(row.answer.method, row.answer.code),
-                           source_position(row.answer.source));
+    row.text = trace_text(row);
     report.trace.push_back(std::move(row));
   }
   return report;
@@ -57,6 +77,47 @@ std::vector<Address> ExceptionReporter::aggregated(const ManagedException& excep
   for (std::uint32_t i = 0; i < elements.count && i < max_inner; ++i)
     if (const Address one = instances.target().read_pointer(elements.at(i)); one != 0) inner.push_back(one);
   return inner;
+}
+
+// The thread on which the exception is in flight.
+std::optional<std::uint64_t> ExceptionReporter::thread_of(Address object) {
+  for (const RuntimeThread& thread : stacks_->threads().threads)
+    if (thread.os_id.value_or(0) != 0) {
+      const std::vector<Address> in_flight = of_thread(thread).in_flight;
+      if (std::ranges::find(in_flight, object) != in_flight.end()) return thread.os_id;
+    }
+  return std::nullopt;
+}
+
+void ExceptionReporter::add_standing(ExceptionReport& report) {
+  if (stacks_ == nullptr) return;
+  // Frames from elsewhere stand nowhere; what has their stack pointer by now is another call.
+  auto first = report.trace.begin();
+  for (auto row = report.trace.begin(); row != report.trace.end(); ++row)
+    if (row->element.ends_foreign()) first = row + 1;
+  std::map<Address, std::vector<TraceRow*>> wanted; // by stack pointer
+  for (auto row = first; row != report.trace.end(); ++row)
+    if (row->element.sp && is_shared(row->answer.method)) wanted[*row->element.sp].push_back(&*row);
+  const auto os_id = wanted.empty() ? std::nullopt : thread_of(report.exception.object);
+  if (!os_id) return;
+  const auto compare = [&](const FrameRow& frame) {
+    const auto rows = frame.exact && frame.sp ? wanted.find(*frame.sp) : wanted.end();
+    if (rows == wanted.end()) return true;
+    for (TraceRow* const row : rows->second) {
+      const Address lookup = lookup_address(row->element);
+      if ((frame.ip != lookup && frame.ip != lookup + 1) ||
+          frame.answer->method.method_desc != row->answer.method.method_desc)
+        continue;
+      row->exact = frame.exact;
+      row->text = trace_text(*row);
+    }
+    return true;
+  };
+  try {
+    walk_(*os_id, compare);
+  } catch (const Error&) {
+    // A core may lack the thread's registers; the shared names are true, too.
+  }
 }
 
 std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
@@ -93,6 +154,8 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
       continue;
     }
     ExceptionReport& report = reports.back();
+    // Those within it were thrown before.
+    if (reports.size() == 1) add_standing(report);
     try {
       report.inner_exceptions = aggregated(report.exception);
     } catch (const Error& error) {
@@ -145,6 +208,9 @@ nlohmann::ordered_json to_json(const ExceptionReport& report) {
     element["sp"] = row.element.sp ? Json(hex(*row.element.sp)) : Json(nullptr);
     element["text"] = row.text;
     element["method"] = to_json(row.answer.method);
+    if (row.exact)
+      element["instantiation"] =
+          Json{{"method", to_json(row.exact->method)}, {"from", origin_of(*row.exact)}};
     if (row.answer.code.start != 0) element["code"] = to_json(row.answer.code);
     if (row.answer.source) element["source"] = to_json(*row.answer.source);
     trace.push_back(std::move(element));

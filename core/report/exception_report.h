@@ -1,7 +1,7 @@
 // Managed exceptions, with names for the methods of their stack traces.
 #pragma once
 
-#include "core/runtime/runtime.h"
+#include "core/runtime/stack_reporter.h"
 #include "core/stack/exceptions.h"
 #include "core/stack/threads.h"
 
@@ -16,7 +16,9 @@ namespace clr {
 struct TraceRow {
   TraceElement element;
   MethodAnswer answer; // found by the element's MethodDesc when its ip no longer belongs to any code
-  std::string text;    // "0x00007f... app.dll`Ns.Type.Run() + 12"
+  // What shared generic code of `answer` ran; null when nothing more is known.
+  std::shared_ptr<const Instantiation> exact;
+  std::string text; // "0x00007f... app.dll`Ns.Type.Run() + 12"
 };
 
 struct ExceptionReport {
@@ -32,14 +34,23 @@ struct ExceptionReport {
 
 class ExceptionReporter {
 public:
+  // Calls `visit` with the frames of the thread with kernel id `os_id`, innermost first, until it returns
+  // false. It may throw Error.
+  using Walk = std::function<void(std::uint64_t os_id, const std::function<bool(const FrameRow&)>& visit)>;
+
   // `runtime` must outlive this and have no absence(). No reads.
   explicit ExceptionReporter(Runtime& runtime);
+  // The same; tree() looks at the frames of the thread on which its exception is in flight, too. `stacks`
+  // must outlive this.
+  ExceptionReporter(Runtime& runtime, StackReporter& stacks, Walk walk);
 
   // The exception object at `object`. Throws Error when it cannot be read or is no exception.
   ExceptionReport read(Address object);
   // `object` and all its inner exceptions, each before those within it, at most max_inner. What cannot be
   // read is stored in ManagedException::fault of the exception around it. Throws as read() does for `object`
-  // itself.
+  // itself. An element of a trace names shared code alone; of an exception in flight its frame still stands,
+  // so that TraceRow::exact can be told by it: the frame with the stack pointer and the instruction of the
+  // element. Cost: that of read(), and of one walk when the trace of `object` has shared code.
   std::vector<ExceptionReport> tree(Address object);
 
   // The exceptions in flight on `thread`, newest first. `last_thrown` is set when there is none; that
@@ -58,8 +69,12 @@ public:
 
 private:
   std::vector<Address> aggregated(const ManagedException& exception);
+  void add_standing(ExceptionReport& report);
+  std::optional<std::uint64_t> thread_of(Address object);
 
   Runtime* runtime_;
+  StackReporter* stacks_ = nullptr;
+  Walk walk_;
   ExceptionReader reader_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/objects/object_reader.h"
 #include "core/runtime/source_lines.h"
+#include "core/waits/method_il.h"
 
 #include <fmt/format.h>
 
@@ -16,11 +17,30 @@ bool of_framework(const TypeName& type) {
          definition->assembly.starts_with("Microsoft.Extensions.");
 }
 
+// The JIT numbers the awaits in the order of its blocks before it lays them out. Where the calls stand in the
+// order of the IL in the end, each once, no step has moved them.
+bool has_order_of(const std::vector<AwaitCall>& calls, const IlMap& map) {
+  std::size_t next = 0;
+  for (const IlBoundary& boundary : map.boundaries()) {
+    if ((boundary.source & IlBoundary::call_instruction) == 0) continue;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const auto il = static_cast<std::int64_t>(boundary.il);
+      if (il != calls[i].before && il != calls[i].offset) continue;
+      if (i + 1 == next) break; // the call again, for what it awaits
+      if (i != next) return false;
+      ++next;
+      break;
+    }
+  }
+  return next == calls.size();
+}
+
 } // namespace
 
 std::string text_of(const AwaitPosition& position) {
   return position.method->shown_name() + source_position(position.source) +
-         (position.dispose ? " (its implicit DisposeAsync)" : "");
+         (position.dispose ? " (its implicit DisposeAsync)" : "") +
+         (position.no_line.empty() ? "" : fmt::format(" (no line: {})", position.no_line));
 }
 
 std::shared_ptr<const Method> AsyncNames::method_of(const MachineShape& shape) {
@@ -87,9 +107,61 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
   return position;
 }
 
-std::shared_ptr<const AwaitPosition> AsyncNames::position(const MachineShape& shape, std::int32_t state) {
-  auto& kept = positions_[{shape.method_table, state}];
-  if (!kept) kept = std::make_shared<const AwaitPosition>(read_position(shape, state));
+AwaitPosition AsyncNames::read_resumed(const ResumePoint& point, std::int32_t state) {
+  AwaitPosition position;
+  Method method;
+  try {
+    if (point.method_desc == 0) throw Error(ErrorKind::corrupt, point.problem);
+    method = runtime_->names()->describe(point.method_desc);
+    runtime_->names()->add_user_method(method);
+    if (method.qualified && method.qualified->declaring_type)
+      position.framework = of_framework(*method.qualified->declaring_type);
+  } catch (const Error& error) {
+    method = Method();
+    method.degraded = error.what();
+    method.name = method.full_name = point.name.empty() ? "<method that the runtime suspended>" : point.name;
+  }
+  position.method = std::make_shared<const Method>(std::move(method));
+  if (position.method->token == 0) return position;
+  try {
+    find_line(position, point, state);
+  } catch (const Error& error) {
+    position.no_line = error.what();
+  }
+  return position;
+}
+
+void AsyncNames::find_line(AwaitPosition& position, const ResumePoint& point, std::int32_t state) {
+  SourceLines& lines = *runtime_->lines();
+  const Method& method = *position.method;
+  if (lines.pdb_of(method.runtime_module) == nullptr) return;
+  ExecutionManager& code = *runtime_->code();
+  if (point.place) {
+    const CodeLookup found = code.find(*point.place);
+    if (const auto* const block = std::get_if<CodeBlock>(&found))
+      position.source = lines.at(*block, method, NativeOffsetKind::exact);
+    return;
+  }
+  std::vector<AwaitCall> calls;
+  with_method_il(
+      *runtime_->objects(), method.runtime_module, method.token,
+      [&](const Metadata& metadata, std::span<const std::byte> il) { calls = await_calls(metadata, il); });
+  if (state < 0 || static_cast<std::size_t>(state) >= calls.size()) return;
+  const CodeLookup found = code.find(point.body);
+  const auto* const block = std::get_if<CodeBlock>(&found);
+  if (calls.size() > 1 && (block == nullptr || !has_order_of(calls, *lines.debug_info().il_map(*block)))) {
+    position.no_line = "the order of the awaits in its optimised code is not known";
+    return;
+  }
+  position.source = lines.of_il(method, calls[static_cast<std::size_t>(state)].offset);
+}
+
+std::shared_ptr<const AwaitPosition> AsyncNames::position(const AsyncBox& box) {
+  auto& kept = box.resume != nullptr ? resumed_[{box.resume, box.state}]
+                                     : positions_[{box.shape->method_table, box.state}];
+  if (!kept)
+    kept = std::make_shared<const AwaitPosition>(
+        box.resume != nullptr ? read_resumed(*box.resume, box.state) : read_position(*box.shape, box.state));
   return kept;
 }
 

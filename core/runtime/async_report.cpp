@@ -3,6 +3,8 @@
 #include "core/objects/object_reader.h"
 #include "core/runtime/name_filter.h"
 #include "core/stack/exceptions.h"
+#include "core/waits/blocked_threads.h"
+#include "core/waits/thread_pool.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +50,7 @@ AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& await
   AsyncStack stack;
   stack.frames.reserve(chain.boxes.size());
   for (const AsyncBox* const box : chain.boxes)
-    stack.frames.push_back({names_.position(*box->shape, box->state), box->state, box->object});
+    stack.frames.push_back({names_.position(*box), box->state, box->object});
   stack.boxes = {chain.boxes.front()->object};
   stack.end = chain.end;
   stack.blocker = chain.blocker;
@@ -61,7 +63,34 @@ AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& await
     stack.waits_for = {AwaitedKind::task, "async methods that wait for each other", 0};
   else
     stack.waits_for = awaited.of(*chain.boxes.front());
+  stack.since_ms = stack.waits_for.since_ms;
+  if (const auto request = request_start(chain, stack))
+    stack.since_ms = std::min(stack.since_ms.value_or(*request), *request);
   return stack;
+}
+
+// Kestrel's method that answers requests keeps the context of the one it is at, which has the time of its
+// start when logs or metrics want it.
+std::optional<std::uint64_t> AsyncReporter::request_start(const AsyncChain& chain, const AsyncStack& stack) {
+  constexpr std::uint64_t nanoseconds = 1'000'000; // the clock of Stopwatch on Unix
+  for (std::size_t i = 0; i < chain.boxes.size(); ++i) {
+    const AwaitPosition& position = *stack.frames[i].position;
+    const AsyncBox& box = *chain.boxes[i];
+    if (!position.framework || box.machine == 0 || !answers_requests(position.method->name)) continue;
+    try {
+      AsyncObjects& kinds = objects_->async().kinds();
+      for (const FieldLayout& field : kinds.objects().layouts().of(box.shape->method_table).fields) {
+        if (field.is_static || !field.type->is_reference() || !field.name.starts_with("<context>")) continue;
+        const Address context = kinds.target().read_pointer(box.machine + field.offset);
+        const auto start =
+            context != 0 ? kinds.integer(context, "<StartTimestamp>k__BackingField") : std::nullopt;
+        if (start && *start >= nanoseconds) return *start / nanoseconds;
+      }
+    } catch (const Error&) {
+      // The age is not known, then.
+    }
+  }
+  return std::nullopt;
 }
 
 void AsyncReporter::find_threads(AsyncGraph& graph) {
@@ -158,12 +187,14 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
   AsyncReport report{.chains = chains.chains.size(),
                      .boxes = graph.boxes().size(),
                      .unreadable = graph.unreadable(),
-                     .left_out = chains.left_out || objects_->found().left_out,
+                     .left_out = chains.left_out || graph.left_out() || objects_->found().left_out,
                      .interrupted = objects_->found().interrupted};
   // Equal chains have the same awaits, wait for the same kind of thing, and end in the same way.
   std::unordered_map<std::string, std::size_t> known;
+  std::uint64_t reached = 0; // a time that the clock has reached
   for (const AsyncChain& chain : chains.chains) {
     AsyncStack stack = stack_of(chain, awaited);
+    reached = std::max(reached, stack.since_ms.value_or(0));
     report.plumbing += stack.plumbing ? 1 : 0;
     if (!filter.everything() && std::ranges::none_of(stack.frames, [&](const AsyncFrame& frame) {
           const Method& method = *frame.position->method;
@@ -185,6 +216,8 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
       if (!added) {
         AsyncStack& first = report.stacks[entry->second];
         first.boxes.push_back(stack.boxes.front());
+        if (stack.since_ms)
+          first.since_ms = std::min(first.since_ms.value_or(*stack.since_ms), *stack.since_ms);
         if (first.waits_for.object != stack.waits_for.object) first.waits_for.object = 0;
         if (query.tops && first.waits_for.text != stack.waits_for.text)
           first.waits_for = {AwaitedKind::unknown, "several things", 0};
@@ -193,6 +226,9 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
     }
     report.stacks.push_back(std::move(stack));
   }
+  if (reached != 0) reached = std::max(reached, pool_clock(*objects_->runtime().objects(), reached));
+  for (AsyncStack& stack : report.stacks)
+    if (stack.since_ms) stack.age_ms = reached - *stack.since_ms;
   std::ranges::stable_sort(report.stacks, [](const AsyncStack& a, const AsyncStack& b) {
     if (a.plumbing != b.plumbing) return b.plumbing;
     return a.count() > b.count();

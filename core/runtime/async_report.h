@@ -33,6 +33,11 @@ struct AsyncStack {
   std::optional<std::uint64_t> os_id; // the thread that waits for the first of them
   bool no_beginning = false;
   bool plumbing = false; // only methods of .NET's own libraries
+  // When the oldest of them began to wait, in milliseconds of the system's clock (Environment.TickCount64):
+  // by the timer of a delay or timeout, or by the start of the request that ASP.NET noted. Nothing: nobody
+  // noted it; tasks do not.
+  std::optional<std::uint64_t> since_ms;
+  std::optional<std::uint64_t> age_ms; // at least; nothing in other lists than AsyncReport's
 };
 
 struct AsyncQuery {
@@ -101,9 +106,7 @@ public:
   // The chain that the method in `box` is part of, the first of several; null: none. No reads once the chains
   // are known.
   const AsyncChain* chain_of(const AsyncBox& box, const HeapWalkOptions& options = {});
-  std::shared_ptr<const AwaitPosition> position(const AsyncBox& box) {
-    return names_.position(*box.shape, box.state);
-  }
+  std::shared_ptr<const AwaitPosition> position(const AsyncBox& box) { return names_.position(box); }
   const std::vector<ThreadTop>& threads() const { return threads_; }
   WaitObjects& objects() { return *objects_; }
 
@@ -111,6 +114,7 @@ private:
   const AsyncBox* running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph);
   const AsyncChains& chains(AsyncGraph& graph);
   AsyncStack stack_of(const AsyncChain& chain, AwaitedReader& awaited);
+  std::optional<std::uint64_t> request_start(const AsyncChain& chain, const AsyncStack& stack);
   void find_threads(AsyncGraph& graph);
 
   WaitObjects* objects_;

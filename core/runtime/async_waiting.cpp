@@ -169,7 +169,7 @@ void AsyncWaits::name(Group& group, AwaitedNames& names, const HeapWalkOptions& 
 // Who came through the same await of the same object, and waits or runs behind it.
 std::string AsyncWaits::holder(const Group& group, AwaitedNames& names, const AwaitedName& name) {
   const AsyncBox* const waiter = graph_->box(group.boxes.front());
-  if (waiter == nullptr) return {};
+  if (waiter == nullptr || waiter->resume != nullptr) return {};
   std::vector<const AsyncBox*> holders;
   for (const AsyncBox& box : graph_->boxes())
     if (box.shape == waiter->shape && (box.runs() || (box.waits && box.state > waiter->state)) &&

@@ -63,7 +63,7 @@ StackReporter::End RootReporter::walk(const RegisterContext& start, std::uint64_
     }
     return true;
   };
-  roots_.begin(each, stacks_->thread_of(os_id));
+  roots_.begin(each, stacks_->thread_without_name(os_id));
   stack::Walk walk =
       stacks_->walk_frames(start, os_id, [&](const StackFrame& frame) { return roots_.add(frame); });
   std::vector<std::string> notes = roots_.finish();

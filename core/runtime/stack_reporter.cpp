@@ -35,7 +35,7 @@ StackReporter::StackReporter(Runtime& runtime, MemoryReader& memory, NativeNamer
 
 StackReporter::~StackReporter() = default;
 
-const ThreadList& StackReporter::threads() {
+ThreadList& StackReporter::list() {
   if (threads_) return *threads_;
   threads_.emplace();
   if (runtime_->target() == nullptr) return *threads_;
@@ -44,14 +44,25 @@ const ThreadList& StackReporter::threads() {
   } catch (const std::exception& error) {
     threads_->problem = error.what();
   }
-  add_thread_names(*runtime_, threads_->threads);
   for (const RuntimeThread& thread : threads_->threads)
     if (thread.os_id.value_or(0) != 0) by_os_id_.try_emplace(*thread.os_id, &thread);
   return *threads_;
 }
 
+const ThreadList& StackReporter::threads() {
+  ThreadList& threads = list();
+  if (!named_) add_thread_names(*runtime_, threads.threads);
+  named_ = true;
+  return threads;
+}
+
 const RuntimeThread* StackReporter::thread_of(std::uint64_t os_id) {
   threads();
+  return thread_without_name(os_id);
+}
+
+const RuntimeThread* StackReporter::thread_without_name(std::uint64_t os_id) {
+  list();
   const auto found = by_os_id_.find(os_id);
   return found == by_os_id_.end() ? nullptr : found->second;
 }
@@ -98,17 +109,17 @@ FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) 
 
 stack::Walk StackReporter::walk_frames(const RegisterContext& start, std::uint64_t os_id,
                                        const std::function<bool(const StackFrame&)>& visit) {
-  stack::Walk walk = walker_.walk(start, thread_of(os_id), visit);
+  stack::Walk walk = walker_.walk(start, thread_without_name(os_id), visit);
   note_unknown_thread(os_id, walk);
   return walk;
 }
 
 void StackReporter::note_unknown_thread(std::uint64_t os_id, stack::Walk& walk) {
-  const RuntimeThread* const thread = thread_of(os_id);
-  std::string why = thread != nullptr ? thread->fault : threads().problem;
+  const RuntimeThread* const thread = thread_without_name(os_id);
+  std::string why = thread != nullptr ? thread->fault : list().problem;
   // One of those without an id may be this thread.
   if (thread == nullptr && why.empty())
-    for (const RuntimeThread& other : threads().threads)
+    for (const RuntimeThread& other : list().threads)
       if (!other.os_id) why = other.fault;
   if (!why.empty() && (thread == nullptr || thread->frame == 0))
     walk.notes.push_back(fmt::format("the runtime's own frames of this thread are not known: {}", why));
@@ -119,6 +130,7 @@ StackReporter::End StackReporter::walk(const RegisterContext& start, std::uint64
                                        const std::function<bool(const FrameRow&)>& visit) {
   unsigned index = 0;
   bool limited = false;
+  if (exact_) exact_->begin_walk();
   const auto each = [&](const StackFrame& frame) {
     if (frame.kind == StackFrameKind::runtime && !options.runtime_frames) return true;
     if (index >= options.max_frames) {

@@ -33,6 +33,9 @@ public:
   const ThreadList& threads();
   // The runtime's thread with this kernel id; null if the runtime knows no such thread.
   const RuntimeThread* thread_of(std::uint64_t os_id);
+  // The same for who needs no name: a walk. Names cost the fields of a type, and of a large process the list
+  // of all its generic instances.
+  const RuntimeThread* thread_without_name(std::uint64_t os_id);
 
   struct Options {
     std::size_t max_frames = 1'000'000; // a stack overflow holds a few hundred thousand
@@ -61,6 +64,7 @@ public:
   FrameRow row_of(const StackFrame& frame, const Options& options);
 
 private:
+  ThreadList& list();
   // Says in the notes of a walk that the runtime's Frames were not known.
   void note_unknown_thread(std::uint64_t os_id, stack::Walk& walk);
 
@@ -70,6 +74,7 @@ private:
   StackWalker walker_;
   std::optional<ExactMethods> exact_; // with a runtime
   std::optional<ThreadList> threads_;
+  bool named_ = false; // its threads
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_;
   // By pc. The first index separates leaves from return addresses, the second answers with lines from those
   // without.

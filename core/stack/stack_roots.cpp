@@ -16,7 +16,8 @@ void StackRoots::begin(const Visit& visit, const RuntimeThread* thread) {
   stopped_ = false;
   index_ = 0;
   aborted_.clear();
-  hidden_.reset();
+  left_.begin();
+  waiting_.clear();
   notes_.clear();
   gc_frames_.clear();
   next_gc_frame_ = 0;
@@ -38,9 +39,8 @@ bool StackRoots::tell(FrameRoots roots) {
 }
 
 bool StackRoots::tell_or_wait(FrameRoots roots) {
-  if (!hidden_) return tell(std::move(roots));
-  if (!roots.roots.empty() && hidden_->waiting.size() < max_waiting)
-    hidden_->waiting.push_back(std::move(roots));
+  if (!left_.waits_for()) return tell(std::move(roots));
+  if (!roots.roots.empty() && waiting_.size() < max_waiting) waiting_.push_back(std::move(roots));
   return true;
 }
 
@@ -82,7 +82,7 @@ bool StackRoots::add_runtime_frame(const StackFrame& frame) {
       read_word(roots, reference.slot, reference.interior);
   } catch (const Error& error) {
     // What a frame that a handler hides holds is of no interest.
-    if (!hidden_) failed("arguments are not known in the ", error);
+    if (!left_.waits_for()) failed("arguments are not known in the ", error);
   }
   return tell_or_wait(std::move(roots));
 }
@@ -173,14 +173,15 @@ bool StackRoots::add_managed(const StackFrame& frame) {
                      frame.pc(), error.what()));
   }
   FrameRoots roots;
-  std::optional<Address> frame_register;
+  LeftFrames::Stand place = LeftFrames::Stand::alive;
   try {
     const LiveSlots& live = live_.at(block, frame.pc(), stand, filter);
-    if (live.header->frame_register) frame_register = frame.registers.find(*live.header->frame_register);
-    const bool parent =
-        hidden_ && !funclet && block.start == hidden_->body && frame_register == hidden_->frame_register;
-    if (parent) {
-      hidden_.reset();
+    place = left_.next(block.start, funclet, funclet && !filter, [&] {
+      const auto reg = live.header->frame_register;
+      return reg ? frame.registers.find(*reg) : std::nullopt;
+    });
+    if (place == LeftFrames::Stand::method) {
+      waiting_.clear();
       return true;
     }
     roots = roots_of(frame, stand, live);
@@ -188,11 +189,7 @@ bool StackRoots::add_managed(const StackFrame& frame) {
     note(fmt::format("frame {} at {:#x}: {}", index_, frame.pc(), error.what()));
     return true;
   }
-  if (hidden_) return tell_or_wait(std::move(roots));
-  const bool more = tell(std::move(roots));
-  if (funclet && !filter)
-    hidden_ = Hidden{.body = block.start, .frame_register = frame_register, .waiting = {}};
-  return more;
+  return place == LeftFrames::Stand::left ? tell_or_wait(std::move(roots)) : tell(std::move(roots));
 }
 
 bool StackRoots::add(const StackFrame& frame) {
@@ -207,15 +204,16 @@ bool StackRoots::add(const StackFrame& frame) {
 
 std::vector<std::string> StackRoots::finish() {
   if (!stopped_) add_gc_frames(~Address{0});
-  if (hidden_) {
+  if (const auto body = left_.waits_for()) {
     // The walk did not meet the method of the handler: the frames that it hides may be alive.
-    note(fmt::format("the frame of the method at {:#x}, whose handler runs, was not found", hidden_->body));
-    for (FrameRoots& waiting : hidden_->waiting) {
+    note(fmt::format("the frame of the method at {:#x}, whose handler runs, was not found", *body));
+    for (FrameRoots& waiting : waiting_) {
       for (StackRoot& root : waiting.roots)
         root.why_uncertain = "an exception handler may have left this frame behind";
       if (!tell(std::move(waiting))) break;
     }
-    hidden_.reset();
+    left_.begin();
+    waiting_.clear();
   }
   return std::move(notes_);
 }

@@ -6,6 +6,7 @@
 #include "core/stack/filter_funclets.h"
 #include "core/stack/frame_references.h"
 #include "core/stack/gc_frames.h"
+#include "core/stack/left_frames.h"
 #include "core/stack/live_slots.h"
 #include "core/stack/walker.h"
 
@@ -54,14 +55,6 @@ public:
   static constexpr std::size_t max_waiting = 100'000, max_notes = 100;
 
 private:
-  // A funclet reports for its whole method: the frames outward up to that method's own, and that one, hold
-  // nothing any more.
-  struct Hidden {
-    Address body = 0;
-    std::optional<Address> frame_register;
-    std::vector<FrameRoots> waiting;
-  };
-
   bool add_managed(const StackFrame& frame);
   bool add_runtime_frame(const StackFrame& frame);
   // The GCFrames that lie below `limit`.
@@ -87,7 +80,10 @@ private:
   std::vector<GcFrame> gc_frames_;
   std::size_t next_gc_frame_ = 0;
   std::vector<FrameContext> aborted_; // contexts of exception Frames passed since the last managed frame
-  std::optional<Hidden> hidden_;
+  // A funclet reports for its whole method: the frames outward up to that method's own, and that one, hold
+  // nothing any more.
+  LeftFrames left_;
+  std::vector<FrameRoots> waiting_;
   std::vector<std::string> notes_;
 };
 

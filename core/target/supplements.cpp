@@ -23,6 +23,7 @@ constexpr std::string_view ceeload = "src/coreclr/vm/ceeload.h, measured on 10.0
 constexpr std::string_view fielddesc = "src/coreclr/vm/field.h, measured on 10.0.12";
 constexpr std::string_view eeclass = "src/coreclr/vm/class.h, measured on 10.0.12";
 constexpr std::string_view method = "src/coreclr/vm/method.hpp, measured on 10.0.12";
+constexpr std::string_view stubs = "src/coreclr/vm/ilstubresolver.h, measured on 10.0.12";
 constexpr std::string_view frames = "src/coreclr/vm/frames.h, measured on 10.0.12";
 constexpr std::string_view threads = "src/coreclr/vm/threads.h, measured on 10.0.12";
 constexpr std::string_view syncblk = "src/coreclr/vm/syncblk.h, measured on 10.0.12";
@@ -46,6 +47,10 @@ constexpr std::array rows{
     Row{For::both, {"AsyncMethodData", "Kind", 0, method}},
     Row{For::both, {"AsyncMethodData", "Sig", 8, method}},
     Row{For::both, {"AsyncMethodData", "cSig", 16, method}},
+    Row{For::both, {"DynamicMethodDesc", "Resolver", 40, method}},
+    Row{For::both, {"ILStubResolver", "CompileTimeState", 8, stubs}},
+    Row{For::both, {"ILStubCompileTimeState", "CodeSize", 4, stubs}},
+    Row{For::both, {"ILStubCompileTimeState", "Code", 16, stubs}},
     Row{For::x64, {"LoaderAllocator", "CallCountingManager", 1992, loaderallocator}},
     Row{For::both, {"CallCountingManager", "InfoByCodeVersion", 0, callcounting}},
     Row{For::both, {"CallCountingInfo", "StorageKind", 0, callcounting}},

@@ -267,11 +267,23 @@ std::optional<MethodDesc> MethodDescs::looks_like_behind(const MethodDesc& metho
   }
 }
 
+// Where the way from the chunk's start to `method` is damaged, the one behind is found from `method` itself.
+void MethodDescs::add_behind_damage(const MethodDesc& method, Neighbours& result) const {
+  const std::optional<MethodDesc> behind = looks_like_behind(method);
+  if (!behind) return;
+  try {
+    const Address end = method.chunk + chunk_header_ + read_chunk(method.chunk).size_units * alignment_;
+    if (behind->address < end) result.behind = behind;
+  } catch (const Error&) {
+    // The chunk's size is missing.
+  }
+}
+
 MethodDescs::Neighbours MethodDescs::neighbours(const MethodDesc& method) const {
   Neighbours result;
+  bool met = false;
   try {
     std::optional<MethodDesc> before;
-    bool met = false;
     walk(method.chunk, read_chunk(method.chunk), [&](const MethodDesc& other) {
       if (other.address > method.address) {
         if (met) result.behind = other;
@@ -285,8 +297,9 @@ MethodDescs::Neighbours MethodDescs::neighbours(const MethodDesc& method) const 
       return true;
     });
     result.passed_over = !met;
-  } catch (const Error&) {
+  } catch (const Error& error) {
     // What was met before is true all the same.
+    if (!met && error.kind() == ErrorKind::corrupt) add_behind_damage(method, result);
   }
   return result;
 }

@@ -130,6 +130,7 @@ private:
     std::int64_t arguments, flags, count;
   };
   Chunk read_chunk(Address address) const;
+  void add_behind_damage(const MethodDesc& method, Neighbours& result) const;
   MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
                     const target::Record& raw) const;
   std::optional<std::uint32_t> base_size(MethodClassification kind) const;

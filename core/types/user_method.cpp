@@ -99,9 +99,16 @@ private:
     const std::string machine_name = type_name(machine);
     const auto made = parse(machine_name);
     const bool named = made && made->purpose == 'd';
+    if (const std::string task = fsharp_task(machine, machine_name); !task.empty()) {
+      marks_.push_back("async");
+      settle(type_with(type, task), task);
+      return host_;
+    }
     if (!named && !machine_name.starts_with(visual_basic_machine))
       return 0; // an enumerator that the user wrote
-    const std::string of(named ? made->of : "");
+    // The compiler writes the dots of a method's name as hyphens: "<<-cctor>b__7_0>d".
+    std::string of(named ? made->of : "");
+    std::ranges::replace(of, '-', '.');
     std::uint32_t found = 0;
     each_method(type, of, [&](std::uint32_t rid) {
       const std::string_view mark = state_machine_mark(rid, machine_name);
@@ -118,6 +125,34 @@ private:
     host_ = found;
     host_type_ = type;
     return found;
+  }
+
+  // "Load" for "Load@22-1", a state machine of F#'s task { }; "" for any other type.
+  std::string fsharp_task(std::uint32_t machine, const std::string& name) const {
+    const std::size_t at = name.find('@');
+    if (at == 0 || at == name.npos || name.starts_with('<')) return {};
+    const auto [first, last] = metadata_.field_range(machine);
+    for (std::uint32_t i = first; i < std::min(last, first + max_candidate_methods); ++i)
+      if (metadata_.string(metadata_.field(metadata_.field_at(i)).name) == "ResumptionPoint")
+        return name.substr(0, at);
+    return {};
+  }
+
+  // The type that has the method: F# puts the machines of all types of a module into the module's own type.
+  std::uint32_t type_with(std::uint32_t type, const std::string& method) const {
+    bool found = false;
+    each_method(type, method, [&](std::uint32_t) { return !(found = true); });
+    const std::uint32_t types = std::min(metadata_.rows(MetadataTable::type_def), max_candidate_types);
+    std::uint32_t nested = 0;
+    for (std::uint32_t rid = 1; rid <= types && !found; ++rid) {
+      if (metadata_.encloser_of(rid) != type) continue;
+      each_method(rid, method, [&](std::uint32_t) {
+        found = nested != 0; // several: the right one is not known
+        nested = nested == 0 ? rid : 0;
+        return false;
+      });
+    }
+    return nested != 0 ? nested : type;
   }
 
   // The user's method of a lambda or local function.

@@ -38,6 +38,8 @@ std::optional<UserMethod> find_user_method(MetadataNames& names, std::uint32_t m
 
 // Methods of one type that are looked at; the methods of a larger type are named without parameters.
 constexpr std::uint32_t max_candidate_methods = 10'000;
+// Types of a module that are searched for the one whose method an F# state machine is of.
+constexpr std::uint32_t max_candidate_types = 65'536;
 // Limit of lambdas in the state machines of lambdas, and so on.
 constexpr unsigned max_user_method_depth = 8;
 

@@ -75,7 +75,13 @@ Awaited AwaitedReader::read(const AsyncBox& box) {
     Address awaited = box.awaited;
     if (awaited == 0)
       if (const auto edges = graph_->awaited(box.object); !edges.empty()) awaited = edges.front().to;
-    if (awaited != 0) return object(awaited, box);
+    if (awaited != 0) {
+      Awaited found = object(awaited, box);
+      // The runtime takes the continuations of its tasks off when a method is done, not when it goes on.
+      if (found.kind == AwaitedKind::ready && box.resume != nullptr)
+        found.text = "nothing: what it waited for is done; it runs, or goes on when a thread takes it";
+      return found;
+    }
     const MachineAwait* const await = box.await();
     if (await != nullptr && await->awaiter_type.find("YieldAwaitable") != std::string::npos)
       return {AwaitedKind::yield, "a thread to go on with: it has given up its own", 0};
@@ -98,6 +104,7 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
   const MachineAwait* const await = box.await();
   bool value_task = await != nullptr && await->awaiter_type.find("ValueTaskAwait") != std::string::npos;
   std::string suffix;
+  std::optional<std::uint64_t> since;
   for (unsigned i = 0; i < max_wrappers; ++i) {
     const TypeLineage& lineage = kinds.lineage(awaited);
     const std::string& name = lineage.names.empty() ? std::string() : lineage.names.front();
@@ -118,12 +125,16 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
       else
         found = source(awaited, value_task);
       found.text += suffix;
+      if (since) found.since_ms = since;
       return found;
     }
     Address next = 0;
+    if (!since && name.starts_with("System.Threading.Tasks.Task+CancellationPromise"))
+      if (const Address timer = kinds.reference(awaited, "_timer")) since = set_at(timer);
     Awaited found = task(awaited, name, suffix, next);
     if (next == 0) {
       found.text += suffix;
+      if (since) found.since_ms = since;
       return found;
     }
     value_task = value_task || name.ends_with("ValueTaskSourceAsTask");
@@ -161,6 +172,8 @@ Awaited AwaitedReader::task(Address task, std::string_view name, std::string& su
 Awaited AwaitedReader::plain_task(Address task) {
   AsyncObjects& kinds = graph_->kinds();
   const std::string type = type_text(task);
+  if (kinds.suspends(kinds.table_of(task)))
+    return {AwaitedKind::task, "an async method that runs, or whose continuation cannot be read", task};
   if (const Address action = kinds.action(task)) {
     const TaskFlags flags = kinds.flags(task);
     const bool follows = kinds.reference(task, "m_antecedent") != 0;
@@ -185,7 +198,13 @@ Awaited AwaitedReader::delay(Address task) {
   const Address timer = kinds.reference(task, "_timer");
   const auto due = timer != 0 ? kinds.integer(timer, "_dueTime") : std::nullopt;
   if (!due) return {AwaitedKind::delay, "a delay without end", task, AwaitUse::idle};
-  return {AwaitedKind::delay, fmt::format("a delay of {}", span_text(*due & 0xffff'ffff)), task};
+  return {AwaitedKind::delay, fmt::format("a delay of {}", span_text(*due & 0xffff'ffff)), task,
+          AwaitUse::unknown, set_at(timer)};
+}
+
+std::optional<std::uint64_t> AwaitedReader::set_at(Address timer) {
+  const auto ticks = graph_->kinds().integer(timer, "_startTicks");
+  return ticks && *ticks != 0 ? ticks : std::nullopt;
 }
 
 void AwaitedReader::note(Address head, Address owner) {
@@ -277,9 +296,15 @@ Awaited AwaitedReader::socket(Address operation) {
   const std::string_view what = number && *number < names.size() ? names[*number] : names[0];
   std::string text = fmt::format("a socket: {}", what);
   if (socket != 0) {
-    const std::string remote = end_point(kinds.reference(socket, "_remoteEndPoint"));
+    std::string remote = end_point(kinds.reference(socket, "_remoteEndPoint"));
     std::string local = end_point(kinds.reference(socket, "_localEndPoint"));
-    if (local.empty()) local = end_point(kinds.reference(socket, "_rightEndPoint"));
+    // Of a socket that connected it is the other end; of one that listens its own.
+    const std::string given = end_point(kinds.reference(socket, "_rightEndPoint"));
+    const auto connected = kinds.integer(socket, "_isConnected");
+    if (remote.empty() && connected.value_or(0) != 0)
+      remote = given;
+    else if (local.empty())
+      local = given;
     if (!remote.empty())
       text += fmt::format(" {} {}", what == "send" || what == "connect" ? "to" : "from", remote);
     else if (!local.empty())

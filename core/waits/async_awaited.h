@@ -5,6 +5,7 @@
 
 #include "core/waits/async_graph.h"
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -44,6 +45,9 @@ struct Awaited {
   std::string text;   // for people; the same for equal waits
   Address object = 0; // the semaphore, the channel, the socket, the task...; 0: none is known
   AwaitUse use = AwaitUse::unknown;
+  // When the wait began, in milliseconds of the system's clock (Environment.TickCount64); nothing: nobody
+  // noted it.
+  std::optional<std::uint64_t> since_ms = std::nullopt;
 };
 
 class AwaitedReader {
@@ -66,6 +70,7 @@ private:
   Awaited task(Address task, std::string_view name, std::string& suffix, Address& next);
   Awaited plain_task(Address task);
   Awaited delay(Address task);
+  std::optional<std::uint64_t> set_at(Address timer);
   Awaited semaphore(Address node);
   Awaited channel(Address operation, std::string_view name);
   Awaited socket(Address operation);

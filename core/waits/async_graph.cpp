@@ -43,7 +43,9 @@ std::size_t AsyncGraph::want(HeapPass& pass) {
 
 AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const HeapPassResult& found,
                        std::size_t first)
-    : kinds_(objects, lineages) {
+    : kinds_(objects, lineages), continuations_(kinds_, objects.finder().names()) {
+  continuation_shape_.problem =
+      "what it waits for is among the variables of a method that the runtime suspended";
   const auto guarded = [&](const FoundObject& object, const auto& act) {
     try {
       act(object.address);
@@ -55,7 +57,12 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
   for (const std::size_t kind : {tasks, pooled})
     for (const FoundObject& object : found.found[first + kind]) {
       const BoxShape* const shape = kinds_.shapes().box(object.method_table);
-      if (shape == nullptr) continue;
+      if (shape == nullptr) {
+        guarded(object, [&](Address task) {
+          if (kinds_.suspends(object.method_table) && !kinds_.flags(task).done()) add_suspended(task);
+        });
+        continue;
+      }
       guarded(object, [&](Address box) {
         if (kind == tasks && kinds_.flags(box).done()) return;
         add_box(box, *shape);
@@ -63,6 +70,13 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
     }
   std::ranges::sort(boxes_, {}, &AsyncBox::object);
   std::ranges::sort(machines_);
+  std::ranges::sort(suspended_, {}, &Suspended::task);
+  // The task that callers wait for is done when the last one is.
+  for (const Suspended& one : suspended_) links_.push_back({one.last, one.task});
+  for (const AsyncEdge& link : links_) {
+    up_.push_back(link);
+    down_.push_back({link.to, link.from});
+  }
   for (const FoundObject& object : found.found[first + tasks])
     guarded(object, [&](Address task) {
       const TaskFlags state = kinds_.flags(task);
@@ -78,6 +92,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
     });
   for (const AsyncBox& box : boxes_) {
     if (box.awaited != 0) add_edge(box.awaited, box.object);
+    if (box.resume != nullptr) continue;
     guarded({box.object, 0}, [&](Address object) {
       const auto consumer = [&](Address at, const auto& shape) {
         const auto read = [&](const std::optional<std::uint32_t>& place) {
@@ -115,6 +130,7 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
   box.shape = &kinds_.shapes().machine(table);
   if (!box.shape->state) return;
   box.state = target.read_i32(box.machine + *box.shape->state);
+  if (box.shape->fsharp && box.state == 0) box.state = -1; // it has not waited yet
   box.waits = box.state >= 0;
   if (shape.consumer_state && box.state == 0) {
     // A box at rest is cleared, and so is its state.
@@ -128,10 +144,31 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
   boxes_.push_back(box);
 }
 
+void AsyncGraph::add_suspended(Address task) {
+  const SuspendedMethods found = continuations_.of(task);
+  left_out_ = left_out_ || found.left_out;
+  if (found.methods.empty()) return;
+  for (const SuspendedMethod& method : found.methods) {
+    AsyncBox box{.object = method.object, .shape = &continuation_shape_, .resume = method.resume};
+    box.state = method.state;
+    box.waits = true;
+    if (&method == &found.methods.front())
+      box.awaited = found.awaited;
+    else
+      links_.push_back({(&method)[-1].object, method.object});
+    box.awaiter_known = box.awaited != 0;
+    boxes_.push_back(box);
+  }
+  suspended_.push_back({task, found.methods.front().object, found.methods.back().object});
+}
+
 void AsyncGraph::add_edge(Address awaited, Address waiter) {
   awaited = box_of(awaited);
   waiter = box_of(waiter);
   if (awaited == 0) return;
+  // A task that goes on does so with its first continuation.
+  const auto suspended = std::ranges::lower_bound(suspended_, waiter, {}, &Suspended::task);
+  if (suspended != suspended_.end() && suspended->task == waiter) waiter = suspended->first;
   up_.push_back({awaited, waiter});
   down_.push_back({waiter, awaited});
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/waits/async_objects.h"
+#include "core/waits/continuations.h"
 #include "core/waits/heap_pass.h"
 
 #include <algorithm>
@@ -13,11 +14,12 @@
 
 namespace clr {
 
-// A box whose method has not ended.
+// A box whose method has not ended; or a continuation of a method that the runtime itself suspended.
 struct AsyncBox {
   Address object = 0;
-  Address machine = 0; // its first field
-  const MachineShape* shape = nullptr;
+  Address machine = 0;                 // its first field; 0 for a continuation
+  const MachineShape* shape = nullptr; // never null; of a continuation one that says nothing
+  const ResumePoint* resume = nullptr; // of a continuation; else null
   std::int32_t state = 0;
   bool waits = false;  // at an await; else it runs, or has not waited yet
   Address awaited = 0; // by its awaiter; 0: the awaiter holds nothing, or is not known
@@ -58,19 +60,31 @@ public:
   std::span<const FoundObject> semaphores() const { return semaphores_; }
   std::span<const FoundObject> channels() const { return channels_; }
   std::size_t unreadable() const { return unreadable_; }
+  bool left_out() const { return left_out_; } // continuations of a task that has too many
   AsyncObjects& kinds() { return kinds_; }
 
 private:
   void add_box(Address object, const BoxShape& shape);
+  void add_suspended(Address task);
   void add_edge(Address awaited, Address waiter);
 
+  // A task, and the continuations behind it that go on first and last.
+  struct Suspended {
+    Address task = 0, first = 0, last = 0;
+  };
+
   AsyncObjects kinds_;
+  Continuations continuations_;
+  MachineShape continuation_shape_;
+  std::vector<Suspended> suspended_; // by tasks
+  std::vector<AsyncEdge> links_;     // from each continuation to the next
   std::vector<AsyncBox> boxes_;
   std::vector<std::pair<Address, Address>> machines_; // machine, box
   std::vector<AsyncEdge> up_, down_;                  // sorted
   std::vector<Address> faulted_, blockers_;
   std::vector<FoundObject> semaphores_, channels_;
   std::size_t unreadable_ = 0;
+  bool left_out_ = false;
 };
 
 } // namespace clr

@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::array blocker_names{"System.Threading.Tasks.Task+SetOnInvokeMres",
                                    "System.Threading.Tasks.Task+SetOnCountdownMres"};
+// What Task.WhenEach puts behind each of its tasks.
+constexpr std::string_view each_state = "System.Threading.Tasks.Task+WhenEachState";
+// AsyncHelpers+ThunkTask of .NET 10, AsyncHelpers+RuntimeAsyncTask later.
+constexpr std::string_view suspended_task = "System.Runtime.CompilerServices.AsyncHelpers+";
 // Fields by which the framework's tasks keep what they wait for.
 constexpr std::array inner_names{"_task", "_source", "m_antecedent", "_task1", "_task2"};
 constexpr std::array inner_list_names{"m_tasks", "_tasks"};
@@ -51,6 +55,7 @@ AsyncObjects::Type AsyncObjects::read_type(Address table) {
     type.kind = AsyncKind::box;
   } else if (task) {
     type.kind = AsyncKind::task;
+    type.suspends = lineage.names.front().starts_with(suspended_task);
     // Only the framework's own tasks: a user's class may have a field of the same name.
     if (lineage.names.front().empty()) return type;
     for (const char* const name : inner_names)
@@ -69,6 +74,8 @@ AsyncObjects::Type AsyncObjects::read_type(Address table) {
     type.list = offset(table, "_invocationList");
   } else if (lineage.is("System.Runtime.CompilerServices.AsyncMethodBuilderCore+ContinuationWrapper")) {
     as(AsyncKind::wrapper, "_continuation");
+  } else if (lineage.is(each_state)) {
+    type.kind = AsyncKind::task; // what it does when it is called leads on: its consumer waits for the object
   } else if (std::ranges::find(blocker_names, lineage.names.front()) != blocker_names.end()) {
     type.kind = AsyncKind::blocker;
   }

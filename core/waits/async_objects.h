@@ -56,6 +56,9 @@ public:
   TaskFlags flags(Address task);
   Address action(Address task);       // the delegate that it runs; 0: it runs none
   Address continuation(Address task); // the object that says who goes on
+  // Its method is one that the runtime itself suspends, and waits in continuation objects. Throws Error.
+  // Cost: that of the type.
+  bool suspends(Address method_table) { return type(method_table).suspends; }
 
   // Of a task that failed. Throws Error. Cost: some 10 reads.
   TaskFailure failure(Address task);
@@ -86,6 +89,7 @@ public:
 private:
   struct Type {
     AsyncKind kind = AsyncKind::other;
+    bool suspends = false;
     // From the object's address. Of a continuation: what it leads to.
     std::optional<std::uint32_t> next, list;
     std::vector<std::uint32_t> inner, inner_lists; // of a task

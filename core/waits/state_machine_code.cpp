@@ -17,11 +17,12 @@ public:
   std::map<std::int32_t, AwaitSite> find() {
     std::map<std::int32_t, AwaitSite> sites;
     for (std::size_t i = 0; i < code_.size(); ++i) {
-      if (!stores(i, "<>1__state") && !stores(i, "$State")) continue;
+      const bool fsharp = stores(i, "ResumptionPoint");
+      if (!fsharp && !stores(i, "<>1__state") && !stores(i, "$State")) continue;
       const auto state = constant_before(i);
       if (!state || *state < 0 || *state > max_await_states || sites.contains(*state)) continue;
       AwaitSite site{.yield_offset = code_[i].next};
-      add_awaiter(site, i);
+      fsharp ? add_fsharp_awaiter(site, i) : add_awaiter(site, i);
       add_dispose(site, i);
       sites.emplace(*state, std::move(site));
     }
@@ -30,6 +31,10 @@ public:
   }
 
 private:
+  static bool is_call(const IlInstruction& instruction) {
+    return instruction.opcode == il::call || instruction.opcode == il::callvirt;
+  }
+
   // The name of a method or field; "" for a token of neither.
   const std::string& name(std::uint32_t token) {
     const auto [entry, added] = names_.try_emplace(token);
@@ -79,6 +84,15 @@ private:
     }
   }
 
+  // F# keeps the awaiter first, and asks whether it is done: ldflda awaiter; call get_IsCompleted.
+  void add_fsharp_awaiter(AwaitSite& site, std::size_t index) {
+    for (std::size_t i = index; i-- > 1 && index - i <= call_distance;) {
+      if (!is_call(code_[i]) || name(code_[i].token()) != "get_IsCompleted") continue;
+      if (code_[i - 1].opcode == il::ldflda) site.awaiter = name(code_[i - 1].token());
+      return;
+    }
+  }
+
   void note_loops(std::map<std::int32_t, AwaitSite>& sites) const {
     for (const IlInstruction& jump : code_) {
       if (!il::is_jump(jump.opcode) || jump.operand >= 0) continue;
@@ -86,10 +100,6 @@ private:
       for (auto& [state, site] : sites)
         if (target <= site.yield_offset && site.yield_offset <= jump.offset) site.in_loop = true;
     }
-  }
-
-  static bool is_call(const IlInstruction& instruction) {
-    return instruction.opcode == il::call || instruction.opcode == il::callvirt;
   }
 
   // Backwards: get_IsCompleted, GetAwaiter, perhaps ConfigureAwait, and what they are called on.

@@ -1,14 +1,15 @@
 #include "core/waits/state_machine_shapes.h"
 
 #include "core/types/module.h"
+#include "core/waits/method_il.h"
 
 #include <array>
 
 namespace clr {
 namespace {
 
-// C# and Visual Basic.
-constexpr std::array state_names{"<>1__state", "$State"};
+// C#, Visual Basic and F#.
+constexpr std::array state_names{"<>1__state", "$State", "ResumptionPoint"};
 constexpr std::array builder_names{"<>t__builder", "$Builder"};
 constexpr const char* iterator_promise = "<>v__promiseOfValueOrEnd";
 // The fields through which the framework's awaiters lead to what is awaited.
@@ -72,7 +73,10 @@ MachineShape MachineShapes::read_machine(Address table) {
   shape.module = layout.module;
   shape.value_type = layout.table.is_value_type();
   for (const char* const name : state_names)
-    if (const auto place = find(table, name)) shape.state = place->offset;
+    if (const auto place = find(table, name)) {
+      shape.state = place->offset;
+      shape.fsharp = std::string_view(name) == state_names.back();
+    }
   for (const char* const name : builder_names)
     if (const auto place = find(table, name))
       shape.is_void = objects_->layouts().of(place->field->type->method_table).text ==
@@ -88,9 +92,7 @@ MachineShape MachineShapes::read_machine(Address table) {
 
 void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
   if (shape.module == 0 || layout.type_def == 0) return;
-  MethodNames& names = objects_->finder().names();
-  NamedModule& module = names.named_modules().at(shape.module);
-  const ImageMapping mapping = image_mapping(objects_->finder().target(), module.module);
+  NamedModule& module = objects_->finder().names().named_modules().at(shape.module);
   module.metadata.with([&](MetadataNames& named) {
     const Metadata& metadata = named.metadata();
     const auto [first, last] = metadata.method_range(layout.type_def & 0xff'ffff);
@@ -98,20 +100,19 @@ void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
       const std::uint32_t rid = metadata.method_at(i);
       if (metadata.string(metadata.method_def(rid).name) == "MoveNext") shape.move_next = 0x0600'0000 | rid;
     }
-    if (shape.move_next == 0 || mapping.base == 0) return;
-    MemoryReader& memory = objects_->finder().target().memory();
-    const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
-                                         : PeImage::detect(memory, mapping.base);
-    const auto il = il_code(image, metadata.method_def(shape.move_next & 0xff'ffff).rva);
-    for (auto& [state, site] : await_sites(metadata, il)) {
-      MachineAwait await{.site = site};
-      if (const FieldLayout* const field = layout.field(site.awaiter)) {
-        await.awaited = reference_in(*field, 0);
-        if (field->type->name) await.awaiter_type = format_type(*field->type->name);
-      }
-      shape.awaits.emplace(state, std::move(await));
-    }
   });
+  if (shape.move_next == 0) return;
+  with_method_il(*objects_, shape.module, shape.move_next,
+                 [&](const Metadata& metadata, std::span<const std::byte> il) {
+                   for (auto& [state, site] : await_sites(metadata, il)) {
+                     MachineAwait await{.site = site};
+                     if (const FieldLayout* const field = layout.field(site.awaiter)) {
+                       await.awaited = reference_in(*field, 0);
+                       if (field->type->name) await.awaiter_type = format_type(*field->type->name);
+                     }
+                     shape.awaits.emplace(state, std::move(await));
+                   }
+                 });
 }
 
 const BoxShape* MachineShapes::box(Address table) {

@@ -27,6 +27,7 @@ struct MachineShape {
   std::uint32_t move_next = 0; // MethodDef; 0: not found
   bool value_type = false;
   bool is_void = false; // of an async void method
+  bool fsharp = false;  // of F#'s tasks, whose awaits are numbered from 1 on
   std::optional<std::uint32_t> state;
   // Of an async iterator: the references to who waits for its next value.
   std::optional<std::uint32_t> consumer_state, consumer;

@@ -138,6 +138,26 @@ std::optional<ThreadPoolState> read_thread_pool(ObjectReader& objects) {
   return read_thread_pool(objects, places);
 }
 
+std::uint64_t pool_clock(ObjectReader& objects, std::uint64_t near) {
+  constexpr std::uint64_t lower = 0xffff'ffff, half = 0x8000'0000;
+  try {
+    CoreLibrary library(objects);
+    const Address pool =
+        library.static_reference("System.Threading.PortableThreadPool", "ThreadPoolInstance");
+    if (pool == 0) return 0;
+    InstanceReader reader(objects);
+    const std::uint64_t noted =
+        reader.integer(reader.inner(reader.of_object(pool), "_separated"), "lastDequeueTime") & lower;
+    if (noted == 0) return 0;
+    const std::uint64_t time = (near & ~lower) | noted;
+    // The time that is nearest to `near`.
+    if (time > near + half && time > lower) return time - lower - 1;
+    return time + half < near ? time + lower + 1 : time;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places) {
   return PoolReader(objects).read(places);
 }

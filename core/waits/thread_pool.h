@@ -35,6 +35,11 @@ struct ThreadPoolState {
 // each item.
 std::optional<ThreadPoolState> read_thread_pool(ObjectReader& objects);
 
+// The last time at which the thread pool noted that it took an item, in milliseconds of the system's clock
+// (Environment.TickCount64); it keeps the lower half alone, so a `near` time is wanted. 0: not known. Never
+// throws. Cost: some 10 reads.
+std::uint64_t pool_clock(ObjectReader& objects, std::uint64_t near);
+
 // Where the pool's objects are; 0: there is none.
 struct ThreadPoolPlaces {
   Address pool = 0;  // PortableThreadPool

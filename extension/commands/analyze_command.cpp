@@ -150,7 +150,7 @@ private:
     if (const auto message = fail_fast_message(session.runtime(), session.stacks(), session.registers(thread),
                                                thread.GetThreadID()))
       out.line("fail fast: {}", *message);
-    ExceptionReporter reporter(session.runtime());
+    ExceptionReporter reporter = exceptions_of(session);
     const ExceptionReporter::OfThread found = reporter.of_thread(*known);
     if (!found.problem.empty()) out.line("exception: {}", found.problem);
     if (found.current() == 0) {

@@ -112,7 +112,7 @@ std::vector<MethodRow> BodyArgument::by_name(Runtime& runtime) {
       });
   if (one) return known == rows.end() ? rows : bodies_of(runtime, known->method);
   for (std::size_t n = 0; n < std::min(rows.size(), max_choices); ++n)
-    out_->line("{:#x} {}`{}", rows[n].code.start, rows[n].method.module, rows[n].method.full_name);
+    out_->line("{} {}`{}", start_text(rows[n].code), rows[n].method.module, rows[n].method.full_name);
   throw Error(ErrorKind::invalid_argument,
               fmt::format("{} methods are called '{}'; give the address of one",
                           rows.size() > max_choices ? "many" : std::to_string(rows.size()), method_));
@@ -121,8 +121,11 @@ std::vector<MethodRow> BodyArgument::by_name(Runtime& runtime) {
 CodeBlock BodyArgument::chosen(Runtime& runtime, const std::vector<MethodRow>& bodies) {
   if (!quiet_)
     for (std::size_t i = 1; i < bodies.size(); ++i)
-      out_->line("another body of the method: {:#x} [{}]", bodies[i].code.start,
+      out_->line("another body of the method: {} [{}]", start_text(bodies[i].code),
                  describe_kind(bodies[i].code));
+  if (bodies.front().code.start == 0)
+    throw Error(ErrorKind::memory_missing,
+                fmt::format("the place of the body is not known: {}", bodies.front().code.fault));
   const CodeLookup found = runtime.code()->find(bodies.front().code.start);
   if (const auto* block = std::get_if<CodeBlock>(&found)) return *block;
   throw Error(ErrorKind::corrupt,

@@ -2,6 +2,7 @@
 
 #include "core/memory/utf8.h"
 #include "extension/lldb/output.h"
+#include "extension/session/stack_walk.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +30,15 @@ std::string exception_lines(const ExceptionReport& report) {
   return out;
 }
 } // namespace
+
+ExceptionReporter exceptions_of(Session& session) {
+  return {session.runtime(), session.stacks(),
+          [&session](std::uint64_t os_id, const std::function<bool(const FrameRow&)>& visit) {
+            lldb::SBThread thread = session.target().GetProcess().GetThreadByID(os_id);
+            if (thread.IsValid())
+              walk_stack(session, thread, {.runtime_frames = false, .lines = false}, visit);
+          }};
+}
 
 std::string describe(const std::vector<ExceptionReport>& tree) {
   std::string out;

@@ -57,7 +57,8 @@ private:
     std::uint64_t size = 0;
     for (const CodeRegion& region : row.code.regions) size += region.size;
     const std::string size_text = row.code.regions.empty() ? "?" : fmt::format("{}", size);
-    return fmt::format("{:#018x} {:>7} {:<22} {}`{}", row.code.start, size_text, describe_kind(row.code),
+    const std::string start = row.code.start != 0 ? fmt::format("{:#018x}", row.code.start) : "?";
+    return fmt::format("{:<18} {:>7} {:<22} {}`{}", start, size_text, describe_kind(row.code),
                        row.method.module, row.method.shown_name());
   }
 

@@ -27,7 +27,7 @@ public:
     Session& session = invocation.session();
     Output& out = invocation.out;
     require_runtime(session.runtime());
-    ExceptionReporter reporter(session.runtime());
+    ExceptionReporter reporter = exceptions_of(session);
     JsonList list([&](std::string_view text) { out.write(text); });
     for (const Address object : objects(session, reporter, out)) {
       if (out.interrupted()) break;

@@ -2,6 +2,7 @@
 
 #include "extension/commands/command_spec.h"
 #include "extension/lldb/entries.h"
+#include "extension/lldb/notice.h"
 #include "extension/lldb/own_command.h"
 
 #include <fmt/format.h>
@@ -18,13 +19,6 @@ constexpr std::string_view without_user_commands = "--hide-user-commands";
 // LLDB takes the beginning of a long option for the option.
 bool hides_user_commands(std::string_view option) {
   return option.starts_with("--") ? option.starts_with("--hide-u") : option.contains('u');
-}
-
-void print(const lldb::SBFile& to, std::string_view text) {
-  lldb::SBFile file = to;
-  std::size_t written = 0;
-  if (file.IsValid()) file.Write(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), &written);
-  file.Flush();
 }
 
 // Of the same form as the rest of LLDB's list.
@@ -47,9 +41,9 @@ bool list_commands(const Turn&, lldb::SBDebugger& debugger, const char** words) 
     command += fmt::format(" {}", text);
   }
   const OwnAnswer answer = run_own(debugger, command);
-  if (!answer.error.empty()) print(debugger.GetErrorFile(), answer.error);
+  if (!answer.error.empty()) write_text(debugger.GetErrorFile(), answer.error);
   if (answer.succeeded && !answer.output.empty())
-    print(debugger.GetOutputFile(), answer.output + own_commands());
+    write_text(debugger.GetOutputFile(), answer.output + own_commands());
   return true;
 }
 } // namespace

@@ -34,13 +34,17 @@ void add_method(std::string& out, const Method& method) {
 
 void add_code(std::string& out, const runtime::Code& code) {
   add(out, "code", describe_kind(code));
-  add(out, "start", fmt::format("{:#x}", code.start));
+  add(out, "start", start_text(code));
   if (code.offset) add(out, "offset", fmt::format("{}", *code.offset));
   if (code.funclet) add(out, "funclet", fmt::format("starts at {:#x}", *code.funclet));
   for (const CodeRegion& region : code.regions) add(out, "region", part_text(region));
   if (!code.fault.empty()) add(out, "not known", printable(code.fault));
 }
 } // namespace
+
+std::string start_text(const runtime::Code& code) {
+  return code.start != 0 ? fmt::format("{:#x}", code.start) : "?";
+}
 
 std::string describe_kind(const runtime::Code& code) {
   const auto tier = to_string(code.tier);

@@ -11,6 +11,8 @@ namespace clr::lldb_plugin {
 
 // "jitted, tier1", "r2r", "interpreted".
 std::string describe_kind(const runtime::Code& code);
+// "0x7f00..."; "?" where memory does not tell it.
+std::string start_text(const runtime::Code& code);
 
 // The block of `clrip2md`: a first line with the answer, then one line per fact.
 std::string describe(const runtime::Answer& answer);

@@ -6,13 +6,15 @@
 
 namespace clr::lldb_plugin {
 
-void notice(lldb::SBDebugger debugger, std::string_view text) {
-  lldb::SBFile errors = debugger.GetErrorFile();
-  if (!errors.IsValid()) return;
-  const std::string line = fmt::format("lldb-clr: {}\n", printable(text));
+void write_text(lldb::SBFile to, std::string_view text) {
+  if (!to.IsValid()) return;
   std::size_t written = 0;
-  errors.Write(reinterpret_cast<const std::uint8_t*>(line.data()), line.size(), &written);
-  errors.Flush();
+  to.Write(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), &written);
+  to.Flush();
+}
+
+void notice(lldb::SBDebugger debugger, std::string_view text) {
+  write_text(debugger.GetErrorFile(), fmt::format("lldb-clr: {}\n", printable(text)));
 }
 
 } // namespace clr::lldb_plugin

@@ -7,6 +7,9 @@
 
 namespace clr::lldb_plugin {
 
+// Writes `text` as it is to one of the debugger's streams; nothing when it has none.
+void write_text(lldb::SBFile to, std::string_view text);
+
 // "lldb-clr: TEXT" as a line of the debugger's error stream.
 void notice(lldb::SBDebugger debugger, std::string_view text);
 

@@ -3,6 +3,7 @@
 #include "extension/lldb/entries.h"
 #include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/published_module.h"
+#include "extension/process/assignments.h"
 #include "extension/process/workspace.h"
 
 #include <algorithm>
@@ -40,8 +41,6 @@ constexpr const char* commands[] = {
     "source info",
     "breakpoint set",
     "breakpoint list",
-    "dwim-print",
-    "expression",
     "process status",
     "process continue",
     "process launch",
@@ -144,6 +143,12 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   process->breakpoints().before_command(words);
   prepare_values(turn, debugger, *process, text_of(words));
 }
+
+// The commands that evaluate an expression.
+bool stand_in_for_expression(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
+  visit_command(turn, debugger, words);
+  return assign_reference(debugger, text_of(words));
+}
 } // namespace
 
 OwnEntries own_entries() {
@@ -154,6 +159,8 @@ OwnEntries own_entries() {
 
 void follow_commands(lldb::SBDebugger& debugger) {
   call_before<visit_command>(debugger, commands);
+  for (const char* const command : {"dwim-print", "expression"})
+    call_instead<stand_in_for_expression>(debugger, command);
 }
 
 bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {

@@ -19,10 +19,13 @@ class AsyncFrame:
     state: int
     box: int
     """The object that the method lives in while it waits."""
+    no_line: Optional[str] = None
+    """Why there is no line although there are symbols."""
 
     @classmethod
     def of(cls, json: Json) -> AsyncFrame:
-        return cls(Method.of(json["method"], None), Source.of(json.get("source")), json.get("line_kind") == "dispose", json["state"], int(json["box"], 16))
+        return cls(Method.of(json["method"], None), Source.of(json.get("source")), json.get("line_kind") == "dispose", json["state"], int(json["box"], 16),
+                   json.get("no_line"))
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Task:
     """Kernel id of the thread that waits for the last one of the chain, if it is known."""
     plumbing: bool
     """The chain has only methods of .NET's own libraries."""
+    age_ms: Optional[int] = None
+    """For how long it has waited at least; None where nobody noted when it began."""
 
     def __repr__(self) -> str:
         return f"<Task {self.object:#x} {self.chain[0].method.shown_name}, waits for {self.text}>"
@@ -48,4 +53,4 @@ class Task:
     def of(cls, json: Json) -> Task:
         waits = json["waits_for"]
         return cls(int(json["boxes"][0], 16), waits["kind"], waits["text"], int(waits["object"], 16) if "object" in waits else None,
-                   tuple(AsyncFrame.of(f) for f in json["frames"]), json["kept_by"].get("thread"), json["plumbing"])
+                   tuple(AsyncFrame.of(f) for f in json["frames"]), json["kept_by"].get("thread"), json["plumbing"], json["age_ms"])

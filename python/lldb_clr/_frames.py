@@ -30,7 +30,7 @@ class Frame:
     instantiation: Optional[Method] = None
     """The method with its exact type arguments, where ``method`` is code that several instantiations share; None when nothing more is known."""
     instantiation_from: Optional[str] = None
-    """What told it: "context_method_desc", "context_method_table" or "this"; None when nothing did."""
+    """What told it: "context_method_desc", "context_method_table", "argument_method_desc", "argument_method_table" or "this"; None when nothing did."""
 
     def __repr__(self) -> str:
         return f"<Frame #{self.index} {self.kind}: {self.text}>"
@@ -80,9 +80,22 @@ class Frame:
 class TraceFrame:
     """An element of an exception's stack trace."""
     ip: int
-    sp: int
+    sp: Optional[int]
+    """None: this runtime does not tell."""
     text: str
     method: Method
+    instantiation: Optional[Method] = None
+    """The method with its exact type arguments, where ``method`` is code that several instantiations share and its frame still stands on the
+    stack of the thread on which the exception is in flight; None when nothing more is known."""
+    instantiation_from: Optional[str] = None
+    """What tells ``instantiation``: as in Frame."""
+
+    @classmethod
+    def of(cls, json: Json, reader: Optional[CodeReader]) -> TraceFrame:
+        ip = int(json["ip"], 16)
+        exact = json.get("instantiation")
+        return cls(ip, number(json["sp"]), json["text"], Method.of(json["method"], reader, json.get("code"), json.get("source"), ip),
+                   Method.of(exact["method"], reader) if exact else None, exact["from"] if exact else None)
 
 
 @dataclass(frozen=True)
@@ -108,8 +121,7 @@ class ManagedException:
     @classmethod
     def of(cls, json: Json, known: Mapping[int, ManagedException], reader: Optional[CodeReader]) -> ManagedException:
         """``known`` has the inner exceptions by their addresses."""
-        trace = tuple(TraceFrame(int(t["ip"], 16), int(t["sp"], 16), t["text"], Method.of(t["method"], reader, t.get("code"), t.get("source"), int(t["ip"], 16)))
-                      for t in json["trace"])
+        trace = tuple(TraceFrame.of(one, reader) for one in json["trace"])
         inner = number(json.get("inner"))
         aggregated = tuple(known[address] for address in (int(one, 16) for one in json.get("inner_exceptions", ())) if address in known)
         return cls(int(json["address"], 16), int(json["method_table"], 16), json["type"], json["message"], number(json["hresult"]), trace,

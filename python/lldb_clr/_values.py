@@ -32,7 +32,8 @@ class Code:
     "instrumented_optimized", "r2r", or None where memory does not tell it."""
     kind: str
     tier: Optional[str]
-    start: int
+    start: Optional[int]
+    """None where memory lacks what tells it; ``fault`` says what."""
     offset: Optional[int] = None
     """Of the address that was asked for, from ``start``; hot and cold parts linearised."""
     regions: Tuple[Region, ...] = ()
@@ -47,12 +48,13 @@ class Code:
         return sum(region.size for region in self.regions)
 
     def __repr__(self) -> str:
-        return f"<Code {self.kind} {self.tier or 'tier not known'} at {self.start:#x}, {self.size} bytes>"
+        where = "at an unknown place" if self.start is None else f"at {self.start:#x}"
+        return f"<Code {self.kind} {self.tier or 'tier not known'} {where}, {self.size} bytes>"
 
     @classmethod
     def of(cls, json: Json) -> Code:
         regions = tuple(Region(r["part"], int(r["start"], 16), r["size"]) for r in json["regions"] or ())
-        return cls(json["kind"], json["tier"], int(json["start"], 16), json.get("offset"), regions, number(json.get("funclet")), json.get("fault"))
+        return cls(json["kind"], json["tier"], number(json["start"]), json.get("offset"), regions, number(json.get("funclet")), json.get("fault"))
 
 
 @dataclass(frozen=True)
@@ -178,16 +180,12 @@ class Method:
     @property
     def unwind_info(self) -> UnwindInfo:
         """Unwind data of the address that was asked for, or of the body's start. Raises Fault, StaleError; UsageError without a body."""
-        if self.code is None:
-            raise UsageError(f"{self!r} is only named: no body of it was found here")
-        return self._its_reader().unwind_info(self.address if self.address is not None else self.code.start)
+        return self._its_reader().unwind_info(self._its_address())
 
     @property
     def gc_info(self) -> GcInfo:
         """What the garbage collector knows of the body, and of the address that was asked for. Raises Fault, StaleError; UsageError without a body."""
-        if self.code is None:
-            raise UsageError(f"{self!r} is only named: no body of it was found here")
-        return self._its_reader().gc_info(self.address if self.address is not None else self.code.start)
+        return self._its_reader().gc_info(self._its_address())
 
     @property
     def code_versions(self) -> Tuple[CodeVersion, ...]:
@@ -196,6 +194,15 @@ class Method:
         if self.method_desc is None:
             raise UsageError(f"{self!r} has no MethodDesc: the runtime never prepared it")
         return self._its_reader().code_versions(self.method_desc)
+
+    def _its_address(self) -> int:
+        """That which was asked for, or the start of the body. Raises UsageError without either."""
+        if self.code is None:
+            raise UsageError(f"{self!r} is only named: no body of it was found here")
+        address = self.code.start if self.address is None else self.address
+        if address is None:
+            raise UsageError(f"{self!r} has a body, but not its place: {self.code.fault}")
+        return address
 
     def _its_reader(self) -> CodeReader:
         if self._reader is None:

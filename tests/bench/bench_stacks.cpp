@@ -1,12 +1,13 @@
 // Measures whole stacks on a core file, with the core library alone:
 //   bench_stacks CORE [ROUNDS]
 // All threads walked and every frame named, minimum of the rounds (default 5): the first time in a session
-// (cold) and again (warm), each without and with the text of every frame; and the reads of target memory that
-// a frame costs. These are figures, not tests, so the noise of the machine cannot make anything fail.
+// (cold) and again (warm), each without and with the text of every frame; the frames alone and with all their
+// roots; and the reads of target memory that a frame costs. These are figures, not tests, so the noise of the
+// machine cannot make anything fail.
 #include "core/memory/counting_reader.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/native_names.h"
-#include "core/runtime/stack_reporter.h"
+#include "core/runtime/root_rows.h"
 
 #include <fmt/format.h>
 
@@ -62,17 +63,39 @@ public:
     return count;
   }
 
+  // The frames alone: what the roots cost is beside them.
+  std::size_t walk_frames() {
+    std::size_t frames = 0;
+    for (const ThreadRegisters& registers : core_.threads())
+      reporter_.walk_frames(context_of_thread(core_.platform().cpu, registers), registers.os_id,
+                            [&](const StackFrame&) { return ++frames != 0; });
+    return frames;
+  }
+
+  // With the frames and the types of the objects.
+  std::size_t roots() {
+    if (!roots_) roots_.emplace(runtime_, reporter_);
+    std::size_t count = 0;
+    for (const ThreadRegisters& registers : core_.threads())
+      roots_->walk(context_of_thread(core_.platform().cpu, registers), registers.os_id,
+                   [&](const RootRow&) { return ++count != 0; });
+    return count;
+  }
+
 private:
   const ElfCore& core_;
   HostAssemblies assemblies_{PathMap{}};
   Runtime runtime_;
   NativeNames names_;
   StackReporter reporter_;
+  std::optional<RootReporter> roots_;
 };
 
 int run(const char* path, int rounds) {
   constexpr double never = std::numeric_limits<double>::max();
   double open = never, cold = never, cold_text = never, warm = never, warm_text = never;
+  double cold_roots = never, warm_roots = never, warm_frames = never, cold_frames = never;
+  std::size_t root_count = 0;
   Count count;
   for (int round = 0; round < rounds; ++round) {
     const Timer open_timer;
@@ -83,6 +106,26 @@ int run(const char* path, int rounds) {
       const Timer cold_timer;
       Stacks(session->core(), pages, session->modules()).walk(true);
       cold_text = std::min(cold_text, cold_timer.milliseconds());
+    }
+    {
+      PageCache pages(session->memory());
+      const Timer frames_timer;
+      Stacks(session->core(), pages, session->modules()).walk_frames();
+      cold_frames = std::min(cold_frames, frames_timer.milliseconds());
+    }
+    {
+      PageCache pages(session->memory());
+      const Timer roots_timer;
+      Stacks stacks(session->core(), pages, session->modules());
+      root_count = stacks.roots();
+      cold_roots = std::min(cold_roots, roots_timer.milliseconds());
+      stacks.walk_frames();
+      const Timer frames_timer;
+      stacks.walk_frames();
+      warm_frames = std::min(warm_frames, frames_timer.milliseconds());
+      const Timer warm_timer;
+      stacks.roots();
+      warm_roots = std::min(warm_roots, warm_timer.milliseconds());
     }
     PageCache pages(session->memory());
     const Timer cold_timer;
@@ -102,6 +145,11 @@ int run(const char* path, int rounds) {
   print("the same again, warm", per_frame(warm, count.frames));
   print("with the text of each frame, cold session", per_frame(cold_text, count.frames));
   print("the same again, warm", per_frame(warm_text, count.frames));
+  print("frames alone, cold session", per_frame(cold_frames, count.frames));
+  print("the same again, warm", per_frame(warm_frames, count.frames));
+  print(fmt::format("{} roots with their frames, cold session", root_count),
+        per_frame(cold_roots, count.frames));
+  print("the same again, warm", per_frame(warm_roots, count.frames));
 
   const auto session = CoreSession::open(path, {});
   // As a live process is read: page by page, every page once.

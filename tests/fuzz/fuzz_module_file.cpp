@@ -107,7 +107,8 @@ void ask_elf(std::span<const std::byte> bytes, const std::vector<Mapped>& all) {
 
 void ask_pe(std::span<const std::byte> bytes, bool bundled, const std::vector<Mapped>& all) {
   const auto bundle = bundled ? SingleFileBundle::parse(bytes) : std::nullopt;
-  PeModuleFile module(bytes, bundle ? &*bundle : nullptr);
+  PartialFile parts(bytes);
+  PeModuleFile module(parts, bundle ? &*bundle : nullptr);
   const auto layout = PeLayout::parse(bytes);
   const auto relocate = [&](const FileMapping& mapping, std::span<std::byte> there) {
     if (!layout) return;

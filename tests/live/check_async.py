@@ -13,6 +13,7 @@ from json_schema import Schema   # noqa: E402
 
 SCHEMA = HERE.parent.parent / "python" / "docs" / "schema.json"
 SOURCES = HERE / "programs" / "waits"
+SUSPENDED = HERE / "programs" / "suspended"
 # `line //@ CHAIN:INDEX METHOD [= KIND]`, see Program.cs.
 MARK = re.compile(r"//@ ([\w-]+):(\d+)(?:-(\d+))? ([^=\s]+)(?: = (\w+))?")
 # Chains whose last method a thread waits for.
@@ -21,10 +22,10 @@ BY_THREAD = "thread-"
 MODES = {"debug": ("Debug", {}), "release": ("Release", {}), "release-optimized": ("Release", {"TieredCompilation": 0, "ReadyToRun": 0})}
 
 
-def known_chains():
+def known_chains(sources=SOURCES):
     """chain -> ([(method, file, line)] from the first one on, kind)."""
     frames, kinds = collections.defaultdict(dict), {}
-    for path in sorted(SOURCES.glob("*.cs")):
+    for path in sorted(sources.glob("*.cs")):
         for number, text in enumerate(path.read_text().splitlines(), 1):
             for chain, first, last, method, kind in MARK.findall(text):
                 for index in range(int(first), int(last or first) + 1):
@@ -87,6 +88,24 @@ def check(lldb, target, running):
     timers = check_timers(lldb, target, told, schema)
     lines = sum(len(frames_of(s)) for s in each["stacks"])
     return f"{sum(told['chains'].values())} chains of {len(told['chains'])} kinds, {lines} lines; {joined} threads, {timers} timers"
+
+
+def check_suspended(lldb, target, exact):
+    """Methods that the runtime itself suspends: their chain in order, with the lines of its awaits; in optimised code those that can be told."""
+    (answer,) = lldb.json(target, ["clr async --json"])
+    wrong = Schema(SCHEMA).problems("clr async", answer)
+    assert not wrong, wrong[:5]
+    (frames,) = (frames for frames, _ in known_chains(SUSPENDED).values())
+    (stack,) = [stack for stack in answer["stacks"] if stack["waits_for"]["kind"] == "completion_source"]
+    # Those that a thread runs are still behind their task.
+    (goes_on,) = [stack for stack in answer["stacks"] if stack["waits_for"]["kind"] == "ready"]
+    assert "it runs, or goes on" in goes_on["waits_for"]["text"] and len(answer["stacks"]) == 2, answer["stacks"]
+    found = [(method_of(f), f.get("source", {}).get("line")) for f in stack["frames"]]
+    assert [method for method, _ in found] == [method for method, _, _ in frames], found
+    lines = [(line, wanted) for (_, line), (_, _, wanted) in zip(found, frames)]
+    assert all(line == wanted or (line is None and not exact) for line, wanted in lines), lines
+    assert all("no_line" in f for f in stack["frames"] if "line" not in f.get("source", {})), stack["frames"]
+    return f"{len(found)} methods, {sum(line is not None for line, _ in lines)} lines"
 
 
 def check_threads(lldb, target, told, stacks):

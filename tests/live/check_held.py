@@ -60,6 +60,19 @@ def check_objects(wrong, rows, texts):
     return compared
 
 
+def check_assignments(lldb, target):
+    """References in `expression`: null can be assigned, anything else is told, and C++ copies no object over another."""
+    commands = ["thread backtrace all", "v figure ring", "expression figure = nullptr", "p -- ring = 0", "expression shape = figure", 'expression shape = "text"', "v figure ring shape"]
+    frames = lldb.run(target, commands[:1])[0]
+    thread, number = re.search(r"thread #(\d+)(?:(?!thread #).)*?frame #(\d+): \S+ \S+`" + re.escape(METHOD) + r"\(", frames, re.S).groups()
+    here = [f"thread select {thread}", f"frame select {number}"]
+    before, set_figure, set_ring, other, text, after = lldb.run(target, here + commands[1:], go_on=True)[2:]
+    assert before.count("{") >= 2 and "figure = 0x0000000000000000 null" in set_figure and "ring = 0x0000000000000000 null" in set_ring, (before, set_figure, set_ring)
+    assert not other.strip() and not text.strip() and lldb.errors.count("only null can be assigned to the reference shape") == 2, lldb.errors
+    assert after.count("0x0000000000000000 null") == 2 and re.search(r"shape = 0x0*[1-9a-f]\w* \{Debugged\.Ring\}", after), after
+    return "2 references set to null, 2 other assignments refused"
+
+
 def shown(text):
     """The value behind `(TYPE) NAME = `, or `(TYPE) ` alone as `p` has it, without the address of an object and what stands below it."""
     first = text.strip().split("\n")[0]

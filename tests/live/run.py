@@ -411,6 +411,19 @@ def waits(c):
     for mode, (configuration, knobs) in check_async.MODES.items():
         if c.may_want(f"async/{mode}"):
             c.results.with_second_try(f"async/{mode}", functools.partial(wait_program, c, mode, configuration, knobs))
+    for configuration in ("Debug", "Release"):
+        if c.may_want(f"async/suspended/{configuration.lower()}"):
+            c.results.with_second_try(f"async/suspended/{configuration.lower()}", functools.partial(suspended_program, c, configuration))
+
+
+def suspended_program(c, configuration):
+    program = processes.build("suspended", c.work / "artifacts", configuration)
+    mode = configuration.lower()
+    with c.scratch(f"async-suspended-{mode}") as folder, Running([program], folder, settings(RuntimeAsync=1)) as running:
+        assert running.wait_ready(), "suspended did not start"
+        c.check(f"async/suspended/{mode}/live", check_async.check_suspended, c.lldb, Target(pid=running.pid), configuration == "Debug")
+        core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+        c.check(f"async/suspended/{mode}/core", check_async.check_suspended, c.lldb, core, configuration == "Debug")
 
 
 def wait_program(c, mode, configuration, knobs):
@@ -757,6 +770,7 @@ def debug_held(c, label, lldb, executable, everywhere):
         if not everywhere:
             return
         core = processes.gcore(running.pid, folder / "core.held")
+        c.check(f"{label}/assignments", check_held.check_assignments, lldb, Target(pid=running.pid))
         c.check(f"{label}/core", check_held.check, lldb, Target(core=core, executable=executable), folder / "said")
         c.check(f"{label}/core/bare", check_held.check, lldb, Target(core=core), folder / "said")
         for version, adapter, environment in check_dap.adapters(c.lldbs):

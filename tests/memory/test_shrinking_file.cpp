@@ -3,6 +3,7 @@
 #include "core/memory/elf_file.h"
 #include "core/memory/file_bytes.h"
 #include "core/memory/loaded_file.h"
+#include "core/memory/partial_file.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/elf_core_builder.h"
 #include "tests/support/faults.h"
@@ -38,6 +39,43 @@ TEST_CASE("a file beyond the limit is refused before it is read", "[shrinking]")
   CHECK_THAT(fault->what(), Catch::Contains("more than 536870912 bytes"));
   std::filesystem::resize_file(path, LoadedFile::max_user_file + 1);
   CHECK(fault_of([&] { LoadedFile::open(path); }).has_value());
+}
+
+TEST_CASE("a file of which parts are read when they are needed", "[shrinking]") {
+  constexpr std::uint64_t block = PartialFile::block_size;
+  const TemporaryDirectory folder;
+  const std::vector<std::byte> content = pattern(5 * block + 100);
+  const std::span<const std::byte> all = content;
+  const std::string path = folder.write("app.dll", content);
+  PartialFile file(HostFile::open(path)), memory(all), whole(LoadedFile::open(path));
+  CHECK(file.is_open());
+  CHECK_FALSE(whole.is_open());
+  for (PartialFile* parts : {&file, &memory, &whole}) {
+    CHECK(parts->size() == content.size());
+    CHECK(std::ranges::equal(parts->bytes(block - 10, 20), all.subspan(block - 10, 20)));
+    CHECK(std::ranges::equal(parts->bytes(5 * block + 99, 1), all.last(1)));
+    CHECK(parts->bytes(5 * block + 99, 2).empty());
+    CHECK(parts->bytes(~std::uint64_t{0}, 8).empty());
+    CHECK(parts->bytes(8, ~std::uint64_t{0}).empty());
+  }
+  CHECK(memory.bytes(7, 1).data() == content.data() + 7);
+  const auto known = file.bytes(0, 100);
+  std::filesystem::resize_file(path, 4 * block);
+  CHECK(std::ranges::equal(known, all.first(100)));
+  CHECK(std::ranges::equal(file.bytes(0, 2 * block), all.first(2 * block)));
+  CHECK(file.bytes(2 * block, 1).empty()); // another file by now, as far as one can tell
+  CHECK(file.bytes(0, 5 * block).empty());
+  CHECK(std::ranges::equal(whole.bytes(0, 5 * block), all.first(5 * block)));
+}
+
+TEST_CASE("parts of a file that is written to are missing", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.write("app.dll", pattern(3 * PartialFile::block_size));
+  PartialFile file(HostFile::open(path));
+  CHECK(file.bytes(0, 1).size() == 1);
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  CHECK(file.bytes(0, 1).size() == 1);
+  CHECK(file.bytes(2 * PartialFile::block_size, 1).empty());
 }
 
 TEST_CASE("parts of a file, and of bytes that stand for one", "[shrinking]") {

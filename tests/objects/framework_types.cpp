@@ -118,6 +118,8 @@ const std::vector<Spec>& specs() {
       {compiler, "Builder", true, {{"m_task", "o"}}},
       {compiler, "Machine", false, {{"<>1__state", "i"}, {"<>t__builder", "v:Builder"}, {"<>u__1", "o"}}},
       {compiler, "AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1", false, {{"StateMachine", "o"}}, "Task"},
+      {compiler, "AsyncHelpers+ThunkTask", false, {{"m_stateObject", "o"}}, "Task"},
+      {compiler, "Continuation", false, {{"Next", "o"}, {"GCData", "a"}, {"Resume", "w"}, {"State", "i"}}},
       {threading, "TimerQueue", false, {{"_shortTimers", "o"}, {"_longTimers", "o"}}},
       {threading,
        "TimerQueueTimer",

@@ -34,23 +34,31 @@ private:
 
 } // namespace
 
-TEST_CASE("an instance of a generic type is looked for in the module of the type, then in all", "[objects]") {
-  for (const bool elsewhere : {false, true}) {
-    CAPTURE(elsewhere);
-    ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
-    const Target target = r.runtime.target.target();
-    const auto table = [&](Address module) {
-      return target.field_address(module, "Module", "AvailableTypeParams");
-    };
-    if (elsewhere) { // as a type whose argument can be unloaded
-      r.runtime.target.set(r.app, "Module", "AvailableTypeParams", target.read_pointer(table(r.core_lib)));
-      r.runtime.target.set(r.core_lib, "Module", "AvailableTypeParams", 0);
-    }
-    WatchedMemory memory(r.memory, table(r.app));
-    ObjectView view(r, memory);
-    CHECK(view.objects.layouts().of(r.dog_type).fields.at(1).type->method_table == r.list_of_int);
-    CHECK(memory.seen() == (elsewhere ? 1 : 0));
-  }
+TEST_CASE(
+    "an instance of a generic type is looked for in the module of the type, then in those of its arguments",
+    "[objects]") {
+  constexpr std::uint32_t locals_of_dogs = 14; // StandAloneSig: List<Dog>
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  const Target target = r.runtime.target.target();
+  const Address slot = target.field_address(r.app, "Module", "AvailableTypeParams");
+  // As a type whose argument can be unloaded.
+  const Address list_of_dog = r.runtime.type(
+      {.module = r.core_lib, .rid = 7, .generic = MethodTable::Generic::exact, .arguments = {r.dog_type}});
+  const Address entry = r.runtime.target.record("TypeHashEntry", {{"Value", list_of_dog}, {"Next", 1}});
+  const Address buckets = r.memory.allocate(32);
+  r.memory.at(buckets).pointer(Address{1}).pointer(Address{0}).pointer(Address{1}).pointer(entry);
+  r.runtime.target.set(r.app, "Module", "AvailableTypeParams",
+                       r.runtime.target.record("EETypeHashTable", {{"Buckets", buckets}, {"Count", 1}}));
+  WatchedMemory memory(r.memory, slot);
+  ObjectView view(r, memory);
+  CHECK(view.objects.layouts().of(r.dog_type).fields.at(1).type->method_table == r.list_of_int);
+  CHECK(memory.seen() == 0);
+  const auto locals = view.objects.finder().locals(locals_of_dogs, {.module = r.app});
+  CHECK(locals.at(0)->method_table == list_of_dog);
+  CHECK(memory.seen() == 1);
+  // No list of lists has been loaded; nothing is looked at twice.
+  CHECK(view.objects.finder().locals(locals_of_dogs + 1, {.module = r.app}).at(0)->method_table == 0);
+  CHECK(memory.seen() == 1);
 }
 
 TEST_CASE("the layout of classes, values and enumerations", "[objects]") {

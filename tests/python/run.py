@@ -213,6 +213,14 @@ def lists(setup):
     jitted = list(runtime.methods(r2r=False))
     assert len(jitted) == runtime.info.jitted_methods, f"{len(jitted)} for {runtime.info.jitted_methods}"
     assert len({m.code.start for m in jitted}) == len(jitted)
+    # The core lacks pages of CoreLib's table of functions.
+    placeless = [m for m in runtime.methods() if m.code.start is None]
+    assert len(placeless) > 1000 and all(m.code.fault and not m.code.regions for m in placeless)
+    try:
+        raise AssertionError(f"{placeless[0].gc_info!r} of a body without a place")
+    except lldb_clr.UsageError as error:
+        assert placeless[0].code.fault in str(error)
+    assert not any(m.code.start == 0 for m in runtime.methods())
     named = list(runtime.methods("*Situations.Calls.*"))
     assert named and all("Situations.Calls." in m.full_name for m in named)
     assert {m.full_name for m in named} == {m.full_name for m in jitted if "Situations.Calls." in m.full_name}

@@ -240,3 +240,46 @@ TEST_CASE("who waits for work is idle, to others somebody owes something", "[asy
   CHECK(use(runs) == AwaitUse::goes_on);
   CHECK(use(endless) == AwaitUse::idle);
 }
+
+TEST_CASE("a task that the runtime goes on with leads through its continuations", "[async]") {
+  Waits waits;
+  // Neither stub can be read: the methods stay unknown, the chain is whole.
+  const Address last = waits.types.make("Continuation", {});
+  const Address second = waits.types.make("Continuation", {{"Next", last}, {"Resume", 0x20}, {"State", 1}});
+  const Address first = waits.types.make("Continuation", {{"Next", second}, {"Resume", 0x10}});
+  const Address source = waits.task("Task", {}), caller = waits.box();
+  const Address thunk = waits.task("AsyncHelpers+ThunkTask", {{"m_stateObject", first}});
+  waits.task("AsyncHelpers+ThunkTask", {{"m_stateObject", first}, {"m_stateFlags", done}});
+  waits.then(source, thunk);
+  waits.then(thunk, caller);
+  View view(waits);
+  REQUIRE(view.boxes() == Boxes{{first, second, caller}});
+  const AsyncBox* const box = view.graph->box(second);
+  REQUIRE(box != nullptr);
+  CHECK(box->state == 1);
+  REQUIRE(box->resume != nullptr);
+  CHECK(box->resume->method_desc == 0);
+  CHECK_FALSE(box->resume->problem.empty());
+  CHECK(AwaitedReader(*view.graph).of(*view.graph->box(first)).object == source);
+  CHECK_FALSE(view.graph->left_out());
+}
+
+TEST_CASE("continuations that run in circles end, and are told", "[async]") {
+  Waits waits;
+  const Address one = waits.types.make("Continuation", {{"Resume", 0x10}});
+  const Address two = waits.types.make("Continuation", {{"Next", one}, {"Resume", 0x10}});
+  waits.made.memory.at(waits.types.place("Continuation", one, "Next")).pointer(two);
+  const Address thunk = waits.task("AsyncHelpers+ThunkTask", {{"m_stateObject", one}});
+  const Address caller = waits.box();
+  waits.then(thunk, caller);
+  View view(waits);
+  CHECK(view.graph->left_out());
+  CHECK(view.boxes() == Boxes{{one, two, caller}});
+}
+
+TEST_CASE("the name of a stub that goes on with a method", "[async]") {
+  CHECK(resumed_name("IL_STUB_AsyncResume_Leaf_Optimized") == "Leaf");
+  CHECK(resumed_name("IL_STUB_AsyncResume_Load_All_Tier0") == "Load_All");
+  CHECK(resumed_name("IL_STUB_AsyncResume_") == "");
+  CHECK(resumed_name("IL_STUB_PInvoke") == "");
+}

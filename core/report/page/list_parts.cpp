@@ -80,7 +80,7 @@ void write_trace(HtmlWriter& html, const ExceptionReport& report) {
   const std::size_t left = write_some(html, report.trace.size(), max_page_frames, [&](std::size_t i) {
     const TraceRow& row = report.trace[i];
     html.begin("li", {{"class", "managed"}, {"title", row.text}});
-    html.element("b", row.answer.method.shown_name());
+    html.element("b", (row.exact ? row.exact->method : row.answer.method).shown_name());
     html.text(source_position(row.answer.source));
     if (row.element.ends_foreign()) html.element("span", " (thrown again from here)", {{"class", "dim"}});
     html.end();
@@ -90,6 +90,15 @@ void write_trace(HtmlWriter& html, const ExceptionReport& report) {
 }
 
 } // namespace
+
+ExceptionReporter exceptions_of(PageSource& source) {
+  return {*source.runtime, *source.stacks,
+          [&source](std::uint64_t os_id, const std::function<bool(const FrameRow&)>& visit) {
+            const auto thread = std::ranges::find(source.threads, os_id, &PageThread::os_id);
+            if (thread != source.threads.end())
+              source.walk(*thread, {.runtime_frames = false, .lines = false}, visit);
+          }};
+}
 
 void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const StackReporter::End& end) {
   std::vector<std::uint64_t> keys;

@@ -16,6 +16,7 @@
 namespace clr {
 
 struct ExceptionReport;
+class ExceptionReporter;
 
 // What the sections share.
 class PageStop {
@@ -65,6 +66,9 @@ void write_retained_types(HtmlWriter& html, PageStop& stop);
 void write_retained_statics(HtmlWriter& html, PageStop& stop);
 
 // What they have in common.
+
+// The exceptions of the stop, which must have a runtime. `source` must outlive it.
+ExceptionReporter exceptions_of(PageSource& source);
 
 // Calls `write` with the numbers of the first rows, `limit` at most and as long as the page has room. Returns
 // how many of `count` are left.

@@ -108,7 +108,7 @@ void write_threads(HtmlWriter& html, PageStop& stop) {
 
 void write_exceptions(HtmlWriter& html, PageStop& stop) {
   PageSource& source = stop.source();
-  ExceptionReporter reporter(stop.runtime());
+  ExceptionReporter reporter = exceptions_of(source);
   struct Found {
     Address object = 0;
     bool in_flight = false;

@@ -80,7 +80,7 @@ void write_chosen_thread(HtmlWriter& html, PageStop& stop) {
             fail_fast_message(stop.runtime(), *source.stacks, thread.registers, thread.os_id))
       html.element("p", fmt::format("fail fast: {}", *message));
     if (const RuntimeThread* const known = source.stacks->thread_of(thread.os_id)) {
-      ExceptionReporter reporter(stop.runtime());
+      ExceptionReporter reporter = exceptions_of(source);
       const ExceptionReporter::OfThread found = reporter.of_thread(*known);
       if (!found.problem.empty()) html.element("p", found.problem, {{"class", "why"}});
       for (const Address object : found.in_flight) {

@@ -21,7 +21,7 @@ public static class Program
     [MethodImpl(MethodImplOptions.NoInlining)]
     static async Task<int> Leaf(Order order, Task<int> source)
     {
-        int number = await source;
+        int number = await source; //@ suspended:0 Suspended.Program.Leaf
         GC.KeepAlive(order);
         return number + order.Number;
     }
@@ -29,7 +29,7 @@ public static class Program
     [MethodImpl(MethodImplOptions.NoInlining)]
     static async Task<T> Pass<T>(Order order, T value, Task<int> source)
     {
-        await Leaf(order, source);
+        await Leaf(order, source); //@ suspended:1 Suspended.Program.Pass<System.__Canon>
         GC.KeepAlive(order);
         return value;
     }
@@ -37,7 +37,7 @@ public static class Program
     [MethodImpl(MethodImplOptions.NoInlining)]
     static async Task<int> Waits()
     {
-        string text = await Pass(new Order { Name = "tea", Number = 3 }, "text", never.Task);
+        string text = await Pass(new Order { Name = "tea", Number = 3 }, "text", never.Task); //@ suspended:2 Suspended.Program.Waits
         return text.Length;
     }
 

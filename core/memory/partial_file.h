@@ -1,0 +1,56 @@
+// The content of a file of the host, each part of which is read when it is first needed: of most assemblies
+// that a program loads, few bytes are ever looked at. The parts lie in memory of our own, at the distances
+// that they have in the file. It is not mapped, for the reason in loaded_file.h.
+#pragma once
+
+#include "core/memory/host_file.h"
+#include "core/memory/loaded_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace clr {
+
+class PartialFile {
+public:
+  PartialFile() = default;
+  // Of bytes that outlive this.
+  explicit PartialFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  // A file that has been read.
+  explicit PartialFile(LoadedFile file) : whole_(std::move(file)), bytes_(whole_.bytes()) {}
+  // A file that stays open. Reserves addresses, and reads nothing. Throws std::bad_alloc when the system has
+  // no addresses.
+  explicit PartialFile(HostFile file);
+
+  // Bytes, as of when the file was opened.
+  std::uint64_t size() const { return bytes_.size(); }
+  // Whether this has a file open.
+  bool is_open() const { return file_.has_value(); }
+
+  // The bytes [offset, offset + size), valid as long as this. Empty when they are not all there, also when
+  // the file was cut or written to since it was opened: what was proven of it holds no longer. Cost: 2 system
+  // calls for each run of blocks that were not asked for before.
+  std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t size);
+
+  static constexpr std::uint64_t block_size = 64 * 1024;
+
+private:
+  struct Unmap {
+    std::size_t size;
+    void operator()(std::byte* at) const;
+  };
+
+  bool read_blocks(std::uint64_t first, std::uint64_t end);
+
+  LoadedFile whole_;
+  std::optional<HostFile> file_; // nothing: bytes_ are all there
+  std::unique_ptr<std::byte[], Unmap> room_;
+  std::span<const std::byte> bytes_;
+  std::vector<bool> known_; // by block
+};
+
+} // namespace clr

@@ -1,0 +1,49 @@
+// The methods that wait behind a task which the runtime itself goes on with: its continuation objects.
+// Source: dotnet/runtime src/coreclr/System.Private.CoreLib/src/System/Runtime/CompilerServices/
+// AsyncHelpers.CoreCLR.cs. Fields are found by their names.
+#pragma once
+
+#include "core/waits/async_objects.h"
+#include "core/waits/resume_points.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace clr {
+
+// A method that waits at an await of number `state`.
+struct SuspendedMethod {
+  Address object = 0; // its Continuation
+  std::int32_t state = 0;
+  const ResumePoint* resume = nullptr; // never null
+};
+
+struct SuspendedMethods {
+  // The user's; the one that goes on first is the first. Those of the runtime's own between them are left
+  // out.
+  std::vector<SuspendedMethod> methods;
+  Address awaited = 0;   // what the first of them waits for, as far as the runtime's own methods hold it
+  bool left_out = false; // there are more than max_continuations, or they run in circles
+};
+
+class Continuations {
+public:
+  // Both must outlive this. No reads.
+  Continuations(AsyncObjects& kinds, MethodNames& names) : kinds_(&kinds), points_(names) {}
+
+  // Those of a task of AsyncKind::task whose type suspends(). Throws Error when one cannot be read. Cost:
+  // some 6 reads for each; for each body that of ResumePoints.
+  SuspendedMethods of(Address task);
+
+  static constexpr std::size_t max_continuations = 10'000; // of one task
+  static constexpr std::uint32_t max_held = 1'024;         // references that a continuation keeps
+
+private:
+  const ResumePoint* point_of(Address continuation);
+  Address held_by(Address continuation);
+
+  AsyncObjects* kinds_;
+  ResumePoints points_;
+};
+
+} // namespace clr
