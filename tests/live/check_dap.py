@@ -9,6 +9,7 @@ from dap_client import Client, DapError
 from results import Examples
 
 SOURCE = processes.PROGRAMS / "edited" / "Program.cs"
+SAME_STOP = 2   # seconds in which lldb-dap has told of all threads that stopped
 EVENT = 60   # seconds until something happens that the program does at once
 
 
@@ -54,6 +55,17 @@ class Session:
             self.thread = body["threadId"]
             frame = next(iter(self.frames(1)), {})
         return f"{frame['name'].partition('(')[0]}:{frame['line']}", body["reason"]
+
+    def stopped_at(self, place_of, wanted):
+        """place_of() of the thread that stopped at `wanted`, or of the last one that did: several may be told of at one stop (see stopped())."""
+        found = place_of(self.stopped()[0])
+        while found != wanted:
+            try:
+                self.client.event("stopped", SAME_STOP, self.seen)
+            except DapError:
+                break
+            found = place_of(self.stopped()[0])
+        return found
 
     def frames(self, levels, start=0):
         return self.client.ask("stackTrace", threadId=self.thread, startFrame=start, levels=levels)["stackFrames"]
@@ -157,12 +169,14 @@ def check_steps(adapter, plugin, program, environment):
     session = Session(adapter, plugin, environment)
     names = {number: line.partition("// at: ")[2] for number, line in enumerate(SOURCE.read_text().splitlines(), 1)}
 
+    def mark_of(place):
+        function, _, line = place.rpartition(":")
+        return f"{function.removeprefix('Edited.')}:{names.get(int(line), line)}"
+
     def walk(steps):
         for how, wanted in steps:
             session.go(how)
-            place, _ = session.stopped()
-            function, _, line = place.rpartition(":")
-            found = f"{function.removeprefix('Edited.')}:{names.get(int(line), line)}"
+            found = session.stopped_at(mark_of, wanted)
             expect(wrong, f"{how} to {wanted}", found, wanted)
             if found != wanted:
                 break
