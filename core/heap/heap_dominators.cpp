@@ -6,6 +6,7 @@ namespace clr {
 namespace {
 
 constexpr std::size_t stride = 1 << 20; // objects between two calls of progress
+constexpr std::size_t most_visit_hints = 4;
 
 } // namespace
 
@@ -17,6 +18,9 @@ public:
 
   bool build(std::span<const std::uint32_t> roots) {
     made_.places_.assign(std::size_t{count_} + (groups_ == nullptr ? 0 : groups_->count), 0);
+    made_.objects_.reserve(made_.places_.size() + 1);
+    parents_.reserve(made_.places_.size() + 1);
+    cursors_.reserve(made_.places_.size() + 1);
     made_.objects_.assign(1, none);
     parents_.assign(1, 0);
     is_root_.assign(count_, false);
@@ -74,6 +78,11 @@ private:
     made_.objects_.push_back(object);
     parents_.push_back(parent);
     cursors_.push_back(0);
+    const auto targets = targets_of(object);
+    for (std::size_t i = 0; i < std::min(targets.size(), most_visit_hints); ++i) {
+      will_need(&made_.places_[targets[i]]);
+      if (targets[i] < count_) graph_.out().will_ask(targets[i]);
+    }
   }
 
   // Depth first, by the places of parents instead of by a stack.
@@ -121,6 +130,16 @@ private:
     return labels_[parent];
   }
 
+  // What lies far from each other is asked for some steps before it is used.
+  void hint(const HeapEdges& in, std::uint32_t place) const {
+    if (place <= 3 * look_ahead) return;
+    const auto object = [&](std::uint32_t steps) { return made_.objects_[place - steps]; };
+    if (object(3 * look_ahead) < count_) in.will_ask(object(3 * look_ahead));
+    if (object(2 * look_ahead) < count_) in.will_read(object(2 * look_ahead));
+    if (object(look_ahead) < count_ && !in.of(object(look_ahead)).empty())
+      will_need(&made_.places_[in.of(object(look_ahead)).front()]);
+  }
+
   bool find_semidominators() {
     const auto count = static_cast<std::uint32_t>(made_.objects_.size());
     labels_ = std::move(cursors_);
@@ -129,6 +148,7 @@ private:
     for (std::uint32_t place = 0; place < count; ++place) labels_[place] = semi_[place] = place;
     const HeapEdges& in = graph_.in();
     for (std::uint32_t place = count - 1; place > 0; --place) {
+      hint(in, place);
       const std::uint32_t object = made_.objects_[place];
       const bool is_root = object < count_ && is_root_[object];
       std::uint32_t least = is_root && groups_ == nullptr ? 0 : made_.dominators_[place];
@@ -167,9 +187,10 @@ private:
   std::vector<std::uint32_t> group_begins_, group_targets_; // by group, the objects that it holds
   std::vector<Pair> holders_;                               // object, group; ascending
   std::vector<bool> is_root_;                               // by object
-  std::vector<std::uint32_t> parents_; // by place, in the tree of the visit; later compressed
-  std::vector<std::uint32_t> cursors_; // by place: the references that were followed
-  std::vector<std::uint32_t> labels_, semi_, path_;
+  LargeArray<std::uint32_t> parents_; // by place, in the tree of the visit; later compressed
+  LargeArray<std::uint32_t> cursors_; // by place: the references that were followed
+  LargeArray<std::uint32_t> labels_, semi_;
+  std::vector<std::uint32_t> path_;
 };
 
 HeapDominators::HeapDominators(HeapGraph& graph, std::span<const std::uint32_t> roots,

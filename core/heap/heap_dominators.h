@@ -42,19 +42,26 @@ public:
     return above == 0 ? none : objects_[above];
   }
   // Calls `visit` with every reached object and its dominator (none), each after all objects that it
-  // dominates.
+  // dominates. `soon` is called with each object some steps before it is visited.
+  template<typename Visit, typename Soon>
+  void for_each_upward(const Visit& visit, const Soon& soon) const {
+    for (std::uint32_t place = static_cast<std::uint32_t>(objects_.size()) - 1; place > 0; --place) {
+      if (place > look_ahead) soon(objects_[place - look_ahead]);
+      visit(objects_[place], dominators_[place] == 0 ? none : objects_[dominators_[place]]);
+    }
+  }
   template<typename Visit>
   void for_each_upward(const Visit& visit) const {
-    for (std::uint32_t place = static_cast<std::uint32_t>(objects_.size()) - 1; place > 0; --place)
-      visit(objects_[place], dominators_[place] == 0 ? none : objects_[dominators_[place]]);
+    for_each_upward(visit, [](std::uint32_t) {});
   }
 
 private:
   class Builder;
+  static constexpr std::uint32_t look_ahead = 16;
   // A place is the order in which an object was met, from 1; 0 stands for what holds the roots.
-  std::vector<std::uint32_t> places_;     // by object; 0: not reached
-  std::vector<std::uint32_t> objects_;    // by place
-  std::vector<std::uint32_t> dominators_; // by place, the place of the dominator
+  LargeArray<std::uint32_t> places_;     // by object; 0: not reached
+  LargeArray<std::uint32_t> objects_;    // by place
+  LargeArray<std::uint32_t> dominators_; // by place, the place of the dominator
   bool interrupted_ = false;
 };
 

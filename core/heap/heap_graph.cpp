@@ -5,11 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 
 namespace clr {
 namespace {
 
 using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+// How many steps before its use an element is asked for that lies far from the others.
+constexpr std::size_t look_ahead = 16;
+constexpr std::size_t most_hints = 8; // for the references of one object
 
 // What all threads that collect references share.
 struct Shared {
@@ -42,29 +48,52 @@ public:
     std::vector<std::uint32_t>& targets = edges_->targets;
     for (const HeapObject& object : objects) {
       if (object.type == shared_.free_type) continue;
-      const std::size_t before = targets.size();
+      edges_->counts.push_back(0);
       reader_.read(object, [&](std::uint64_t offset, Address value) {
-        const std::uint32_t target = shared_.index.find(value);
-        if (target == HeapIndex::none) {
-          ++stray_count;
-          if (strays.size() < HeapGraph::max_strays) strays.push_back({object.address, value, offset});
-        } else {
-          targets.push_back(target);
-        }
+        shared_.index.will_find(value);
+        waiting_[waiting_count_] = {object.address, value, offset, edges_->counts.size() - 1};
+        if (++waiting_count_ == waiting_.size()) find_waiting();
       });
-      for (; dependent_ != shared_.dependents.end() && dependent_->first == number_; ++dependent_)
-        targets.push_back(dependent_->second);
-      if (const std::uint32_t allocator = allocator_of(object.type); allocator != HeapIndex::none)
-        targets.push_back(allocator);
-      edges_->counts.push_back(static_cast<std::uint32_t>(targets.size() - before));
+      const std::uint32_t allocator = allocator_of(object.type);
+      if (allocator != HeapIndex::none ||
+          (dependent_ != shared_.dependents.end() && dependent_->first == number_)) {
+        find_waiting(); // the references of an object lie together
+        const std::size_t before = targets.size();
+        for (; dependent_ != shared_.dependents.end() && dependent_->first == number_; ++dependent_)
+          targets.push_back(dependent_->second);
+        if (allocator != HeapIndex::none) targets.push_back(allocator);
+        edges_->counts.back() += static_cast<std::uint32_t>(targets.size() - before);
+      }
       ++number_;
     }
+    find_waiting();
   }
 
   std::uint64_t stray_count = 0;
   std::vector<HeapGraph::Stray> strays;
 
 private:
+  // A reference whose target was not looked for yet: what says where it is comes from far away.
+  struct Waiting {
+    Address object, value;
+    std::uint64_t offset;
+    std::size_t count; // the number of counts of the object
+  };
+
+  void find_waiting() {
+    for (const Waiting& one : std::span(waiting_).first(waiting_count_)) {
+      const std::uint32_t target = shared_.index.find(one.value);
+      if (target != HeapIndex::none) {
+        edges_->targets.push_back(target);
+        ++edges_->counts[one.count];
+        continue;
+      }
+      ++stray_count;
+      if (strays.size() < HeapGraph::max_strays) strays.push_back({one.object, one.value, one.offset});
+    }
+    waiting_count_ = 0;
+  }
+
   std::uint32_t allocator_of(std::uint32_t type) {
     while (allocators_.size() <= type) {
       const Address allocator = shared_.allocators.of(static_cast<std::uint32_t>(allocators_.size()));
@@ -78,6 +107,8 @@ private:
   ReferenceReader reader_;
   std::vector<std::uint32_t> allocators_; // by the number of the type
   RangeEdges* edges_ = nullptr;
+  std::array<Waiting, 256> waiting_;
+  std::size_t waiting_count_ = 0;
   std::uint32_t number_ = 0;
   std::vector<Pair>::const_iterator dependent_;
 };
@@ -142,50 +173,95 @@ const HeapEdges& HeapGraph::in() {
   HeapEdges& in = in_.emplace();
   const std::uint32_t count = index_.count();
   in.begins_.assign(std::size_t{count} + 1, 0);
-  for (const std::uint32_t target : out_.targets_) ++in.begins_[target + 1];
+  const std::size_t references = out_.targets_.size();
+  for (std::size_t i = 0; i < references; ++i) {
+    if (i + look_ahead < references) will_need(&in.begins_[out_.targets_[i + look_ahead] + 1]);
+    ++in.begins_[out_.targets_[i] + 1];
+  }
   for (std::uint32_t i = 0; i < count; ++i) in.begins_[i + 1] += in.begins_[i];
   in.targets_.resize(out_.targets_.size());
   // Each begin moves on as its object's references are added, and ends where the next one's was.
+  std::size_t done = 0;
   for (std::uint32_t from = 0; from < count; ++from)
-    for (const std::uint32_t target : out_.of(from)) in.targets_[in.begins_[target]++] = from;
+    for (const std::uint32_t target : out_.of(from)) {
+      if (done + 2 * look_ahead < references) {
+        in.will_ask(out_.targets_[done + 2 * look_ahead]);
+        in.will_read(out_.targets_[done + look_ahead]);
+      }
+      ++done;
+      in.targets_[in.begins_[target]++] = from;
+    }
   std::copy_backward(in.begins_.begin(), in.begins_.end() - 1, in.begins_.end());
   in.begins_[0] = 0;
   return in;
 }
 
+namespace {
+
+// Objects that wait for their turn. Those that had it go, so that not all are kept at once.
+class Queue {
+public:
+  std::size_t size() const { return size_; } // of all that were ever added
+  std::uint32_t at(std::size_t place) const { return blocks_[place / block][place % block]; }
+  void add(std::uint32_t object) {
+    if (size_ % block == 0) blocks_.push_back(std::make_unique_for_overwrite<std::uint32_t[]>(block));
+    blocks_.back()[size_++ % block] = object;
+  }
+  void drop_before(std::size_t place) {
+    if (place % block == 0 && place != 0) blocks_[place / block - 1].reset();
+  }
+
+private:
+  static constexpr std::size_t block = 1 << 18;
+  std::vector<std::unique_ptr<std::uint32_t[]>> blocks_;
+  std::size_t size_ = 0;
+};
+
+} // namespace
+
 HeapTree::HeapTree(const HeapGraph& graph, std::span<const std::uint32_t> roots,
                    const HeapWalkOptions& options)
     : parents_(graph.index().count(), unreached) {
   constexpr std::size_t stride = 1 << 20; // objects between two calls
-  std::vector<std::uint32_t> queue;
+  const HeapEdges& out = graph.out();
+  Queue queue;
   for (std::uint32_t i = 0; i < roots.size() && i < root_bit - 1; ++i) {
     if (roots[i] >= parents_.size() || parents_[roots[i]] != unreached) continue;
     parents_[roots[i]] = root_bit | i;
-    queue.push_back(roots[i]);
+    queue.add(roots[i]);
   }
   for (std::size_t at = 0; at < queue.size(); ++at) {
     if (at % stride == 0 && options.progress && !options.progress(at, parents_.size())) {
       interrupted_ = true;
       break;
     }
-    const std::uint32_t from = queue[at];
-    for (const std::uint32_t target : graph.out().of(from)) {
+    queue.drop_before(at);
+    if (at + 3 * look_ahead < queue.size()) {
+      out.will_ask(queue.at(at + 3 * look_ahead));
+      out.will_read(queue.at(at + 2 * look_ahead));
+      const auto soon = out.of(queue.at(at + look_ahead));
+      for (std::size_t i = 0; i < std::min(soon.size(), most_hints); ++i) will_need(&parents_[soon[i]]);
+    }
+    const std::uint32_t from = queue.at(at);
+    for (const std::uint32_t target : out.of(from)) {
       if (parents_[target] != unreached) continue;
       parents_[target] = from;
-      queue.push_back(target);
+      queue.add(target);
     }
   }
   reached_ = static_cast<std::uint32_t>(queue.size());
 }
 
-std::vector<std::uint32_t> HeapTree::path(std::uint32_t object) const {
-  std::vector<std::uint32_t> path;
-  if (!reached(object)) return path;
-  for (;; object = parents_[object]) {
-    path.push_back(object);
-    if (root_of(object)) break;
+LargeArray<std::uint32_t> HeapTree::path(std::uint32_t object) const {
+  if (!reached(object)) return {};
+  // Counted first: a list of millions would be copied as the path grows.
+  std::size_t length = 1;
+  for (std::uint32_t at = object; !root_of(at); at = parents_[at]) ++length;
+  LargeArray<std::uint32_t> path(length);
+  for (auto place = path.rbegin(); place != path.rend(); ++place) {
+    *place = object;
+    object = parents_[object];
   }
-  std::ranges::reverse(path);
   return path;
 }
 

@@ -18,10 +18,14 @@ public:
   }
   std::size_t count() const { return targets_.size(); }
 
+  // Hints, in this order, that of(object) will be asked for: the second reads what the first has fetched.
+  void will_ask(std::uint32_t object) const { will_need(&begins_[object]); }
+  void will_read(std::uint32_t object) const { will_need(targets_.data() + begins_[object]); }
+
 private:
   friend class HeapGraph;
-  std::vector<std::uint32_t> begins_; // by object, and one more
-  std::vector<std::uint32_t> targets_;
+  LargeArray<std::uint32_t> begins_; // by object, and one more
+  LargeArray<std::uint32_t> targets_;
 };
 
 class HeapGraph {
@@ -83,11 +87,11 @@ public:
   bool interrupted() const { return interrupted_; }
 
   // From the root's object to `object`, both included; empty when it was not reached.
-  std::vector<std::uint32_t> path(std::uint32_t object) const;
+  LargeArray<std::uint32_t> path(std::uint32_t object) const;
 
 private:
   static constexpr std::uint32_t root_bit = std::uint32_t{1} << 31;
-  std::vector<std::uint32_t> parents_;
+  LargeArray<std::uint32_t> parents_;
   std::uint32_t reached_ = 0;
   bool interrupted_ = false;
 };

@@ -5,65 +5,69 @@
 #include <algorithm>
 
 namespace clr {
-namespace {
 
-class Marker final : public HeapSink {
+// Threads mark objects of different ranges.
+class HeapIndex::Marker final : public HeapSink {
 public:
-  Marker(const HeapMap& map, HeapTypes& types, std::vector<std::vector<std::uint64_t>*> bits, unsigned shift)
-      : map_(map), types_(types), bits_(std::move(bits)), shift_(shift) {}
+  using Bits = std::vector<std::uint64_t>;
+  Marker(const HeapMap& map, HeapTypes& types, std::vector<Bits>& bits_of, unsigned shift)
+      : map_(map), types_(types), bits_of_(bits_of), shift_(shift) {}
 
   void begin(std::size_t range) override {
     begin_ = map_.ranges[range].begin;
-    words_ = bits_[range];
-    words_->assign((map_.ranges[range].size() >> shift_) / 64 + 1, 0);
+    bits_ = &bits_of_[range];
   }
 
   void add(std::span<const HeapObject> objects) override {
-    if (free_ == HeapIndex::none)
+    if (free_ == none)
       if (const auto known = types_.known(map_.free_object)) free_ = *known;
+    // As long as objects are found: a range that says it is larger than all memory costs nothing.
+    const std::uint64_t last = (objects.back().address - begin_) >> shift_;
+    if (objects.back().address - begin_ > max_indexed_bytes)
+      throw_corrupt(begin_, "a range of the heap that is too large");
+    if (last / 64 >= bits_->size()) bits_->resize(std::max(last / 64 + 1, bits_->size() * 5 / 4));
     for (const HeapObject& object : objects) {
       if (object.type == free_) continue;
       const std::uint64_t bit = (object.address - begin_) >> shift_;
-      (*words_)[bit / 64] |= std::uint64_t{1} << bit % 64;
+      (*bits_)[bit / 64] |= std::uint64_t{1} << bit % 64;
     }
   }
 
 private:
   const HeapMap& map_;
   HeapTypes& types_;
-  std::vector<std::vector<std::uint64_t>*> bits_;
+  std::vector<Bits>& bits_of_; // by range
   unsigned shift_;
   Address begin_ = 0;
-  std::vector<std::uint64_t>* words_ = nullptr;
-  std::uint32_t free_ = HeapIndex::none;
+  Bits* bits_ = nullptr;
+  std::uint32_t free_ = none;
 };
-
-} // namespace
 
 HeapIndex::HeapIndex(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options, unsigned threads)
     : shift_(types.target().pointer_size() == 8 ? 3 : 2), parts_(map.ranges.size()) {
-  std::vector<std::vector<std::uint64_t>*> bits;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    parts_[i].begin = map.ranges[i].begin;
-    parts_[i].end = map.ranges[i].end;
-    bits.push_back(&parts_[i].bits);
-  }
+  std::vector<Marker::Bits> bits_of(parts_.size());
   std::vector<std::unique_ptr<HeapSink>> sinks;
   for (unsigned i = 0; i < std::max(threads, 1u); ++i)
-    sinks.push_back(std::make_unique<Marker>(map, types, bits, shift_));
+    sinks.push_back(std::make_unique<Marker>(map, types, bits_of, shift_));
   HeapWalkResult walked = walk_heap(map, types, map.ranges, sinks, options);
   gaps_ = std::move(walked.gaps);
   interrupted_ = walked.interrupted;
+  std::size_t words = 0;
+  for (const Marker::Bits& bits : bits_of) words += bits.size();
+  words_.reserve(words);
   std::uint64_t count = 0;
-  for (Part& part : parts_) {
-    if (part.bits.empty()) part.bits.assign(((part.end - part.begin) >> shift_) / 64 + 1, 0);
-    part.first = static_cast<std::uint32_t>(count);
-    part.ranks.reserve(part.bits.size());
-    for (const std::uint64_t word : part.bits) {
-      part.ranks.push_back(static_cast<std::uint32_t>(count));
-      count += static_cast<unsigned>(std::popcount(word));
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    parts_[i] = {.begin = map.ranges[i].begin,
+                 .end = map.ranges[i].end,
+                 .first = static_cast<std::uint32_t>(count),
+                 .first_word = words_.size(),
+                 .words = bits_of[i].size()};
+    for (const std::uint64_t bits : bits_of[i]) {
+      words_.push_back({bits, static_cast<std::uint32_t>(count)});
+      count += static_cast<unsigned>(std::popcount(bits));
     }
-    if (count > max_objects) throw_corrupt(part.begin, fmt::format("more than {} objects", max_objects));
+    if (count > max_objects) throw_corrupt(parts_[i].begin, fmt::format("more than {} objects", max_objects));
+    bits_of[i] = {};
   }
   count_ = static_cast<std::uint32_t>(count);
   make_blocks();
@@ -92,9 +96,14 @@ std::uint32_t HeapIndex::last_before(Address address) const {
   const Part* const part = part_of(address);
   if (part == nullptr) return none;
   const std::uint64_t bit = (address - part->begin) >> shift_;
+  if (bit / 64 >= part->words) {
+    const std::size_t next = static_cast<std::size_t>(part - parts_.data()) + 1;
+    return first_of(next) == part->first ? none : first_of(next) - 1;
+  }
   // Those that begin at or before it: all up to its bit, with it.
-  const std::uint64_t word = part->bits[bit / 64] & (~std::uint64_t{0} >> (63 - bit % 64));
-  const std::uint32_t behind = part->ranks[bit / 64] + static_cast<std::uint32_t>(std::popcount(word));
+  const Word& word = words_[part->first_word + bit / 64];
+  const std::uint64_t bits = word.bits & (~std::uint64_t{0} >> (63 - bit % 64));
+  const std::uint32_t behind = word.rank + static_cast<std::uint32_t>(std::popcount(bits));
   return behind == part->first ? none : behind - 1;
 }
 
@@ -102,11 +111,12 @@ Address HeapIndex::address(std::uint32_t number) const {
   auto part = std::ranges::upper_bound(parts_, number, {}, &Part::first);
   --part;
   // Parts without objects have the same first number as the next one.
-  const auto after = std::ranges::upper_bound(part->ranks, number);
-  const auto place = static_cast<std::uint64_t>(after - part->ranks.begin()) - 1;
-  std::uint64_t word = part->bits[place];
-  for (std::uint32_t skip = number - part->ranks[place]; skip != 0; --skip) word &= word - 1;
-  return part->begin + ((place * 64 + static_cast<unsigned>(std::countr_zero(word))) << shift_);
+  const auto words = std::span(words_).subspan(part->first_word, part->words);
+  const auto after = std::ranges::upper_bound(words, number, {}, &Word::rank);
+  const auto place = static_cast<std::uint64_t>(after - words.begin()) - 1;
+  std::uint64_t bits = words[place].bits;
+  for (std::uint32_t skip = number - words[place].rank; skip != 0; --skip) bits &= bits - 1;
+  return part->begin + ((place * 64 + static_cast<unsigned>(std::countr_zero(bits))) << shift_);
 }
 
 } // namespace clr

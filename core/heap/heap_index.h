@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/heap/heap_walk.h"
+#include "core/heap/large_array.h"
 
 #include <bit>
 #include <vector>
@@ -14,9 +15,10 @@ public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   // References are kept as numbers of 31 bits.
   static constexpr std::uint32_t max_objects = (std::uint32_t{1} << 31) - 1;
+  static constexpr std::uint64_t max_indexed_bytes = std::uint64_t{1} << 39; // of a range
 
-  // Walks the heap; free memory gets no number. Throws Error{corrupt} for more than max_objects. Cost: that
-  // of walk_heap.
+  // Walks the heap; free memory gets no number. Throws Error{corrupt} for more than max_objects, or for
+  // objects more than max_indexed_bytes behind the begin of their range. Cost: that of walk_heap.
   HeapIndex(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options = {},
             unsigned threads = heap_threads());
 
@@ -30,10 +32,18 @@ public:
     if (part == nullptr) return none;
     const std::uint64_t bit = (address - part->begin) >> shift_;
     if (((address - part->begin) & ((Address{1} << shift_) - 1)) != 0) return none;
-    const std::uint64_t word = part->bits[bit / 64];
-    if ((word >> bit % 64 & 1) == 0) return none;
-    return part->ranks[bit / 64] +
-           static_cast<std::uint32_t>(std::popcount(word & ((std::uint64_t{1} << bit % 64) - 1)));
+    if (bit / 64 >= part->words) return none;
+    const Word& word = words_[part->first_word + bit / 64];
+    if ((word.bits >> bit % 64 & 1) == 0) return none;
+    return word.rank +
+           static_cast<std::uint32_t>(std::popcount(word.bits & ((std::uint64_t{1} << bit % 64) - 1)));
+  }
+  // Says that find(address) follows soon.
+  void will_find(Address address) const {
+    const Part* const part = part_of(address);
+    if (part == nullptr) return;
+    const std::uint64_t word = ((address - part->begin) >> shift_) / 64;
+    if (word < part->words) will_need(&words_[part->first_word + word]);
   }
   // The last object that begins at or before `address` in its range; none when there is none. It need not
   // reach so far. No reads.
@@ -47,11 +57,16 @@ public:
   }
 
 private:
+  class Marker;
   struct Part {
     Address begin = 0, end = 0;
-    std::uint32_t first = 0;          // number of its first object
-    std::vector<std::uint64_t> bits;  // one for each word of the range
-    std::vector<std::uint32_t> ranks; // for each of them, the number of the first object at or behind it
+    std::uint32_t first = 0;    // number of its first object
+    std::size_t first_word = 0; // its first one of words_
+    std::size_t words = 0;      // up to that of its last object
+  };
+  struct Word {
+    std::uint64_t bits = 0; // one for each word of the heap
+    std::uint32_t rank = 0; // the number of the first object at or behind the first bit
   };
   const Part* part_of(Address address) const {
     if (address < lowest_ || address >= highest_) return nullptr;
@@ -70,6 +85,7 @@ private:
   std::uint32_t count_ = 0;
   Address lowest_ = 0, highest_ = 0;
   std::vector<Part> parts_; // as the map's ranges
+  LargeArray<Word> words_;  // those of one part behind those of the one before
   std::vector<std::uint32_t>
       blocks_; // for each block from lowest_ on, the first part that ends behind its begin
   std::vector<HeapGap> gaps_;

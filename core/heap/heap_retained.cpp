@@ -46,12 +46,17 @@ HeapRetained::HeapRetained(const HeapMap& map, HeapTypes& types, HeapGraph& grap
     sinks.push_back(std::make_unique<Sizes>(*this, graph.index(), free_type));
   interrupted_ = walk_heap(map, types, map.ranges, sinks, options).interrupted;
   type_count_ = types.count();
-  dominators_.for_each_upward([&](std::uint32_t object, std::uint32_t dominator) {
-    if (object < count) ++counts_[object];
-    if (dominator == HeapDominators::none) return;
-    retained_[dominator] += retained_[object];
-    counts_[dominator] += counts_[object];
-  });
+  dominators_.for_each_upward(
+      [&](std::uint32_t object, std::uint32_t dominator) {
+        if (object < count) ++counts_[object];
+        if (dominator == HeapDominators::none) return;
+        retained_[dominator] += retained_[object];
+        counts_[dominator] += counts_[object];
+      },
+      [&](std::uint32_t object) {
+        will_need(&retained_[object]);
+        will_need(&counts_[object]);
+      });
 }
 
 std::vector<std::uint32_t> HeapRetained::largest(std::size_t most, const std::vector<bool>& wanted) const {

@@ -41,8 +41,8 @@ public:
 private:
   class Sizes;
   HeapDominators dominators_;
-  std::vector<std::uint64_t> retained_; // all by object
-  std::vector<std::uint32_t> counts_, types_;
+  LargeArray<std::uint64_t> retained_; // all by object
+  LargeArray<std::uint32_t> counts_, types_;
   std::size_t type_count_ = 0;
   bool interrupted_ = false;
 };

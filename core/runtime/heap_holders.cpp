@@ -231,7 +231,7 @@ const std::vector<HeapRoot>& HeapHolders::roots(const HeapWalkOptions& options) 
   return roots_;
 }
 
-HeapPath HeapHolders::make_path(std::uint32_t root, const std::vector<std::uint32_t>& objects) {
+HeapPath HeapHolders::make_path(std::uint32_t root, std::span<const std::uint32_t> objects) {
   HeapPath path{.root = roots_[root], .steps = {}};
   for (const std::uint32_t number : objects) {
     HeapStep step{.object = graph_->index().address(number), .type = {}, .field = {}};
@@ -293,7 +293,7 @@ std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const
   std::vector<HeapPath> found;
   if (!tree.reached(wanted) || most == 0) return found;
   if (most == 1) {
-    const std::vector<std::uint32_t> objects = tree.path(wanted);
+    const LargeArray<std::uint32_t> objects = tree.path(wanted);
     found.push_back(make_path(*tree.root_of(objects.front()), objects));
     return found;
   }

@@ -119,7 +119,7 @@ private:
   void add_stack_roots();
   void add_thread_statics();
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
-  HeapPath make_path(std::uint32_t root, const std::vector<std::uint32_t>& objects);
+  HeapPath make_path(std::uint32_t root, std::span<const std::uint32_t> objects);
   std::string field_between(Address from, Address to);
   void name_static(HeapPath& path);
   void note(std::string text);
