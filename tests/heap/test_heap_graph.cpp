@@ -123,6 +123,29 @@ TEST_CASE("objects have numbers by their addresses", "[heap]") {
   }
 }
 
+TEST_CASE("numbers take memory by the objects that are found, not by what a range claims", "[heap]") {
+  HeapRuntime runtime({});
+  const Address type = runtime.type(32);
+  const Address begin = runtime.fresh_region();
+  const Address second = runtime.object(begin, type);
+  const Address behind = runtime.object(second, type);
+  constexpr std::uint64_t claimed = max_heap_segment_bytes - 0x10000; // 64 GB of bits
+  const Address segment = runtime.segment(0, 2, begin, begin + claimed);
+  for (unsigned i = 1; i <= 3; ++i) runtime.set_word(segment + i * 8, begin + claimed); // reserved
+  const Target target = runtime.target();
+  const HeapMap map = read_heap_map(target, HeapRuntime::module);
+  REQUIRE(map.ranges.size() == 1);
+  REQUIRE(map.ranges[0].size() == claimed);
+  HeapTypes types(target);
+  const HeapIndex index(map, types, {}, 1);
+  CHECK(index.count() == 2);
+  CHECK(index.find(second) == 1);
+  CHECK(index.find(behind) == HeapIndex::none);
+  CHECK(index.find(begin + claimed / 2) == HeapIndex::none);
+  CHECK(index.last_before(begin + claimed / 2) == 1);
+  CHECK(index.address(1) == second);
+}
+
 TEST_CASE("paths are the shortest ones from any root", "[heap]") {
   HeapRuntime runtime({});
   const Address begin = runtime.fresh_region();
