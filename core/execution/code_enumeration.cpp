@@ -49,9 +49,10 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit
   const auto hole = [&](Address at, const std::string& what) { impl.add_hole(impl.holes, at, what); };
   const bool interpreted = (section.flags & RangeSection::interpreter) != 0;
   std::optional<StubBlock> open;
-  const auto close = [&](Address end) {
+  const auto close = [&](Address end, Address least) {
     if (!open || end <= open->start) return;
     open->limit = end;
+    open->least_limit = std::clamp(least, open->start, end);
     if (stub) stub(*open);
     open.reset();
   };
@@ -60,7 +61,8 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit
         section,
         [&](const HeapBlock& block) {
           // A block's header is the word before the block.
-          close(block.start - impl.target.pointer_size());
+          const Address before = block.start - impl.target.pointer_size();
+          close(before, block.least_end != 0 ? block.least_end : before);
           if (block.stub) {
             open = StubBlock{.start = block.start, .kind = *block.stub};
             return true;
@@ -76,7 +78,7 @@ bool ExecutionManager::for_each_jitted_in(const RangeSection& section, WalkLimit
         },
         hole, limit);
     if (!whole) return false;
-    if (open) close(impl.heaps.used_end(section));
+    if (open) close(impl.heaps.used_end(section), open->start);
   } catch (const Error& error) {
     hole(error.address().value_or(section.begin), error.what());
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -19,6 +20,12 @@ constexpr std::size_t unit_size = sizeof(std::uint32_t);
 constexpr Address page_size = 4096;
 // A heap's map begins at a page, and pages have at most this size.
 constexpr Address largest_page = 65536;
+
+// How far the block at `start` reaches for sure, when `unit` is the first one behind it that nothing marks:
+// over the marked ones in between, of which there may be none.
+Address least_end(Address start, Address unit) {
+  return unit - start > NibbleMap::unit_bytes ? unit : start;
+}
 
 } // namespace
 
@@ -130,9 +137,9 @@ bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> unit
     // A stub's length stands nowhere. Version 2 marks each unit that a block covers as a whole, so that it
     // reaches into the first unmarked one at most; into a damaged one nothing is believed to reach.
     if (stub && (!valid || (unit == 0 && version_ == NibbleMapVersion::constant_time))) {
-      stub.reset();
       const Address end = valid ? unit_start + NibbleMap::unit_bytes : unit_start;
-      if (!visit({.start = end, .header = 0, .stub = {}})) return false;
+      const Address least = least_end(*std::exchange(stub, std::nullopt), unit_start);
+      if (!visit({.start = end, .header = 0, .stub = {}, .least_end = least})) return false;
     }
     if (unit == 0 || !valid || NibbleMap::is_pointer(unit)) continue;
     for (std::uint64_t bucket = 0; bucket < NibbleMap::buckets_per_unit; ++bucket) {
@@ -170,10 +177,11 @@ bool CodeHeaps::for_each_block(const RangeSection& section,
     done += got;
     if (got == raw.size()) continue;
     hole(node.map + done, "a part of a nibble map is missing");
-    if (stub &&
-        !visit({.start = unit_start + got / unit_size * NibbleMap::unit_bytes, .header = 0, .stub = {}}))
-      return false;
-    stub.reset();
+    if (stub) {
+      const Address end = unit_start + got / unit_size * NibbleMap::unit_bytes;
+      const Address least = least_end(*std::exchange(stub, std::nullopt), end);
+      if (!visit({.start = end, .header = 0, .stub = {}, .least_end = least})) return false;
+    }
     if (!limit.take()) return false;
     // Continue at the next page.
     done +=

@@ -21,6 +21,8 @@ struct HeapBlock {
   Address start = 0;
   Address header = 0;           // RealCodeHeader; 0 for a stub block
   std::optional<StubKind> stub; // kind of a stub block
+  // Not 0: no block, but what a stub block before it does not reach; it reaches `least_end` for sure.
+  Address least_end = 0;
 };
 
 class CodeHeaps {

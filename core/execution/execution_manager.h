@@ -34,7 +34,10 @@ struct JittedBody {
 // A block of stubs in a code heap.
 struct StubBlock {
   Address start = 0;
-  Address limit = 0; // nothing states its end: the next block, or the end of the heap's used part
+  // Nothing states its end. It is at `limit` at most, where the next block begins, the nibble map marks
+  // nothing any more or the heap's used part ends, and at `least_limit` at least: code may come to lie
+  // between them.
+  Address limit = 0, least_limit = 0;
   StubKind kind = StubKind::unknown;
 };
 

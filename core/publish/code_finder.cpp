@@ -126,9 +126,11 @@ void CodeFinder::find_heap(const RangeSection& section) {
 
 void CodeFinder::find_stub(const RangeSection& section, const StubBlock& stub) {
   if (!run_.options.stubs || run_.state.stubs.contains(stub.start)) return;
+  // Where code is still compiled the rest of the last stubs' block may become a method's.
+  const Address end = run_.options.grows ? stub.least_limit : stub.limit;
   found_.stubs_.push_back({.kind = stub.kind,
                            .begin = stub.start,
-                           .end = std::min(stub.limit, stub.start + max_stub_block),
+                           .end = std::min(end, stub.start + max_stub_block),
                            .section = section.begin});
 }
 

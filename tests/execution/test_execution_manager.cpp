@@ -268,6 +268,33 @@ TEST_CASE("a stub ends where the nibble map covers nothing more, and where it is
   }
 }
 
+TEST_CASE("a stub reaches as far as the nibble map marks, and nobody knows how far beyond") {
+  for (const auto& [platform, version] : cases()) {
+    const auto ends_of = [&, platform = platform, version = version](Address size) {
+      ExecutionBuilder b(platform, version);
+      auto heap = b.heap(range_begin, range_end);
+      b.stub(heap, range_begin + 0x140, size, 1);
+      b.method(heap, {.start = range_begin + 0x840, .size = 0x20, .method_desc = 0x1000});
+      const Target target = b.target();
+      ExecutionManager manager(target);
+      std::vector<StubBlock> stubs;
+      WalkLimit limit;
+      manager.for_each_jitted_in(
+          manager.sections().front(), limit, [](const JittedBody&) { return true; },
+          [&](const StubBlock& stub) { stubs.push_back(stub); });
+      REQUIRE(stubs.size() == 1);
+      return std::pair(stubs.front().least_limit - range_begin, stubs.front().limit - range_begin);
+    };
+    const unsigned word = platform.pointer_size;
+    if (version == 2) {
+      CHECK(ends_of(0x20) == std::pair<Address, Address>{0x140, 0x300 - word});
+      CHECK(ends_of(0x300) == std::pair<Address, Address>{0x400, 0x500 - word});
+    } else {
+      CHECK(ends_of(0x300) == std::pair<Address, Address>{0x840 - word, 0x840 - word});
+    }
+  }
+}
+
 TEST_CASE("a section that is being deleted") {
   for (const auto& [platform, version] : cases()) {
     ExecutionBuilder b(platform, version);
