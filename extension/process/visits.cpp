@@ -92,12 +92,14 @@ bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& t
   return found && found->breakpoints().stops_in_handler(thread);
 }
 
+bool is_launch(const char** words) {
+  return words[1] != nullptr && words[0] == std::string_view("process") &&
+         words[1] == std::string_view("launch");
+}
+
 // LLDB takes the first module of a target for its program. In a core without files that is one of ours, and
 // LLDB would end the core before it finds that it is no program.
-bool launches_no_program(lldb::SBTarget& target, const char** words) {
-  if (words[1] == nullptr || words[0] != std::string_view("process") ||
-      words[1] != std::string_view("launch"))
-    return false;
+bool launches_no_program(lldb::SBTarget& target) {
   lldb::SBModule first = target.GetModuleAtIndex(0);
   return !first.IsValid() || is_published(first);
 }
@@ -138,7 +140,11 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   lldb::SBTarget target = debugger.GetSelectedTarget();
   if (!target.IsValid()) return;
   const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
-  if (launches_no_program(target, words)) return process->publishing().withdraw();
+  if (is_launch(words)) {
+    if (launches_no_program(target)) return process->publishing().withdraw();
+    // The first stop may be a signal that managed code makes an exception of.
+    process->publishing().follow_stops();
+  }
   Workspace::of(turn).publish_command(debugger, *process, words);
   process->breakpoints().before_command(words);
   prepare_values(turn, debugger, *process, text_of(words));

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -24,8 +25,11 @@ bool has_no_runtime(const Runtime& runtime) {
 
 // After an attach LLDB runs a hook for every thread: so a target gets its hook once it has been published.
 void ProcessPublishing::hook() {
-  if (hooked_ || publisher_.status().modules == 0) return;
-  hooked_ = true;
+  if (publisher_.status().modules != 0) follow_stops();
+}
+
+void ProcessPublishing::follow_stops() {
+  if (std::exchange(hooked_, true)) return;
   if (lldb::SBProcess process = target_.GetProcess(); !is_core(process)) add_stop_hook(target_, hook_command);
 }
 
@@ -68,8 +72,8 @@ std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level) {
 
 std::vector<MemoryRange> ProcessPublishing::add(Session& session, Address ip) {
   if (!settings_->on) return {};
-  hook();
   std::vector<MemoryRange> added = publisher_.add(session, *settings_, ip);
+  hook();
   state_.added(publisher_.status().complete);
   return added;
 }

@@ -56,6 +56,9 @@ public:
   // True when what was published describes the code at `address`.
   bool holds(Address address) const { return publisher_.holds(address); }
 
+  // From now on LLDB tells of every stop of the target's process, also when nothing is published yet.
+  void follow_stops();
+
 private:
   void hook();
   // Once: the native modules of a core that LLDB lacks.
