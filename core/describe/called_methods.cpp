@@ -25,15 +25,19 @@ std::string name_of_token(const Metadata& metadata, std::uint32_t token) {
   return {};
 }
 
-// The IL of the statements that have code on the line of `il`.
+// The IL of the statements that have code on the line of `il`, each up to the next one.
 std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, std::uint32_t il) {
   const SequencePoint* at = nullptr;
   for (const SequencePoint& point : points)
     if (!point.hidden && point.il_offset <= il) at = &point;
   std::vector<IlRange> ranges;
-  for (std::size_t i = 0; at != nullptr && i < points.size(); ++i)
-    if (!points[i].hidden && points[i].document == at->document && points[i].start_line == at->start_line)
-      ranges.push_back({points[i].il_offset, i + 1 < points.size() ? points[i + 1].il_offset : UINT32_MAX});
+  for (std::size_t i = 0; at != nullptr && i < points.size(); ++i) {
+    if (points[i].hidden || points[i].document != at->document || points[i].start_line != at->start_line)
+      continue;
+    const auto next = std::find_if(points.begin() + static_cast<std::ptrdiff_t>(i) + 1, points.end(),
+                                   [](const SequencePoint& point) { return !point.hidden; });
+    ranges.push_back({points[i].il_offset, next != points.end() ? next->il_offset : UINT32_MAX});
+  }
   return ranges;
 }
 
@@ -99,6 +103,15 @@ bool has_written_lines(Runtime& runtime, const Method& method) {
     if (pdb == nullptr || method.token == 0 || last_name(method.name) == ".cctor") return false;
     return std::ranges::any_of(pdb->sequence_points(method.token),
                                [](const SequencePoint& point) { return !point.hidden; });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_state_machine(Runtime& runtime, const Method& method) {
+  try {
+    const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
+    return pdb != nullptr && method.token != 0 && pdb->kickoff_method(method.token).has_value();
   } catch (const Error&) {
     return false;
   }

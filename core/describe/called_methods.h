@@ -12,9 +12,10 @@
 
 namespace clr {
 
-// Last names of the methods that the IL of the line at block.ip calls, or makes a delegate of; at most
-// max_called_names. Empty when the method has no symbols here, or the line calls nothing. Throws Error when
-// the IL or the metadata cannot be read. Cost: the IL of the method, and a name of each token.
+// Last names of the methods that the IL of the line at block.ip calls, or makes a delegate of, with what the
+// compiler has added behind its statements (the end of a `using`); at most max_called_names. Empty when the
+// method has no symbols here, or the line calls nothing. Throws Error when the IL or the metadata cannot be
+// read. Cost: the IL of the method, and a name of each token.
 std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);
 
 // Starts of jitted bodies with source lines that a call of one of `names` may come to: methods of the name,
@@ -25,6 +26,10 @@ std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>
 // True when the method is one that somebody wrote with lines; constructors of types are not, as no line calls
 // them. Never throws.
 bool has_written_lines(Runtime& runtime, const Method& method);
+
+// True when the method is the MoveNext of an iterator or async method: it goes on where it left. Never
+// throws.
+bool is_state_machine(Runtime& runtime, const Method& method);
 
 constexpr std::size_t max_called_names = 64, max_called_bodies = 64;
 

@@ -4,15 +4,20 @@
 
 namespace clr::lldb_plugin {
 
-void CallWatch::arm(std::uint64_t thread, Address cfa, std::span<const Address> places) {
+void CallWatch::arm(std::uint64_t thread, Address cfa, std::span<const Place> places) {
   disarm();
   if (full()) forget();
   thread_ = thread;
   cfa_ = cfa;
-  for (const Address place : places) add(place);
+  for (const Place& place : places) add(place);
 }
 
-void CallWatch::add(Address place) {
+void CallWatch::add(const Place& place) {
+  want(place.at);
+  if (place.any_line && wanted_.contains(place.at)) any_line_.insert(place.at);
+}
+
+void CallWatch::want(Address place) {
   if (thread_ == 0 || place == 0 || !wanted_.insert(place).second) return;
   int& number = places_[place];
   if (number == 0)
@@ -23,12 +28,19 @@ void CallWatch::add(Address place) {
 }
 
 bool CallWatch::hit(Visitor& visitor) {
-  return thread_ != 0 && visitor.thread() == thread_ && wanted_.contains(visitor.pc()) &&
-         visitor.is_called_by(cfa_);
+  const Address pc = visitor.pc();
+  if (thread_ == 0 || visitor.thread() != thread_ || !wanted_.contains(pc) || !visitor.is_called_by(cfa_))
+    return false;
+  if (!any_line_.contains(pc)) return true;
+  // Its prologue counts as the first line.
+  for (const Address line : visitor.lines(pc))
+    if (line != pc) want(line);
+  return false;
 }
 
 void CallWatch::disarm() {
   thread_ = 0;
+  any_line_.clear();
   for (const Address place : std::exchange(wanted_, {}))
     if (const int number = places_[place]; number != 0) plants_->enable(number, false);
 }

@@ -10,11 +10,17 @@
 #include <map>
 #include <set>
 #include <span>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
 class CallWatch {
 public:
+  struct Place {
+    Address at = 0; // 0: not known, and no place
+    // The start of a method that goes on where it left: at any of its lines.
+    bool any_line = false;
+  };
   // The thread that came to a place.
   class Visitor {
   public:
@@ -23,15 +29,17 @@ public:
     virtual Address pc() = 0;
     // Frame 0 was called by the frame with this CFA, with no frame in between that has lines.
     virtual bool is_called_by(Address cfa) = 0;
+    // Where lines begin in the function that has code at `at`.
+    virtual std::vector<Address> lines(Address at) = 0;
   };
 
   // The places must outlive this.
   explicit CallWatch(Plants& plants) : plants_(&plants) {}
 
   // Until end_step(), a step of `thread` out of its frame with `cfa` ends at `places`.
-  void arm(std::uint64_t thread, Address cfa, std::span<const Address> places);
+  void arm(std::uint64_t thread, Address cfa, std::span<const Place> places);
   // One more, of a method that was compiled meanwhile.
-  void add(Address place);
+  void add(const Place& place);
   // The thread that steps; 0: none.
   std::uint64_t thread() const { return thread_; }
   // A thread came to a place: true when the step ends there.
@@ -47,11 +55,14 @@ public:
   static constexpr std::size_t max_places = 500;
 
 private:
+  void want(Address place);
+
   Plants* plants_;
   std::uint64_t thread_ = 0;
   Address cfa_ = 0;
   std::map<Address, int> places_; // by address; those of `wanted_` are enabled
   std::set<Address> wanted_;
+  std::set<Address> any_line_; // of those, where the step does not end yet
 };
 
 } // namespace clr::lldb_plugin

@@ -26,9 +26,9 @@ bool HandlerWatch::goes_on(std::uint64_t thread, Address pc) {
   return pc == std::exchange(left_to_, 0);
 }
 
-// The thread stands in the first line of a handler, before its place.
-bool HandlerWatch::is_before(const Frame& frame, Address entry) {
-  return frame.funclet && entry > frame.pc && entry - frame.pc <= max_before_place;
+// The thread stands in a handler, in front of its first line.
+bool HandlerWatch::is_before(const Frame& frame, const HandlerEntries::Shown& entry) {
+  return frame.funclet && frame.pc >= entry.begin && frame.pc < entry.line;
 }
 
 void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool out,
@@ -39,8 +39,9 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
   for (std::size_t i = frames.size(); i-- > (out ? 1u : 0u);) {
     const Frame& frame = frames[i];
     if (frame.handlers != nullptr) {
-      for (const Address entry : frame.handlers->shown)
-        if (!is_before(frames[0], entry) || frame.rbp != frames[0].rbp) place(entry).stops.insert(frame.rbp);
+      for (const HandlerEntries::Shown& entry : frame.handlers->shown)
+        if (!is_before(frames[0], entry) || frame.rbp != frames[0].rbp)
+          place(entry.line).stops.insert(frame.rbp);
       if (caller != nullptr)
         for (const Address entry : frame.handlers->hidden)
           place(entry).then[frame.rbp] = {caller->pc, caller->rbp};

@@ -16,7 +16,11 @@ namespace clr::lldb_plugin {
 
 // Where the handlers of a method begin.
 struct HandlerEntries {
-  std::vector<Address> shown, hidden; // with and without a source line
+  struct Shown {
+    Address begin = 0, line = 0; // its code, and its first source line
+  };
+  std::vector<Shown> shown;
+  std::vector<Address> hidden; // begins of those without a source line
 };
 
 class HandlerWatch {
@@ -54,8 +58,6 @@ public:
   void forget();
 
   static constexpr std::size_t max_places = 1'000;
-  // Code of a handler's first line in front of its place.
-  static constexpr Address max_before_place = 16;
 
 private:
   struct Place {
@@ -64,7 +66,7 @@ private:
     std::map<Address, std::pair<Address, Address>> then; // frame, and the place and frame to wait for
   };
   Place& place(Address address);
-  static bool is_before(const Frame& frame, Address entry);
+  static bool is_before(const Frame& frame, const HandlerEntries::Shown& entry);
 
   Plants* plants_;
   std::uint64_t thread_ = 0; // 0: no step

@@ -42,10 +42,26 @@ public:
     }
     return false;
   }
+  std::vector<Address> lines(Address at) override {
+    std::vector<Address> begins;
+    for (const AwaitWatch::Line& line : lines_of(thread_->GetProcess().GetTarget(), at))
+      if (line.line != 0 && begins.size() < AwaitWatch::max_lines) begins.push_back(line.begin);
+    return begins;
+  }
 
 private:
   lldb::SBThread* thread_;
 };
+
+// Where the dynamic loader tells debuggers that the libraries are others now; 0: not known.
+Address loader_notification(lldb::SBTarget& target) {
+  lldb::SBSymbolContextList found = target.FindSymbols("_dl_debug_state", lldb::eSymbolTypeCode);
+  for (std::uint32_t i = 0; i < found.GetSize(); ++i) {
+    const Address at = found.GetContextAtIndex(i).GetSymbol().GetStartAddress().GetLoadAddress(target);
+    if (at != LLDB_INVALID_ADDRESS) return at;
+  }
+  return 0;
+}
 } // namespace
 
 void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
@@ -55,6 +71,8 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   settings_.switch_on(StepSettings::all_threads);
   follow_handlers(thread, kind == Kind::out);
   follow_awaits(thread, kind == Kind::out);
+  go_out_of_code_without_lines(thread);
+  watch_loader();
   if (kind == Kind::into) follow_calls(thread);
 }
 
@@ -67,6 +85,8 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
   stands_ = thread;
   follow_handlers(thread, false);
   follow_awaits(thread, false);
+  go_out_of_code_without_lines(thread);
+  watch_loader();
   follow_calls(thread);
 }
 
@@ -147,6 +167,19 @@ void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
   settings_.switch_on(StepSettings::avoid_no_lines);
 }
 
+// The end of a lambda that the framework calls, or of a method that the compiler has made a caller of.
+void ManagedSteps::go_out_of_code_without_lines(lldb::SBThread& thread) {
+  lldb::SBLineEntry line = thread.GetFrameAtIndex(0).GetLineEntry();
+  if (line.IsValid() && line.GetLine() != 0) settings_.switch_on(StepSettings::avoid_no_lines);
+}
+
+// LLDB stops by itself when the process loads a library, and looks at the plan of the step there: it must be
+// able to unwind through what was compiled since the step began.
+void ManagedSteps::watch_loader() {
+  if (loader_ != 0) return passing_.enable(loader_, true);
+  if (const Address at = loader_notification(target_); at != 0) loader_ = passing_.plant(at);
+}
+
 void ManagedSteps::follow_calls(lldb::SBThread& thread) {
   try {
     const std::shared_ptr<Session> session = sessions_->after_short_run();
@@ -158,31 +191,33 @@ void ManagedSteps::follow_calls(lldb::SBThread& thread) {
     if (block == nullptr) return;
     const std::set<std::string> names = called_names(runtime, *block);
     if (names.empty()) return;
-    std::vector<Address> places;
-    for (const Address start : called_bodies(runtime, names))
-      places.push_back(first_line_of(*session, start));
+    std::vector<CallWatch::Place> places;
+    for (const Address start : called_bodies(runtime, names)) places.push_back(entry_of(*session, start));
     calls_.arm(thread.GetThreadID(), frame.GetCFA(), places);
   } catch (const Error&) {
     // The step goes as LLDB's own do.
   }
 }
 
-// Behind the prologue of the body that starts at `start`, which LLDB is told of; 0: a step does not enter it.
-Address ManagedSteps::first_line_of(Session& session, Address start) {
+// Where a step enters the body that starts at `start`, which LLDB is told of: behind its prologue, or where
+// it left. No place: a step does not enter it.
+CallWatch::Place ManagedSteps::entry_of(Session& session, Address start) {
   Runtime& runtime = session.runtime();
   const CodeLookup found = runtime.code()->find(start);
   const auto* const block = std::get_if<CodeBlock>(&found);
-  if (block == nullptr) return 0;
+  if (block == nullptr) return {};
   const Method method = runtime.describe(*block).method;
   lldb::SBDebugger debugger = target_.GetDebugger();
   if (!has_written_lines(runtime, method) ||
       (steps_over_properties(debugger) && is_property_or_operator(method.name)))
-    return 0;
+    return {};
   show_(session, start, stands_);
+  if (is_state_machine(runtime, method)) return {.at = start, .any_line = true};
   lldb::SBFunction function = target_.ResolveLoadAddress(start).GetFunction();
-  if (!function.IsValid()) return 0;
+  if (!function.IsValid()) return {};
   const Address place = start + function.GetPrologueByteSize();
-  return target_.ResolveLoadAddress(place).GetLineEntry().GetLine() != 0 ? place : 0;
+  if (target_.ResolveLoadAddress(place).GetLineEntry().GetLine() == 0) return {};
+  return {.at = place};
 }
 
 // A thread that LLDB did not let go on yet, since another one had to go first, may tell of its stop again.
@@ -238,7 +273,7 @@ void ManagedSteps::compiled(lldb::SBThread& thread, Address start) {
   if (!waits_for_code() || !is_step()) return;
   if (calls_.thread() == thread.GetThreadID()) {
     stands_ = thread;
-    calls_.add(first_line_of(*sessions_->after_short_run(), start));
+    calls_.add(entry_of(*sessions_->after_short_run(), start));
   }
   const AwaitWatch::Body* const waiting = awaits_.waiting();
   if (waiting == nullptr) return;
@@ -304,6 +339,7 @@ void ManagedSteps::disarm() {
   handlers_.disarm();
   awaits_.disarm();
   calls_.disarm();
+  if (loader_ != 0) passing_.enable(loader_, false);
   waits_for_code_ = false;
   settings_.restore();
 }

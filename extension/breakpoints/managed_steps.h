@@ -77,6 +77,7 @@ public:
   void retire() {
     places_.remove_all();
     passing_.remove_all();
+    loader_ = 0;
   }
 
 private:
@@ -84,7 +85,9 @@ private:
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
   void follow_calls(lldb::SBThread& thread);
-  Address first_line_of(Session& session, Address start);
+  CallWatch::Place entry_of(Session& session, Address start);
+  void watch_loader();
+  void go_out_of_code_without_lines(lldb::SBThread& thread);
   std::vector<Address> places_behind_handler(Session& session, const HandlerWatch::Frame& frame);
   bool enters_call(lldb::SBThread& thread);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
@@ -109,6 +112,7 @@ private:
     std::uint32_t told = 0; // the stop at which LLDB told of it again; 0: none
   };
   Ended ended_, before_; // at this stop; at the one before, until the thread stops again
+  int loader_ = 0;       // the place in the dynamic loader; 0: none yet
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;

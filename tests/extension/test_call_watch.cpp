@@ -19,6 +19,7 @@ public:
   std::uint64_t thread() override { return thread_; }
   Address pc() override { return pc_; }
   bool is_called_by(Address cfa) override { return cfa == caller_; }
+  std::vector<Address> lines(Address at) override { return {at, at + 0x10, at + 0x20}; }
 
 private:
   std::uint64_t thread_;
@@ -37,7 +38,7 @@ struct Called {
 
 TEST_CASE("a step ends in the first line of what its line calls", "[call_watch]") {
   Called step;
-  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x1000, 0x2000});
+  step.watch.arm(stepping, callers_cfa, std::vector<CallWatch::Place>{{0x1000}, {0x2000}});
   CHECK(step.plants.stops() == std::set<Address>{0x1000, 0x2000});
   CHECK(step.plants.limits == std::map<Address, std::uint64_t>{{0x1000, stepping}, {0x2000, stepping}});
   CHECK(step.hit(stepping, 0x1000));
@@ -48,25 +49,25 @@ TEST_CASE("a step ends in the first line of what its line calls", "[call_watch]"
 
 TEST_CASE("a method that the call compiles is one of them", "[call_watch]") {
   Called step;
-  step.watch.add(0x1000);
+  step.watch.add({0x1000});
   CHECK(step.plants.stops().empty()); // nobody steps
   step.watch.arm(stepping, callers_cfa, {});
-  step.watch.add(0x1000);
-  step.watch.add(0); // not known where its first line is
+  step.watch.add({0x1000});
+  step.watch.add({}); // not known where its first line is
   CHECK(step.plants.stops() == std::set<Address>{0x1000});
   CHECK(step.hit(stepping, 0x1000));
 }
 
 TEST_CASE("the places of a step are not those of the next", "[call_watch]") {
   Called step;
-  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x1000});
+  step.watch.arm(stepping, callers_cfa, std::vector<CallWatch::Place>{{0x1000}});
   step.watch.end_step();
   CHECK(step.plants.stops() == std::set<Address>{0x1000}); // the debugger still has to tell of the stop
   CHECK_FALSE(step.hit(stepping, 0x1000));
-  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x2000});
+  step.watch.arm(stepping, callers_cfa, std::vector<CallWatch::Place>{{0x2000}});
   CHECK(step.plants.stops() == std::set<Address>{0x2000});
   CHECK_FALSE(step.hit(stepping, 0x1000));
-  step.watch.arm(other, callers_cfa, std::vector<Address>{0x1000});
+  step.watch.arm(other, callers_cfa, std::vector<CallWatch::Place>{{0x1000}});
   CHECK(step.plants.last == 2); // the first place is used again
   CHECK(step.plants.limits.at(0x1000) == other);
   step.watch.disarm();
@@ -77,8 +78,25 @@ TEST_CASE("the places of a step are not those of the next", "[call_watch]") {
 TEST_CASE("a place that cannot be written is no place", "[call_watch]") {
   Called step;
   step.plants.refused.insert(0x1000);
-  step.watch.arm(stepping, callers_cfa, std::vector<Address>{0x1000, 0x2000});
+  step.watch.arm(stepping, callers_cfa, std::vector<CallWatch::Place>{{0x1000}, {0x2000}});
   CHECK(step.plants.stops() == std::set<Address>{0x2000});
   step.watch.disarm();
   CHECK(step.plants.stops().empty());
+}
+
+TEST_CASE("a method that goes on where it left is entered at any of its lines", "[call_watch]") {
+  Called step;
+  step.watch.arm(stepping, callers_cfa, std::vector<CallWatch::Place>{{0x1000, true}});
+  CHECK(step.plants.stops() == std::set<Address>{0x1000});
+  CHECK_FALSE(step.hit(stepping, 0x1000, callers_cfa - 0x100)); // for somebody else
+  CHECK(step.plants.stops() == std::set<Address>{0x1000});
+  CHECK_FALSE(step.hit(stepping, 0x1000));
+  CHECK(step.plants.stops() == std::set<Address>{0x1000, 0x1010, 0x1020});
+  CHECK(step.plants.limits.at(0x1020) == stepping);
+  CHECK_FALSE(step.hit(other, 0x1020));
+  CHECK(step.hit(stepping, 0x1020));
+  step.watch.disarm();
+  CHECK(step.plants.stops().empty());
+  step.watch.arm(stepping, callers_cfa, std::vector<CallWatch::Place>{{0x1000}});
+  CHECK(step.hit(stepping, 0x1000));
 }

@@ -13,7 +13,8 @@ constexpr std::uint64_t stepping = 7, other = 8;
 struct Step {
   FakePlants plants;
   HandlerWatch watch{plants};
-  HandlerEntries inner{{0x1100, 0x1200}, {}}, hidden{{}, {0x2100}}, outer{{0x3100}, {}}, nothing;
+  HandlerEntries inner{.shown = {{0x10F0, 0x1100}, {0x11F0, 0x1200}}, .hidden = {}},
+      hidden{.shown = {}, .hidden = {0x2100}}, outer{.shown = {{0x30F0, 0x3100}}, .hidden = {}}, nothing;
   // A method with handlers, one whose handler has no line, and their caller.
   std::vector<HandlerWatch::Frame> frames{
       {.pc = 0x1010, .rbp = 0xA0, .has_line = true, .handlers = &inner},
@@ -59,6 +60,15 @@ TEST_CASE("a step in the first line of a handler goes on from there", "[handler_
   step.arm();
   CHECK_FALSE(step.watch.hit(stepping, 0x1100, 0xA0));
   CHECK(step.watch.hit(stepping, 0x1200, 0xA0)); // the next handler
+}
+
+TEST_CASE("a handler may begin right behind the one that a step leaves", "[handler_watch]") {
+  Step step;
+  step.inner.shown.push_back({0x1115, 0x1116});
+  step.frames = {{.pc = 0x1110, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},
+                 {.pc = 0x1010, .rbp = 0xA0, .has_line = true, .handlers = &step.inner}};
+  step.arm();
+  CHECK(step.watch.hit(stepping, 0x1116, 0xA0));
 }
 
 TEST_CASE("a step within a handler follows where it goes on", "[handler_watch]") {

@@ -147,6 +147,18 @@ STEPS = [
     ("stepIn", "Square.Size:Size"),            # through an interface, into a method that the call compiles
     ("next", "Square.Size:Size+1"),
     ("stepOut", "Program.Steps:Interface"),
+    ("next", "Program.Steps:Lambda"),
+    ("stepIn", "Program.Steps:Lambda"),        # the lambda, through the framework's code
+    ("next", "Program.Steps:Lambda"),          # and back through it
+    ("next", "Program.Steps:Each"),
+    ("stepIn", "Program.Numbers:Numbers"),     # the code that an iterator becomes
+    ("stepOut", "Program.Steps:Each"),
+    ("next", "Program.Steps:Each+1"),
+    ("next", "Program.Steps:Each"),
+    ("stepIn", "Program.Numbers:Numbers+2"),   # where it left
+    ("stepOut", "Program.Steps:Each"),
+    ("next", "Program.Steps:Each+1"),
+    ("next", "Program.Steps:Each"),
     ("next", "Program.Steps:Await"),
     ("stepIn", "Program.Later:Later"),         # not into the code that starts it
     ("next", "Program.Later:Later+1"),
@@ -160,7 +172,7 @@ STEPS = [
 
 
 # Behind these, at the end of a method that has waited, an editor's step may let the process run.
-TO_THE_END = 8
+TO_THE_END = STEPS.index(("next", "Program.Later:Later+3")) + 1
 
 
 def check_steps(adapter, plugin, program, environment):

@@ -1,5 +1,6 @@
 // The program that a client of the Debug Adapter Protocol debugs: check_dap.py knows its lines by `at: NAME`.
 using System;
+using System.Collections.Generic;
 using System.Linq;
 using System.Threading.Tasks;
 
@@ -41,6 +42,13 @@ static class Program {
         return n + 1; // at: Later+2
     } // at: Later+3
 
+    static readonly int[] Sides = { 1, 2 };
+
+    static IEnumerable<int> Numbers() { // at: Numbers
+        yield return 1; // at: Numbers+1
+        yield return 2; // at: Numbers+2
+    } // at: Numbers+3
+
     static void Fail() { // at: Fail
         throw new InvalidOperationException("failed"); // at: Fail+1
     }
@@ -48,6 +56,9 @@ static class Program {
     static async Task Steps() {
         IShape shape = new Square(); // at: Steps
         int size = shape.Size(3); // at: Interface
+        total += Sides.Max(side => side + 1); // at: Lambda
+        foreach (int n in Numbers()) // at: Each
+            total += n; // at: Each+1
         int later = await Later(size); // at: Await
         try { // at: Try
             Fail(); // at: Call of Fail
