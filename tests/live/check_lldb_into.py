@@ -43,6 +43,7 @@ def check(lldb, program, environment):
             break
     if re.search(r"^\d+:", texts[-2], re.M):
         wrong.add("breakpoints that the user did not set are listed", texts[-2][:300])
-    if "exited with status = 0" not in texts[-1]:
+    # Its last words, and not its end: lldb-server 19 is lost now and then in the moment in which the process exits.
+    if "steps 10 10" not in texts[-1]:
         wrong.add("the program did not go on", texts[-1][:300])
     return wrong.require_none(f"{len(check_dap.STEPS)} steps")
