@@ -8,6 +8,7 @@
 #include "extension/breakpoints/managed_steps.h"
 #include "extension/breakpoints/stop_verdict.h"
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/native_modules.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/stop_reasons.h"
 
@@ -33,20 +34,6 @@ std::vector<CodeSpan> code_heaps(Session& session) {
   return heaps;
 }
 
-// The function of the standard library that every exception of C++ goes through. Other modules are not
-// searched: LLDB reads the symbols of each that it is asked for.
-Address throw_place_of(lldb::SBTarget target) {
-  for (std::uint32_t i = 0; i < target.GetNumModules(); ++i) {
-    lldb::SBModule module = target.GetModuleAtIndex(i);
-    const char* const file = module.GetFileSpec().GetFilename();
-    if (file == nullptr || !std::string_view(file).starts_with("libstdc++")) continue;
-    const Address at =
-        module.FindSymbol("__cxa_throw", lldb::eSymbolTypeCode).GetStartAddress().GetLoadAddress(target);
-    if (at != LLDB_INVALID_ADDRESS) return at;
-  }
-  return 0;
-}
-
 CompileWatch::Code code_at(Session& session, Address address) {
   if (session.runtime().absence() != nullptr) return CompileWatch::Code::none;
   const CodeLookup found = session.runtime().code()->find(address);
@@ -64,14 +51,15 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
       pages_(target), compile_places_(target, Hidden::passing, entries.compile_hook),
       // Of the same process a session that only drops what it has read of the code's whereabouts will do:
       // this happens for every method.
-      notifications_(compile_places_, {.throw_place = [this] { return throw_place_of(target_); },
-                                       .write =
-                                           [this](Address address, std::span<const std::byte> bytes) {
-                                             lldb::SBError error;
-                                             target_.GetProcess().WriteMemory(address, bytes.data(),
-                                                                              bytes.size(), error);
-                                             return error.Success();
-                                           }}),
+      notifications_(compile_places_,
+                     {// Every exception of C++ goes through it.
+                      .throw_place = [this] { return function_in(target_, "libstdc++", "__cxa_throw"); },
+                      .write =
+                          [this](Address address, std::span<const std::byte> bytes) {
+                            lldb::SBError error;
+                            target_.GetProcess().WriteMemory(address, bytes.data(), bytes.size(), error);
+                            return error.Success();
+                          }}),
       compilations_(
           compile_places_,
           {.compile_method = [this]() -> Address {

@@ -4,6 +4,7 @@
 #include "core/describe/exception_handlers.h"
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
+#include "extension/lldb/native_modules.h"
 #include "extension/lldb/step_end.h"
 #include "extension/lldb/thread_plans.h"
 
@@ -52,16 +53,6 @@ public:
 private:
   lldb::SBThread* thread_;
 };
-
-// Where the dynamic loader tells debuggers that the libraries are others now; 0: not known.
-Address loader_notification(lldb::SBTarget& target) {
-  lldb::SBSymbolContextList found = target.FindSymbols("_dl_debug_state", lldb::eSymbolTypeCode);
-  for (std::uint32_t i = 0; i < found.GetSize(); ++i) {
-    const Address at = found.GetContextAtIndex(i).GetSymbol().GetStartAddress().GetLoadAddress(target);
-    if (at != LLDB_INVALID_ADDRESS) return at;
-  }
-  return 0;
-}
 } // namespace
 
 void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
@@ -177,7 +168,8 @@ void ManagedSteps::go_out_of_code_without_lines(lldb::SBThread& thread) {
 // able to unwind through what was compiled since the step began.
 void ManagedSteps::watch_loader() {
   if (loader_ != 0) return passing_.enable(loader_, true);
-  if (const Address at = loader_notification(target_); at != 0) loader_ = passing_.plant(at);
+  const Address at = function_in(target_, "ld-", "_dl_debug_state");
+  if (at != 0) loader_ = passing_.plant(at);
 }
 
 void ManagedSteps::follow_calls(lldb::SBThread& thread) {

@@ -29,4 +29,16 @@ std::size_t add_native_modules(lldb::SBTarget& target, std::span<const LoadedMod
   return added;
 }
 
+Address function_in(lldb::SBTarget& target, std::string_view file, const char* name) {
+  for (std::uint32_t i = 0; i < target.GetNumModules(); ++i) {
+    lldb::SBModule module = target.GetModuleAtIndex(i);
+    const char* const module_file = module.GetFileSpec().GetFilename();
+    if (module_file == nullptr || !std::string_view(module_file).starts_with(file)) continue;
+    const Address at =
+        module.FindSymbol(name, lldb::eSymbolTypeCode).GetStartAddress().GetLoadAddress(target);
+    if (at != LLDB_INVALID_ADDRESS) return at;
+  }
+  return 0;
+}
+
 } // namespace clr::lldb_plugin

@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
@@ -19,5 +20,9 @@ namespace clr::lldb_plugin {
 // each module, and for each that is added what LLDB takes to open it.
 std::size_t add_native_modules(lldb::SBTarget& target, std::span<const LoadedModule> modules,
                                const std::function<std::string(const LoadedModule&)>& file_of);
+
+// The address of the function `name` in the first loaded module whose file name begins with `file` and that
+// has it; 0: none. Other modules are not searched: LLDB reads the symbols of each that it is asked for.
+Address function_in(lldb::SBTarget& target, std::string_view file, const char* name);
 
 } // namespace clr::lldb_plugin

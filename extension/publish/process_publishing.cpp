@@ -29,7 +29,7 @@ void ProcessPublishing::hook() {
 }
 
 void ProcessPublishing::follow_stops() {
-  if (std::exchange(hooked_, true)) return;
+  if (!settings_->on || std::exchange(hooked_, true)) return;
   if (lldb::SBProcess process = target_.GetProcess(); !is_core(process)) add_stop_hook(target_, hook_command);
 }
 

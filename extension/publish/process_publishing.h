@@ -57,6 +57,7 @@ public:
   bool holds(Address address) const { return publisher_.holds(address); }
 
   // From now on LLDB tells of every stop of the target's process, also when nothing is published yet.
+  // Nothing happens when publishing is off.
   void follow_stops();
 
 private:

@@ -211,6 +211,19 @@ TEST_CASE("the word before the code tells stubs from methods") {
   }
 }
 
+namespace {
+// Of the first section.
+StubBlock only_stub(ExecutionManager& manager) {
+  std::vector<StubBlock> stubs;
+  WalkLimit limit;
+  manager.for_each_jitted_in(
+      manager.sections().front(), limit, [](const JittedBody&) { return true; },
+      [&](const StubBlock& stub) { stubs.push_back(stub); });
+  REQUIRE(stubs.size() == 1);
+  return stubs.front();
+}
+} // namespace
+
 TEST_CASE("a block whose header is not written is neither code nor a stub") {
   for (const auto& [platform, version] : cases()) {
     ExecutionBuilder b(platform, version);
@@ -223,14 +236,9 @@ TEST_CASE("a block whose header is not written is neither code nor a stub") {
     CHECK(miss.reason == MissReason::no_method);
     CHECK_FALSE(miss.stub);
     CHECK_THAT(miss.text, Catch::Contains("not written"));
-    std::vector<StubBlock> stubs;
-    WalkLimit limit;
-    manager.for_each_jitted_in(
-        manager.sections().front(), limit, [](const JittedBody&) { return true; },
-        [&](const StubBlock& stub) { stubs.push_back(stub); });
-    REQUIRE(stubs.size() == 1);
-    CHECK(stubs.front().start == range_begin + 0x100);
-    CHECK(stubs.front().limit == range_begin + 0x200 - platform.pointer_size);
+    const StubBlock stub = only_stub(manager);
+    CHECK(stub.start == range_begin + 0x100);
+    CHECK(stub.limit == range_begin + 0x200 - platform.pointer_size);
   }
 }
 
@@ -245,20 +253,15 @@ TEST_CASE("a stub ends where the nibble map covers nothing more, and where it is
         b.memory().write_integer(heap.map->units() + 4 * (0x440 / NibbleMap::unit_bytes), *damage, 4);
       const Target target = b.target();
       ExecutionManager manager(target);
-      std::vector<StubBlock> stubs;
-      WalkLimit limit;
-      manager.for_each_jitted_in(
-          manager.sections().front(), limit, [](const JittedBody&) { return true; },
-          [&](const StubBlock& stub) { stubs.push_back(stub); });
-      REQUIRE(stubs.size() == 1);
-      CHECK(stubs.front().start == range_begin + 0x100);
+      const StubBlock stub = only_stub(manager);
+      CHECK(stub.start == range_begin + 0x100);
       CHECK(manager.holes().size() == (damage ? 1 : 0));
       if (damage) {
         const auto fault = fault_of([&] { manager.find(range_begin + 0x448); });
         REQUIRE(fault);
         CHECK(fault->kind() == ErrorKind::corrupt);
       }
-      return stubs.front().limit - range_begin;
+      return stub.limit - range_begin;
     };
     const unsigned word = platform.pointer_size;
     const auto limit = [&](Address of_linear) { return (version == 2 ? 0x300 : of_linear) - word; };
@@ -277,13 +280,8 @@ TEST_CASE("a stub reaches as far as the nibble map marks, and nobody knows how f
       b.method(heap, {.start = range_begin + 0x840, .size = 0x20, .method_desc = 0x1000});
       const Target target = b.target();
       ExecutionManager manager(target);
-      std::vector<StubBlock> stubs;
-      WalkLimit limit;
-      manager.for_each_jitted_in(
-          manager.sections().front(), limit, [](const JittedBody&) { return true; },
-          [&](const StubBlock& stub) { stubs.push_back(stub); });
-      REQUIRE(stubs.size() == 1);
-      return std::pair(stubs.front().least_limit - range_begin, stubs.front().limit - range_begin);
+      const StubBlock stub = only_stub(manager);
+      return std::pair(stub.least_limit - range_begin, stub.limit - range_begin);
     };
     const unsigned word = platform.pointer_size;
     if (version == 2) {

@@ -208,6 +208,28 @@ TEST_CASE("catalog: stubs between methods have names and a rule") {
   CHECK(catalog.update(runtime, catalog_options).added.empty());
 }
 
+TEST_CASE("catalog: while a heap grows its last stubs leave room for the next method") {
+  CatalogProcess process({0x2'1000});
+  process.builder.stub(process.heap, 0x2'1080, 0x300, 1);
+  CodeCatalog catalog;
+  CatalogOptions options = catalog_options;
+  options.grows = true;
+  {
+    Runtime runtime = process.runtime();
+    Address end = 0;
+    for (const SpelledModule& added : catalog.update(runtime, options).added)
+      if (added.module.file_name == "clr-stubs")
+        end = added.module.code.front().start + added.module.code.front().size;
+    CHECK(end ==
+          0x2'1300); // the nibble map marks no more, and tells no more than that it ends before 0x2'1400
+  }
+  process.add(0x2'13c0);
+  Runtime runtime = process.runtime();
+  const CatalogChange change = catalog.add(runtime, 0x2'13d0, options);
+  CHECK(change.methods == 1);
+  CHECK(change.gone.size() == 1); // what was unknown code
+}
+
 TEST_CASE("catalog: whichever read fails, no body is wrong") {
   CatalogProcess process({0x2'1000, 0x2'1080});
   CodeCatalog whole;
