@@ -128,7 +128,9 @@ ThreadList read_threads(const Target& target) {
   ThreadList list;
   const Address store = target.read_pointer(target.global("ThreadStore"));
   if (store == 0) return list;
-  const Address link_offset = static_cast<Address>(target.offset("Thread", "LinkNext"));
+  const Address next_at = static_cast<Address>(target.offset("Thread", "LinkNext"));
+  // A link leads to the field of the next thread that is its own link; from .NET 11 on, to that thread.
+  const Address link_offset = target.find_contract_form("Thread") == contract_form::net11 ? 0 : next_at;
   Address link = target.read_pointer(target.field_address(store, "ThreadStore", "FirstThreadLink"));
   std::unordered_set<Address> seen;
   while (link != 0) {
@@ -141,12 +143,14 @@ ThreadList read_threads(const Target& target) {
       break;
     }
     std::string fault;
-    const auto next = attempt(fault, [&] { return target.read_pointer(link); });
+    const Address thread = target.platform().wrap(link - link_offset);
+    const auto next =
+        attempt(fault, [&] { return target.read_pointer(target.platform().wrap(thread + next_at)); });
     if (!next) {
       list.problem = fmt::format("the list of threads is torn: {}", fault);
       break;
     }
-    list.threads.push_back(read_thread(target, target.platform().wrap(link - link_offset)));
+    list.threads.push_back(read_thread(target, thread));
     link = *next;
   }
   return list;

@@ -18,7 +18,7 @@ constexpr unsigned descriptor_format_integers = 0, descriptor_format_preview = 1
 namespace contract_form {
 constexpr unsigned linear_nibble_map = 1, constant_time_nibble_map = 2;                 // ExecutionManager
 constexpr unsigned precodes_by_type = 1, precodes_by_secret = 2, precodes_by_bytes = 3; // PrecodeStubs
-constexpr unsigned first = 1, net11 = 2; // RuntimeTypeSystem, StackWalk, Exception, DebugInfo
+constexpr unsigned first = 1, net11 = 2; // RuntimeTypeSystem, StackWalk, Exception, DebugInfo, Thread
 } // namespace contract_form
 
 // How a descriptor stands to one contract.

@@ -53,10 +53,31 @@ def ask(tool, command, core, descriptor=None, addresses=None):
     return json.loads(done.stdout)
 
 
-def move_thrown_objects(core, moved, types, threads):
-    """A copy of the core in which each ExInfo holds the exception itself, as .NET 11's does, and not a handle; how many."""
+def move(core, moved, recorded, info, threads):
+    """Writes a copy of the core in which two things are as .NET 11 has them: the links of the list of threads lead to the
+    threads, and not to their own links; each ExInfo holds the exception itself, and not a handle. Returns how many
+    exceptions that were."""
     with open(core, "rb") as file:
         copy = Core(file.read())
+    move_threads(copy, recorded, info)
+    count = move_thrown_objects(copy, recorded["descriptor"]["types"], threads)
+    with open(moved, "wb") as file:
+        file.write(copy.bytes)
+    return count
+
+
+def move_threads(copy, recorded, info):
+    types, pointers_at = recorded["descriptor"]["types"], 32
+    (slot,), _ = recorded["descriptor"]["globals"]["ThreadStore"]
+    table = copy.word(int(info["descriptor"]["address"], 16) + pointers_at)
+    store = copy.word(copy.word(table + 8 * slot))
+    link, at = net11_descriptor.offset_of(types["Thread"]["LinkNext"]), store + net11_descriptor.offset_of(types["ThreadStore"]["FirstThreadLink"])
+    while following := copy.word(at):
+        struct.pack_into("<Q", copy.bytes, copy.offset_of(at), following - link)
+        at = following
+
+
+def move_thrown_objects(copy, types, threads):
     place = {name: net11_descriptor.offset_of(types[name.split(".")[0]][name.split(".")[1]])
              for name in ("Thread.ExceptionTracker", "ExceptionInfo.PreviousNestedInfo", "ExceptionInfo.ThrownObject")}
     count = 0
@@ -71,8 +92,6 @@ def move_thrown_objects(core, moved, types, threads):
                 count += 1
             record = copy.word(record + place["ExceptionInfo.PreviousNestedInfo"])
     assert count, "no thread has an exception in flight"
-    with open(moved, "wb") as file:
-        file.write(copy.bytes)
     return count
 
 
@@ -84,15 +103,14 @@ def check(tool, core, folder):
     descriptor = os.path.join(folder, "net11.json")
     with open(descriptor, "w") as out:
         json.dump(made, out)
-    through = ask(tool, "info", core, descriptor)
+    moved = os.path.join(folder, "moved-" + os.path.basename(core))
+    exceptions = move(core, moved, recorded, info, ask(tool, "threads", core)["threads"])
+    through = ask(tool, "info", moved, descriptor)
     assert "descriptor" not in through, through["descriptor"]
     assert through["supplements"] == [], through["supplements"]
     bad = compared = 0
-    moved = os.path.join(folder, "moved-" + os.path.basename(core))
-    exceptions = move_thrown_objects(core, moved, recorded["descriptor"]["types"], ask(tool, "threads", core)["threads"])
-    for command in ("threads", "stacks", "methods", "exceptions", "moved exceptions"):
-        name = command.split()[-1]
-        here, there = ask(tool, name, core), ask(tool, name, moved if command.startswith("moved") else core, descriptor)
+    for command in ("threads", "stacks", "methods", "exceptions"):
+        here, there = ask(tool, command, core), ask(tool, command, moved, descriptor)
         compared += len(json.dumps(here))
         for path, one, other in differences(os.path.basename(core).removesuffix(".core"), here, there):
             bad += 1

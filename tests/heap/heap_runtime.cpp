@@ -231,8 +231,9 @@ void HeapRuntime::thread_context(Address begin, Address end) {
   set_word(at, begin);
   set_word(at + word, end);
   const Address thread = t.record("Thread", {{"RuntimeThreadLocals", locals}});
-  set_word(link_, thread + static_cast<Address>(t.offset("Thread", "LinkNext")));
-  link_ = thread + static_cast<Address>(t.offset("Thread", "LinkNext"));
+  const Address next = thread + static_cast<Address>(t.offset("Thread", "LinkNext"));
+  set_word(link_, t.descriptor().version == descriptor_format_names ? thread : next);
+  link_ = next;
 }
 
 Address HeapRuntime::object(Address at, Address method_table, std::uint32_t count, unsigned alignment) {

@@ -205,11 +205,14 @@ TEST_CASE("net11: threads, and the name of the object that a thread exposes") {
                                                  {"ExposedObject", handle},
                                                  {"CachedStackBase", 0x9000},
                                                  {"CachedStackLimit", 0x8000}});
-      t.set(store, "ThreadStore", "FirstThreadLink", t.field_at(thread, "Thread", "LinkNext"));
+      const Address first = t.record("Thread", {{"Id", 1}, {"OSId", 4710}, {"LinkNext", thread}});
+      t.set(store, "ThreadStore", "FirstThreadLink", first);
       const Target target = t.target();
       const ThreadList list = read_threads(target);
-      REQUIRE(list.threads.size() == 1);
-      const RuntimeThread& read = list.threads[0];
+      CHECK(list.problem.empty());
+      REQUIRE(list.threads.size() == 2);
+      CHECK(list.threads[0].os_id == 4710u);
+      const RuntimeThread& read = list.threads[1];
       CHECK(read.address == thread);
       CHECK(read.managed_id == 7u);
       CHECK(read.os_id == 4711u);
