@@ -154,6 +154,13 @@ TypeLayout TypeLayouts::read(Address method_table) {
     layout.size = pointer; // the layout of its text is separate
     return layout;
   }
+  if (table.continuation && table.base_size >= 2 * pointer &&
+      table.base_size - 2 * pointer <= max_instance_size) {
+    // All of them share one class, which knows nothing of their sizes; what a method keeps in one has no
+    // names.
+    layout.size = table.base_size - pointer;
+    return layout;
+  }
   target.offset("EEClass", "NumInstanceFields"); // without it, how a class counts its bytes is unknown
   // EEClass counts the header, the method table pointer and the alignment as padding.
   const std::uint32_t padding =
