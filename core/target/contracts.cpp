@@ -56,6 +56,7 @@ constexpr std::array known_versions{
     KnownVersion{"Signature", by_name, "c1", contract_form::first},
     KnownVersion{"StackWalk", by_number, "1", contract_form::first},
     KnownVersion{"StackWalk", by_name, "c1", contract_form::net11},
+    KnownVersion{"SyncBlock", by_name, "c1", contract_form::first},
     KnownVersion{"Thread", by_number, "1", contract_form::first},
     KnownVersion{"Thread", by_name, "c1", contract_form::net11},
 };

@@ -71,7 +71,11 @@ AsyncObjects::Type AsyncObjects::read_type(Address table) {
     as(AsyncKind::continue_with, "m_task");
   } else if (lineage.derives_from("System.MulticastDelegate")) {
     as(AsyncKind::callback, "_target");
+    // Where the callbacks of one that has several are; .NET 11 keeps other things there, too.
     type.list = offset(table, "_invocationList");
+    if (!type.list) type.list = offset(table, "_helperObject");
+  } else if (lineage.is("System.Runtime.CompilerServices.RuntimeAsyncTaskContinuation")) {
+    as(AsyncKind::wrapper, "RuntimeAsyncTask"); // .NET 11: on the task that a suspended method waits for
   } else if (lineage.is("System.Runtime.CompilerServices.AsyncMethodBuilderCore+ContinuationWrapper")) {
     as(AsyncKind::wrapper, "_continuation");
   } else if (lineage.is(each_state)) {

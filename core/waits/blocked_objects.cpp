@@ -111,10 +111,7 @@ void BlockedThreads::find_rwlock(Thread& thread) {
 
 void BlockedThreads::find_joined(Thread& thread) {
   thread.wait.kind = LockKind::thread;
-  Address own = 0;
-  if (thread.stack.thread != nullptr)
-    own = object_of_handle(*target_, target_->read_pointer(target_->field_address(
-                                         thread.stack.thread->address, "Thread", "GCHandle")));
+  const Address own = thread.stack.thread != nullptr ? thread.stack.thread->managed_object : 0;
   for (const Address object : live_objects(thread))
     if (object != own && derives(object, name_of(LockKind::thread)))
       return add(thread, object, LockKind::thread);

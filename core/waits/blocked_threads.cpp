@@ -166,10 +166,14 @@ void BlockedThreads::by_blocking_info(Thread& thread) {
     thread.wait.mode = WaitMode::enter;
     add(thread, target_->read_pointer(object), LockKind::lock);
     return;
-  case BlockingKind::condition:
+  case BlockingKind::condition: {
     thread.wait.what = ThreadWait::What::objects;
-    add(thread, target_->read_pointer(object), LockKind::condition);
+    // It belongs to a lock: that of an object, or one that a primitive keeps for itself.
+    const Address lock = reader_.reference(reader_.of_object(target_->read_pointer(object)), "_lock");
+    const Address locked = monitors_.object_of(lock);
+    wait_on_monitor(thread, locked != 0 ? locked : lock);
     return;
+  }
   }
 }
 
@@ -244,7 +248,8 @@ void BlockedThreads::by_frames(Thread& thread) {
     wait.certain = false;
     return;
   }
-  if (name.starts_with("System.Threading.Thread.Sleep")) {
+  // From .NET 11 on managed code waits below it.
+  if (thread.calls("System.Threading.Thread.Sleep")) {
     wait.what = ThreadWait::What::sleep;
     return;
   }
@@ -268,6 +273,10 @@ void BlockedThreads::by_frames(Thread& thread) {
 
 void BlockedThreads::add(Thread& thread, Address object, LockKind kind) {
   if (object == 0) return;
+  if (const Address locked = kind == LockKind::lock ? monitors_.object_of(object) : 0; locked != 0) {
+    object = locked;
+    kind = LockKind::monitor;
+  }
   if (thread.wait.objects.empty()) thread.wait.kind = kind;
   if (thread.wait.objects.size() >= max_objects ||
       std::ranges::find(thread.wait.objects, object, &WaitedObject::object) != thread.wait.objects.end())

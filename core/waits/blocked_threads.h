@@ -8,6 +8,7 @@
 #include "core/waits/core_library.h"
 #include "core/waits/lock_index.h"
 #include "core/waits/lock_words.h"
+#include "core/waits/monitor_locks.h"
 
 #include <functional>
 #include <optional>
@@ -81,7 +82,7 @@ public:
   BlockedThreads(ObjectReader& objects, MethodNames& names, CoreLibrary& library, LockIndex* index,
                  TasksOf tasks_of)
       : target_(&objects.finder().target()), reader_(objects), names_(&names), library_(&library),
-        index_(index), tasks_of_(std::move(tasks_of)), blocks_(*target_) {}
+        index_(index), tasks_of_(std::move(tasks_of)), blocks_(*target_), monitors_(blocks_) {}
 
   // Never throws for target data. Cost: that of naming the frames up to the first one of the user's, and some
   // 10 reads; with words of the stack 1 read for 64 KiB.
@@ -90,6 +91,8 @@ public:
   // For threads that wait for the constructor of a class: sets the class, where a thread runs a constructor
   // and its MethodTable lies on the waiting stack. Never throws.
   void find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits);
+  // Which locks of the framework are those of objects.
+  MonitorLocks& monitors() { return monitors_; }
   // The classes whose constructors stand on a stack.
   std::vector<Address> constructors(const ThreadStack& stack);
 
@@ -130,6 +133,7 @@ private:
   LockIndex* index_;
   TasksOf tasks_of_;
   SyncBlocks blocks_;
+  MonitorLocks monitors_;
 };
 
 } // namespace clr

@@ -27,6 +27,9 @@ const ResumePoint* Continuations::point_of(Address continuation) {
 
 // The runtime's own method between the user's and a task keeps that task, or the source that it got.
 Address Continuations::held_by(Address continuation) {
+  // .NET 11: RuntimeAsyncTaskContinuation and ValueTaskSourceContinuation name it.
+  for (const char* const name : {"Task", "Source"})
+    if (const Address object = kinds_->reference(continuation, name)) return object;
   const Address array = kinds_->reference(continuation, "GCData");
   if (array == 0) return 0;
   InstanceReader reader(kinds_->objects());

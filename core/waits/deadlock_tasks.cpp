@@ -71,9 +71,7 @@ private:
     for (const ThreadStack& stack : table_.stacks) {
       if (stack.thread == nullptr) continue;
       try {
-        const Target& target = reader_.target();
-        const Address managed = object_of_handle(
-            target, target.read_pointer(target.field_address(stack.thread->address, "Thread", "GCHandle")));
+        const Address managed = stack.thread->managed_object;
         if (managed == 0) continue;
         const Address context = reader_.reference(reader_.of_object(managed), "_synchronizationContext");
         if (context == 0) continue;

@@ -43,6 +43,7 @@ constexpr std::array parts = {
     Part{LockKind::rwlock, "_upgradeEvent"},
     Part{LockKind::rwlock, "_waitUpgradeEvent"},
     Part{LockKind::lock, "_waitEvent"},
+    Part{LockKind::lock, "_waitEventOrCondition"},
 };
 
 constexpr std::uint64_t task_done = 0x160'0000;

@@ -21,8 +21,13 @@ void read_lock(InstanceReader& reader, const Instance& instance, LockState& stat
   state.held = (bits & lock_held) != 0;
   state.waiters = bits >> lock_waiters_shift;
   if (!state.held) return;
-  // Of another system than Unix this is the managed number; there the two are told apart by nothing.
-  state.owner_os_id = low(reader.integer(instance, "_owningThreadId"));
+  const std::uint32_t owner = low(reader.integer(instance, "_owningThreadId"));
+  // The lock that can be that of any object (.NET 11) keeps the managed number of the thread, as all those
+  // do. Before, on another system than Unix it is that number, too; there the two are told apart by nothing.
+  if (reader.find(instance, "_waitEventOrCondition"))
+    state.owner_managed_id = owner;
+  else
+    state.owner_os_id = owner;
   state.entries = low(reader.integer(instance, "_recursionCount")) + 1;
 }
 

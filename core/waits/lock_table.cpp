@@ -32,6 +32,8 @@ public:
     add_readers();
     if (index_ != nullptr)
       for (const std::string& problem : index_->problems()) note(problem);
+    if (const std::string& problem = blocked_.monitors().problem(); !problem.empty())
+      note(fmt::format("the table of sync blocks: {}", problem));
     std::ranges::stable_sort(table_.locks, [](const LockRow& a, const LockRow& b) {
       return std::tuple(b.waiters.size(), a.state.object) < std::tuple(a.waiters.size(), b.state.object);
     });
@@ -85,7 +87,15 @@ private:
     return &table_.locks.back();
   }
 
-  LockState monitor_of(const MonitorState& block) const {
+  LockState monitor_of(const MonitorState& block) {
+    if (block.lock != 0) {
+      const Instance lock = reader_.of_object(block.lock);
+      if (framework_type_name(*lock.layout.name) != "System.Threading.Lock")
+        throw_corrupt(block.lock, "the lock of an object is an object of another type");
+      LockState state = read_lock_state(reader_, lock, block.object, LockKind::lock);
+      state.kind = LockKind::monitor;
+      return state;
+    }
     return {.object = block.object,
             .kind = LockKind::monitor,
             .held = block.held,
@@ -97,7 +107,7 @@ private:
   }
 
   // The lock of any object, by the word before it.
-  LockState monitor_at(Address object) const {
+  LockState monitor_at(Address object) {
     const LockWord word = read_lock_word(target_, object);
     if (word.form == LockWord::Form::sync_block) {
       LockState state = monitor_of(blocks_.at(word.index));
@@ -123,7 +133,10 @@ private:
   void add_all_blocks() {
     std::string problem;
     for (const MonitorState& block : blocks_.all(problem))
-      if (block.held || block.waiters != 0) add(monitor_of(block));
+      attempt([&] {
+        LockState state = monitor_of(block);
+        if (state.held || state.waiters.value_or(0) != 0) add(std::move(state));
+      });
     if (!problem.empty()) note(fmt::format("the table of sync blocks: {}", problem));
   }
 
@@ -136,6 +149,8 @@ private:
     for (const LockIndex::Entry& entry : index_->entries()) {
       if (entry.kind != LockKind::lock && entry.kind != LockKind::rwlock && entry.kind != LockKind::semaphore)
         continue;
+      // That of an object is told as the object's.
+      if (entry.kind == LockKind::lock && blocked_.monitors().object_of(entry.object) != 0) continue;
       attempt([&] {
         LockState state = read_lock_state(reader_, instance_of(entry), entry.object, entry.kind);
         if (state.held || state.reader_count != 0 || state.waiters.value_or(0) != 0) add(std::move(state));

@@ -1,5 +1,6 @@
 #include "core/waits/lock_words.h"
 
+#include "core/stack/threads.h"
 #include "core/target/record.h"
 
 #include <algorithm>
@@ -36,6 +37,9 @@ LockWord read_lock_word(const Target& target, Address object) {
       target.read_u32(object - target.find_global("SyncBlockValueToObjectOffset").value_or(4)));
 }
 
+SyncBlocks::SyncBlocks(const Target& target)
+    : target_(&target), with_locks_(target.find_offset("SyncBlock", "Lock").has_value()) {}
+
 Address SyncBlocks::table() const {
   const Address table = target_->read_pointer(target_->global("SyncTableEntries"));
   if (table == 0) throw_corrupt(target_->global("SyncTableEntries"), "no table of sync blocks");
@@ -46,22 +50,50 @@ MonitorState SyncBlocks::read(std::uint32_t index, Address block, Address object
   MonitorState state{.sync_block = block, .object = object, .index = index};
   if (block == 0 || (block & (target_->pointer_size() - 1)) != 0 || (object & 1) != 0)
     throw_corrupt(block, "no sync block");
+  with_locks_ ? read_block(state) : read_aware_lock(state);
+  return state;
+}
+
+void SyncBlocks::read_block(MonitorState& state) const {
+  RecordSpan span("SyncBlock");
+  const std::int64_t lock = span.require(*target_, "Lock", target_->pointer_size());
+  const std::int64_t thin = span.require(*target_, "ThinLock", 4);
+  const target::Record record(*target_, state.sync_block, span);
+  state.lock = object_of_handle(*target_, record.pointer(lock));
+  if (state.lock != 0) return;
+  const LockWord word = LockWord::of(record.u32(thin) & (thin_owner | thin_recursion));
+  state.held = word.form == LockWord::Form::thin;
+  state.owner_managed_id = word.owner_managed_id;
+  state.entries = word.entries;
+}
+
+void SyncBlocks::read_aware_lock(MonitorState& state) const {
   RecordSpan span("AwareLock");
   const std::int64_t word = span.require(*target_, "State", 4);
   const std::int64_t recursion = span.require(*target_, "Recursion", 4);
   const std::int64_t managed = span.require(*target_, "OwnerManagedId", 4);
   const std::int64_t os = span.require(*target_, "OwnerOsId", 8);
   const std::int64_t number = span.require(*target_, "SyncIndex", 4);
-  const target::Record record(*target_, block, span);
+  const target::Record record(*target_, state.sync_block, span);
   // The block knows its own place in the table: so memory that is no sync block is told apart.
-  if ((record.u32(number) & max_index) != index) throw_corrupt(block, "a sync block of another number");
+  if ((record.u32(number) & max_index) != state.index)
+    throw_corrupt(state.sync_block, "a sync block of another number");
   state.held = (record.u32(word) & aware_held) != 0;
   state.waiters = record.u32(word) >> aware_waiters_shift;
-  if (!state.held) return state;
+  if (!state.held) return;
   state.entries = record.u32(recursion);
   state.owner_managed_id = record.u32(managed);
   state.owner_os_id = record.pointer(os);
-  return state;
+}
+
+// The number behind the last one that was given out; more than all where it is not told.
+std::uint32_t SyncBlocks::first_free() const {
+  const auto at = target_->find_offset("SyncBlockCache", "FreeSyncTableIndex");
+  const auto variable = target_->find_global("SyncBlockCache");
+  if (!at || !variable) return max_index + 1;
+  const Address cache = target_->read_pointer(*variable);
+  return std::min(target_->read_u32(target_->field_address(cache, "SyncBlockCache", "FreeSyncTableIndex")),
+                  max_index + 1);
 }
 
 MonitorState SyncBlocks::at(std::uint32_t index) const {
@@ -90,11 +122,12 @@ std::vector<MonitorState> SyncBlocks::all(std::string& problem) const {
     if (std::max(block_at, object_at) + target_->pointer_size() > size || size > 256)
       throw Error(ErrorKind::unsupported_contract, "entries of the table of sync blocks of no known form");
     std::vector<std::byte> bytes(piece * size);
+    const std::uint32_t end = first_free();
     std::uint32_t unused = 0;
-    for (std::uint32_t from = 0; from <= max_index && unused < max_unused; from += piece) {
+    for (std::uint32_t from = 0; from < end && unused < max_unused; from += piece) {
       const std::size_t got =
           target_->memory().read_some(target_->platform().wrap(first + from * size), bytes);
-      for (std::uint32_t i = 0; (i + 1) * size <= got && unused < max_unused; ++i) {
+      for (std::uint32_t i = 0; (i + 1) * size <= got && from + i < end && unused < max_unused; ++i) {
         const auto pointer = [&](std::size_t at) {
           const auto word = std::span(bytes).subspan(i * size + at);
           return target_->pointer_size() == 8 ? load<std::uint64_t>(word, target_->platform().byte_order)
@@ -104,7 +137,10 @@ std::vector<MonitorState> SyncBlocks::all(std::string& problem) const {
         ++unused;
         if (block == 0 || object == 0 || (object & 1) != 0) continue;
         try {
-          found.push_back(read(from + i, block, object));
+          MonitorState state = read(from + i, block, object);
+          // A block of .NET 11 does not know its number; the word before its object does.
+          if (with_locks_ && read_lock_word(*target_, object).index != from + i) continue;
+          found.push_back(std::move(state));
           unused = 0;
         } catch (const Error& error) {
           // An entry that was never used holds anything.

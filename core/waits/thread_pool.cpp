@@ -146,8 +146,11 @@ std::uint64_t pool_clock(ObjectReader& objects, std::uint64_t near) {
         library.static_reference("System.Threading.PortableThreadPool", "ThreadPoolInstance");
     if (pool == 0) return 0;
     InstanceReader reader(objects);
-    const std::uint64_t noted =
-        reader.integer(reader.inner(reader.of_object(pool), "_separated"), "lastDequeueTime") & lower;
+    const Instance noting = reader.inner(reader.of_object(pool), "_separated");
+    // .NET 11 renamed it.
+    const char* const field =
+        reader.find(noting, "lastDispatchTime") ? "lastDispatchTime" : "lastDequeueTime";
+    const std::uint64_t noted = reader.integer(noting, field) & lower;
     if (noted == 0) return 0;
     const std::uint64_t time = (near & ~lower) | noted;
     // The time that is nearest to `near`.

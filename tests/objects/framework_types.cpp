@@ -188,6 +188,10 @@ const std::vector<Spec>& specs() {
        false,
        {{"_waitEvent", "o"}, {"_owningThreadId", "i"}, {"_state", "i"}, {"_recursionCount", "i"}}},
       {threading,
+       "Lock#11",
+       false,
+       {{"_waitEventOrCondition", "o"}, {"_owningThreadId", "i"}, {"_state", "i"}, {"_recursionCount", "i"}}},
+      {threading,
        "ReaderWriterLockSlim",
        false,
        {{"_writeEvent", "o"},
@@ -280,7 +284,9 @@ FrameworkTypes::FrameworkTypes(ObjectRuntime& runtime) : r_(&runtime) {
   metadata.assembly("System.Collections");
   std::vector<std::vector<std::uint32_t>> rows;
   for (const Spec& spec : specs()) {
-    const std::uint32_t type = metadata.type(spec.name_space, spec.name);
+    // What stands behind the mark tells two of one name apart.
+    const std::uint32_t type =
+        metadata.type(spec.name_space, std::string_view(spec.name).substr(0, spec.name.find('#')));
     metadata.set(MetadataTable::type_def, type, 4, metadata.rows(MetadataTable::field) + 1);
     rows.emplace_back();
     for (const auto& [name, word] : spec.fields)

@@ -17,7 +17,7 @@ class FrameworkTypes {
 public:
   explicit FrameworkTypes(ObjectRuntime& runtime);
 
-  // The MethodTable of "Queue`1", a name without its namespace.
+  // The MethodTable of "Queue`1", a name without its namespace. "Lock#11" is that of .NET 11.
   Address operator[](std::string_view name) const { return types_.at(std::string(name)); }
 
   // An object of the type; `values` are those of its fields by name, the others are 0. Structures take their

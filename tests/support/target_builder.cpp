@@ -61,7 +61,7 @@ TargetBuilder& TargetBuilder::as_net11() {
   descriptor_.version = descriptor_format_names;
   for (const char* name : {"CodeVersions", "DebugInfo", "EcmaMetadata", "Exception", "ExecutionManager",
                            "GCInfo", "Loader", "Object", "PlatformMetadata", "PrecodeStubs", "RuntimeInfo",
-                           "RuntimeTypeSystem", "Signature", "StackWalk", "Thread"})
+                           "RuntimeTypeSystem", "Signature", "StackWalk", "SyncBlock", "Thread"})
     contract(name, "c1");
   return *this;
 }

@@ -31,6 +31,7 @@ constexpr std::pair<const char*, const char*> types_of[] = {{"CodeVersions", "Na
                                                             {"RuntimeTypeSystem", "MethodTable"},
                                                             {"Signature", "Signature"},
                                                             {"StackWalk", "InlinedCallFrame"},
+                                                            {"SyncBlock", "SyncTableEntry"},
                                                             {"Thread", "ThreadStore"}};
 
 } // namespace

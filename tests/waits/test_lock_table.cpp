@@ -131,3 +131,44 @@ TEST_CASE("owners are threads, or threads that are no more", "[lock_table]") {
   CHECK(found.find({free, LockKind::monitor}) == nullptr);
   CHECK(found.waits.at(0).what == ThreadWait::What::unknown);
 }
+
+TEST_CASE("net11: the lock of an object is told as the object's, with the thread that owns it",
+          "[lock_table]") {
+  Made made;
+  TargetBuilder& t = made.runtime.runtime.target;
+  t.type("SyncTableEntry", {{"SyncBlock"}, {"Object"}});
+  t.type("SyncBlock", {{"Lock"}, {"ThinLock", Width::u32}});
+  const Address table = t.memory().allocate(64 * t.size_of("SyncTableEntry"));
+  t.variable("SyncTableEntries", table);
+  const auto add = [&](std::uint32_t index, Address lock, std::uint64_t thin) {
+    const Address object = made.runtime.instance(made.runtime.object_type, 8);
+    t.memory().write_integer(object - 4, 0x0800'0000 | index, 4);
+    const Address handle = t.memory().allocate(8);
+    t.memory().at(handle).pointer(lock);
+    const Address block = t.record("SyncBlock", {{"Lock", handle}, {"ThinLock", thin}});
+    t.record_at(table + index * t.size_of("SyncTableEntry"), "SyncTableEntry",
+                {{"SyncBlock", block}, {"Object", object}});
+    return object;
+  };
+  const Address lock =
+      made.types.make("Lock#11", {{"_state", 1 | 2 << 7}, {"_owningThreadId", 2}, {"_recursionCount", 1}});
+  const Address fat = add(1, lock, 0), thin = add(2, 0, 0x0000'0002),
+                foreign = add(3, made.types.make("Barrier", {}), 0);
+  ThreadList threads;
+  threads.threads.push_back({.address = 0x100, .managed_id = 2, .os_id = 4711});
+  ObjectView view(made.runtime);
+  const LockTable found =
+      read_lock_table(view.objects, view.names, nullptr, {}, threads,
+                      {{.os_id = 4711, .thread = &threads.threads[0], .frames = {}, .roots = {}}});
+  REQUIRE(found.locks.size() == 2);
+  const LockRow* const row = found.find({fat, LockKind::monitor});
+  REQUIRE(row != nullptr);
+  CHECK(row->owner->os_id == 4711);
+  CHECK(row->state.entries == 2);
+  CHECK(row->state.waiters == 2);
+  REQUIRE(found.find({thin, LockKind::monitor}) != nullptr);
+  CHECK(found.find({thin, LockKind::monitor})->owner->os_id == 4711);
+  CHECK(found.find({foreign, LockKind::monitor}) == nullptr);
+  REQUIRE(found.problems.size() == 1);
+  CHECK_THAT(found.problems[0], Catch::Contains("an object of another type"));
+}

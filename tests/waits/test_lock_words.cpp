@@ -1,5 +1,5 @@
 // Locks in the word before an object, and sync blocks, among them some that are torn.
-#include "core/waits/lock_words.h"
+#include "core/waits/monitor_locks.h"
 #include "tests/support/faults.h"
 #include "tests/support/target_builder.h"
 
@@ -110,4 +110,77 @@ TEST_CASE("no table of sync blocks is a problem, not an exception", "[lock_words
   std::string problem;
   CHECK(SyncBlocks(target).all(problem).empty());
   CHECK_FALSE(problem.empty());
+}
+
+namespace {
+
+// A table of sync blocks of .NET 11, and objects whose words lead to them.
+struct Net11Blocks {
+  explicit Net11Blocks(const Platform& platform) : t(platform) {
+    t.as_net11();
+    t.type("SyncTableEntry", {{"Object"}, {"SyncBlock"}});
+    t.type("SyncBlock", {{"ThinLock", Width::u32}, {"Lock"}});
+    t.type("SyncBlockCache", {{"FreeSyncTableIndex", Width::u32}});
+    table = t.memory().allocate(64 * t.size_of("SyncTableEntry"));
+    t.variable("SyncTableEntries", table);
+    cache = t.record("SyncBlockCache");
+    t.variable("SyncBlockCache", cache);
+  }
+  Address add(std::uint32_t index, const FieldValues& values) {
+    const Address object = t.memory().allocate(0x20) + 0x10;
+    t.memory().write_integer(object - 4, 0x0800'0000 | index, 4);
+    t.record_at(table + index * t.size_of("SyncTableEntry"), "SyncTableEntry",
+                {{"SyncBlock", t.record("SyncBlock", values)}, {"Object", object}});
+    t.set(cache, "SyncBlockCache", "FreeSyncTableIndex", index + 1);
+    return object;
+  }
+
+  TargetBuilder t;
+  Address table = 0, cache = 0;
+};
+
+} // namespace
+
+TEST_CASE("net11: a sync block has the word of its object, or leads to a lock of the framework",
+          "[lock_words]") {
+  for (const Platform& platform : all_platforms()) {
+    INFO(to_string(platform));
+    Net11Blocks made(platform);
+    const Address handle = made.t.memory().allocate(8), lock = 0x7000, empty = made.t.memory().allocate(8);
+    made.t.memory().at(handle).pointer(lock);
+    const Address thin = made.add(1, {{"ThinLock", 0x0001'0009}, {"Lock", empty}}),
+                  fat = made.add(2, {{"ThinLock", 0x0001'0009}, {"Lock", handle}}), free = made.add(3, {});
+    const Target target = made.t.target();
+    const SyncBlocks blocks(target);
+    CHECK(blocks.with_locks());
+    CHECK(blocks.at(1).object == thin);
+    CHECK(blocks.at(1).held);
+    CHECK(blocks.at(1).owner_managed_id == 9);
+    CHECK(blocks.at(1).entries == 2);
+    CHECK(blocks.at(1).lock == 0);
+    CHECK(blocks.at(2).lock == lock);
+    CHECK_FALSE(blocks.at(2).held); // that is the lock's to say
+    CHECK_FALSE(blocks.at(3).held);
+    MonitorLocks monitors(blocks);
+    CHECK(monitors.object_of(lock) == fat);
+    CHECK(monitors.object_of(0x7008) == 0);
+    CHECK(monitors.problem().empty());
+    std::string problem;
+    CHECK(blocks.all(problem).size() == 3);
+    // The table ends where the runtime says, and a block whose object does not lead to it is an old one.
+    made.t.memory().write_integer(free - 4, 0x0800'0001, 4);
+    CHECK(blocks.all(problem).size() == 2);
+    made.t.set(made.cache, "SyncBlockCache", "FreeSyncTableIndex", 2);
+    CHECK(blocks.all(problem).size() == 1);
+    CHECK(problem.empty());
+  }
+}
+
+TEST_CASE("before .NET 11 no lock of the framework is that of an object", "[lock_words]") {
+  Blocks made;
+  made.add(1, 0x5000, {{"State", 1}, {"OwnerManagedId", 9}});
+  const Target target = made.t.target();
+  const SyncBlocks blocks(target);
+  CHECK_FALSE(blocks.with_locks());
+  CHECK(MonitorLocks(blocks).object_of(0x5000) == 0);
 }
