@@ -28,6 +28,23 @@ def check_refused(lldb, target, version, addresses):
     return info["problems"][0]
 
 
+def check_native_aot(lldb, target, version):
+    """A program that was compiled ahead of time is named as what it is, for every address, and its native frames are there."""
+    info, stack = lldb.json(target, ["clr info --json", "clrbt --json all"])
+    assert info["runtime"]["name"] == "NativeAOT", f"runtime {info['runtime']}"
+    # Before .NET 11 it publishes nothing that tells its version.
+    assert info["runtime"]["version"] in (None, version), f"runtime {info['runtime']}"
+    assert "is a NativeAOT program" in info["absent"] and "LLDB's own commands" in info["absent"], info["absent"]
+    frames = [f for t in stack["threads"] for f in t["frames"]]
+    assert {f["kind"] for f in frames} == {"native"}, f"kinds {sorted({f['kind'] for f in frames})}"
+    assert any("Deep" in (f.get("symbol") or f["text"]) for f in frames), "its method is not among the native frames"
+    results = {(a["result"], a.get("reason")) for a in lldb.ip2md(target, sorted({int(f["ip"], 16) for f in frames})).values()}
+    assert results == {("miss", "nativeaot")}, f"answers {results}"
+    (text,) = lldb.run(target, ["clr analyze"])
+    assert "is a NativeAOT program" in text, text[:300]
+    return info["absent"][:80]
+
+
 def managed_addresses(stack):
     return {int(f["ip"], 16) for t in stack["threads"] for f in t["frames"] if f["kind"] == "managed"}
 

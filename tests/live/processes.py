@@ -26,8 +26,21 @@ def dotnet():
     return path
 
 
+# Where the programs find their runtime, as the variable DOTNET_ROOT says it: None for that of the SDK.
+_root = None
+
+
+def use_root(root):
+    """The programs that are started from now on run on the runtime of this folder, which is laid out as an installation is."""
+    global _root
+    _root = pathlib.Path(root)
+
+
 def shared_framework():
     """The folder of the newest shared framework, which holds libcoreclr.so and createdump."""
+    if _root:
+        (found,) = (_root / "shared" / "Microsoft.NETCore.App").iterdir()
+        return found
     root = pathlib.Path(os.path.realpath(dotnet())).parent / "shared" / "Microsoft.NETCore.App"
     found = sorted(root.glob("10.*"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)])
     if not found:
@@ -49,6 +62,8 @@ def build(name, artifacts, configuration="Debug", options=()):
 def settings(**knobs):
     """The environment of a target: ours without any DOTNET_ setting, and these."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("DOTNET_", "COMPlus_"))}
+    if _root:
+        env["DOTNET_ROOT"] = str(_root)
     env.update({"DOTNET_" + k: str(v) for k, v in knobs.items()})
     return env
 

@@ -46,6 +46,7 @@ import check_stacks
 import check_steps
 import images
 import line_program
+import plugin
 import processes
 import variants
 from plugin import CoreTool, Lldb, Target
@@ -287,13 +288,17 @@ def step(c, name, program, knobs):
 
 VARIANTS = [
     ("self-contained-10.0.12", lambda w, p: variants.self_contained(w, p, "10.0.12")),
+    ("self-contained-11.0.0", lambda w, p: variants.self_contained(w, p, "11.0.0")),
     ("self-contained-9.0.22", lambda w, p: variants.self_contained(w, p, "9.0.22")),
     ("self-contained-8.0.0", lambda w, p: variants.by_hand(w, p, "8.0.0")),
     ("single-file-10.0.12", lambda w, p: variants.single_file(w, p, "10.0.12")),
+    ("single-file-11.0.0", lambda w, p: variants.single_file(w, p, "11.0.0")),
     ("composite-10.0.12", lambda w, p: variants.composite(w, p, "10.0.12")),
     ("musl-x64", variants.musl),
     ("arm64", variants.arm64),
 ]
+# Programs without CoreCLR, by the version of the compiler that made them.
+NATIVE_AOT = ("10.0.12", "11.0.0")
 # Runtimes that publish no data descriptor, and whose layouts are not known.
 REFUSED = ("8.0.0",)
 
@@ -309,6 +314,24 @@ def kinds_of_program(c):
             c.results.skip(f"variants/{name}", str(e))
             continue
         c.results.with_second_try(f"variants/{name}", functools.partial(kind_of_program, c, name, variant))
+    for version in NATIVE_AOT:
+        label = f"variants/native-aot-{version}"
+        if not c.may_want(label):
+            continue
+        try:
+            variant = variants.native_aot(c.work, version)
+        except Unavailable as e:
+            c.results.skip(label, str(e))
+            continue
+        c.results.with_second_try(label, functools.partial(native_program, c, label, variant))
+
+
+def native_program(c, label, variant):
+    with c.scratch(label.replace("/", "-")) as folder, Running(variant.command, folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(f"{label}/live", check_answers.check_native_aot, c.lldb, Target(pid=running.pid), variant.version)
+        core = Target(core=processes.gcore(running.pid, folder / "core.gcore"), executable=variant.command[0])
+        c.check(f"{label}/core", check_answers.check_native_aot, c.lldb, core, variant.version)
 
 
 def kind_of_program(c, name, variant):
@@ -805,12 +828,17 @@ def main():
     parser.add_argument("--core-tool", help="ask this program (tests/cores/core_tool.cpp) instead of the plugin in LLDB; cores only")
     parser.add_argument("--work", help="folder for builds and cores, kept")
     parser.add_argument("--only", action="append", metavar="PREFIX", help="only checks whose name starts so (may be repeated)")
+    parser.add_argument("--runtime", metavar="VERSION", help="the programs run on this runtime, which NuGet gives, instead of the SDK's")
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()
     c = Context(options)
     try:
         c.lldb = CoreTool(options.core_tool) if options.core_tool else Lldb(c.plugin, c.driver)
         processes.dotnet()
+        if options.runtime:
+            root = variants.installed(c.work, options.runtime)
+            processes.use_root(root)
+            plugin.ENVIRONMENT["DOTNET_ROOT"] = str(root)   # of programs that LLDB launches
         for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, frames_with_arguments, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)

