@@ -178,6 +178,10 @@ clr_rows* clr_query_deadlocks(clr_runtime* runtime, clr_error* error) {
   return query(runtime, error, [] { return deadlock_rows(); });
 }
 
+clr_rows* clr_query_analysis(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return analysis_rows(); });
+}
+
 clr_rows* clr_query_waits(clr_runtime* runtime, clr_error* error) {
   return query(runtime, error, [] { return wait_rows(); });
 }

@@ -1,4 +1,7 @@
 #include "capi/inspection.h"
+#include "core/report/crash_text.h"
+#include "core/report/exception_report.h"
+#include "core/report/stop_signal.h"
 #include "core/runtime/added_symbols.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/native_names.h"
@@ -7,6 +10,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <elf.h>
 
 namespace clr::capi {
 
@@ -75,6 +80,33 @@ public:
     return rows;
   }
 
+  std::optional<FirstThread> first_thread() override {
+    const std::vector<ThreadRegisters>& threads = session_->core().threads();
+    if (threads.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < threads.size(); ++i)
+      if (says_that_it_failed(static_cast<std::uint64_t>(threads[i].signal))) {
+        FirstThread first = thread_at(i, "it had the signal");
+        first.crash = crash_of(first, threads[i].signal);
+        return first;
+      }
+    if (runtime().absence() == nullptr) {
+      ExceptionReporter exceptions(runtime());
+      for (const RuntimeThread& known : stacks_.threads().threads)
+        for (std::size_t i = 0; i < threads.size(); ++i)
+          if (threads[i].os_id == known.os_id && !exceptions.of_thread(known).in_flight.empty())
+            return thread_at(i, "an exception is in flight on it");
+    }
+    return thread_at(0, "the first one: no thread failed");
+  }
+
+  std::uint64_t process_id() override { return session_->core().notes().process_id; }
+
+  Address program_name() override {
+    const auto& auxiliary = session_->core().notes().auxv;
+    const auto found = auxiliary.find(AT_EXECFN);
+    return found == auxiliary.end() ? 0 : found->second;
+  }
+
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override {
     return stacks_.walk(registers(os_id), os_id, options, visit);
@@ -129,6 +161,23 @@ public:
   }
 
 private:
+  FirstThread thread_at(std::size_t i, std::string why) const {
+    return {.index = static_cast<unsigned>(i + 1),
+            .os_id = session_->core().threads()[i].os_id,
+            .why = std::move(why),
+            .crash = {}};
+  }
+
+  // In the words of LLDB, so that the plugin says the same of a core.
+  std::string crash_of(const FirstThread& thread, int signal) {
+    const std::string& name = session_->core().notes().name;
+    const std::string how =
+        fmt::format("thread #{}{}, stop reason = {}", thread.index,
+                    name.empty() ? "" : fmt::format(", name = '{}'", name), signal_text(signal));
+    if (runtime().absence() != nullptr) return how;
+    return crash_text(runtime(), stacks_, registers(thread.os_id), thread.os_id, how);
+  }
+
   void name_native(FrameRow& row, Address lookup) {
     if (recorded_.name(row)) return;
     names_.name(row, lookup);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,6 +21,14 @@ namespace clr::capi {
 class Stale : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
+};
+
+// The thread at which to look first.
+struct FirstThread {
+  unsigned index = 0; // as in threads()
+  std::uint64_t os_id = 0;
+  std::string why;   // "it had the signal"
+  std::string crash; // which thread failed, how and why, as crash_text() says it; empty: none did
 };
 
 class Inspection {
@@ -39,6 +48,12 @@ public:
   virtual StackReporter& stacks() = 0;
   // The threads in the order of the debugger or core, with the names that the system gives them.
   virtual std::vector<ThreadRow> threads() = 0;
+  // The thread that failed, else the first with an exception in flight, else the selected one; nothing when
+  // there is no thread.
+  virtual std::optional<FirstThread> first_thread() = 0;
+  virtual std::uint64_t process_id() = 0; // 0: not known
+  // Where the kernel put the name of the program, above its environment (AT_EXECFN); 0: not known.
+  virtual Address program_name() = 0;
   // Throws Error{invalid_argument} when there is no such thread.
   virtual StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                                   const std::function<bool(const FrameRow&)>& visit) = 0;

@@ -33,6 +33,7 @@ RowStream::Producer gcdump_rows(std::string path, bool live);
 RowStream::Producer heap_save_rows(std::string path);
 RowStream::Producer heap_difference_rows(std::string other);
 RowStream::Producer async_rows();
+RowStream::Producer analysis_rows();
 RowStream::Producer lock_rows();
 RowStream::Producer deadlock_rows();
 RowStream::Producer wait_rows();

@@ -190,6 +190,9 @@ CLR_API clr_rows* clr_query_heap_save(clr_runtime* runtime, const char* path, cl
 /* What grew since `other`, a core or a file of clr_query_heap_save: the "types" of `clr heap --diff --json`,
  * the largest growth first. End: the rest of that document, and "problems". */
 CLR_API clr_rows* clr_query_heap_difference(clr_runtime* runtime, const char* other, clr_error* error);
+/* One row: `clr analyze --json`. The thread's frames and exception are had by their own queries. The stacks
+ * of all threads are walked, and the heap, unless a thread failed. */
+CLR_API clr_rows* clr_query_analysis(clr_runtime* runtime, clr_error* error);
 /* Async methods that wait, each chain for itself: elements of "stacks" of `clr async --json --each`. End:
  * {"problems": [text...]}. The heap is walked when the first row is requested. */
 CLR_API clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error);

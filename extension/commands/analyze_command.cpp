@@ -1,8 +1,8 @@
 // clr analyze: what happened to this process, on one page.
+#include "core/report/analysis_json.h"
 #include "core/report/fail_fast.h"
 #include "core/report/trouble_report.h"
 #include "core/runtime/presence.h"
-#include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
 #include "extension/commands/heap_text.h"
@@ -11,6 +11,7 @@
 #include "extension/commands/threads.h"
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/short_run.h"
+#include "extension/session/chosen_thread.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,7 +52,8 @@ public:
       look.reset();
     }
     if (json_) {
-      Json json = analysis_json(session, process, found, trouble);
+      Json json = analysis_json(trouble ? &*trouble : nullptr, session.runtime(), described(process, found),
+                                session.memory_report());
       if (look) json["again"] = to_json(*look);
       out.line("{}", dump(json));
       return;
@@ -179,21 +181,14 @@ private:
     print_end(out, end, limit_);
   }
 
-  static Json analysis_json(Session& session, lldb::SBProcess& process, const ChosenThread& found,
-                            const std::optional<TroubleReport>& trouble) {
-    Json json = trouble ? to_json(*trouble)
-                        : Json{{"verdict", "unknown"},      {"verdicts", {"unknown"}},
-                               {"certain", false},          {"text", absence_text(session.runtime())},
-                               {"evidence", Json::array()}, {"missing", Json::array()},
-                               {"waiting", Json::array()}};
-    json["process"] = process.GetProcessID();
-    json["threads"] = process.GetNumThreads();
+  static AnalyzedProcess described(lldb::SBProcess& process, const ChosenThread& found) {
+    AnalyzedProcess of{.id = process.GetProcessID(), .threads = process.GetNumThreads(), .why = found.why};
     lldb::SBThread thread = found.thread;
-    if (thread.IsValid()) json["thread"] = {{"index", thread.GetIndexID()}, {"os_id", thread.GetThreadID()}};
-    const MemoryReport memory = session.memory_report();
-    for (const std::string& note : memory.notes) json["missing"].push_back(note);
-    for (const std::string& file : memory.refusals) json["missing"].push_back(file);
-    return json;
+    if (thread.IsValid()) {
+      of.thread = thread.GetIndexID();
+      of.os_id = thread.GetThreadID();
+    }
+    return of;
   }
 
   static void print_missing(Output& out, Session& session, const std::vector<std::string>& more) {

@@ -2,12 +2,12 @@
 #include "core/memory/error.h"
 #include "core/memory/output_file.h"
 #include "core/report/page/page.h"
-#include "extension/commands/chosen_thread.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/new_file.h"
 #include "extension/commands/own_version.h"
 #include "extension/commands/threads.h"
+#include "extension/session/chosen_thread.h"
 #include "extension/session/stack_walk.h"
 
 #include <fmt/format.h>

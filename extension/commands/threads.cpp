@@ -9,18 +9,6 @@
 
 namespace clr::lldb_plugin {
 
-namespace {
-// "signal SIGABRT"; empty for a thread that has no reason to stop.
-std::string stop_description(lldb::SBThread& thread) {
-  const lldb::StopReason reason = thread.GetStopReason();
-  if (reason == lldb::eStopReasonInvalid || reason == lldb::eStopReasonNone) return {};
-  std::string text(512, '\0');
-  thread.GetStopDescription(text.data(), text.size());
-  text.resize(std::min(text.find('\0'), text.size()));
-  return text;
-}
-} // namespace
-
 std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::vector<std::string>& words) {
   std::vector<lldb::SBThread> found;
   if (words.empty()) found.push_back(process.GetSelectedThread());
@@ -44,16 +32,6 @@ std::vector<lldb::SBThread> choose_threads(lldb::SBProcess& process, const std::
   std::erase_if(found, [](lldb::SBThread& thread) { return !thread.IsValid(); });
   if (found.empty()) throw Error(ErrorKind::invalid_argument, "the process has no thread");
   return found;
-}
-
-std::string thread_header(lldb::SBThread& thread) {
-  // Of values: LLDB's description of a thread has escapes for colours in it.
-  std::string text = fmt::format("thread #{}", thread.GetIndexID());
-  if (const char* name = thread.GetName(); name != nullptr && *name != '\0')
-    text += fmt::format(", name = '{}'", name);
-  if (const std::string reason = stop_description(thread); !reason.empty())
-    text += fmt::format(", stop reason = {}", reason);
-  return text;
 }
 
 } // namespace clr::lldb_plugin

@@ -4,6 +4,7 @@
 #include "extension/door/door.h"
 #include "extension/lldb/modules.h"
 #include "extension/process/workspace.h"
+#include "extension/session/chosen_thread.h"
 #include "extension/session/stack_walk.h"
 
 #include <fmt/format.h>
@@ -51,6 +52,17 @@ public:
     }
     return rows;
   }
+
+  std::optional<capi::FirstThread> first_thread() override {
+    ChosenThread found = choose_thread(*session_, process_);
+    if (!found.thread.IsValid()) return std::nullopt;
+    return capi::FirstThread{.index = found.thread.GetIndexID(),
+                             .os_id = found.thread.GetThreadID(),
+                             .why = found.why,
+                             .crash = found.crash(*session_)};
+  }
+  std::uint64_t process_id() override { return process_.GetProcessID(); }
+  Address program_name() override { return session_->program_name(); }
 
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override {

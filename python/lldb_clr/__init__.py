@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from ._analysis import Analysis
 from ._async import AsyncFrame, Task
 from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryError, StaleError, UsageError
 from ._frames import Frame, ManagedException, TraceFrame
@@ -27,7 +28,7 @@ from ._table import HeapTable, TableType
 from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
-__all__ = ["AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
+__all__ = ["Analysis", "AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
            "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapChange", "HeapObject", "HeapPath", "HeapRoot", "HeapSegment", "HeapTable", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
            "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Reference", "Region", "Retained", "Root", "Roots", "Runtime", "RuntimeVersion",
            "SavedCore", "SavedGcdump", "Source", "StaleError", "Static", "Step", "Symbol", "TableType", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",

@@ -117,6 +117,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_async": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_locks": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_deadlocks": (_HANDLE, [_HANDLE, _ERROR]),
+    "clr_query_analysis": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_waits": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_heap_types": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
     "clr_query_objects": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),

@@ -17,6 +17,7 @@ from ._gc import GcInfo
 from ._objects import Object, Static, Value
 from ._heap import Heap
 from ._holders import HeapRoot
+from ._analysis import Analysis
 from ._async import Task
 from ._locks import Deadlock, Lock, WaitingFor
 from ._roots import Roots
@@ -246,6 +247,10 @@ class Runtime:
     def deadlocks(self) -> List[Deadlock]:
         """Threads and tasks that wait for each other. Costs as much as locks."""
         return [Deadlock.of(row) for row in self._query("clr_query_deadlocks")]
+
+    def analyze(self) -> Analysis:
+        """What is the matter with the process: `clr analyze`. All stacks are walked, and the heap, unless a thread failed."""
+        return Analysis.of(self._one("clr_query_analysis"))
 
     def waiting_for(self, os_id: int) -> Optional[WaitingFor]:
         """What the thread with this kernel id waits for: Thread.waiting_for."""

@@ -25,6 +25,12 @@ public:
   MemoryReader& memory() override { return types_.target.memory(); }
   StackReporter& stacks() override { return *stacks_; }
   std::vector<ThreadRow> threads() override;
+  std::optional<capi::FirstThread> first_thread() override {
+    return capi::FirstThread{
+        .index = 1, .os_id = main_thread, .why = "it had the signal", .crash = "it failed"};
+  }
+  std::uint64_t process_id() override { return 4711; }
+  Address program_name() override { return 0; }
   StackReporter::End walk(std::uint64_t os_id, const StackReporter::Options& options,
                           const std::function<bool(const FrameRow&)>& visit) override;
   RegisterContext registers(std::uint64_t os_id) override;

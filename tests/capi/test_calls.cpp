@@ -269,6 +269,19 @@ TEST_CASE("calls: threads of the process, and what the runtime does not know of 
   CHECK_FALSE(threads.rows[1].contains("name"));
 }
 
+TEST_CASE("calls: what is the matter, and at which thread to look first") {
+  Opened process;
+  const Rows found = all(clr_query_analysis(process.runtime, nullptr));
+  REQUIRE(found.rows.size() == 1);
+  const Json& analysis = found.rows[0];
+  CHECK(analysis["verdict"] == "crash");
+  CHECK(analysis["sentence"] == "crash: it failed");
+  CHECK(analysis["process"] == 4711);
+  CHECK(analysis["threads"] == 2);
+  CHECK(analysis["thread"] ==
+        Json{{"index", 1}, {"os_id", FakeInspection::main_thread}, {"why", "it had the signal"}});
+}
+
 TEST_CASE("calls: frames, all or as many as are wanted") {
   Opened process;
   const Rows two = all(clr_query_frames(process.runtime, FakeInspection::main_thread, 0, 0, nullptr));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The product as others use it: installed into an empty folder, then found there by CMake, pkg-config, Python and LLDB.
-    tests/install/run.py --build BUILD_DIR
-Needs the target `product` of the build. Prints `ok`, `FAILED` and `SKIPPED` lines and a last line "N passed, N failed, N skipped"."""
+    tests/install/run.py --build BUILD_DIR [--arm64 BUILD_DIR]
+Needs the target `product` of the build. --arm64: also the packages of scripts/cross-arm64's build, asked under user-mode emulation. Prints `ok`, `FAILED` and `SKIPPED` lines and a last line "N passed, N failed, N skipped"."""
 import argparse
 import base64
 import csv
@@ -169,22 +169,34 @@ def plugin(setup):
     assert setup.known["method"]["module"] + "`" in done.stdout, done.stdout + done.stderr
 
 
+def make_packages(setup, out, *builds):
+    """By the end of their names; and why others are not there."""
+    for tool in ("dpkg-deb", "readelf", "strip"):
+        if not shutil.which(tool):
+            raise Unavailable(f"{tool} is not installed")
+    done = setup.run(sys.executable, ROOT / "packaging" / "packages.py", *(word for build in builds for word in ("--build", build)), "--out", out)
+    made = {}
+    for line in done.stdout.splitlines():
+        file = pathlib.Path(line.rpartition(" (")[0])
+        made.setdefault(file.suffix, []).append(file)
+    return made, done.stderr.strip()
+
+
 def packages(setup):
     """What scripts/package makes of this build."""
     if not (setup.build / "liblldb-clr.so").exists():
         raise Unavailable("the plugin is not built")
-    for tool in ("dpkg-deb", "objdump", "strip"):
-        if not shutil.which(tool):
-            raise Unavailable(f"{tool} is not installed")
-    made = setup.run(sys.executable, ROOT / "packaging" / "packages.py", "--build", setup.build, "--out", setup.folder / "packages").stdout.splitlines()
-    setup.packages = {pathlib.Path(line.rpartition(" (")[0]).suffix: pathlib.Path(line.rpartition(" (")[0]) for line in made}
-    assert sorted(setup.packages) == [".deb", ".gz", ".whl"], made
-    return ", ".join(re.search(r"[^/]+$", line)[0] for line in made)
+    made, setup.lacking = make_packages(setup, setup.folder / "packages", setup.build)
+    setup.packages = {kind: file for kind, (file,) in made.items()}
+    assert {".deb", ".gz", ".whl"} <= set(setup.packages) and bool(setup.lacking) == (".nupkg" not in setup.packages), (made, setup.lacking)
+    return ", ".join(file.name for file in setup.packages.values())
 
 
 def of_packages(setup, kind):
     if not getattr(setup, "packages", None):
         raise Unavailable("there are no packages")
+    if kind not in setup.packages:
+        raise Unavailable(setup.lacking.splitlines()[0])
     return setup.packages[kind]
 
 
@@ -259,14 +271,88 @@ def wheel(setup):
     ask_library(setup, PYTHONPATH=str(root))
 
 
+def dotnet_tool(setup):
+    """Installed from the folder of the package, without a registry: it knows a core without LLDB, and installs the extension for a user."""
+    package = of_packages(setup, ".nupkg")
+    home = setup.folder / "tool-home"
+    home.mkdir()
+    env = {"HOME": str(home), "DOTNET_CLI_HOME": str(home), "NUGET_PACKAGES": str(home / "packages"), "DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1"}
+    version = package.name.removeprefix("lldb-clr.").removesuffix(".nupkg")
+    setup.run("dotnet", "tool", "install", "lldb-clr", "--version", version, "--tool-path", setup.folder / "tools", "--source", package.parent, **env)
+    tool = setup.folder / "tools" / "lldb-clr"
+    assert setup.run(tool, "version", **env).stdout.startswith(f"lldb-clr {version}, "), "the version is another"
+    text = setup.run(tool, "analyze", setup.core, "--count", "30", **env).stdout
+    verdict = json.loads(setup.run(tool, "analyze", setup.core, "--json", **env).stdout)
+    assert text.startswith(f"verdict:   {verdict['sentence']}\n") and verdict["verdict"] == "crash", text
+    for line in ("runtime:   CoreCLR 10.0.12 (linux x64)", "it had the signal", "exception: in flight:\nSystem.NullReferenceException at 0x", "situations.dll`Situations.Gallery.Order(Situations.Gallery.Customer) + 49 [cfi]"):
+        assert line in text, f"{line!r} is not in\n{text}"
+    if shutil.which("lldb-19"):
+        command = setup.run(*lldb_19("--no-lldbinit"), "-o", f"plugin load {setup.build / 'liblldb-clr.so'}", "-o", f"target create --core {setup.core}", "-o", "clr analyze").stdout
+        assert text.splitlines()[0] in command.splitlines(), command
+    samples = setup.folder / "samples.txt"
+    samples.write_text(f"{setup.known['address']} 3\n0x10\nnonsense\n")
+    done = setup.run(tool, "symbolize", setup.core, samples, **env)
+    method = setup.known["method"]
+    name = f"{method['user_method']['full_name']} [{method['user_method']['mark']}]" if "user_method" in method else method["full_name"]
+    assert f"         3  75.00%  {method['module']}`{name}" in done.stdout and "         1  25.00%  0x10\n" in done.stdout, done.stdout
+    assert "1 lines left out" in done.stderr, done.stderr
+    for wrong, code, said in ((("analyze", __file__), 1, "error: "), (("analyze",), 2, "CORE is missing"), (("fly",), 2, "there is no command 'fly'"), (("analyze", "a", "b", "--fast"), 2, "no option --fast")):
+        refused = setup.run(tool, *wrong, good=False, **env)
+        assert refused.returncode == code and said in refused.stderr, refused
+    if shutil.which("lldb-19"):
+        setup.run(tool, "install", **env)
+        done = setup.run(*lldb_19(), "-o", "clr version", **env)
+        assert f"loaded from {home}/.local/share/lldb-clr/lib/liblldb-clr.so" in done.stdout, done.stdout + done.stderr
+        setup.run(tool, "uninstall", **env)
+        assert not (home / ".lldbinit").exists() and not (home / ".local/share/lldb-clr").exists()
+    return f"{package.stat().st_size / 1e6:.1f} MB"
+
+
+def arm64(setup):
+    """The packages of another CPU, unpacked and asked under user-mode emulation: Python without LLDB, and the plugin in that CPU's LLDB."""
+    emulator, sysroot = shutil.which("qemu-aarch64-static"), setup.arm64 / "sysroot"
+    if not emulator:
+        raise Unavailable("qemu-user-static is not installed")
+    made, _ = make_packages(setup, setup.folder / "packages-arm64", setup.build, setup.arm64)
+    deb, tar, archived = (next(f for f in made[kind] if "arm64" in f.name or "aarch64" in f.name) for kind in (".deb", ".gz", ".whl"))
+    if ".nupkg" in made:
+        with zipfile.ZipFile(made[".nupkg"][0]) as package:
+            found = {cpu for cpu in ("x64", "arm64") for name in package.namelist() if name.endswith(f"native/linux-{cpu}/lib/libclr.so.1")}
+        assert found == {"x64", "arm64"}, found
+    assert setup.run("dpkg-deb", "-f", deb, "Architecture").stdout == "arm64\n"
+    root = setup.folder / "arm64"
+    setup.run("dpkg-deb", "-x", deb, root / "deb")
+    setup.run("tar", "-xzf", tar, "-C", root)
+    with zipfile.ZipFile(archived) as wheel_file:
+        wheel_file.extractall(root / "wheel")
+    (unpacked,) = root.glob("lldb-clr-*")
+    assert list((unpacked / "licenses").iterdir()), "no licences"
+    python = [emulator, "-L", sysroot, sysroot / "usr/bin/python3"]
+    env = {"PYTHONHOME": str(sysroot / "usr")}
+    script = "import platform, sys, lldb_clr\nprint(platform.machine(), lldb_clr.open_core(sys.argv[1]).method_at(int(sys.argv[2], 16)).full_name)"
+    for place in (root / "wheel", unpacked / "lib/lldb-clr/python"):
+        done = setup.run(*python, "-c", script, setup.core, setup.known["address"], PYTHONPATH=str(place), **env)
+        assert done.stdout.strip() == f"aarch64 {setup.known['method']['full_name']}", done.stdout
+    for plugin_file in (root / "deb/usr/lib/lldb/plugins/liblldb-clr.so", unpacked / "lib/liblldb-clr.so"):
+        done = setup.run(emulator, "-L", sysroot, sysroot / "usr/lib/llvm-19/bin/lldb", "--no-lldbinit", "--batch", "--no-use-colors", "-o", f"plugin load {plugin_file}", "-o",
+                         f"target create --core {setup.core}", "-o", f"clrip2md {setup.known['address']}", **env)
+        assert setup.known["method"]["module"] + "`" in done.stdout, done.stdout + done.stderr
+    return ", ".join(f.name for f in (deb, tar, archived))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    build = parser.parse_args().build.resolve()
+    parser.add_argument("--arm64", type=pathlib.Path)
+    options = parser.parse_args()
     results = Results()
     with tempfile.TemporaryDirectory() as folder:
-        setup = Setup(build, pathlib.Path(folder).resolve())
-        for check in (install, by_cmake, another_version, by_pkg_config, page, python, plugin, packages, debian_package, archive, wheel):
+        setup = Setup(options.build.resolve(), pathlib.Path(folder).resolve())
+        checks = [install, by_cmake, another_version, by_pkg_config, page, python, plugin, packages, debian_package, archive, wheel, dotnet_tool]
+        if options.arm64:
+            setup.arm64 = options.arm64.resolve()
+            checks.append(arm64)
+        for check in checks:
             results.check(f"install/{check.__name__}", check, setup)
     return results.summary()
 

@@ -379,7 +379,12 @@ def commands_schema(setup, lldb):
     for (name, command), text in zip(commands, texts):
         if name is not None:
             checked.add(name)
-            found += [f"{command}: {p}" for p in schema.problems(name, lldb.parse(command, text, target))]
+            answer = lldb.parse(command, text, target)
+            found += [f"{command}: {p}" for p in schema.problems(name, answer)]
+            if name == "clr analyze":
+                same = runtime.analyze()
+                assert (same.text, same.verdict, same.evidence, same.thread, same.why_thread) == (answer["sentence"], "crash", tuple(answer["evidence"]), answer["thread"]["os_id"], "it had the signal"), (same, answer)
+                assert "System.NullReferenceException" in same.text and "Situations.Gallery.Order" in same.text, same.text
     assert not found, "\n    ".join(found)
     # The recorded core holds no heap: tests/live/check_heap.py and check_async.py try these.
     of_heap = {name for name in schema.commands() if name.split()[1] in ("alloc", "gcdump", "heap", "objects", "handles", "finalizers", "refs", "retained", "root", "strings", "statics", "async", "pool", "timers")}

@@ -1,24 +1,19 @@
-#include "extension/commands/chosen_thread.h"
+#include "extension/session/chosen_thread.h"
 
 #include "core/report/crash_text.h"
 #include "core/report/exception_report.h"
-#include "extension/commands/threads.h"
-
-#include <csignal>
-#include <set>
+#include "core/report/stop_signal.h"
+#include "extension/lldb/thread_header.h"
 
 namespace clr::lldb_plugin {
 
 namespace {
 
-// Signals that say that somebody stopped the process, not that it failed.
-const std::set<std::uint64_t> harmless_signals = {0, SIGSTOP, SIGINT, SIGTSTP, SIGTRAP};
-
 bool has_failed(lldb::SBThread& thread) {
   const lldb::StopReason reason = thread.GetStopReason();
   if (reason == lldb::eStopReasonException) return true;
   if (reason != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
-  return !harmless_signals.contains(thread.GetStopReasonDataAtIndex(0));
+  return says_that_it_failed(thread.GetStopReasonDataAtIndex(0));
 }
 
 } // namespace
