@@ -222,7 +222,7 @@ RowStream::Producer root_rows(std::uint64_t os_id) {
 RowStream::Producer version_rows(Address method_desc) {
   return [method_desc](Inspection& inspection, const RowStream::Emit& emit) {
     Runtime& runtime = require_runtime(inspection);
-    const MethodDesc& method = runtime.names()->method_desc(method_desc);
+    const MethodDesc method = runtime.names()->method_desc(method_desc);
     if (method.code_data == 0) return Json();
     CodeVersions(*runtime.target()).for_each(method.code_data, [&](const NativeCodeVersion& version) {
       Json json;

@@ -17,11 +17,29 @@ constexpr std::uint64_t blocks_of(std::uint64_t bytes) {
   return (bytes + FileBlocks::block_size - 1) / FileBlocks::block_size;
 }
 
+// Where the system has pages of this size it makes one for the cost of a few small ones.
+constexpr std::uint64_t large_page = 2 << 20;
+
 // Zeroes, which take memory only where they are written; null when the system has no addresses.
 void* reserve(std::uint64_t bytes) {
   void* const at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? nullptr : at;
+}
+
+void release(void* at, std::uint64_t bytes) {
+  if (bytes != 0) ::munmap(at, static_cast<std::size_t>(bytes));
+}
+
+// The same as reserve(), in large pages as far as the system has them.
+std::byte* reserve_large(std::uint64_t bytes) {
+  auto* const room = static_cast<std::byte*>(reserve(bytes + large_page));
+  if (room == nullptr) return nullptr;
+  const std::uint64_t front = (large_page - reinterpret_cast<std::uintptr_t>(room) % large_page) % large_page;
+  release(room, front);
+  release(room + front + bytes, large_page - front);
+  ::madvise(room + front, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+  return room + front;
 }
 
 } // namespace
@@ -30,12 +48,12 @@ FileBlocks::FileBlocks(int file, std::uint64_t size, std::uint64_t begin)
     : file_(file), size_(size), shift_((block_size - begin % block_size) % block_size) {
   if (size == 0 || size > max_size) return;
   places_ = static_cast<std::uint32_t*>(reserve(blocks() * sizeof(std::uint32_t)));
-  if (places_ != nullptr) bytes_ = static_cast<std::byte*>(reserve(max_kept));
+  if (places_ != nullptr) bytes_ = reserve_large(max_kept);
 }
 
 FileBlocks::~FileBlocks() {
-  if (places_ != nullptr) ::munmap(places_, static_cast<std::size_t>(blocks() * sizeof(std::uint32_t)));
-  if (bytes_ != nullptr) ::munmap(bytes_, static_cast<std::size_t>(max_kept));
+  if (places_ != nullptr) release(places_, blocks() * sizeof(std::uint32_t));
+  if (bytes_ != nullptr) release(bytes_, max_kept);
 }
 
 std::uint64_t FileBlocks::blocks() const {

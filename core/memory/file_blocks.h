@@ -1,6 +1,6 @@
 // The parts of a large file that were asked for, in memory of our own. They lie close together, in the order
-// in which they were asked for: the system makes many new pages at once for less than half of what it takes
-// one by one. A mapped file would need none, but not survive that somebody cuts the file (loaded_file.h).
+// in which they were asked for: a large page costs the system less than a tenth of as many small ones, and
+// many small ones at once cost half. A mapped file would not survive that somebody cuts it (loaded_file.h).
 #pragma once
 
 #include <cstddef>

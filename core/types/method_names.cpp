@@ -1,10 +1,10 @@
 #include "core/types/method_names.h"
 
-#include "core/memory/address_table.h"
 #include "core/types/call_counting.h"
 #include "core/types/code_versions.h"
 #include "core/types/method_describer.h"
 #include "core/types/r2r_names.h"
+#include "core/types/recent_table.h"
 #include "core/types/type_names.h"
 #include "core/types/user_method.h"
 
@@ -23,6 +23,7 @@ struct MethodNames::Impl {
     MethodDesc desc;
     UnspelledMethod method;
   };
+  // Valid until the next call.
   const Known& known(Address method_desc) {
     method_desc = target.platform().wrap(method_desc);
     if (const Known* found = methods.find(method_desc)) return *found;
@@ -100,7 +101,7 @@ struct MethodNames::Impl {
   std::optional<CodeVersions> versions;
   std::map<std::pair<Address, std::string>, std::shared_ptr<const UserMethod>> user_methods;
   std::optional<std::vector<Address>> module_list;
-  AddressTable<Known> methods;
+  RecentTable<Known> methods;
 };
 
 MethodNames::MethodNames(const Target& target, ExecutionManager& code, AssemblyFiles* files)
@@ -251,7 +252,7 @@ const std::vector<Address>& MethodNames::module_addresses() {
 }
 
 std::vector<Address> MethodNames::method_arguments(Address method_desc) {
-  const MethodDesc& desc = impl_->known(method_desc).desc;
+  const MethodDesc desc = impl_->known(method_desc).desc;
   std::vector<Address> arguments;
   if (desc.classification() != MethodClassification::instantiated) return arguments;
   const MethodInstantiation instantiation = impl_->describer.descs().instantiation(desc);

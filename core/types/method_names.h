@@ -38,10 +38,10 @@ public:
   ~MethodNames();
 
   // Never throws because of a bad name: the result degrades to "Module.dll!0x06000123" and says why. Throws
-  // Error only when `method_desc` itself cannot be read or is no MethodDesc (corrupt). Cached per MethodDesc,
-  // MethodTable and (module, rid).
-  // The facts are kept, the names are formatted again. Cost cold: about 25 reads of at most 20 pages for the
-  // first method of a module; warm: none.
+  // Error only when `method_desc` itself cannot be read or is no MethodDesc (corrupt). Types are kept, and
+  // the facts of the methods that were asked for last (recent_table.h). The names are formatted again. Cost
+  // cold: about 25 reads of at most 20 pages for the first method of a module, some 10 for a method of a
+  // type that is known; warm: none.
   Method describe(Address method_desc);
   // The same of a method whose code other types share: named with the arguments of the exact type
   // `method_table`. Throws Error{corrupt} when that type does not share the method's class.
@@ -52,7 +52,7 @@ public:
   // compiler's name alone. Cached per method and instantiation; no reads for a name that no compiler gives.
   void add_user_method(Method& method);
   void add_user_method(UnspelledMethod& method);
-  // The method at `method_desc` as the runtime keeps it, checked. Throws as describe() does.
+  // The method at `method_desc` as the runtime keeps it, checked. Valid until the next call. Throws as above.
   const MethodDesc& method_desc(Address method_desc);
 
   // Tier of the body that starts at `start`: from its version node, else from the flags, else unknown. Also

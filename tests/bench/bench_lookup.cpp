@@ -18,11 +18,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <limits>
+#include <malloc.h>
 #include <map>
 #include <memory>
+#include <new>
 #include <random>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -37,15 +43,44 @@ double processor_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// The least time that `work` takes, each time after `prepare`.
-template<typename Prepare, typename Work>
-double least_milliseconds(const Prepare& prepare, const Work& work) {
-  double least = std::numeric_limits<double>::max();
-  for (int round = 0; round < rounds; ++round) {
-    prepare();
-    const double start = processor_milliseconds();
-    work();
-    least = std::min(least, processor_milliseconds() - start);
+struct Round {
+  double milliseconds = 0;
+  std::size_t count = 0, letters = 0;
+};
+
+// The round of `work` that takes least. Each has a session and a process of its own, so that nothing of the
+// rounds before is of use to it, neither what they know nor their memory, but what the system keeps of the
+// file. To open the session is not counted.
+template<typename Work>
+Round least_of_cold_rounds(const char* path, const Work& work) {
+  void* const shared =
+      mmap(nullptr, sizeof(Round), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw std::bad_alloc();
+  const std::unique_ptr<void, void (*)(void*)> room(shared, [](void* at) { munmap(at, sizeof(Round)); });
+  Round least{.milliseconds = std::numeric_limits<double>::max()};
+  for (int number = 0; number < rounds; ++number) {
+    const pid_t child = fork();
+    if (child < 0) throw Error(ErrorKind::io, "no process can be made");
+    if (child == 0) {
+      int status = 1;
+      try {
+        const auto session = CoreSession::open(path, {});
+        Round round;
+        const double start = processor_milliseconds();
+        work(session->runtime(), round);
+        round.milliseconds = processor_milliseconds() - start;
+        std::memcpy(shared, &round, sizeof round);
+        status = 0;
+      } catch (const std::exception&) {
+        // The status tells of it.
+      }
+      _exit(status);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) throw Error(ErrorKind::io, "a round failed");
+    Round round;
+    std::memcpy(&round, shared, sizeof round);
+    if (round.milliseconds < least.milliseconds) least = round;
   }
   return least;
 }
@@ -82,76 +117,77 @@ void print_clrmd(const char* oracle, const char* core) {
 }
 
 int run(const char* path, const char* oracle) {
-  const double opened = processor_milliseconds();
-  const auto session = CoreSession::open(path, {});
-  if (session->runtime().absence() != nullptr)
-    throw Error(ErrorKind::invalid_argument, "no runtime in this core");
-  print("open the core and find the runtime", fmt::format("{:.1f} ms", processor_milliseconds() - opened));
-
-  const std::vector<Address> starts = jitted_starts(session->runtime());
+  std::vector<Address> starts;
+  {
+    const double opened = processor_milliseconds();
+    const auto session = CoreSession::open(path, {});
+    if (session->runtime().absence() != nullptr)
+      throw Error(ErrorKind::invalid_argument, "no runtime in this core");
+    print("open the core and find the runtime", fmt::format("{:.1f} ms", processor_milliseconds() - opened));
+    starts = jitted_starts(session->runtime());
+  }
+  malloc_trim(0); // the rounds begin with no more memory than a new process has
   std::vector<Address> order = starts;
   std::mt19937 random(1);
   std::ranges::shuffle(order, random);
 
-  // Nothing of the session before is of use to a new one, but what the system keeps of the file.
-  std::vector<std::unique_ptr<CoreSession>> sessions;
-  const auto open_again = [&] { sessions.push_back(CoreSession::open(path, {})); };
-  {
-    std::size_t named = 0, letters = 0;
-    const double least = least_milliseconds(open_again, [&] {
-      Runtime& cold = sessions.back()->runtime();
-      named = letters = 0;
+  const auto all_bodies = [&](auto letters_of) {
+    return [letters_of](Runtime& cold, Round& round) {
       for (const Address start : jitted_starts(cold)) {
         const CodeLookup found = cold.code()->find(start);
         const auto* block = std::get_if<CodeBlock>(&found);
         if (block == nullptr) continue;
-        const Method method = cold.names()->describe(block->method_desc);
-        letters += method.full_name.size();
-        named += method.name.empty() ? 0 : 1;
+        const std::size_t letters = letters_of(*cold.names(), block->method_desc);
+        round.letters += letters;
+        round.count += letters == 0 ? 0 : 1;
       }
-    });
-    print(fmt::format("all {} jitted methods with names ({} letters)", named, letters),
-          fmt::format("{:.1f} ms", least));
-  }
-  {
-    std::size_t named = 0;
-    const double least = least_milliseconds(open_again, [&] {
-      Runtime& cold = sessions.back()->runtime();
-      named = 0;
-      cold.code()->for_each_jitted([&](const JittedBody& body) {
-        named += cold.names()->describe_once(body.method_desc).spell().full_name.empty() ? 0 : 1;
-        return true;
-      });
-    });
-    print(fmt::format("the same {} by a walk that keeps nothing, without sizes", named),
-          fmt::format("{:.1f} ms", least));
-  }
+    };
+  };
+  const auto print_bodies = [](std::string_view what, const Round& round) {
+    print(fmt::format("all {} jitted bodies, {} ({} letters)", round.count, what, round.letters),
+          fmt::format("{:.1f} ms", round.milliseconds));
+  };
+  print_bodies("with both names",
+               least_of_cold_rounds(path, all_bodies([](MethodNames& names, Address method) {
+                                      const Method named = names.describe(method);
+                                      return named.name.size() + named.full_name.size();
+                                    })));
+  print_bodies("by a walk that keeps nothing, without sizes",
+               least_of_cold_rounds(path, [](Runtime& cold, Round& round) {
+                 cold.code()->for_each_jitted([&](const JittedBody& body) {
+                   const Method named = cold.names()->describe_once(body.method_desc).spell();
+                   const std::size_t letters = named.name.size() + named.full_name.size();
+                   round.letters += letters;
+                   round.count += letters == 0 ? 0 : 1;
+                   return true;
+                 });
+               }));
   {
     const std::size_t count = std::min<std::size_t>(order.size(), 10'000);
-    std::size_t found = 0;
-    const double least = least_milliseconds(open_again, [&] {
-      Runtime& cold = sessions.back()->runtime();
-      found = 0;
+    const Round least = least_of_cold_rounds(path, [&](Runtime& cold, Round& round) {
       for (std::size_t i = 0; i < count; ++i)
-        found += std::holds_alternative<MethodAnswer>(cold.resolve(order[i]).result) ? 1 : 0;
+        round.count += std::holds_alternative<MethodAnswer>(cold.resolve(order[i]).result) ? 1 : 0;
     });
-    print(fmt::format("cold lookups of {} methods, with names", found),
-          fmt::format("{:.1f} ms, {:.2f} us each", least,
-                      1000 * least / static_cast<double>(std::max<std::size_t>(1, found))));
+    print(
+        fmt::format("cold lookups of {} methods, with names", least.count),
+        fmt::format("{:.1f} ms, {:.2f} us each", least.milliseconds,
+                    1000 * least.milliseconds / static_cast<double>(std::max<std::size_t>(1, least.count))));
   }
   {
     constexpr std::size_t passes = 50;
+    const auto session = CoreSession::open(path, {});
     ExecutionManager& code = *session->runtime().code();
     for (const Address start : order) code.find(start);
     std::size_t found = 0;
-    const double least =
-        least_milliseconds([] {},
-                           [&] {
-                             found = 0;
-                             for (std::size_t pass = 0; pass < passes; ++pass)
-                               for (const Address start : order)
-                                 found += std::holds_alternative<CodeBlock>(code.find(start + 1)) ? 1 : 0;
-                           });
+    double least = std::numeric_limits<double>::max();
+    for (int round = 0; round < rounds; ++round) {
+      found = 0;
+      const double begin = processor_milliseconds();
+      for (std::size_t pass = 0; pass < passes; ++pass)
+        for (const Address start : order)
+          found += std::holds_alternative<CodeBlock>(code.find(start + 1)) ? 1 : 0;
+      least = std::min(least, processor_milliseconds() - begin);
+    }
     print("warm lookups, random order",
           fmt::format("{:.1f} million a second", static_cast<double>(found) / least / 1000));
   }
