@@ -67,7 +67,7 @@ const HandlerEntries& HandlerFrames::handlers_of(Session& session, const CodeBlo
   return known.entries;
 }
 
-std::vector<Address> HandlerFrames::resumes(Session& session, const HandlerWatch::Frame& frame) {
+std::vector<ResumePlace> HandlerFrames::resumes(Session& session, const HandlerWatch::Frame& frame) {
   if (frame.handlers == nullptr) return {};
   try {
     Runtime& runtime = session.runtime();

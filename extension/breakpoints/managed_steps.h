@@ -16,6 +16,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
 
 namespace clr::lldb_plugin {
 
@@ -80,6 +82,7 @@ public:
     loader_ = 0;
   }
 
+    looks_.clear();
 private:
   bool is_step();
   void follow_handlers(lldb::SBThread thread, bool out);
@@ -88,8 +91,10 @@ private:
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
   void go_out_of_code_without_lines(lldb::SBThread& thread);
-  std::vector<Address> places_behind_handler(Session& session, const HandlerWatch::Frame& frame);
+  std::vector<Address> places_behind_handler(Session& session, Address handler,
+                                             std::span<const ResumePlace> resumes);
   bool enters_call(lldb::SBThread& thread);
+  void look_at(Address place);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
 
   lldb::SBTarget target_;
@@ -111,8 +116,10 @@ private:
     Address pc = 0, sp = 0;
     std::uint32_t told = 0; // the stop at which LLDB told of it again; 0: none
   };
-  Ended ended_, before_; // at this stop; at the one before, until the thread stops again
-  int loader_ = 0;       // the place in the dynamic loader; 0: none yet
+  Ended ended_, before_;         // at this stop; at the one before, until the thread stops again
+  Address loader_ = 0;           // where the dynamic loader tells of libraries; 0: not known yet
+  std::map<Address, int> looks_; // places of look_at()
+  static constexpr std::size_t max_looks = 256;
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;
