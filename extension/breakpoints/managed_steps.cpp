@@ -324,6 +324,18 @@ bool ManagedSteps::go_on() {
   return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());
 }
 
+// A thread comes to the places of plans, which have negative numbers, in a step alone.
+void ManagedSteps::keep_given_up() {
+  if (expected_of_ == 0) return;
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
+  if (!thread.IsValid() || thread.GetStopReason() != lldb::eStopReasonBreakpoint ||
+      thread.GetStopReasonDataCount() == 0 ||
+      static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(0)) > 0)
+    return;
+  for_stops_.under_way = true;
+  begun_by_ = std::exchange(expected_of_, 0);
+}
+
 void ManagedSteps::end() {
   if (!following_) handlers_.end_step();
   settings_.restore();

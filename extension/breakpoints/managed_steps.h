@@ -63,6 +63,9 @@ public:
   void let_unwind(lldb::SBThread& thread);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
   bool go_on();
+  // At a stop that nobody asked for: the debugger may have given up its plan of the step, of which nothing
+  // tells from now on.
+  void keep_given_up();
   // At a stop.
   void end();
   // Before the process runs on.
@@ -79,10 +82,10 @@ public:
   void retire() {
     places_.remove_all();
     passing_.remove_all();
+    looks_.clear();
     loader_ = 0;
   }
 
-    looks_.clear();
 private:
   bool is_step();
   void follow_handlers(lldb::SBThread thread, bool out);
@@ -90,11 +93,11 @@ private:
   void follow_calls(lldb::SBThread& thread);
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
+  void look_at(Address place);
   void go_out_of_code_without_lines(lldb::SBThread& thread);
   std::vector<Address> places_behind_handler(Session& session, Address handler,
                                              std::span<const ResumePlace> resumes);
   bool enters_call(lldb::SBThread& thread);
-  void look_at(Address place);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
 
   lldb::SBTarget target_;
