@@ -68,8 +68,8 @@ std::vector<HandlerPlace> handler_places(ExecutionManager& code, const CodeBlock
   return places;
 }
 
-std::vector<Address> resume_places(ExecutionManager& code, MemoryReader& memory, const CodeBlock& block) {
-  std::vector<Address> places;
+std::vector<ResumePlace> resume_places(ExecutionManager& code, MemoryReader& memory, const CodeBlock& block) {
+  std::vector<ResumePlace> places;
   if (!code.is_funclet(block)) return places;
   const std::vector<Address> entries = handler_entries(code, block);
   const MethodRegions regions = code.regions(block);
@@ -92,7 +92,8 @@ std::vector<Address> resume_places(ExecutionManager& code, MemoryReader& memory,
     const auto distance =
         static_cast<std::int32_t>(load<std::uint32_t>(rest.subspan(lea_rax_rip.size()), ByteOrder::little));
     const Address place = begin + at + static_cast<Address>(static_cast<std::int64_t>(distance));
-    if (place >= regions.hot_start && place < main_end) places.push_back(place);
+    if (place >= regions.hot_start && place < main_end)
+      places.push_back({.left = begin + at, .begins = place});
   }
   return places;
 }

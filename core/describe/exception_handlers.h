@@ -28,11 +28,17 @@ struct HandlerPlace {
 std::vector<HandlerPlace> handler_places(ExecutionManager& code, const CodeBlock& block, const IlMap& map,
                                          const std::vector<SequencePoint>& points);
 
-// Where the thread may go on when the catch funclet that holds block.ip has ended: the funclet returns the
-// address to the runtime, so it is one that it loads (lea rax, [rip + ...]) and that lies in the same method
-// but not in a funclet of it. x64; empty for the main body. Throws Error as above, and memory_missing. Cost:
-// that of handler_entries, and 1 read.
-std::vector<Address> resume_places(ExecutionManager& code, MemoryReader& memory, const CodeBlock& block);
+// Where a thread leaves a catch funclet, and where it goes on then.
+struct ResumePlace {
+  Address left = 0;   // in the funclet, behind the instruction that loads `begins`
+  Address begins = 0; // in the method's body
+};
+
+// Of the catch funclet that holds block.ip: it returns the address to go on at to the runtime, so that is one
+// that it loads (lea rax, [rip + ...]) and that lies in the same method but not in a funclet of it. x64;
+// empty for the main body. Throws Error as above, and memory_missing. Cost: that of handler_entries, and 1
+// read.
+std::vector<ResumePlace> resume_places(ExecutionManager& code, MemoryReader& memory, const CodeBlock& block);
 
 constexpr std::uint64_t max_funclet = 1024 * 1024; // bytes that are looked through
 

@@ -1,6 +1,6 @@
 #include "extension/breakpoints/handler_frames.h"
 
-#include "core/describe/exception_handlers.h"
+#include "core/describe/called_methods.h"
 #include "core/runtime/source_lines.h"
 
 namespace clr::lldb_plugin {
@@ -44,6 +44,8 @@ std::vector<HandlerWatch::Frame> HandlerFrames::of(Session& session, lldb::SBThr
       frame.has_line = line.IsValid() && line.GetLine() != 0;
       frame.handlers = &handlers_of(session, *block);
       frame.funclet = is_funclet(session, *block);
+      frame.runs_to_end =
+          i == 0 && !is_state_machine(session.runtime(), session.runtime().describe(*block).method);
     }
     frames.push_back(frame);
   }
@@ -67,7 +69,7 @@ const HandlerEntries& HandlerFrames::handlers_of(Session& session, const CodeBlo
   return known.entries;
 }
 
-std::vector<Address> HandlerFrames::resumes(Session& session, const HandlerWatch::Frame& frame) {
+std::vector<ResumePlace> HandlerFrames::resumes(Session& session, const HandlerWatch::Frame& frame) {
   if (frame.handlers == nullptr) return {};
   try {
     Runtime& runtime = session.runtime();

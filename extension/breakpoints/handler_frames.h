@@ -1,6 +1,7 @@
 // The frames of a thread that steps, with the exception handlers of their methods.
 #pragma once
 
+#include "core/describe/exception_handlers.h"
 #include "extension/breakpoints/handler_watch.h"
 #include "extension/session/session.h"
 
@@ -17,7 +18,7 @@ public:
   // are unwound; that of handler_places for each method that is new.
   std::vector<HandlerWatch::Frame> of(Session& session, lldb::SBThread& thread);
   // Where the catch handler that `frame` stands in goes on; nothing when that cannot be told.
-  static std::vector<Address> resumes(Session& session, const HandlerWatch::Frame& frame);
+  static std::vector<ResumePlace> resumes(Session& session, const HandlerWatch::Frame& frame);
   void forget() { known_.clear(); }
 
   static constexpr std::uint32_t max_frames = 128;

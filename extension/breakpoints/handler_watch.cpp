@@ -1,5 +1,6 @@
 #include "extension/breakpoints/handler_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace clr::lldb_plugin {
@@ -31,6 +32,16 @@ bool HandlerWatch::is_before(const Frame& frame, const HandlerEntries::Shown& en
   return frame.funclet && frame.pc >= entry.begin && frame.pc < entry.line;
 }
 
+// Null: the innermost frame's caller has lines, or nobody has.
+const HandlerWatch::Frame* HandlerWatch::caller_behind_code_without_lines(std::span<const Frame> frames) {
+  if (frames.size() < 3 || !frames[0].has_line || frames[0].funclet || !frames[0].runs_to_end ||
+      frames[1].has_line)
+    return nullptr;
+  const auto caller =
+      std::find_if(frames.begin() + 2, frames.end(), [](const Frame& f) { return f.has_line; });
+  return caller != frames.end() ? &*caller : nullptr;
+}
+
 void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool out,
                        std::span<const Address> resumes) {
   disarm();
@@ -48,6 +59,8 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
     }
     if (frame.has_line) caller = &frame;
   }
+  if (const Frame* const behind = caller_behind_code_without_lines(frames))
+    place(behind->pc).stops.insert(behind->rbp);
   if (frames.size() < 2 || !frames[0].funclet) return;
   for (const Address address : resumes) place(address).stops.insert(frames[0].rbp);
   if (frames[1].handlers == nullptr) left_to_ = frames[1].pc;

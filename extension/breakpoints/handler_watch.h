@@ -29,6 +29,8 @@ public:
   struct Frame {
     Address pc = 0, rbp = 0;
     bool has_line = false, funclet = false;
+    // It does not go on in its caller before it has ended, as async methods and iterators do.
+    bool runs_to_end = false;
     const HandlerEntries* handlers = nullptr; // null: no managed code
   };
 
@@ -39,7 +41,9 @@ public:
   // first, when it runs for one of them; without source lines (of async methods, using, foreach) it does not
   // stop in the handler, but in the frame that called the method. `out`: a step out of the innermost frame,
   // whose own handlers do not count. `resumes`: where the handler that the thread stands in goes on, which
-  // counts too.
+  // counts too. Where the innermost frame was called by code without lines the step ends in the next caller
+  // that has some: the debugger gives up its own plans when that code calls the method again (an operation
+  // over a collection, with a lambda).
   void arm(std::uint64_t thread, std::span<const Frame> frames, bool out, std::span<const Address> resumes);
   // The thread that steps; 0: none.
   std::uint64_t thread() const { return thread_; }
@@ -67,6 +71,7 @@ private:
   };
   Place& place(Address address);
   static bool is_before(const Frame& frame, const HandlerEntries::Shown& entry);
+  static const Frame* caller_behind_code_without_lines(std::span<const Frame> frames);
 
   Plants* plants_;
   std::uint64_t thread_ = 0; // 0: no step

@@ -289,7 +289,10 @@ bool ManagedBreakpoints::at_stop() {
   // of a client was made ready since.
   if (process.GetStopID() == stop_told_) return false;
   const std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
-  if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) return true;
+  if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) {
+    steps_->keep_given_up();
+    return true;
+  }
   if (steps_->go_on()) return true;
   lldb::SBThread selected = process.GetSelectedThread();
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())

@@ -121,9 +121,13 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
       handler_frames_.forget();
     }
     const std::vector<HandlerWatch::Frame> frames = handler_frames_.of(*session, thread);
-    std::vector<Address> resumes;
-    if (frames.size() >= 2 && frames[0].funclet) resumes = places_behind_handler(*session, frames[0]);
-    handlers_.arm(thread.GetThreadID(), frames, out, resumes);
+    std::vector<ResumePlace> resumes;
+    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0]);
+    const std::vector<Address> behind =
+        resumes.empty() ? std::vector<Address>{} : places_behind_handler(*session, frames[0].pc, resumes);
+    handlers_.arm(thread.GetThreadID(), frames, out, behind);
+    // LLDB drops the step of a client in the runtime, which is behind the handler. Here it tells of it still.
+    for (const ResumePlace& resume : resumes) look_at(resume.left);
   } catch (const Error&) {
     // The step goes as LLDB's own do.
   }
@@ -131,17 +135,18 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
 
 // Behind the handler that a frame stands in. An async method comes to code of the compiler's there, and from
 // that to any line: those in front of the handlers, which are functions of their own, are of the method.
-std::vector<Address> ManagedSteps::places_behind_handler(Session& session, const HandlerWatch::Frame& frame) {
+std::vector<Address> ManagedSteps::places_behind_handler(Session& session, Address handler,
+                                                         std::span<const ResumePlace> resumes) {
   ExecutionManager& code = *session.runtime().code();
-  const CodeLookup found = code.find(frame.pc);
+  const CodeLookup found = code.find(handler);
   const std::vector<Address> handlers = handler_entries(code, std::get<CodeBlock>(found));
   std::vector<Address> places;
-  for (const Address place : HandlerFrames::resumes(session, frame)) {
-    if (target_.ResolveLoadAddress(place).GetLineEntry().GetLine() != 0) {
-      places.push_back(place);
+  for (const ResumePlace& resume : resumes) {
+    if (target_.ResolveLoadAddress(resume.begins).GetLineEntry().GetLine() != 0) {
+      places.push_back(resume.begins);
       continue;
     }
-    for (const AwaitWatch::Line& line : lines_of(target_, place))
+    for (const AwaitWatch::Line& line : lines_of(target_, resume.begins))
       if (line.line != 0 && (handlers.empty() || line.begin < handlers.front()) &&
           places.size() < AwaitWatch::max_lines)
         places.push_back(line.begin);
@@ -167,9 +172,19 @@ void ManagedSteps::go_out_of_code_without_lines(lldb::SBThread& thread) {
 // LLDB stops by itself when the process loads a library, and looks at the plan of the step there: it must be
 // able to unwind through what was compiled since the step began.
 void ManagedSteps::watch_loader() {
-  if (loader_ != 0) return passing_.enable(loader_, true);
-  const Address at = function_in(target_, "ld-", "_dl_debug_state");
-  if (at != 0) loader_ = passing_.plant(at);
+  if (loader_ == 0) loader_ = function_in(target_, "ld-", "_dl_debug_state");
+  if (loader_ != 0) look_at(loader_);
+}
+
+// Until the step has ended the plugin looks at what thread comes to `place`, where none stops.
+void ManagedSteps::look_at(Address place) {
+  if (looks_.size() >= max_looks) {
+    for (const auto& [known, number] : looks_) passing_.remove(number);
+    looks_.clear();
+  }
+  int& number = looks_[place];
+  if (number != 0) return passing_.enable(number, true);
+  number = passing_.plant(place);
 }
 
 void ManagedSteps::follow_calls(lldb::SBThread& thread) {
@@ -309,6 +324,18 @@ bool ManagedSteps::go_on() {
   return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());
 }
 
+// A thread comes to the places of plans, which have negative numbers, in a step alone.
+void ManagedSteps::keep_given_up() {
+  if (expected_of_ == 0) return;
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
+  if (!thread.IsValid() || thread.GetStopReason() != lldb::eStopReasonBreakpoint ||
+      thread.GetStopReasonDataCount() == 0 ||
+      static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(0)) > 0)
+    return;
+  for_stops_.under_way = true;
+  begun_by_ = std::exchange(expected_of_, 0);
+}
+
 void ManagedSteps::end() {
   if (!following_) handlers_.end_step();
   settings_.restore();
@@ -331,7 +358,7 @@ void ManagedSteps::disarm() {
   handlers_.disarm();
   awaits_.disarm();
   calls_.disarm();
-  if (loader_ != 0) passing_.enable(loader_, false);
+  for (const auto& [place, number] : looks_) passing_.enable(number, false);
   waits_for_code_ = false;
   settings_.restore();
 }

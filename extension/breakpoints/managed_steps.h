@@ -16,6 +16,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <span>
 
 namespace clr::lldb_plugin {
 
@@ -61,6 +63,9 @@ public:
   void let_unwind(lldb::SBThread& thread);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
   bool go_on();
+  // At a stop that nobody asked for: the debugger may have given up its plan of the step, of which nothing
+  // tells from now on.
+  void keep_given_up();
   // At a stop.
   void end();
   // Before the process runs on.
@@ -77,6 +82,7 @@ public:
   void retire() {
     places_.remove_all();
     passing_.remove_all();
+    looks_.clear();
     loader_ = 0;
   }
 
@@ -87,8 +93,10 @@ private:
   void follow_calls(lldb::SBThread& thread);
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
+  void look_at(Address place);
   void go_out_of_code_without_lines(lldb::SBThread& thread);
-  std::vector<Address> places_behind_handler(Session& session, const HandlerWatch::Frame& frame);
+  std::vector<Address> places_behind_handler(Session& session, Address handler,
+                                             std::span<const ResumePlace> resumes);
   bool enters_call(lldb::SBThread& thread);
   bool tells_again(std::uint64_t thread, lldb::SBFrame& frame);
 
@@ -111,8 +119,10 @@ private:
     Address pc = 0, sp = 0;
     std::uint32_t told = 0; // the stop at which LLDB told of it again; 0: none
   };
-  Ended ended_, before_; // at this stop; at the one before, until the thread stops again
-  int loader_ = 0;       // the place in the dynamic loader; 0: none yet
+  Ended ended_, before_;         // at this stop; at the one before, until the thread stops again
+  Address loader_ = 0;           // where the dynamic loader tells of libraries; 0: not known yet
+  std::map<Address, int> looks_; // places of look_at()
+  static constexpr std::size_t max_looks = 256;
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;

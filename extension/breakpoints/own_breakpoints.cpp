@@ -4,28 +4,30 @@
 
 namespace clr::lldb_plugin {
 
-int OwnBreakpoints::keep(lldb::SBBreakpoint made, Address address) {
-  disable_left();
-  if (!made.IsValid()) return 0;
-  hide(target_, made, kind_);
-  entry_.attach(made);
-  const int id = made.GetID();
-  all_[id] = {std::move(made), address};
-  return id;
-}
-
 int OwnBreakpoints::plant(Address address) {
   if (before_) before_(address);
-  return keep(target_.BreakpointCreateByAddress(address), address);
+  hide_left();
+  const int number = ++last_;
+  all_[number] = {.address = address, .on = true, .thread = 0, .named = {}};
+  at_[address].insert(number);
+  if (apply(address)) return number;
+  remove(number);
+  return 0;
 }
 
 int OwnBreakpoints::plant(const char* name, const char* library) {
-  return keep(target_.BreakpointCreateByName(name, library), 0);
+  hide_left();
+  lldb::SBBreakpoint made = target_.BreakpointCreateByName(name, library);
+  if (!made.IsValid()) return 0;
+  clr::lldb_plugin::hide(target_, made, kind_);
+  entry_.attach(made);
+  all_[++last_] = {.address = 0, .on = true, .thread = 0, .named = std::move(made)};
+  return last_;
 }
 
 bool OwnBreakpoints::is_occupied(Address address) {
   lldb::SBProcess process = target_.GetProcess();
-  if (address == 0 || process.GetState() != lldb::eStateStopped) return false;
+  if (process.GetState() != lldb::eStateStopped) return false;
   if (const std::uint32_t stop = process.GetStopID(true); std::exchange(looked_at_, stop) != stop) {
     occupied_.clear();
     for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i)
@@ -34,59 +36,76 @@ bool OwnBreakpoints::is_occupied(Address address) {
   return occupied_.contains(address);
 }
 
-void OwnBreakpoints::disable(int place) {
-  const auto found = all_.find(place);
-  if (found == all_.end()) return;
-  if (is_occupied(found->second.address))
-    left_.insert(place);
-  else
-    found->second.breakpoint.SetEnabled(false);
+bool OwnBreakpoints::apply(Address address) {
+  bool wanted = false;
+  std::set<std::uint64_t> threads;
+  for (const int number : at_[address]) {
+    const Made& made = all_[number];
+    if (!made.on) continue;
+    wanted = true;
+    threads.insert(made.thread);
+  }
+  if (!wanted) {
+    hide(address);
+    return true;
+  }
+  left_.erase(address);
+  return movable_.show(address, threads.size() == 1 ? *threads.begin() : 0);
 }
 
-void OwnBreakpoints::disable_left() {
-  for (const int place : std::exchange(left_, {})) disable(place);
+void OwnBreakpoints::hide(Address address) {
+  if (is_occupied(address))
+    left_.insert(address);
+  else
+    movable_.hide(address);
+}
+
+void OwnBreakpoints::hide_left() {
+  for (const Address address : std::exchange(left_, {})) hide(address);
 }
 
 void OwnBreakpoints::enable(int place, bool on) {
-  disable_left();
-  if (!on) return disable(place);
-  left_.erase(place);
+  hide_left();
   const auto found = all_.find(place);
   if (found == all_.end()) return;
-  if (is_lost(found->second)) replace(found->second);
-  found->second.breakpoint.SetEnabled(true);
-}
-
-// LLDB knows a place by the module that it lies in, which may have made room for another one.
-bool OwnBreakpoints::is_lost(Made& made) const {
-  return made.address != 0 && made.breakpoint.GetLocationAtIndex(0).GetLoadAddress() != made.address;
-}
-
-void OwnBreakpoints::replace(Made& made) {
-  if (before_) before_(made.address);
-  lldb::SBBreakpoint another = target_.BreakpointCreateByAddress(made.address);
-  if (!another.IsValid()) return;
-  target_.BreakpointDelete(made.breakpoint.GetID());
-  hide(target_, another, kind_);
-  entry_.attach(another);
-  made.breakpoint = std::move(another);
+  found->second.on = on;
+  if (found->second.address != 0)
+    apply(found->second.address);
+  else
+    found->second.named.SetEnabled(on);
 }
 
 void OwnBreakpoints::limit(int place, std::uint64_t thread) {
-  if (const auto found = all_.find(place); found != all_.end())
-    found->second.breakpoint.SetThreadID(thread != 0 ? thread : LLDB_INVALID_THREAD_ID);
+  const auto found = all_.find(place);
+  if (found == all_.end()) return;
+  found->second.thread = thread;
+  if (found->second.address != 0)
+    apply(found->second.address);
+  else
+    found->second.named.SetThreadID(thread != 0 ? thread : LLDB_INVALID_THREAD_ID);
 }
 
 void OwnBreakpoints::remove(int place) {
-  left_.erase(place);
   const auto found = all_.find(place);
   if (found == all_.end()) return;
-  if (target_.IsValid()) target_.BreakpointDelete(found->second.breakpoint.GetID());
+  const Made made = std::move(found->second);
   all_.erase(found);
+  if (made.address == 0) {
+    if (target_.IsValid()) target_.BreakpointDelete(made.named.GetID());
+    return;
+  }
+  at_[made.address].erase(place);
+  if (target_.IsValid()) apply(made.address);
+  if (at_[made.address].empty()) at_.erase(made.address);
 }
 
 void OwnBreakpoints::remove_all() {
-  while (!all_.empty()) remove(all_.begin()->first);
+  for (const auto& [number, made] : all_)
+    if (made.address == 0 && target_.IsValid()) target_.BreakpointDelete(made.named.GetID());
+  all_.clear();
+  at_.clear();
+  left_.clear();
+  movable_.remove();
 }
 
 } // namespace clr::lldb_plugin

@@ -4,6 +4,7 @@
 #include "extension/breakpoints/plants.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/hidden_breakpoints.h"
+#include "extension/lldb/movable_breakpoint.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -18,7 +19,8 @@ class OwnBreakpoints final : public Plants {
 public:
   // A hit of each of them calls `entry`. `before` is called before one is made at an address.
   OwnBreakpoints(lldb::SBTarget target, Hidden kind, HitEntry entry, std::function<void(Address)> before = {})
-      : target_(std::move(target)), kind_(kind), entry_(entry), before_(std::move(before)) {}
+      : target_(target), kind_(kind), entry_(entry), before_(std::move(before)),
+        movable_(std::move(target), kind, entry) {}
   // Removes those that are left, as far as the target is there.
   ~OwnBreakpoints() override { remove_all(); }
 
@@ -34,22 +36,26 @@ public:
 
 private:
   struct Made {
-    lldb::SBBreakpoint breakpoint;
     Address address = 0; // 0: it is known by name
+    bool on = true;
+    std::uint64_t thread = 0; // the only one that stops; 0: all do
+    lldb::SBBreakpoint named; // of one that is known by name
   };
-  bool is_lost(Made& made) const;
-  void replace(Made& made);
-  int keep(lldb::SBBreakpoint made, Address address);
+  // What is wanted at an address becomes what LLDB has there; false when it cannot.
+  bool apply(Address address);
   bool is_occupied(Address address);
-  void disable(int place);
-  void disable_left();
+  void hide(Address address);
+  void hide_left();
 
   lldb::SBTarget target_;
   Hidden kind_;
   HitEntry entry_;
   std::function<void(Address)> before_;
-  std::map<int, Made> all_; // by the number that LLDB gave the first breakpoint there
-  std::set<int> left_;      // enabled, because a thread stood there
+  MovableBreakpoint movable_;
+  std::map<int, Made> all_;
+  std::map<Address, std::set<int>> at_; // several may be at one address
+  int last_ = 0;                        // number
+  std::set<Address> left_;              // shown, because a thread stood there
   std::set<Address> occupied_;
   std::uint32_t looked_at_ = 0; // the number of the stop of occupied_; 0: none
 };

@@ -3,6 +3,7 @@
 #include "core/memory/error.h"
 #include "core/memory/file_descriptor.h"
 #include "core/memory/utf8.h"
+#include "extension/lldb/core_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -137,9 +138,13 @@ void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module) {
 }
 
 void withdraw_remnants(lldb::SBTarget& target) {
+  lldb::SBProcess process = target.GetProcess();
+  const bool is_live = process.IsValid() && !is_core(process);
   for (std::uint32_t i = target.GetNumModules(); i > 0; --i) {
     lldb::SBModule module = target.GetModuleAtIndex(i - 1);
-    if (is_published(module)) withdraw_module(target, module);
+    const char* const name = module.GetFileSpec().GetFilename();
+    const bool has_places = name != nullptr && name == std::string_view(place_module) && is_live;
+    if (is_published(module) && !has_places) withdraw_module(target, module);
   }
 }
 

@@ -31,6 +31,9 @@ void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module);
 // (`process save-core`) and makes empty modules of them when it opens one.
 void withdraw_remnants(lldb::SBTarget& target);
 
+// The file name of modules by which the plugin has breakpoints at places that move.
+inline constexpr const char* place_module = "clr-places";
+
 // True for a module that load_module made. Such a module is no part of the process.
 bool is_published(lldb::SBModule& module);
 

@@ -116,9 +116,14 @@ TEST_CASE("exception handlers: behind a catch block goes on what it returns the 
   Runtime runtime = process.runtime();
   ExecutionManager& code = *runtime.code();
   MemoryReader& memory = process.builder.memory();
-  CHECK(resume_places(code, memory, block_at(runtime, 0x300)) == std::vector<Address>{body + 0x54});
-  CHECK(resume_places(code, memory, block_at(runtime, 0x3FF)) == std::vector<Address>{body + 0x54});
-  CHECK(resume_places(code, memory, block_at(runtime, 0x400)) == std::vector<Address>{body + 0x60});
+  for (const auto& [ip, left, begins] :
+       {std::array<Address, 3>{0x300, 0x317, 0x54}, {0x3FF, 0x317, 0x54}, {0x400, 0x487, 0x60}}) {
+    const std::vector<ResumePlace> found =
+        resume_places(code, memory, block_at(runtime, static_cast<std::uint32_t>(ip)));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].left == body + left);
+    CHECK(found[0].begins == body + begins);
+  }
   CHECK(resume_places(code, memory, block_at(runtime, 0)).empty());
   // Behind an instruction that is not known nothing is looked for.
   process.builder.memory().at(body + 0x308).bytes({0x06});

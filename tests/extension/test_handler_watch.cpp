@@ -101,3 +101,30 @@ TEST_CASE("when the step has ended nobody stops, when the process runs on there 
   step.watch.forget();
   CHECK(step.plants.at.empty());
 }
+
+TEST_CASE("behind code without lines the step ends in the next caller", "[handler_watch]") {
+  Step step;
+  step.frames[0].runs_to_end = true;
+  step.arm();
+  CHECK(step.plants.stops().contains(0x3010));
+  CHECK(step.watch.hit(stepping, 0x3010, 0xC0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x3010, 0xA0)); // another call of the caller
+  CHECK_FALSE(step.watch.hit(other, 0x3010, 0xC0));
+  step.arm(true);
+  CHECK(step.watch.hit(stepping, 0x3010, 0xC0));
+  // A caller with lines is the debugger's to come to.
+  step.frames[1].has_line = true;
+  step.arm();
+  CHECK_FALSE(step.watch.hit(stepping, 0x3010, 0xC0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x2010, 0xB0));
+  // Nobody has lines.
+  step.frames[1].has_line = step.frames[2].has_line = false;
+  step.arm();
+  CHECK_FALSE(step.watch.hit(stepping, 0x3010, 0xC0));
+}
+
+TEST_CASE("a method that waits in its middle is followed otherwise", "[handler_watch]") {
+  Step step;
+  step.arm();
+  CHECK_FALSE(step.plants.stops().contains(0x3010));
+}

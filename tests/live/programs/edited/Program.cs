@@ -64,7 +64,7 @@ static class Program {
             Fail(); // at: Call of Fail
         } catch (InvalidOperationException) { // at: Catch
             size++; // at: Catch+1
-        }
+        } // at: Catch+2
         Console.WriteLine($"steps {size} {later}"); // at: Done
     }
 
