@@ -18,6 +18,7 @@ RowStream::Producer async_rows() {
     WaitObjects objects(inspection.runtime(), heap);
     AsyncReporter reporter(objects);
     reporter.set_threads(thread_tops(inspection));
+    reporter.set_stacks(inspection.stacks());
     const AsyncReport report = reporter.stacks({.each = true});
     for (const AsyncStack& stack : report.stacks)
       if (!emit(json_text(stack))) break;
@@ -50,7 +51,8 @@ RowStream::Producer deadlock_rows() {
 RowStream::Producer wait_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     Locks locks(inspection);
-    const LockTable& table = locks->table_by_stacks();
+    const LockTable& by_stacks = locks->table_by_stacks();
+    const LockTable& table = locks->stacks_tell_all() ? by_stacks : locks->table();
     for (const ThreadWait& wait : table.waits)
       if (!emit(dump({{"os_id", wait.os_id}, {"waits_for", waits_for_json(wait, *locks)}}))) break;
     return Json{{"problems", table.problems}};

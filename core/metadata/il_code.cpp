@@ -44,6 +44,22 @@ std::optional<std::int32_t> pushed_constant(const IlInstruction& instruction) {
   return std::nullopt;
 }
 
+std::optional<std::uint32_t> loaded_variable(const IlInstruction& instruction) {
+  const std::uint16_t opcode = instruction.opcode;
+  if (opcode >= 0x06 && opcode <= 0x09) return opcode - 0x06U;
+  if (opcode == 0x11 || opcode == 0x12) return instruction.token() & 0xff;
+  if (opcode == 0xfe0c || opcode == 0xfe0d) return instruction.token() & 0xffff;
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> stored_variable(const IlInstruction& instruction) {
+  const std::uint16_t opcode = instruction.opcode;
+  if (opcode >= 0x0a && opcode <= 0x0d) return opcode - 0x0aU;
+  if (opcode == 0x13) return instruction.token() & 0xff;
+  if (opcode == 0xfe0e) return instruction.token() & 0xffff;
+  return std::nullopt;
+}
+
 std::vector<std::byte> il_code(const PeImage& image, std::uint32_t rva) {
   if (rva == 0) throw Error(ErrorKind::corrupt, "the method has no IL");
   const ByteRange body = image.range_from(rva);

@@ -34,6 +34,11 @@ constexpr bool is_jump(std::uint16_t opcode) {
 // The number that the instruction pushes when it is one of the forms of ldc.i4; nothing for any other.
 std::optional<std::int32_t> pushed_constant(const IlInstruction& instruction);
 
+// The number of the local variable that the instruction pushes or whose address it pushes, and of the one
+// that it sets; nothing for any other.
+std::optional<std::uint32_t> loaded_variable(const IlInstruction& instruction);
+std::optional<std::uint32_t> stored_variable(const IlInstruction& instruction);
+
 // The code of the body at `rva`, without its header and sections. Throws Error{corrupt} when there is no body
 // and Error{memory_missing}. Cost: 3 reads.
 std::vector<std::byte> il_code(const PeImage& image, std::uint32_t rva);

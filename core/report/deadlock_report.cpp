@@ -50,15 +50,16 @@ std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& 
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
       "{}deadlock {}: {} wait for {}{}", deadlock.certain ? "" : "probably a ", words_of(deadlock.kind),
-      deadlock.members.size(), deadlock.kind == DeadlockKind::pool ? "tasks" : "each other",
+      deadlock.members.size(), deadlock.kind == DeadlockKind::pool ? "what others do" : "each other",
       !deadlock.ends                        ? ""
       : deadlock.kind == DeadlockKind::pool ? ", until the pool has made more workers"
                                             : ", though one of them for a limited time only"));
   for (const DeadlockMember& member : deadlock.members) {
     const ThreadWait* const wait = member.waits_for.wait ? locks.wait_of(member.node.id) : nullptr;
     const std::string place = wait == nullptr ? "" : locks.place_text(*wait);
-    lines.push_back(fmt::format("  {}{}", node_text(member.node, locks),
-                                place.empty() ? "" : fmt::format(" in {}", place)));
+    lines.push_back(fmt::format(
+        "  {}{}{}", node_text(member.node, locks), place.empty() ? "" : fmt::format(" in {}", place),
+        member.node.kind == WaitGraph::Kind::task ? locks.task_place(member.node.id) : std::string()));
     for (const WaitedObject& held : member.holds)
       if (held.kind != LockKind::task) lines.push_back(fmt::format("    holds {}", locks.object_text(held)));
     if (member.node.kind == WaitGraph::Kind::task && member.next.kind == WaitGraph::Kind::thread)

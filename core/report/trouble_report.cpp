@@ -38,11 +38,9 @@ public:
     const std::string memory = memory_trouble(options, crash.empty() && table.with_heap);
     const bool starved = std::ranges::any_of(
         deadlocks, [](const Deadlock& deadlock) { return deadlock.kind == DeadlockKind::pool; });
-    const bool deadlocked =
-        std::ranges::any_of(
-            deadlocks,
-            [](const Deadlock& deadlock) { return deadlock.kind != DeadlockKind::pool || !deadlock.ends; }) ||
-        !waiting.knots.empty();
+    const bool deadlocked = std::ranges::any_of(deadlocks, [](const Deadlock& deadlock) {
+      return deadlock.kind != DeadlockKind::pool || (!deadlock.ends && deadlock.certain);
+    });
     report_.verdicts = decide({.crashed = !crash.empty(),
                                .out_of_memory = !memory.empty(),
                                .starved = starved,
@@ -50,8 +48,10 @@ public:
                                .waiting_chains = waiting.owed},
                               uses);
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
+    // Of methods that wait for each other one may go on by a time, or by another of several tasks.
     for (const std::string& knot : waiting.knots)
-      tell(fmt::format("async methods wait for each other: {}", knot));
+      tell(fmt::format("async methods wait for each other{}: {}",
+                       deadlocked ? "" : ", and for something else beside", knot));
     if (!memory.empty()) tell_memory(memory, options);
     tell_async(waiting);
     const Told blocked = tell_groups(table, uses.blocked, "wait");
@@ -206,13 +206,12 @@ private:
                                     locks_.object_text(member.waits_for.object, wait)));
     }
     const bool pool = deadlock.kind == DeadlockKind::pool;
-    return fmt::format("{}: {}{}",
-                       pool ? "all workers of the thread pool wait for tasks, and work is queued"
-                            : "they wait for each other",
-                       fmt::join(members, "; "),
-                       deadlock.victims.empty()
-                           ? ""
-                           : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));
+    return fmt::format(
+        "{}: {}{}",
+        pool ? "all workers of the thread pool wait, and work is queued" : "they wait for each other",
+        fmt::join(members, "; "),
+        deadlock.victims.empty() ? ""
+                                 : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));
   }
 
   // The largest of some groups of threads.
@@ -286,9 +285,7 @@ private:
         members += deadlock.members.size();
         report_.certain = report_.certain && deadlock.certain && !deadlock.ends;
       }
-      report_.text =
-          members == 0 ? "async methods wait for each other and will not go on"
-                       : fmt::format("{} threads and tasks wait for each other and will not go on", members);
+      report_.text = fmt::format("{} threads and tasks wait for each other and will not go on", members);
       break;
     }
     case Verdict::memory:

@@ -1,10 +1,17 @@
 #include "core/runtime/async_names.h"
 
+#include "core/isa/code_instructions.h"
+#include "core/isa/suspension_place.h"
+#include "core/objects/instance_reader.h"
 #include "core/objects/object_reader.h"
 #include "core/runtime/source_lines.h"
 #include "core/waits/method_il.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
 
 namespace clr {
 namespace {
@@ -34,6 +41,18 @@ bool has_order_of(const std::vector<AwaitCall>& calls, const IlMap& map) {
   }
   return next == calls.size();
 }
+
+// Whether the instruction has no source text of its own, as those that the compiler adds.
+bool is_hidden(const PortablePdb& pdb, std::uint32_t method, std::uint32_t il) {
+  const SequencePoint* last = nullptr;
+  const auto points = pdb.sequence_points(method);
+  for (const SequencePoint& point : points)
+    if (point.il_offset <= il) last = &point;
+  return last != nullptr && last->hidden;
+}
+
+constexpr Address max_state_offset = 4'096; // within a continuation
+constexpr std::int32_t no_state = -1;       // of a method that runs
 
 } // namespace
 
@@ -93,12 +112,7 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
     }
     const AwaitSite& site = await->second.site;
     if (pdb != nullptr && site.dispose_call && site.dispose_store) {
-      // The call that the compiler added has no source text of its own.
-      const SequencePoint* last = nullptr;
-      const auto points = pdb->sequence_points(method.token);
-      for (const SequencePoint& point : points)
-        if (point.il_offset <= *site.dispose_call) last = &point;
-      position.dispose = last != nullptr && last->hidden;
+      position.dispose = is_hidden(*pdb, method.token, *site.dispose_call);
     }
     position.source = lines.of_il(method, position.dispose ? *site.dispose_store : site.yield_offset);
   } catch (const Error&) {
@@ -107,7 +121,8 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
   return position;
 }
 
-AwaitPosition AsyncNames::read_resumed(const ResumePoint& point, std::int32_t state) {
+AwaitPosition AsyncNames::read_resumed(const AsyncBox& box) {
+  const ResumePoint& point = *box.resume;
   AwaitPosition position;
   Method method;
   try {
@@ -124,14 +139,93 @@ AwaitPosition AsyncNames::read_resumed(const ResumePoint& point, std::int32_t st
   position.method = std::make_shared<const Method>(std::move(method));
   if (position.method->token == 0) return position;
   try {
-    find_line(position, point, state);
+    find_line(position, box);
   } catch (const Error& error) {
     position.no_line = error.what();
   }
   return position;
 }
 
-void AsyncNames::find_line(AwaitPosition& position, const ResumePoint& point, std::int32_t state) {
+void AsyncNames::take_line(AwaitPosition& position, const AwaitCall& call) {
+  SourceLines& lines = *runtime_->lines();
+  const Method& method = *position.method;
+  position.dispose =
+      call.dispose_store && is_hidden(*lines.pdb_of(method.runtime_module), method.token, call.before);
+  position.source = lines.of_il(method, position.dispose ? *call.dispose_store : call.offset);
+}
+
+// The code gives each continuation its number behind the call that suspends. Where each of these calls lies
+// in the stretch of IL that the await of the same number lies in, the numbers count the awaits. Otherwise the
+// await is one of the stretch, and its line is known when they share one.
+bool AsyncNames::line_by_code(AwaitPosition& position, const AsyncBox& box, const CodeBlock& block,
+                              const std::vector<AwaitCall>& calls) {
+  const std::vector<StateStretch> stretches = state_stretches(box, block);
+  std::set<std::int32_t> states;
+  const bool counted = std::ranges::all_of(stretches, [&](const StateStretch& stretch) {
+    states.insert(stretch.state);
+    return stretch.state >= 0 && static_cast<std::size_t>(stretch.state) < calls.size() &&
+           stretch.has(calls[static_cast<std::size_t>(stretch.state)].offset);
+  });
+  if (counted && states.size() == calls.size()) {
+    take_line(position, calls[static_cast<std::size_t>(box.state)]);
+    return true;
+  }
+  std::optional<AwaitPosition> found;
+  for (const StateStretch& stretch : stretches) {
+    if (stretch.state != box.state) continue;
+    if (!stretch.certain) return false;
+    for (const AwaitCall& call : calls) {
+      if (!stretch.has(call.offset)) continue;
+      AwaitPosition one{.method = position.method};
+      take_line(one, call);
+      if (!one.source ||
+          (found && (found->dispose != one.dispose || found->source->line != one.source->line ||
+                     found->source->file != one.source->file)))
+        return false;
+      if (!found) found = std::move(one);
+    }
+  }
+  if (!found) return false;
+  position.source = found->source;
+  position.dispose = found->dispose;
+  return true;
+}
+
+std::vector<AsyncNames::StateStretch> AsyncNames::state_stretches(const AsyncBox& box,
+                                                                  const CodeBlock& block) {
+  Runtime& runtime = *runtime_;
+  const Target& target = *runtime.target();
+  InstanceReader reader(*runtime.objects());
+  const auto field = reader.find(reader.of_object(box.object), "State");
+  if (!field || field->at < box.object || field->at - box.object > max_state_offset) return {};
+  const auto size = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(runtime.code()->regions(block).hot_size, CodeInstructions::max_bytes));
+  const std::array<std::uint32_t, 1> begin{0};
+  const CodeInstructions code(target.memory(), target.platform().cpu, block.start, size, begin);
+  const auto map = runtime.lines()->debug_info().il_map(block);
+  std::vector<StateStretch> stretches;
+  for (const SuspensionPlace& place :
+       suspension_places(target.platform().cpu, code.from(0), code.between(0, size),
+                         static_cast<std::uint32_t>(field->at - box.object))) {
+    StateStretch stretch{.state = place.state};
+    stretch.certain = map->at(place.branch, NativeOffsetKind::exact).mark == IlMark::mapped;
+    // Code that the JIT adds around an await has no IL; the call belongs to the IL before it.
+    for (const IlBoundary& boundary : map->boundaries()) {
+      if (boundary.native > place.branch) break;
+      if (boundary.il >= 0 && (boundary.source & IlBoundary::call_instruction) == 0)
+        stretch.begin = static_cast<std::uint32_t>(boundary.il);
+    }
+    for (const IlBoundary& boundary : map->boundaries())
+      if ((boundary.source & IlBoundary::call_instruction) == 0 &&
+          boundary.il > static_cast<std::int64_t>(stretch.begin))
+        stretch.end = std::min(stretch.end, static_cast<std::uint32_t>(boundary.il));
+    stretches.push_back(stretch);
+  }
+  return stretches;
+}
+
+void AsyncNames::find_line(AwaitPosition& position, const AsyncBox& box) {
+  const ResumePoint& point = *box.resume;
   SourceLines& lines = *runtime_->lines();
   const Method& method = *position.method;
   if (lines.pdb_of(method.runtime_module) == nullptr) return;
@@ -146,14 +240,15 @@ void AsyncNames::find_line(AwaitPosition& position, const ResumePoint& point, st
   with_method_il(
       *runtime_->objects(), method.runtime_module, method.token,
       [&](const Metadata& metadata, std::span<const std::byte> il) { calls = await_calls(metadata, il); });
-  if (state < 0 || static_cast<std::size_t>(state) >= calls.size()) return;
+  if (box.state < 0 || static_cast<std::size_t>(box.state) >= calls.size()) return;
   const CodeLookup found = code.find(point.body);
   const auto* const block = std::get_if<CodeBlock>(&found);
+  if (calls.size() > 1 && block != nullptr && line_by_code(position, box, *block, calls)) return;
   if (calls.size() > 1 && (block == nullptr || !has_order_of(calls, *lines.debug_info().il_map(*block)))) {
     position.no_line = "the order of the awaits in its optimised code is not known";
     return;
   }
-  position.source = lines.of_il(method, calls[static_cast<std::size_t>(state)].offset);
+  take_line(position, calls[static_cast<std::size_t>(box.state)]);
 }
 
 std::shared_ptr<const AwaitPosition> AsyncNames::position(const AsyncBox& box) {
@@ -161,7 +256,17 @@ std::shared_ptr<const AwaitPosition> AsyncNames::position(const AsyncBox& box) {
                                      : positions_[{box.shape->method_table, box.state}];
   if (!kept)
     kept = std::make_shared<const AwaitPosition>(
-        box.resume != nullptr ? read_resumed(*box.resume, box.state) : read_position(*box.shape, box.state));
+        box.resume != nullptr ? read_resumed(box) : read_position(*box.shape, box.state));
+  return kept;
+}
+
+std::shared_ptr<const AwaitPosition> AsyncNames::running(const AsyncBox& box) {
+  auto& kept = resumed_[{box.resume, no_state}];
+  if (!kept) {
+    const std::shared_ptr<const AwaitPosition> waiting = position(box);
+    kept = std::make_shared<const AwaitPosition>(
+        AwaitPosition{.method = waiting->method, .framework = waiting->framework});
+  }
   return kept;
 }
 

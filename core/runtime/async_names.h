@@ -3,12 +3,14 @@
 
 #include "core/runtime/runtime.h"
 #include "core/waits/async_graph.h"
+#include "core/waits/method_il.h"
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace clr {
 
@@ -35,10 +37,13 @@ public:
   // methods of the type, and the name.
   std::shared_ptr<const Method> method_of(const MachineShape& shape);
   // The method of a box or continuation, with the line of the await at which it stands; without a line when
-  // it waits at none. Of a method that the runtime suspends the awaits are counted as its body has them; an
-  // optimised body whose awaits are not in the order of the source has no line. Cost: that of method_of, and
-  // for such a body that of DebugInfoReader::il_map.
+  // it waits at none. Of a method that the runtime suspends the awaits are those that the code of its body
+  // numbers; where that cannot be read they are counted as its body has them, and an optimised body whose
+  // awaits are not in the order of the source has no line. Cost: that of method_of, and
+  // for such a body that of DebugInfoReader::il_map and 1 read of its code.
   std::shared_ptr<const AwaitPosition> position(const AsyncBox& box);
+  // The same of a continuation, without a line: for a method that a thread runs.
+  std::shared_ptr<const AwaitPosition> running(const AsyncBox& box);
   // The machine of the method in the box `object`; null when it is no box, or is at rest. Throws Error.
   const MachineShape* machine_in(AsyncObjects& kinds, Address object) const;
 
@@ -46,8 +51,19 @@ public:
 
 private:
   AwaitPosition read_position(const MachineShape& shape, std::int32_t state);
-  AwaitPosition read_resumed(const ResumePoint& point, std::int32_t state);
-  void find_line(AwaitPosition& position, const ResumePoint& point, std::int32_t state);
+  AwaitPosition read_resumed(const AsyncBox& box);
+  void find_line(AwaitPosition& position, const AsyncBox& box);
+  // The IL that the call belongs to behind which a body gives a continuation its number.
+  struct StateStretch {
+    std::int32_t state = 0;
+    std::uint32_t begin = 0, end = UINT32_MAX; // IL offsets
+    bool certain = false;                      // its code has IL itself
+    bool has(std::uint32_t il) const { return il >= begin && il < end; }
+  };
+  std::vector<StateStretch> state_stretches(const AsyncBox& box, const CodeBlock& block);
+  bool line_by_code(AwaitPosition& position, const AsyncBox& box, const CodeBlock& block,
+                    const std::vector<AwaitCall>& calls);
+  void take_line(AwaitPosition& position, const AwaitCall& call);
 
   Runtime* runtime_;
   std::map<std::pair<Address, std::int32_t>, std::shared_ptr<const AwaitPosition>> positions_;

@@ -14,6 +14,8 @@
 
 namespace clr {
 
+constexpr std::size_t max_running_frames = 2'000; // managed ones of one thread
+
 std::string_view to_string(AsyncChain::End end) {
   switch (end) {
   case AsyncChain::End::nobody:
@@ -66,7 +68,50 @@ AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& await
   stack.since_ms = stack.waits_for.since_ms;
   if (const auto request = request_start(chain, stack))
     stack.since_ms = std::min(stack.since_ms.value_or(*request), *request);
+  if (stack.waits_for.kind == AwaitedKind::ready && chain.boxes.front()->resume != nullptr)
+    find_runner(stack, chain);
   return stack;
+}
+
+// Continuations stay behind their task while a thread runs the methods one after the other. Those below the
+// one that stands on the stack of the thread that has the task have ended.
+void AsyncReporter::find_runner(AsyncStack& stack, const AsyncChain& chain) {
+  if (stacks_ == nullptr) return;
+  AsyncGraph& graph = objects_->async();
+  if (!running_) {
+    running_.emplace();
+    for (const ThreadTop& thread : threads_) {
+      std::size_t managed = 0;
+      stacks_->walk_frames(thread.registers, thread.os_id, [&](const StackFrame& frame) {
+        if (frame.kind == StackFrameKind::managed && frame.code) {
+          running_->emplace(frame.code->method_desc, thread.os_id);
+          ++managed;
+        }
+        return managed < max_running_frames;
+      });
+    }
+  }
+  std::unordered_set<Address> tasks;
+  for (const AsyncBox* const box : chain.boxes)
+    for (const AsyncEdge& edge : graph.waiters(box->object))
+      if (box->resume != nullptr && graph.box(edge.to) == nullptr && !graph.is_blocker(edge.to))
+        tasks.insert(edge.to);
+  std::unordered_set<std::uint64_t> holders;
+  for (const auto& [task, place] : find_on_stacks(graph.kinds().target(), threads_, tasks))
+    holders.insert(place.os_id);
+  for (std::size_t i = 0; i < chain.boxes.size() && chain.boxes[i]->resume != nullptr; ++i) {
+    std::unordered_set<std::uint64_t> runners;
+    const auto [first, last] = running_->equal_range(chain.boxes[i]->resume->method_desc);
+    for (auto at = first; at != last; ++at)
+      if (holders.contains(at->second)) runners.insert(at->second);
+    if (runners.empty()) continue;
+    if (runners.size() > 1) return;
+    stack.frames.erase(stack.frames.begin(), stack.frames.begin() + static_cast<std::ptrdiff_t>(i));
+    stack.frames.front().position = names_.running(*chain.boxes[i]);
+    stack.waits_for = {AwaitedKind::running, fmt::format("nothing: thread {} runs it", *runners.begin()), 0,
+                       AwaitUse::goes_on};
+    return;
+  }
 }
 
 // Kestrel's method that answers requests keeps the context of the one it is at, which has the time of its

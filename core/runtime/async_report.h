@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/runtime/async_names.h"
+#include "core/runtime/stack_reporter.h"
 #include "core/runtime/stack_rows.h"
 #include "core/runtime/wait_objects.h"
 #include "core/waits/async_awaited.h"
@@ -84,6 +85,8 @@ public:
   explicit AsyncReporter(WaitObjects& objects) : objects_(&objects), names_(objects.runtime()) {}
   // The threads of this stop, by whose stacks it is known which of them waits for a chain.
   void set_threads(std::vector<ThreadTop> threads) { threads_ = std::move(threads); }
+  // By which it is known what runs of methods that the runtime suspended; it must outlive this.
+  void set_stacks(StackReporter& stacks) { stacks_ = &stacks; }
 
   // The chains that `query` selects. Throws Error{unsupported_contract, ...} when the heap cannot be walked.
   // Cost: that of WaitObjects::async, async_chains and AwaitedReader::of; for each await its method and line.
@@ -116,10 +119,13 @@ private:
   AsyncStack stack_of(const AsyncChain& chain, AwaitedReader& awaited);
   std::optional<std::uint64_t> request_start(const AsyncChain& chain, const AsyncStack& stack);
   void find_threads(AsyncGraph& graph);
+  void find_runner(AsyncStack& stack, const AsyncChain& chain);
 
   WaitObjects* objects_;
   AsyncNames names_;
   std::vector<ThreadTop> threads_;
+  StackReporter* stacks_ = nullptr;
+  std::optional<std::unordered_multimap<Address, std::uint64_t>> running_; // threads by MethodDescs of frames
   std::optional<AsyncChains> chains_;
   std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
 };

@@ -10,9 +10,15 @@
 #include <algorithm>
 
 namespace clr {
+namespace {
+
+constexpr std::string_view task_node_type = "System.Threading.SemaphoreSlim.TaskNode";
+
+} // namespace
 
 LockReporter::LockReporter(Runtime& runtime, Objects objects, StackReporter& stacks, Threads threads)
-    : runtime_(&runtime), objects_(std::move(objects)), stacks_(&stacks), threads_(std::move(threads)) {}
+    : runtime_(&runtime), objects_(std::move(objects)), stacks_(&stacks), threads_(std::move(threads)),
+      async_names_(runtime) {}
 
 LockReporter::~LockReporter() = default;
 
@@ -120,6 +126,18 @@ const LockTable& LockReporter::table_by_stacks() {
   return *by_stacks_;
 }
 
+bool LockReporter::stacks_tell_all() {
+  return std::ranges::all_of(known().waits, [&](const ThreadWait& wait) {
+    if (wait.what != ThreadWait::What::objects || wait.kind == LockKind::class_init) return true;
+    return !wait.objects.empty() && wait.certain &&
+           std::ranges::all_of(wait.objects, [&](const WaitedObject& object) {
+             // A thread that waits for a place in the line of a semaphore waits for the semaphore.
+             return object.kind != LockKind::task ||
+                    type_of({.object = object.object, .kind = object.kind, .text = {}}) != task_node_type;
+           });
+  });
+}
+
 const ThreadWait* LockReporter::wait_of(std::uint64_t os_id) const {
   const std::vector<ThreadWait>& waits = known().waits;
   const auto found = std::ranges::find(waits, os_id, &ThreadWait::os_id);
@@ -150,22 +168,32 @@ std::string LockReporter::holder_text(const LockHolder& holder) const {
   return "a thread that is no more";
 }
 
+// Those who read under a lock, by name.
+std::string LockReporter::readers_text(const LockRow& row) const {
+  constexpr std::size_t most = 20;
+  std::vector<std::string> readers;
+  for (const LockHolder& reader : row.readers) {
+    if (readers.size() == most) {
+      readers.push_back(fmt::format("{} more", row.readers.size() - most));
+      break;
+    }
+    readers.push_back(holder_text(reader));
+  }
+  if (row.readers.size() < row.state.reader_count)
+    readers.push_back(fmt::format("{} that could not be found", row.state.reader_count - row.readers.size()));
+  return fmt::format("{}", fmt::join(readers, ", "));
+}
+
 std::string LockReporter::owner_text(const LockRow& row) const {
   if (row.owner) {
     const bool class_init = row.state.kind == LockKind::class_init;
     std::string text =
         fmt::format("{} {}", class_init ? "being initialised by" : "held by", holder_text(*row.owner));
     if (row.state.upgradeable) text += " (upgradeable)";
-    if (!row.readers.empty()) text += fmt::format(", read by {} threads", row.readers.size());
+    if (!row.readers.empty()) text += ", read by " + readers_text(row);
     return text;
   }
-  if (row.state.reader_count != 0) {
-    std::vector<std::string> readers;
-    for (const LockHolder& reader : row.readers) readers.push_back(holder_text(reader));
-    if (readers.size() < row.state.reader_count)
-      readers.push_back(fmt::format("{} that could not be found", row.state.reader_count - readers.size()));
-    return fmt::format("read by {}", fmt::join(readers, ", "));
-  }
+  if (row.state.reader_count != 0) return "read by " + readers_text(row);
   if (!row.state.owner_known) return "its owner is not to be known";
   switch (row.state.kind) {
   case LockKind::monitor:
@@ -204,9 +232,39 @@ std::string LockReporter::object_text(const WaitedObject& object, const ThreadWa
   }
   case LockKind::rwlock:
     return wait == nullptr ? named : fmt::format("{} to {}", named, to_string(wait->mode));
+  case LockKind::task: {
+    const std::string method = async_method(object.object);
+    return method.empty() ? named : fmt::format("{} {:#x}", method, object.object);
+  }
   default:
     return named;
   }
+}
+
+// The method whose task it is, for people; "" for other tasks.
+std::string LockReporter::async_method(Address task) {
+  try {
+    if (waits_ != nullptr)
+      if (const AsyncBox* const box = waits_->async().box(task))
+        return async_names_.position(*box)->method->shown_name();
+    if (!lineages_) lineages_.emplace(runtime_->names()->types());
+    AsyncObjects kinds(*runtime_->objects(), *lineages_);
+    const MachineShape* const machine = async_names_.machine_in(kinds, task);
+    return machine == nullptr ? std::string() : async_names_.method_of(*machine)->shown_name();
+  } catch (const Error&) {
+    return {}; // its type tells, then
+  }
+}
+
+std::string LockReporter::task_place(Address task) {
+  try {
+    if (waits_ != nullptr)
+      if (const AsyncBox* const box = waits_->async().box(task))
+        return source_position(async_names_.position(*box)->source);
+  } catch (const Error&) {
+    // Its name tells, then.
+  }
+  return {};
 }
 
 std::string LockReporter::owned_text(const WaitedObject& object, const ThreadWait& wait) {

@@ -1,6 +1,7 @@
 // Locks and waits of one stop, for people and scripts: the table of core/waits with names, lines and words.
 #pragma once
 
+#include "core/runtime/async_names.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/runtime/wait_objects.h"
 #include "core/waits/deadlock.h"
@@ -36,6 +37,8 @@ public:
   // missing, and what a few threads wait for is not known: those in WaitAny and WaitAll of handles. Kept.
   // Cost: all stacks, and some 10 reads for each thread.
   const LockTable& table_by_stacks();
+  // Whether a walk over the heap would tell no more of what threads wait for. No reads but some types.
+  bool stacks_tell_all();
 
   // Kept. Throws and costs as table().
   const WaitEdges& edges(const HeapWalkOptions& options = {});
@@ -58,6 +61,9 @@ public:
   std::string wait_text(const ThreadWait& wait);
   // "the lock of Ns.Cache 0x7f…" without its owner; `wait` is that of a thread that waits for it, or null.
   std::string object_text(const WaitedObject& object, const ThreadWait* wait = nullptr);
+  // Of a task of an async method " at Program.cs:41:9", the await at which it stands; "" of any other, and
+  // when the heap was not walked.
+  std::string task_place(Address task);
   // The innermost frame of the user's code, else of managed code; null when the thread has none.
   std::shared_ptr<const MethodAnswer> place_of(const ThreadWait& wait);
   // "Ns.Type.Run() at Program.cs:41:9"; "" when the thread has no managed frame.
@@ -74,6 +80,8 @@ private:
   std::vector<ThreadStack> read_stacks();
   // Null without a heap.
   LockIndex* read_heap(const HeapWalkOptions& options);
+  std::string async_method(Address task);
+  std::string readers_text(const LockRow& row) const;
   std::string owned_text(const WaitedObject& object, const ThreadWait& wait);
   const ThreadStack* stack_of(const ThreadWait& wait) const;
   void note(std::string text);
@@ -92,6 +100,8 @@ private:
   std::optional<WaitEdges> edges_;
   std::optional<std::vector<Deadlock>> deadlocks_;
   std::vector<std::string> notes_;
+  AsyncNames async_names_;
+  std::optional<TypeLineages> lineages_; // where no heap was walked
 };
 
 } // namespace clr

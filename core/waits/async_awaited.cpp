@@ -87,6 +87,8 @@ Awaited AwaitedReader::read(const AsyncBox& box) {
       return {AwaitedKind::yield, "a thread to go on with: it has given up its own", 0};
     if (await != nullptr && await->awaited)
       return {AwaitedKind::ready, "nothing: it goes on when a thread takes it", 0};
+    if (await != nullptr && !await->awaiter_type.empty())
+      return {AwaitedKind::awaiter, "an awaiter: " + await->awaiter_type, 0};
     return {AwaitedKind::unknown,
             box.shape->problem.empty() ? "not known" : "not known: " + box.shape->problem, 0};
   } catch (const Error& error) {
@@ -102,7 +104,9 @@ std::string AwaitedReader::type_text(Address object) {
 Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
   AsyncObjects& kinds = graph_->kinds();
   const MachineAwait* const await = box.await();
-  bool value_task = await != nullptr && await->awaiter_type.find("ValueTaskAwait") != std::string::npos;
+  // A method that the runtime suspends keeps the source itself.
+  bool value_task = box.resume != nullptr ||
+                    (await != nullptr && await->awaiter_type.find("ValueTaskAwait") != std::string::npos);
   std::string suffix;
   std::optional<std::uint64_t> since;
   for (unsigned i = 0; i < max_wrappers; ++i) {
@@ -179,9 +183,11 @@ Awaited AwaitedReader::plain_task(Address task) {
     const bool follows = kinds.reference(task, "m_antecedent") != 0;
     return {AwaitedKind::task,
             fmt::format("a task that {} {}",
-                        flags.started() ? "runs"
-                        : follows       ? "is going to run after another one:"
-                                        : "has not begun:",
+                        flags.waits_for_children() ? "waits for its children; it ran"
+                        : flags.running()          ? "runs"
+                        : flags.started()          ? "is queued, and that no thread has begun:"
+                        : follows                  ? "is going to run after another one:"
+                                                   : "has not begun:",
                         kinds.callback(action)),
             task, follows && !flags.started() ? AwaitUse::owed : AwaitUse::goes_on};
   }
@@ -197,6 +203,8 @@ Awaited AwaitedReader::delay(Address task) {
   AsyncObjects& kinds = graph_->kinds();
   const Address timer = kinds.reference(task, "_timer");
   const auto due = timer != 0 ? kinds.integer(timer, "_dueTime") : std::nullopt;
+  if (timer != 0 && !due)
+    return {AwaitedKind::delay, "a delay by a timer that is not .NET's own: " + type_text(timer), task};
   if (!due) return {AwaitedKind::delay, "a delay without end", task, AwaitUse::idle};
   return {AwaitedKind::delay, fmt::format("a delay of {}", span_text(*due & 0xffff'ffff)), task,
           AwaitUse::unknown, set_at(timer)};
@@ -257,7 +265,7 @@ std::string AwaitedReader::end_point(Address object) {
   const Address address = kinds.reference(object, "_address");
   const auto port = kinds.integer(object, "_port");
   const auto number = address != 0 ? kinds.integer(address, "_addressOrScopeId") : std::nullopt;
-  if (!port || !number) return {};
+  if (!port || *port == 0 || !number) return {}; // before the system has chosen a port
   if (const Address numbers = kinds.reference(address, "_numbers")) {
     InstanceReader reader(kinds.objects());
     const InstanceReader::Vector words = reader.vector(numbers);

@@ -89,6 +89,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         add_edge(task, waiter);
       });
       kinds_.inner(task, [&](Address awaited) { add_edge(awaited, task); });
+      if (const Address parent = state.has_parent() ? kinds_.parent(task) : 0) add_edge(task, parent);
     });
   for (const AsyncBox& box : boxes_) {
     if (box.awaited != 0) add_edge(box.awaited, box.object);
@@ -102,6 +103,9 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         if (to == 0) to = read(shape.consumer);
         kinds_.targets(to, [&](Address waiter, AsyncKind) { add_edge(object, waiter); });
       };
+      if (box.shape->work)
+        if (const Address work = kinds_.target().read_pointer(box.machine + *box.shape->work))
+          if (const Address task = kinds_.reference(work, "_task")) add_edge(object, task);
       if (box.shape->consumer_state) consumer(box.machine, *box.shape);
       if (const BoxShape* const shape = kinds_.shapes().box(kinds_.table_of(object)); shape->consumer_state)
         consumer(object, *shape);
@@ -133,9 +137,12 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
   if (box.shape->fsharp && box.state == 0) box.state = -1; // it has not waited yet
   box.waits = box.state >= 0;
   if (shape.consumer_state && box.state == 0) {
-    // A box at rest is cleared, and so is its state.
+    // A box at rest is cleared, and so is its state. A live one has itself in its builder.
     const auto* const await = box.await();
-    if (await != nullptr && await->awaited && target.read_pointer(box.machine + *await->awaited) == 0) return;
+    const auto sign = box.shape->builder_box ? box.shape->builder_box
+                      : await != nullptr     ? await->awaited
+                                             : std::nullopt;
+    if (sign && target.read_pointer(box.machine + *sign) == 0) return;
   }
   if (const MachineAwait* const await = box.waits ? box.await() : nullptr) {
     box.awaiter_known = !await->site.awaiter.empty();

@@ -12,6 +12,7 @@ constexpr std::array blocker_names{"System.Threading.Tasks.Task+SetOnInvokeMres"
 constexpr std::string_view each_state = "System.Threading.Tasks.Task+WhenEachState";
 // AsyncHelpers+ThunkTask of .NET 10, AsyncHelpers+RuntimeAsyncTask later.
 constexpr std::string_view suspended_task = "System.Runtime.CompilerServices.AsyncHelpers+";
+constexpr std::string_view source_core = "System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore";
 // Fields by which the framework's tasks keep what they wait for.
 constexpr std::array inner_names{"_task", "_source", "m_antecedent", "_task1", "_task2"};
 constexpr std::array inner_list_names{"m_tasks", "_tasks"};
@@ -35,7 +36,7 @@ std::optional<std::uint32_t> AsyncObjects::offset(Address table, std::string_vie
   return std::nullopt;
 }
 
-const AsyncObjects::Type& AsyncObjects::type(Address table) {
+AsyncObjects::Type& AsyncObjects::type(Address table) {
   const auto known = types_.find(table);
   if (known != types_.end()) return known->second;
   return types_.emplace(table, read_type(table)).first->second;
@@ -112,6 +113,35 @@ Address AsyncObjects::continuation(Address task) {
   if (!task_fields_) type(table_of(task));
   need_task_fields();
   return target().read_pointer(task + task_fields_->continuation);
+}
+
+bool AsyncObjects::is_source(Address object) {
+  const Address table = table_of(object);
+  Type& known = type(table);
+  if (known.source) return *known.source;
+  // The framework's own sources that have no core.
+  constexpr std::array own{"System.Net.Sockets.SocketAsyncEventArgs", "System.IO.Pipelines.PipeReader",
+                           "System.IO.Pipelines.PipeWriter"};
+  const TypeLineage& lineage = lineages_->of(table);
+  bool source = std::ranges::any_of(own, [&](const char* name) { return lineage.derives_from(name); });
+  for (const std::string& name : lineage.names)
+    source = source || (name.starts_with("System.Threading.Channels.") &&
+                        name.find("AsyncOperation") != std::string::npos);
+  Address at = table;
+  for (unsigned depth = 0; at != 0 && !source && depth < TypeLayouts::max_base_types; ++depth) {
+    const TypeLayout& layout = objects_->layouts().of(at);
+    source = std::ranges::any_of(layout.fields, [](const FieldLayout& field) {
+      return !field.is_static && field.type->name && format_type(*field.type->name).starts_with(source_core);
+    });
+    at = layout.table.parent;
+  }
+  known.source = source;
+  return source;
+}
+
+Address AsyncObjects::parent(Address task) {
+  const Address properties = reference(task, "m_contingentProperties");
+  return properties != 0 ? reference(properties, "m_parent") : 0;
 }
 
 TaskFailure AsyncObjects::failure(Address task) {

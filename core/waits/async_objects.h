@@ -31,8 +31,10 @@ struct TaskFlags {
   bool canceled() const { return (bits & 0x40'0000) != 0; }
   bool faulted() const { return (bits & 0x20'0000) != 0; }
   bool done() const { return ran() || canceled() || faulted(); }
-  bool started() const { return (bits & 0x1'0000) != 0; }
-  bool running() const { return (bits & 0x2'0000) != 0; }
+  bool started() const { return (bits & 0x1'0000) != 0; } // given to its scheduler
+  bool running() const { return (bits & 0x2'0000) != 0; } // a thread has begun it
+  bool has_parent() const { return (bits & 0x4) != 0; }   // it was begun as a child, attached to its parent
+  bool waits_for_children() const { return (bits & 0x80'0000) != 0; }
 };
 
 // Why a task failed.
@@ -59,6 +61,13 @@ public:
   // Its method is one that the runtime itself suspends, and waits in continuation objects. Throws Error.
   // Cost: that of the type.
   bool suspends(Address method_table) { return type(method_table).suspends; }
+
+  // Whether an object that is no task can be awaited as a ValueTask, by its fields. Throws Error. Cost: that
+  // of the type.
+  bool is_source(Address object);
+
+  // The task that is not done before `task` is, where that was begun as its child; 0: none. Throws Error.
+  Address parent(Address task);
 
   // Of a task that failed. Throws Error. Cost: some 10 reads.
   TaskFailure failure(Address task);
@@ -90,11 +99,12 @@ private:
   struct Type {
     AsyncKind kind = AsyncKind::other;
     bool suspends = false;
+    std::optional<bool> source; // nothing: not looked at yet
     // From the object's address. Of a continuation: what it leads to.
     std::optional<std::uint32_t> next, list;
     std::vector<std::uint32_t> inner, inner_lists; // of a task
   };
-  const Type& type(Address table);
+  Type& type(Address table);
   Type read_type(Address table);
   std::optional<std::uint32_t> offset(Address table, std::string_view name);
   void need_task_fields();

@@ -164,6 +164,21 @@ void BlockedThreads::find_handle(Thread& thread) {
     if (index_->is_safe_handle(word)) return add_handles(thread, {word});
 }
 
+// SignalAndWait holds the handle that it signalled and the one that it waits for; nothing tells them apart.
+void BlockedThreads::find_one_of_two(Thread& thread) {
+  thread.wait.kind = LockKind::wait_handle;
+  thread.wait.any = true;
+  thread.wait.certain = false;
+  if (index_ == nullptr) return;
+  std::vector<Address> safe;
+  for (const Address object : live_objects(thread))
+    if (index_->is_safe_handle(object)) safe.push_back(object);
+  if (safe.empty())
+    for (const Address word : words(thread))
+      if (index_->is_safe_handle(word) && !is_among(safe, word)) safe.push_back(word);
+  add_handles(thread, safe);
+}
+
 void BlockedThreads::find_handles(Thread& thread) {
   ThreadWait& wait = thread.wait;
   wait.kind = LockKind::wait_handle;

@@ -204,9 +204,37 @@ void BlockedThreads::wait_for_tasks(Thread& thread, Address event) {
   if (thread.wait.objects.empty()) find_primitive(thread, LockKind::task);
 }
 
+// The semaphore in whose line of async waiters `node` stands; 0 when none is known to have it.
+Address BlockedThreads::semaphore_of(Address node) {
+  if (index_ == nullptr) return 0;
+  if (!lines_) {
+    lines_.emplace();
+    for (const LockIndex::Entry& entry : index_->entries()) {
+      if (entry.kind != LockKind::semaphore) continue;
+      try {
+        const Instance semaphore = reader_.of_object(entry.object);
+        if (!reader_.find(semaphore, "m_asyncHead")) continue;
+        if (const Address head = reader_.reference(semaphore, "m_asyncHead"))
+          lines_->emplace(head, entry.object);
+      } catch (const Error&) {
+        continue; // a semaphore that cannot be read has no line that is known
+      }
+    }
+  }
+  for (std::size_t i = 0; i < max_line && node != 0; ++i) {
+    if (const auto found = lines_->find(node); found != lines_->end()) return found->second;
+    node = reader_.reference(reader_.of_object(node), "Prev");
+  }
+  return 0;
+}
+
 void BlockedThreads::add_task(Thread& thread, Address task) {
   // Task.WaitAny waits for a promise that the first one of its tasks keeps.
   const Instance instance = reader_.of_object(task);
+  if (framework_type_name(*instance.layout.name) == "System.Threading.SemaphoreSlim+TaskNode") {
+    // Wait() stands in the line with those that wait asynchronously.
+    if (const Address semaphore = semaphore_of(task)) return add(thread, semaphore, LockKind::semaphore);
+  }
   if (framework_type_name(*instance.layout.name).find("+CompleteOnInvokePromise") != std::string::npos) {
     const std::optional<FieldPlace> tasks = reader_.find(instance, "_tasks");
     const Address list = tasks ? target_->read_pointer(tasks->at) : 0;
@@ -230,6 +258,7 @@ void BlockedThreads::by_frames(Thread& thread) {
     return find_joined(thread);
   if (thread.calls("System.Threading.WaitHandle.WaitMultiple")) return find_handles(thread);
   if (thread.calls("System.Threading.WaitHandle.WaitOne")) return find_handle(thread);
+  if (thread.calls("System.Threading.WaitHandle.SignalAndWait")) return find_one_of_two(thread);
   const auto found = std::ranges::find(thread.named, *wait.managed_frame, &Named::frame);
   const Named* const innermost = found == thread.named.end() ? nullptr : &*found;
   const std::string name = innermost == nullptr ? "" : innermost->method.name;

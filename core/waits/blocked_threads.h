@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -99,6 +100,7 @@ public:
   static constexpr std::uint64_t max_scan = 64 * 1024;   // bytes of a stack that are searched for words
   static constexpr std::size_t max_objects = 1'000;      // that one thread waits for
   static constexpr std::size_t max_request_frames = 400; // in which a request is looked for
+  static constexpr std::size_t max_line = 1'000'000;     // async waiters of one semaphore
 
 private:
   struct Named {
@@ -111,11 +113,13 @@ private:
   void wait_on_monitor(Thread& thread, Address object);
   void wait_for_tasks(Thread& thread, Address event);
   void add_task(Thread& thread, Address task);
+  Address semaphore_of(Address node);
   void by_frames(Thread& thread);
   void find_primitive(Thread& thread, LockKind kind);
   void find_rwlock(Thread& thread);
   void find_handle(Thread& thread);
   void find_handles(Thread& thread);
+  void find_one_of_two(Thread& thread);
   void find_joined(Thread& thread);
   void add_handles(Thread& thread, const std::vector<Address>& safe_handles);
   void add(Thread& thread, Address object, LockKind kind);
@@ -134,6 +138,8 @@ private:
   TasksOf tasks_of_;
   SyncBlocks blocks_;
   MonitorLocks monitors_;
+  std::optional<std::unordered_map<Address, Address>>
+      lines_; // semaphores by the first of their async waiters
 };
 
 } // namespace clr

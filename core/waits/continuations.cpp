@@ -1,17 +1,12 @@
 #include "core/waits/continuations.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 namespace clr {
 namespace {
 
 constexpr std::string_view continuation_type = "System.Runtime.CompilerServices.Continuation";
-// What a method keeps of its surroundings, and does not wait for.
-constexpr std::array context_types{"System.Threading.ExecutionContext",
-                                   "System.Threading.SynchronizationContext",
-                                   "System.Threading.Tasks.TaskScheduler", "System.Exception"};
 
 } // namespace
 
@@ -25,24 +20,28 @@ const ResumePoint* Continuations::point_of(Address continuation) {
   return *stub == 0 ? nullptr : &points_.by_stub(*stub);
 }
 
-// The runtime's own method between the user's and a task keeps that task, or the source that it got.
+// The runtime's own method between the user's and a task keeps that task, or the source that it got; and what
+// the method was called with that made it.
 Address Continuations::held_by(Address continuation) {
   // .NET 11: RuntimeAsyncTaskContinuation and ValueTaskSourceContinuation name it.
   for (const char* const name : {"Task", "Source"})
     if (const Address object = kinds_->reference(continuation, name)) return object;
   const Address array = kinds_->reference(continuation, "GCData");
   if (array == 0) return 0;
+  Address source = 0, done = 0;
   InstanceReader reader(kinds_->objects());
   const InstanceReader::Vector held = reader.vector(array);
   for (std::uint32_t i = 0; i < std::min(held.count, max_held); ++i) {
     const Address object = kinds_->target().read_pointer(held.at(i));
     if (object == 0) continue;
-    const TypeLineage& lineage = kinds_->lineage(object);
-    const bool context = std::ranges::any_of(
-        context_types, [&](const char* const name) { return lineage.derives_from(name); });
-    if (!context && !lineage.derives_from(continuation_type)) return object;
+    if (kinds_->lineage(object).derives_from("System.Threading.Tasks.Task")) {
+      if (!kinds_->flags(object).done()) return object;
+      if (done == 0) done = object;
+    } else if (source == 0 && kinds_->is_source(object)) {
+      source = object;
+    }
   }
-  return 0;
+  return source != 0 ? source : done;
 }
 
 SuspendedMethods Continuations::of(Address task) {

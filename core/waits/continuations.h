@@ -38,9 +38,12 @@ public:
   static constexpr std::size_t max_continuations = 10'000; // of one task
   static constexpr std::uint32_t max_held = 1'024;         // references that a continuation keeps
 
+  // What the runtime's own method of a continuation waits for, of all that it keeps: a task that is not done,
+  // else what can be awaited as a ValueTask, else a task; 0: nothing of these. Throws Error.
+  Address held_by(Address continuation);
+
 private:
   const ResumePoint* point_of(Address continuation);
-  Address held_by(Address continuation);
 
   AsyncObjects* kinds_;
   ResumePoints points_;

@@ -154,14 +154,15 @@ std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& ed
 std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPressure& pool) {
   if (pool.queued == 0) return std::nullopt;
   Deadlock deadlock{.kind = DeadlockKind::pool, .members = {}, .victims = {}};
+  bool signals = false; // somebody else may give them
   for (std::size_t i = 0; i < table.waits.size() && i < table.stacks.size(); ++i) {
     const RuntimeThread* const thread = table.stacks[i].thread;
     if (thread == nullptr || (thread->state.value_or(0) & thread_state::pool_worker) == 0) continue;
     const ThreadWait& wait = table.waits[i];
     // The thread that watches over the pool is one of its threads, but begins no work; an idle one may.
     if (thread->name && *thread->name == ".NET TP Gate") continue;
-    if (wait.what != ThreadWait::What::objects || wait.kind != LockKind::task || wait.objects.empty())
-      return std::nullopt;
+    if (wait.what != ThreadWait::What::objects || wait.objects.empty()) return std::nullopt;
+    signals = signals || wait.kind != LockKind::task;
     const WaitReason reason{.wait = i, .object = wait.objects.front(), .certain = wait.certain};
     deadlock.members.push_back({.node = {Kind::thread, wait.os_id},
                                 .holds = {},
@@ -171,6 +172,8 @@ std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPre
     deadlock.ends = deadlock.ends || wait.timeout_ms.has_value();
   }
   if (deadlock.members.empty()) return std::nullopt;
+  if (signals && pool.queued < deadlock.members.size()) return std::nullopt;
+  deadlock.certain = deadlock.certain && !signals;
   if (!pool.existing || !pool.maximum || *pool.existing < *pool.maximum) deadlock.ends = true;
   return deadlock;
 }

@@ -63,8 +63,10 @@ struct PoolPressure {
   std::size_t queued = 0;                    // items that no worker has begun
   std::optional<unsigned> existing, maximum; // workers
 };
-// All workers of the pool wait for tasks while work is queued, which only a worker can begin. It ends when
-// the pool may make further workers. Nothing when one worker may go on.
+// All workers of the pool wait while work is queued, which only a worker can begin. It ends when the pool may
+// make further workers. It is certain when they wait for tasks; locks and signals may come from elsewhere,
+// and for these the work that is queued must be as many items as the pool has workers. Nothing when one
+// worker may go on.
 std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPressure& pool);
 
 } // namespace clr

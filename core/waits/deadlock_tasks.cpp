@@ -1,5 +1,6 @@
 #include "core/waits/deadlock_tasks.h"
 
+#include "core/waits/async_chains.h"
 #include "core/waits/blocked_run.h"
 
 #include <deque>
@@ -19,6 +20,10 @@ public:
     for (const LockRow& row : table_.locks)
       if (row.state.kind == LockKind::task)
         for (const std::size_t waiter : row.waiters) push(row.state.object, table_.waits[waiter].os_id);
+    // Methods that wait for each other, though no thread waits for one of them.
+    for (const AsyncChain& chain : async_chains(graph_).chains)
+      if (chain.no_beginning)
+        for (const AsyncBox* const box : chain.boxes) push(box->object, 0);
     if (open_.empty()) return {};
     note_running();
     note_contexts();
@@ -101,6 +106,12 @@ private:
     return threads;
   }
 
+  // A task whose code has ended may wait for those that it began as its children.
+  bool runs(Address task) {
+    const TaskFlags flags = graph_.kinds().flags(task);
+    return flags.running() && !flags.waits_for_children();
+  }
+
   bool waits_for_one(Address task) {
     const std::string& name = graph_.kinds().lineage(task).names.front();
     return name.find("WhenAny") != std::string::npos || name.find("CompleteOnInvoke") != std::string::npos;
@@ -118,7 +129,7 @@ private:
   TaskWait look_at(Address task, std::uint64_t waiter) {
     TaskWait wait{.task = task, .tasks = {}, .threads = {}};
     const AsyncBox* const box = graph_.box(task);
-    if (box == nullptr ? graph_.kinds().flags(task).running() : !box->waits) {
+    if (box == nullptr ? runs(task) : !box->waits) {
       wait.threads = runners(task, box);
       return wait;
     }

@@ -8,7 +8,8 @@
 
 namespace clr {
 
-// From the tasks that threads of `table` wait for downward: what they await, which thread runs a task, and in
+// From the tasks that threads of `table` wait for, and from async methods that wait for each other, downward:
+// what they await, which thread runs a task, and in
 // which thread's synchronization context one must go on. A task that waits for one of several has no entry:
 // one of them may come. Never throws for target data. Cost: some 10 reads for each task; the frames of all
 // stacks are named once.

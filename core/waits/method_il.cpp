@@ -25,6 +25,28 @@ bool suspends(const Metadata& metadata, std::uint32_t token) {
          of_async_helpers(metadata, method.parent);
 }
 
+// The name of the method that is called; "" for other instructions.
+std::string called_name(const Metadata& metadata, const IlInstruction& instruction) {
+  const std::uint32_t token = instruction.token();
+  if (instruction.opcode != il::call && instruction.opcode != il::callvirt) return {};
+  if (!metadata.valid(token)) return {};
+  if (token >> 24 == 0x06) return metadata.string(metadata.method_def(token & 0xff'ffff).name);
+  return token >> 24 == 0x0a ? metadata.string(metadata.member_ref(token & 0xff'ffff).name) : std::string();
+}
+
+// The store of the variable that the call with the index `call` is made on.
+std::optional<std::uint32_t> store_before(const std::vector<IlInstruction>& code, std::size_t call) {
+  constexpr std::size_t distance = 3; // instructions from the load to the call
+  for (std::size_t i = call; i-- > 0 && call - i <= distance;) {
+    const auto variable = loaded_variable(code[i]);
+    if (!variable) continue;
+    for (std::size_t k = 0; k < i; ++k)
+      if (stored_variable(code[k]) == variable) return code[k].offset;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 void with_method_il(ObjectReader& objects, Address module_address, std::uint32_t token,
@@ -42,18 +64,19 @@ void with_method_il(ObjectReader& objects, Address module_address, std::uint32_t
 }
 
 std::vector<AwaitCall> await_calls(const Metadata& metadata, std::span<const std::byte> il) {
+  const std::vector<IlInstruction> code = il_instructions(il);
   std::vector<AwaitCall> calls;
-  std::uint32_t before = 0;
-  for (const IlInstruction& instruction : il_instructions(il)) {
-    if (instruction.opcode != il::call && instruction.opcode != il::callvirt) continue;
-    if (suspends(metadata, instruction.token())) {
-      calls.push_back({before, instruction.offset});
-    } else {
-      const std::uint32_t token = instruction.token();
-      const bool configures =
-          token >> 24 == 0x0a && metadata.valid(token) &&
-          metadata.string(metadata.member_ref(token & 0xff'ffff).name) == "ConfigureAwait";
-      if (!configures) before = instruction.offset;
+  std::size_t before = 0; // the last call, by its index
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i].opcode != il::call && code[i].opcode != il::callvirt) continue;
+    const std::uint32_t token = code[i].token();
+    if (suspends(metadata, token)) {
+      AwaitCall call{.before = before < code.size() ? code[before].offset : 0, .offset = code[i].offset};
+      if (called_name(metadata, code[before]) == "DisposeAsync")
+        call.dispose_store = store_before(code, before);
+      calls.push_back(call);
+    } else if (called_name(metadata, code[i]) != "ConfigureAwait") {
+      before = i;
     }
   }
   return calls;

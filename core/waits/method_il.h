@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ void with_method_il(ObjectReader& objects, Address module, std::uint32_t token,
 // src/coreclr/jit/importercalls.cpp.
 struct AwaitCall {
   std::uint32_t before = 0, offset = 0;
+  // When what is awaited is DisposeAsync() of a variable: the store of that variable. See AwaitSite.
+  std::optional<std::uint32_t> dispose_store = std::nullopt;
 };
 std::vector<AwaitCall> await_calls(const Metadata& metadata, std::span<const std::byte> il);
 

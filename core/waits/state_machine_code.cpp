@@ -117,7 +117,7 @@ private:
 
   void add_dispose_store(AwaitSite& site, std::size_t call) {
     for (std::size_t i = call; i-- > 0 && call - i <= 3;) {
-      if (code_[i].opcode != il::ldfld) continue;
+      if (code_[i].opcode != il::ldfld && code_[i].opcode != il::ldflda) continue;
       const std::string& field = name(code_[i].token());
       for (std::size_t k = 0; k < i; ++k)
         if (stores(k, field)) {

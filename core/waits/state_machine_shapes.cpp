@@ -78,9 +78,17 @@ MachineShape MachineShapes::read_machine(Address table) {
       shape.fsharp = std::string_view(name) == state_names.back();
     }
   for (const char* const name : builder_names)
-    if (const auto place = find(table, name))
-      shape.is_void = objects_->layouts().of(place->field->type->method_table).text ==
-                      "System.Runtime.CompilerServices.AsyncVoidMethodBuilder";
+    if (const auto place = find(table, name)) {
+      const TypeLayout& builder = objects_->layouts().of(place->field->type->method_table);
+      shape.is_void = builder.text == "System.Runtime.CompilerServices.AsyncVoidMethodBuilder";
+      const FieldLayout* const box = builder.field("m_task");
+      if (box != nullptr && box->type->is_reference()) shape.builder_box = place->offset + box->offset;
+    }
+  if (layout.text.starts_with("System.Threading.Tasks.Parallel."))
+    for (const FieldLayout& field : layout.fields)
+      if (!field.is_static && field.type->is_reference() && field.type->name &&
+          format_type(*field.type->name).find("AsyncState<") != std::string::npos)
+        shape.work = field.offset;
   read_consumer(table, iterator_promise, 0, shape.consumer_state, shape.consumer);
   try {
     read_code(shape, layout);

@@ -31,6 +31,10 @@ struct MachineShape {
   std::optional<std::uint32_t> state;
   // Of an async iterator: the references to who waits for its next value.
   std::optional<std::uint32_t> consumer_state, consumer;
+  // The builder's reference to the box. A box that is used again and again is at rest when it is null.
+  std::optional<std::uint32_t> builder_box;
+  // Of a worker of Parallel.ForEachAsync: the reference to the TaskCompletionSource of all of them.
+  std::optional<std::uint32_t> work;
   std::map<std::int32_t, MachineAwait> awaits; // by state
   std::string problem;                         // why `awaits` is empty
 };

@@ -96,6 +96,7 @@ private:
                              if (!async) {
                                async = std::make_unique<AsyncReporter>(session.waits());
                                async->set_threads(session.thread_tops());
+                               async->set_stacks(session.stacks());
                              }
                              return *async;
                            },

@@ -40,6 +40,7 @@ public:
     WaitObjects& objects = session.waits();
     AsyncReporter reporter(objects);
     reporter.set_threads(session.thread_tops());
+    reporter.set_stacks(session.stacks());
     const HeapWalkOptions options = walk_options(out);
     if (faulted_) {
       const std::vector<FaultedTask> tasks = reporter.faulted(query_, options);

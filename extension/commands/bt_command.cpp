@@ -53,6 +53,7 @@ public:
     if (async_) {
       async_reporter_ = std::make_unique<AsyncReporter>(session_->waits());
       async_reporter_->set_threads(session_->thread_tops());
+      async_reporter_->set_stacks(session_->stacks());
     }
     if (unique_)
       print_unique(threads);

@@ -4,6 +4,7 @@
 #include "core/report/thread_report.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
@@ -25,7 +26,15 @@ public:
     ExceptionReporter exceptions(session.runtime());
     lldb::SBProcess process = session.target().GetProcess();
     LockReporter& locks = session.locks();
-    locks.table_by_stacks();
+    // Most waits are told by the stacks alone; the heap is walked when one is not.
+    if (locks.table_by_stacks(); !locks.stacks_tell_all()) {
+      try {
+        locks.table(walk_options(out));
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::interrupted) throw;
+        out.warning("interrupted: what some threads wait for is not known");
+      }
+    }
     JsonList list([&](std::string_view text) { out.write(text); });
     if (!json_)
       out.line("{:>5} {:>8} {:>7} {:<11} {:<18} {}", "index", "os id", "managed", "GC mode", "Thread",

@@ -4,6 +4,7 @@
 #include "core/isa/arm64/unwind.h"
 #include "core/isa/code_instructions.h"
 #include "core/isa/code_reference.h"
+#include "core/isa/suspension_place.h"
 #include "core/isa/unwind_record.h"
 #include "core/isa/x64/frame_pointer.h"
 #include "core/isa/x64/unwind.h"
@@ -70,6 +71,8 @@ void read_code(MemoryReader& memory, Cpu cpu, std::span<const std::byte> code) {
     x64_frame_pointer_set(code.subspan(offset));
     if (architecture.stack_effect != nullptr) architecture.stack_effect(code.subspan(offset));
   }
+  for (const SuspensionPlace& place : suspension_places(cpu, code, all, 0x28))
+    if (!instructions.begins_at(place.branch)) __builtin_trap();
   instructions.calls(0, size);
   instructions.known(0, size);
   if (architecture.visit_own_addresses != nullptr) architecture.visit_own_addresses(at, code, [](Address) {});

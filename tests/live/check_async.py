@@ -13,7 +13,7 @@ from json_schema import Schema   # noqa: E402
 
 SCHEMA = HERE.parent.parent / "python" / "docs" / "schema.json"
 SOURCES = HERE / "programs" / "waits"
-SUSPENDED = HERE / "programs" / "suspended"
+SUSPENDED, SUSPENDED_FILE = HERE / "programs" / "suspended", "Program.cs"
 # `line //@ CHAIN:INDEX METHOD [= KIND]`, see Program.cs.
 MARK = re.compile(r"//@ ([\w-]+):(\d+)(?:-(\d+))? ([^=\s]+)(?: = (\w+))?")
 # Chains whose last method a thread waits for.
@@ -90,22 +90,22 @@ def check(lldb, target, running):
     return f"{sum(told['chains'].values())} chains of {len(told['chains'])} kinds, {lines} lines; {joined} threads, {timers} timers"
 
 
-def check_suspended(lldb, target, exact):
-    """Methods that the runtime itself suspends: their chain in order, with the lines of its awaits; in optimised code those that can be told."""
+def check_suspended(lldb, target):
+    """Methods that the runtime itself suspends: their chains in order, with the lines of their awaits, also in code that is not as it was compiled first."""
     (answer,) = lldb.json(target, ["clr async --json"])
     wrong = Schema(SCHEMA).problems("clr async", answer)
     assert not wrong, wrong[:5]
-    (frames,) = (frames for frames, _ in known_chains(SUSPENDED).values())
-    (stack,) = [stack for stack in answer["stacks"] if stack["waits_for"]["kind"] == "completion_source"]
-    # Those that a thread runs are still behind their task.
-    (goes_on,) = [stack for stack in answer["stacks"] if stack["waits_for"]["kind"] == "ready"]
-    assert "it runs, or goes on" in goes_on["waits_for"]["text"] and len(answer["stacks"]) == 2, answer["stacks"]
-    found = [(method_of(f), f.get("source", {}).get("line")) for f in stack["frames"]]
-    assert [method for method, _ in found] == [method for method, _, _ in frames], found
-    lines = [(line, wanted) for (_, line), (_, _, wanted) in zip(found, frames)]
-    assert all(line == wanted or (line is None and not exact) for line, wanted in lines), lines
-    assert all("no_line" in f for f in stack["frames"] if "line" not in f.get("source", {})), stack["frames"]
-    return f"{len(found)} methods, {sum(line is not None for line, _ in lines)} lines"
+    wanted = sorted(frames for frames, _ in known_chains(SUSPENDED).values())
+    waiting = [stack for stack in answer["stacks"] if stack["waits_for"]["kind"] == "completion_source"]
+    found = sorted([(method_of(f), SUSPENDED_FILE, f.get("source", {}).get("line")) for f in stack["frames"]] for stack in waiting)
+    assert found == wanted, found
+    # Continuations stay behind their task while a thread runs the methods: the first of them has ended.
+    (runs,) = [stack for stack in answer["stacks"] if stack not in waiting]
+    assert runs["waits_for"]["kind"] == "running" and re.fullmatch(r"nothing: thread \d+ runs it", runs["waits_for"]["text"]), runs
+    assert [(method_of(f), "source" in f) for f in runs["frames"]] == [("Suspended.Program.Stands", False)], runs["frames"]
+    disposes = [method_of(f) for stack in waiting for f in stack["frames"] if f.get("line_kind") == "dispose"]
+    assert disposes == ["Suspended.Program.Closes"], disposes
+    return f"{len(found)} chains, {sum(map(len, found))} lines"
 
 
 def check_threads(lldb, target, told, stacks):

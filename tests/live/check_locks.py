@@ -28,7 +28,7 @@ def ask(lldb, target, commands):
 
 def check_waits(lldb, target, told):
     """Every known wait with its object, every known owner; no waiter that the program does not know of."""
-    locks, threads = ask(lldb, target, ["clr locks --json", "clr threads --json"])
+    threads, locks = ask(lldb, target, ["clr threads --json", "clr locks --json"])
     of_thread = {t["os_id"]: t.get("waits_for") for t in threads}
     wrong, kinds = Examples(), set()
     known = {(r["object"], r["thread"]) for r in told if "object" in r}
@@ -38,6 +38,9 @@ def check_waits(lldb, target, told):
         kinds.add((row["row"], row["kind"], row.get("mode"), row.get("form")))
         if row["row"] == "wait":
             waits = of_thread.get(row["thread"])
+            told_objects = ([] if waits is None else waits.get("objects", [waits.get("object")]))
+            if "object" in row and row["kind"] != "class_init" and row["object"] not in told_objects:
+                wrong.add("clr threads", f"{what}: {waits}")
             if waits is None:
                 wrong.add("no wait", what)
             elif "object" not in row or row["kind"] == "join":
@@ -108,7 +111,9 @@ def check_deadlock(lldb, target, told):
     assert deadlocks[0]["kind"] == rows[0]["kind"], f"{deadlocks[0]['kind']} for {rows[0]['kind']}"
     bystander = {r["thread"] for r in told if r["row"] == "bystander"}
     assert not bystander & found, "a bystander is among the members"
-    assert analysis["verdict"] == "deadlock", analysis["verdict"]
+    # A signal may come from elsewhere, so that all workers wait for one is starvation.
+    verdict = "deadlock" if deadlocks[0]["certain"] or deadlocks[0]["kind"] != "pool" else "starvation"
+    assert analysis["verdict"] == verdict, analysis["verdict"]
     return f"{len(found)} threads, {rows[0]['kind']}"
 
 

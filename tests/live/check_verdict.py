@@ -2,6 +2,7 @@
 import contextlib
 import json
 import pathlib
+import re
 import threading
 import urllib.request
 
@@ -60,6 +61,9 @@ def knot(lldb, target):
     answer = analyze(lldb, target)
     assert answer["verdict"] == "deadlock", answer
     assert any("async methods wait for each other" in e and "First" in e and "Second" in e for e in answer["evidence"]), answer["evidence"]
+    (deadlocks,) = lldb.json(target, ["clr deadlocks --json"])
+    assert len(deadlocks) == 1 and deadlocks[0]["kind"] == "async" and deadlocks[0]["certain"] and len(deadlocks[0]["members"]) >= 2, deadlocks
+    assert {"First", "Second"} <= {w for m in deadlocks[0]["members"] for w in re.findall("First|Second", m["text"])}, deadlocks
     return answer["text"]
 
 

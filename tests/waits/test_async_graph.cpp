@@ -19,7 +19,7 @@ constexpr std::uint32_t done = 0x100'0000, faulted = 0x20'0000;
 struct Waits {
   ObjectRuntime made{Platform{}};
   FrameworkTypes types{made};
-  std::vector<FoundObject> tasks, semaphores;
+  std::vector<FoundObject> tasks, pooled, semaphores;
 
   Address task(const char* type, FrameworkTypes::Values values) {
     tasks.push_back({types.make(type, values), types[type]});
@@ -39,7 +39,7 @@ struct View {
   explicit View(Waits& of) : view(of.made), lineages(view.names.types()) {
     HeapPassResult found;
     std::ranges::sort(of.tasks, {}, &FoundObject::address);
-    found.found = {of.tasks, {}, of.semaphores, {}};
+    found.found = {of.tasks, of.pooled, of.semaphores, {}};
     graph.emplace(view.objects, lineages, found, 0);
     chains = async_chains(*graph);
   }
@@ -262,6 +262,69 @@ TEST_CASE("a task that the runtime goes on with leads through its continuations"
   CHECK_FALSE(box->resume->problem.empty());
   CHECK(AwaitedReader(*view.graph).of(*view.graph->box(first)).object == source);
   CHECK_FALSE(view.graph->left_out());
+}
+
+TEST_CASE("a method that the runtime suspended waits for the task that its continuation keeps", "[async]") {
+  Waits waits;
+  // The runtime's own method between the two keeps what it was called with, too.
+  const auto waits_for = [&](std::initializer_list<Address> held) {
+    const Address own = waits.types.make("Continuation", {{"GCData", waits.types.objects(held)}});
+    View view(waits);
+    return Continuations(view.graph->kinds(), view.view.names).held_by(own);
+  };
+  const Address ended = waits.task("Task", {{"m_stateFlags", done}}), open = waits.task("Task", {}),
+                source = waits.types.make("Source", {}), argument = waits.made.string(u"an argument");
+  CHECK(waits_for({argument, ended, source, open}) == open);
+  CHECK(waits_for({argument, 0, source, ended}) == source);
+  CHECK(waits_for({argument, ended}) == ended);
+  CHECK(waits_for({argument}) == 0);
+}
+
+TEST_CASE("a box that is at rest waits for nothing, though its state is 0", "[async]") {
+  Waits waits;
+  constexpr const char* pooled = "PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox`1";
+  const auto box = [&] {
+    const Address object = waits.types.make(pooled, {});
+    waits.pooled.push_back({object, waits.types[pooled]});
+    return object;
+  };
+  const Address live = box();
+  box(); // at rest
+  const Address machine = waits.types.place(pooled, live, "StateMachine");
+  waits.types.set("PooledMachine", machine, "<>t__builder", live);
+  View view(waits);
+  CHECK(view.boxes() == Boxes{{live}});
+}
+
+TEST_CASE("a task waits for those that it began as its children", "[async]") {
+  Waits waits;
+  constexpr std::uint32_t attached = 0x4, children = 0x80'0000;
+  const Address parent = waits.task("Task", {{"m_stateFlags", children}});
+  const Address properties = waits.types.make("Properties", {{"m_parent", parent}});
+  const Address child =
+      waits.task("Task", {{"m_stateFlags", attached}, {"m_contingentProperties", properties}});
+  const Address grown = waits.task("Task", {{"m_contingentProperties", properties}}); // not attached
+  View view(waits);
+  REQUIRE(view.graph->awaited(parent).size() == 1);
+  CHECK(view.graph->awaited(parent).front().to == child);
+  CHECK(view.graph->waiters(grown).empty());
+}
+
+TEST_CASE("a delay by a timer of another kind has no length that is known", "[async]") {
+  Waits waits;
+  const auto on = [&](Address timer) {
+    const Address box = waits.box();
+    waits.then(waits.task("Task+DelayPromise", {{"_timer", timer}}), box);
+    return box;
+  };
+  const Address ours = on(waits.types.make("TimerQueueTimer", {{"_dueTime", 1500}})),
+                theirs = on(waits.types.make("Source", {})), endless = on(0);
+  View view(waits);
+  AwaitedReader reader(*view.graph);
+  const auto text = [&](Address box) { return reader.of(*view.graph->box(box)).text; };
+  CHECK(text(ours) == "a delay of 00:00:01.5000000");
+  CHECK(text(theirs) == "a delay by a timer that is not .NET's own: System.Threading.Tasks.Source");
+  CHECK(text(endless) == "a delay without end");
 }
 
 TEST_CASE("continuations that run in circles end, and are told", "[async]") {

@@ -191,3 +191,24 @@ TEST_CASE("a pool is starved when all of its workers wait for tasks, and work is
   waits.table.waits[1].what = ThreadWait::What::running;
   CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 5, .existing = 2, .maximum = 2}));
 }
+
+TEST_CASE("workers that wait for locks and signals starve a pool probably, with much work queued",
+          "[deadlock]") {
+  Waits waits;
+  waits.wait(1, {waits.row(0xa0, LockKind::countdown, std::nullopt)}).kind = LockKind::countdown;
+  waits.wait(2, {waits.row(0xb0, LockKind::monitor, 9)});
+  std::vector<RuntimeThread> threads(2);
+  for (RuntimeThread& thread : threads) {
+    thread.state = thread_state::pool_worker;
+    waits.table.stacks.push_back({.thread = &thread, .frames = {}, .roots = {}});
+  }
+  const auto starved = find_pool_deadlock(waits.table, {.queued = 2, .existing = 2, .maximum = 2});
+  REQUIRE(starved);
+  CHECK_FALSE(starved->certain);
+  CHECK_FALSE(starved->ends);
+  CHECK(Waits::threads(*starved) == std::vector<std::uint64_t>{1, 2});
+  // One item may be taken by the next worker that is free.
+  CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 1, .existing = 2, .maximum = 2}));
+  waits.table.waits[0].objects.clear();
+  CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 5, .existing = 2, .maximum = 2}));
+}

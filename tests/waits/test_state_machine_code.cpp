@@ -71,6 +71,17 @@ TEST_CASE("an await of DisposeAsync knows the store of what is disposed", "[stat
   REQUIRE(sites.size() == 1);
   CHECK(sites.at(0).dispose_call == 13u);
   CHECK(sites.at(0).dispose_store == 2u);
+  // What ConfigureAwait made of it is a structure, whose address is pushed: ldarg.0; ldflda
+  Code structure;
+  structure.op({0x02, 0x07}).store(held);
+  structure.op({0x02, 0x7c, held, 0, 0, 0x04})
+      .call(dispose)
+      .call(get_awaiter)
+      .call(is_completed)
+      .await(0, awaiter_1);
+  const auto of_structure = await_sites(names.metadata, structure.il);
+  REQUIRE(of_structure.size() == 1);
+  CHECK(of_structure.at(0).dispose_store == 2u);
 }
 
 TEST_CASE("a store of no known number, and one without an awaiter", "[state_machine_code]") {

@@ -27,6 +27,7 @@ AsyncReporter& PageStop::async_reporter() {
     std::vector<ThreadTop> tops;
     for (const PageThread& thread : source_->threads) tops.push_back({thread.os_id, thread.registers});
     reporter_->set_threads(std::move(tops));
+    reporter_->set_stacks(*source_->stacks);
   }
   return *reporter_;
 }

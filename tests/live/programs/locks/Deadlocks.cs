@@ -23,6 +23,8 @@ public static class Deadlocks
         ["class-init-lock"] = ClassInitLock,
         ["join"] = JoinCycle,
         ["pool"] = Pool,
+        ["pool-signals"] = PoolSignals,
+        ["children"] = Children,
     };
 
     public static List<object> Kept = new();
@@ -254,6 +256,47 @@ public static class Deadlocks
             });
         Thread.Sleep(4000);
         said.Deadlock("pool", Enumerable.Range(1, started).Select(n => "worker" + n).ToArray());
+    }
+
+    // All workers wait for signals that only queued work gives.
+    private static void PoolSignals(Said said)
+    {
+        ThreadPool.SetMinThreads(3, 1);
+        ThreadPool.SetMaxThreads(Math.Max(Environment.ProcessorCount, 3), 1);
+        int started = 0;
+        for (int i = 0; i < 60; i++)
+            ThreadPool.QueueUserWorkItem(_ =>
+            {
+                int n = Interlocked.Increment(ref started);
+                said.Here("worker" + n);
+                var parts = Keep(new CountdownEvent(2));
+                for (int part = 0; part < 2; part++) ThreadPool.QueueUserWorkItem(_ => parts.Signal());
+                parts.Wait();
+            });
+        Thread.Sleep(4000);
+        said.Deadlock("pool", Enumerable.Range(1, started).Select(n => "worker" + n).ToArray());
+    }
+
+    // A lock is held over the wait for a task, whose child needs the lock.
+    private static void Children(Said said)
+    {
+        object a = Keep(new object());
+        var inside = new ManualResetEventSlim();
+        said.Start("holder", () =>
+        {
+            lock (a)
+                Task.Factory.StartNew(() =>
+                {
+                    Task.Factory.StartNew(() =>
+                    {
+                        said.Here("child");
+                        inside.Set();
+                        lock (a) Forever();
+                    }, CancellationToken.None, TaskCreationOptions.AttachedToParent | TaskCreationOptions.LongRunning, TaskScheduler.Default);
+                }, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Wait();
+        });
+        inside.Wait();
+        said.Deadlock("mixed", "holder", "child");
     }
 
     private static async Task Later()

@@ -35,6 +35,9 @@ public static class Waits
     }
 
     private static readonly object Kept = new();
+    private static readonly System.Collections.Generic.List<object> KeptAll = [];
+
+    private static void Keep(object o) => KeptAll.Add(o);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Forever() => Thread.Sleep(Timeout.Infinite);
@@ -112,6 +115,10 @@ public static class Waits
         var semaphore = new SemaphoreSlim(0, 5);
         said.Start("semaphore-slim", () => semaphore.Wait());
         said.Waits("semaphore-slim", "semaphore", semaphore);
+        var lined = new SemaphoreSlim(0, 5);
+        for (int i = 0; i < 3; i++) Keep(lined.WaitAsync());
+        said.Start("semaphore-lined", () => lined.Wait());
+        said.Waits("semaphore-lined", "semaphore", lined);
         var semaphoreTimed = new SemaphoreSlim(0, 5);
         said.Start("semaphore-timed", () => semaphoreTimed.Wait(10_000_000));
         said.Waits("semaphore-timed", "semaphore", semaphoreTimed);
@@ -161,6 +168,11 @@ public static class Waits
         said.Waits("wait-all", "event", third);
         said.Waits("wait-all", "semaphore", fourth);
 
+        var signalled = new ManualResetEvent(false);
+        var waited = new AutoResetEvent(false);
+        said.Start("signal-and-wait", () => WaitHandle.SignalAndWait(signalled, waited));
+        said.Waits("signal-and-wait", "event", waited);
+        said.Waits("signal-and-wait", "event", signalled); // nothing tells the two apart
         Thread sleeper = said.Start("sleep", Forever);
         said.Waits("sleep", "sleep", null);
         said.Start("join", sleeper.Join);
@@ -198,8 +210,8 @@ public static class Waits
         said.Start("init-waits", () => Kept.Equals(SlowInit.Number));
         said.Waits("init-waits", "class_init", null, "init-owner");
 
-        Roots = new object[] { thin, fat, hashed, pulsed, synchronized, newLock, written, read, upgraded, semaphore, semaphoreTimed, eventSlim, countdown, barrier, empty, full, manual, auto, mutex,
-                               kernel, first, second, third, fourth, source, result, awaited, all1, all2, any1, any2, listener };
+        Roots = new object[] { thin, fat, hashed, pulsed, synchronized, newLock, written, read, upgraded, semaphore, lined, semaphoreTimed, eventSlim, countdown, barrier, empty, full, manual, auto, mutex,
+                               kernel, first, second, third, fourth, signalled, waited, source, result, awaited, all1, all2, any1, any2, listener };
     }
 
     private static object Field(object o, string name) => o.GetType().GetField(name, System.Reflection.BindingFlags.Instance | System.Reflection.BindingFlags.NonPublic).GetValue(o);

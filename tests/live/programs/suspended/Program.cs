@@ -1,4 +1,4 @@
-// Async methods that the runtime suspends: a chain that waits, and one that a thread runs. The thread's name is that of the method that it stands in.
+// Async methods that the runtime suspends: chains that wait, and one that a thread runs. The thread's name is that of the method that it stands in.
 using System;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -41,6 +41,66 @@ public static class Program
         return text.Length;
     }
 
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static async Task<int> Soon(int number)
+    {
+        await Task.Yield();
+        return number;
+    }
+
+    // Its code has several awaits, and does not wait at the first one of them.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static async Task<int> Several(Task<int> source)
+    {
+        int sum = await Soon(1);
+        if (sum > 5)
+            sum += await Soon(2);
+        else
+            sum += await source + await Soon(3); //@ several:0 Suspended.Program.Several
+        return sum + await Soon(4);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static async Task<string> Caller()
+    {
+        await Soon(1);
+        int sum = await Several(never.Task) + await Soon(2); //@ several:1 Suspended.Program.Caller
+        return sum.ToString();
+    }
+
+    sealed class Closing : IAsyncDisposable
+    {
+        public async ValueTask DisposeAsync()
+        {
+            await Soon(1);
+            await never.Task; //@ closing:0 Suspended.Program.Closing.DisposeAsync
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static async Task Closes()
+    {
+        await Soon(1);
+        await using var closing = new Closing(); //@ closing:1 Suspended.Program.Closes
+        await Soon(2);
+        GC.KeepAlive(closing);
+    }
+
+    // What it waits for is made by a method that is not async, of an object that it is called on.
+    sealed class Signal
+    {
+        readonly TaskCompletionSource source = new();
+        public Task WaitAsync() => source.Task;
+    }
+
+    static readonly Signal signal = new();
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static async Task Signaled()
+    {
+        await signal.WaitAsync(); //@ signaled:0 Suspended.Program.Signaled
+    }
+
     // It goes on with a continuation below it, on a thread of the pool.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static async Task<int> Stands(Order order)
@@ -75,6 +135,7 @@ public static class Program
     public static void Main()
     {
         waiting = Waits();
+        Task[] more = [Caller(), Closes(), Signaled()];
         Task<int> stands = Stands(new Order { Name = "stands", Number = 4 });
         later.SetResult(1);
         standing.Wait();
@@ -84,5 +145,6 @@ public static class Program
         Console.WriteLine("READY");
         Console.In.ReadLine();
         GC.KeepAlive(stands);
+        GC.KeepAlive(more);
     }
 }

@@ -21,6 +21,7 @@ public static class Combined
         Program.Keep("wait-async-timeout", WaitAsyncTimeout());
         Program.Keep("run", Run());
         Program.Keep("continue-with", ContinueWith());
+        Program.Keep("parallel", ParallelEach());
         Task shared = SharedLeaf();
         Program.Keep("shared-1", Shared1(shared));
         Program.Keep("shared-2", Shared2(shared));
@@ -74,6 +75,15 @@ public static class Combined
     private static async Task ContinueWith()
     {
         await s_source.Task.ContinueWith(static t => t.IsCompleted, TaskScheduler.Default); //@ continue-with:0 WaitsProgram.Combined.ContinueWith = task
+    }
+
+    private static async Task ParallelEach()
+    {
+        await Parallel.ForEachAsync([1], async (number, stop) => //@ parallel:1 WaitsProgram.Combined.ParallelEach
+        {
+            await Task.Yield();
+            await s_source.Task; //@ parallel:0 WaitsProgram.Combined.ParallelEach = completion_source
+        });
     }
 
     private static async Task SharedLeaf()

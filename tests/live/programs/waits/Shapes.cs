@@ -12,7 +12,7 @@ public sealed class Closing : IAsyncDisposable
     public static readonly TaskCompletionSource Source = new();
     public async ValueTask DisposeAsync()
     {
-        await Source.Task; //@ dispose:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-implicit:0 WaitsProgram.Closing.DisposeAsync = completion_source
+        await Source.Task; //@ dispose:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-implicit:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-configured:0 WaitsProgram.Closing.DisposeAsync = completion_source
     }
 }
 
@@ -74,6 +74,7 @@ public static class Shapes
         Program.Keep("catch", Catch());
         Program.Keep("dispose", Dispose());
         Program.Keep("dispose-implicit", DisposeImplicit());
+        Program.Keep("dispose-configured", DisposeConfigured());
         Program.Keep("async-local", WithLocal());
         Program.Keep("loop", Loop());
         Program.Keep("recursive", Recursive(20));
@@ -167,6 +168,14 @@ public static class Shapes
     private static async Task DisposeImplicit()
     {
         await using var closing = new Closing(); //@ dispose-implicit:1 WaitsProgram.Shapes.DisposeImplicit
+        await Task.Yield();
+        GC.KeepAlive(closing);
+    }
+
+    private static async Task DisposeConfigured()
+    {
+        var closing = new Closing();
+        await using var configured = closing.ConfigureAwait(false); //@ dispose-configured:1 WaitsProgram.Shapes.DisposeConfigured
         await Task.Yield();
         GC.KeepAlive(closing);
     }

@@ -60,6 +60,8 @@ public static class Sources
         Program.Keep("awaiter-struct", AwaiterStruct());
         Program.Keep("periodic-timer", Periodic());
         Program.Keep("pipe", ReadPipe());
+        // Their boxes are at rest from then on: they wait for nothing.
+        for (int i = 0; i < 3; i++) PooledOnce(i).AsTask().Wait();
         Program.Keep("pooled", Pooled2().AsTask());
         Program.Keep("value-task", PlainValueTask2().AsTask());
         s_callback = new Timer(Tick, "state", TimeSpan.FromMinutes(30), TimeSpan.FromMinutes(45));
@@ -110,6 +112,13 @@ public static class Sources
     private static async ValueTask<int> Pooled1(int number)
     {
         await Task.Delay(TimeSpan.FromHours(3)); //@ pooled:0 WaitsProgram.Sources.Pooled1 = delay
+        return number;
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private static async ValueTask<int> PooledOnce(int number)
+    {
+        await Task.Yield();
         return number;
     }
 
