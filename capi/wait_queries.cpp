@@ -23,7 +23,7 @@ RowStream::Producer async_rows() {
     for (const AsyncStack& stack : report.stacks)
       if (!emit(json_text(stack))) break;
     std::vector<std::string> problems = heap.warnings();
-    for (std::string& text : gap_texts(objects.found().gaps, heap.map().bytes()))
+    for (std::string& text : gap_texts(objects.last().gaps, heap.map().bytes()))
       problems.push_back(std::move(text));
     return Json{{"problems", problems}};
   };

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <set>
 
 namespace clr {
 namespace {
@@ -111,12 +111,10 @@ Json to_json(const Deadlock& deadlock, LockReporter& locks) {
 
 std::string wait_graph_dot(LockReporter& locks) {
   const WaitEdges& edges = locks.edges();
-  std::vector<WaitGraph::Node> red;
+  std::set<WaitGraph::Node> red;
   for (const Deadlock& deadlock : locks.deadlocks())
-    for (const DeadlockMember& member : deadlock.members) red.push_back(member.node);
-  const auto is_red = [&](std::uint32_t node) {
-    return std::ranges::find(red, edges.graph.nodes()[node]) != red.end();
-  };
+    for (const DeadlockMember& member : deadlock.members) red.insert(member.node);
+  const auto is_red = [&](std::uint32_t node) { return red.contains(edges.graph.nodes()[node]); };
   std::string dot = "digraph waits {\n  node [shape=box];\n";
   for (std::uint32_t i = 0; i < edges.graph.nodes().size(); ++i)
     dot += fmt::format("  n{} [label={}{}];\n", i, dot_text(node_text(edges.graph.nodes()[i], locks)),

@@ -5,6 +5,7 @@
 #include "core/report/packed_core.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/presence.h"
+#include "core/target/json_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,14 @@ const Json& list(const Json& json, const char* name, const std::string& path) {
   return *found;
 }
 
+Json parsed(std::string_view content, const std::string& path) {
+  try {
+    return parse_json(content, max_heap_summary_values);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
+  }
+}
+
 bool is_elf(const HostFile& file) {
   std::array<char, SELFMAG> head{};
   return ::pread(file.descriptor(), head.data(), head.size(), 0) == SELFMAG &&
@@ -85,7 +94,7 @@ std::string heap_summary_text(const HeapSummary& summary) {
 }
 
 HeapSummary parse_heap_summary(std::string_view content, const std::string& path) {
-  const Json json = Json::parse(content, nullptr, false);
+  const Json json = parsed(content, path);
   const auto found = json.is_object() ? json.find(form_name) : json.end();
   if (!json.is_object() || found == json.end() || !found->is_number_unsigned())
     throw Error(ErrorKind::invalid_argument,

@@ -26,6 +26,7 @@ HeapSummary open_heap_summary(const std::string& path, const PathMap& paths,
 Json to_json(const HeapDifference& difference, const std::string& other);
 
 constexpr std::size_t max_heap_summary_bytes = 32 << 20;
+constexpr std::size_t max_heap_summary_values = 4'000'000;                // of JSON; a type has five
 constexpr std::uint64_t max_heap_summary_number = std::uint64_t{1} << 56; // objects or bytes
 
 } // namespace clr

@@ -2,9 +2,11 @@
 
 #include "core/memory/recording_reader.h"
 #include "core/report/exception_report.h"
+#include "core/runtime/async_report.h"
 #include "core/runtime/heap_report.h"
 #include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
+#include "core/runtime/pool_report.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/target/descriptor_locator.h"
 
@@ -40,24 +42,59 @@ void touch_descriptors(MemoryReader& memory, std::vector<LoadedModule> modules, 
   locate_runtimes(memory, modules, cpu);
 }
 
+std::vector<LockReporter::ThreadStart> starts_of(const SaveSource& source) {
+  std::vector<LockReporter::ThreadStart> starts;
+  for (const ThreadRegisters& thread : source.threads)
+    starts.push_back(
+        {.os_id = thread.os_id, .name = {}, .registers = context_of_thread(source.platform.cpu, thread)});
+  return starts;
+}
+
 // What each thread waits for, by its stack.
 void touch_waits(Runtime& runtime, StackReporter& stacks, const SaveSource& source) {
   LockReporter locks(
       runtime,
       []() -> WaitObjects& { throw Error(ErrorKind::unsupported_contract, "stacks alone are looked at"); },
-      stacks,
-      [&] {
-        std::vector<LockReporter::ThreadStart> starts;
-        for (const ThreadRegisters& thread : source.threads)
-          starts.push_back({.os_id = thread.os_id,
-                            .name = {},
-                            .registers = context_of_thread(source.platform.cpu, thread)});
-        return starts;
-      });
+      stacks, [&] { return starts_of(source); });
   for (const ThreadWait& wait : locks.table_by_stacks().waits) locks.wait_text(wait);
 }
 
-void touch_heap(Runtime& runtime, RecordingReader& recording, const SaveOptions& options) {
+// What the commands for async methods, locks, deadlocks, the thread pool and timers read beside the heap: the
+// code of the methods that wait, their modules' metadata, and static fields of the framework.
+void touch_waits_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& stacks,
+                         const SaveSource& source, const HeapWalkOptions& walk) {
+  const auto attempt = [](const auto& act) {
+    try {
+      act();
+    } catch (const Error&) {
+      // The copy will say so, too.
+    }
+  };
+  WaitObjects objects(runtime, heap);
+  attempt([&] {
+    LockReporter locks(
+        runtime, [&]() -> WaitObjects& { return objects; }, stacks, [&] { return starts_of(source); });
+    locks.deadlocks(walk);
+    for (const ThreadWait& wait : locks.table(walk).waits) {
+      locks.wait_text(wait);
+      locks.place_text(wait);
+    }
+  });
+  attempt([&] {
+    AsyncReporter async(objects);
+    std::vector<ThreadTop> tops;
+    for (const ThreadRegisters& thread : source.threads)
+      tops.push_back({thread.os_id, context_of_thread(source.platform.cpu, thread)});
+    async.set_threads(std::move(tops));
+    async.stacks({}, walk);
+    async.faulted({}, walk);
+  });
+  attempt([&] { report_pool(runtime); });
+  attempt([&] { report_timers(runtime); });
+}
+
+void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& stacks, const SaveSource& source,
+                const SaveOptions& options) {
   try {
     HeapReporter heap(runtime);
     const HeapWalkOptions walk{
@@ -67,6 +104,7 @@ void touch_heap(Runtime& runtime, RecordingReader& recording, const SaveOptions&
     for (const HeapRange& range : heap.map().ranges)
       for (Address at = range.begin; at < range.end; at += std::min(piece, range.end - at))
         recording.record(at, std::min(piece, range.end - at));
+    touch_waits_of_heap(runtime, heap, stacks, source, walk);
   } catch (const Error&) {
     // The copy will say so, too.
   }
@@ -121,7 +159,7 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
       runtime.info();
       runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
     }
-    if (options.heap) touch_heap(runtime, recording, options);
+    if (options.heap) touch_heap(runtime, recording, stacks, source, options);
   }
   std::vector<CoreNote> notes = source.notes;
   // A core made from a minimal core would otherwise have the names twice.

@@ -36,7 +36,8 @@ struct SaveOptions {
   // Also the pages for the counts of clr info and for lists of all jitted methods: about a kilobyte per
   // method.
   bool all_methods = false;
-  // Also the managed heap with everything that `clr heap` and its like read: about as much as the heap holds.
+  // Also the managed heap with everything that the commands about objects, async methods, locks and the
+  // thread pool read: about as much as the heap holds.
   bool heap = false;
   // Called between threads and while writing; returning true gives up.
   std::function<bool()> stop = {};

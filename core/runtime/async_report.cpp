@@ -48,6 +48,11 @@ std::string end_text(const AsyncStack& stack) {
   return {};
 }
 
+AsyncGraph& AsyncReporter::graph(const HeapWalkOptions& options) {
+  if (graph_ == nullptr) graph_ = &objects_->async(options);
+  return *graph_;
+}
+
 AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& awaited) {
   AsyncStack stack;
   stack.frames.reserve(chain.boxes.size());
@@ -123,7 +128,7 @@ std::optional<std::uint64_t> AsyncReporter::request_start(const AsyncChain& chai
     const AsyncBox& box = *chain.boxes[i];
     if (!position.framework || box.machine == 0 || !answers_requests(position.method->name)) continue;
     try {
-      AsyncObjects& kinds = objects_->async().kinds();
+      AsyncObjects& kinds = graph().kinds();
       for (const FieldLayout& field : kinds.objects().layouts().of(box.shape->method_table).fields) {
         if (field.is_static || !field.type->is_reference() || !field.name.starts_with("<context>")) continue;
         const Address context = kinds.target().read_pointer(box.machine + field.offset);
@@ -159,15 +164,20 @@ const AsyncChains& AsyncReporter::chains(AsyncGraph& graph) {
 // The box of the method that runs in a frame. Its machine is what MoveNext was called for, so a word of the
 // stack leads to it.
 const AsyncBox* AsyncReporter::running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph) {
-  if (!row.answer || !row.sp || !row.answer->method.name.ends_with(".MoveNext")) return nullptr;
+  if (!row.sp) return nullptr;
   const Method& method = row.answer->method;
+  if (!running_noted_) {
+    running_noted_ = true;
+    for (const AsyncBox& box : graph.boxes())
+      if (!box.waits) running_[{box.shape->module, box.shape->move_next}].push_back(&box);
+  }
+  const auto running = running_.find({method.runtime_module, method.token});
+  if (running == running_.end()) return nullptr;
   std::unordered_map<Address, const AsyncBox*> boxes; // by what a word may be
-  for (const AsyncBox& box : graph.boxes()) {
-    if (box.waits || box.shape->move_next != method.token || box.shape->module != method.runtime_module)
-      continue;
-    boxes.emplace(box.object, &box);
-    boxes.emplace(box.machine, &box);
-    if (!box.shape->value_type) boxes.emplace(box.machine - graph.kinds().target().pointer_size(), &box);
+  for (const AsyncBox* const box : running->second) {
+    boxes.emplace(box->object, box);
+    boxes.emplace(box->machine, box);
+    if (!box->shape->value_type) boxes.emplace(box->machine - graph.kinds().target().pointer_size(), box);
   }
   std::unordered_set<Address> words;
   for (const auto& [word, box] : boxes) words.insert(word);
@@ -184,11 +194,14 @@ const AsyncBox* AsyncReporter::running_in(const FrameRow& row, const ThreadTop& 
 
 AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
                                   const HeapWalkOptions& options) {
-  AsyncGraph& graph = objects_->async(options);
+  AsyncGraph& graph = this->graph(options);
   AwaitedReader awaited(graph);
   AsyncBeside beside;
   std::unordered_set<const AsyncBox*> told;
+  std::size_t looked_at = 0;
   for (const FrameRow& row : rows) {
+    if (!row.answer || !row.answer->method.name.ends_with(".MoveNext")) continue;
+    if (looked_at++ >= max_running_frames) break; // each costs a look at the stack
     const AsyncBox* const box = running_in(row, thread, graph);
     if (box == nullptr || !told.insert(box).second) continue;
     AsyncBeside::Callers callers{.frame = row.index};
@@ -208,32 +221,32 @@ AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<Fra
 void AsyncReporter::for_each_chain(
     const HeapWalkOptions& options,
     const std::function<void(const AsyncChain& chain, const AsyncStack& stack)>& visit) {
-  AsyncGraph& graph = objects_->async(options);
+  AsyncGraph& graph = this->graph(options);
   AwaitedReader awaited(graph);
   for (const AsyncChain& chain : chains(graph).chains) visit(chain, stack_of(chain, awaited));
 }
 
 bool AsyncReporter::left_out(const HeapWalkOptions& options) {
-  const bool chains = this->chains(objects_->async(options)).left_out;
-  return chains || objects_->found().left_out || objects_->found().interrupted;
+  const bool chains = this->chains(graph(options)).left_out;
+  return chains || objects_->last().left_out || objects_->last().interrupted;
 }
 
 const AsyncChain* AsyncReporter::chain_of(const AsyncBox& box, const HeapWalkOptions& options) {
-  for (const AsyncChain& chain : chains(objects_->async(options)).chains)
+  for (const AsyncChain& chain : chains(graph(options)).chains)
     if (std::ranges::find(chain.boxes, &box) != chain.boxes.end()) return &chain;
   return nullptr;
 }
 
 AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions& options) {
-  AsyncGraph& graph = objects_->async(options);
+  AsyncGraph& graph = this->graph(options);
   const AsyncChains& chains = this->chains(graph);
   AwaitedReader awaited(graph);
   const NameFilter filter(query.glob);
   AsyncReport report{.chains = chains.chains.size(),
                      .boxes = graph.boxes().size(),
                      .unreadable = graph.unreadable(),
-                     .left_out = chains.left_out || graph.left_out() || objects_->found().left_out,
-                     .interrupted = objects_->found().interrupted};
+                     .left_out = chains.left_out || graph.left_out() || objects_->last().left_out,
+                     .interrupted = objects_->last().interrupted};
   // Equal chains have the same awaits, wait for the same kind of thing, and end in the same way.
   std::unordered_map<std::string, std::size_t> known;
   std::uint64_t reached = 0; // a time that the clock has reached
@@ -282,7 +295,7 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
 }
 
 std::vector<FaultedTask> AsyncReporter::faulted(const AsyncQuery& query, const HeapWalkOptions& options) {
-  AsyncGraph& graph = objects_->async(options);
+  AsyncGraph& graph = this->graph(options);
   AsyncObjects& kinds = graph.kinds();
   const NameFilter filter(query.glob);
   const ExceptionReader exceptions(*objects_->runtime().target(), [&](Address table) {

@@ -10,6 +10,7 @@
 #include "core/waits/async_stacks.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +79,7 @@ struct AsyncBeside {
   std::vector<Callers> callers;
   std::vector<AsyncStack> waits_for; // chains whose last method the thread waits for
 };
+constexpr std::size_t max_running_frames = 1'000; // of one stack, in which async methods are looked for
 
 class AsyncReporter {
 public:
@@ -104,8 +106,9 @@ public:
   AsyncBeside beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
                      const HeapWalkOptions& options = {});
 
-  // The methods of this stop that wait and run. Throws and costs as WaitObjects::async.
-  AsyncGraph& graph(const HeapWalkOptions& options = {}) { return objects_->async(options); }
+  // The methods of this stop that wait and run: those of one walk, even if it was interrupted, since chains
+  // refer to them. Throws and costs as WaitObjects::async, the first time.
+  AsyncGraph& graph(const HeapWalkOptions& options = {});
   // The chain that the method in `box` is part of, the first of several; null: none. No reads once the chains
   // are known.
   const AsyncChain* chain_of(const AsyncBox& box, const HeapWalkOptions& options = {});
@@ -123,11 +126,15 @@ private:
 
   WaitObjects* objects_;
   AsyncNames names_;
+  AsyncGraph* graph_ = nullptr;
   std::vector<ThreadTop> threads_;
   StackReporter* stacks_ = nullptr;
   std::optional<std::unordered_multimap<Address, std::uint64_t>> running_; // threads by MethodDescs of frames
   std::optional<AsyncChains> chains_;
   std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
+  // Of methods that run, by module and token of MoveNext.
+  std::map<std::pair<Address, std::uint32_t>, std::vector<const AsyncBox*>> running_;
+  bool running_noted_ = false;
 };
 
 // Who waits for the last method of a chain, for people; empty for nobody.

@@ -91,10 +91,11 @@ AsyncWaiting AsyncWaits::read(const HeapWalkOptions& options) {
     const auto user =
         std::ranges::find_if(stack.frames, [](const AsyncFrame& f) { return !f.position->framework; });
     if (stack.no_beginning) {
+      if (waiting.knots.size() >= max_named) return;
       std::string text;
       for (const AsyncFrame& frame : stack.frames)
         text += fmt::format("{}{}", text.empty() ? "" : ", for which waits ", text_of(*frame.position));
-      if (waiting.knots.size() < max_named) waiting.knots.push_back(std::move(text));
+      waiting.knots.push_back(std::move(text));
       return;
     }
     if (user == stack.frames.end()) return;

@@ -76,11 +76,16 @@ HeapObject HeapHolders::object_at(Address address) {
 }
 
 std::vector<HeapReference> HeapHolders::references(Address address) {
+  return references_to(address, std::nullopt);
+}
+
+std::vector<HeapReference> HeapHolders::references_to(Address address, std::optional<Address> only) {
   const HeapObject object = object_at(address);
   const Address method_table = heap_->types().at(object.type).method_table;
   std::vector<HeapReference> found;
   ReferenceReader(maps_).read(object, [&](std::uint64_t offset, Address value) {
-    found.push_back({.from = address, .to = value, .offset = offset, .field = {}});
+    if (!only || value == *only)
+      found.push_back({.from = address, .to = value, .offset = offset, .field = {}});
   });
   std::ranges::sort(found, {}, &HeapReference::offset);
   for (HeapReference& reference : found) reference.field = names_.name(method_table, reference.offset);
@@ -112,11 +117,10 @@ std::vector<HeapReference> HeapHolders::referrers(Address object, const HeapWalk
     last = from;
     const Address address = graph_->index().address(from);
     bool any = false;
-    for (HeapReference& reference : references(address))
-      if (reference.to == object) {
-        found.push_back(std::move(reference));
-        any = true;
-      }
+    for (HeapReference& reference : references_to(address, object)) {
+      found.push_back(std::move(reference));
+      any = true;
+    }
     if (!any)
       found.push_back({.from = address, .to = object, .offset = 0, .field = field_between(address, object)});
   }
@@ -124,8 +128,7 @@ std::vector<HeapReference> HeapHolders::referrers(Address object, const HeapWalk
 }
 
 std::string HeapHolders::field_between(Address from, Address to) {
-  for (const HeapReference& reference : references(from))
-    if (reference.to == to) return reference.field;
+  for (const HeapReference& reference : references_to(from, to)) return reference.field;
   for (const GcHandle& handle : handles().handles)
     if (handle.kind == GcHandleKind::dependent && handle.object == from && handle.dependent == to)
       return "(dependent handle)";

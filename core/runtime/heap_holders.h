@@ -119,6 +119,8 @@ private:
   void add_stack_roots();
   void add_thread_statics();
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
+  // Those that lead to `only`, or all: an array of a hundred million elements has as many.
+  std::vector<HeapReference> references_to(Address object, std::optional<Address> only);
   HeapPath make_path(std::uint32_t root, std::span<const std::uint32_t> objects);
   std::string field_between(Address from, Address to);
   void name_static(HeapPath& path);

@@ -29,6 +29,8 @@ void LockReporter::note(std::string text) {
 std::vector<ThreadStack> LockReporter::read_stacks() {
   std::vector<ThreadStack> stacks;
   StackRoots roots(*runtime_->target(), *runtime_->code());
+  const std::size_t most = std::clamp<std::size_t>(max_kept_frames / std::max<std::size_t>(starts_.size(), 1),
+                                                   max_root_frames, ThreadStack::max_frames);
   for (const ThreadStart& start : starts_) {
     ThreadStack stack{
         .os_id = start.os_id, .thread = stacks_->thread_of(start.os_id), .frames = {}, .roots = {}};
@@ -44,7 +46,7 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
       stack.frames.push_back(frame);
       if (frame.kind == StackFrameKind::managed) ++managed;
       if (managed <= max_root_frames) roots.add(frame);
-      return stack.frames.size() < ThreadStack::max_frames;
+      return stack.frames.size() < most;
     });
     roots.finish();
     stacks.push_back(std::move(stack));
@@ -96,6 +98,9 @@ const WaitEdges& LockReporter::edges(const HeapWalkOptions& options) {
   edges_ = wait_edges(locks, waits_ == nullptr ? std::vector<TaskWait>()
                                                : task_waits(locks, waits_->async(options),
                                                             *runtime_->objects(), *runtime_->names()));
+  if (edges_->left_out && table_->problems.size() < max_lock_problems)
+    table_->problems.push_back(fmt::format(
+        "more than {} waits of one for another: the rest is not searched for deadlocks", max_wait_edges));
   return *edges_;
 }
 

@@ -89,6 +89,9 @@ private:
 
   // Managed frames of one stack whose references are looked at: those of a wait are the innermost.
   static constexpr std::size_t max_root_frames = 64;
+  // Frames of all threads together that are kept: thousands of threads may stand on one stack. Each thread
+  // has at least max_root_frames of them.
+  static constexpr std::size_t max_kept_frames = 400'000;
 
   Runtime* runtime_;
   Objects objects_;

@@ -20,6 +20,8 @@ public:
   // The objects; walks the heap the first time, and again when that was interrupted. Cost: that of
   // HeapPass::run.
   const HeapPassResult& found(const HeapWalkOptions& options = {});
+  // What the last walk found, whether it was interrupted or not; there must have been one. No reads.
+  const HeapPassResult& last() const { return *found_; }
   // The async methods and tasks among them. Valid until a walk that was interrupted is repeated. Cost: that
   // of found(), and of AsyncGraph.
   AsyncGraph& async(const HeapWalkOptions& options = {});

@@ -2,6 +2,7 @@
 
 #include "core/memory/elf_image.h"
 #include "core/memory/host_file.h"
+#include "core/target/json_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@ using Json = nlohmann::ordered_json;
 
 // A descriptor has some 40 KiB of text.
 constexpr std::size_t max_descriptor_file_bytes = 16 * 1024 * 1024;
+constexpr std::size_t max_descriptor_file_values = 1'000'000;
 constexpr std::size_t max_build_id_digits = 128;
 
 [[noreturn]] void no_descriptor_file(const std::string& path, std::string_view why) {
@@ -68,7 +70,12 @@ DescriptorFile read_descriptor_file(const std::string& path) {
 }
 
 DescriptorFile parse_descriptor_file(std::string_view text, const std::string& path) {
-  const Json root = Json::parse(text, nullptr, false);
+  Json root;
+  try {
+    root = parse_json(text, max_descriptor_file_values);
+  } catch (const Error& error) {
+    no_descriptor_file(path, error.what());
+  }
   if (!root.is_object()) no_descriptor_file(path, "it is no JSON object");
   const auto text_of = [&](const char* name) {
     const Json& value = member(root, name, path);
@@ -107,8 +114,13 @@ std::string write_descriptor_file(const DescriptorFile& file) {
   root["pointer_size"] = file.platform.pointer_size;
   root["byte_order"] = file.platform.byte_order == ByteOrder::little ? "little" : "big";
   // A descriptor is JSON; what only the runtime's own parser accepts stays text.
-  Json descriptor = Json::parse(file.json, nullptr, false);
-  root["descriptor"] = descriptor.is_object() ? std::move(descriptor) : Json(file.json);
+  root["descriptor"] = Json(file.json);
+  try {
+    if (Json descriptor = parse_json(file.json, max_descriptor_file_values); descriptor.is_object())
+      root["descriptor"] = std::move(descriptor);
+  } catch (const Error&) {
+    // It stays text, too.
+  }
   Json& pointers = root["pointers"] = Json::array();
   for (const auto& pointer : file.pointers)
     pointers.push_back(pointer ? Json(fmt::format("{:#x}", *pointer)) : Json(nullptr));

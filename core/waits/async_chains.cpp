@@ -7,9 +7,19 @@
 namespace clr {
 namespace {
 
+// False when nothing is left.
+bool take_one(std::size_t& left) {
+  if (left == 0) return false;
+  --left;
+  return true;
+}
+
 class Builder {
 public:
-  explicit Builder(AsyncGraph& graph) : graph_(graph) {}
+  explicit Builder(AsyncGraph& graph)
+      : graph_(graph),
+        most_frames_(std::min(max_chain_frames, max_shared_frames + for_each_method * graph.boxes().size())),
+        between_left_(max_shared_between + for_each_method * graph.boxes().size()) {}
 
   AsyncChains build() {
     std::vector<const AsyncBox*> first;
@@ -41,6 +51,7 @@ private:
       open.pop_back();
       for (const AsyncEdge& edge : graph_.awaited(object)) {
         if (graph_.box(edge.to) != nullptr) return true;
+        if (!take_one(between_left_)) return false;
         if (seen.size() < max_between && seen.insert(edge.to).second) open.push_back(edge.to);
       }
     }
@@ -52,9 +63,10 @@ private:
   const Next& next_of(const AsyncBox* box) {
     const auto [entry, added] = next_.try_emplace(box);
     if (added)
-      for_each_next(graph_, box->object, [&](Address next, const AsyncBox* next_box) {
+      for_each_next(graph_, box->object, between_left_, [&](Address next, const AsyncBox* next_box) {
         entry->second.emplace_back(next, next_box);
       });
+    if (between_left_ == 0) result_.left_out = true;
     return entry->second;
   }
 
@@ -70,7 +82,7 @@ private:
   }
 
   void begin(const AsyncBox& box, bool no_beginning) {
-    if (result_.chains.size() >= max_chains || frames_ >= max_chain_frames) {
+    if (result_.chains.size() >= max_chains || frames_ >= most_frames_) {
       result_.left_out = true;
       return;
     }
@@ -99,7 +111,7 @@ private:
     enter(&box);
     while (!path.empty()) {
       Step& top = path.back();
-      const bool many = result_.chains.size() - before >= max_chains_of_one || frames_ >= max_chain_frames;
+      const bool many = result_.chains.size() - before >= max_chains_of_one || frames_ >= most_frames_;
       if (many && top.at < top.next->size()) result_.left_out = true;
       if (many || top.at >= top.next->size()) {
         on_path.erase(top.box);
@@ -120,14 +132,15 @@ private:
 
   AsyncGraph& graph_;
   AsyncChains result_;
-  std::size_t frames_ = 0;
+  static constexpr std::size_t for_each_method = 64;
+  std::size_t frames_ = 0, most_frames_ = 0, between_left_ = 0;
   std::unordered_set<const AsyncBox*> covered_;
   std::unordered_map<const AsyncBox*, Next> next_; // by box
 };
 
 } // namespace
 
-void for_each_next(AsyncGraph& graph, Address object,
+void for_each_next(AsyncGraph& graph, Address object, std::size_t& left,
                    const std::function<void(Address, const AsyncBox*)>& visit) {
   std::vector<Address> open{object};
   std::unordered_set<Address> seen;
@@ -135,6 +148,7 @@ void for_each_next(AsyncGraph& graph, Address object,
     const Address at = open.back();
     open.pop_back();
     for (const AsyncEdge& edge : graph.waiters(at)) {
+      if (!take_one(left)) return;
       if (seen.size() >= max_between || !seen.insert(edge.to).second) continue;
       if (const AsyncBox* const box = graph.box(edge.to)) {
         visit(edge.to, box);

@@ -35,14 +35,19 @@ AsyncChains async_chains(AsyncGraph& graph);
 AsyncChains async_chains_from(AsyncGraph& graph, const AsyncBox& box);
 
 // Calls `visit` with the boxes that go on when `object` is done, directly or by tasks between them, and with
-// objects that a thread waits with. Looks at max_between objects at most.
-void for_each_next(AsyncGraph& graph, Address object,
+// objects that a thread waits with. Looks at max_between objects at most, and at as many as `left` says,
+// which it counts down.
+void for_each_next(AsyncGraph& graph, Address object, std::size_t& left,
                    const std::function<void(Address next, const AsyncBox* box)>& visit);
 
 constexpr std::size_t max_chain = 10'000;            // methods of one chain
 constexpr std::size_t max_chains_of_one = 1'000;     // chains that begin with the same method
 constexpr std::size_t max_chains = 4'000'000;        // all of them
 constexpr std::size_t max_chain_frames = 32'000'000; // of all of them
-constexpr std::size_t max_between = 100'000;         // tasks between one method and those that wait for it
+// Few methods can make many long chains, and stand behind the same hundred thousand tasks: what all of them
+// together may have is this many, and 64 for each method.
+constexpr std::size_t max_shared_frames = 1'000'000;  // of all chains
+constexpr std::size_t max_shared_between = 2'000'000; // tasks that are looked at for all methods
+constexpr std::size_t max_between = 100'000;          // tasks between one method and those that wait for it
 
 } // namespace clr

@@ -77,6 +77,9 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
     up_.push_back(link);
     down_.push_back({link.to, link.from});
   }
+  // A million tasks may share one list of a million continuations, so what all lead to has a limit of its
+  // own.
+  kinds_.bound_links(most_links(found.found[first + tasks].size() + found.found[first + pooled].size()));
   for (const FoundObject& object : found.found[first + tasks])
     guarded(object, [&](Address task) {
       const TaskFlags state = kinds_.flags(task);
@@ -111,6 +114,8 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         consumer(object, *shape);
     });
   }
+  left_out_ = left_out_ || kinds_.out_of_links();
+  kinds_.bound_links(~std::size_t{0});
   make_unique(up_);
   make_unique(down_);
   std::ranges::sort(blockers_);

@@ -60,7 +60,10 @@ public:
   std::span<const FoundObject> semaphores() const { return semaphores_; }
   std::span<const FoundObject> channels() const { return channels_; }
   std::size_t unreadable() const { return unreadable_; }
-  bool left_out() const { return left_out_; } // continuations of a task that has too many
+  // Continuations of a task that has too many, or of all tasks, which have more than most_links().
+  bool left_out() const { return left_out_; }
+  static constexpr std::size_t most_links(std::size_t tasks) { return max_shared_links + 8 * tasks; }
+  static constexpr std::size_t max_shared_links = 1'000'000; // of all tasks, and 8 for each task
   AsyncObjects& kinds() { return kinds_; }
 
 private:

@@ -164,8 +164,11 @@ void AsyncObjects::each_element(Address array, std::uint64_t most,
   const std::uint64_t count = std::min<std::uint64_t>(
       target().read_u32(target().field_address(array, "Array", "m_NumComponents")), most);
   Address at = array + target().size_of("Array");
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, max_links); ++i, at += target().pointer_size())
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, max_links) && links_left_ != 0; ++i) {
+    --links_left_;
     if (const Address element = target().read_pointer(at)) visit(element);
+    at += target().pointer_size();
+  }
 }
 
 void AsyncObjects::targets(Address continuation, const VisitTarget& visit) {
@@ -174,8 +177,9 @@ void AsyncObjects::targets(Address continuation, const VisitTarget& visit) {
 }
 
 void AsyncObjects::follow(Address object, unsigned depth, std::size_t& links, const VisitTarget& visit) {
-  if (object == 0 || depth > max_depth || links == 0) return;
+  if (object == 0 || depth > max_depth || links == 0 || links_left_ == 0) return;
   --links;
+  --links_left_;
   const Type& type = this->type(table_of(object));
   const auto next = [&] { return type.next ? target().read_pointer(object + *type.next) : 0; };
   const auto each = [&](Address element) { follow(element, depth + 1, links, visit); };

@@ -92,6 +92,11 @@ public:
   ObjectReader& objects() { return *objects_; }
   const Target& target() { return objects_->finder().target(); }
 
+  // Of what targets() and inner() look at, all calls together, at most `most` objects are left. Without this
+  // call there is no limit but that of each call.
+  void bound_links(std::size_t most) { links_left_ = most; }
+  bool out_of_links() const { return links_left_ == 0; }
+
   static constexpr unsigned max_depth = 8;
   static constexpr std::size_t max_links = 1'000'000; // continuations of one task
 
@@ -121,6 +126,7 @@ private:
   };
   std::optional<TaskFields> task_fields_;
   Address task_table_ = 0; // Task, once one was met
+  std::size_t links_left_ = ~std::size_t{0};
 };
 
 } // namespace clr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 namespace clr {
 namespace {
@@ -315,7 +316,7 @@ void BlockedThreads::add(Thread& thread, Address object, LockKind kind) {
 }
 
 void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits) {
-  std::vector<Address> classes;
+  std::unordered_set<Address> classes; // of all stacks
   bool looked = false;
   for (std::size_t i = 0; i < waits.size() && i < stacks.size(); ++i) {
     ThreadWait& wait = waits[i];
@@ -323,15 +324,17 @@ void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::v
     if (!looked)
       for (const ThreadStack& stack : stacks) {
         const std::vector<Address> running = constructors(stack);
-        classes.insert(classes.end(), running.begin(), running.end());
+        classes.insert(running.begin(), running.end());
       }
     looked = true;
     Thread thread{.stack = stacks[i], .wait = wait, .named = {}};
     // A thread does not wait for a constructor that it runs itself.
-    const std::vector<Address> own = constructors(stacks[i]);
+    const std::vector<Address> running = constructors(stacks[i]);
+    const std::unordered_set<Address> own(running.begin(), running.end());
     std::vector<Address> found;
     for (const Address word : words(thread))
-      if (is_among(classes, word) && !is_among(own, word) && !is_among(found, word)) found.push_back(word);
+      if (found.size() < 2 && classes.contains(word) && !own.contains(word) && !is_among(found, word))
+        found.push_back(word);
     // Of two that lie there, nothing tells which is the old one.
     if (found.size() == 1) wait.objects = {{found.front(), LockKind::class_init}};
   }

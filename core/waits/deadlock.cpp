@@ -2,6 +2,7 @@
 
 #include "core/waits/blocked_run.h"
 
+#include <map>
 #include <set>
 
 namespace clr {
@@ -39,6 +40,19 @@ DeadlockKind kind_of(const Deadlock& deadlock) {
   if (class_init) return DeadlockKind::class_init;
   if (tasks) return locks ? DeadlockKind::mixed : DeadlockKind::async;
   return rwlock ? DeadlockKind::rwlock : DeadlockKind::locks;
+}
+
+// Each member holds what others wait for. A knot of tasks may have as many members as there are tasks.
+void note_holders(std::vector<DeadlockMember>& members) {
+  std::map<Node, std::size_t> numbers;
+  for (std::size_t i = 0; i < members.size(); ++i) numbers.try_emplace(members[i].node, i);
+  std::set<std::pair<std::size_t, Address>> known; // by member and object
+  for (const DeadlockMember& member : members) {
+    const WaitedObject& object = member.waits_for.object;
+    const auto holder = numbers.find(member.next);
+    if (holder == numbers.end() || object.kind == LockKind::thread) continue;
+    if (known.emplace(holder->second, object.object).second) members[holder->second].holds.push_back(object);
+  }
 }
 
 // Threads that wait, over any number of others, for a member.
@@ -90,6 +104,10 @@ std::string_view to_string(DeadlockKind kind) {
 WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks) {
   WaitEdges edges;
   const auto connect = [&](const Node& from, const Node& to, const WaitReason& reason) {
+    if (edges.reasons.size() >= max_wait_edges) {
+      edges.left_out = true;
+      return;
+    }
     edges.graph.connect(edges.graph.add(from), edges.graph.add(to), edges.reasons.size());
     edges.reasons.push_back(reason);
   };
@@ -137,13 +155,7 @@ std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& ed
     };
     for (const std::size_t edge : knot.cycle) add(edge);
     for (const std::size_t edge : knot.others) add(edge);
-    for (const DeadlockMember& member : deadlock.members)
-      for (DeadlockMember& holder : deadlock.members)
-        if (holder.node == member.next && member.waits_for.object.kind != LockKind::thread &&
-            std::ranges::none_of(holder.holds, [&](const WaitedObject& held) {
-              return held.object == member.waits_for.object.object;
-            }))
-          holder.holds.push_back(member.waits_for.object);
+    note_holders(deadlock.members);
     deadlock.kind = kind_of(deadlock);
     deadlock.victims = victims_of(graph, members);
     found.push_back(std::move(deadlock));

@@ -23,6 +23,7 @@ struct WaitReason {
 struct WaitEdges {
   WaitGraph graph;
   std::vector<WaitReason> reasons; // of its edges
+  bool left_out = false;           // there are more than max_wait_edges
 };
 
 // A task that is not done, and what must happen before it is.
@@ -33,6 +34,8 @@ struct TaskWait {
   bool certain = true;
 };
 
+// Each writer that waits for a lock waits for each of its readers: hence the limit.
+constexpr std::size_t max_wait_edges = 500'000;
 WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks = {});
 
 enum class DeadlockKind : std::uint8_t { locks, rwlock, class_init, async, mixed, pool };

@@ -113,7 +113,9 @@ private:
   }
 
   bool waits_for_one(Address task) {
-    const std::string& name = graph_.kinds().lineage(task).names.front();
+    const TypeLineage& lineage = graph_.kinds().lineage(task);
+    if (lineage.names.empty()) return false; // a type that cannot be read
+    const std::string& name = lineage.names.front();
     return name.find("WhenAny") != std::string::npos || name.find("CompleteOnInvoke") != std::string::npos;
   }
 
@@ -134,10 +136,11 @@ private:
       return wait;
     }
     if (waits_for_one(task)) return wait;
+    std::unordered_set<Address> taken; // there may be a million of them
     for (const AsyncEdge& edge : graph_.awaited(task)) {
       const Address next = graph_.box_of(edge.to);
       if (next == task || is_done(next)) continue;
-      if (!is_among(wait.tasks, next)) wait.tasks.push_back(next);
+      if (taken.insert(next).second) wait.tasks.push_back(next);
       push(next, waiter);
     }
     if (box == nullptr || box->awaited == 0) return wait;

@@ -83,7 +83,7 @@ void LockIndex::take(const HeapPassResult& result, const std::vector<FoundObject
     try {
       const Instance instance{reader.objects().layouts().of(safe.method_table),
                               safe.address + reader.target().pointer_size()};
-      by_value_.emplace(reader.integer(instance, "handle"), safe.address);
+      by_value_.emplace_back(reader.integer(instance, "handle"), safe.address);
     } catch (const Error& error) {
       note(error);
     }
@@ -100,6 +100,8 @@ void LockIndex::take(const HeapPassResult& result, const std::vector<FoundObject
       note(error);
     }
   }
+  std::ranges::sort(by_value_);
+  std::ranges::sort(handles_of_);
 }
 
 void LockIndex::add_parts(const Entry& entry, InstanceReader& reader) {
@@ -117,7 +119,7 @@ void LockIndex::add_parts(const Entry& entry, InstanceReader& reader) {
 
 void LockIndex::add_handle(Address handle, const Instance& instance, InstanceReader& reader) {
   if (const Address safe = reader.reference(instance, "_waitHandle"); safe != 0)
-    handles_of_.emplace(safe, handle);
+    handles_of_.emplace_back(safe, handle);
 }
 
 const LockIndex::Entry* LockIndex::find(Address object) const {
@@ -135,18 +137,20 @@ Address LockIndex::owner_of(Address inner) const {
   return owner;
 }
 
+std::vector<Address> LockIndex::of(const Pairs& pairs, std::uint64_t key) {
+  std::vector<Address> found;
+  for (auto at = std::ranges::lower_bound(pairs, key, {}, &Pairs::value_type::first);
+       at != pairs.end() && at->first == key && found.size() < max_sharing; ++at)
+    found.push_back(at->second);
+  return found;
+}
+
 std::vector<Address> LockIndex::handles_of(Address safe_handle) const {
-  std::vector<Address> handles;
-  for (auto [at, end] = handles_of_.equal_range(safe_handle); at != end; ++at) handles.push_back(at->second);
-  std::ranges::sort(handles);
-  return handles;
+  return of(handles_of_, safe_handle);
 }
 
 std::vector<Address> LockIndex::safe_handles_of(std::uint64_t value) const {
-  std::vector<Address> handles;
-  for (auto [at, end] = by_value_.equal_range(value); at != end; ++at) handles.push_back(at->second);
-  std::ranges::sort(handles);
-  return handles;
+  return of(by_value_, value);
 }
 
 } // namespace clr

@@ -38,7 +38,8 @@ public:
   // What the object `inner` is a part of, at the outermost: the lock of a semaphore leads to it, the lock of
   // an event within a CountdownEvent to the CountdownEvent. 0: nothing that is known. No reads.
   Address owner_of(Address inner) const;
-  // The wait handles that share a SafeWaitHandle; and the SafeWaitHandles of a handle of the system.
+  // The wait handles that share a SafeWaitHandle; and the SafeWaitHandles of a handle of the system. The
+  // first max_sharing by their addresses: an honest process has one or two.
   std::vector<Address> handles_of(Address safe_handle) const;
   std::vector<Address> safe_handles_of(std::uint64_t value) const;
   bool is_safe_handle(Address object) const { return handles_.contains(object); }
@@ -49,6 +50,7 @@ public:
 
   static constexpr std::size_t max_problems = 20;
   static constexpr unsigned max_nesting = 4; // parts within parts
+  static constexpr std::size_t max_sharing = 100;
 
 private:
   void add_parts(const Entry& entry, InstanceReader& reader);
@@ -65,10 +67,12 @@ private:
   std::vector<Entry> entries_;
   std::vector<FoundObject> headed_;
   std::unordered_map<Address, std::uint32_t> by_address_;
-  std::unordered_map<Address, Address> owners_;              // by part
-  std::unordered_multimap<Address, Address> handles_of_;     // by SafeWaitHandle
-  std::unordered_set<Address> handles_;                      // SafeWaitHandles
-  std::unordered_multimap<std::uint64_t, Address> by_value_; // SafeWaitHandles
+  std::unordered_map<Address, Address> owners_;                 // by part
+  using Pairs = std::vector<std::pair<std::uint64_t, Address>>; // sorted
+  static std::vector<Address> of(const Pairs& pairs, std::uint64_t key);
+  Pairs handles_of_;                    // by SafeWaitHandle
+  std::unordered_set<Address> handles_; // SafeWaitHandles
+  Pairs by_value_;                      // SafeWaitHandles
   bool whole_ = true;
   std::vector<std::string> problems_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 namespace clr {
 namespace {
@@ -15,7 +16,12 @@ public:
   TableBuilder(ObjectReader& objects, MethodNames& names, LockIndex* index, BlockedThreads::TasksOf tasks_of,
                const ThreadList& threads)
       : target_(objects.finder().target()), reader_(objects), library_(objects), index_(index),
-        threads_(threads), blocked_(objects, names, library_, index, std::move(tasks_of)), blocks_(target_) {}
+        threads_(threads), blocked_(objects, names, library_, index, std::move(tasks_of)), blocks_(target_) {
+    for (const RuntimeThread& thread : threads_.threads) {
+      if (thread.os_id) by_os_id_.try_emplace(*thread.os_id, &thread);
+      if (thread.managed_id) by_managed_id_.try_emplace(*thread.managed_id, &thread);
+    }
+  }
 
   LockTable build(std::vector<ThreadStack> stacks, bool held) {
     table_.stacks = std::move(stacks);
@@ -55,12 +61,12 @@ private:
   }
 
   const RuntimeThread* thread_of(const LockState& state) const {
-    for (const RuntimeThread& thread : threads_.threads) {
-      if (state.owner_os_id != 0 ? thread.os_id == state.owner_os_id
-                                 : thread.managed_id == state.owner_managed_id)
-        return &thread;
-    }
-    return nullptr;
+    const auto find = [](const auto& threads, auto id) {
+      const auto found = threads.find(id);
+      return found == threads.end() ? nullptr : found->second;
+    };
+    return state.owner_os_id != 0 ? find(by_os_id_, state.owner_os_id)
+                                  : find(by_managed_id_, state.owner_managed_id);
   }
 
   LockHolder holder_of(const RuntimeThread& thread) const {
@@ -212,12 +218,15 @@ private:
   // The owner of a class that is being initialised is the thread that runs its constructor.
   LockState class_state(Address table) {
     LockState state{.object = table, .kind = LockKind::class_init, .text = {}};
-    for (const ThreadStack& stack : table_.stacks)
-      if (is_among(blocked_.constructors(stack), table)) {
-        state.held = true;
-        state.owner_os_id = stack.os_id;
-        state.entries = 1;
-      }
+    if (!initialising_noted_) // all stacks are named for it, so once for all threads that wait
+      for (const ThreadStack& stack : table_.stacks)
+        for (const Address running : blocked_.constructors(stack)) initialising_[running] = stack.os_id;
+    initialising_noted_ = true;
+    if (const auto owner = initialising_.find(table); owner != initialising_.end()) {
+      state.held = true;
+      state.owner_os_id = owner->second;
+      state.entries = 1;
+    }
     state.owner_known = state.held;
     return state;
   }
@@ -253,6 +262,10 @@ private:
   SyncBlocks blocks_;
   LockTable table_;
   std::map<std::pair<Address, LockKind>, std::size_t> rows_;
+  std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_, by_managed_id_; // the first of each
+  bool initialising_noted_ = false;
+  std::unordered_map<Address, std::uint64_t>
+      initialising_; // threads by the classes whose constructors they run
 };
 
 } // namespace

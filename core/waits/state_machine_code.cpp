@@ -1,5 +1,7 @@
 #include "core/waits/state_machine_code.h"
 
+#include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 namespace clr {
@@ -35,20 +37,25 @@ private:
     return instruction.opcode == il::call || instruction.opcode == il::callvirt;
   }
 
-  // The name of a method or field; "" for a token of neither.
+  // The name of a method or field; "" for a token of neither, and for a name of over max_await_name bytes:
+  // nobody wrote it, and a method may have a million tokens.
   const std::string& name(std::uint32_t token) {
     const auto [entry, added] = names_.try_emplace(token);
     if (!added || !metadata_.valid(token)) return entry->second;
     const std::uint32_t rid = token & 0xff'ffff;
+    const auto take = [&](std::uint32_t text) {
+      std::string found = metadata_.string(text);
+      if (found.size() <= max_await_name) entry->second = std::move(found);
+    };
     switch (token >> 24) {
     case 0x04:
-      entry->second = metadata_.string(metadata_.field(rid).name);
+      take(metadata_.field(rid).name);
       break;
     case 0x06:
-      entry->second = metadata_.string(metadata_.method_def(rid).name);
+      take(metadata_.method_def(rid).name);
       break;
     case 0x0a:
-      entry->second = metadata_.string(metadata_.member_ref(rid).name);
+      take(metadata_.member_ref(rid).name);
       break;
     case 0x2b: {
       const std::uint32_t method = metadata_.method_spec(rid).method;
@@ -93,12 +100,19 @@ private:
     }
   }
 
+  // A site is in a loop when a jump behind it leads to it or to what is in front of it. Both may be many, so
+  // they are gone through together, from the last instruction to the first.
   void note_loops(std::map<std::int32_t, AwaitSite>& sites) const {
-    for (const IlInstruction& jump : code_) {
-      if (!il::is_jump(jump.opcode) || jump.operand >= 0) continue;
-      const std::int64_t target = std::int64_t{jump.next} + jump.operand;
-      for (auto& [state, site] : sites)
-        if (target <= site.yield_offset && site.yield_offset <= jump.offset) site.in_loop = true;
+    std::vector<AwaitSite*> last_first;
+    for (auto& [state, site] : sites) last_first.push_back(&site);
+    std::ranges::sort(last_first, std::ranges::greater{}, &AwaitSite::yield_offset);
+    auto jump = code_.rbegin();
+    std::int64_t first_target = std::numeric_limits<std::int64_t>::max(); // of all jumps behind a site
+    for (AwaitSite* const site : last_first) {
+      for (; jump != code_.rend() && jump->offset >= site->yield_offset; ++jump)
+        if (il::is_jump(jump->opcode) && jump->operand < 0)
+          first_target = std::min(first_target, std::int64_t{jump->next} + jump->operand);
+      site->in_loop = first_target <= site->yield_offset;
     }
   }
 
@@ -119,17 +133,30 @@ private:
     for (std::size_t i = call; i-- > 0 && call - i <= 3;) {
       if (code_[i].opcode != il::ldfld && code_[i].opcode != il::ldflda) continue;
       const std::string& field = name(code_[i].token());
-      for (std::size_t k = 0; k < i; ++k)
-        if (stores(k, field)) {
-          site.dispose_store = code_[k].offset;
-          return;
-        }
+      if (field.empty()) continue;
+      if (const auto store = first_store(field); store && *store < i) {
+        site.dispose_store = code_[*store].offset;
+        return;
+      }
     }
+  }
+
+  // The number of the first instruction that stores to a field of this name.
+  std::optional<std::size_t> first_store(const std::string& field) {
+    if (!stores_noted_) {
+      stores_noted_ = true;
+      for (std::size_t i = 0; i < code_.size(); ++i)
+        if (code_[i].opcode == il::stfld) first_stores_.try_emplace(name(code_[i].token()), i);
+    }
+    const auto found = first_stores_.find(field);
+    return found == first_stores_.end() ? std::nullopt : std::optional(found->second);
   }
 
   const Metadata& metadata_;
   std::vector<IlInstruction> code_;
   std::unordered_map<std::uint32_t, std::string> names_; // by token
+  bool stores_noted_ = false;
+  std::unordered_map<std::string, std::size_t> first_stores_;
 };
 
 } // namespace

@@ -29,5 +29,6 @@ struct AwaitSite {
 std::map<std::int32_t, AwaitSite> await_sites(const Metadata& metadata, std::span<const std::byte> il);
 
 constexpr std::int32_t max_await_states = 100'000; // of a method
+constexpr std::size_t max_await_name = 256;        // bytes of the name of a field or method
 
 } // namespace clr

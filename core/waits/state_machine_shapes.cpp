@@ -26,14 +26,18 @@ std::optional<MachineShapes::Place> MachineShapes::find(Address table, std::stri
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> MachineShapes::reference_in(const FieldLayout& field, unsigned depth) {
+std::optional<std::uint32_t> MachineShapes::reference_in(const FieldLayout& field, unsigned depth,
+                                                         unsigned& left) {
   if (field.type->is_reference()) return field.offset;
-  if (field.type->kind != TypeUse::Kind::value || field.type->method_table == 0 || depth > max_awaiter_depth)
+  // Structures of many structures of many structures are more than time allows.
+  if (field.type->kind != TypeUse::Kind::value || field.type->method_table == 0 ||
+      depth > max_awaiter_depth || left == 0)
     return std::nullopt;
+  --left;
   const TypeLayout& layout = objects_->layouts().of(field.type->method_table);
   const auto inside = [&](const FieldLayout& inner) -> std::optional<std::uint32_t> {
     if (inner.is_static) return std::nullopt;
-    const auto offset = reference_in(inner, depth + 1);
+    const auto offset = reference_in(inner, depth + 1, left);
     return offset ? std::optional(field.offset + *offset) : std::nullopt;
   };
   for (const char* const name : awaited_names)
@@ -115,7 +119,8 @@ void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
                    for (auto& [state, site] : await_sites(metadata, il)) {
                      MachineAwait await{.site = site};
                      if (const FieldLayout* const field = layout.field(site.awaiter)) {
-                       await.awaited = reference_in(*field, 0);
+                       unsigned left = max_awaiter_structures;
+                       await.awaited = reference_in(*field, 0, left);
                        if (field->type->name) await.awaiter_type = format_type(*field->type->name);
                      }
                      shape.awaits.emplace(state, std::move(await));

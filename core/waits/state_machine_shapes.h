@@ -59,7 +59,8 @@ public:
   // The shape of a type of boxes; null for a type that is none. Kept. Never throws.
   const BoxShape* box(Address method_table);
 
-  static constexpr unsigned max_awaiter_depth = 4; // structures within an awaiter
+  static constexpr unsigned max_awaiter_depth = 4;          // structures within each other in an awaiter
+  static constexpr unsigned max_awaiter_structures = 1'000; // all that are looked into for one awaiter
 
 private:
   struct Place {
@@ -71,7 +72,7 @@ private:
   void read_code(MachineShape& shape, const TypeLayout& layout);
   std::optional<Place> find(Address method_table, std::string_view name);
   // The reference within a field that leads to what is awaited.
-  std::optional<std::uint32_t> reference_in(const FieldLayout& field, unsigned depth);
+  std::optional<std::uint32_t> reference_in(const FieldLayout& field, unsigned depth, unsigned& left);
   // The two references of the ManualResetValueTaskSourceCore in the field `name`.
   void read_consumer(Address method_table, std::string_view name, std::uint32_t base,
                      std::optional<std::uint32_t>& state, std::optional<std::uint32_t>& action);

@@ -44,13 +44,13 @@ public:
     const HeapWalkOptions options = walk_options(out);
     if (faulted_) {
       const std::vector<FaultedTask> tasks = reporter.faulted(query_, options);
-      show_faulted(tasks, !objects.found().interrupted && objects.found().gaps.empty(), out);
+      show_faulted(tasks, !objects.last().interrupted && objects.last().gaps.empty(), out);
     } else {
       const AsyncReport report = reporter.stacks(query_, options);
-      show(report, !objects.found().gaps.empty(), out);
+      show(report, !objects.last().gaps.empty(), out);
     }
-    if (objects.found().interrupted) out.warning("chains are of the part of the heap that was looked at");
-    warn_of_heap(out, session.heap(), objects.found().gaps);
+    if (objects.last().interrupted) out.warning("chains are of the part of the heap that was looked at");
+    warn_of_heap(out, session.heap(), objects.last().gaps);
   }
 
 private:

@@ -218,6 +218,7 @@ const std::vector<Spec>& specs() {
        false,
        {{"next", "o"}, {"lockID", "l"}, {"readercount", "i"}, {"writercount", "i"}, {"upgradecount", "i"}}},
       {threading, "Barrier", false, {{"_currentTotalCount", "i"}}},
+      {"Microsoft.Win32.SafeHandles", "SafeWaitHandle", false, {{"handle", "w"}}},
   };
   return all;
 }

@@ -53,7 +53,13 @@ TEST_CASE("what is no summary of a heap is refused with a sentence") {
     CHECK(refusal(text, why) == ErrorKind::invalid_argument);
     CHECK(why == "x.heap is neither a core nor a summary that clr heap --save wrote");
   }
-  CHECK(refusal(std::string(1 << 20, '['), why) == ErrorKind::invalid_argument);
+  // A tree takes many times the bytes of its text.
+  CHECK(refusal(std::string(1 << 20, '['), why) == ErrorKind::corrupt);
+  CHECK(why == "x.heap is damaged: JSON that is nested more than 64 deep");
+  std::string many = "[";
+  for (std::size_t i = 0; i < max_heap_summary_values; ++i) many += "{},";
+  CHECK(refusal(many + "0]", why) == ErrorKind::corrupt);
+  CHECK(why == "x.heap is damaged: JSON of more than 4000000 values");
   CHECK(refusal(R"({"lldb_clr_heap_summary":2})", why) == ErrorKind::unsupported_contract);
   CHECK(why == "x.heap has form 2 of a later lldb-clr; this one reads form 1");
 }

@@ -346,3 +346,46 @@ TEST_CASE("the name of a stub that goes on with a method", "[async]") {
   CHECK(resumed_name("IL_STUB_AsyncResume_") == "");
   CHECK(resumed_name("IL_STUB_PInvoke") == "");
 }
+
+TEST_CASE("a list that many tasks share is looked at as often as the limit allows", "[async]") {
+  Waits waits;
+  const Address caller = waits.box();
+  constexpr std::uint32_t count = 800;
+  const Address items = waits.made.array(waits.made.objects_type, count, count * 8);
+  for (std::uint32_t i = 0; i < count; ++i)
+    waits.made.memory.write_integer(waits.made.elements_of(items) + Address{i} * 8, caller, 8);
+  const Address list = waits.types.make("List`1", {{"_items", items}, {"_size", count}});
+  for (std::uint32_t i = 0; i < count; ++i) waits.then(waits.task("Task", {}), list);
+  View view(waits);
+  CHECK(view.graph->left_out());
+  CHECK(view.graph->awaited(caller).size() > 100); // of those that came before
+}
+
+TEST_CASE("few methods that make many long chains are cut, and said to be", "[async]") {
+  Waits waits;
+  constexpr std::size_t length = 5'000;
+  Address last = waits.box();
+  const Address first = last;
+  for (std::size_t i = 1; i < length; ++i) {
+    const Address next = waits.box();
+    waits.then(last, next);
+    last = next;
+  }
+  // Behind the last one the chain parts ten times.
+  Address below[2] = {last, last};
+  for (unsigned layer = 0; layer < 10; ++layer) {
+    const Address above[2] = {waits.box(), waits.box()};
+    for (const Address box : below)
+      waits.then(box, waits.types.make(
+                          "List`1", {{"_items", waits.types.objects({above[0], above[1]})}, {"_size", 2}}));
+    std::ranges::copy(above, below);
+  }
+  View view(waits);
+  CHECK(view.chains.left_out);
+  std::size_t frames = 0;
+  for (const AsyncChain& chain : view.chains.chains) {
+    CHECK(chain.boxes.front()->object == first);
+    frames += chain.boxes.size();
+  }
+  CHECK(frames < max_shared_frames + 64 * view.graph->boxes().size() + max_chain);
+}

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 using namespace clr;
 
 namespace {
@@ -211,4 +213,30 @@ TEST_CASE("workers that wait for locks and signals starve a pool probably, with 
   CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 1, .existing = 2, .maximum = 2}));
   waits.table.waits[0].objects.clear();
   CHECK_FALSE(find_pool_deadlock(waits.table, {.queued = 5, .existing = 2, .maximum = 2}));
+}
+
+TEST_CASE("a knot of very many tasks has all of them as members, and what each holds", "[deadlock]") {
+  constexpr std::size_t length = 200'000;
+  std::vector<TaskWait> tasks;
+  for (std::size_t i = 0; i < length; ++i)
+    tasks.push_back({.task = 8 * i, .tasks = {8 * ((i + 1) % length)}, .threads = {}});
+  const auto found = find_deadlocks({}, wait_edges({}, tasks));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == DeadlockKind::async);
+  REQUIRE(found[0].members.size() == length);
+  CHECK(std::ranges::all_of(found[0].members, [](const DeadlockMember& m) { return m.holds.size() == 1; }));
+}
+
+TEST_CASE("the waits of many writers for many readers are bounded, and said to be", "[deadlock]") {
+  Waits waits;
+  const std::size_t row = waits.row(0xa0, LockKind::rwlock, std::nullopt);
+  constexpr std::uint64_t many = 750;
+  for (std::uint64_t i = 0; i < many; ++i) {
+    waits.table.locks[row].readers.push_back({.os_id = 1'000'000 + i, .managed_id = {}});
+    waits.wait(i + 1, {row}, WaitMode::write);
+  }
+  const WaitEdges edges = wait_edges(waits.table);
+  CHECK(edges.left_out);
+  CHECK(edges.reasons.size() == max_wait_edges);
+  CHECK(edges.graph.edges().size() == max_wait_edges);
 }

@@ -111,3 +111,50 @@ TEST_CASE("an await that a jump leads back before is in a loop", "[state_machine
   CHECK(sites.at(1).in_loop);
   CHECK_FALSE(sites.at(2).in_loop);
 }
+
+TEST_CASE("an await is in a loop when a jump behind it leads to it or in front of it",
+          "[state_machine_code]") {
+  Names names;
+  Code code;
+  code.await(0, awaiter_1);                  // 15 bytes each
+  code.await(1, awaiter_1).op({0x2b, 0xf0}); // to the awaiter of its own await
+  code.await(2, awaiter_1).op({0x2b, 0xfb}); // to what is behind it
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == 3);
+  CHECK_FALSE(sites.at(0).in_loop);
+  CHECK(sites.at(1).in_loop);
+  CHECK_FALSE(sites.at(2).in_loop);
+}
+
+TEST_CASE("very many awaits and jumps take no more time than both", "[state_machine_code]") {
+  Names names;
+  Code code;
+  constexpr unsigned many = 50'000;
+  code.op({0x02, 0x07}).store(held);
+  for (unsigned i = 0; i < many; ++i) {
+    code.load(held).call(dispose).call(get_awaiter).call(is_completed);
+    code.op({0x02, 0x20, i & 0xff, i >> 8 & 0xff, i >> 16, 0, 0x25, 0x0a}).store(state_field);
+  }
+  for (unsigned i = 0; i < many; ++i) code.op({0x38, 0, 0, 0, 0xff}); // far in front of all
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == many);
+  CHECK(sites.at(many - 1).in_loop);
+  CHECK(sites.at(many - 1).dispose_store == 2u);
+}
+
+TEST_CASE("a name that nobody would write is none", "[state_machine_code]") {
+  MetadataBuilder builder;
+  builder.assembly("test");
+  builder.type("N", "Machine");
+  const std::string long_name = "<>u__" + std::string(max_await_name, 'x');
+  for (const std::string& name : {std::string("<>1__state"), long_name})
+    builder.add(MetadataTable::field, {0, builder.string(name), builder.blob(bytes_of({6, 8}))});
+  const Bytes bytes = builder.build();
+  HostMemory memory{bytes};
+  const Metadata metadata{ByteRange(memory, 0, bytes.size())};
+  Code code;
+  code.await(0, awaiter_1);
+  const auto sites = await_sites(metadata, code.il);
+  REQUIRE(sites.size() == 1);
+  CHECK(sites.at(0).awaiter.empty());
+}

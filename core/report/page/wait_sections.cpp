@@ -165,7 +165,7 @@ void write_chain(HtmlWriter& html, const AsyncStack& stack, bool open) {
 
 void write_async(HtmlWriter& html, PageStop& stop) {
   const AsyncReport& report = stop.async();
-  const HeapPassResult& found = stop.source().waits().found(stop.source().options);
+  const HeapPassResult& found = stop.source().waits().last();
   for (std::string& text : gap_texts(found.gaps, stop.source().heap().map().bytes()))
     stop.miss(std::move(text));
   if (report.left_out) stop.miss("async methods: there are more chains than are counted");
