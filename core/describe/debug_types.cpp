@@ -92,7 +92,9 @@ DebugTypeIndex DebugTypes::of(const TypeUse& type, unsigned distance) {
   case TypeUse::Kind::value:
     return value(type, distance);
   case TypeUse::Kind::reference:
-    if (type.method_table != 0) return to(DebugType::Kind::reference, object(type.method_table, distance));
+    if (type.method_table != 0)
+      return to(DebugType::Kind::reference,
+                type.names_within ? object_with_names(type, distance) : object(type.method_table, distance));
     return to(DebugType::Kind::reference, named_object(name_of(*type.name)));
   case TypeUse::Kind::array:
     return to(DebugType::Kind::reference, array_object(type, distance));
@@ -125,7 +127,7 @@ DebugTypeIndex DebugTypes::number(ElementType number) {
 // A value type is part of what holds it, so it is complete at once.
 DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
   // One type of the runtime is several of the source's: each has its own names of elements.
-  const std::string named = type.tuple_names
+  const std::string named = type.tuple_names || type.names_within
                                 ? fmt::format("tuple {} {:#x}", name_of(*type.name), type.method_table)
                                 : std::string();
   if (const auto known = by_name_.find(named); !named.empty() && known != by_name_.end())
@@ -204,7 +206,7 @@ DebugTypeIndex DebugTypes::object(Address method_table, unsigned distance) {
   if (known != by_table_.end()) {
     if (!known->second.expanded && distance < known->second.distance) {
       known->second.distance = distance;
-      pending_.push_back({known->second.index, method_table, distance});
+      pending_.push_back({known->second.index, method_table, distance, false});
     }
     return known->second.index;
   }
@@ -217,7 +219,7 @@ DebugTypeIndex DebugTypes::object(Address method_table, unsigned distance) {
       DebugType made{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
       made.fields.push_back({.type = base, .base = true});
       index = add(std::move(made));
-      pending_.push_back({index, method_table, distance});
+      pending_.push_back({index, method_table, distance, false});
     }
   } catch (const Error& error) {
     // It is an object all the same.
@@ -225,6 +227,21 @@ DebugTypeIndex DebugTypes::object(Address method_table, unsigned distance) {
   }
   by_table_[method_table] = {.index = index, .distance = distance, .expanded = index == base};
   return index;
+}
+
+// A collection of tuples whose elements have names.
+DebugTypeIndex DebugTypes::object_with_names(const TypeUse& type, unsigned distance) {
+  const std::string name = name_of(*type.name);
+  const auto [slot, is_new] =
+      by_name_.try_emplace(fmt::format("names {} {:#x}", name, type.method_table), no_debug_type);
+  if (!is_new) return slot->second;
+  if (is_full(max_types, name)) return slot->second = object(type.method_table, distance);
+  const DebugTypeIndex base = plain_object();
+  DebugType made{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
+  made.fields.push_back({.type = base, .base = true});
+  slot->second = add(std::move(made));
+  pending_.push_back({slot->second, type.method_table, distance, true});
+  return slot->second;
 }
 
 DebugTypeIndex DebugTypes::array_object(const TypeUse& type, unsigned distance) {
@@ -284,12 +301,14 @@ void DebugTypes::complete() {
 }
 
 void DebugTypes::expand(const Pending& pending) {
-  Known& known = by_table_[pending.method_table];
-  if (known.expanded || pending.distance > known.distance) return;
+  if (!pending.named) {
+    const Known& known = by_table_[pending.method_table];
+    if (known.expanded || pending.distance > known.distance) return;
+  }
   const TypeLayout& layout = layouts_->of(pending.method_table);
   const bool users = layout.module != 0 && is_users_(layout.module);
   if (!users && pending.distance > max_distance) return;
-  known.expanded = true;
+  if (!pending.named) by_table_[pending.method_table].expanded = true;
   DebugType made{
       .kind = DebugType::Kind::object, .name = (*module_types_)[pending.index].name, .size = layout.size};
   const unsigned distance = users ? 0 : pending.distance;

@@ -43,7 +43,8 @@ private:
   struct Pending {
     DebugTypeIndex index;
     Address method_table;
-    unsigned distance; // references between a variable and this type
+    unsigned distance;  // references between a variable and this type
+    bool named = false; // one of several types of the source's that are one of the runtime's
   };
   struct Known {
     DebugTypeIndex index = no_debug_type;
@@ -54,6 +55,7 @@ private:
   DebugTypeIndex number(ElementType number);
   DebugTypeIndex value(const TypeUse& type, unsigned distance);
   DebugTypeIndex object(Address method_table, unsigned distance);
+  DebugTypeIndex object_with_names(const TypeUse& type, unsigned distance);
   DebugTypeIndex array_object(const TypeUse& type, unsigned distance);
   DebugTypeIndex named_object(const std::string& name);
   DebugTypeIndex plain_object();

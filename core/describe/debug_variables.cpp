@@ -61,6 +61,7 @@ struct DebugVariables::Impl {
     std::vector<TypeUsePtr> locals;
     std::optional<DeadPlaces> dead;   // with the first reference
     std::vector<DebugVariable> found; // offsets from the method's start
+    bool generic() const { return !class_arguments.empty() || !method_arguments.empty(); }
   };
 
   void describe(Body& body);
@@ -117,14 +118,15 @@ void DebugVariables::Impl::read_signature(Body& body) {
       // Row 0 is what the method returns.
       TypeUsePtr& type =
           row.sequence == 0 ? body.signature.return_type : body.signature.parameters[row.sequence - 1u];
-      if (type && type->kind == TypeUse::Kind::value && is_tuple(*type->name))
+      if (type && has_tuple(*type->name))
         tuples.emplace_back(&type, token_of(MetadataTable::param, metadata.param_at(i)));
     }
   });
   TypeLayouts& layouts = runtime.objects()->layouts();
   for (const auto& [type, token] : tuples) {
     try {
-      *type = with_tuple_names(layouts, *type, layouts.tuple_names_of(method.runtime_module, token));
+      *type = with_tuple_names(layouts, *type, layouts.tuple_names_of(method.runtime_module, token),
+                               body.generic());
     } catch (const Error&) {
       // Its elements have numbers.
     }
@@ -302,11 +304,11 @@ void DebugVariables::Impl::add_locals(Body& body) {
     }
     if (local.name.front() == '<' || local.name.find('$') != std::string::npos) continue;
     TypeUsePtr named = body.locals[local.slot];
-    if (type.kind == TypeUse::Kind::value && is_tuple(*type.name)) {
+    if (has_tuple(*type.name)) {
       try {
-        named = with_tuple_names(runtime.objects()->layouts(), named, body.pdb->tuple_names(local.row));
-      } catch (const Error&) {
-        // Its elements have numbers.
+        named = with_tuple_names(runtime.objects()->layouts(), named, body.pdb->tuple_names(local.row),
+                                 body.generic());
+      } catch (const Error&) { // its elements have numbers
       }
     }
     emit(body, local.name, *named, homes_of(body.variables, number, scope), false, false,

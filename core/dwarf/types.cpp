@@ -1,5 +1,6 @@
 #include "core/dwarf/types.h"
 
+#include "core/dwarf/c_names.h"
 #include "core/dwarf/locations.h"
 
 #include <algorithm>
@@ -14,40 +15,6 @@ using Kind = DebugType::Kind;
 
 bool is_this_target(Kind kind) {
   return kind == Kind::structure || kind == Kind::object;
-}
-
-// LLDB takes a number for that of C which has its size, and forgets its name. Under another name it is shown
-// as that, and what LLDB does for C's characters and strings is not done for bytes. Not so UTF-16: another
-// name for it, "char", would be taken for C's.
-std::string_view name_in_c(const DebugType& type) {
-  struct Number {
-    Kind kind;
-    std::uint32_t size;
-    std::string_view name;
-  };
-  static constexpr Number numbers[] = {{Kind::signed_integer, 1, "signed char"},
-                                       {Kind::signed_integer, 2, "short"},
-                                       {Kind::signed_integer, 4, "int"},
-                                       {Kind::signed_integer, 8, "long"},
-                                       {Kind::signed_integer, 16, "__int128"},
-                                       {Kind::unsigned_integer, 1, "unsigned char"},
-                                       {Kind::unsigned_integer, 2, "unsigned short"},
-                                       {Kind::unsigned_integer, 4, "unsigned int"},
-                                       {Kind::unsigned_integer, 8, "unsigned long"},
-                                       {Kind::unsigned_integer, 16, "unsigned __int128"}};
-  for (const Number& number : numbers)
-    if (number.kind == type.kind && number.size == type.size) return number.name;
-  return type.name;
-}
-
-// `name` with an underscore for all that LLDB takes for an operator.
-std::string identifier(std::string name) {
-  for (char& c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-    if (!letter && !(byte >= '0' && byte <= '9') && byte < 0x80) c = '_';
-  }
-  return name;
 }
 
 } // namespace
@@ -186,7 +153,8 @@ void DwarfTypes::write_enumeration(const DebugType& type, DebugTypeIndex index) 
 
 void DwarfTypes::write_record(DebugTypeIndex index, std::span<const DeclaredMethod> methods) {
   const DebugType& type = module_->types[index];
-  const bool has_children = type.kind != Kind::opaque && !(type.fields.empty() && methods.empty());
+  const bool root = type.kind == Kind::object && std::ranges::none_of(type.fields, &DebugField::base);
+  const bool has_children = type.kind != Kind::opaque && !(type.fields.empty() && methods.empty() && !root);
   entries_->write(Die(DW_TAG_structure_type, has_children)
                       .string(DW_AT_name, type.name)
                       .number(DW_AT_byte_size, check_.size(index)));
@@ -201,7 +169,32 @@ void DwarfTypes::write_record(DebugTypeIndex index, std::span<const DeclaredMeth
   }
   write_fields(std::move(fields));
   for (const DeclaredMethod& method : methods) write_declaration(method);
+  if (root) return write_assignment(index);
   entries_->end_children();
+}
+
+// C++ would copy the members of one object over those of another where managed code makes a reference lead to
+// another object. An operator that is declared, and that no code is found of, makes an error of that
+// expression, for all classes that are derived from this one. Ends the children of the class.
+void DwarfTypes::write_assignment(DebugTypeIndex index) {
+  std::size_t places[2]{};
+  entries_->write(Die(DW_TAG_subprogram, true)
+                      .string(DW_AT_name, "operator=")
+                      .flag(DW_AT_external)
+                      .flag(DW_AT_declaration));
+  entries_->write(Die(DW_TAG_formal_parameter).flag(DW_AT_artificial).reference(DW_AT_type, Die::later));
+  places[0] = entries_->last_reference();
+  entries_->write(Die(DW_TAG_formal_parameter).reference(DW_AT_type, Die::later));
+  places[1] = entries_->last_reference();
+  entries_->end_children();
+  entries_->end_children();
+  const unsigned tags[] = {DW_TAG_pointer_type, DW_TAG_reference_type};
+  for (std::size_t i = 0; i < std::size(tags); ++i) {
+    entries_->patch_reference(places[i], entries_->info().size());
+    entries_->write(Die(tags[i])
+                        .number(DW_AT_byte_size, module_->platform.pointer_size)
+                        .reference(DW_AT_type, offsets_[index]));
+  }
 }
 
 void DwarfTypes::write_base(const DebugField& field) {
@@ -292,7 +285,7 @@ void DwarfTypes::write_statics() {
     if (!check_.usable(static_cast<DebugTypeIndex>(i))) continue;
     for (const DebugField& field : type.fields) {
       if (!field.static_address || !is_usable_name(field.name) || !check_.is_value(field.type)) continue;
-      static_names_.push_back(identifier(type.name + '.' + field.name));
+      static_names_.push_back(c_identifier(type.name + '.' + field.name));
       Die die(DW_TAG_variable);
       die.string(DW_AT_name, static_names_.back()).flag(DW_AT_external);
       write_variable(die, field);

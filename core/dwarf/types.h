@@ -53,6 +53,7 @@ private:
   void write_array(const DebugType& type);
   void write_enumeration(const DebugType& type, DebugTypeIndex index);
   void write_record(DebugTypeIndex index, std::span<const DeclaredMethod> methods);
+  void write_assignment(DebugTypeIndex index);
   void write_base(const DebugField& field);
   // Fields that overlap are members of an anonymous union: of overlapping members of a structure LLDB's
   // expressions would read the wrong bytes.

@@ -1,5 +1,5 @@
 // The walks over the framework's collections, one function for each family. Only for collections.cpp, which
-// knows which type is walked how.
+// knows which type is walked how, and other_collections.cpp.
 #pragma once
 
 #include "core/objects/collections.h"
@@ -43,9 +43,12 @@ public:
   void concurrent_stack(const Instance& what) {
     chain(reader_.reference(what, "_head"), "_value", "_next", false);
   }
-  // Its last node holds nothing.
+  // The last node of these two holds nothing.
   void fsharp_list(const Instance& what) {
     chain(what.fields - reader_.target().pointer_size(), "head", "tail", true);
+  }
+  void immutable_stack(const Instance& what) {
+    chain(what.fields - reader_.target().pointer_size(), "_head", "_tail", true);
   }
   void fsharp_map(const Instance& what) {
     fsharp_tree(what, [&](const Instance& node) { return pair(node, "k", "v"); });
@@ -301,12 +304,23 @@ public:
     });
   }
 
+  // In other_collections.cpp.
+  void hashtable(const Instance& what);
+  void ordered_dictionary(const Instance& what);
+  void immutable_queue(const Instance& what);
+  void concurrent_bag(const Instance& what);
+  void grouping(const Instance& what);
+  // False: a form of theirs that keeps its elements otherwise.
+  bool frozen_dictionary(const Instance& what);
+  bool frozen_set(const Instance& what);
+
   bool any(const Instance& what);
 
 private:
   static constexpr unsigned max_wraps = 8;
   static constexpr std::size_t max_tree_depth = 128;
   static constexpr std::size_t max_queue_parts = 10'000;
+  static constexpr std::size_t max_queue_nodes = 1'000'000; // of an immutable queue
 
   void step(Address at) {
     if (++steps_ > visitor_.steps)

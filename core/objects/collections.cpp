@@ -28,7 +28,17 @@ constexpr std::array known_collections{
                     &CollectionVisit::concurrent_dictionary},
     KnownCollection{"System.Collections.Concurrent.ConcurrentQueue`1", &CollectionVisit::concurrent_queue},
     KnownCollection{"System.Collections.Concurrent.ConcurrentStack`1", &CollectionVisit::concurrent_stack},
+    KnownCollection{"System.Collections.Concurrent.ConcurrentBag`1", &CollectionVisit::concurrent_bag},
+    KnownCollection{"System.Collections.Generic.OrderedDictionary`2", &CollectionVisit::ordered_dictionary},
+    KnownCollection{"System.Collections.ArrayList", &CollectionVisit::list},
+    KnownCollection{"System.Collections.Hashtable", &CollectionVisit::hashtable},
+    KnownCollection{"System.Collections.Queue", &CollectionVisit::queue},
+    KnownCollection{"System.Collections.Stack", &CollectionVisit::stack},
+    KnownCollection{"System.Collections.SortedList", &CollectionVisit::sorted_list},
+    KnownCollection{"System.Linq.Grouping`2", &CollectionVisit::grouping},
     KnownCollection{"System.ArraySegment`1", &CollectionVisit::array_segment},
+    KnownCollection{"System.Collections.Immutable.ImmutableQueue`1", &CollectionVisit::immutable_queue},
+    KnownCollection{"System.Collections.Immutable.ImmutableStack`1", &CollectionVisit::immutable_stack},
     KnownCollection{"System.Collections.Immutable.ImmutableList`1", &CollectionVisit::immutable_list},
     KnownCollection{"System.Collections.Immutable.ImmutableSortedSet`1", &CollectionVisit::immutable_list},
     KnownCollection{"System.Collections.Immutable.ImmutableSortedDictionary`2",
@@ -54,6 +64,9 @@ constexpr std::array wrappers{
     std::pair<std::string_view, std::string_view>{"System.Collections.ObjectModel.ReadOnlyDictionary`2",
                                                   "m_dictionary"},
     std::pair<std::string_view, std::string_view>{"System.Collections.Immutable.ImmutableArray`1", "array"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.Concurrent.BlockingCollection`1",
+                                                  "_collection"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.Specialized.StringCollection", "data"},
 };
 
 } // namespace
@@ -67,6 +80,8 @@ bool CollectionVisit::any(const Instance& what) {
         if (one.type == name) return (this->*one.show)(what), true;
       for (const auto& [type, inner] : wrappers)
         if (type == name) return wrapped(what, inner);
+      if (name == "System.Collections.Frozen.FrozenDictionary`2") return frozen_dictionary(what);
+      if (name == "System.Collections.Frozen.FrozenSet`1") return frozen_set(what);
     }
     if (layout->table.parent == 0 || layout->kind == TypeLayout::Kind::value) return false;
     layout = &reader_.objects().layouts().of(layout->table.parent);

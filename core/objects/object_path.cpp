@@ -130,7 +130,15 @@ public:
     return {found->field->type, found->at};
   }
 
-  ValuePlace element(const Instance& instance, const Key& key) {
+  // The element, with the names that the declared type of the collection has for it.
+  ValuePlace element(const Instance& instance, const Key& key, std::string_view declared) {
+    ValuePlace found = element_of(instance, key);
+    found.type = item_with_names(objects_.layouts(), found.type, named_arguments(declared));
+    return found;
+  }
+
+private:
+  ValuePlace element_of(const Instance& instance, const Key& key) {
     if (instance.layout.kind == TypeLayout::Kind::array) {
       if (const auto* indices = std::get_if<Indices>(&key)) return of_array(instance, *indices);
       refuse(fmt::format("{} takes numbers", instance.layout.text));
@@ -151,7 +159,6 @@ public:
     return *found;
   }
 
-private:
   ValuePlace of_array(const Instance& instance, const Indices& indices) {
     const Target& target = reader_.target();
     const TypeLayout& layout = instance.layout;
@@ -226,14 +233,16 @@ private:
 
 } // namespace
 
-ValuePlace follow_path(ObjectReader& reader, Address object, std::string_view path) {
+ValuePlace follow_path(ObjectReader& reader, Address object, std::string_view path,
+                       std::string_view declared) {
   Walk walk(reader);
   Steps steps(path);
   std::optional<ValuePlace> place;
   while (steps.more()) {
     if (steps.is_index()) {
       const Key key = steps.key();
-      place = walk.element(place ? walk.instance(*place, "an element") : walk.object(object), key);
+      const std::string type = place ? format_type(*place->type->name) : std::string(declared);
+      place = walk.element(place ? walk.instance(*place, "an element") : walk.object(object), key, type);
     } else {
       const std::string name = steps.name();
       place = walk.part(place, object, name);

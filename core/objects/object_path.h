@@ -19,6 +19,9 @@ struct ValuePlace {
 // dimensions, ["text"] of dictionaries, whose quotes may be left out. Throws Error{invalid_argument} that
 // names the step that leads nowhere, and Error as ObjectReader's functions do. `path` must not be empty.
 // Cost: that of the fields and elements on the way; a dictionary is searched from its beginning.
-ValuePlace follow_path(ObjectReader& reader, Address object, std::string_view path);
+// `declared`: the name of the type that the variable is declared with, if it is known: of a collection of
+// tuples it has the names of their elements.
+ValuePlace follow_path(ObjectReader& reader, Address object, std::string_view path,
+                       std::string_view declared = {});
 
 } // namespace clr

@@ -161,7 +161,7 @@ void ObjectText::instance(const Instance& what, Address object) {
   default:
     if (known_object(layout, object)) return;
     // The name of an anonymous type tells nothing.
-    if (layout.text.starts_with("<>f__AnonymousType")) return structure(what);
+    if (is_anonymous(layout.text)) return structure(what);
     add(fmt::format("{{{}}}", layout.text));
   }
 }

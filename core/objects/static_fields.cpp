@@ -42,9 +42,9 @@ private:
       const FieldRow row = metadata.field(metadata.field_at(i));
       if (!row.is_static() || row.literal()) continue;
       if (whole) return true;
-      const std::string name = metadata.string(row.name), property = property_of(name);
+      const std::string name = metadata.string(row.name), property = source_name_of_static(text, name);
       if (search_.accepts(fmt::format("{}.{}", text, name)) ||
-          (!property.empty() && search_.accepts(fmt::format("{}.{}", text, property))))
+          (!property.empty() && search_.accepts(property)))
         return true;
     }
     return false;
@@ -62,7 +62,7 @@ private:
       if (stopped_) return;
       if (!field.is_static || field.in_image) continue;
       StaticRow row{.name = fmt::format("{}.{}", type, field.name),
-                    .property = property_of(field.name),
+                    .property = source_name_of_static(type, field.name),
                     .module = layout.module,
                     .method_table = table,
                     .token = field.token,
@@ -70,7 +70,6 @@ private:
                     .address = field.address,
                     .value = {},
                     .fields = {}};
-      if (!row.property.empty()) row.property = fmt::format("{}.{}", type, row.property);
       if (!whole && !search_.accepts(row.name) && (row.property.empty() || !search_.accepts(row.property)))
         continue;
       if (!field.thread_static) {

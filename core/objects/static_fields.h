@@ -20,7 +20,7 @@ struct StaticsThread {
 
 struct StaticRow {
   std::string name;     // "Ns.Outer<int>.Inner.Field", the field as in metadata
-  std::string property; // the same with the property that only returns the field; empty: none
+  std::string property; // the whole name that the source has for it, where that is another; else empty
   Address module = 0, method_table = 0;
   std::uint32_t token = 0; // Field
   // The thread of a [ThreadStatic] field, which has a row for each thread that used it.

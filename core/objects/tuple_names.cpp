@@ -1,11 +1,13 @@
 #include "core/objects/tuple_names.h"
 
 #include "core/objects/instance_reader.h"
+#include "core/objects/named_tuples.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace clr {
 namespace {
@@ -85,20 +87,13 @@ private:
   std::vector<TupleElement> found_;
 };
 
-// "System.ValueTuple<int Id, string Name>".
 TypeNamePtr named(const std::vector<TupleElement>& elements) {
-  std::string text = "ValueTuple<";
+  std::vector<std::pair<TypeNamePtr, std::string>> parts;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const TupleElement& element = elements[i];
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", format_type(*element.type->name));
-    if (element.name != fmt::format("Item{}", i + 1)) text += " " + element.name;
+    const bool numbered = elements[i].name == fmt::format("Item{}", i + 1);
+    parts.emplace_back(elements[i].type->name, numbered ? std::string() : elements[i].name);
   }
-  auto name = std::make_shared<TypeName>();
-  name->shape = TypeShape::definition;
-  name->name_space = "System";
-  name->chain = {text + ">"};
-  name->value_type = true;
-  return name;
+  return named_tuple(parts);
 }
 
 } // namespace
@@ -112,10 +107,22 @@ std::vector<TupleElement> tuple_elements(TypeLayouts& layouts, const TypeUse& ty
   return Elements(layouts).of(type);
 }
 
-TypeUsePtr with_tuple_names(TypeLayouts& layouts, const TypeUsePtr& type, std::vector<std::string> names) {
+TypeUsePtr with_tuple_names(TypeLayouts& layouts, const TypeUsePtr& type, std::vector<std::string> names,
+                            bool generic) {
+  if (generic) names = names_of_instance(*type->name, std::move(names));
   const bool any = std::ranges::any_of(names, [](const std::string& name) { return !name.empty(); });
   names.resize(std::min(names.size(), max_tuple_elements));
-  if (!any || type->kind != TypeUse::Kind::value || !is_tuple(*type->name)) return type;
+  if (!any) return type;
+  if (type->kind != TypeUse::Kind::value || !is_tuple(*type->name)) {
+    if (!has_tuple(*type->name)) return type;
+    auto made = std::make_shared<TypeUse>(*type);
+    made->name = type_with_tuple_names(type->name, names);
+    if (type->kind == TypeUse::Kind::array && type->element)
+      made->element = with_tuple_names(layouts, type->element, std::move(names));
+    else
+      made->names_within = true;
+    return made;
+  }
   try {
     auto made = std::make_shared<TypeUse>(*type);
     made->tuple_names = std::make_shared<const std::vector<std::string>>(std::move(names));
@@ -124,6 +131,14 @@ TypeUsePtr with_tuple_names(TypeLayouts& layouts, const TypeUsePtr& type, std::v
   } catch (const Error&) {
     return type; // its elements have numbers
   }
+}
+
+TypeUsePtr item_with_names(TypeLayouts& layouts, const TypeUsePtr& item,
+                           const std::vector<NamedArgument>& arguments) {
+  if (arguments.empty()) return item;
+  const std::string text = format_type(*item->name);
+  const auto found = std::ranges::find(arguments.rbegin(), arguments.rend(), text, &NamedArgument::type);
+  return found == arguments.rend() ? item : with_tuple_names(layouts, item, found->names);
 }
 
 } // namespace clr

@@ -58,6 +58,10 @@ public:
   // Cost: that of the first generic instance, see read().
   std::vector<Address> instances(Address module, std::uint32_t type_def);
 
+  // Whether a module of this name is loaded: "FSharp.Core". Never throws. Cost: the names of all modules
+  // once, then none.
+  bool has_assembly(const std::string& simple_name) { return module_named(simple_name) != nullptr; }
+
   // Forgets everything: the process ran, and may have loaded types.
   void forget();
 

@@ -220,10 +220,11 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
         field.name = names.metadata().string(names.metadata().field(rid_of(field.token)).name);
       });
       field.type = finder_->field(rid_of(field.token), scope);
-      if (!naming_ && field.type->kind == TypeUse::Kind::value && is_tuple(*field.type->name)) {
+      if (!naming_ && has_tuple(*field.type->name)) {
         naming_ = true; // the types of a target that does harm may lead back into themselves
         try {
-          field.type = with_tuple_names(*this, field.type, tuple_names_of(layout.module, field.token));
+          field.type = with_tuple_names(*this, field.type, tuple_names_of(layout.module, field.token),
+                                        !arguments.empty());
         } catch (const Error&) {
           // Its elements have numbers.
         }

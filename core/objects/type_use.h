@@ -37,6 +37,7 @@ struct TypeUse {
   TypeNamePtr name;       // never null
   // The names of a tuple's elements, see tuple_names.h; null: they have none.
   std::shared_ptr<const std::vector<std::string>> tuple_names = nullptr;
+  bool names_within = false; // no tuple, but `name` has names of elements of tuples within it
 
   bool is_reference() const { return kind == Kind::reference || kind == Kind::array; }
 };

@@ -2,7 +2,6 @@
 
 #include "core/objects/field_names.h"
 #include "core/objects/fsharp_union.h"
-#include "core/objects/tuple_names.h"
 
 #include <fmt/format.h>
 
@@ -145,7 +144,9 @@ void ValueParts::walk(ObjectReader& reader, std::uint64_t wanted) {
                             name =
                                 fmt::format("[{}]", reader.describe_value(*item.key_type, item.key,
                                                                           {.string_units = 64, .text = 80}));
-                          items.push_back({.name = std::move(name), .type = item.type, .at = item.at});
+                          items.push_back({.name = std::move(name),
+                                           .type = item_with_names(reader.layouts(), item.type, names_),
+                                           .at = item.at});
                           return true;
                         }});
   if (items.size() < wanted) count_ = items.size();
@@ -155,8 +156,10 @@ void ValueParts::walk(ObjectReader& reader, std::uint64_t wanted) {
 std::optional<ValuePart> ValueParts::at(ObjectReader& reader, std::uint64_t index) {
   if (index >= count_) return std::nullopt;
   if (kind_ == Kind::elements)
-    return ValuePart{
-        .name = bracketed(index), .type = element_, .at = first_ + index * stride_, .lengths = lengths_};
+    return ValuePart{.name = bracketed(index),
+                     .type = item_with_names(reader.layouts(), element_, names_),
+                     .at = first_ + index * stride_,
+                     .lengths = lengths_};
   if (kind_ == Kind::items && index >= kept_.size())
     walk(reader, std::min(std::max(2 * (index + 1), least_walk), count_));
   if (index >= kept_.size()) return std::nullopt;

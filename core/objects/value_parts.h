@@ -3,11 +3,13 @@
 #pragma once
 
 #include "core/objects/collections.h"
+#include "core/objects/tuple_names.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -29,6 +31,9 @@ public:
   // that are inherited stand before the others, those of one type in the order of their declaration.
   static ValueParts of_object(ObjectReader& reader, Address object);
   static ValueParts of_value(ObjectReader& reader, Address method_table, Address at);
+
+  // What the declared type of the array or collection says of its items' names.
+  void set_names(std::vector<NamedArgument> names) { names_ = std::move(names); }
 
   // Strings, numbers and enumerations have none.
   std::uint64_t count() const { return count_; }
@@ -65,6 +70,7 @@ private:
   std::vector<std::uint32_t> lengths_;
   std::int32_t lower_ = 0;
   Address method_table_ = 0, value_ = 0; // of a collection
+  std::vector<NamedArgument> names_;
 };
 
 } // namespace clr

@@ -8,9 +8,24 @@
 
 namespace clr::lldb_plugin {
 
-Address evaluate_object(lldb::SBTarget& target, const std::string& text) {
+namespace {
+lldb::SBValue find_variable(lldb::SBTarget& target, const std::string& text) {
   lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
-  lldb::SBValue variable = frame.IsValid() ? frame.FindVariable(text.c_str()) : lldb::SBValue();
+  return frame.IsValid() ? frame.FindVariable(text.c_str()) : lldb::SBValue();
+}
+} // namespace
+
+std::string declared_type(lldb::SBTarget& target, const std::string& text) {
+  lldb::SBValue variable = find_variable(target, text);
+  lldb::SBType type = variable.GetType();
+  if (!variable.IsValid() || !type.IsValid()) return {};
+  if (type.IsReferenceType()) type = type.GetDereferencedType();
+  const char* const name = type.GetName();
+  return name != nullptr ? name : std::string();
+}
+
+Address evaluate_object(lldb::SBTarget& target, const std::string& text) {
+  lldb::SBValue variable = find_variable(target, text);
   if (!variable.IsValid() || variable.GetError().Fail()) return evaluate_address(target, text);
   lldb::SBValue raw = variable.GetNonSyntheticValue();
   const auto object = object_of(raw);

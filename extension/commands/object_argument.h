@@ -13,4 +13,7 @@ namespace clr::lldb_plugin {
 // Error{invalid_argument} for a null, for a variable that is a value, and as evaluate_address does.
 Address evaluate_object(lldb::SBTarget& target, const std::string& text);
 
+// The name of the type that the variable `text` of the selected frame is declared with; "" for anything else.
+std::string declared_type(lldb::SBTarget& target, const std::string& text);
+
 } // namespace clr::lldb_plugin

@@ -47,7 +47,7 @@ public:
     const Address start = evaluate_object(session.target(), head);
     if (json_ && type_.empty()) return out.line("{}", object_json(session.runtime(), start, path, limits_));
     if (path.empty()) return show(session, out, start);
-    const ValuePlace place = follow_path(objects, start, path);
+    const ValuePlace place = follow_path(objects, start, path, declared_type(session.target(), head));
     const Address object =
         place.type->is_reference() ? session.runtime().target()->read_pointer(place.at) : Address{0};
     object != 0 ? show(session, out, object) : show_value(objects, out, place);

@@ -20,7 +20,7 @@ inline constexpr const char* managed_types[] = {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.
 // what it has nothing to say of: their category is on once managed code was seen.
 inline constexpr const char* plain_category = "clr-plain";
 inline constexpr const char* plain_types[] = {
-    R"(^([A-Z][A-Za-z0-9_]*(<[^:()*&]*>)?|<>f__AnonymousType[^:()*&]*)$)"};
+    R"(^([A-Z][A-Za-z0-9_]*(<[^:()*&]*>)?|(<>f__|VB\$)AnonymousType[^:()*&]*)$)"};
 
 // A pointer or a reference of C++'s.
 bool is_indirect(lldb::SBType type);

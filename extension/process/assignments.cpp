@@ -3,12 +3,12 @@
 #include "extension/lldb/notice.h"
 #include "extension/lldb/output.h"
 #include "extension/lldb/published_module.h"
+#include "extension/process/expression_command.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <string_view>
 
@@ -19,39 +19,16 @@ struct Assignment {
   std::string path, value;
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
-
-// What LLDB takes for the path of a variable: `order.Customer`, `list[3]`.
-bool is_path(std::string_view text) {
-  constexpr std::string_view others = "_.[]<>";
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
-         std::ranges::all_of(text, [&](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) != 0 || others.contains(c);
-         });
-}
-
 std::optional<Assignment> assignment_of(std::string_view command) {
-  constexpr std::array<std::string_view, 2> names{"expression", "dwim-print"};
-  const auto name = std::ranges::find_if(names, [&](std::string_view n) { return command.starts_with(n); });
-  if (name == names.end()) return std::nullopt;
-  std::string_view text = trimmed(command.substr(name->size()));
-  // An alias may end its options, too: `p` is `dwim-print --`.
-  while (text.starts_with('-')) {
-    const std::size_t end = text.find("-- ");
-    if (end == std::string_view::npos) return std::nullopt;
-    text = trimmed(text.substr(end + 3));
-  }
+  const std::optional<ExpressionCommand> parts = expression_command(command);
+  if (!parts) return std::nullopt;
+  const std::string_view text = parts->text;
   const std::size_t sign = text.find('=');
   if (sign == std::string_view::npos || text.substr(sign).starts_with("==")) return std::nullopt;
   const std::string_view path = trimmed(text.substr(0, sign));
   std::string_view value = trimmed(text.substr(sign + 1));
   while (value.ends_with(';')) value = trimmed(value.substr(0, value.size() - 1));
-  if (!is_path(path)) return std::nullopt;
+  if (!is_variable_path(path)) return std::nullopt;
   return Assignment{std::string(path), std::string(value)};
 }
 

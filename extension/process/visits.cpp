@@ -4,6 +4,7 @@
 #include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/published_module.h"
 #include "extension/process/assignments.h"
+#include "extension/process/printed_objects.h"
 #include "extension/process/workspace.h"
 
 #include <algorithm>
@@ -153,7 +154,9 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
 // The commands that evaluate an expression.
 bool stand_in_for_expression(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
   visit_command(turn, debugger, words);
-  return assign_reference(debugger, text_of(words));
+  const std::string command = text_of(words);
+  return assign_reference(debugger, command) || print_object(debugger, command) ||
+         print_object_of_core(debugger, command);
 }
 } // namespace
 

@@ -10,6 +10,18 @@
 
 namespace clr::lldb_plugin {
 
+namespace {
+
+// The declared type's name of a reference has a sign behind it.
+std::vector<NamedArgument> names_of(lldb::SBValue& raw) {
+  const char* const name = raw.GetTypeName();
+  std::string_view text = name == nullptr ? "" : name;
+  while (text.ends_with('&') || text.ends_with('*') || text.ends_with(' ')) text.remove_suffix(1);
+  return named_arguments(text);
+}
+
+} // namespace
+
 ObjectReader* ShownValues::reader() {
   return sessions_->after_short_run()->runtime().objects();
 }
@@ -18,15 +30,21 @@ std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) 
   const char* const name = raw.GetTypeName();
   const lldb::addr_t at = raw.GetLoadAddress();
   if (name == nullptr || at == LLDB_INVALID_ADDRESS || is_indirect(raw.GetType()) ||
-      kind_of_value(name) != ManagedValue::described || !why_unreadable(life_of(target_)).empty())
+      !why_unreadable(life_of(target_)).empty())
     return std::nullopt;
+  const ManagedValue kind = kind_of_value(name);
+  const bool may_be_union = kind == ManagedValue::other && !object_of(raw) &&
+                            (raw.GetType().GetTypeClass() & lldb::eTypeClassStruct) != 0;
+  if (kind != ManagedValue::described && !may_be_union) return std::nullopt;
   ObjectReader* const objects = reader();
-  if (objects == nullptr) return std::nullopt;
+  if (objects == nullptr || (may_be_union && !objects->finder().has_assembly("FSharp.Core")))
+    return std::nullopt;
   if (types_by_name_.size() >= max_kept_types) types_by_name_.clear();
   const auto [type, is_new] = types_by_name_.try_emplace(name, 0);
   if (is_new) {
     try {
-      type->second = find_type(*objects, name);
+      type->second = find_type(*objects, without_tuple_names(name));
+      if (may_be_union && objects->union_of(objects->layouts().of(type->second)) == nullptr) type->second = 0;
     } catch (const Error&) {
       // Not loaded, or the name does not say all of its arguments: its members are shown.
     }
@@ -50,6 +68,7 @@ ValueParts* ShownValues::parts_of(lldb::SBValue& value, bool anew) {
   std::optional<Place> place = structure_of(raw);
   if (const std::optional<Address> object = place ? std::nullopt : object_of(raw)) place = Place{*object, 0};
   if (!place || !why_unreadable(life_of(target_)).empty()) return nullptr;
+  place->names = names_of(raw);
   const std::uint32_t stop = target_.GetProcess().GetStopID(true);
   if (stop != stop_ || kept_.size() >= max_kept) kept_.clear();
   stop_ = stop;
@@ -62,6 +81,7 @@ ValueParts* ShownValues::parts_of(lldb::SBValue& value, bool anew) {
     parts = ValueParts::of_value(*objects, place->method_table, place->object);
   else if (place->object != 0)
     parts = ValueParts::of_object(*objects, place->object);
+  parts.set_names(place->names);
   return &kept_.insert_or_assign(*place, std::move(parts)).first->second;
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -24,8 +25,9 @@ public:
   ShownValues(const lldb::SBTarget& target, StopSession& sessions)
       : target_(target), sessions_(&sessions), types_(target) {}
 
-  // The text of a structure of the framework's (ManagedValue::described) that lies in the process's memory;
-  // "" where it does not, or cannot be read. Cost: when its type is new, that of find_type.
+  // The text of a structure of the framework's (ManagedValue::described), or of a union of F#'s, that lies in
+  // the process's memory; "" for others, and where it does not, or cannot be read. Cost: when its type is
+  // new, that of find_type.
   std::string text(lldb::SBValue& value, const TextLimits& limits);
 
   // The number of parts of the object that `value` is or refers to, which is looked at anew. Nothing: it is
@@ -47,6 +49,7 @@ private:
   struct Place {
     Address object = 0;
     Address method_table = 0; // 0: an object
+    std::vector<NamedArgument> names = {};
     auto operator<=>(const Place&) const = default;
   };
   std::optional<Place> structure_of(lldb::SBValue& raw);

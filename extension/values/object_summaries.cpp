@@ -124,13 +124,12 @@ std::string structure_text(const Turn& turn, lldb::SBValue& raw) {
   case ManagedValue::pair:
     return members_text(raw, '[', ']');
   case ManagedValue::described:
+  case ManagedValue::other: // unions of F#'s are structures of any name
     try {
       return Workspace::of(turn).process(raw.GetTarget())->values().text(raw, limits);
     } catch (const Error&) {
       return {};
     }
-  case ManagedValue::other:
-    break;
   }
   return {};
 }

@@ -110,6 +110,33 @@ TEST_CASE("objects: bases, fields, references, what lies behind the last field")
   CHECK_FALSE(ModuleReadBack::type_of(pointer));
 }
 
+TEST_CASE("objects cannot be assigned to: the operator of their base class is declared only") {
+  const ModuleReadBack written(module_of({record(Kind::object, "System.Object", 8, {}),
+                                          record(Kind::object, "Derived", 8, {{.type = 0, .base = true}}),
+                                          record(Kind::structure, "Value", 8, {})}));
+  const auto methods = [&](const std::string& type) {
+    std::vector<std::string> names;
+    for (Dwarf_Die child : ModuleReadBack::children(*written.find(DW_TAG_structure_type, type)))
+      if (dwarf_tag(&child) == DW_TAG_subprogram) {
+        names.push_back(ModuleReadBack::name_of(child));
+        CHECK(ModuleReadBack::has(child, DW_AT_declaration));
+        const auto parameters = ModuleReadBack::children(child);
+        REQUIRE(parameters.size() == 2);
+        CHECK(ModuleReadBack::has(parameters[0], DW_AT_artificial));
+        for (const auto& [parameter, tag] : {std::pair{parameters[0], DW_TAG_pointer_type},
+                                             std::pair{parameters[1], DW_TAG_reference_type}}) {
+          auto of = *ModuleReadBack::type_of(parameter);
+          CHECK(dwarf_tag(&of) == tag);
+          CHECK(ModuleReadBack::name_of(*ModuleReadBack::type_of(of)) == type);
+        }
+      }
+    return names;
+  };
+  CHECK(methods("System.Object") == std::vector<std::string>{"operator="});
+  CHECK(methods("Derived").empty());
+  CHECK(methods("Value").empty());
+}
+
 TEST_CASE("what points to a reference and elements of arrays are pointers: C++ has no others") {
   const ModuleReadBack written(module_of({record(Kind::object, "Node", 8, {}),
                                           to(Kind::reference, 0),

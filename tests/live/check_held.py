@@ -26,10 +26,10 @@ def check(lldb, target, path):
     compared = check_objects(wrong, objects, texts[len(said):])
     # LLDB 14 and 15 leave the arguments out of names, so that a structure's type cannot be found by its name (docs/lldb-commands.md).
     unnamed = {row["path"] for row, text in zip(said, texts) if "path" in row and re.match(r"\([^()]*<>[ &]*\)", text)}
-    unnamed |= {"segment"} if unnamed else set()   # it is asked for by its elements only
+    unnamed |= {"segment", "rows", "nested", "pairs", "byName"} if unnamed else set()   # these are asked for by their elements only
     assert not unnamed or re.search(r"version 1[45]\.", version), f"names without arguments in {version}: {unnamed}"
     for row, text in zip(said, texts):
-        if re.match(r"\w*", row.get("path", ""))[0] in unnamed:
+        if re.match(r"\w*", row.get("path", row.get("fields", "")))[0] in unnamed or unnamed and row.get("path", "").startswith("account.Past"):
             continue
         kind = next(key for key in counts if key in row)
         counts[kind] += 1
@@ -70,7 +70,25 @@ def check_assignments(lldb, target):
     assert before.count("{") >= 2 and "figure = 0x0000000000000000 null" in set_figure and "ring = 0x0000000000000000 null" in set_ring, (before, set_figure, set_ring)
     assert not other.strip() and not text.strip() and lldb.errors.count("only null can be assigned to the reference shape") == 2, lldb.errors
     assert after.count("0x0000000000000000 null") == 2 and re.search(r"shape = 0x0*[1-9a-f]\w* \{Debugged\.Ring\}", after), after
-    return "2 references set to null, 2 other assignments refused"
+    # A client of the API evaluates C++ alone: an error there, and nothing is copied.
+    api = 'script print("fails", lldb.frame.EvaluateExpression("one = two").GetError().Fail())'
+    said, after = lldb.run(target, here + [api, "v one.Sum two.Sum"], go_on=True)[2:]
+    assert "fails True" in said and re.findall(r"= (\d)", after) == ["1", "2"], (said, after)
+    return "2 references set to null, 3 other assignments refused"
+
+
+def check_descriptions(lldb, target):
+    """`po` of a variable, a path, a cast and an address; values are LLDB's."""
+    frames = lldb.run(target, ["thread backtrace all"])[0]
+    thread, number = re.search(r"thread #(\d+)(?:(?!thread #).)*?frame #(\d+): \S+ \S+`" + re.escape(METHOD) + r"\(", frames, re.S).groups()
+    here = [f"thread select {thread}", f"frame select {number}"]
+    (object_,) = lldb.run(target, here + ["clr object plain"])[2:]
+    address = re.match(r"0x[0-9a-f]+", object_)[0]
+    commands = ["po plain", f"po {address}", "po ((Debugged::Disc &)plain)", "po shapes[1]", "po numbers[1]", "po text"]
+    *objects, number, text = lldb.run(target, here + commands, go_on=True)[2:]
+    assert "Radius: double = 7" in object_ and all(one == object_ for one in objects), (object_, objects)
+    assert number.strip() == "20" and '"words"' in text, (number, text)
+    return f"{len(commands)} descriptions"
 
 
 def shown(text):

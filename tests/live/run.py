@@ -33,6 +33,7 @@ import check_lldb_lines
 import check_lldb_step
 import check_generics
 import check_held
+import check_kinds
 import check_lldb_values
 import check_objects
 import check_page
@@ -630,6 +631,13 @@ def debugging(c):
     if c.may_want("lldb/held/fsharp"):
         unions = processes.build("unions", c.work / "artifacts", "Debug", options)
         c.results.with_second_try("lldb/held/fsharp", functools.partial(debug_held, c, "lldb/held/fsharp", c.lldb, unions, False))
+    for program in KINDS:
+        if c.may_want(f"lldb/kinds/{program}"):
+            built = processes.build(program, c.work / "artifacts", "Debug")
+            c.results.with_second_try(f"lldb/kinds/{program}/debug", functools.partial(debug_kinds, c, f"lldb/kinds/{program}/debug", c.lldb, built, False, True))
+    if c.may_want("lldb/kinds/kinds/release"):
+        built = processes.build("kinds", c.work / "artifacts", "Release")
+        c.results.with_second_try("lldb/kinds/kinds/release", functools.partial(debug_kinds, c, "lldb/kinds/kinds/release", c.lldb, built, True, False))
     c.results.with_second_try("lldb/generics/debug", functools.partial(debug_generics, c, "lldb/generics/debug", debug, False))
     c.results.with_second_try("lldb/life", functools.partial(debug_life, c, debug))
     if any(c.may_want(f"lldb/{kind}/release") for kind in ("breaks", "told", "values", "held", "generics", "walk")):
@@ -794,6 +802,8 @@ def debug_held(c, label, lldb, executable, everywhere):
             return
         core = processes.gcore(running.pid, folder / "core.held")
         c.check(f"{label}/assignments", check_held.check_assignments, lldb, Target(pid=running.pid))
+        c.check(f"{label}/descriptions", check_held.check_descriptions, lldb, Target(pid=running.pid))
+        c.check(f"{label}/core/descriptions", check_held.check_descriptions, lldb, Target(core=core))
         c.check(f"{label}/core", check_held.check, lldb, Target(core=core, executable=executable), folder / "said")
         c.check(f"{label}/core/bare", check_held.check, lldb, Target(core=core), folder / "said")
         for version, adapter, environment in check_dap.adapters(c.lldbs):
@@ -801,6 +811,29 @@ def debug_held(c, label, lldb, executable, everywhere):
                 c.results.skip(f"{label}/dap/{version}", f"no lldb-dap of LLDB {version}")
             else:
                 c.check(f"{label}/dap/{version}", check_held.check_editor, adapter, c.plugin, {**os.environ, **environment}, core, executable, folder / "said")
+
+
+KINDS = ("kinds", "corner")   # in C# and Visual Basic
+
+
+def debug_kinds(c, label, lldb, executable, release, everywhere):
+    """Live, in a core of it, in one without any file, in Python without LLDB, and in an editor."""
+    if not c.may_want(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "held", folder / "said"], folder, settings()) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_kinds.check, lldb, Target(pid=running.pid), folder / "said", release)
+        core = processes.gcore(running.pid, folder / "core.kinds")
+        c.check(f"{label}/core/bare", check_kinds.check, lldb, Target(core=core), folder / "said", release)
+        if not everywhere:
+            return
+        c.check(f"{label}/core", check_kinds.check, lldb, Target(core=core, executable=executable), folder / "said", release)
+        c.check(f"{label}/python", check_kinds.check_package, c.plugin, core, folder / "said")
+        for version, adapter, environment in check_dap.adapters(c.lldbs):
+            if adapter is None:
+                c.results.skip(f"{label}/dap/{version}", f"no lldb-dap of LLDB {version}")
+            else:
+                c.check(f"{label}/dap/{version}", check_kinds.check_editor, adapter, c.plugin, {**os.environ, **environment}, core, executable, folder / "said")
 
 
 def debug_generics(c, label, executable, release):

@@ -195,6 +195,85 @@ TEST_CASE("immutable collections", "[objects]") {
   });
 }
 
+TEST_CASE("collections that are met less often", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address a = s.string(u"a"), b = s.string(u"b");
+    CHECK(s.text(t.make("ArrayList", {{"_items", t.objects({a, b, 0})}, {"_size", 2}})) ==
+          "Count = 2 {\"a\", \"b\"}");
+    CHECK_THAT(s.text(t.make("ArrayList", {{"_items", t.objects({a})}, {"_size", 2}})),
+               Catch::Contains("more elements than its array"));
+
+    // The last bucket comes first; one was never used, one is freed: its key is the array.
+    const Address buckets = t.structures("HashBucket", 4);
+    const auto put = [&](std::uint32_t at, Address key, Address value) {
+      t.set("HashBucket", t.structure_at("HashBucket", buckets, at), "key", key);
+      t.set("HashBucket", t.structure_at("HashBucket", buckets, at), "val", value);
+    };
+    put(0, a, b);
+    put(1, buckets, 0);
+    put(3, b, 0);
+    CHECK(s.text(t.make("Hashtable", {{"_buckets", buckets}, {"_count", 2}})) ==
+          "Count = 2 {[\"b\"] = null, [\"a\"] = \"b\"}");
+
+    const Address entries = t.structures("OrderedEntry", 3);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      t.set("OrderedEntry", t.structure_at("OrderedEntry", entries, i), "Key", 9 - i);
+      t.set("OrderedEntry", t.structure_at("OrderedEntry", entries, i), "Value", i);
+    }
+    CHECK(s.text(t.make("OrderedDictionary`2", {{"_entries", entries}, {"_count", 2}})) ==
+          "Count = 2 {[9] = 0, [8] = 1}");
+    CHECK_THAT(s.text(t.make("OrderedDictionary`2", {{"_entries", entries}, {"_count", 4}})),
+               Catch::Contains("more entries than its array"));
+    CHECK(s.text(t.make("OrderedDictionary`2", {})) == "Count = 0");
+
+    const Address end = t.make("ImmutableStack`1", {});
+    const auto push = [&](std::uint32_t value, Address tail) {
+      return t.make("ImmutableStack`1", {{"_head", value}, {"_tail", tail}});
+    };
+    CHECK(s.text(push(2, push(1, end))) == "Count = 2 {2, 1}");
+    CHECK(s.text(end) == "Count = 0");
+    CHECK(s.text(t.make("ImmutableQueue`1",
+                        {{"_forwards", push(1, push(2, end))}, {"_backwards", push(4, push(3, end))}})) ==
+          "Count = 4 {1, 2, 3, 4}");
+
+    const Address second =
+        t.make("BagQueue",
+               {{"_array", t.numbers({7, 8, 9, 6})}, {"_headIndex", 3}, {"_tailIndex", 5}, {"_mask", 3}});
+    const Address first = t.make(
+        "BagQueue",
+        {{"_array", t.numbers({1, 2, 0, 0})}, {"_tailIndex", 2}, {"_mask", 3}, {"_nextQueue", second}});
+    CHECK(s.text(t.make("ConcurrentBag`1", {{"_workStealingQueues", first}})) == "Count = 4 {2, 1, 7, 6}");
+    CHECK(s.text(t.make("ConcurrentBag`1", {})) == "Count = 0");
+    t.set("BagQueue", s.r.fields_of(second), "_tailIndex", 9);
+    CHECK_THAT(s.text(t.make("ConcurrentBag`1", {{"_workStealingQueues", first}})),
+               Catch::Contains("more elements than its array"));
+    t.set("BagQueue", s.r.fields_of(second), "_tailIndex", 5);
+    t.set("BagQueue", s.r.fields_of(second), "_nextQueue", first);
+    CHECK_THAT(s.text(t.make("ConcurrentBag`1", {{"_workStealingQueues", first}})),
+               Catch::Contains("too many parts"));
+
+    CHECK(s.text(t.make("BlockingCollection`1", {{"_collection", push(5, end)}})) == "Count = 1 {5}");
+    CHECK(s.text(t.make("Grouping`2", {{"_elements", t.numbers({1, 2, 0})}, {"_count", 2}})) ==
+          "Count = 2 {1, 2}");
+  });
+}
+
+TEST_CASE("frozen collections of every form", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    CHECK(s.text(t.make("SmallFrozenDictionary`2",
+                        {{"_keys", t.numbers({1, 2})}, {"_values", t.numbers({8, 9})}})) ==
+          "Count = 2 {[1] = 8, [2] = 9}");
+    CHECK_THAT(s.text(t.make("SmallFrozenDictionary`2",
+                             {{"_keys", t.numbers({1, 2})}, {"_values", t.numbers({8})}})),
+               Catch::Contains("more keys than values"));
+    CHECK(s.text(t.make("ItemsFrozenSet`2", {{"_items", t.numbers({3, 4})}})) == "Count = 2 {3, 4}");
+    // One that keeps its elements otherwise is an object like others.
+    CHECK(s.text(t.make("FrozenSet`1", {})) == "{System.Collections.Frozen.FrozenSet<>}");
+  });
+}
+
 TEST_CASE("texts of the framework's other types", "[objects]") {
   on_each([](Scene& s) {
     FrameworkTypes& t = s.types;

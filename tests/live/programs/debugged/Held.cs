@@ -36,7 +36,9 @@ public sealed class Account
     public string Owner { get { return owner; } }
     private string owner = "Ann";
     public (int Low, (string Text, bool Flag) Inner) Limits = (1, ("in", true));
+    public List<(int Year, string What)> Past = new() { (1999, "made") };
 }
+public sealed class Tally { public int Sum; }
 public sealed class Unseen { public int Secret = 77; public static int Count = 99; }
 
 public static class Held
@@ -85,6 +87,11 @@ public static class Held
         CancellationToken token = default;
         int? some = 5, none = null;
         Delegate action = () => Console.WriteLine(ring.Name);
+        var rows = new List<(int Id, string Name)> { (1, "first"), (2, "second") };
+        var nested = new List<List<(int Low, int High)>> { new() { (5, 6) } };
+        (string Text, bool Flag)[] pairs = { ("a", true) };
+        var byName = new Dictionary<string, (int At, string What)> { ["x"] = (7, "seven") };
+        Tally one = new() { Sum = 1 }, two = new() { Sum = 2 };
         Totals.Best = ring;
         kept = new Unseen();
 
@@ -176,12 +183,21 @@ public static class Held
         Command("target variable -r Debugged.Totals.Word", "\"total\"");
         Command("target variable -r Debugged.Totals.Sum", "1234");
         Command("p ((Debugged::Ring &)figure).Radius", "2.5");
+        Command("p ring.Inner.Name", "\"disc\"");
+        Command("p list", "Count = 4 {\"l0\", \"l1\", \"l2\", \"l3\"}");
+        Say("rows[1].Name", "\"second\"");
+        Say("rows[0].Item1", "1");
+        Fields("rows[0]", "Id", "Name");
+        Say("nested[0][0].Low", "5");
+        Say("pairs[0].Text", "\"a\"");
+        Say("byName[0].At", "7");
+        Say("account.Past[0].Year", "1999");
         foreach (string outside in new[] { "args[3]", "list[4]", "grid[2][0]", "shape.Nothing", "nothing.Radius", "account.Doubled", "pair.Item3" })
             said.Add(new() { ["refused"] = outside });
         File.WriteAllLines(path, said.Select(row => JsonSerializer.Serialize(row)));
         Program.Ready();
         Thread.Sleep(Timeout.Infinite);
-        foreach (object one in new object[] { ring, shape, figure, plain, number, text, money, nothing, args, numbers, jagged, grid, cube, figures, points, list, shapes, prices, byShape, sequence, ledger, pair, some, none, action, plainPair, wide, account, anonymous, half, big, offset, last, range, memory, letters, segment, entry, immutable, token })
+        foreach (object one in new object[] { ring, shape, figure, plain, number, text, money, nothing, args, numbers, jagged, grid, cube, figures, points, list, shapes, prices, byShape, sequence, ledger, pair, some, none, action, plainPair, wide, account, anonymous, half, big, offset, last, range, memory, letters, segment, entry, immutable, token, rows, nested, pairs, byName, one, two })
             GC.KeepAlive(one);
     }
 }

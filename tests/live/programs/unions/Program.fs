@@ -22,12 +22,19 @@ type Single = Single of value: int * text: string
 type Tree<'a> =
     | Leaf
     | Node of Tree<'a> * 'a * Tree<'a>
+[<Struct>]
+type Reply =
+    | Good of value: int
+    | Bad of reason: string
 type Person = { Name: string; Age: int; Tags: string list }
 type Account(owner: string) =
     let balance = 55
     member _.Balance = balance
     member _.Doubled = balance * 2
     member _.Owner = owner
+
+let mutable counter = 41
+let words = [ "m1"; "m2" ]
 
 let adder n = fun x -> x + n
 
@@ -48,6 +55,8 @@ let Begin (path: string) =
     let nothing: int voption = ValueNone
     let good: Result<int, string> = Ok 3
     let bad: Result<int, string> = Error "wrong"
+    let reply = Good 5
+    let refused = Bad "reason"
     let list = [ 1; 2; 3 ]
     let nil: int list = []
     let person = { Name = "Ann"; Age = 30; Tags = [ "x"; "y" ] }
@@ -94,6 +103,12 @@ let Begin (path: string) =
     say "nothing" "ValueNone"
     say "good" "Ok(3)"
     say "bad" "Error(\"wrong\")"
+    say "reply" "Good(5)"
+    fields "reply" [ "value" ]
+    say "refused" "Bad(\"reason\")"
+    say "refused.reason" "\"reason\""
+    said.Add(Dictionary<string, obj>(dict [ "command", box "clr static Debugged.Held.counter"; "text", box "Debugged.Held.counter: int = 41" ]))
+    said.Add(Dictionary<string, obj>(dict [ "command", box "clr static Debugged.Held.words"; "text", box "Debugged.Held.words: Microsoft.FSharp.Collections.FSharpList<string> = Count = 2 {\"m1\", \"m2\"}" ]))
     say "list" "Count = 3 {1, 2, 3}"
     say "list[1]" "2"
     say "nil" "Count = 0"
@@ -126,7 +141,7 @@ let Begin (path: string) =
     Console.Out.Flush()
     Thread.Sleep Timeout.Infinite
     let kept: obj list =
-        [ circle; rect; empty; first; second; light; single; tree; some; none; word; value; nothing; good; bad; list; nil; person; account
+        [ circle; rect; empty; first; second; light; single; tree; some; none; word; value; nothing; good; bad; reply; refused; list; nil; person; account
           pair; flat; map; set; shapes; closure; cell; shape ]
     GC.KeepAlive kept
 
