@@ -1,6 +1,7 @@
 // The functions of include/lldb_clr.h about the managed heap.
 #include "capi/bulk.h"
 #include "capi/call.h"
+#include "core/objects/object_condition.h"
 
 struct clr_table {
   clr::capi::HeapColumns columns;
@@ -17,6 +18,10 @@ HeapQuery heap_query(const char* pattern, int part) {
   HeapQuery query{.glob = pattern == nullptr ? "" : pattern};
   if (part != CLR_HEAP_ALL) query.part = static_cast<HeapPart>(part);
   return query;
+}
+
+StringQuery string_query(const char* match, std::uint64_t least_bytes) {
+  return {.match = match == nullptr ? "" : match, .least_bytes = least_bytes};
 }
 
 RetainedBy retained_by(int by) {
@@ -43,7 +48,65 @@ clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern, int pa
 }
 
 clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error) {
-  return query(runtime, error, [&] { return object_rows(heap_query(pattern, part)); });
+  return query(runtime, error, [&] { return object_rows(heap_query(pattern, part), {}); });
+}
+
+clr_rows* clr_query_objects_where(clr_runtime* runtime, const char* pattern, int part,
+                                  const char* const* conditions, size_t count, clr_error* error) {
+  return query(runtime, error, [&] {
+    if (count != 0) require(conditions, "no conditions are given");
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < count; ++i) {
+      require(conditions[i], "a condition is null");
+      texts.emplace_back(conditions[i]);
+    }
+    (void)ObjectConditions(texts); // what cannot be understood is told by this call
+    return object_rows(heap_query(pattern, part), std::move(texts));
+  });
+}
+
+clr_rows* clr_query_reached_types(clr_runtime* runtime, const char* pattern, int part, int live,
+                                  clr_error* error) {
+  return query(runtime, error, [&] { return reached_type_rows(heap_query(pattern, part), live != 0); });
+}
+
+clr_rows* clr_query_strings(clr_runtime* runtime, const char* match, uint64_t least_bytes, clr_error* error) {
+  return query(runtime, error, [&] { return string_rows(string_query(match, least_bytes)); });
+}
+
+clr_rows* clr_query_duplicate_strings(clr_runtime* runtime, const char* match, uint64_t least_bytes,
+                                      size_t most, clr_error* error) {
+  return query(runtime, error, [&] { return duplicate_rows(string_query(match, least_bytes), most); });
+}
+
+clr_rows* clr_query_arrays(clr_runtime* runtime, const char* pattern, int part, int sparse,
+                           uint64_t least_bytes, size_t most, clr_error* error) {
+  return query(runtime, error, [&] {
+    ArrayQuery wanted{.objects = heap_query(pattern, part), .sparse = sparse != 0};
+    wanted.objects.least_bytes = least_bytes;
+    wanted.objects.top = most;
+    return array_rows(std::move(wanted));
+  });
+}
+
+clr_rows* clr_query_free_space(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return free_space_rows(); });
+}
+
+clr_rows* clr_query_allocations(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return allocation_rows(); });
+}
+
+clr_rows* clr_query_handles(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return handle_rows(); });
+}
+
+clr_rows* clr_query_finalizers(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return finalizer_rows(); });
+}
+
+clr_rows* clr_query_verification(clr_runtime* runtime, clr_error* error) {
+  return query(runtime, error, [] { return verification_rows(); });
 }
 
 clr_rows* clr_query_references(clr_runtime* runtime, uint64_t object, clr_error* error) {

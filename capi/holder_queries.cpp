@@ -53,11 +53,37 @@ RowStream::Producer reference_rows(Address object, bool to_it) {
 RowStream::Producer heap_root_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
-    const std::vector<HeapRoot> roots = holders.roots();
-    Json end = notes_of(holders);
-    for (const HeapRoot& root : roots)
-      if (!emit(dump(to_json(root)))) break;
-    return end;
+    std::vector<Json> rows;
+    for (const HeapRoot& root : holders.roots())
+      rows.push_back(root_json(root, holders.type_of(root.object)));
+    emit_all(rows, emit);
+    return notes_of(holders);
+  };
+}
+
+RowStream::Producer handle_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    std::vector<Json> rows;
+    for (const GcHandle& handle : holders.handles().handles) rows.push_back(to_json(handle, holders));
+    emit_all(rows, emit);
+    return Json{{"problems", holders.handles().problems}};
+  };
+}
+
+RowStream::Producer finalizer_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    emit(dump(finalizers_json(holders)));
+    return Json{{"problems", holders.finalizers().problems}};
+  };
+}
+
+RowStream::Producer verification_rows() {
+  return [](Inspection& inspection, const RowStream::Emit& emit) {
+    HeapHolders& holders = holders_of(inspection);
+    emit(dump(to_json(holders.verify())));
+    return notes_of(holders);
   };
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "capi/row_stream.h"
-#include "core/runtime/heap_report.h"
+#include "core/runtime/heap_arrays.h"
+#include "core/runtime/heap_strings.h"
 
 #include <cstdint>
 #include <string>
@@ -23,7 +24,17 @@ RowStream::Producer gc_info_rows(Address address);
 RowStream::Producer root_rows(std::uint64_t os_id);
 RowStream::Producer heap_rows();
 RowStream::Producer heap_type_rows(HeapQuery query);
-RowStream::Producer object_rows(HeapQuery query);
+// `live`: of objects that roots reach; false: of the others.
+RowStream::Producer reached_type_rows(HeapQuery query, bool live);
+RowStream::Producer object_rows(HeapQuery query, std::vector<std::string> conditions);
+RowStream::Producer string_rows(StringQuery query);
+RowStream::Producer duplicate_rows(StringQuery query, std::size_t most);
+RowStream::Producer array_rows(ArrayQuery query);
+RowStream::Producer free_space_rows();
+RowStream::Producer allocation_rows();
+RowStream::Producer handle_rows();
+RowStream::Producer finalizer_rows();
+RowStream::Producer verification_rows();
 RowStream::Producer reference_rows(Address object, bool to_it);
 RowStream::Producer heap_root_rows();
 RowStream::Producer path_rows(Address object, std::size_t most);

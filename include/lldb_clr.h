@@ -159,13 +159,46 @@ CLR_API clr_rows* clr_query_heap_types(clr_runtime* runtime, const char* pattern
 /* The objects of these types, by ascending address: elements of `clr objects --json`. End: {"problems":
  * [text...]}. The heap is walked while rows are requested. */
 CLR_API clr_rows* clr_query_objects(clr_runtime* runtime, const char* pattern, int part, clr_error* error);
+/* The same of objects that fit all `count` conditions, each as `clr objects --where` takes it ("Id=4711").
+ * End: also how many could not be compared, and why. */
+CLR_API clr_rows* clr_query_objects_where(clr_runtime* runtime, const char* pattern, int part,
+                                          const char* const* conditions, size_t count, clr_error* error);
+/* clr_query_heap_types of the objects that a root reaches; with `live` 0 of the others. All references of the
+ * heap are read when the first row is requested. */
+CLR_API clr_rows* clr_query_reached_types(clr_runtime* runtime, const char* pattern, int part, int live,
+                                          clr_error* error);
+/* The strings of `least_bytes` and more whose texts match `match` (* and ?; NULL: all): elements of `clr
+ * strings --json`. End: {"problems": [text...]}. The heap is walked while rows are requested. */
+CLR_API clr_rows* clr_query_strings(clr_runtime* runtime, const char* match, uint64_t least_bytes,
+                                    clr_error* error);
+/* The texts that several of these strings have, at most `most` (0: all), those first that take most bytes:
+ * elements of `clr strings --duplicates --json`. End: {"strings", "texts", "problems"}, the counts of all. */
+CLR_API clr_rows* clr_query_duplicate_strings(clr_runtime* runtime, const char* match, uint64_t least_bytes,
+                                              size_t most, clr_error* error);
+/* The arrays of `least_bytes` and more whose types match `pattern`, at most `most` (0: all): "rows" of `clr
+ * arrays --json`, the largest first, or with `sparse` those first that have most bytes in empty elements.
+ * End:
+ * {"arrays", "bytes", "empty_bytes", "problems"}. */
+CLR_API clr_rows* clr_query_arrays(clr_runtime* runtime, const char* pattern, int part, int sparse,
+                                   uint64_t least_bytes, size_t most, clr_error* error);
+/* One row: `clr heap --free --json`. */
+CLR_API clr_rows* clr_query_free_space(clr_runtime* runtime, clr_error* error);
+/* Memory that threads were given for their next objects: elements of `clr alloc --json`. End: {"problems":
+ * [text...]}. */
+CLR_API clr_rows* clr_query_allocations(clr_runtime* runtime, clr_error* error);
+/* All handles: elements of `clr handles --json`. End as above. */
+CLR_API clr_rows* clr_query_handles(clr_runtime* runtime, clr_error* error);
+/* One row: `clr finalizers --json`. End as above. */
+CLR_API clr_rows* clr_query_finalizers(clr_runtime* runtime, clr_error* error);
+/* One row: `clr heap --verify --json`. End as above. */
+CLR_API clr_rows* clr_query_verification(clr_runtime* runtime, clr_error* error);
 /* The references that the object at `object` has, and those that others have to it: elements of "out" and
  * "in" of `clr refs --json`. For the second, all references of the heap are read when the first row is
  * requested, and kept; so they are for all that follow here. */
 CLR_API clr_rows* clr_query_references(clr_runtime* runtime, uint64_t object, clr_error* error);
 CLR_API clr_rows* clr_query_referrers(clr_runtime* runtime, uint64_t object, clr_error* error);
-/* All places outside of the heap that keep objects alive: the "root" of `clr root --json`. End: {"problems":
- * [text...]}. */
+/* All places outside of the heap that keep objects alive: the "root" of `clr root --json`, with the "type" of
+ * the object. End: {"problems": [text...]}. */
 CLR_API clr_rows* clr_query_heap_roots(clr_runtime* runtime, clr_error* error);
 /* At most `most` ways from different roots to an object, the shortest first: the "paths" of `clr root
  * --json`; none for an object that nobody holds. End as above. */

@@ -228,4 +228,23 @@ ObjectCondition::Order ObjectCondition::compare(ObjectReader& reader, const Type
   return compare_text(value.text);
 }
 
+ObjectConditions::ObjectConditions(std::span<const std::string> texts) {
+  for (const std::string& text : texts) conditions_.emplace_back(text);
+}
+
+bool ObjectConditions::hold(ObjectReader& reader, Address object) {
+  if (!conditions_.empty()) ++asked_;
+  for (ObjectCondition& condition : conditions_) {
+    const std::optional<bool> holds = condition.holds(reader, object, why_);
+    if (!holds) ++untold_;
+    if (!holds.value_or(false)) return false;
+  }
+  return true;
+}
+
+std::string ObjectConditions::problem() const {
+  if (untold_ == 0) return {};
+  return fmt::format("{} of {} objects could not be compared: {}", untold_, asked_, why_);
+}
+
 } // namespace clr

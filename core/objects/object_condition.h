@@ -4,9 +4,11 @@
 #include "core/objects/object_path.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace clr {
 
@@ -52,6 +54,24 @@ private:
   bool quoted_ = false;                            // the value is a text, whatever it looks like
   bool one_field_ = false;                         // the path is a name, and no more
   std::unordered_map<Address, FieldPlace> fields_; // with one_field_, by the type of the object
+};
+
+// Several conditions, all of which must hold.
+class ObjectConditions {
+public:
+  // None: every object fits. Throws as ObjectCondition does.
+  explicit ObjectConditions(std::span<const std::string> texts);
+
+  // An object of which one cannot be told does not fit. As ObjectCondition::holds.
+  bool hold(ObjectReader& reader, Address object);
+
+  // "3 of 10 objects could not be compared: WHY" of those that hold() was asked for; empty when all could.
+  std::string problem() const;
+
+private:
+  std::vector<ObjectCondition> conditions_;
+  std::uint64_t asked_ = 0, untold_ = 0;
+  std::string why_; // of the last one
 };
 
 } // namespace clr

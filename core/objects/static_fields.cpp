@@ -73,7 +73,10 @@ private:
       if (!whole && !search_.accepts(row.name) && (row.property.empty() || !search_.accepts(row.property)))
         continue;
       if (!field.thread_static) {
-        show(row, field, "the runtime has not made the statics of this type yet");
+        show(row, field,
+             target_.has_type("DynamicStaticsInfo")
+                 ? "the runtime has not made the statics of this type yet"
+                 : "this runtime does not say where it keeps static fields");
         continue;
       }
       for (const StaticsThread& thread : search_.threads) {

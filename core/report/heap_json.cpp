@@ -61,7 +61,15 @@ Json heap_json(const HeapMap& map, const HeapStatistics& statistics) {
   return json;
 }
 
-Json allocation_json(const AllocationContext& context, const RuntimeThread* thread, const HeapRange* range) {
+const RuntimeThread* owner_of(const AllocationContext& context, const ThreadList& threads) {
+  for (const RuntimeThread& thread : threads.threads)
+    if (context.thread != 0 && thread.address == context.thread) return &thread;
+  return nullptr;
+}
+
+Json allocation_json(const AllocationContext& context, const ThreadList& threads, const HeapMap& map) {
+  const RuntimeThread* const thread = owner_of(context, threads);
+  const HeapRange* const range = map.find(context.begin);
   Json json{{"owner", context.thread == 0 ? "collector" : "thread"},
             {"pointer", hex(context.begin)},
             {"limit", hex(context.end)},
@@ -70,6 +78,34 @@ Json allocation_json(const AllocationContext& context, const RuntimeThread* thre
   if (context.thread == 0) return json;
   json["thread"] = thread != nullptr && thread->os_id ? Json(*thread->os_id) : Json();
   json["managed_id"] = thread != nullptr && thread->managed_id ? Json(*thread->managed_id) : Json();
+  return json;
+}
+
+Json to_json(const HeapString& string, bool counted) {
+  Json json{{"address", hex(string.address)}, {"length", string.length}, {"text", string.text}};
+  if (counted) json["count"] = string.count;
+  json["bytes"] = string.bytes;
+  return json;
+}
+
+Json to_json(const HeapArray& row) {
+  Json json{{"address", hex(row.object.address)},
+            {"type", row.object.type->name},
+            {"size", row.object.size},
+            {"generation", generation_json(row.object.part)},
+            {"elements", row.counts.elements},
+            {"element_size", row.counts.element_size},
+            {"empty", row.counts.empty}};
+  if (!row.counts.whole) json["whole"] = false;
+  return json;
+}
+
+Json to_json(const HeapArrays& found) {
+  Json json{{"arrays", found.arrays}, {"bytes", found.bytes}, {"empty_bytes", found.empty_bytes}};
+  if (found.interrupted) json["interrupted"] = true;
+  add_gaps(json, found.gaps);
+  json["rows"] = Json::array();
+  for (const HeapArray& row : found.rows) json["rows"].push_back(to_json(row));
   return json;
 }
 

@@ -1,18 +1,29 @@
-// The managed heap as JSON: the forms of `clr heap --json` and `clr heap --stat --json`.
+// The managed heap as JSON: the forms of `clr heap`, `clr objects`, `clr strings`, `clr arrays` and `clr
+// alloc` with --json.
 #pragma once
 
 #include "core/report/json.h"
 #include "core/report/json_writer.h"
+#include "core/runtime/heap_arrays.h"
 #include "core/runtime/heap_report.h"
+#include "core/runtime/heap_strings.h"
 #include "core/stack/threads.h"
 
 namespace clr {
 
 // The heaps with their segments, as they were counted.
 Json heap_json(const HeapMap& map, const HeapStatistics& statistics);
-// A row of `clr alloc --json`. `thread` null: not known, or the collector; `range` null: none.
-Json allocation_json(const AllocationContext& context, const RuntimeThread* thread, const HeapRange* range);
-// The form of `clr heap --free --json`.
+// The thread that was given this memory; null: the collector, or none that is known.
+const RuntimeThread* owner_of(const AllocationContext& context, const ThreadList& threads);
+// A row of `clr alloc --json`.
+Json allocation_json(const AllocationContext& context, const ThreadList& threads, const HeapMap& map);
+// A row of `clr strings --json`; `counted`: one of a text that several strings have.
+Json to_json(const HeapString& string, bool counted);
+// The form of `clr arrays --json`, and a row of it.
+Json to_json(const HeapArrays& found);
+Json to_json(const HeapArray& row);
+// The form of `clr heap --free --json`, which shows so many of the largest blocks.
+constexpr std::size_t largest_free_blocks = 20;
 Json free_json(HeapReporter& heap, const HeapFreeSpace& found);
 // What `report` holds; `part` was asked for.
 // With `live`: whether the objects were counted that roots reach, or the others.

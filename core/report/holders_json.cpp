@@ -52,7 +52,7 @@ Json finalizers_json(HeapHolders& holders) {
 Json out_json(const HeapReference& reference, HeapHolders& holders) {
   return {{"to", hex(reference.to)},
           {"field", known_text(reference.field)},
-          {"offset", reference.offset},
+          {"offset", reference.offset ? Json(*reference.offset) : Json()},
           {"type", known_text(holders.type_of(reference.to))}};
 }
 
@@ -98,6 +98,12 @@ Json to_json(const HeapRoot& root) {
   if (root.kind == HeapRoot::Kind::static_field) json["name"] = root.name;
   if (root.kind == HeapRoot::Kind::thread_static || root.kind == HeapRoot::Kind::stack)
     json["thread"] = root.os_id;
+  return json;
+}
+
+Json root_json(const HeapRoot& root, const std::string& type) {
+  Json json = to_json(root);
+  json["type"] = known_text(type);
   return json;
 }
 

@@ -15,6 +15,8 @@ Json finalizers_json(HeapHolders& holders);
 Json out_json(const HeapReference& reference, HeapHolders& holders);
 Json in_json(const HeapReference& reference, HeapHolders& holders);
 Json to_json(const HeapRoot& root);
+// The same with the type of its object: a row of `clr roots --json` that is not of a stack.
+Json root_json(const HeapRoot& root, const std::string& type);
 // The form of `clr heap --verify --json`.
 Json to_json(const HeapVerification& found);
 // The form of `clr retained ADDRESS --json`, and a row of the others.

@@ -42,6 +42,10 @@ const GcHandles& HeapHolders::handles() {
   if (!handles_) {
     handles_ = read_handles(*runtime_->target(), heap_->map().state);
     for (const std::string& problem : handles_->problems) note(problem);
+    for (const GcHandle& handle : handles_->handles)
+      if (handle.kind == GcHandleKind::dependent && handle.dependent != 0)
+        dependents_.emplace(handle.object, handle.dependent);
+    loaders_.emplace(heap_->types(), *handles_);
   }
   return *handles_;
 }
@@ -75,21 +79,33 @@ HeapObject HeapHolders::object_at(Address address) {
   return {.address = address, .size = size, .type = *type};
 }
 
-std::vector<HeapReference> HeapHolders::references(Address address) {
-  return references_to(address, std::nullopt);
-}
-
-std::vector<HeapReference> HeapHolders::references_to(Address address, std::optional<Address> only) {
+std::vector<HeapReference> HeapHolders::references(Address address, std::optional<Address> to) {
   const HeapObject object = object_at(address);
   const Address method_table = heap_->types().at(object.type).method_table;
   std::vector<HeapReference> found;
   ReferenceReader(maps_).read(object, [&](std::uint64_t offset, Address value) {
-    if (!only || value == *only)
-      found.push_back({.from = address, .to = value, .offset = offset, .field = {}});
+    if (!to || value == *to) found.push_back({.from = address, .to = value, .offset = offset, .field = {}});
   });
   std::ranges::sort(found, {}, &HeapReference::offset);
-  for (HeapReference& reference : found) reference.field = names_.name(method_table, reference.offset);
+  for (HeapReference& reference : found) reference.field = names_.name(method_table, *reference.offset);
+  add_without_field(object, found);
+  if (to) std::erase_if(found, [&](const HeapReference& reference) { return reference.to != *to; });
   return found;
+}
+
+void HeapHolders::add_without_field(const HeapObject& object, std::vector<HeapReference>& found) {
+  try {
+    handles();
+    const auto [begin, end] = dependents_.equal_range(object.address);
+    for (auto kept = begin; kept != end; ++kept)
+      found.push_back(
+          {.from = object.address, .to = kept->second, .offset = {}, .field = "(dependent handle)"});
+    if (const Address loader = loaders_->of(object.type); loader != 0)
+      found.push_back(
+          {.from = object.address, .to = loader, .offset = {}, .field = "(the loader of its type)"});
+  } catch (const Error& error) {
+    note(fmt::format("references by handles are not known: {}", error.what()));
+  }
 }
 
 HeapGraph& HeapHolders::graph(const HeapWalkOptions& options) {
@@ -116,23 +132,14 @@ std::vector<HeapReference> HeapHolders::referrers(Address object, const HeapWalk
     if (from == last) continue; // an object that refers to it twice
     last = from;
     const Address address = graph_->index().address(from);
-    bool any = false;
-    for (HeapReference& reference : references_to(address, object)) {
-      found.push_back(std::move(reference));
-      any = true;
-    }
-    if (!any)
-      found.push_back({.from = address, .to = object, .offset = 0, .field = field_between(address, object)});
+    std::ranges::move(references(address, object), std::back_inserter(found));
   }
   return found;
 }
 
 std::string HeapHolders::field_between(Address from, Address to) {
-  for (const HeapReference& reference : references_to(from, to)) return reference.field;
-  for (const GcHandle& handle : handles().handles)
-    if (handle.kind == GcHandleKind::dependent && handle.object == from && handle.dependent == to)
-      return "(dependent handle)";
-  return "(the loader of its type)";
+  const std::vector<HeapReference> found = references(from, to);
+  return found.empty() ? std::string() : found.front().field;
 }
 
 void HeapHolders::add_stack_roots() {
@@ -161,7 +168,7 @@ void HeapHolders::add_stack_roots() {
 }
 
 // The array of a thread's static references; those of types that can be unloaded are not known.
-void HeapHolders::add_thread_statics() {
+void HeapHolders::add_thread_statics(std::vector<HeapRoot>& roots) {
   const Target& target = *runtime_->target();
   if (!target.find_offset("Thread", "ThreadLocalDataPtr") ||
       !target.find_offset("ThreadLocalData", "NonCollectibleTlsArrayData")) {
@@ -176,30 +183,68 @@ void HeapHolders::add_thread_statics() {
       const Address slot = target.field_address(data, "ThreadLocalData", "NonCollectibleTlsArrayData");
       const Address array = target.read_pointer(slot);
       if (array != 0)
-        roots_.push_back({.kind = HeapRoot::Kind::thread_static,
-                          .object = array,
-                          .slot = slot,
-                          .os_id = thread.os_id.value_or(0),
-                          .stack = nullptr});
+        roots.push_back({.kind = HeapRoot::Kind::thread_static,
+                         .object = array,
+                         .slot = slot,
+                         .os_id = thread.os_id.value_or(0),
+                         .stack = nullptr});
     } catch (const Error& error) {
       note(fmt::format("statics of thread {:#x}: {}", thread.address, error.what()));
     }
   }
 }
 
+void HeapHolders::add_static_fields(std::vector<HeapRoot>& roots, const std::function<bool()>& go_on) {
+  const Target& target = *runtime_->target();
+  for (const StaticField& field : statics_.all(go_on)) {
+    try {
+      const Address object = target.read_pointer(field.slot);
+      if (object == 0) continue;
+      HeapRoot& root = roots.emplace_back();
+      root.kind = HeapRoot::Kind::static_field;
+      root.object = object;
+      root.slot = field.slot;
+      root.name = field.name;
+    } catch (const Error& error) {
+      note(fmt::format("{}: {}", field.name, error.what()));
+    }
+  }
+}
+
+std::vector<HeapRoot> HeapHolders::roots_of(HeapRoot::Kind kind, const std::function<bool()>& go_on) {
+  std::vector<HeapRoot> roots;
+  switch (kind) {
+  case HeapRoot::Kind::handle:
+    for (const GcHandle& handle : handles().handles)
+      if (is_root(handle.kind))
+        roots.push_back({.kind = kind,
+                         .object = handle.object,
+                         .slot = handle.slot,
+                         .handle_kind = handle.kind,
+                         .stack = nullptr});
+    break;
+  case HeapRoot::Kind::finalizer:
+    for (const FinalizerQueue::Ready& ready : finalizers().ready)
+      roots.push_back({.kind = kind, .object = ready.object, .slot = ready.slot, .stack = nullptr});
+    break;
+  case HeapRoot::Kind::thread_static:
+    add_thread_statics(roots);
+    break;
+  case HeapRoot::Kind::static_field:
+    add_static_fields(roots, go_on);
+    break;
+  case HeapRoot::Kind::stack:
+    break; // RootReporter has them
+  }
+  return roots;
+}
+
 void HeapHolders::collect_roots() {
   roots_.clear();
-  for (const GcHandle& handle : handles().handles)
-    if (is_root(handle.kind))
-      roots_.push_back({.kind = HeapRoot::Kind::handle,
-                        .object = handle.object,
-                        .slot = handle.slot,
-                        .handle_kind = handle.kind,
-                        .stack = nullptr});
-  for (const FinalizerQueue::Ready& ready : finalizers().ready)
-    roots_.push_back(
-        {.kind = HeapRoot::Kind::finalizer, .object = ready.object, .slot = ready.slot, .stack = nullptr});
-  add_thread_statics();
+  for (const auto kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer, HeapRoot::Kind::thread_static}) {
+    std::vector<HeapRoot> some = roots_of(kind);
+    std::ranges::move(some, std::back_inserter(roots_));
+  }
   add_stack_roots();
 }
 

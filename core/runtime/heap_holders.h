@@ -3,6 +3,7 @@
 
 #include "core/heap/finalizer_queue.h"
 #include "core/heap/heap_graph.h"
+#include "core/heap/loader_allocators.h"
 #include "core/runtime/heap_report.h"
 #include "core/runtime/reference_names.h"
 #include "core/runtime/root_rows.h"
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -33,8 +35,10 @@ std::string_view to_string(HeapRoot::Kind kind);
 // One reference of an object.
 struct HeapReference {
   Address from = 0, to = 0;
-  std::uint64_t offset = 0; // of the reference in `from`
-  std::string field;        // "_next", "[3]"; empty when it is not known
+  std::optional<std::uint64_t> offset; // in `from`; nothing: no field of it holds the reference
+  // "_next", "[3]"; empty when it is not known. Without an offset "(dependent handle)" or "(the loader of its
+  // type)".
+  std::string field;
 };
 
 struct HeapStep {
@@ -80,8 +84,11 @@ public:
   // The object that begins at `address`. Throws Error{invalid_argument} when none can begin there: no type,
   // or no range of the heap.
   HeapObject object_at(Address address);
-  // Its references, by their offsets. Throws as object_at does. Cost: that of ReferenceReader::read.
-  std::vector<HeapReference> references(Address object);
+  // Its references, by their offsets; then those that keep an object alive without a field: of dependent
+  // handles, and to the loader of a type that can be unloaded. Throws as object_at does. Cost: that of
+  // ReferenceReader::read, and of handles() the first time.
+  // `to`: only those to this object, of an array with millions of elements, too.
+  std::vector<HeapReference> references(Address object, std::optional<Address> to = {});
   // The references to it. Throws Error{interrupted}. Cost: all references of the heap the first time.
   std::vector<HeapReference> referrers(Address object, const HeapWalkOptions& options = {});
 
@@ -100,6 +107,13 @@ public:
   // All roots. Cost: that of paths.
   const std::vector<HeapRoot>& roots(const HeapWalkOptions& options = {});
 
+  // The roots of one kind, without the cost of roots(): none for those of stacks, which RootReporter has.
+  // Static fields are elements of arrays that handles hold, so they are no roots() of their own; those that
+  // are null are left out. `go_on` is asked while static fields are looked for: false leaves out the rest.
+  // Cost: that of handles(), of finalizers(), of 3 reads for each thread, of StaticFields::all and 1 read for
+  // each field.
+  std::vector<HeapRoot> roots_of(HeapRoot::Kind kind, const std::function<bool()>& go_on = {});
+
   // The name of an object's type; empty when no object can be there. 1 read.
   std::string type_of(Address object);
 
@@ -117,10 +131,10 @@ public:
 private:
   void collect_roots();
   void add_stack_roots();
-  void add_thread_statics();
+  void add_thread_statics(std::vector<HeapRoot>& roots);
+  void add_static_fields(std::vector<HeapRoot>& roots, const std::function<bool()>& go_on);
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
-  // Those that lead to `only`, or all: an array of a hundred million elements has as many.
-  std::vector<HeapReference> references_to(Address object, std::optional<Address> only);
+  void add_without_field(const HeapObject& object, std::vector<HeapReference>& found);
   HeapPath make_path(std::uint32_t root, std::span<const std::uint32_t> objects);
   std::string field_between(Address from, Address to);
   void name_static(HeapPath& path);
@@ -136,6 +150,8 @@ private:
   ReferenceNames names_;
   StaticFields statics_;
   std::optional<GcHandles> handles_;
+  std::unordered_multimap<Address, Address> dependents_; // of handles_: the object that each object keeps
+  std::optional<LoaderAllocators> loaders_;              // made with handles_
   std::optional<FinalizerQueue> finalizers_;
   std::unique_ptr<HeapGraph> graph_;
   std::vector<HeapRoot> roots_;

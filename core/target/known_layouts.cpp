@@ -83,6 +83,10 @@ void complete_net9(ContractDescriptor& descriptor, const std::vector<Address>& s
   for (const std::string_view name : code_lookup_types)
     if (const auto type = known.types.find(name); type != known.types.end()) descriptor.types.insert(*type);
   descriptor.types["Module"].fields.insert(known.types["Module"].fields.extract("ReadyToRunInfo"));
+  // Where a thread keeps its static references.
+  descriptor.types["ThreadLocalData"].fields.insert(
+      known.types["ThreadLocalData"].fields.extract("NonCollectibleTlsArrayData"));
+  descriptor.types["Thread"].fields.insert(known.types["Thread"].fields.extract("ThreadLocalDataPtr"));
   // NumDicts tells which of a type's dictionaries is its own. [rt] src/coreclr/vm/methodtable.h
   descriptor.types["GenericsDictInfo"].fields.insert(
       known.types["GenericsDictInfo"].fields.extract("NumDicts"));

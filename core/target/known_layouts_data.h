@@ -19,6 +19,7 @@ constexpr std::string_view net10_x64_layouts = R"json({"types":{
 "CodeHeapListNode":{"EndAddress":24,"HeaderMap":40,"MapBase":32,"Next":0,"StartAddress":16},
 "CodePointer":{"!":8},"DebuggerEval":{"!":3392,"EvalDuringException":3358,"TargetContext":0},
 "DynamicMetadata":{"Data":4,"Size":0},"DynamicMethodDesc":{"!":48,"MethodName":32},
+"DynamicStaticsInfo":{"!":24,"GCStatics":0,"NonGCStatics":8},
 "EEAllocContext":{"GCAllocationContext":8},
 "EEClass":{"CorTypeAttr":40,"FieldDescList":24,"InternalCorElementType":48,"MethodDescChunk":32,"MethodTable":16,"NumInstanceFields":50,"NumMethods":52,"NumNonVirtualSlots":62,"NumStaticFields":54,"NumThreadStaticFields":58},
 "EEImplMethodDesc":{"!":32},
@@ -66,7 +67,10 @@ constexpr std::string_view net10_x64_layouts = R"json({"types":{
 "String":{"m_FirstChar":12,"m_StringLength":8},"StubPrecodeData":{"SecretParam":0,"Type":16},
 "SystemDomain":{"GlobalLoaderAllocator":16},"ThisPtrRetBufPrecodeData":{"MethodDesc":8},
 "Thread":{"ExceptionTracker":352,"Frame":8,"GCHandle":[304,"GCHandle"],"Id":16,"LastThrownObject":[336,"GCHandle"],"LinkNext":[112,"pointer"],"OSId":296,"PreemptiveGCDisabled":4,"RuntimeThreadLocals":32,"State":0,"ThreadLocalDataPtr":568},
+"ThreadLocalData":{"CollectibleTlsArrayData":16,"CollectibleTlsDataCount":4,"InFlightData":32,"NonCollectibleTlsArrayData":8,"NonCollectibleTlsDataCount":0},
+"ThreadStaticsInfo":{"!":40,"GCTlsIndex":4,"NonGCTlsIndex":0},
 "ThreadStore":{"BackgroundCount":120,"DeadCount":128,"FirstThreadLink":88,"PendingCount":124,"ThreadCount":112,"UnstartedCount":116},
+"TLSIndex":{"TLSIndexRawIndex":0},
 "TransitionBlock":{"!":104,"CalleeSavedRegisters":48,"ReturnAddress":96},"TypeDesc":{"TypeAndFlags":0},
 "TypeVarTypeDesc":{"Module":16,"Token":40},"UnwindInfo":{}
 },
@@ -80,11 +84,12 @@ constexpr std::string_view net10_x64_layouts = R"json({"types":{
 "HashMapSlotsPerBucket":["0x4","uint32"],"HashMapValueMask":["0x7fffffffffffffff","uint64"],
 "HijackFrameIdentifier":["0x8","nuint"],"InlinedCallFrameIdentifier":["0x1","nuint"],
 "MethodDescAlignment":["0x8","uint64"],"MethodDescTokenRemainderBitCount":["0xc","uint8"],
+"NumberOfTlsOffsetsNotUsedInNoncollectibleArray":["0x2","uint8"],
 "ObjectHeaderSize":["0x8","uint64"],"ObjectToMethodTableUnmask":["0x7","uint8"],
 "PInvokeCalliFrameIdentifier":["0x7","nuint"],"PrestubMethodFrameIdentifier":["0x9","nuint"],
 "ProtectValueClassFrameIdentifier":["0xe","nuint"],"PtrArrayOffsetToDataArray":["0x10","uintptr_t"],
 "RedirectedThreadFrameIdentifier":["0x3","nuint"],"ResumableFrameIdentifier":["0x2","nuint"],
-"SoftwareExceptionFrameIdentifier":["0x5","nuint"],"StubCodeBlockLast":["0xf","uint8"],
+"SoftwareExceptionFrameIdentifier":["0x5","nuint"],"StaticsPointerMask":["0xfffffffffffffffe","uintptr_t"],"StubCodeBlockLast":["0xf","uint8"],
 "StubDispatchFrameIdentifier":["0xb","nuint"],"SyncBlockValueToObjectOffset":["0x4","uint16"]
 },
 "contracts":{
@@ -101,11 +106,12 @@ constexpr std::string_view net10_arm64_differences = R"json({"types":{
 "TransitionBlock":{"!":176,"CalleeSavedRegisters":0,"ReturnAddress":8},
 "CalleeSavedRegisters":{"!":96},
 "ArgumentRegisters":{"!":64},
-"Thread":{"LinkNext":152,"OSId":336,"GCHandle":344,"LastThrownObject":376,"ExceptionTracker":392}
+"Thread":{"LinkNext":152,"OSId":336,"GCHandle":344,"LastThrownObject":376,"ExceptionTracker":392,"ThreadLocalDataPtr":608}
 }})json";
 
 // Types that .NET 9's own descriptor lacks: their offsets on x64 that differ from .NET 10. Measured on 9.0.22.
 constexpr std::string_view net9_x64_differences = R"json({"types":{
+"Thread":{"ThreadLocalDataPtr":928},
 "Module":{"ReadyToRunInfo":984},
 "ReadyToRunInfo":{"EntryPointToMethodDescMap":432}
 }})json";

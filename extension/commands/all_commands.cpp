@@ -6,17 +6,17 @@ namespace clr::lldb_plugin {
 
 std::span<const CommandSpec> all_commands() {
   static const std::array commands = {
-      alloc_command(),    analyze_command(),  async_command(),     break_command(),
-      bt_command(),       core_command(),     deadlocks_command(), finalizers_command(),
-      gcdump_command(),   gcinfo_command(),   handles_command(),   heap_command(),
-      help_command(),     info_command(),     ip2md_command(),     locks_command(),
-      methods_command(),  object_command(),   objects_command(),   pe_command(),
-      perfmap_command(),  pool_command(),     publish_command(),   refs_command(),
-      retained_command(), report_command(),   root_command(),      roots_command(),
-      savecore_command(), settings_command(), source_command(),    static_command(),
-      statics_command(),  step_command(),     strings_command(),   symbolize_command(),
-      symbols_command(),  threads_command(),  timers_command(),    disassemble_command(),
-      unwind_command(),   version_command()};
+      alloc_command(),       analyze_command(),  arrays_command(),   async_command(),
+      break_command(),       bt_command(),       core_command(),     deadlocks_command(),
+      finalizers_command(),  gcdump_command(),   gcinfo_command(),   handles_command(),
+      heap_command(),        help_command(),     info_command(),     ip2md_command(),
+      locks_command(),       methods_command(),  object_command(),   objects_command(),
+      pe_command(),          perfmap_command(),  pool_command(),     publish_command(),
+      refs_command(),        retained_command(), report_command(),   root_command(),
+      roots_command(),       savecore_command(), settings_command(), source_command(),
+      static_command(),      statics_command(),  step_command(),     strings_command(),
+      symbolize_command(),   symbols_command(),  threads_command(),  timers_command(),
+      disassemble_command(), unwind_command(),   version_command()};
   return commands;
 }
 

@@ -28,11 +28,11 @@ public:
       out.line("{:>10} {:>8} {:>18} {:>18} {:>9} {}", "thread", "managed", "next object", "limit", "left",
                "part");
     for (const AllocationContext& context : map.contexts) {
-      const RuntimeThread* const thread = find(threads, context.thread);
+      const RuntimeThread* const thread = owner_of(context, threads);
       const HeapRange* const range = map.find(context.begin);
       left += context.end - context.begin;
       if (json_)
-        rows.push_back(allocation_json(context, thread, range));
+        rows.push_back(allocation_json(context, threads, map));
       else
         out.line("{:>10} {:>8} {:#018x} {:#018x} {:>9} {}", owner(context, thread), managed_id(thread),
                  context.begin, context.end, context.end - context.begin,
@@ -48,11 +48,6 @@ public:
   }
 
 private:
-  static const RuntimeThread* find(const ThreadList& threads, Address address) {
-    for (const RuntimeThread& thread : threads.threads)
-      if (address != 0 && thread.address == address) return &thread;
-    return nullptr;
-  }
   static std::string owner(const AllocationContext& context, const RuntimeThread* thread) {
     if (context.thread == 0) return "collector";
     return thread != nullptr && thread->os_id ? fmt::format("{}", *thread->os_id) : "unknown";

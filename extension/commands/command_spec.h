@@ -31,6 +31,7 @@ struct CommandSpec {
 // Every command of the plugin is in a file of its own.
 CommandSpec alloc_command();
 CommandSpec analyze_command();
+CommandSpec arrays_command();
 CommandSpec async_command();
 CommandSpec ip2md_command();
 CommandSpec break_command();

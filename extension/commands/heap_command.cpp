@@ -209,8 +209,7 @@ private:
   }
 
   void print_free(HeapReporter& heap, const HeapWalkOptions& options, Output& out) const {
-    constexpr std::size_t largest = 20;
-    const HeapFreeSpace found = heap.free_space(largest, options);
+    const HeapFreeSpace found = heap.free_space(largest_free_blocks, options);
     if (json_) {
       out.line("{}", dump(free_json(heap, found)));
     } else {

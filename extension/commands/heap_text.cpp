@@ -32,6 +32,24 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
                     : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+std::string root_text(const HeapRoot& root) {
+  switch (root.kind) {
+  case HeapRoot::Kind::handle:
+    return fmt::format("{} handle at {:#x}", to_string(root.handle_kind), root.slot.value_or(0));
+  case HeapRoot::Kind::finalizer:
+    return "finalizer queue: its finalizer is due";
+  case HeapRoot::Kind::static_field:
+    return fmt::format("static {}", root.name);
+  case HeapRoot::Kind::thread_static:
+    return fmt::format("statics of thread {}", root.os_id);
+  case HeapRoot::Kind::stack:
+    return fmt::format("stack of thread {}, frame #{}: {} of {}{}", root.os_id, root.stack->frame,
+                       place_of(*root.stack), holder_of(*root.stack),
+                       root.stack->root.why_uncertain.empty() ? "" : " (uncertain)");
+  }
+  return {};
+}
+
 void print_memory_use(Output& out, const MemoryUse& use) {
   if (use.all != 0) {
     const std::string stacks =

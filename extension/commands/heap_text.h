@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/report/memory_use.h"
-#include "core/runtime/heap_report.h"
+#include "core/runtime/heap_holders.h"
 #include "extension/lldb/output.h"
 
 #include <CLI/CLI.hpp>
@@ -23,6 +23,10 @@ HeapWalkOptions walk_options(Output& out);
 
 // "12.5 %".
 std::string percent(std::uint64_t part, std::uint64_t whole);
+
+// "strong handle at 0x7f00", "static Ns.Type.Field", "stack of thread 4711, frame #3: rbx of
+// app.dll`Ns.Run()".
+std::string root_text(const HeapRoot& root);
 
 // What the memory of the process is, and what limits the heap.
 void print_memory_use(Output& out, const MemoryUse& use);

@@ -33,21 +33,9 @@ public:
     Output& out = invocation.out;
     require_runtime(session.runtime());
     query_.part = part_named(part_);
-    std::vector<ObjectCondition> conditions;
-    for (const std::string& text : where_) conditions.emplace_back(text);
+    ObjectConditions conditions(where_);
     HeapReporter& heap = session.heap();
     ObjectReader& reader = *session.runtime().objects();
-    std::string why;
-    std::uint64_t looked_at = 0, without = 0;
-    const auto fits = [&](Address object) {
-      if (!conditions.empty()) ++looked_at;
-      for (ObjectCondition& condition : conditions) {
-        const std::optional<bool> holds = condition.holds(reader, object, why);
-        if (!holds) ++without;
-        if (!holds.value_or(false)) return false;
-      }
-      return true;
-    };
     JsonList list([&](std::string_view text) { out.write(text); });
     HeapCount count;
     std::string text;
@@ -55,7 +43,7 @@ public:
     const auto visit = [&](const HeapObjectRow& row) {
       whole = !out.interrupted() && count.objects < most_;
       if (!whole) return false;
-      if (!fits(row.address)) return true;
+      if (!conditions.hold(reader, row.address)) return true;
       ++count.objects;
       count.bytes += row.size;
       if (json_) {
@@ -77,8 +65,7 @@ public:
       out.line("{} {}, {} bytes{}", count.objects, count.objects == 1 ? "object" : "objects", count.bytes,
                whole ? "" : "; there are more");
     }
-    if (without != 0)
-      out.warning(fmt::format("{} of {} objects could not be compared: {}", without, looked_at, why));
+    if (const std::string problem = conditions.problem(); !problem.empty()) out.warning(problem);
     warn_of_heap(out, heap, gaps);
   }
 

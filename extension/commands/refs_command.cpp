@@ -66,7 +66,7 @@ private:
       out.line("  refers to {} {}", to.size(), to.size() == 1 ? "object" : "objects");
       for (const HeapReference& reference : to)
         out.line("    {:<24} {:#018x} {}",
-                 reference.field.empty() ? fmt::format("+{}", reference.offset) : reference.field,
+                 reference.field.empty() ? fmt::format("+{}", reference.offset.value_or(0)) : reference.field,
                  reference.to, holders.type_of(reference.to));
     }
     if (out_only_) return;

@@ -5,7 +5,6 @@
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
-#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,24 +15,6 @@ namespace {
 
 // Roots of one object that are told; more say no more.
 constexpr std::size_t most_paths = 10'000;
-
-std::string root_text(const HeapRoot& root) {
-  switch (root.kind) {
-  case HeapRoot::Kind::handle:
-    return fmt::format("{} handle at {:#x}", to_string(root.handle_kind), root.slot.value_or(0));
-  case HeapRoot::Kind::finalizer:
-    return "finalizer queue: its finalizer is due";
-  case HeapRoot::Kind::static_field:
-    return fmt::format("static {}", root.name);
-  case HeapRoot::Kind::thread_static:
-    return fmt::format("statics of thread {}", root.os_id);
-  case HeapRoot::Kind::stack:
-    return fmt::format("stack of thread {}, frame #{}: {} of {}{}", root.os_id, root.stack->frame,
-                       place_of(*root.stack), holder_of(*root.stack),
-                       root.stack->root.why_uncertain.empty() ? "" : " (uncertain)");
-  }
-  return {};
-}
 
 class Root final : public CommandRun {
 public:

@@ -1,11 +1,16 @@
 // clr roots: the references from which the garbage collector starts.
 #include "core/report/answer_json.h"
+#include "core/report/holders_json.h"
 #include "core/report/json.h"
 #include "core/report/root_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
+#include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/threads.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace clr::lldb_plugin {
 
@@ -14,11 +19,14 @@ namespace {
 class Roots final : public CommandRun {
 public:
   explicit Roots(CLI::App& app) {
-    app.add_option("KIND", kind_, "Where roots are looked for: stack, the frames of threads.")
-        ->check(one_of({"stack"}))
-        ->required();
+    app.add_option(
+           "KIND", kind_,
+           "Where roots are looked for: stack (the frames of threads), handle, static, thread_static, "
+           "finalizer (objects whose finalizers are due); everywhere by default.")
+        ->check(one_of({"stack", "handle", "static", "thread_static", "finalizer"}));
     each_takes_one(app.add_option("-t,--thread", threads_,
-                                  "A thread as `clrbt` takes it: a number of LLDB's; all by default."))
+                                  "Of stacks: a thread as `clrbt` takes it, a number of LLDB's; all by "
+                                  "default."))
         ->type_name("THREAD");
     add_json(app, json_);
   }
@@ -27,15 +35,19 @@ public:
     Session& session = invocation.session();
     Output& out = invocation.out;
     require_runtime(session.runtime());
-    if (threads_.empty()) threads_.emplace_back("all");
-    lldb::SBProcess process = session.target().GetProcess();
-    std::vector<lldb::SBThread> threads = choose_threads(process, threads_);
-    RootReporter reporter(session.runtime(), session.stacks());
+    if (!threads_.empty() && kind_ != "stack")
+      throw Error(ErrorKind::invalid_argument, "--thread is possible only with stack");
     JsonList list([&](std::string_view text) { out.write(text); });
-    for (lldb::SBThread& thread : threads) {
-      if (out.interrupted()) break;
-      json_ ? print_json(session, thread, reporter, list, out) : print(session, thread, reporter, out);
+    if (kind_ != "stack") {
+      try {
+        show_others(session, list, out);
+      } catch (const Error& error) {
+        // Stacks need no heap.
+        if (!kind_.empty() || error.kind() == ErrorKind::interrupted) throw;
+        out.warning(fmt::format("static fields, handles and finalizers are not known: {}", error.what()));
+      }
     }
+    if (kind_.empty() || kind_ == "stack") show_stacks(session, list, out);
     if (json_) {
       list.end();
       out.write("\n");
@@ -43,6 +55,54 @@ public:
   }
 
 private:
+  void show_stacks(Session& session, JsonList& list, Output& out) {
+    if (threads_.empty()) threads_.emplace_back("all");
+    lldb::SBProcess process = session.target().GetProcess();
+    std::vector<lldb::SBThread> threads = choose_threads(process, threads_);
+    RootReporter reporter(session.runtime(), session.stacks());
+    for (lldb::SBThread& thread : threads) {
+      if (out.interrupted()) break;
+      json_ ? print_json(session, thread, reporter, list, out) : print(session, thread, reporter, out);
+    }
+  }
+
+  // Static fields, handles and so on: one row for each root.
+  void show_others(Session& session, JsonList& list, Output& out) const {
+    HeapHolders& holders = session.holders();
+    for (const HeapRoot::Kind kind : {HeapRoot::Kind::static_field, HeapRoot::Kind::thread_static,
+                                      HeapRoot::Kind::handle, HeapRoot::Kind::finalizer}) {
+      if (!kind_.empty() && kind_ != to_string(kind)) continue;
+      const std::vector<HeapRoot> roots = holders.roots_of(kind, [&] { return !out.interrupted(); });
+      for (const HeapRoot& root : roots) {
+        if (out.interrupted()) return;
+        const std::string type = holders.type_of(root.object);
+        if (json_)
+          list.add(root_json(root, type));
+        else
+          out.line("  {:<48} {:#018x} {}", root_text(root), root.object, type);
+      }
+      if (!json_) out.line("{} {}{}", roots.size(), noun(kind), roots.size() == 1 ? "" : "s");
+    }
+    for (const std::string& note : holders.notes()) out.warning(note);
+    for (const std::string& text : session.heap().warnings()) out.warning(text);
+  }
+
+  static std::string_view noun(HeapRoot::Kind kind) {
+    switch (kind) {
+    case HeapRoot::Kind::handle:
+      return "handle";
+    case HeapRoot::Kind::finalizer:
+      return "due finalizer";
+    case HeapRoot::Kind::static_field:
+      return "static field";
+    case HeapRoot::Kind::thread_static:
+      return "array of thread statics";
+    case HeapRoot::Kind::stack:
+      break;
+    }
+    return "root";
+  }
+
   static StackReporter::End walk(Session& session, lldb::SBThread& thread, RootReporter& reporter,
                                  Output& out, const std::function<void(const RootRow&)>& visit) {
     return reporter.walk(session.registers(thread), thread.GetThreadID(), [&](const RootRow& row) {

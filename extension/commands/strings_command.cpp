@@ -1,6 +1,5 @@
 // clr strings: the texts of the managed heap.
-#include "core/report/json.h"
-#include "core/runtime/heap_strings.h"
+#include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
@@ -45,7 +44,7 @@ private:
           ++count;
           bytes += string.bytes;
           if (json_)
-            list.add(json_of(string));
+            list.add(to_json(string, false));
           else
             out.line("{:#018x} {:>9} \"{}\"{}", string.address, string.length, string.text, more(string));
           return true;
@@ -64,7 +63,7 @@ private:
         find_duplicates(session.runtime(), session.heap(), query_, top_, [&] { return !out.interrupted(); });
     if (json_) {
       Json rows = Json::array();
-      for (const HeapString& string : found.rows) rows.push_back(json_of(string));
+      for (const HeapString& string : found.rows) rows.push_back(to_json(string, true));
       out.line("{}", dump(rows));
     } else {
       if (!found.rows.empty()) out.line("{:>11} {:>15} {:>9} text", "count", "bytes", "length");
@@ -73,18 +72,12 @@ private:
                  more(string));
       out.line("{} strings of {} different texts", found.strings, found.texts);
     }
+    if (found.interrupted) out.warning("the counts are of the part of the heap that was looked at");
     warn_of_heap(out, session.heap(), found.gaps);
   }
 
   static std::string_view more(const HeapString& string) {
     return string.length > StringQuery{}.text_units ? "..." : "";
-  }
-
-  Json json_of(const HeapString& string) const {
-    Json json{{"address", hex(string.address)}, {"length", string.length}, {"text", string.text}};
-    if (duplicates_) json["count"] = string.count;
-    json["bytes"] = string.bytes;
-    return json;
   }
 
   StringQuery query_;

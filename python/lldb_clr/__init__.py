@@ -17,6 +17,7 @@ from ._errors import BusyError, Error, Fault, FileError, Interrupted, LibraryErr
 from ._frames import Frame, ManagedException, TraceFrame
 from ._gc import GcChange, GcInfo, GcRange, GcSafePoint, GcSlot
 from ._heap import Heap, HeapChange, HeapObject, HeapSegment, HeapType, SavedGcdump
+from ._heap_lists import Allocation, Finalizable, Finalizers, FreeBlock, FreePart, FreeSpace, Handle, HeapArray, HeapFailure, HeapInfo, HeapString, Verification
 from ._holders import HeapPath, HeapRoot, Reference, Retained, Step
 from ._locks import Deadlock, DeadlockMember, Lock, LockWaiter, WaitingFor
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
@@ -28,11 +29,11 @@ from ._table import HeapTable, TableType
 from ._threads import Backtrace, Thread, ThrownException
 from ._values import Code, CodeVersion, Method, Miss, Owner, Region, Source, Symbol, UnwindInfo, UserMethod
 
-__all__ = ["Analysis", "AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Frame", "GcChange", "GcInfo",
-           "GcRange", "GcSafePoint", "GcSlot", "Heap", "HeapChange", "HeapObject", "HeapPath", "HeapRoot", "HeapSegment", "HeapTable", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
+__all__ = ["Allocation", "Analysis", "AsyncFrame", "Backtrace", "BusyError", "Code", "CodeVersion", "Contract", "Deadlock", "DeadlockMember", "Descriptor", "Error", "Fault", "Field", "FileError", "Finalizable", "Finalizers", "Frame", "FreeBlock", "FreePart", "FreeSpace", "GcChange", "GcInfo",
+           "GcRange", "GcSafePoint", "GcSlot", "Handle", "Heap", "HeapArray", "HeapChange", "HeapFailure", "HeapInfo", "HeapObject", "HeapPath", "HeapRoot", "HeapSegment", "HeapString", "HeapTable", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
            "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Reference", "Region", "Retained", "Root", "Roots", "Runtime", "RuntimeVersion",
            "SavedCore", "SavedGcdump", "Source", "StaleError", "Static", "Step", "Symbol", "TableType", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
-           "Value", "WaitingFor", "import_lldb", "open_core"]
+           "Value", "Verification", "WaitingFor", "import_lldb", "open_core"]
 
 
 def __lldb_init_module(debugger: Any, _dictionary: Dict[str, Any]) -> None:

@@ -1,16 +1,17 @@
 """The managed heap, as values, by the rules of _values."""
 from __future__ import annotations
 
+import ctypes
 import os
 from dataclasses import dataclass, field
-from typing import Iterator, List, Optional, Protocol, Tuple, Union
+from typing import Iterator, List, Optional, Protocol, Sequence, Tuple, Union
 
 from ._errors import UsageError
+from ._heap_lists import Allocation, Finalizers, FreeSpace, Generation, Handle, HeapArray, HeapInfo, HeapString, Verification
 from ._holders import Held, HeapReader, Retained
 from ._json import Json
 from ._table import HeapTable
 
-Generation = Union[int, str]
 _BY = ("object", "type", "assembly", "static", "root")
 _PARTS = {None: -1, 0: 0, 1: 1, 2: 2, "loh": 3, "poh": 4, "frozen": 5}
 
@@ -112,14 +113,63 @@ class Heap:
     def __init__(self, reader: TableReader) -> None:
         self._reader = reader
 
-    def stat(self, type: Optional[str] = None, generation: Optional[Generation] = None) -> List[HeapType]:
-        """The objects of each type, by descending bytes; of types whose names match ``type`` (* and ?), and of one generation (0, 1, 2, "loh", "poh",
-        "frozen")."""
-        return [HeapType.of(row) for row in self._reader._query("clr_query_heap_types", _text(type), _part(generation))]
+    @property
+    def info(self) -> HeapInfo:
+        """The heap as a whole, its limits, and what the memory of the process is. All objects are counted."""
+        (row,) = self._reader._query("clr_query_heap")
+        return HeapInfo.of(row)
 
-    def objects(self, type: Optional[str] = None, generation: Optional[Generation] = None) -> Iterator[HeapObject]:
-        """The objects themselves, by ascending address, found while they are iterated."""
-        return (HeapObject.of(row, self._reader) for row in self._reader._query("clr_query_objects", _text(type), _part(generation)))
+    def stat(self, type: Optional[str] = None, generation: Optional[Generation] = None, live: Optional[bool] = None) -> List[HeapType]:
+        """The objects of each type, by descending bytes; of types whose names match ``type`` (* and ?), and of one generation (0, 1, 2, "loh", "poh",
+        "frozen"). ``live``: only of objects that a root reaches; False: only of the others."""
+        if live is None:
+            return [HeapType.of(row) for row in self._reader._query("clr_query_heap_types", _text(type), _part(generation))]
+        return [HeapType.of(row) for row in self._reader._query("clr_query_reached_types", _text(type), _part(generation), 1 if live else 0)]
+
+    def objects(self, type: Optional[str] = None, generation: Optional[Generation] = None, where: Sequence[str] = ()) -> Iterator[HeapObject]:
+        """The objects themselves, by ascending address, found while they are iterated. ``where``: conditions that must all hold, as ``clr objects --where``
+        takes them: ["Id=4711", "Customer.Name!=null"]."""
+        if isinstance(where, str):
+            where = (where,)
+        texts = (ctypes.c_char_p * len(where))(*(text.encode() for text in where))
+        rows = self._reader._query("clr_query_objects_where", _text(type), _part(generation), texts, len(where))
+        return (HeapObject.of(row, self._reader) for row in rows)
+
+    def strings(self, match: Optional[str] = None, least: int = 0) -> Iterator[HeapString]:
+        """The strings of ``least`` bytes and more whose whole texts match ``match`` (* and ?), by ascending address, found while they are iterated."""
+        return (HeapString.of(row) for row in self._reader._query("clr_query_strings", _text(match), _count(least)))
+
+    def duplicates(self, match: Optional[str] = None, least: int = 0, most: int = 0) -> List[HeapString]:
+        """The texts that several strings have, those first that take most bytes; at most ``most`` of them, 0: all."""
+        return list(map(HeapString.of, self._reader._query("clr_query_duplicate_strings", _text(match), _count(least), _count(most))))
+
+    def arrays(self, type: Optional[str] = None, generation: Optional[Generation] = None, sparse: bool = False, least: int = 0, most: int = 20) -> List[HeapArray]:
+        """The largest arrays of ``least`` bytes and more, or with ``sparse`` those that have most bytes in empty elements; at most ``most``, 0: all."""
+        rows = self._reader._query("clr_query_arrays", _text(type), _part(generation), 1 if sparse else 0, _count(least), _count(most))
+        return list(map(HeapArray.of, rows))
+
+    def handles(self) -> List[Handle]:
+        """All handles, weak ones too."""
+        return list(map(Handle.of, self._reader._query("clr_query_handles")))
+
+    def finalizers(self) -> Finalizers:
+        """The objects whose finalizers have not run."""
+        (row,) = self._reader._query("clr_query_finalizers")
+        return Finalizers.of(row)
+
+    def free_space(self) -> FreeSpace:
+        """Free memory by generation and size of the blocks, and the largest blocks."""
+        (row,) = self._reader._query("clr_query_free_space")
+        return FreeSpace.of(row)
+
+    def allocations(self) -> List[Allocation]:
+        """Memory that threads were given for their next objects."""
+        return list(map(Allocation.of, self._reader._query("clr_query_allocations")))
+
+    def verify(self) -> Verification:
+        """Looks for contradictions, as a program leaves them that writes beyond its memory."""
+        (row,) = self._reader._query("clr_query_verification")
+        return Verification.of(row)
 
     def table(self) -> HeapTable:
         """All objects as columns of numbers: the way in which millions of them are compared. The heap is walked now; 22 bytes for each object."""
@@ -149,6 +199,12 @@ class Heap:
         """The heap's segments or regions, with what they hold. All objects are counted."""
         (row,) = self._reader._query("clr_query_heap")
         return tuple(HeapSegment.of(segment, heap["index"]) for heap in row["heaps"] for segment in heap["segments"])
+
+
+def _count(number: int) -> int:
+    if not 0 <= number < 1 << 64:
+        raise UsageError(f"{number} is no count")
+    return number
 
 
 def _text(pattern: Optional[str]) -> Optional[bytes]:

@@ -21,9 +21,9 @@ class Reference:
     object: int
     type: Optional[str]
     field: Optional[str]
-    """"_next", "[3]"; None when it is not known."""
+    """"_next", "[3]"; "(dependent handle)" and "(the loader of its type)" where no field holds the reference; None when it is not known."""
     offset: Optional[int] = None
-    """In the object that refers; None for references that lead to an object."""
+    """In the object that refers; None for references that lead to an object, and for those that no field holds."""
 
     def __repr__(self) -> str:
         return f"<Reference {self.field or '?'}: {self.object:#x} {self.type or ''}>"
@@ -48,6 +48,8 @@ class HeapRoot:
     method: Optional[str] = None
     """Of a stack: the full name of the frame's method."""
     certain: bool = True
+    type: Optional[str] = None
+    """Of the object; None for the root of a path, whose first step has it."""
 
     def __repr__(self) -> str:
         where = self.name or self.handle_kind or (f"thread {self.thread}" + (f" frame #{self.frame}" if self.frame is not None else "") if self.thread else "")
@@ -56,7 +58,7 @@ class HeapRoot:
     @classmethod
     def of(cls, json: Json) -> HeapRoot:
         return cls(json["kind"], int(json["object"], 16), number(json.get("slot")), json.get("name"), json.get("handle_kind"), json.get("thread"), json.get("frame"),
-                   json.get("register"), json["method"].get("full_name") if "method" in json else None, json.get("certain", True))
+                   json.get("register"), json["method"].get("full_name") if "method" in json else None, json.get("certain", True), json.get("type"))
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,15 @@ TEST_CASE("calls: a process without a heap answers every question about it with 
         clr_query_paths(process.runtime, 0x10, 1, nullptr),
         clr_query_retained(process.runtime, 0x10, nullptr),
         clr_query_retainers(process.runtime, CLR_RETAINED_BY_STATIC, nullptr, 1, nullptr),
-        clr_query_heap_save(process.runtime, "/does/not/exist", nullptr)})
+        clr_query_heap_save(process.runtime, "/does/not/exist", nullptr),
+        clr_query_objects_where(process.runtime, nullptr, CLR_HEAP_ALL, nullptr, 0, nullptr),
+        clr_query_reached_types(process.runtime, nullptr, CLR_HEAP_ALL, 1, nullptr),
+        clr_query_strings(process.runtime, nullptr, 0, nullptr),
+        clr_query_duplicate_strings(process.runtime, "a*", 0, 1, nullptr),
+        clr_query_arrays(process.runtime, nullptr, CLR_HEAP_LOH, 1, 0, 1, nullptr),
+        clr_query_free_space(process.runtime, nullptr), clr_query_allocations(process.runtime, nullptr),
+        clr_query_handles(process.runtime, nullptr), clr_query_finalizers(process.runtime, nullptr),
+        clr_query_verification(process.runtime, nullptr)})
     CHECK(status_of_first(rows, error) == CLR_UNSUPPORTED);
   CHECK(status_of_first(clr_query_heap_difference(process.runtime, "/does/not/exist", nullptr), error) ==
         CLR_IO);
@@ -122,6 +130,13 @@ TEST_CASE("calls: what is missing in a call is an error, with or without a place
   CHECK(error.status == CLR_INVALID);
   CHECK(clr_query_heap_save(process.runtime, nullptr, &error) == nullptr);
   CHECK(clr_query_heap_difference(process.runtime, nullptr, &error) == nullptr);
+  const char* const bad[] = {"Id", nullptr};
+  for (const char* const* const conditions : {bad, bad + 1, static_cast<const char* const*>(nullptr)}) {
+    CHECK(clr_query_objects_where(process.runtime, nullptr, CLR_HEAP_ALL, conditions, 1, &error) == nullptr);
+    CHECK(error.status == CLR_INVALID);
+  }
+  CHECK(clr_query_arrays(process.runtime, nullptr, CLR_HEAP_FROZEN + 1, 0, 0, 1, &error) == nullptr);
+  CHECK(error.status == CLR_INVALID);
   for (const int by : {-1, 5}) {
     CHECK(clr_query_retainers(process.runtime, by, nullptr, 1, &error) == nullptr);
     CHECK(error.status == CLR_INVALID);

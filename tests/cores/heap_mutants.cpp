@@ -166,10 +166,11 @@ void ask(Runtime& runtime, const ElfCore& core, const Places& sound, std::map<st
     dump(json);
   });
   step("free", [&] { dump(free_json(*heap, heap->free_space(20))); });
+  step("arrays", [&] { dump(to_json(find_arrays(*heap, {.objects = {.top = 50}, .sparse = true}))); });
   step("table", [&] { make_heap_table(heap->map(), heap->types()); });
   step("alloc", [&] {
     for (const AllocationContext& context : heap->map().contexts)
-      dump(allocation_json(context, nullptr, heap->map().find(context.begin)));
+      dump(allocation_json(context, stacks.threads(), heap->map()));
   });
   step("where", [&] {
     ObjectCondition number("Id=4711"), text("Customer>a");
@@ -195,6 +196,11 @@ void ask(Runtime& runtime, const ElfCore& core, const Places& sound, std::map<st
   step("finalizers", [&] { holders.finalizers(); });
   step("verify", [&] { dump(to_json(holders.verify())); });
   step("roots", [&] { holders.roots(); });
+  for (const HeapRoot::Kind kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer,
+                                    HeapRoot::Kind::thread_static, HeapRoot::Kind::static_field})
+    step("roots of a kind", [&] {
+      for (const HeapRoot& root : holders.roots_of(kind)) dump(root_json(root, ""));
+    });
   step("live", [&] { holders.count_reached(true); });
   for (std::size_t i = 0; i < 3 && i < sound.objects.size(); ++i) {
     const Address object = sound.objects[sound.objects.size() / 3 * i];

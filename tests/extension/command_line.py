@@ -158,7 +158,7 @@ def check_examples(driver, report, tag, core, folder, text):
     (work / "samples.txt").write_text("0x10 3\n")
     examples = re.findall(r"^Example: `([^`]+)`", text, re.M)
     # A core does not run, and the program's source is elsewhere; this one holds no heap.
-    nothing_here = {"clr alloc", "clr async", "clr break", "clr core", "clr finalizers", "clr gcdump", "clr handles", "clr heap", "clr object", "clr objects", "clr pool", "clr refs", "clr retained", "clr root", "clr source", "clr static", "clr statics", "clr step",
+    nothing_here = {"clr alloc", "clr arrays", "clr async", "clr break", "clr core", "clr finalizers", "clr gcdump", "clr handles", "clr heap", "clr object", "clr objects", "clr pool", "clr refs", "clr retained", "clr root", "clr source", "clr static", "clr statics", "clr step",
                     "clr strings", "clr timers"}
     for example, said in zip(examples, driver.run([f'target create --core "{core}"', *examples], 300, folder=work)[1:], strict=True):
         report.check(f"{tag} example {example}", said, absent=[REFUSED] if " ".join(example.split()[:2]) in nothing_here else ["^error: "])

@@ -76,6 +76,23 @@ def check_core(lldb, core, running, mode):
     return check_counts(*ask(lldb, core), running, mode)
 
 
+def check_variant(lldb, core, running):
+    """Of a runtime that no other reader opens: the program's own counts, no contradiction, statics of the program and of its thread as roots."""
+    text = check_counts(*ask(lldb, core), running, MODES["workstation"])
+    verified, statics, orders, boxes = lldb.json(core, ["clr heap --verify --json", "clr statics --json HeapProgram.*", "clr objects --json HeapProgram.Order --where Id>=4700", "clr objects --json HeapProgram.Box<int>"], 600)
+    assert verified["sound"], {k: v for k, v in verified.items() if v}
+    held = {s["name"]: s["type"] for s in statics}
+    assert held.get("HeapProgram.Statics.Object") == "HeapProgram.Derived" and "HeapProgram.Statics.Orders" in held, held
+    assert len(orders) == 50 and len(boxes) == 1, (len(orders), len(boxes))
+    of_order, of_box = lldb.json(core, [f"clr root --json {orders[11]['address']}", f"clr root --json {boxes[0]['address']}"], 600)
+    assert [p["root"].get("name") for p in of_order["paths"]] == ["HeapProgram.Statics.Orders"], of_order
+    assert [p["root"]["kind"] for p in of_box["paths"]] == ["thread_static"], of_box
+    (shown,) = lldb.json(core, ["clr static --json HeapProgram.Statics.*"], 600)
+    faults = [s["fault"] for s in shown if s.get("fault") and "thread has not used" not in s["fault"]]
+    assert not faults and any("OfThread" in s["name"] and not s.get("fault") for s in shown), shown
+    return f"{text}, {verified['references']} references, {len(statics)} static fields"
+
+
 def check_clrmd(oracle, tool, core, mode):
     """Equal sets of (address, type, size)."""
     if not tool.exists():

@@ -173,6 +173,122 @@ def check_where(lldb, core):
     return f"{len(CONDITIONS)} conditions"
 
 
+# Elements and empty ones of arrays that the program made, by type; no other array has such a type and number of elements.
+ARRAYS = {("byte[]", 100_000): 100_000, ("object[]", 20_000): 20_000, ("HeapProgram.Pair[]", 3): 1, ("HeapProgram.Deep[]", 5): 5, ("int[,]", 12): 12, ("object[,]", 4): 1, ("decimal[]", 7): 7}
+
+
+def check_arrays(lldb, core):
+    """Arrays and their empty elements, as the program made them."""
+    schema = Schema(SCHEMA)
+    all_of_them, sparse, largest, few, objects = lldb.json(core, ["clr arrays --json --top 1000000", "clr arrays --sparse --json --top 1000000", "clr arrays --json", "clr arrays --json --gen loh --min 150000 *",
+                                                                  "clr objects --json"], 600)
+    for answer in (all_of_them, sparse):
+        assert not schema.problems("clr arrays", answer), schema.problems("clr arrays", answer)[:3]
+    rows = all_of_them["rows"]
+    listed = {o["address"]: (o["type"], o["size"]) for o in objects if o["type"].endswith("]")}
+    assert {r["address"]: (r["type"], r["size"]) for r in rows} == listed, f"{len(rows)} arrays, {len(listed)} objects are arrays"
+    assert (all_of_them["arrays"], all_of_them["bytes"]) == (len(rows), sum(r["size"] for r in rows)), all_of_them["arrays"]
+    assert largest["rows"] == rows[:20] and [r["size"] for r in rows] == sorted((r["size"] for r in rows), reverse=True), "the rows are not in order"
+    empty = [r["empty"] * r["element_size"] for r in sparse["rows"]]
+    assert empty == sorted(empty, reverse=True) and sum(empty) == sparse["empty_bytes"] == all_of_them["empty_bytes"] and min(empty) > 0, sparse["empty_bytes"]
+    assert all(r["generation"] == "loh" and r["size"] >= 150_000 for r in few["rows"]) and few["rows"], few["rows"][:3]
+    for (name, elements), count in ARRAYS.items():
+        found = [r["empty"] for r in rows if (r["type"], r["elements"]) == (name, elements)]
+        assert count in found, f"{name} of {elements} elements: {found} are empty, not {count}"
+    return f"{len(rows)} arrays, {sparse['empty_bytes']} bytes in empty elements"
+
+
+def check_root_kinds(lldb, core):
+    """`clr roots` of each kind has what the other commands have; what handles and types keep alive is among the references."""
+    schema = Schema(SCHEMA)
+    every, stack, statics, handles, queue, with_bytes, by_root, live = lldb.json(core, ["clr roots --json", "clr roots stack --json", "clr statics --json", "clr handles --json", "clr finalizers --json",
+                                                                                        "clr statics --bytes --json", "clr retained --by root --json --top 100000", "clr heap --stat --live --json"], 600)
+    for name, answer in (("clr roots", every), ("clr statics", with_bytes)):
+        assert not schema.problems(name, answer), schema.problems(name, answer)[:3]
+    kinds = collections.defaultdict(list)
+    for root in every:
+        kinds[root["kind"]].append(root)
+    assert kinds["stack"] + kinds["frame"] == [r for k in ("stack", "frame") for r in stack if r["kind"] == k], "stacks differ"
+    assert [(r["name"], r["object"], r["type"]) for r in kinds["static"]] == [(s["name"], s["object"], s["type"]) for s in statics if int(s["object"], 16)], "static fields differ"
+    assert [(r["slot"], r["object"]) for r in kinds["handle"]] == [(h["handle"], h["object"]) for h in handles if h["kind"] in ("strong", "pinned", "async_pinned", "sized_ref")], "handles differ"
+    assert [r["object"] for r in kinds["finalizer"]] == [o["object"] for o in queue["ready"]], "finalizers differ"
+    assert kinds["thread_static"] and all(r["type"] == "object[]" for r in kinds["thread_static"]), kinds["thread_static"][:2]
+    for kind in ("static", "handle", "thread_static", "finalizer"):
+        (one,) = lldb.json(core, [f"clr roots {kind} --json"], 600)
+        assert one == kinds[kind], f"clr roots {kind}: {len(one)} rows, {len(kinds[kind])} among all"
+    # What a field holds alone is told by both commands.
+    retained = collections.Counter({(r["root"]["name"], r["root"]["slot"]): r["retained"] for r in by_root if r["root"]["kind"] == "static" and r["root"].get("name")})
+    told = sorted((s["retained"] for s in with_bytes), reverse=True)
+    assert [s["retained"] for s in with_bytes] == told and sum(told) == sum(retained.values()) <= live["bytes"] and told[0] > 0, told[:3]
+    assert sorted(s["name"] for s in with_bytes) == sorted(s["name"] for s in statics), "other fields with --bytes"
+    # Twenty orders hang on nodes by dependent handles; objects of types that can be unloaded keep their loaders.
+    keys = [h for h in handles if h["kind"] == "dependent" and h["type"] == "HeapProgram.Node"]
+    unloadable = lldb.json(core, ["clr objects --json Collectible.*"])[0]
+    asked = [k["object"] for k in keys[:5]] + [o["address"] for o in unloadable]
+    answers = lldb.json(core, [f"clr refs --json {a}" for a in asked], 600)
+    assert len(keys) >= 20 and len(unloadable) == 3, (len(keys), len(unloadable))
+    for key, answer in zip(keys[:5], answers):
+        (held,) = [r for r in answer["out"] if r["field"] == "(dependent handle)"]
+        assert held["to"] == key["dependent"] and held["offset"] is None and held["type"] == "HeapProgram.Order", held
+        (back,) = [r for r in lldb.json(core, [f"clr refs --in --json {held['to']}"], 600)[0]["in"] if r["field"] == "(dependent handle)"]
+        assert back["from"] == key["object"], back
+    for answer in answers[5:]:
+        assert not schema.problems("clr refs", answer), schema.problems("clr refs", answer)[:3]
+        (loader,) = [r for r in answer["out"] if r["offset"] is None]
+        assert (loader["field"], loader["type"]) == ("(the loader of its type)", "System.Reflection.LoaderAllocator"), loader
+    return f"{len(every)} roots, {len(with_bytes)} static fields"
+
+
+# Each answer of the package as the command with the same question has it.
+LISTS = """
+import json
+heap = runtime.heap
+finalizers, free, info, verified = heap.finalizers(), heap.free_space(), heap.info, heap.verify()
+answer = {
+    "clr handles": [[h.address, h.kind, h.object, h.type, h.dependent] for h in heap.handles()],
+    "ready": [o.object for o in finalizers.ready], "registered": [[o.object, o.generation] for o in finalizers.registered],
+    "clr strings": [[s.address, s.length, s.text, s.bytes] for s in heap.strings("customer*")],
+    "clr strings --duplicates": [[s.address, s.count, s.bytes] for s in heap.duplicates("twice*", most=30)],
+    "clr arrays": [[a.address, a.elements, a.empty, a.empty_bytes] for a in heap.arrays(sparse=True, least=1000, most=15)],
+    "where": [o.address for o in heap.objects("HeapProgram.Order", where=["Id>=4740", "Paid=true"])],
+    "live": [[t.name, t.count] for t in heap.stat(live=True)], "dead": [[t.name, t.count] for t in heap.stat(live=False)],
+    "free": [free.objects, free.bytes, [[p.generation, p.free_bytes] for p in free.parts], [b.address for b in free.largest]],
+    "clr alloc": [[a.owner, a.pointer, a.limit, a.thread, a.managed_id] for a in heap.allocations()],
+    "verify": [verified.sound, verified.objects, verified.references], "info": [info.kind, info.objects, info.used_bytes, info.committed_bytes, dict(info.memory)],
+    "roots": [[r.kind, r.object, r.type] for r in runtime.roots() if r.kind == "handle"],
+}
+with open(FILE, "w") as out:
+    json.dump(answer, out)
+"""
+
+
+def check_python_lists(lldb, core, folder):
+    file = pathlib.Path(folder) / "lists.json"
+    ask_package(lldb.plugin, f"import lldb_clr\nruntime = lldb_clr.open_core({str(core.core)!r})\n{LISTS.replace('FILE', repr(str(file)))}\nprint(1)")
+    ours = json.loads(file.read_text())
+    commands = ["clr handles --json", "clr finalizers --json", "clr strings --match customer* --json", "clr strings --duplicates --match twice* --top 30 --json",
+                "clr arrays --sparse --min 1000 --top 15 --json", "clr objects HeapProgram.Order --where Id>=4740 --where Paid=true --json", "clr heap --stat --live --json", "clr heap --stat --dead --json",
+                "clr heap --free --json", "clr alloc --json", "clr heap --verify --json", "clr heap --json", "clr roots handle --json"]
+    handles, finalizers, strings, duplicates, arrays, where, live, dead, free, given, verified, heap, roots = lldb.json(core, commands, 600)
+    number = lambda text: int(text, 16)   # noqa: E731
+    expected = {
+        "clr handles": [[number(h["handle"]), h["kind"], number(h["object"]), h["type"], number(h["dependent"]) if "dependent" in h else None] for h in handles],
+        "ready": [number(o["object"]) for o in finalizers["ready"]], "registered": [[number(o["object"]), o["generation"]] for o in finalizers["registered"]],
+        "clr strings": [[number(s["address"]), s["length"], s["text"], s["bytes"]] for s in strings],
+        "clr strings --duplicates": [[number(s["address"]), s["count"], s["bytes"]] for s in duplicates],
+        "clr arrays": [[number(a["address"]), a["elements"], a["empty"], a["empty"] * a["element_size"]] for a in arrays["rows"]],
+        "where": [number(o["address"]) for o in where], "live": [[t["name"], t["count"]] for t in live["types"]], "dead": [[t["name"], t["count"]] for t in dead["types"]],
+        "free": [free["free_objects"], free["free_bytes"], [[p["generation"], p["free_bytes"]] for p in free["parts"]], [number(b["address"]) for b in free["largest"]]],
+        "clr alloc": [[a["owner"], number(a["pointer"]), number(a["limit"]), a.get("thread"), a.get("managed_id")] for a in given],
+        "verify": [verified[k] for k in ("sound", "objects", "references")], "info": [heap["kind"], heap["objects"], heap["used_bytes"], heap["committed_bytes"], heap["process"]],
+        "roots": [["handle", number(r["object"]), r["type"]] for r in roots]}
+    wrong = [name for name, answer in expected.items() if ours[name] != answer]
+    assert not wrong, {name: (ours[name][:3], expected[name][:3]) for name in wrong}
+    empty = [name for name, answer in expected.items() if not answer and name != "ready"]
+    assert not empty, f"nothing was compared: {empty}"
+    return f"{len(expected)} answers as the commands give them"
+
+
 # Runs with the package, without LLDB and within it; `runtime` is there.
 PYTHON = """
 import array, collections, json

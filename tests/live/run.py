@@ -382,6 +382,37 @@ def heaps(c):
             c.results.with_second_try(f"heap/{name}", functools.partial(heap, c, name, mode))
 
 
+# Their runtimes publish no data descriptor: the layouts are those that the plugin knows.
+HEAP_VARIANTS = ("musl-x64", "arm64")
+
+
+def heaps_of_variants(c):
+    """The managed heap of programs that ClrMD cannot read, against what the program knows of itself."""
+    for name, make in VARIANTS:
+        if name in HEAP_VARIANTS and c.may_want(f"heap/{name}"):
+            try:
+                variant = make(c.work, "heap")
+            except Unavailable as e:
+                c.results.skip(f"heap/{name}", str(e))
+                continue
+            c.results.with_second_try(f"heap/{name}", functools.partial(heap_of_variant, c, name, variant))
+
+
+def heap_of_variant(c, name, variant):
+    with c.scratch(f"heap-{name}") as folder:
+        env = settings()
+        env.update(variant.env)
+        with Running(variant.command, folder, env, core_limit=-1 if variant.guest else 0) as running:
+            if not running.wait_ready(180):
+                c.results.skip(f"heap/{name}", "the program did not start")
+                return
+            if variant.guest:
+                core = Target(core=variants.guest_core(running, folder / "core.guest"), executable=variant.executable)
+            else:
+                core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(f"heap/{name}/core", check_heap.check_variant, c.lldb, core, running)
+
+
 def heap(c, name, mode):
     program = processes.build("heap", c.work / "artifacts", "Release")
     with c.scratch(f"heap-{name}") as folder:
@@ -398,6 +429,9 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/python", check_heap.check_python, c.lldb, core)
                 c.check(f"heap/{name}/gcdump", check_heap_files.check_gcdump, c.lldb, core, folder)
                 c.check(f"heap/{name}/free", check_heap_files.check_free, c.lldb, core)
+                c.check(f"heap/{name}/arrays", check_heap_files.check_arrays, c.lldb, core)
+                c.check(f"heap/{name}/root-kinds", check_heap_files.check_root_kinds, c.lldb, core)
+                c.check(f"heap/{name}/lists", check_heap_files.check_python_lists, c.lldb, core, folder)
                 c.check(f"heap/{name}/where", check_heap_files.check_where, c.lldb, core)
                 c.check(f"heap/{name}/roots", check_heap_files.check_roots, c.lldb, core)
                 c.check(f"heap/{name}/tables", check_heap_files.check_python, c.lldb, core, folder)
@@ -872,7 +906,7 @@ def main():
             root = variants.installed(c.work, options.runtime)
             processes.use_root(root)
             plugin.ENVIRONMENT["DOTNET_ROOT"] = str(root)   # of programs that LLDB launches
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, frames_with_arguments, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

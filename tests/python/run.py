@@ -387,7 +387,7 @@ def commands_schema(setup, lldb):
                 assert "System.NullReferenceException" in same.text and "Situations.Gallery.Order" in same.text, same.text
     assert not found, "\n    ".join(found)
     # The recorded core holds no heap: tests/live/check_heap.py and check_async.py try these.
-    of_heap = {name for name in schema.commands() if name.split()[1] in ("alloc", "gcdump", "heap", "objects", "handles", "finalizers", "refs", "retained", "root", "strings", "statics", "async", "pool", "timers")}
+    of_heap = {name for name in schema.commands() if name.split()[1] in ("alloc", "gcdump", "heap", "objects", "arrays", "handles", "finalizers", "refs", "retained", "root", "strings", "statics", "async", "pool", "timers")}
     assert checked == set(schema.commands()) - of_heap, f"not tried: {set(schema.commands()) - checked - of_heap}"
     return f"{len(checked)} commands"
 

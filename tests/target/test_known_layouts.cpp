@@ -85,6 +85,12 @@ TEST_CASE("a .NET 10 host without a descriptor gets the layouts of its CPU and i
     CHECK(root(x64, "PlatformMetadata") == 0x5000u + slots - 39);
     CHECK(x64.types.at("RangeSection").fields.at("NextForDelete").offset == 64);
     CHECK(x64.types.at("RuntimeFunction").fields.contains("EndAddress"));
+    CHECK(x64.types.at("Thread").fields.at("ThreadLocalDataPtr").offset == 568);
+    CHECK(x64.types.at("ThreadLocalData").fields.at("NonCollectibleTlsArrayData").offset == 8);
+    CHECK(x64.types.at("DynamicStaticsInfo").size == 24u);
+    CHECK(x64.types.at("ThreadStaticsInfo").size == 40u);
+    CHECK(root(x64, "StaticsPointerMask") == ~std::uint64_t{1});
+    CHECK(root(x64, "NumberOfTlsOffsetsNotUsedInNoncollectibleArray") == 2u);
   }
   const ContractDescriptor arm64 = completed(128, empty(Cpu::arm64));
   CHECK(arm64.types.at("RangeSection").fields.at("NextForDelete").offset == 56);
@@ -98,6 +104,7 @@ TEST_CASE("a .NET 10 host without a descriptor gets the layouts of its CPU and i
   CHECK(arm64.types.at("Thread").fields.at("OSId").offset == 336);
   CHECK(arm64.types.at("Thread").fields.at("ExceptionTracker").offset == 392);
   CHECK(arm64.types.at("Thread").fields.at("LastThrownObject").offset == 376);
+  CHECK(arm64.types.at("Thread").fields.at("ThreadLocalDataPtr").offset == 608);
 }
 
 TEST_CASE("the known layouts are those that the runtimes publish") {
@@ -115,6 +122,8 @@ TEST_CASE("a .NET 9 library keeps its own word and gets what code lookup needs")
   CHECK(d.types.at("Module").fields.at("ReadyToRunInfo").offset == 984);
   CHECK(d.types.at("ReadyToRunInfo").fields.at("EntryPointToMethodDescMap").offset == 432);
   CHECK(d.types.at("RealCodeHeader").fields.at("MethodDesc").offset == 24);
+  CHECK(d.types.at("Thread").fields.at("ThreadLocalDataPtr").offset == 928);
+  CHECK(d.types.at("ThreadLocalData").fields.at("NonCollectibleTlsArrayData").offset == 8);
   for (const auto& [name, type] : own.types)
     for (const auto& [field, descriptor] : type.fields)
       CHECK(d.types.at(name).fields.at(field).offset == descriptor.offset);
