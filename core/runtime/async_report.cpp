@@ -14,7 +14,7 @@
 
 namespace clr {
 
-constexpr std::size_t max_running_frames = 2'000; // managed ones of one thread
+constexpr std::size_t max_runner_frames = 2'000; // managed ones of one thread
 
 std::string_view to_string(AsyncChain::End end) {
   switch (end) {
@@ -83,16 +83,16 @@ AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& await
 void AsyncReporter::find_runner(AsyncStack& stack, const AsyncChain& chain) {
   if (stacks_ == nullptr) return;
   AsyncGraph& graph = objects_->async();
-  if (!running_) {
-    running_.emplace();
+  if (!runners_) {
+    runners_.emplace();
     for (const ThreadTop& thread : threads_) {
       std::size_t managed = 0;
       stacks_->walk_frames(thread.registers, thread.os_id, [&](const StackFrame& frame) {
         if (frame.kind == StackFrameKind::managed && frame.code) {
-          running_->emplace(frame.code->method_desc, thread.os_id);
+          runners_->emplace(frame.code->method_desc, thread.os_id);
           ++managed;
         }
-        return managed < max_running_frames;
+        return managed < max_runner_frames;
       });
     }
   }
@@ -106,7 +106,7 @@ void AsyncReporter::find_runner(AsyncStack& stack, const AsyncChain& chain) {
     holders.insert(place.os_id);
   for (std::size_t i = 0; i < chain.boxes.size() && chain.boxes[i]->resume != nullptr; ++i) {
     std::unordered_set<std::uint64_t> runners;
-    const auto [first, last] = running_->equal_range(chain.boxes[i]->resume->method_desc);
+    const auto [first, last] = runners_->equal_range(chain.boxes[i]->resume->method_desc);
     for (auto at = first; at != last; ++at)
       if (holders.contains(at->second)) runners.insert(at->second);
     if (runners.empty()) continue;

@@ -129,7 +129,7 @@ private:
   AsyncGraph* graph_ = nullptr;
   std::vector<ThreadTop> threads_;
   StackReporter* stacks_ = nullptr;
-  std::optional<std::unordered_multimap<Address, std::uint64_t>> running_; // threads by MethodDescs of frames
+  std::optional<std::unordered_multimap<Address, std::uint64_t>> runners_; // threads by MethodDescs of frames
   std::optional<AsyncChains> chains_;
   std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
   // Of methods that run, by module and token of MoveNext.
