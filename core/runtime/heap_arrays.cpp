@@ -11,6 +11,19 @@ public:
   // `most` 0: all.
   FirstRows(bool sparse, std::size_t most) : sparse_(sparse), most_(most) {}
 
+private:
+  bool before(const HeapArray& a, const HeapArray& b) const {
+    const auto key = [this](const HeapArray& row) {
+      return sparse_ ? row.counts.empty_bytes() : row.object.size;
+    };
+    return key(a) != key(b) ? key(a) > key(b) : a.object.address < b.object.address;
+  }
+  // In it the front of a heap is the last row.
+  auto order() const {
+    return [this](const HeapArray& a, const HeapArray& b) { return before(a, b); };
+  }
+
+public:
   void offer(const HeapArray& row) {
     if (most_ != 0 && rows_.size() == most_) {
       if (!before(row, rows_.front())) return;
@@ -26,17 +39,6 @@ public:
   }
 
 private:
-  bool before(const HeapArray& a, const HeapArray& b) const {
-    const auto key = [this](const HeapArray& row) {
-      return sparse_ ? row.counts.empty_bytes() : row.object.size;
-    };
-    return key(a) != key(b) ? key(a) > key(b) : a.object.address < b.object.address;
-  }
-  // In it the front of a heap is the last row.
-  auto order() const {
-    return [this](const HeapArray& a, const HeapArray& b) { return before(a, b); };
-  }
-
   bool sparse_;
   std::size_t most_;
   std::vector<HeapArray> rows_;

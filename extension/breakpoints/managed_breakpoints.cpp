@@ -48,6 +48,7 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
                                        ManagedBreakpoints* before)
     : target_(target), sessions_(&sessions), publishing_(&publishing),
       breakpoints_(before != nullptr ? std::move(before->breakpoints_) : TargetBreakpoints(target)),
+      throws_(target, sessions, entries.throw_stop, before != nullptr ? &before->throws_ : nullptr),
       pages_(target), compile_places_(target, Hidden::passing, entries.compile_hook),
       // Of the same process a session that only drops what it has read of the code's whereabouts will do:
       // this happens for every method.
@@ -303,6 +304,7 @@ bool ManagedBreakpoints::at_stop() {
   steps_->end();
   refresh();
   stop_told_ = process.GetStopID();
+  throws_.at_stop();
   return false;
 }
 

@@ -5,6 +5,7 @@
 #include "extension/breakpoints/breakpoint_wish.h"
 #include "extension/breakpoints/code_pages.h"
 #include "extension/breakpoints/compile_watch.h"
+#include "extension/breakpoints/managed_throws.h"
 #include "extension/breakpoints/notification_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
 #include "extension/breakpoints/target_breakpoints.h"
@@ -22,7 +23,7 @@ namespace clr::lldb_plugin {
 
 // The functions that hits of the plugin's own breakpoints call.
 struct OwnEntries {
-  HitEntry compile_hook, handler_stop;
+  HitEntry compile_hook, handler_stop, throw_stop;
 };
 
 class ManagedSteps;
@@ -71,6 +72,7 @@ public:
   HookState hook_state() const;
 
   ManagedSteps& steps() { return *steps_; }
+  ManagedThrows& throws() { return throws_; }
 
 private:
   void select_shown(bool chooses);
@@ -95,6 +97,7 @@ private:
   StopSession* sessions_;
   ProcessPublishing* publishing_;
   TargetBreakpoints breakpoints_;
+  ManagedThrows throws_;
   CodePages pages_;
   OwnBreakpoints compile_places_;
   NotificationWatch notifications_;

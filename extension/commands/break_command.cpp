@@ -89,7 +89,9 @@ public:
     app.add_option(
         "WHERE", words_,
         "A method (Run, Type.Run, Ns.Type.Run; with its parameters, (int, string), for one overload), "
-        "or FILE:LINE.");
+        "or FILE:LINE; with --exception a type, none: all.");
+    app.add_flag("-e,--exception", exception_,
+                 "Stop where an exception of the type WHERE, or of one that is derived from it, is thrown.");
     app.add_flag("-o,--one-shot", one_shot_, "Delete the breakpoint when it is hit.");
     app.add_option("-c,--condition", condition_, "Stop only when this expression of LLDB's is true.")
         ->type_name("EXPR");
@@ -122,6 +124,7 @@ public:
                               list_->parsed() ? "clr break list" : "clr break delete N"));
     if (delete_->parsed()) return remove(invocation, target);
     if (words_.empty()) {
+      if (exception_) return set_exceptions(invocation, target, "");
       if (one_shot_ || !condition_.empty())
         throw Error(ErrorKind::invalid_argument, "WHERE is missing: give a method or FILE:LINE");
       return list(invocation, target);
@@ -129,10 +132,39 @@ public:
     if (!invocation.workspace().publish_settings().on)
       throw Error(ErrorKind::invalid_argument,
                   "publishing is off: LLDB does not know managed code (clr publish on)");
+    if (exception_) return set_exceptions(invocation, target, joined(words_));
     set(invocation, target, joined(words_));
   }
 
 private:
+  void set_exceptions(Invocation& invocation, lldb::SBTarget& target, const std::string& type) {
+    if (!condition_.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "a condition has no variables where an exception is thrown; give its type alone");
+    ManagedBreakpoints& breakpoints = invocation.process(target)->breakpoints();
+    lldb::SBProcess process = target.GetProcess();
+    if (process.IsValid() && process.GetState() == lldb::eStateStopped) {
+      Runtime& runtime = invocation.session().runtime();
+      if (runtime.absence() == nullptr && !ManagedThrows::can_stop(runtime))
+        throw Error(ErrorKind::unsupported_contract,
+                    "this runtime throws exceptions in native code; that of .NET 9 and later can be stopped");
+    }
+    breakpoints.prepare_set({BreakpointWish::Kind::name, ThrownExceptions::methods(), {}, 0});
+    lldb::SBBreakpoint breakpoint = breakpoints.throws().make(type);
+    if (!breakpoint.IsValid())
+      throw Error(ErrorKind::invalid_argument, "LLDB refuses to make this breakpoint");
+    if (one_shot_) breakpoint.SetOneShot(true);
+    breakpoints.add(breakpoint);
+    if (json_)
+      return invocation.out.line(
+          "{}", dump(Json{{"schema", json_schema}, {"breakpoint", breakpoint.GetID()}, {"exception", type}}));
+    invocation.out.line("Breakpoint {}: {}", breakpoint.GetID(), exceptions_text(type));
+  }
+
+  static std::string exceptions_text(const std::string& type) {
+    return type.empty() ? "every exception that is thrown" : "exceptions of " + type;
+  }
+
   void set(Invocation& invocation, lldb::SBTarget& target, const std::string& where) {
     const auto place = file_and_line(where);
     lldb::SBProcess process = target.GetProcess();
@@ -295,7 +327,9 @@ private:
                        {"locations", locations(bodies)}});
         continue;
       }
-      out.line("{}: {}{}, hit {} times", breakpoint.GetID(), wish_text(breakpoint),
+      const std::string* const type = invocation.process(target)->breakpoints().throws().type_of(breakpoint);
+      out.line("{}: {}{}, hit {} times", breakpoint.GetID(),
+               type != nullptr ? exceptions_text(*type) : wish_text(breakpoint),
                breakpoint.IsEnabled() ? "" : ", disabled", breakpoint.GetHitCount());
       for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
       if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");
@@ -349,7 +383,7 @@ private:
   CLI::App *list_, *delete_;
   std::vector<std::string> words_, ids_;
   std::string condition_;
-  bool one_shot_ = false, json_ = false;
+  bool one_shot_ = false, exception_ = false, json_ = false;
 };
 
 } // namespace

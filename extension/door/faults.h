@@ -14,7 +14,7 @@ enum class Way : std::uint8_t {
   override,     // before a command of LLDB's
   stop_hook,    // at a stop, by the hook that runs `clr publish update`
   compile_hook, // a breakpoint where the runtime has compiled a method
-  handler_stop, // a breakpoint where a step stops in an exception handler
+  handler_stop, // a breakpoint where a step stops in an exception handler, or at a throw
   summary,      // the text beside a variable, and what stands below it
   script,       // the C interface
 };

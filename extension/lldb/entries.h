@@ -21,8 +21,9 @@ namespace clr::lldb_plugin {
 
 // --- Breakpoints
 
-// Called when `thread` of `process` came to a breakpoint. False: the process goes on.
-using HitVisit = bool (*)(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread);
+// Called when `thread` of `process` came to the breakpoint with number `id`. False: the process goes on.
+using HitVisit = bool (*)(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
+                          lldb::break_id_t id);
 
 class HitEntry {
 public:
@@ -139,13 +140,15 @@ void set_overrides(lldb::SBDebugger& debugger, std::span<const char* const> comm
 bool print(lldb::SBStream& stream, const std::string& text);
 
 template<Way way, HitVisit visit, bool otherwise>
-bool hit(void*, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakpointLocation&) {
+bool hit(void*, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakpointLocation& location) {
   const std::shared_ptr<Door> door = doors().find(debugger_of(process.GetTarget()));
   if (!door) {
     nobody_there(process.GetTarget(), way);
     return false;
   }
-  return door->pass(way, otherwise, [&](const Turn& turn) { return visit(turn, process, thread); });
+  return door->pass(way, otherwise, [&](const Turn& turn) {
+    return visit(turn, process, thread, location.GetBreakpoint().GetID());
+  });
 }
 
 template<CommandStandIn stand_in>

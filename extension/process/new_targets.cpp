@@ -10,7 +10,7 @@
 namespace clr::lldb_plugin {
 
 namespace {
-bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&) {
+bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&, lldb::break_id_t) {
   Workspace::of(turn).process(process.GetTarget())->breakpoints().refresh();
   return false; // the process goes on
 }

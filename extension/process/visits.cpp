@@ -81,16 +81,22 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
   return found;
 }
 
-bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread) {
+bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t) {
   refresh_frames(thread);
   if (const auto found = find(turn, process, Way::compile_hook)) found->breakpoints().at_compilation(thread);
   return false; // the process goes on
 }
 
-bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread) {
+bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t) {
   refresh_frames(thread);
   const auto found = find(turn, process, Way::handler_stop);
   return found && found->breakpoints().stops_in_handler(thread);
+}
+
+bool visit_throw(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id) {
+  refresh_frames(thread);
+  const auto found = find(turn, process, Way::handler_stop);
+  return !found || found->breakpoints().throws().stops(thread, id);
 }
 
 bool is_launch(const char** words) {
@@ -163,7 +169,8 @@ bool stand_in_for_expression(const Turn& turn, lldb::SBDebugger& debugger, const
 OwnEntries own_entries() {
   // A step whose handler cannot be judged stops there: it must not run away.
   return {.compile_hook = hit_entry<Way::compile_hook, visit_compilation, false>(),
-          .handler_stop = hit_entry<Way::handler_stop, visit_handler, true>()};
+          .handler_stop = hit_entry<Way::handler_stop, visit_handler, true>(),
+          .throw_stop = hit_entry<Way::handler_stop, visit_throw, true>()};
 }
 
 void follow_commands(lldb::SBDebugger& debugger) {
