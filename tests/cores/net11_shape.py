@@ -53,28 +53,43 @@ def ask(tool, command, core, descriptor=None, addresses=None):
     return json.loads(done.stdout)
 
 
-def move(core, moved, recorded, info, threads):
+def move(core, moved, recorded, threads):
     """Writes a copy of the core in which two things are as .NET 11 has them: the links of the list of threads lead to the
     threads, and not to their own links; each ExInfo holds the exception itself, and not a handle. Returns how many
     exceptions that were."""
     with open(core, "rb") as file:
         copy = Core(file.read())
-    move_threads(copy, recorded, info)
+    move_threads(copy, recorded, threads)
     count = move_thrown_objects(copy, recorded["descriptor"]["types"], threads)
     with open(moved, "wb") as file:
         file.write(copy.bytes)
     return count
 
 
-def move_threads(copy, recorded, info):
-    types, pointers_at = recorded["descriptor"]["types"], 32
+def addresses_of(copy, value):
+    """Where a word holds `value`."""
+    packed = struct.pack("<Q", value)
+    for kind, _, offset, start, _, size, _, _ in copy.segments:
+        at = copy.bytes.find(packed, offset, offset + size) if kind == 1 else -1
+        while at >= 0:
+            yield start + at - offset
+            at = copy.bytes.find(packed, at + 1, offset + size)
+
+
+def move_threads(copy, recorded, threads):
+    types = recorded["descriptor"]["types"]
+    link = net11_descriptor.offset_of(types["Thread"]["LinkNext"])
+    first_at = net11_descriptor.offset_of(types["ThreadStore"]["FirstThreadLink"])
     (slot,), _ = recorded["descriptor"]["globals"]["ThreadStore"]
-    table = copy.word(int(info["descriptor"]["address"], 16) + pointers_at)
-    store = copy.word(copy.word(table + 8 * slot))
-    link, at = net11_descriptor.offset_of(types["Thread"]["LinkNext"]), store + net11_descriptor.offset_of(types["ThreadStore"]["FirstThreadLink"])
+    in_page = int(recorded["pointers"][slot], 16) % 4096
+    # A recorded descriptor does not say where the image lies: the list begins in what the runtime's variable leads to.
+    (at,) = (place for place in addresses_of(copy, int(threads[0]["address"], 16) + link)
+             if any(variable % 4096 == in_page for variable in addresses_of(copy, place - first_at)))
+    moved = 0
     while following := copy.word(at):
         struct.pack_into("<Q", copy.bytes, copy.offset_of(at), following - link)
-        at = following
+        at, moved = following, moved + 1
+    assert moved == len(threads), f"{moved} links lead to {len(threads)} threads"
 
 
 def move_thrown_objects(copy, types, threads):
@@ -104,7 +119,7 @@ def check(tool, core, folder):
     with open(descriptor, "w") as out:
         json.dump(made, out)
     moved = os.path.join(folder, "moved-" + os.path.basename(core))
-    exceptions = move(core, moved, recorded, info, ask(tool, "threads", core)["threads"])
+    exceptions = move(core, moved, recorded, ask(tool, "threads", core)["threads"])
     through = ask(tool, "info", moved, descriptor)
     assert "descriptor" not in through, through["descriptor"]
     assert through["supplements"] == [], through["supplements"]
