@@ -36,6 +36,7 @@ std::vector<std::string> members(const ModuleReadBack& written, const std::strin
   std::vector<std::string> all;
   if (!type) return {"no type"};
   for (Dwarf_Die child : ModuleReadBack::children(*type)) {
+    if (dwarf_tag(&child) == DW_TAG_subprogram) continue;
     const auto of = ModuleReadBack::type_of(child);
     all.push_back(fmt::format(
         "{}@{}: {}", dwarf_tag(&child) == DW_TAG_inheritance ? "base" : ModuleReadBack::name_of(child),

@@ -10,7 +10,7 @@ using namespace clr::test;
 namespace {
 
 // Rows of MemberRef.
-constexpr unsigned await = 1, other_await = 2, dispose = 3, configure = 4, load = 5;
+constexpr unsigned await = 1, other_await = 2, dispose = 3, configure = 4, load_task = 5;
 
 Bytes module_bytes() {
   MetadataBuilder builder;
@@ -52,7 +52,7 @@ struct Code {
 
 TEST_CASE("awaits are calls of AsyncHelpers, each with the call before it", "[method_il]") {
   // At 0, 5 and 10; ConfigureAwait makes nothing that is awaited.
-  const auto calls = Code().call(load).call(configure).call(await).call(other_await).call(await).calls();
+  const auto calls = Code().call(load_task).call(configure).call(await).call(other_await).call(await).calls();
   REQUIRE(calls.size() == 2);
   CHECK(calls[0].before == 0);
   CHECK(calls[0].offset == 10);
@@ -63,7 +63,7 @@ TEST_CASE("awaits are calls of AsyncHelpers, each with the call before it", "[me
 
 TEST_CASE("an await of DisposeAsync knows the store of the variable that is disposed", "[method_il]") {
   // call Load; stloc.1; stloc.s 5; ldloc.1; call DisposeAsync; call Await
-  const auto short_one = Code().call(load).op({0x0b, 0x13, 5, 0x07}).call(dispose).call(await).calls();
+  const auto short_one = Code().call(load_task).op({0x0b, 0x13, 5, 0x07}).call(dispose).call(await).calls();
   REQUIRE(short_one.size() == 1);
   CHECK(short_one[0].dispose_store == 5u);
   // A structure, whose address is pushed: stloc.s 5; ldloca.s 5; call DisposeAsync; call ConfigureAwait; call

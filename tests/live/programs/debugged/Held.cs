@@ -197,7 +197,7 @@ public static class Held
         File.WriteAllLines(path, said.Select(row => JsonSerializer.Serialize(row)));
         Program.Ready();
         Thread.Sleep(Timeout.Infinite);
-        foreach (object one in new object[] { ring, shape, figure, plain, number, text, money, nothing, args, numbers, jagged, grid, cube, figures, points, list, shapes, prices, byShape, sequence, ledger, pair, some, none, action, plainPair, wide, account, anonymous, half, big, offset, last, range, memory, letters, segment, entry, immutable, token, rows, nested, pairs, byName, one, two })
-            GC.KeepAlive(one);
+        foreach (object held in new object[] { ring, shape, figure, plain, number, text, money, nothing, args, numbers, jagged, grid, cube, figures, points, list, shapes, prices, byShape, sequence, ledger, pair, some, none, action, plainPair, wide, account, anonymous, half, big, offset, last, range, memory, letters, segment, entry, immutable, token, rows, nested, pairs, byName, one, two })
+            GC.KeepAlive(held);
     }
 }
