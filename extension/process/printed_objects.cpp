@@ -85,10 +85,14 @@ bool print_object(lldb::SBDebugger& debugger, const std::string& command) {
     lldb::SBTarget target = debugger.GetSelectedTarget();
     lldb::SBFrame frame = selected_managed_frame(target);
     if (!frame.IsValid()) return false;
-    lldb::SBValue value = evaluate(frame, *text);
-    if (!value.IsValid() || value.GetError().Fail()) return false;
-    lldb::SBValue raw = value.GetNonSyntheticValue();
-    object = object_of(raw);
+    // Without running code LLDB has no value of a cast to an object, but its address.
+    for (const std::string& form : {*text, fmt::format("&({})", *text)}) {
+      lldb::SBValue value = evaluate(frame, form);
+      if (!value.IsValid() || value.GetError().Fail()) continue;
+      lldb::SBValue raw = value.GetNonSyntheticValue();
+      object = object_of(raw);
+      if (object) break;
+    }
   }
   if (!object || *object == 0) return false;
   const OwnAnswer answer = run_own(debugger, fmt::format("clr object {:#x}", *object));

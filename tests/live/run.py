@@ -77,6 +77,10 @@ class Context:
         """Whether some check of this group is wanted."""
         return not self.only or any(group.startswith(prefix) or prefix.startswith(group) for prefix in self.only)
 
+    def asked_by_name(self, label):
+        """False for what runs by its name alone, when nobody said that."""
+        return self.full or label not in BY_NAME or label in (self.only or ())
+
     def oracle(self):
         if self._oracle is None:
             try:
@@ -300,6 +304,8 @@ VARIANTS = [
 ]
 # Programs without CoreCLR, by the version of the compiler that made them.
 NATIVE_AOT = ("10.0.12", "11.0.0")
+# Those that take minutes to make run by their names, or with --full.
+BY_NAME = ("variants/single-file-11.0.0", "variants/native-aot-10.0.12", "variants/native-aot-11.0.0")
 # Runtimes that publish no data descriptor, and whose layouts are not known.
 REFUSED = ("8.0.0",)
 
@@ -307,7 +313,7 @@ REFUSED = ("8.0.0",)
 def kinds_of_program(c):
     """The same program as every kind of program: the same questions, the same answers."""
     for name, make in VARIANTS:
-        if not c.may_want(f"variants/{name}"):
+        if not c.may_want(f"variants/{name}") or not c.asked_by_name(f"variants/{name}"):
             continue
         try:
             variant = make(c.work, "many")
@@ -317,7 +323,7 @@ def kinds_of_program(c):
         c.results.with_second_try(f"variants/{name}", functools.partial(kind_of_program, c, name, variant))
     for version in NATIVE_AOT:
         label = f"variants/native-aot-{version}"
-        if not c.may_want(label):
+        if not c.may_want(label) or not c.asked_by_name(label):
             continue
         try:
             variant = variants.native_aot(c.work, version)
