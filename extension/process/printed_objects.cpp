@@ -11,9 +11,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -85,8 +87,11 @@ bool print_object(lldb::SBDebugger& debugger, const std::string& command) {
     lldb::SBTarget target = debugger.GetSelectedTarget();
     lldb::SBFrame frame = selected_managed_frame(target);
     if (!frame.IsValid()) return false;
-    // Without running code LLDB has no value of a cast to an object, but its address.
-    for (const std::string& form : {*text, fmt::format("&({})", *text)}) {
+    // The value of a cast to an object is a copy of it, which is no object; its address is that of the
+    // object.
+    std::array<std::string, 2> forms{fmt::format("&({})", *text), *text};
+    if (is_variable_path(*text)) std::swap(forms[0], forms[1]);
+    for (const std::string& form : forms) {
       lldb::SBValue value = evaluate(frame, form);
       if (!value.IsValid() || value.GetError().Fail()) continue;
       lldb::SBValue raw = value.GetNonSyntheticValue();

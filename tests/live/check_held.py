@@ -4,6 +4,7 @@ import json
 import re
 
 from check_dap import DapError, Session, expect
+from plugin import without_selection
 from results import Examples
 
 METHOD = "Debugged.Held.Begin"
@@ -82,10 +83,10 @@ def check_descriptions(lldb, target):
     frames = lldb.run(target, ["thread backtrace all"])[0]
     thread, number = re.search(r"thread #(\d+)(?:(?!thread #).)*?frame #(\d+): \S+ \S+`" + re.escape(METHOD) + r"\(", frames, re.S).groups()
     here = [f"thread select {thread}", f"frame select {number}"]
-    (object_,) = lldb.run(target, here + ["clr object plain"])[2:]
+    object_ = without_selection(lldb.run(target, here + ["clr object plain"])[2])
     address = re.match(r"0x[0-9a-f]+", object_)[0]
     commands = ["po plain", f"po {address}", "po ((Debugged::Disc &)plain)", "po shapes[1]", "po numbers[1]", "po text"]
-    *objects, number, text = lldb.run(target, here + commands, go_on=True)[2:]
+    *objects, number, text = [without_selection(text) for text in lldb.run(target, here + commands, go_on=True)[2:]]
     assert "Radius: double = 7" in object_ and all(one == object_ for one in objects), (object_, objects)
     assert number.strip() == "20" and '"words"' in text, (number, text)
     return f"{len(commands)} descriptions"

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,11 @@ class Target:
 
     def __str__(self):
         return f"process {self.pid}" if self.pid else str(self.core)
+
+
+def without_selection(text):
+    """The text of a command without what LLDB prints of a selected thread: it does so by an event, now and then among the next texts."""
+    return re.sub(r"^\* thread #\d+.*\n(?: {4}frame #.*\n?)?", "", text, flags=re.M)
 
 
 class Lldb:
