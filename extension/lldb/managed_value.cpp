@@ -53,6 +53,7 @@ std::optional<Address> object_of(lldb::SBValue& value) {
   lldb::SBType type = value.GetType();
   const bool indirect = is_indirect(type);
   if (indirect) type = type.IsPointerType() ? type.GetPointeeType() : type.GetDereferencedType();
+  type = type.GetCanonicalType(); // a cast names the type by a typedef
   constexpr std::uint32_t records = lldb::eTypeClassStruct | lldb::eTypeClassClass;
   if ((type.GetTypeClass() & records) == 0) return std::nullopt;
   // Every class is derived from Object, no value type is.

@@ -50,6 +50,14 @@ lldb::SBValue evaluate(lldb::SBFrame& frame, const std::string& text) {
   return frame.EvaluateExpression(text.c_str(), options);
 }
 
+bool print_value(lldb::SBDebugger& debugger, lldb::SBValue& value) {
+  const char* text = value.GetSummary();
+  if (text == nullptr) text = value.GetValue();
+  if (text == nullptr) return false;
+  write_text(debugger.GetOutputFile(), fmt::format("{}\n", text));
+  return true;
+}
+
 lldb::SBFrame selected_managed_frame(lldb::SBTarget& target) {
   lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
   lldb::SBModule module = frame.GetModule();
@@ -97,6 +105,8 @@ bool print_object(lldb::SBDebugger& debugger, const std::string& command) {
       lldb::SBValue raw = value.GetNonSyntheticValue();
       object = object_of(raw);
       if (object) break;
+      // LLDB's expressions have no elements of managed arrays and collections.
+      if (is_variable_path(form) && form.find('[') != std::string::npos) return print_value(debugger, value);
     }
   }
   if (!object || *object == 0) return false;
