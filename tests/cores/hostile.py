@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "mutation")]
 
 import check_page
 import hostile_cases
+import hostile_waits
 from core_image import CoreImage
 from hostile_parts import FORGED, PAGE, PAYLOADS, Core, Pdb, frame_registers, spoiled
 from plugin import ENVIRONMENT, Lldb, Target
@@ -295,7 +296,7 @@ CASES = {
 }
 
 
-def check(lldb, name, make, core, frames, usual, keep):
+def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
     with tempfile.TemporaryDirectory() as folder:
         if keep:
             folder = pathlib.Path(keep, name.replace(" ", "-"))
@@ -310,7 +311,7 @@ def check(lldb, name, make, core, frames, usual, keep):
         assert changes, "nothing of the core was changed"
         (folder / "core").write_bytes(harmful.bytes)
         at = changes if name in hostile_cases.AT_CHANGES else frames[0][1]["rip"]
-        commands = [c.format(at=f"{at:#x}", folder=folder) for c in hostile_cases.OWN_COMMANDS.get(name, COMMANDS)]
+        commands = [c.format(at=f"{at:#x}", folder=folder) for c in hostile_cases.OWN_COMMANDS.get(name, usual_commands)]
         if (folder / "situations.pdb").exists():
             commands.insert(0, f"clr settings --symbols {folder}")
         run = Run(lldb, folder / "core", commands, folder)
@@ -393,6 +394,15 @@ def main():
         for name, make in CASES.items():
             if not options.only or name in options.only:
                 results.check(f"hostile/{name}", check, lldb, name, make, core, frames, usual, options.keep)
+        if not options.only or hostile_waits.CASES.keys() & set(options.only):
+            path = unpack(HERE / "waiting-x64.core.xz", folder)
+            core, target = Core(path.read_bytes()), Target(core=path)
+            asked = [*asked, *hostile_waits.ASKED]
+            core.structures = Structures(CoreImage(path), dict(zip(asked, lldb.json(target, asked))), {})
+            frames = frame_registers(lldb, target, "waiting.dll")
+            for name, make in hostile_waits.CASES.items():
+                if not options.only or name in options.only:
+                    results.check(f"hostile/{name}", check, lldb, name, make, core, frames, usual, options.keep, hostile_waits.COMMANDS)
     return results.summary()
 
 

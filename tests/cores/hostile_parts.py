@@ -16,13 +16,13 @@ METHOD_DEF = 6
 PAGE = 0x1000
 
 
-def frame_registers(lldb, target):
+def frame_registers(lldb, target, program="situations.dll"):
     """(thread id, registers) of the first frame of each thread that is the program's own code."""
     threads = lldb.json(target, ["clrbt --json --registers all"])[0]["threads"]
     found = []
     for thread in threads:
         for frame in thread["frames"]:
-            if frame["kind"] == "managed" and frame["text"].split("`")[0].endswith("situations.dll") and "registers" in frame:
+            if frame["kind"] == "managed" and frame["text"].split("`")[0].endswith(program) and "registers" in frame:
                 found.append((thread["os_id"], {name: int(value, 16) for name, value in frame["registers"].items()}))
                 break
     return found

@@ -1,10 +1,22 @@
-// The managed heap of a damaged runtime: the collector's variables, segments, contexts, types and objects.
+// The managed heap of a damaged runtime: the collector's variables, or what its contract describes, segments,
+// contexts, types, objects, and what the commands about the heap tell of them.
 #include "core/heap/finalizer_queue.h"
+#include "core/heap/gc_notes.h"
 #include "core/heap/heap_free.h"
 #include "core/heap/heap_retained.h"
 #include "core/heap/heap_table.h"
-#include "tests/fuzz/scenes.h"
-#include "tests/heap/heap_runtime.h"
+#include "core/memory/page_cache.h"
+#include "core/report/heap_gcdump.h"
+#include "core/report/heap_json.h"
+#include "core/report/heap_summary_file.h"
+#include "core/report/holders_json.h"
+#include "core/runtime/heap_arrays.h"
+#include "core/runtime/heap_strings.h"
+#include "core/runtime/native_names.h"
+#include "tests/fuzz/recorded_core.h"
+#include "tests/heap/described_heap.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -15,6 +27,11 @@ namespace {
 
 void walk(const Target& target) {
   const HeapMap map = read_heap_map(target, test::HeapRuntime::module);
+  const GcNotes notes = read_gc_notes(target, map.state);
+  for (const GcFailure& failure : notes.failures)
+    require(!failure_text(failure).empty(), "a failure is told");
+  require(notes.reserved.size <= max_gc_reserved_bytes && notes.tables.size <= max_gc_reserved_bytes,
+          "what the collector reserves is bounded");
   Address end = 0;
   for (const HeapRange& range : map.ranges) {
     require(range.begin >= end && range.end >= range.begin, "ranges are ascending and disjoint");
@@ -83,7 +100,9 @@ void follow(const Target& target) {
 // Some objects of every kind, with memory that was given to threads between them.
 class BuiltHeap final : public Scene {
 public:
-  BuiltHeap(Platform platform, bool regions, unsigned heaps) : built_(platform, regions, heaps) {
+  // `contract`: as .NET 11 describes it.
+  BuiltHeap(Platform platform, bool regions, unsigned heaps, bool contract = false)
+      : built_(platform, regions, heaps) {
     const unsigned word = built_.word;
     const Address plain = built_.type_with(4 * word, {{word, 2 * std::uint64_t{word}}}),
                   array = built_.array_of_references(), text = built_.type(3 * word - 2, 2),
@@ -112,6 +131,8 @@ public:
       }
     }
     built_.finalizer_queue(0, {{{before}, {}, {}, {}, {before}, {}, {before}}});
+    const Address failure = note_failure();
+    if (contract) describe(regions, heaps, failure);
     set_up(built_.memory, built_.t.contract_descriptor(), platform);
   }
 
@@ -121,7 +142,150 @@ public:
   }
 
 private:
+  // The collector's record of the last allocation that failed, its tables, and that it adapts its heaps.
+  Address note_failure() {
+    const unsigned word = built_.word;
+    const Target view = built_.target();
+    const Address longer = built_.memory.allocate(42 * std::size_t{word});
+    for (unsigned i = 0; i < 36; ++i)
+      built_.set_word(longer + i * word, view.read_pointer(built_.variables + i * word));
+    built_.memory.at(longer).u8(2).u8(4);
+    built_.set_word(built_.variables_slot, longer);
+    const Address record = built_.memory.allocate(9 * std::size_t{word}), mode = built_.memory.allocate(4);
+    const std::array<Address, 9> words{2, 80'000, 0, 0, 17, 3, 4096, 0, 1};
+    for (unsigned i = 0; i < words.size(); ++i)
+      built_.memory.write_integer(record + i * word, words[i], i == 0 || i == 5 || i == 8 ? 4 : word);
+    built_.set_word(longer + 17 * word, record);
+    const Address tables = built_.memory.allocate(6 * std::size_t{word}), slot = built_.memory.allocate(word);
+    built_.set_word(slot, tables);
+    built_.set_word(tables + word, 0x5000);
+    built_.set_word(tables + 3 * word, 0x2000'0000);
+    built_.set_word(tables + 4 * word, 0x2800'0000);
+    built_.set_word(longer + 32 * word, slot);
+    built_.memory.write_integer(mode, 1, 4);
+    built_.set_word(longer + 41 * word, mode);
+    return record;
+  }
+
+  void describe(bool regions, unsigned heaps, Address failure) {
+    describe_by_contract(built_, regions, heaps != 0);
+    describe_handles_by_contract(built_);
+    auto& types = built_.t.descriptor().types;
+    types["OomHistory"].fields = {{"Reason", {.offset = 0}},   {"AllocSize", {.offset = 8}},
+                                  {"GcIndex", {.offset = 32}}, {"Fgm", {.offset = 40}},
+                                  {"Size", {.offset = 48}},    {"LohP", {.offset = 64}}};
+    if (heaps != 0) types["GCHeap"].fields["OomData"] = {.offset = 64};
+    const Address mode = built_.memory.allocate(4);
+    built_.memory.write_integer(mode, 1, 4);
+    built_.t.pointer_global("DynamicAdaptationMode", mode);
+    if (heaps == 0) built_.t.pointer_global("GCHeapOomData", failure);
+  }
+
   test::HeapRuntime built_;
+};
+
+// The heap of a real process, and what users ask of it.
+class RecordedHeap final : public RecordedScene {
+public:
+  explicit RecordedHeap(const std::string& name) : RecordedScene(name), names_(*recorded_.core) {}
+
+  unsigned parts() const override { return 4; }
+  void ask(const Target& target, unsigned part) override {
+    PageCache pages(target.memory());
+    Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
+    if (runtime.absence() != nullptr) return;
+    attempt([&] {
+      HeapReporter heap(runtime);
+      if (part == 0) return count(heap);
+      if (part == 1) return strings(runtime, heap);
+      StackReporter stacks(runtime, pages, [this](FrameRow& row, Address) { names_.name(row); });
+      HeapHolders holders(runtime, heap, stacks, [this] { return starts(); });
+      if (part == 2) return hold(heap, holders);
+      retain(heap, holders);
+    });
+  }
+
+private:
+  static constexpr std::size_t most_rows = 40, most_threads = 4;
+
+  std::vector<HeapHolders::ThreadStart> starts() const {
+    std::vector<HeapHolders::ThreadStart> starts;
+    for (const ThreadRegisters& thread : recorded_.core->threads())
+      if (starts.size() < most_threads)
+        starts.push_back({.os_id = thread.os_id, .registers = recorded_.registers_of(thread)});
+    return starts;
+  }
+
+  static void count(HeapReporter& heap) {
+    dump(heap_json(heap.map(), heap.statistics()));
+    dump(to_json(heap.count_types({.top = most_rows}), heap.map(), {}));
+    dump(free_json(heap, heap.free_space(3)));
+    std::size_t left = most_rows;
+    heap.for_each_object({.glob = "*String*"}, [&](const HeapObjectRow& row) {
+      require(row.type != nullptr && heap.map().find(row.address) != nullptr, "an object has type and place");
+      return --left != 0;
+    });
+    const HeapSummary summary = summarize(heap);
+    const HeapSummary again = parse_heap_summary(heap_summary_text(summary), "saved");
+    require(again.all.objects == summary.all.objects && again.types.size() == summary.types.size(),
+            "a summary that was saved is read again");
+    for (const HeapChange& change : compare(summary, again).rows)
+      require(change.bytes() == 0 && change.objects() == 0, "a heap does not differ from itself");
+  }
+
+  static void strings(Runtime& runtime, HeapReporter& heap) {
+    std::size_t left = most_rows;
+    for_each_string(runtime, heap, {.least_bytes = 40}, [&](const HeapString& text) {
+      require(text.count == 1, "a string is one string");
+      return --left != 0;
+    });
+    const DuplicateStrings found = find_duplicates(runtime, heap, {}, most_rows, [] { return true; });
+    require(found.rows.size() <= most_rows && found.texts <= found.strings, "each string has a text");
+    for (const bool sparse : {false, true}) {
+      const HeapArrays arrays = find_arrays(heap, {.objects = {.top = most_rows}, .sparse = sparse});
+      require(arrays.rows.size() <= most_rows && arrays.empty_bytes <= arrays.bytes,
+              "what is empty is a part of it");
+      for (const HeapArray& row : arrays.rows)
+        require(row.counts.empty <= row.counts.elements, "an empty element is an element");
+    }
+  }
+
+  static void hold(HeapReporter& heap, HeapHolders& holders) {
+    dump(to_json(holders.verify()));
+    attempt([&] { dump(finalizers_json(holders)); });
+    for (std::size_t i = 0; i < std::min(most_rows, holders.handles().handles.size()); ++i)
+      dump(to_json(holders.handles().handles[i], holders));
+    const auto& roots = holders.roots();
+    for (std::size_t i = 0; i < std::min(most_rows, roots.size()); ++i)
+      attempt([&] {
+        dump(to_json(roots[i]));
+        for (const HeapReference& reference : holders.references(roots[i].object)) {
+          dump(out_json(reference, holders));
+          attempt([&] {
+            for (const HeapPath& path : holders.paths(reference.to, 2)) dump(to_json(path));
+          });
+        }
+      });
+    std::uint64_t bytes = 0;
+    const WrittenGcdump written = write_heap_gcdump(
+        heap, holders, {}, false, [&](std::span<const std::byte> some) { bytes += some.size(); });
+    require(bytes == written.file_bytes, "a file has the size that it says");
+  }
+
+  static void retain(HeapReporter& heap, HeapHolders& holders) {
+    HeapRetainers retainers(heap, holders);
+    for (const RetainedBy by : {RetainedBy::object, RetainedBy::type, RetainedBy::assembly,
+                                RetainedBy::static_field, RetainedBy::root})
+      attempt([&] {
+        for (const RetainedRow& row : retainers.rows(by, "", most_rows)) {
+          dump(to_json(row));
+          if (row.object != 0) attempt([&] { dump(to_json(retainers.object(row.object))); });
+        }
+      });
+    dump(heap_json(heap.map(), holders.count_reached(true)));
+  }
+
+  RecordedNames names_;
 };
 
 } // namespace
@@ -133,5 +297,8 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   scenes.push_back(std::make_unique<BuiltHeap>(Platform{}, false, 0));
   scenes.push_back(std::make_unique<BuiltHeap>(Platform{}, true, 2));
   scenes.push_back(std::make_unique<BuiltHeap>(narrow, true, 0));
+  scenes.push_back(std::make_unique<BuiltHeap>(Platform{}, true, 0, true));
+  scenes.push_back(std::make_unique<BuiltHeap>(Platform{}, false, 2, true));
+  scenes.push_back(std::make_unique<RecordedHeap>("suspended-x64"));
   return scenes;
 }

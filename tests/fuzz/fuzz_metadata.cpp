@@ -1,10 +1,13 @@
 // Metadata, signatures and ReadyToRun tables from arbitrary bytes. The form of an input: metadata_input.h.
 #include "core/images/r2r_map.h"
+#include "core/metadata/il_code.h"
 #include "core/metadata/pe_image.h"
 #include "core/types/metadata_names.h"
 #include "core/types/r2r_imports.h"
 #include "core/types/r2r_methods.h"
 #include "core/types/user_method.h"
+#include "core/waits/method_il.h"
+#include "core/waits/state_machine_code.h"
 #include "tests/fuzz/attempt.h"
 #include "tests/fuzz/laid_out_image.h"
 #include "tests/fuzz/metadata_input.h"
@@ -103,6 +106,18 @@ void name_methods(MetadataNames& names) {
   read_types(names);
 }
 
+// The places where the methods of an image wait.
+void read_il(const PeImage& image, const Metadata& metadata) {
+  const std::uint32_t rows = std::min(metadata.rows(MetadataTable::method_def), most_rows);
+  for (std::uint32_t rid = 1; rid <= rows; ++rid)
+    attempt([&] {
+      const std::vector<std::byte> il = il_code(image, metadata.method_def(rid).rva);
+      for (const IlInstruction& instruction : il_instructions(il)) pushed_constant(instruction);
+      await_sites(metadata, il);
+      await_calls(metadata, il);
+    });
+}
+
 void read_root(MemoryReader& memory, std::size_t size) {
   const Metadata metadata(ByteRange(memory, 0, size));
   MetadataNames names(metadata);
@@ -155,6 +170,7 @@ void read_image(MemoryReader& memory, bool mapped) {
   const Metadata metadata(pe.range_of(pe.metadata()));
   MetadataNames names(metadata);
   name_methods(names);
+  read_il(pe, metadata);
   struct Bytes final : R2RImageBytes {
     explicit Bytes(const PeImage& image) : pe(image) {}
     ByteRange range(std::uint32_t rva, std::uint32_t size) override { return pe.range_of({rva, size}); }

@@ -1,11 +1,14 @@
 // Objects of a damaged runtime: their texts, the layouts of their types, types behind tokens and signatures.
 #include "core/objects/inspected_object.h"
+#include "core/objects/object_condition.h"
 #include "core/objects/object_path.h"
 #include "core/objects/object_reader.h"
+#include "core/objects/spelled_types.h"
 #include "core/objects/state_machine.h"
 #include "core/objects/static_fields.h"
 #include "core/objects/thread_statics.h"
 #include "core/objects/type_search.h"
+#include "core/objects/value_parts.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
 #include "tests/objects/framework_types.h"
@@ -56,6 +59,26 @@ void take_apart(ObjectReader& objects, Address object) {
     attempt([&] { machines.is_done(*machine); });
     machines.task_number(*machine);
   });
+  attempt([&] {
+    ValueParts parts = ValueParts::of_object(objects, object);
+    for (const std::uint64_t index :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{5}, parts.count() - 1})
+      attempt([&] {
+        const auto part = parts.at(objects, index);
+        if (!part) return;
+        require(part->type != nullptr && index < parts.count(), "a part has a type");
+        parts.find(part->name);
+        if (part->type->kind == TypeUse::Kind::value)
+          ValueParts::of_value(objects, part->type->method_table, part->at);
+      });
+    parts.find("[1]");
+  });
+  for (const char* const condition : {"_size >= 2", "Name = \"text\"", "Place.X < 1.5", "_items[0] != null",
+                                      "value__ = Red", "Name > 'a'", "flag = true"}) {
+    std::string why;
+    if (!ObjectCondition(condition).holds(objects, object, why))
+      require(!why.empty(), "a condition that cannot be judged says why");
+  }
   for (const char* const path :
        {"[0]", "[1,1]", "[\"text\"]", ".Name._stringLength", "._items[1]", ".Place.X"})
     attempt([&] { follow_path(objects, object, path); });
@@ -159,6 +182,18 @@ public:
                       [](const StaticRow& row) { return !row.name.empty(); });
       for (const char* const name : {"Ns.Dog", "System.Collections.Generic.List<int>", "No"})
         attempt([&] { find_type(objects, name); });
+      attempt([&] {
+        std::vector<std::string> spelled;
+        for (const char* const text :
+             {"Ns::Dog::Count + (Ns.Point*)p->x", "System.Collections.Generic.List_int_.a",
+              "\"a.b\" + 1.5f + 'c' + Ns.Dog.Name"})
+          for (const SpelledName& name : spelled_names(text)) {
+            std::string joined;
+            for (const std::string& part : name.parts) joined += (joined.empty() ? "" : ".") + part;
+            spelled.push_back(spelled_type(joined));
+          }
+        find_spelled(objects, spelled);
+      });
     } else {
       for (const Address type : types_) tell_type(objects, type, at_);
       for (const Address module : {built_.core_lib, built_.app})

@@ -30,7 +30,7 @@ SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
 RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
-SCENES = {"code": 4000, "types": 3000, "objects": 8000, "stack": 5000, "heap": 5000, "whole_core": 600}
+SCENES = {"code": 4000, "types": 3000, "objects": 8000, "stack": 5000, "heap": 5000, "waits": 3000, "whole_core": 600}
 
 NATIVE = """
 int deeper(int, void*);
@@ -193,6 +193,20 @@ def metadata_root(image):
     return image[image.index(b"BSJB"):]
 
 
+def saved_files():
+    """What `clr heap --save` writes, damaged forms of it, and cores that are compressed (the first byte says how)."""
+    row = {"name": "System.String", "module": "System.Private.CoreLib.dll", "count": 2, "bytes": 64}
+    whole = {"lldb_clr_heap_summary": 1, "objects": 2, "bytes": 64, "free_objects": 0, "free_bytes": 0, "warnings": ["a sentence"],
+             "types": [row, row | {"name": "Ns.Type", "module": None}]}
+    damaged = [whole | change for change in ({"lldb_clr_heap_summary": 2}, {"objects": -1}, {"bytes": 1 << 60}, {"types": {}}, {"types": [{}]},
+                                             {"types": [row | {"name": 1}]}, {"warnings": [7]}, {"objects": "2"})]
+    core = b"\x7fELF" + bytes(200)
+    return ([b"\0" + json.dumps(value).encode() for value in (whole, *damaged, {}, [])]
+            + [b"\1" + gzip.compress(core, mtime=0) * 2]
+            + [bytes([kind]) + subprocess.run([tool, "-c"], input=core, capture_output=True, check=True).stdout for kind, tool in ((2, "zstd"), (3, "lz4"))
+               if shutil.which(tool)])
+
+
 def sound_scenes(folder, build, target):
     """The inputs from which the mutation of scenes begins."""
     seeds = folder / f"{target}-sound"
@@ -257,6 +271,7 @@ def candidates(folder, build):
         "pdb": pdbs(folder) + cores["pdb"],
         "perf_map": perf_maps,
         "r2r_perf_map": [f.read_bytes() for f in sorted(METADATA.glob("*.r2rmap"))] + perf_map_ids(images),
+        "saved_file": saved_files(),
         "symbol_file": symbol_files + wrong_headers(min(symbol_files, key=len)),
         "unwind": cores["unwind"] + [b"\x02" + native],
         # Its inputs are choices of a generator: real files have no such form, and the fuzzer finds them by itself.

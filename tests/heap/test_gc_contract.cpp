@@ -1,7 +1,7 @@
 // The managed heap by .NET 11's contract GC: what it finds is what the collector's own table leads to.
 #include "core/heap/gc_contract.h"
 #include "core/heap/gc_handles.h"
-#include "tests/heap/heap_runtime.h"
+#include "tests/heap/described_heap.h"
 #include "tests/support/faults.h"
 
 #include <catch2/catch.hpp>
@@ -12,54 +12,6 @@ using namespace clr;
 using namespace clr::test;
 
 namespace {
-
-// Describes the collector of `runtime` in the format of .NET 11, by the words of its GcDacVars.
-void describe_by_contract(HeapRuntime& runtime, bool regions, bool server) {
-  TargetBuilder& t = runtime.t;
-  const Target target = t.target();
-  const std::uint64_t word = runtime.word;
-  const auto dac_word = [&](std::size_t index) {
-    return target.read_pointer(runtime.variables + index * word);
-  };
-  const auto field_of = [&](std::size_t array, std::size_t index) {
-    return static_cast<std::int64_t>(target.read_u32(dac_word(array) + 4 * index));
-  };
-  t.as_net11().contract("GC", "c1");
-  auto& types = t.descriptor().types;
-  types["Generation"] = {.size = static_cast<std::uint32_t>(dac_word(1)),
-                         .fields = {{"AllocationContext", {.offset = field_of(31, 0)}},
-                                    {"StartSegment", {.offset = field_of(31, 1)}}}};
-  if (!regions) types["Generation"].fields["AllocationStart"] = {.offset = field_of(31, 2)};
-  const auto at = [&](std::int64_t index) {
-    return FieldDescriptor{.offset = index * static_cast<std::int64_t>(word)};
-  };
-  types["HeapSegment"] = {.size = {},
-                          .fields = {{"Allocated", at(0)},
-                                     {"Committed", at(1)},
-                                     {"Reserved", at(2)},
-                                     {"Used", at(3)},
-                                     {"Mem", at(4)},
-                                     {"Flags", at(5)},
-                                     {"Next", at(6)}}};
-  types["CFinalize"].fields["FillPointers"] = {.offset = 0};
-  t.global("GCIdentifiers", server ? "server, regions,background" : "workstation,regions, background");
-  t.global("TotalGenerationCount", 5, "uint32");
-  t.pointer_global("StructureInvalidCount", dac_word(24));
-  t.pointer_global("CurrentGCState", dac_word(9));
-  t.pointer_global("HandleTableMap", dac_word(29));
-  if (server) {
-    t.pointer_global("NumHeaps", dac_word(22)).pointer_global("Heaps", dac_word(23));
-    types["GCHeap"].fields = {{"AllocAllocated", {.offset = field_of(30, 0)}},
-                              {"EphemeralHeapSegment", {.offset = field_of(30, 1)}},
-                              {"FinalizeQueue", {.offset = field_of(30, 2)}},
-                              {"GenerationTable", {.offset = field_of(30, 18)}}};
-  } else {
-    t.pointer_global("GCHeapGenerationTable", dac_word(6))
-        .pointer_global("GCHeapEphemeralHeapSegment", dac_word(10))
-        .pointer_global("GCHeapAllocAllocated", dac_word(15))
-        .pointer_global("GCHeapFinalizeQueue", dac_word(18));
-  }
-}
 
 void fill(HeapRuntime& runtime, unsigned heaps) {
   const unsigned word = runtime.word;
@@ -120,35 +72,7 @@ TEST_CASE("handles by the contract are those of the collector's tables", "[heap]
   const GcHandles by_table = read();
   REQUIRE(by_table.handles.size() == 6);
   describe_by_contract(runtime, true, false);
-  // What the contract walks: for each kind a ring of blocks, which the tail leads to.
-  constexpr std::uint8_t no_block = 0xff;
-  constexpr Address block_types = 1560, tails = 3000, links = 3200;
-  const Address segment = runtime.handle_segment();
-  for (unsigned kind = 0; kind < 12; ++kind) {
-    std::vector<unsigned> blocks;
-    for (unsigned block = 0; block < 120; ++block) {
-      std::array<std::byte, 1> type{};
-      runtime.memory.read(segment + block_types + block, type);
-      if (std::to_integer<unsigned>(type[0]) == kind) blocks.push_back(block);
-    }
-    runtime.memory.write_integer(segment + tails + kind, blocks.empty() ? no_block : blocks.back(), 1);
-    for (std::size_t i = 0; i < blocks.size(); ++i)
-      runtime.memory.write_integer(segment + links + blocks[i], blocks[(i + 1) % blocks.size()], 1);
-  }
-  auto& types = runtime.t.descriptor().types;
-  types["HandleTableMap"].fields = {{"BucketsPtr", {.offset = 0}}, {"Next", {.offset = 8}}};
-  types["HandleTableBucket"].fields = {{"Table", {.offset = 0}}};
-  types["HandleTable"].fields = {{"SegmentList", {.offset = 56}}};
-  types["TableSegment"].fields = {{"NextSegment", {.offset = 1920 + 6 * 13}},
-                                  {"RgTail", {.offset = tails}},
-                                  {"RgAllocation", {.offset = links}},
-                                  {"RgValue", {.offset = 4096}},
-                                  {"RgUserData", {.offset = 1680}}};
-  runtime.t.global("InitialHandleTableArraySize", 10, "uint32")
-      .global("HandleBlocksPerSegment", 120, "uint32")
-      .global("HandlesPerBlock", 64, "uint32")
-      .global("HandleMaxInternalTypes", 12, "uint32")
-      .global("BlockInvalid", no_block, "uint8");
+  const ContractHandles places = describe_handles_by_contract(runtime);
   const GcHandles by_contract = read();
   CHECK(by_contract.problems.empty());
   REQUIRE(by_contract.handles.size() == by_table.handles.size());
@@ -160,13 +84,13 @@ TEST_CASE("handles by the contract are those of the collector's tables", "[heap]
     CHECK(same->dependent == handle.dependent);
   }
   // A ring that does not come back, and a block that there is not.
-  runtime.memory.write_integer(segment + links + 0, 0, 1);
-  runtime.memory.write_integer(segment + tails + 2, 1, 1);
-  runtime.memory.write_integer(segment + links + 1, 0, 1);
+  runtime.memory.write_integer(places.links + 0, 0, 1);
+  runtime.memory.write_integer(places.tails + 2, 1, 1);
+  runtime.memory.write_integer(places.links + 1, 0, 1);
   CHECK(read().problems.size() == 1);
-  runtime.memory.write_integer(segment + tails + 2, 121, 1);
+  runtime.memory.write_integer(places.tails + 2, 121, 1);
   CHECK(read().problems.size() == 1);
-  types["TableSegment"].fields.erase("RgTail");
+  runtime.t.descriptor().types["TableSegment"].fields.erase("RgTail");
   CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TableSegment.RgTail"));
 }
 

@@ -6,7 +6,7 @@
     run.py --library build/tests/core_tool               without LLDB, ten times as fast: names, crashes, hangs and memory
     run.py --sanitized                                   a plugin with sanitizers, which is built first (needs clang 19)
 
---core takes files; x64 and arm64 for the recorded cores of tests/cores, which are also the default; and live for a default gcore of a program (needs
+--core takes files; x64, arm64 and waiting for the recorded cores of tests/cores, of which the first two are the default; and live for a default gcore of a program (needs
 .NET and gdb). --count is for each core. Every second thread is made to stand in its first managed frame, so that LLDB's own `bt` walks managed code.
 A mutant is hung after 30 s of processor time, or 180 s; it takes too much with 1 GB more than the undamaged core.
 The last line is `N passed, N failed, N skipped`.
@@ -15,6 +15,7 @@ import argparse
 import collections
 import concurrent.futures
 import functools
+import json
 import mmap
 import os
 import pathlib
@@ -49,6 +50,7 @@ MORE_MEMORY = 1 << 20   # kilobytes above the undamaged core
 LOOKUPS = 24            # addresses that LLDB itself is asked about
 FRAMES = 100            # of a thread, in LLDB's own stacks
 ASKED = ["clr info --json", "clr threads --json", "clrbt --json all"]
+WAITS = ["clr locks --json", "clr async --json"]   # of a core that holds the managed heap
 BEFORE = 'settings set interpreter.stop-command-source-on-error false'
 
 
@@ -109,7 +111,8 @@ class Session:
     def commands(addresses, managed):
         looked_up = managed[::max(1, len(managed) // LOOKUPS)]
         return ["clr info", "clr threads", "clr pe", "clrbt --json all", f"clrip2md --json --from {addresses}", "clr analyze -n 5", f"thread backtrace -c {FRAMES} all",
-                *[f"image lookup -a {a:#x}" for a in looked_up], f"clr u {managed[0]:#x}", f"clr unwind {managed[-1]:#x}", "clr publish status", "image list"]
+                *[f"image lookup -a {a:#x}" for a in looked_up], f"clr u {managed[0]:#x}", f"clr unwind {managed[-1]:#x}", "clr publish status", "image list",
+                "clr heap --stat", "clr locks", "clr deadlocks", "clr async", "clr async --faulted", "clr pool", "clr timers"]
 
     def faults(self, plain=None):
         if self.code == -signal.SIGXCPU or self.code == -signal.SIGKILL:
@@ -163,7 +166,11 @@ def addresses_of(answers):
 
 
 def answers_about(lldb, core):
-    return dict(zip(ASKED, lldb.json(Target(core), ASKED)))
+    answers = dict(zip(ASKED, lldb.json(Target(core), ASKED)))
+    for command, text in zip(WAITS, lldb.run(Target(core), WAITS, go_on=True)):
+        if text.startswith(("[", "{")):
+            answers[command] = json.loads(text)
+    return answers
 
 
 def stand_in_managed_code(lldb, core):
@@ -339,7 +346,7 @@ def main():
         try:
             lldb = Lldb(build_sanitized() if options.sanitized else options.plugin, options.lldb)
             recorded = {name: unpack(CORES / f"gallery-{name}.core.xz", folder) for name in ("x64", "arm64")}
-            made = {"live": lambda: live_core(folder), **{name: lambda core=core: core for name, core in recorded.items()}}
+            made = {"live": lambda: live_core(folder), "waiting": lambda: unpack(CORES / "waiting-x64.core.xz", folder), **{name: lambda core=core: core for name, core in recorded.items()}}
             cores = [(pathlib.Path(core).name, made[core]() if core in made else pathlib.Path(core)) for core in options.core or recorded]
         except Unavailable as why:
             results.skip("mutants", str(why))

@@ -13,6 +13,7 @@ LEVELS = 5
 BODIES = 60          # jitted bodies whose structures are damaged
 STACK_WORDS = 96     # of each thread
 BYTES_OF_TEXT = 24   # of each body
+WAIT_OBJECTS, WAIT_BYTES = 400, 96
 
 
 class Structures:
@@ -34,7 +35,7 @@ class Structures:
         stacks = answers["clrbt --json all"]["threads"]
         self.frames = [f for t in stacks for f in t["frames"]]
         self.methods = {f["method"]["method_desc"]: f for f in self.frames if "code" in f and "method_desc" in f["method"]}
-        for step in (self.add_notes, self.add_globals, self.add_range_map, self.add_bodies, self.add_methods, self.add_modules, self.add_threads, self.add_stacks):
+        for step in (self.add_notes, self.add_globals, self.add_range_map, self.add_bodies, self.add_methods, self.add_modules, self.add_threads, self.add_stacks, self.add_waits):
             step()
 
     # A structure is damaged field by field: what is not described is not read.
@@ -240,6 +241,14 @@ class Structures:
             tops = [int(f["sp"], 16) for f in thread["frames"] if f.get("sp")]
             for top in tops[:6]:
                 self.add_bytes("stack", f"stack of thread {thread['os_id']} at {top:#x}", top & ~7, 8 * STACK_WORDS // 6, 8)
+
+    def add_waits(self):
+        """Objects that threads and async methods wait with: their types, fields, and the word before each, where its lock is."""
+        text = json.dumps([self.answers.get(command) for command in ("clr locks --json", "clr async --json")])
+        objects = {int(a, 16) for a in re.findall(r'"(?:object|box)": "(0x[0-9a-f]+)"', text)}
+        for address in sorted(objects)[:WAIT_OBJECTS]:
+            self.add_bytes("wait object", f"object {address:#x}", address - 8, WAIT_BYTES, 8)
+            self.pointers.setdefault("wait object", []).append(address)
 
     def is_metadata(self, offset):
         """Whether a place in the file is metadata or names of the runtime's own."""

@@ -1,0 +1,103 @@
+"""Cores that do harm to who asks what waits for what: objects of no type, a list that all tasks share, locks without sense, thousands of threads.
+Each function damages a Core (hostile_parts.py) of waiting-x64 and returns how much of it. `answers`: what the plugin says of the sound one."""
+import json
+import random
+import re
+import struct
+
+from hostile_cases import make_loops, make_threads, place
+from hostile_parts import PAGE
+
+ASKED = ["clr locks --json", "clr async --json", "clr objects --json System.Collections.Generic.List<object>"]
+COMMANDS = ["clr info", "clr threads", "clrbt -n 30 all", "clr locks", "clr locks --json", "clr deadlocks", "clr deadlocks --json", "clr deadlocks --dot", "clr async", "clr async --json",
+            "clr async --tops", "clr async --faulted", "clrbt --async -n 30 all", "clr pool", "clr timers", "clr analyze -n 5", "clr analyze --json", "clr heap --stat", "clr heap",
+            "clr objects *TaskCompletionSource*", "clr retained --by type", "clr statics waiting.dll", "clr report {folder}/page.html", "bt all"]
+NO_TYPE = 0x6666_0000_1000   # where nothing is
+
+
+def objects(core):
+    """Objects that threads and async methods wait with."""
+    text = json.dumps([core.structures.answers[command] for command in ASKED[:2]])
+    return sorted({int(a, 16) for a in re.findall(r'"(?:object|box)": "(0x[0-9a-f]+)"', text)})
+
+
+def in_core(core, address, size=8):
+    try:
+        core.offset(address)
+        core.offset(address + size - 1)
+    except StopIteration:
+        return False
+    return True
+
+
+def make_no_types(core, folder):
+    """What is waited for has a type that cannot be read."""
+    awaited = {int(s["waits_for"]["object"], 16) for s in core.structures.answers["clr async --json"]["stacks"] if s["waits_for"].get("object")}
+    found = [a for a in awaited if in_core(core, a)]
+    for address in found:
+        core.put(address, NO_TYPE)
+    return len(found)
+
+
+def edges(core):
+    """(task, its word that leads to who goes on) of awaits: the offset is that of Task.m_continuationObject."""
+    for stack in core.structures.answers["clr async --json"]["stacks"]:
+        boxes = [int(f["box"], 16) for f in stack["frames"]]
+        for task, box in zip(boxes, boxes[1:]):
+            for offset in range(8, 64, 8):
+                if in_core(core, task + offset) and core.word(task + offset) == box:
+                    yield task, offset, box
+
+
+def make_shared_list(core, folder):
+    """Every task leads to one list of two million continuations, all of them the same method."""
+    _, offset, box = next(edges(core))
+    row = next(r for r in core.structures.answers[ASKED[2]] if in_core(core, int(r["address"], 16), 32) and core.word(int(r["address"], 16) + 8))
+    a_list = int(row["address"], 16)
+    array = core.word(a_list + 8)
+    count = 2 << 20
+    # Behind the length of the array its elements: a page of them again and again.
+    begin = place(core, struct.pack("<QQ", core.word(array) & ~7, count) + struct.pack("<510Q", *[box] * 510))
+    core.add_memory([(begin + PAGE, struct.pack("<512Q", *[box] * 512), count // 512)])
+    shared = place(core, struct.pack("<QQIIQ", core.word(a_list) & ~7, begin, count, 0, 0))
+    changed = 0
+    for task, at, _ in list(edges(core)):
+        if at == offset:
+            core.put(task + at, shared)
+            changed += 1
+    return changed
+
+
+def make_lock_words(core, folder):
+    """The word before each object says that somebody holds its lock, or that it has a sync block of any number."""
+    chance, count = random.Random(1), 0
+    for address in objects(core):
+        if in_core(core, address - 4, 4):
+            word = chance.choice([1, 5, 0xFFFF, 0x3F_FFFF, 0x0800_0001, 0x0BFF_FFFF, 0x0800_0000 | chance.randrange(64)])
+            struct.pack_into("<I", core.bytes, core.offset(address - 4), word)
+            count += 1
+    return count
+
+
+def make_fields(seed):
+    """Words of these objects lead to other ones of them, to nothing, and count what is not there."""
+    def make(core, folder):
+        chance, all_objects, count = random.Random(seed), objects(core), 0
+        for address in all_objects:
+            for offset in range(8, 72, 8):
+                if chance.random() < 0.25 and in_core(core, address + offset):
+                    core.put(address + offset, chance.choice([0, address, chance.choice(all_objects), 0x7FFF_FFFF, (1 << 64) - 1, NO_TYPE, chance.choice(all_objects) + 8]))
+                    count += 1
+        return count
+    return make
+
+
+CASES = {
+    "awaited objects of no type": make_no_types,
+    "a list that all tasks share": make_shared_list,
+    "locks without sense": make_lock_words,
+    "fields of tasks and locks": make_fields(1),
+    "more fields of tasks and locks": make_fields(2),
+    "lists that do not end, with a heap": make_loops,
+    "2,000 threads that wait": make_threads,
+}
