@@ -21,6 +21,13 @@ MovablePlaces::MovablePlaces(const Platform& platform, std::uint64_t identity)
 
 void MovablePlaces::write(const std::function<void(FileParts)>& use) const {
   ElfContainer file(platform_);
+  file.add({.name = ".base",
+            .type = SHT_NOBITS,
+            .flags = SHF_ALLOC,
+            .address = base_address,
+            .size = 1,
+            .bytes = {},
+            .segment = true});
   // Debuggers join sections of one name.
   std::vector<std::string> sections, functions;
   for (std::size_t i = 0; i < count; ++i) {

@@ -23,10 +23,17 @@ public:
   // Of function `index`: its address and that of its section, as the file has them.
   Address file_address(std::size_t index) const { return section_address(index) + distance_; }
   static Address section_address(std::size_t index) { return 0x1000 + index * spacing; }
+  // Of the section that LLDB takes the base of the module from. It holds no function: a place moves, a module
+  // does not.
+  static constexpr Address base_address = 0x800;
   // Where section `index` is to be loaded so that its function is at `place`. It wraps at 64 bits.
   Address section_for(Address place) const { return place - distance_; }
 
-  // Calls `use` with the file, as ElfContainer::write does.
+  // Where no target has anything: the base of the module is loaded there.
+  Address unused_address() const { return base_address + distance_; }
+
+  // Calls `use` with the file, as ElfContainer::write does. Only the section of the base has a program header
+  // (core/dwarf/elf_module_writer.h tells why there is one).
   void write(const std::function<void(FileParts)>& use) const;
 
   static constexpr std::size_t count = 256;

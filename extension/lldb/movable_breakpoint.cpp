@@ -36,8 +36,14 @@ bool MovableBreakpoint::add_group() {
   if (!target_.AddModule(group.module)) return false;
   group.breakpoint = target_.BreakpointCreateByRegex(expression_of(places.prefix()).c_str(), place_module);
   std::map<Address, std::uint32_t> sections;
-  for (std::size_t i = 0; i < group.module.GetNumSections(); ++i)
-    sections[group.module.GetSectionAtIndex(i).GetFileAddress()] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < group.module.GetNumSections(); ++i) {
+    lldb::SBSection section = group.module.GetSectionAtIndex(i);
+    const Address address = section.GetFileAddress();
+    sections[address] = static_cast<std::uint32_t>(i);
+    // A module without a base stands in the way of `process save-core`.
+    if (address == MovablePlaces::base_address)
+      target_.SetSectionLoadAddress(section, places.unused_address());
+  }
   for (std::uint32_t i = 0; i < group.breakpoint.GetNumLocations(); ++i) {
     const Address function = group.breakpoint.GetLocationAtIndex(i).GetAddress().GetFileAddress();
     const auto section = sections.find(function - group.distance);

@@ -26,15 +26,25 @@ struct Function {
   Address address = 0, section_address = 0, section_size = 0;
 };
 
-// The functions of the module, as libelf reads them.
-std::vector<Function> functions_of(const MovablePlaces& places) {
+std::vector<std::byte> file_of(const MovablePlaces& places) {
   std::vector<std::byte> file;
   places.write([&](FileParts parts) {
     for (const std::span<const std::byte> part : parts) file.insert(file.end(), part.begin(), part.end());
   });
+  return file;
+}
+
+ElfHandle open(std::vector<std::byte>& file) {
   elf_version(EV_CURRENT);
-  const ElfHandle elf(elf_memory(reinterpret_cast<char*>(file.data()), file.size()));
+  ElfHandle elf(elf_memory(reinterpret_cast<char*>(file.data()), file.size()));
   REQUIRE(elf != nullptr);
+  return elf;
+}
+
+// The functions of the module, as libelf reads them.
+std::vector<Function> functions_of(const MovablePlaces& places) {
+  std::vector<std::byte> file = file_of(places);
+  const ElfHandle elf = open(file);
   std::size_t names = 0;
   REQUIRE(elf_getshdrstrndx(elf.get(), &names) == 0);
   std::vector<Function> found;
@@ -90,6 +100,25 @@ TEST_CASE("movable places: a section is loaded where its function is at the plac
   CHECK(wide.section_for(0x7fff'1234'5678) == 0x8000'7fff'1234'5678);
   CHECK(wide.section_for(0) == 0x8000'0000'0000'0000);
   CHECK(narrow.section_for(0x40'0000) > 0xffff'ffff);
+}
+
+TEST_CASE("movable places: the module has a base, which is loaded where nothing is") {
+  for (const Platform& platform : {x64, arm}) {
+    const MovablePlaces places(platform, 7);
+    std::vector<std::byte> file = file_of(places);
+    const ElfHandle elf = open(file);
+    std::size_t headers = 0;
+    REQUIRE(elf_getphdrnum(elf.get(), &headers) == 0);
+    REQUIRE(headers == 1);
+    GElf_Phdr base;
+    REQUIRE(gelf_getphdr(elf.get(), 0, &base) != nullptr);
+    CHECK(base.p_type == PT_LOAD);
+    CHECK(base.p_vaddr == 0x800);
+    CHECK(base.p_memsz == 1);
+    CHECK(MovablePlaces::section_address(0) > base.p_vaddr);
+  }
+  CHECK(MovablePlaces(x64, 7).unused_address() == 0x8000'0000'0000'0800);
+  CHECK(MovablePlaces(arm, 7).unused_address() == 0xf000'0800);
 }
 
 TEST_CASE("movable places: names of two modules differ") {

@@ -115,14 +115,14 @@ def check_help(driver, report, tag, text):
 
 
 NUMBERS = {
-    "clrbt -n -3": "--count takes a number from 1 to 600000, not '-3'", "clrbt -n 0": "--count takes", "clrbt -n 3x": "--count takes", "clrbt -n 0x10": "--count takes",
+    "clrbt -n -3": "--count takes a number from 1 to 300000, not '-3'", "clrbt -n 0": "--count takes", "clrbt -n 3x": "--count takes", "clrbt -n 0x10": "--count takes",
     "clrbt --count=99999999999999999999": "--count takes", "clrbt -n": "--count needs a value: N", "clrbt -n 3 -n 4": "--count is given more than once",
-    "clr analyze -n -1": "--count takes a number from 1 to 600000", "clr analyze --again x": "--again takes seconds from 0.1 to 3600, not 'x'", "clr source -c -1": "--context takes a number from 0 to 10000, not '-1'",
+    "clr analyze -n -1": "--count takes a number from 1 to 300000", "clr analyze --again x": "--again takes seconds from 0.1 to 3600, not 'x'", "clr source -c -1": "--context takes a number from 0 to 10000, not '-1'",
     "clr source -c 10001": "--context takes", "clr symbolize x -t -1": "--top takes a number from 1 to", "clr symbolize x -t 0": "--top takes",
     "clr symbols add x --process -1": "--process takes a number from 1 to 4294967295", "clr symbols add x --base -1": "--base takes an address as a number",
     "clr break delete -1": "N takes a number from 1 to 2147483647, not '-1'", "clr break delete 0": "N takes", "clrbt -1": "THREAD '-1' is not a thread number",
     "clrip2md -3": "'-3' is not an address: it is negative", "clr u -3": "'-3' is not an address", "clr unwind -3": "'-3' is not an address",
-    "clr gcinfo -3": "'-3' is not an address", "clr roots": "KIND is missing; the syntax is: clr roots", "clr roots heap": "'heap' is not one of stack",
+    "clr gcinfo -3": "'-3' is not an address", "clr roots heap": "'heap' is not one of stack",
     "clr roots stack -t x": "THREAD 'x' is not a thread number",
     "clr heap *": "GLOB is possible only with --stat", "clr heap --stat -g 3": "'3' is not one of 0, 1, 2, loh, poh, frozen", "clr heap --stat -n 0": "--top takes", "clr heap --segments --stat": "cannot be used together",
     "clr refs": "ADDRESS is missing", "clr root 0x10 -p 0": "--paths takes", "clr root 0x10 --all --paths 2": "cannot be used together", "clr refs -i -o 0x10": "cannot be used together",
@@ -131,7 +131,7 @@ NUMBERS = {
     "clr publish maybe": r"there is no place for 'maybe'.*\[on \| off \| status \| update\]", "clr settings --publish x": "--publish.*'x' is not one of lines, variables, r2r, none",
     "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore", "clr report --force": "FILE is missing; the syntax is: clr report",
     "clr symbols": "clr symbols takes one of add, list, remove, save", "clr symbols list x": "there is no place for 'x'", "clr break x list": "WHERE 'x' goes with no action",
-    "clr help x": "'x' is not one of alloc, analyze, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
+    "clr help x": "'x' is not one of alloc, analyze, arrays, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
 }
 
 

@@ -20,8 +20,8 @@ MANAGED = re.compile(r"\.dll\b|\bclr\b|clr-stubs|clr-code|lldb-clr|PT_LOAD\[0\]|
 SELECTED = re.compile(r"^[* ] thread #|^ +(\* )?frame #|^error: core file does not contain|^error: error reading data from section \.text|^error: 0xf{16} can't be resolved")
 # The name that a stand-in, or a file, gives to native code.
 NATIVE = re.compile(r" +[\w+-]+\.so[.\d]*`[^,|]*? \+ \d+")
-# Numbers of breakpoints, hooks and modules: the plugin has some of its own.
-NUMBER = re.compile(r"(?:^|^\[ *|\b[Bb]reakpoint |hook #|\bfor )\d+(?=: |\.\d+: |\]| modules?\b| added|:$)")
+# Numbers of breakpoints, hooks, modules and expressions: the plugin has some of its own.
+NUMBER = re.compile(r"(?:^|^\[ *|\b[Bb]reakpoint |hook #|\bfor )\d+(?=: |\.\d+: |\]| modules?\b| added|:$)|(?<=<user expression )\d+(?=>)")
 # Code that LLDB compiled into the process for commands of its own; news of breakpoints that found managed code.
 ASIDE = re.compile("__lldb_|ObjectFileJIT|locations? added to breakpoint")
 SUBCOMMANDS = "The following subcommands are supported"
