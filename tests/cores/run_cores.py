@@ -23,6 +23,8 @@ from processes import Unavailable
 from results import Results
 
 COMMANDS = ["clr info --json", "clr threads --json", "clrbt --json all"]
+# What is asked besides, of a core of everything that waits.
+WAITS = ["clr locks --json", "clr async --all --json", "clr async --faulted --json", "clr deadlocks --json", "clr pool --json", "clr timers --json", "clr analyze --json"]
 
 
 def unpack(path, folder):
@@ -77,8 +79,9 @@ def addresses(stack):
     return sorted(ips)
 
 
-def ask(lldb, target):
-    answers = dict(zip(COMMANDS, lldb.json(target, COMMANDS)))
+def ask(lldb, target, name):
+    commands = [*COMMANDS, *(WAITS if name.startswith("waiting") else [])]
+    answers = dict(zip(commands, lldb.json(target, commands)))
     by = lldb.ip2md(target, addresses(answers["clrbt --json all"]))
     answers["clrip2md"] = [by[a] for a in sorted(by)]
     asked = addresses(answers["clrbt --json all"])
@@ -89,10 +92,10 @@ def ask(lldb, target):
     return without_paths(answers)
 
 
-def check_expected(lldb, target, expected_path):
+def check_expected(lldb, target, name, expected_path):
     with lzma.open(expected_path, "rt", encoding="utf-8") as f:
         expected = json.load(f)
-    actual = ask(lldb, target)
+    actual = ask(lldb, target, name)
     found = [f"{command}{d}" for command in expected for d in differences(of_the_core(expected[command]), of_the_core(actual[command]))]
     assert not found, "\n    ".join(["answers differ from the recorded ones", *found])
     frames = sum(f.get("repeat", 1) for t in actual["clrbt --json all"]["threads"] for f in t["frames"])
@@ -166,8 +169,8 @@ def main():
             target = Target(core=unpack(packed, folder))
             if options.write:
                 with lzma.open(expected, "wt", encoding="utf-8") as f:
-                    json.dump(ask(lldb, target), f)
-            results.check(f"cores/{name}/answers", check_expected, lldb, target, expected)
+                    json.dump(ask(lldb, target, name), f)
+            results.check(f"cores/{name}/answers", check_expected, lldb, target, name, expected)
             results.check(f"cores/{name}/names", check_names, lldb, target)
             results.check(f"cores/{name}/page", check_page.check_alone, lldb, target)
             results.check(f"cores/{name}/page/places", check_page.check_places, lldb, target)
