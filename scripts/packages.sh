@@ -2,8 +2,8 @@
 
 build_packages=(g++ cmake ninja-build pkg-config libfmt-dev catch2 nlohmann-json3-dev libelf-dev libdw-dev zlib1g-dev libmd-dev libcli11-dev libbenchmark-dev
                 liblldb-19-dev lldb-19 python3 xz-utils)
-# For the build with sanitizers, which takes g++ twice as long.
-sanitize_packages=(clang-19 libclang-rt-19-dev)
+# For the build with sanitizers, which takes g++ twice as long, and ld four times.
+sanitize_packages=(clang-19 libclang-rt-19-dev lld-19)
 # Reads the counts of lines that the fuzz targets run: scripts/fuzz --coverage.
 coverage_packages=(llvm-19)
 # Versions by name: another version formats, and finds, other things.
