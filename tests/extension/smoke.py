@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import api_symbols
 import asked
@@ -42,6 +43,7 @@ EVERY_GROUP = ("14", "15", "16", "19")
 FAULT_GROUP = ("14", "19")   # the plugin handles its faults itself: the oldest and the newest way of being called are enough
 COMMANDS_GROUP = ("14", "19", "23")   # how LLDB goes through modules differs by version: the oldest, the newest, and Debian's
 COMMANDS_LIVE = "19"                  # of these, on live processes as well
+YOUNG = 240.0   # seconds that a process has lived when a debugger comes to it
 AT_ONCE = 2   # LLDBs; each waits for its process now and then
 
 
@@ -276,8 +278,9 @@ class Targets:
         self.attaching = threading.Lock()   # a process has one debugger at a time
         self.faults = threading.Lock()      # they have a process of their own
         self.newest = None                  # of the versions that every group runs in
-        command = dotnet_process.compiler_server()
-        self.process = ends.enter_context(dotnet_process.running(command)) if command else None
+        self.live = contextlib.ExitStack()   # of `process`, which can be another one later
+        ends.enter_context(self.live)
+        self.process = self.start()
         core = folder / "core"
         self.core = core if self.process and dotnet_process.gcore(self.process.pid, core) else None
         self.recorded = folder / "recorded.core"
@@ -285,16 +288,30 @@ class Targets:
             self.recorded.write_bytes(packed.read())
         self.proc = without_proc.impossible()
 
+    def start(self):
+        command = dotnet_process.compiler_server()
+        self.started = time.monotonic()
+        return self.live.enter_context(dotnet_process.running(command)) if command else None
+
+    def young_process(self):
+        """One that does not end while a debugger looks at it: the compiler server does after ten minutes without work."""
+        if time.monotonic() - self.started > YOUNG:
+            self.live.close()
+            self.process = self.start()
+        return self.process
+
 
 def check_version(driver, targets):
     """The report of one version."""
     report, tag = Report(), f"lldb-{driver.version}"
 
     def guarded(name, step, *more):
+        began = time.monotonic()
         try:
             step(driver, report, tag, *more)
         except (Died, subprocess.SubprocessError, processes.Unavailable) as error:
             report.fail(f"{tag} {name}", str(error))
+        report.lines.append(f"took  {tag} {name}: {time.monotonic() - began:.1f} s")
 
     guarded("symbols of the API", api_symbols.check)
     guarded("without a process", check_without_process)
@@ -363,7 +380,10 @@ def check_files(driver, report, tag, targets, guarded):
 
 
 def check_managed_target(driver, report, tag, name, targets):
-    opening, closing = {"live": ([f"process attach --pid {targets.process.pid}"], ["detach"]), "core": ([f'target create --core "{targets.core}"'], [])}[name]
+    if name == "live":
+        opening, closing = [f"process attach --pid {targets.young_process().pid}"], ["detach"]
+    else:
+        opening, closing = [f'target create --core "{targets.core}"'], []
     check_managed(driver, report, f"{tag} {name}:", opening, closing)
     check_minimal_core(driver, report, f"{tag} {name}:", opening, closing, targets.folder / f"minimal-{driver.version}-{name}")
     if name == "core" and driver.version in EVERY_GROUP:

@@ -108,9 +108,9 @@ def owns(answer, line):
 
 def check_written(lldb, target, map_path, truth_path, written_path):
     """`clr perfmap` against the runtime's own map, line by line, and what it adds: every ReadyToRun method that the runtime reported."""
+    kept, _ = perfmap.alive(perfmap.read(map_path)[0])   # before the process goes on, and compiles more
     (said,) = lldb.run(target, [f'clr perfmap "{written_path}"'])
     assert said.startswith(str(written_path)), said + lldb.errors
-    kept, _ = perfmap.alive(perfmap.read(map_path)[0])
     truth = read_truth(truth_path)
     gone = [g[0] for g in truth["gone"]]
     ours, damaged = perfmap.read(written_path)
