@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <sched.h>
 #include <system_error>
 #include <thread>
 
@@ -121,7 +122,9 @@ HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const H
 }
 
 unsigned heap_threads() {
-  return std::clamp(std::thread::hardware_concurrency(), 1u, max_heap_threads);
+  cpu_set_t allowed;
+  const int count = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return std::clamp(static_cast<unsigned>(count), 1u, max_heap_threads);
 }
 
 } // namespace clr

@@ -123,9 +123,8 @@ def core_kinds(pid, folder):
 
 
 IL_MAP_MODES = ("jit", "default")
-# Every kind of core with the most jitted code; with ReadyToRun code those that hold it, and one where it comes from files.
-CORES_OF_MODES = {"jit": ("gcore", "gcore-files", "createdump-full", "createdump-heap", "createdump-normal", "createdump-triage"),
-                  "default": ("gcore", "gcore-files", "createdump-heap", "createdump-normal")}
+# The others with --full: a core with the most jitted code, one that holds ReadyToRun code, and one where it comes from files.
+CORES_OF_MODES = {"jit": ("gcore-files", "createdump-normal"), "default": ("gcore", "createdump-heap", "createdump-normal")}
 
 
 def perf_maps(c):
@@ -152,7 +151,7 @@ def perf_maps_of(c, program, mode, knobs):
             if mode in ("jit", "default"):
                 c.check(f"{name}/stacks/live", check_answers.check_stacks_named, c.lldb, live)
             for kind, make in core_kinds(running.pid, folder):
-                if kind in CORES_OF_MODES.get(mode, ("gcore",)) or c.full:
+                if kind in CORES_OF_MODES.get(mode, ()) or c.full:
                     c.check(f"{name}/core/{kind}", on_core, c, make, maps, truth, kind, mode)
             # ClrMD takes minutes for it.
             if mode in IL_MAP_MODES and (c.full or c.only):
