@@ -39,8 +39,8 @@ import processes   # of tests/live, which whole_names knows
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "scripts"
 RECORDED = HERE.parent / "cores" / "gallery-x64.core.xz"
-EVERY_GROUP = ("14", "15", "16", "19")
-FAULT_GROUP = ("14", "19")   # the plugin handles its faults itself: the oldest and the newest way of being called are enough
+EVERY_GROUP = ("14", "19")   # 15 and 16 are called as 14 is
+FAULT_GROUP = ("14", "19")    # the plugin handles its faults itself: the oldest and the newest way of being called are enough
 COMMANDS_GROUP = ("14", "19", "23")   # how LLDB goes through modules differs by version: the oldest, the newest, and Debian's
 COMMANDS_LIVE = "19"                  # of these, on live processes as well
 YOUNG = 240.0   # seconds that a process has lived when a debugger comes to it
