@@ -37,7 +37,8 @@ HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const H
                          const HeapWalkOptions& options = {});
 
 // The number of threads that can walk at the same time: of the processors that this process may use. Opens no
-// file, as the standard library does to count them: nothing of /sys belongs to what a core makes a debugger open.
+// file, as the standard library does to count them: nothing of /sys belongs to what a core makes a debugger
+// open.
 unsigned heap_threads();
 
 constexpr unsigned max_heap_threads = 16;

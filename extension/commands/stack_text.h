@@ -11,8 +11,9 @@
 
 namespace clr::lldb_plugin {
 
-// Frames that one command shows, of all its threads: 262,144 frames of 32 bytes fill a stack of 8 MB. LLDB keeps
-// what a command prints until it ends, which is 800 bytes for each frame as JSON, and copies it as it grows.
+// Frames that one command shows, of all its threads: 262,144 frames of 32 bytes fill a stack of 8 MB. LLDB
+// keeps what a command prints until it ends, which is 800 bytes for each frame as JSON, and copies it as it
+// grows.
 inline constexpr std::size_t max_frames = 300'000;
 
 // One line a frame, runs of repeated frames folded; `selected` is the index of the frame to mark with a star.
