@@ -20,6 +20,11 @@ class WaitingFor:
     certain: bool
     timeout_ms: Optional[int]
 
+    @property
+    def object(self) -> Optional[int]:
+        """The address of the one object. None when it is not known, where there is none, and where there are several."""
+        return self.objects[0] if len(self.objects) == 1 else None
+
     @classmethod
     def of(cls, json: Json) -> WaitingFor:
         objects = json.get("objects", [json["object"]] if "object" in json else [])
