@@ -123,8 +123,9 @@ HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const H
 
 unsigned heap_threads() {
   cpu_set_t allowed;
-  const int count = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-  return std::clamp(static_cast<unsigned>(count), 1u, max_heap_threads);
+  // It fails on hosts of more than 1,024 processors: the set is too small for them.
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return max_heap_threads;
+  return std::clamp(static_cast<unsigned>(CPU_COUNT(&allowed)), 1u, max_heap_threads);
 }
 
 } // namespace clr

@@ -1,8 +1,6 @@
 """Cores that do harm to who asks what waits for what: objects of no type, a list that all tasks share, locks without sense, thousands of threads.
 Each function damages a Core (hostile_parts.py) of waiting-x64 and returns how much of it. `answers`: what the plugin says of the sound one."""
-import json
 import random
-import re
 import struct
 
 from hostile_cases import make_loops, make_threads, place
@@ -17,8 +15,7 @@ NO_TYPE = 0x6666_0000_1000   # where nothing is
 
 def objects(core):
     """Objects that threads and async methods wait with."""
-    text = json.dumps([core.structures.answers[command] for command in ASKED[:2]])
-    return sorted({int(a, 16) for a in re.findall(r'"(?:object|box)": "(0x[0-9a-f]+)"', text)})
+    return sorted(set(core.structures.pointers["wait object"]))
 
 
 def in_core(core, address, size=8):
