@@ -157,7 +157,7 @@ const FrameJson::Known& FrameJson::known(const std::shared_ptr<const MethodAnswe
   return known;
 }
 
-void FrameJson::write(JsonWriter& json, const FrameRow& frame) {
+void FrameJson::write(JsonWriter& json, const FrameRow& frame, unsigned repeat) {
   json.begin_object();
   json.number("index", frame.index);
   json.text("kind", frame.kind);
@@ -186,7 +186,7 @@ void FrameJson::write(JsonWriter& json, const FrameRow& frame) {
   if (!frame.module.empty()) json.text("module", frame.module);
   if (!frame.symbol.empty()) json.text("symbol", frame.symbol);
   if (!frame.frame_type.empty()) json.text("frame_type", frame.frame_type);
-  json.number("repeat", 1);
+  json.number("repeat", repeat);
   if (!frame.fault.empty()) json.text("fault", frame.fault);
   if (frame.registers) write_registers(json, *frame.registers);
   json.end_object();

@@ -36,8 +36,8 @@ std::string json_text(const Value& value) {
 // made once.
 class FrameJson {
 public:
-  // Appends `frame` as an object.
-  void write(JsonWriter& json, const FrameRow& frame);
+  // Appends `frame` as an object, which stands for so many frames.
+  void write(JsonWriter& json, const FrameRow& frame, unsigned repeat = 1);
 
   // Further answers make it forget those that it knows; one takes a kilobyte.
   static constexpr std::size_t max_known = 8192;

@@ -2,6 +2,7 @@
 #include "core/memory/error.h"
 #include "core/report/answer_json.h"
 #include "core/report/async_json.h"
+#include "core/report/folded_frames.h"
 #include "core/report/json.h"
 #include "core/report/merged_stacks.h"
 #include "extension/commands/command.h"
@@ -65,7 +66,8 @@ public:
         print(thread);
       }
     if (left_ == 0)
-      out_->warning(fmt::format("at most {} frames are shown at once: the rest is left out", max_frames));
+      out_->warning(fmt::format("at most {} frames are shown at once: the rest is left out",
+                                json_ ? max_json_frames : max_frames));
   }
 
 private:
@@ -127,6 +129,7 @@ private:
   void print_json(std::vector<lldb::SBThread>& threads) {
     JsonList list([&](std::string_view text) { out_->write(text); });
     FrameJson frames;
+    std::size_t written = 0;
     out_->write("{\"threads\": ");
     for (lldb::SBThread& thread : threads) {
       if (out_->interrupted()) break;
@@ -138,12 +141,22 @@ private:
       json.key("frames");
       json.begin_array();
       std::vector<FrameRow> rows;
-      const StackReporter::End end = walk(thread, true, [&](const FrameRow& row) {
-        if (shown(row)) frames.write(json, row);
+      FoldedFrames folded(frames);
+      bool full = false;
+      StackReporter::End end = walk(thread, true, [&](const FrameRow& row) {
+        full = written + folded.written() >= max_json_frames;
+        if (full) return false;
+        if (shown(row)) folded.add(json, row);
         if (async_) rows.push_back(row);
         hand_over(text);
         return true;
       });
+      folded.end(json);
+      written += folded.written();
+      if (full) {
+        end.end = "limit";
+        left_ = 0;
+      }
       json.end_array();
       if (async_) write_members(json, beside(thread, rows));
       write_end(json, end);
@@ -196,10 +209,12 @@ private:
         json.end_array();
         json.key("frames");
         json.begin_array();
+        FoldedFrames folded(frames);
         for (const FrameRow& row : stack.rows) {
-          frames.write(json, row);
+          folded.add(json, row);
           hand_over(text);
         }
+        folded.end(json);
         json.end_array();
         write_end(json, stack.end);
         json.end_object();

@@ -11,10 +11,12 @@
 
 namespace clr::lldb_plugin {
 
-// Frames that one command shows, of all its threads: 262,144 frames of 32 bytes fill a stack of 8 MB. LLDB
-// keeps what a command prints until it ends, which is 800 bytes for each frame as JSON, and copies it as it
-// grows.
-inline constexpr std::size_t max_frames = 300'000;
+// Frames that one command shows, of all its threads: 524,288 frames of 16 bytes, the smallest ones, fill a
+// stack of 8 MB.
+inline constexpr std::size_t max_frames = 600'000;
+// Frames that it prints as JSON, of all its threads; one that stands for a run of the same is one. LLDB keeps
+// what a command prints until it ends, which is 800 bytes for each of them, and copies it as it grows.
+inline constexpr std::size_t max_json_frames = 300'000;
 
 // One line a frame, runs of repeated frames folded; `selected` is the index of the frame to mark with a star.
 void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected);
