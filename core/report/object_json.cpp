@@ -135,7 +135,7 @@ std::string object_json(Runtime& runtime, Address object, const std::string& pat
       return text;
     }
   }
-  runtime.require_in_heap(object);
+  runtime.require_object_start(object);
   write_json(json, inspect_object(objects, object, limits));
   return text;
 }

@@ -70,20 +70,32 @@ ObjectReader* Runtime::objects() const {
   return parts_ ? &parts_->objects : nullptr;
 }
 
-void Runtime::require_in_heap(Address object) {
+void Runtime::require_object_start(Address object) {
   if (!parts_ || runtime_module() == nullptr) return;
   if (!parts_->heap_looked_for) {
     parts_->heap_looked_for = true;
     try {
       HeapMap map = read_heap_map(parts_->target, runtime_module()->base);
-      if (map.problems.empty() && !map.ranges.empty()) parts_->heap = std::move(map);
+      if (map.problems.empty() && !map.ranges.empty())
+        parts_->heap = std::make_unique<ObjectStarts>(parts_->target, std::move(map));
     } catch (const Error&) {
       // Without it nothing is proved, and nothing refused.
     }
   }
   object = platform().wrap(object);
-  if (parts_->heap && parts_->heap->find(object) == nullptr)
+  if (!parts_->heap) return;
+  if (parts_->heap->map().find(object) == nullptr)
     throw_corrupt(object, "no object is there: it lies outside of the managed heap");
+  const auto holder = parts_->heap->holder(object);
+  if (!holder) return;
+  if (holder->free)
+    throw_corrupt(object, fmt::format("no object is there: this memory is free, {} bytes from {:#x} on",
+                                      holder->size, holder->begin));
+  if (holder->begin != object)
+    throw_corrupt(
+        object,
+        fmt::format("no object begins there: it lies {} bytes behind the start of the object at {:#x}",
+                    object - holder->begin, holder->begin));
 }
 
 const LoadedModule* Runtime::module_at(Address address) const {

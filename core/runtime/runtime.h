@@ -124,10 +124,10 @@ public:
   SourceLines* lines() const;
   ObjectReader* objects() const;
 
-  // Throws Error{corrupt} when no object can begin at `object`, because it lies outside of the managed heap.
-  // Does nothing where the heap is not known or not known whole. Cost: the first time that of read_heap_map,
-  // then none.
-  void require_in_heap(Address object);
+  // Throws Error{corrupt} when no object begins at `object`: outside of the managed heap, within an object
+  // (the message names it), in free memory. Does nothing where the heap is not known or not known whole.
+  // Cost: the first time that of read_heap_map; then that of ObjectStarts::holder.
+  void require_object_start(Address object);
 
 private:
   struct Parts;

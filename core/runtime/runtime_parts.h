@@ -1,7 +1,7 @@
 // The parts of a Runtime, made once a runtime was found. Only for the sources of this room.
 #pragma once
 
-#include "core/heap/heap_map.h"
+#include "core/heap/object_starts.h"
 #include "core/objects/object_reader.h"
 #include "core/runtime/runtime.h"
 #include "core/runtime/source_lines.h"
@@ -20,7 +20,7 @@ struct Runtime::Parts {
   CodeClaims claims;
   SourceLines lines;
   ObjectReader objects;
-  std::optional<HeapMap> heap; // nothing: not looked for yet, or not whole
+  std::unique_ptr<ObjectStarts> heap; // null: not looked for yet, or not known whole
   bool heap_looked_for = false;
 };
 

@@ -67,7 +67,7 @@ private:
   void show(Session& session, Output& out, Address object) {
     Runtime& runtime = session.runtime();
     ObjectReader& objects = *runtime.objects();
-    if (type_.empty()) runtime.require_in_heap(object);
+    if (type_.empty()) runtime.require_object_start(object);
     const InspectedObject found =
         type_.empty() ? inspect_object(objects, object, limits_)
                       : inspect_object_as(objects, object, find_type(objects, type_), limits_);
