@@ -67,6 +67,15 @@ constexpr std::array wrappers{
     std::pair<std::string_view, std::string_view>{"System.Collections.Concurrent.BlockingCollection`1",
                                                   "_collection"},
     std::pair<std::string_view, std::string_view>{"System.Collections.Specialized.StringCollection", "data"},
+    // These are derived from what they wrap, and have fields of it that nobody fills.
+    std::pair<std::string_view, std::string_view>{"System.Collections.Hashtable+SyncHashtable", "_table"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.ArrayList+SyncArrayList", "_list"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.ArrayList+FixedSizeArrayList", "_list"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.ArrayList+ReadOnlyArrayList", "_list"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.ArrayList+IListWrapper", "_list"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.Queue+SynchronizedQueue", "_q"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.Stack+SyncStack", "_s"},
+    std::pair<std::string_view, std::string_view>{"System.Collections.SortedList+SyncSortedList", "_list"},
 };
 
 } // namespace

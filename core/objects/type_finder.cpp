@@ -100,10 +100,8 @@ struct TypeFinder::Provider {
     TypeUse use = *definition;
     use.name = instantiate(definition->name, std::move(names));
     const Address open = std::exchange(use.method_table, 0);
-    if (open != 0) {
-      const Address exact = finder->instance_of(open, arguments);
-      if (exact != 0) return finder->of_handle(exact);
-    }
+    if (open != 0)
+      if (TypeUsePtr made = finder->use_of_instance(open, arguments, use)) return made;
     return share(std::move(use));
   }
 

@@ -81,6 +81,11 @@ private:
   Address named_type(NamedModule& module, const TypeName& name, unsigned depth);
   NamedModule* module_named(const std::string& simple_name);
   Address instance_of(Address definition, const std::vector<TypeUsePtr>& arguments);
+  // The instance of a definition, for whose other facts `use` stands; null: it is not loaded.
+  TypeUsePtr use_of_instance(Address definition, const std::vector<TypeUsePtr>& arguments,
+                             const TypeUse& use);
+  // The instance that stands for all whose arguments differ in references alone; its layout is theirs.
+  Address shared_instance_of(Address definition, const std::vector<TypeUsePtr>& arguments);
   // The instance with the arguments `key` among those that are listed; 0: none.
   Address listed_instance(Address definition, const std::string& key);
   void list_all_instances();

@@ -164,4 +164,35 @@ Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr
   }
 }
 
+Address TypeFinder::shared_instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
+  std::vector<TypeUsePtr> shared;
+  shared.reserve(arguments.size());
+  for (const TypeUsePtr& argument : arguments) {
+    TypeUse one = *argument;
+    if (one.kind == TypeUse::Kind::reference || one.kind == TypeUse::Kind::array) {
+      one = {.kind = TypeUse::Kind::reference, .canonical = true, .name = argument->name};
+    } else if (one.kind == TypeUse::Kind::value && one.method_table != 0) {
+      try {
+        one.method_table = names_->types().tables().read(one.method_table).canonical;
+      } catch (const Error&) {
+        return 0;
+      }
+    }
+    shared.push_back(std::make_shared<const TypeUse>(std::move(one)));
+  }
+  return instance_of(definition, shared);
+}
+
+TypeUsePtr TypeFinder::use_of_instance(Address definition, const std::vector<TypeUsePtr>& arguments,
+                                       const TypeUse& use) {
+  const Address exact = instance_of(definition, arguments);
+  if (exact != 0) return of_handle(exact);
+  // Of a structure that is only a field, the runtime has loaded nothing but what all of its kind share.
+  const Address shared = use.kind == TypeUse::Kind::unknown ? shared_instance_of(definition, arguments) : 0;
+  if (shared == 0) return nullptr;
+  TypeUse same = *of_handle(shared);
+  same.name = use.name;
+  return std::make_shared<const TypeUse>(std::move(same));
+}
+
 } // namespace clr

@@ -61,6 +61,46 @@ TEST_CASE(
   CHECK(memory.seen() == 1);
 }
 
+TEST_CASE("a structure that is only a field has the layout that all share whose arguments are references",
+          "[objects]") {
+  for (const Platform& platform : all_platforms()) {
+    INFO(to_string(platform));
+    ObjectRuntime r(platform);
+    constexpr std::uint32_t value_category = 0x0004'0000, rid = 8; // Nullable, which serves as any structure
+    const Address open = r.runtime.type({.module = r.core_lib,
+                                         .rid = rid,
+                                         .category = value_category,
+                                         .generic = MethodTable::Generic::definition});
+    r.map_types(r.core_lib, {{3, r.string_type}, {rid, open}});
+    const Address shared = r.runtime.type({.module = r.core_lib,
+                                           .rid = rid,
+                                           .category = value_category,
+                                           .generic = MethodTable::Generic::exact,
+                                           .arguments = {r.canon_type}});
+    const Address entry = r.runtime.target.record("TypeHashEntry", {{"Value", shared}, {"Next", 1}});
+    const Address buckets = r.memory.allocate(4 * std::size_t{r.runtime.pointer()});
+    r.memory.at(buckets).pointer(Address{1}).pointer(Address{0}).pointer(Address{1}).pointer(entry);
+    r.runtime.target.set(r.core_lib, "Module", "AvailableTypeParams",
+                         r.runtime.target.record("EETypeHashTable", {{"Buckets", buckets}, {"Count", 1}}));
+    ObjectView view(r);
+    // A method that returns it, of string, of int[] and of int.
+    const auto returned = [&](const Bytes& argument) {
+      Bytes bytes = bytes_of({0, 0, 0x15, 0x11, rid << 2, 1});
+      append(bytes, argument);
+      SignatureReader reader(bytes);
+      return view.objects.finder().method(reader, {.module = r.core_lib}).return_type;
+    };
+    for (const Bytes& reference : {bytes_of({0x0e}), bytes_of({0x1d, 0x08})}) {
+      const TypeUsePtr type = returned(reference);
+      CHECK(type->kind == TypeUse::Kind::value);
+      CHECK(type->method_table == shared);
+      CHECK(format_type(*type->name) ==
+            (reference.size() == 1 ? "System.Nullable<string>" : "System.Nullable<int[]>"));
+    }
+    CHECK(returned(bytes_of({0x08}))->method_table == 0);
+  }
+}
+
 TEST_CASE("the layout of classes, values and enumerations", "[objects]") {
   for (const Platform& platform : all_platforms()) {
     DYNAMIC_SECTION(to_string(platform)) {
