@@ -361,9 +361,11 @@ void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned 
       break;
     }
     if (field.name.empty() || (field.is_static && !field.address)) continue;
-    const DebugTypeIndex index =
-        of(*field.type, distance + (field.type->kind == TypeUse::Kind::value ? 0 : 1));
+    DebugTypeIndex index = of(*field.type, distance + (field.type->kind == TypeUse::Kind::value ? 0 : 1));
     if (index == no_debug_type) continue;
+    if (layout.repeats > 1 && !field.is_static)
+      index = add(
+          {.kind = DebugType::Kind::array, .size = layout.size, .element = index, .count = layout.repeats});
     const std::uint32_t size = (*module_types_)[index].size;
     DebugField made{.name = source_name_of_field(field.name), .type = index};
     if (made.name != field.name && names.contains(made.name)) made.name = field.name;

@@ -105,18 +105,22 @@ public:
       if (fault.empty()) fault = (*type)->problem;
       for (const FieldLayout& part : (*type)->fields) {
         if (part.is_static) continue;
-        if (fields_ == InspectionLimits::max_fields) cut_ = true;
-        if (cut_) break;
-        ++fields_;
-        InspectedField field{.name = part.name,
-                             .property = property_of(part.name),
-                             .declared_in = (*type)->text,
-                             .offset = header + part.offset,
-                             .value = inspect_value(objects_, *part.type, at + part.offset, limits_.text),
-                             .fields = {}};
-        if (depth < limits_.structure_depth)
-          add_structure(field.fields, *part.type, at + part.offset, depth + 1);
-        fields.push_back(std::move(field));
+        const std::uint32_t repeats = (*type)->repeats, stride = (*type)->size / repeats;
+        for (std::uint32_t i = 0; i < repeats; ++i) {
+          if (fields_ == InspectionLimits::max_fields) cut_ = true;
+          if (cut_) break;
+          ++fields_;
+          const std::uint32_t offset = part.offset + i * stride;
+          InspectedField field{.name = repeats == 1 ? part.name : fmt::format("[{}]", i),
+                               .property = property_of(part.name),
+                               .declared_in = (*type)->text,
+                               .offset = header + offset,
+                               .value = inspect_value(objects_, *part.type, at + offset, limits_.text),
+                               .fields = {}};
+          if (depth < limits_.structure_depth)
+            add_structure(field.fields, *part.type, at + offset, depth + 1);
+          fields.push_back(std::move(field));
+        }
       }
     }
     if (cut_ && fault.empty()) fault = more_fields;

@@ -35,6 +35,11 @@ private:
   void structure(const Instance& instance);
   void exception(const TypeLayout& layout, Address object);
   void delegate(const TypeLayout& layout, Address object);
+  // The only field of a structure that is there several times.
+  void repeated(const Instance& instance);
+  // What people ask of it: a lazy value, the target of a weak reference, bits. False: it is none of these.
+  bool held(const std::string& name, const Instance& instance);
+  void bits(const Instance& instance);
   bool known_value(const Instance& instance);
   bool known_object(const TypeLayout& layout, Address object);
   bool collection(const Instance& instance);
@@ -55,6 +60,7 @@ private:
   bool text_field(const Instance& instance, std::string_view name);
 
   std::string code_name(Address code);
+  std::string delegate_target(const Instance& instance);
   const Target& target() { return layouts_->finder().target(); }
 
   ObjectReader* reader_;

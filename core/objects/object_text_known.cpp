@@ -18,6 +18,10 @@ constexpr std::uint64_t max_text_steps = 200'000;
 } // namespace
 
 bool ObjectText::known_value(const Instance& what) {
+  if (what.layout.repeats > 1) {
+    repeated(what);
+    return true;
+  }
   const std::string name = framework_type_name(*what.layout.name);
   if (name.empty()) return union_value(what);
   const auto integer = [&](std::string_view field) { return instances_.integer(what, field); };
@@ -188,7 +192,7 @@ bool ObjectText::known_object(const TypeLayout& layout, Address object) {
   } else if (instances_.derives_from(layout, "System.Threading.Tasks.Task")) {
     task(layout, what);
   } else {
-    return union_value(what);
+    return held(name, what) || union_value(what);
   }
   return true;
 }
@@ -333,29 +337,6 @@ void ObjectText::exception(const TypeLayout& layout, Address object) {
     string(message);
   }
   add("}");
-}
-
-void ObjectText::delegate(const TypeLayout& layout, Address object) {
-  const Instance what{layout, object + target().pointer_size()};
-  // A delegate for a static method calls it through a thunk.
-  const Address behind_thunk = instances_.reference(what, "_methodPtrAux");
-  const std::string method =
-      code_name(behind_thunk != 0 ? behind_thunk : instances_.reference(what, "_methodPtr"));
-  add(method.empty() ? fmt::format("{{{}}}", layout.text) : fmt::format("{{{} -> {}}}", layout.text, method));
-}
-
-std::string ObjectText::code_name(Address code) {
-  MethodNames& names = layouts_->finder().names();
-  const CodeLookup found = names.code().find(code);
-  Address method_desc = 0;
-  if (const auto* block = std::get_if<CodeBlock>(&found))
-    method_desc = block->method_desc;
-  else
-    method_desc = std::get<execution::Miss>(found).method_desc.value_or(0);
-  if (method_desc == 0) return {};
-  Method method = names.describe(method_desc);
-  names.add_user_method(method);
-  return method.shown_name();
 }
 
 } // namespace clr

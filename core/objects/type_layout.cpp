@@ -61,6 +61,8 @@ std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
   }
 }
 
+constexpr unsigned max_repeated_nesting = 16; // structures of one field within each other
+
 template<typename Act>
 void attempt_part(std::string& problem, const Act& act) {
   try {
@@ -180,7 +182,30 @@ TypeLayout TypeLayouts::read(Address method_table) {
   attempt_part(layout.problem, [&] { add_fields(layout); });
   if (layout.kind == TypeLayout::Kind::enumeration)
     attempt_part(layout.problem, [&] { add_enumerators(layout); });
+  if (layout.kind == TypeLayout::Kind::value)
+    attempt_part(layout.problem, [&] { layout.repeats = repeats_of(layout); });
   return layout;
+}
+
+// The compilers make a structure of one field, and say how large it is; the runtime repeats it.
+std::uint32_t TypeLayouts::repeats_of(const TypeLayout& layout) {
+  const auto is_instance = [](const FieldLayout& field) { return !field.is_static; };
+  if (std::ranges::count_if(layout.fields, is_instance) != 1 || layout.type_def == 0 || layout.module == 0)
+    return 1;
+  const FieldLayout& only = *std::ranges::find_if(layout.fields, is_instance);
+  if (only.offset != 0 || repeating_ == max_repeated_nesting) return 1;
+  ++repeating_; // a damaged type may contain itself
+  const std::uint32_t size = size_of(*only.type);
+  --repeating_;
+  if (size == 0 || layout.size <= size || layout.size % size != 0) return 1;
+  const bool repeated =
+      only.name == "FixedElementField" ||
+      finder_->names().named_modules().at(layout.module).metadata.with([&](MetadataNames& names) {
+        return find_attribute(names, layout.type_def, "System.Runtime.CompilerServices",
+                              "InlineArrayAttribute")
+            .has_value();
+      });
+  return repeated ? layout.size / size : 1;
 }
 
 void TypeLayouts::add_fields(TypeLayout& layout) {

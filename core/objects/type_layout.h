@@ -55,7 +55,9 @@ struct TypeLayout {
   std::vector<FieldLayout> fields;       // declared by the type itself, in the order of their places
   std::vector<objects::Enumerator> enumerators; // in the order of the metadata
   bool flags = false;                           // of an enumeration: [Flags]
-  TypeUsePtr element;                           // of an array; else null
+  // How often the only field of a structure is there, one behind the other: [InlineArray], `fixed` buffers.
+  std::uint32_t repeats = 1;
+  TypeUsePtr element; // of an array; else null
   std::uint32_t rank = 0;
   std::uint32_t element_size = 0; // bytes; of arrays and strings
   std::string problem;            // why fields or enumerators are missing; empty when nothing is
@@ -93,11 +95,13 @@ public:
 private:
   TypeLayout read(Address method_table);
   void add_fields(TypeLayout& layout);
+  std::uint32_t repeats_of(const TypeLayout& layout);
   void place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset);
   void add_enumerators(TypeLayout& layout);
 
   TypeFinder* finder_;
-  bool naming_ = false; // the names of a tuple's elements are being looked for
+  unsigned repeating_ = 0; // structures whose only field is being measured
+  bool naming_ = false;    // the names of a tuple's elements are being looked for
   std::unordered_map<Address, std::unique_ptr<TypeLayout>> layouts_;
 };
 

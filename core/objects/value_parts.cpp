@@ -39,6 +39,7 @@ void ValueParts::set(ObjectReader& reader, const TypeLayout& layout, Address at)
   const bool simple = layout.kind == TypeLayout::Kind::string || layout.kind == TypeLayout::Kind::number ||
                       layout.kind == TypeLayout::Kind::enumeration;
   if (simple) return;
+  if (layout.repeats > 1) return set_repeated(layout, at);
   InstanceReader instances(reader);
   bool collection = false;
   try {
@@ -53,6 +54,14 @@ void ValueParts::set(ObjectReader& reader, const TypeLayout& layout, Address at)
   kind_ = Kind::items;
   method_table_ = layout.table.address;
   value_ = at;
+}
+
+void ValueParts::set_repeated(const TypeLayout& layout, Address at) {
+  kind_ = Kind::elements;
+  element_ = layout.declared_fields().front()->type;
+  first_ = at;
+  stride_ = layout.size / layout.repeats;
+  count_ = layout.repeats;
 }
 
 void ValueParts::set_array(const Target& target, const TypeLayout& layout, Address object) {

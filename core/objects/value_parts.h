@@ -54,6 +54,7 @@ private:
   enum class Kind : std::uint8_t { fields, elements, items };
 
   void set(ObjectReader& reader, const TypeLayout& layout, Address at);
+  void set_repeated(const TypeLayout& layout, Address at);
   void set_array(const Target& target, const TypeLayout& layout, Address object);
   void add_fields(ObjectReader& reader, const TypeLayout& layout, Address at);
   void walk(ObjectReader& reader, std::uint64_t wanted);

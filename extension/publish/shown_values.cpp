@@ -20,6 +20,11 @@ std::vector<NamedArgument> names_of(lldb::SBValue& raw) {
   return named_arguments(text);
 }
 
+// As a structure whose only field is there several times is described.
+bool is_run(lldb::SBValue& raw) {
+  return raw.GetNumChildren() == 1 && raw.GetChildAtIndex(0).GetType().IsArrayType();
+}
+
 } // namespace
 
 ObjectReader* ShownValues::reader() {
@@ -33,9 +38,10 @@ std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) 
       !why_unreadable(life_of(target_)).empty())
     return std::nullopt;
   const ManagedValue kind = kind_of_value(name);
-  const bool may_be_union = kind == ManagedValue::other && !object_of(raw) &&
-                            (raw.GetType().GetTypeClass() & lldb::eTypeClassStruct) != 0;
-  if (kind != ManagedValue::described && !may_be_union) return std::nullopt;
+  const bool other = kind == ManagedValue::other && !object_of(raw) &&
+                     (raw.GetType().GetTypeClass() & lldb::eTypeClassStruct) != 0;
+  const bool may_be_run = other && is_run(raw), may_be_union = other && !may_be_run;
+  if (kind != ManagedValue::described && !other) return std::nullopt;
   ObjectReader* const objects = reader();
   if (objects == nullptr || (may_be_union && !objects->finder().has_assembly("FSharp.Core")))
     return std::nullopt;
@@ -44,7 +50,9 @@ std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) 
   if (is_new) {
     try {
       type->second = find_type(*objects, without_tuple_names(name));
-      if (may_be_union && objects->union_of(objects->layouts().of(type->second)) == nullptr) type->second = 0;
+      const TypeLayout& layout = objects->layouts().of(type->second);
+      if (may_be_union && objects->union_of(layout) == nullptr) type->second = 0;
+      if (may_be_run && layout.repeats < 2) type->second = 0;
     } catch (const Error&) {
       // Not loaded, or the name does not say all of its arguments: its members are shown.
     }

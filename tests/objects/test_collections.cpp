@@ -213,7 +213,9 @@ TEST_CASE("collections that are met less often", "[objects]") {
     put(0, a, b);
     put(1, buckets, 0);
     put(3, b, 0);
-    CHECK(s.text(t.make("Hashtable", {{"_buckets", buckets}, {"_count", 2}})) ==
+    const Address table = t.make("Hashtable", {{"_buckets", buckets}, {"_count", 2}});
+    CHECK(s.text(table) == "Count = 2 {[\"b\"] = null, [\"a\"] = \"b\"}");
+    CHECK(s.text(t.make("Hashtable+SyncHashtable", {{"_table", table}})) ==
           "Count = 2 {[\"b\"] = null, [\"a\"] = \"b\"}");
 
     const Address entries = t.structures("OrderedEntry", 3);
@@ -278,6 +280,17 @@ TEST_CASE("texts of the framework's other types", "[objects]") {
   on_each([](Scene& s) {
     FrameworkTypes& t = s.types;
     CHECK(s.text(t.make("Uri", {{"_string", s.string(u"http://x/")}})) == "\"http://x/\"");
+    CHECK_THAT(s.text(t.make("Lazy`1", {{"_value", 5}})), Catch::EndsWith(": 5}"));
+    CHECK_THAT(s.text(t.make("Lazy`1", {{"_value", 5}, {"_state", s.string(u"x")}})),
+               Catch::EndsWith(": no value yet}"));
+    const Address handle = t.objects({s.string(u"kept")}) + s.r.runtime.target.size_of("Array");
+    CHECK(s.text(t.make("WeakReference", {{"_taggedHandle", handle | 1}})) ==
+          "{System.WeakReference -> \"kept\"}");
+    CHECK(s.text(t.make("WeakReference", {})) == "{System.WeakReference -> null}");
+    CHECK(s.text(t.make("BitArray", {{"m_array", t.numbers({5})}, {"m_length", 3}})) ==
+          "Count = 3 {true, false, true}");
+    CHECK_THAT(s.text(t.make("BitArray", {{"m_array", t.numbers({5})}, {"m_length", 33}})),
+               Catch::Contains("more bits than their array has"));
     CHECK(s.text(t.make("Version", {{"_Major", 1}, {"_Minor", 2}, {"_Build", 0xffff'ffff}})) == "1.2");
     CHECK(s.text(t.make("RuntimeType", {{"m_handle", s.r.list_of_int}})) ==
           "{typeof(System.Collections.Generic.List<int>)}");
