@@ -3,16 +3,17 @@
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/breakpoint_places.h"
+#include "extension/commands/break_where.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 #include "extension/lldb/hidden_breakpoints.h"
+#include "extension/lldb/signal_info.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
@@ -22,37 +23,6 @@ namespace {
 
 // Limit of the rows of one answer: a regular expression may cover every method.
 constexpr std::size_t max_rows = 200;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
-struct FileLine {
-  std::string file;
-  std::uint32_t line = 0;
-};
-
-std::optional<FileLine> file_and_line(const std::string& where) {
-  const std::size_t colon = where.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == where.size()) return std::nullopt;
-  FileLine place{where.substr(0, colon), 0};
-  const char* const end = where.data() + where.size();
-  const auto read = std::from_chars(where.data() + colon + 1, end, place.line);
-  if (read.ec != std::errc{} || read.ptr != end || place.line == 0) return std::nullopt;
-  return place;
-}
-
-// A regular expression that finds exactly this text where a part of a name begins.
-std::string pattern_of(std::string_view name) {
-  std::string pattern = "(^|[.])";
-  for (const char c : name) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern + "($|[( ])";
-}
 
 struct CoveredBody {
   Address address = 0; // where the breakpoint is
@@ -92,6 +62,12 @@ public:
         "or FILE:LINE; with --exception a type, none: all.");
     app.add_flag("-e,--exception", exception_,
                  "Stop where an exception of the type WHERE, or of one that is derived from it, is thrown.");
+    CLI::Option* const thrown = app.add_flag(
+        "--thrown", thrown_, "With --exception: when it is thrown, caught or not. So it is without this.");
+    app.add_flag("--unhandled", unhandled_,
+                 "With --exception: when nobody catches it. That takes no breakpoint: the runtime ends the "
+                 "process with SIGABRT.")
+        ->excludes(thrown);
     app.add_flag("-o,--one-shot", one_shot_, "Delete the breakpoint when it is hit.");
     app.add_option("-c,--condition", condition_, "Stop only when this expression of LLDB's is true.")
         ->type_name("EXPR");
@@ -123,6 +99,9 @@ public:
                   fmt::format("WHERE '{}' goes with no action; give `{}` alone", joined(words_),
                               list_->parsed() ? "clr break list" : "clr break delete N"));
     if (delete_->parsed()) return remove(invocation, target);
+    if ((thrown_ || unhandled_) && !exception_)
+      throw Error(ErrorKind::invalid_argument, "--thrown and --unhandled go with --exception");
+    if (unhandled_) return stop_at_unhandled(invocation, target);
     if (words_.empty()) {
       if (exception_) return set_exceptions(invocation, target, "");
       if (one_shot_ || !condition_.empty())
@@ -159,6 +138,24 @@ private:
       return invocation.out.line(
           "{}", dump(Json{{"schema", json_schema}, {"breakpoint", breakpoint.GetID()}, {"exception", type}}));
     invocation.out.line("Breakpoint {}: {}", breakpoint.GetID(), exceptions_text(type));
+  }
+
+  // The runtime looks for a handler before it leaves any frame, so the stack of the throw is whole when it
+  // finds none and ends the process.
+  void stop_at_unhandled(Invocation& invocation, lldb::SBTarget& target) const {
+    if (!words_.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "--unhandled takes no type: each exception that nobody catches ends the process");
+    if (one_shot_ || !condition_.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  "--unhandled sets no breakpoint, so it takes no options of one");
+    if (lldb::SBProcess process = target.GetProcess();
+        process.IsValid() && !stop_at_signal(process, "SIGABRT"))
+      throw Error(ErrorKind::invalid_argument,
+                  "LLDB refuses to stop at SIGABRT: see `process handle SIGABRT`");
+    if (json_) return invocation.out.line("{}", dump(Json{{"schema", json_schema}, {"signal", "SIGABRT"}}));
+    invocation.out.line("An exception that nobody catches stops the process with SIGABRT, where `bt` is the "
+                        "stack of its throw and `clr pe` shows it. No breakpoint is needed for that.");
   }
 
   static std::string exceptions_text(const std::string& type) {
@@ -383,7 +380,7 @@ private:
   CLI::App *list_, *delete_;
   std::vector<std::string> words_, ids_;
   std::string condition_;
-  bool one_shot_ = false, exception_ = false, json_ = false;
+  bool one_shot_ = false, exception_ = false, thrown_ = false, unhandled_ = false, json_ = false;
 };
 
 } // namespace

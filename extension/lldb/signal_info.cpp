@@ -35,4 +35,11 @@ std::optional<std::uint64_t> fault_address(lldb::SBThread& thread) {
   return fault_address_in(text);
 }
 
+bool stop_at_signal(lldb::SBProcess& process, const char* name) {
+  lldb::SBUnixSignals signals = process.GetUnixSignals();
+  const std::int32_t number = signals.GetSignalNumberFromName(name);
+  if (number == LLDB_INVALID_SIGNAL_NUMBER) return false;
+  return signals.GetShouldStop(number) || signals.SetShouldStop(number, true);
+}
+
 } // namespace clr::lldb_plugin

@@ -18,4 +18,7 @@ std::optional<std::uint64_t> fault_address(lldb::SBThread& thread);
 // address=0x8)" (newer ones).
 std::optional<std::uint64_t> fault_address_in(std::string_view description);
 
+// Sees to it that the signal with this name stops the process. False when LLDB refuses, or does not know it.
+bool stop_at_signal(lldb::SBProcess& process, const char* name);
+
 } // namespace clr::lldb_plugin

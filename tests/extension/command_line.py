@@ -115,11 +115,12 @@ def check_help(driver, report, tag, text):
 
 
 NUMBERS = {
-    "clrbt -n -3": "--count takes a number from 1 to 300000, not '-3'", "clrbt -n 0": "--count takes", "clrbt -n 3x": "--count takes", "clrbt -n 0x10": "--count takes",
+    "clrbt -n -3": "--count takes a number from 1 to 600000, not '-3'", "clrbt -n 0": "--count takes", "clrbt -n 3x": "--count takes", "clrbt -n 0x10": "--count takes",
     "clrbt --count=99999999999999999999": "--count takes", "clrbt -n": "--count needs a value: N", "clrbt -n 3 -n 4": "--count is given more than once",
-    "clr analyze -n -1": "--count takes a number from 1 to 300000", "clr analyze --again x": "--again takes seconds from 0.1 to 3600, not 'x'", "clr source -c -1": "--context takes a number from 0 to 10000, not '-1'",
+    "clr analyze -n -1": "--count takes a number from 1 to 600000", "clr analyze --again x": "--again takes seconds from 0.1 to 3600, not 'x'", "clr source -c -1": "--context takes a number from 0 to 10000, not '-1'",
     "clr source -c 10001": "--context takes", "clr symbolize x -t -1": "--top takes a number from 1 to", "clr symbolize x -t 0": "--top takes",
     "clr symbols add x --process -1": "--process takes a number from 1 to 4294967295", "clr symbols add x --base -1": "--base takes an address as a number",
+    "clr break --thrown": "--thrown and --unhandled go with --exception", "clr break -e --unhandled Foo": "--unhandled takes no type",
     "clr break delete -1": "N takes a number from 1 to 2147483647, not '-1'", "clr break delete 0": "N takes", "clrbt -1": "THREAD '-1' is not a thread number",
     "clrip2md -3": "'-3' is not an address: it is negative", "clr u -3": "'-3' is not an address", "clr unwind -3": "'-3' is not an address",
     "clr gcinfo -3": "'-3' is not an address", "clr roots heap": "'heap' is not one of stack",
