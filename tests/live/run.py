@@ -42,6 +42,7 @@ import check_native
 import check_nettrace
 import check_pdb
 import check_perfmap
+import check_random_objects
 import check_roots
 import check_stacks
 import check_steps
@@ -440,8 +441,17 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/where", check_heap_files.check_where, c.lldb, core)
                 c.check(f"heap/{name}/roots", check_heap_files.check_roots, c.lldb, core)
                 c.check(f"heap/{name}/tables", check_heap_files.check_python, c.lldb, core, folder)
+                c.check(f"heap/{name}/random", random_objects, c, running, folder)
                 c.check(f"heap/{name}/diff", check_heap_files.check_difference, c.lldb, core, running, folder, functools.partial(
                     Running, [program, *mode.arguments, "--nodes", "12000", "--garbage", "100"], folder / "second", settings(**mode.knobs)))
+
+
+def random_objects(c, running, folder):
+    core = processes.gcore(running.pid, folder / "core.files", 0x3f)   # ClrMD names no type without the files' pages
+    try:
+        return check_random_objects.check(c.oracle, c.lldb, Target(core=core), folder, 100_000 if c.full else check_random_objects.COUNT)
+    finally:
+        pathlib.Path(core).unlink()
 
 
 def frames_with_arguments(c):
@@ -670,10 +680,10 @@ def debugging(c):
     if c.may_want("lldb/held/fsharp"):
         unions = processes.build("unions", c.work / "artifacts", "Debug", options)
         c.results.with_second_try("lldb/held/fsharp", functools.partial(debug_held, c, "lldb/held/fsharp", c.lldb, unions, False))
-    for program in KINDS:
-        if c.may_want(f"lldb/kinds/{program}"):
-            built = processes.build(program, c.work / "artifacts", "Debug")
-            c.results.with_second_try(f"lldb/kinds/{program}/debug", functools.partial(debug_kinds, c, f"lldb/kinds/{program}/debug", c.lldb, built, False, True))
+    for kind in KINDS:
+        if c.may_want(f"lldb/kinds/{kind}"):
+            built = processes.build(kind, c.work / "artifacts", "Debug")
+            c.results.with_second_try(f"lldb/kinds/{kind}/debug", functools.partial(debug_kinds, c, f"lldb/kinds/{kind}/debug", c.lldb, built, False, True))
     if c.may_want("lldb/kinds/kinds/release"):
         built = processes.build("kinds", c.work / "artifacts", "Release")
         c.results.with_second_try("lldb/kinds/kinds/release", functools.partial(debug_kinds, c, "lldb/kinds/kinds/release", c.lldb, built, True, False))

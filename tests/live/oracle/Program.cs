@@ -4,6 +4,7 @@
 //   oracle ilmap  ... --methods FILE                     the IL maps of the MethodDescs of FILE (one a line): of one body each, by absolute addresses
 //   oracle heap   ... [--refs]                           counts and hashes of all objects, and of their references
 //   oracle handles ..., oracle finalizers ...            every handle; the finalizer queue
+//   oracle objects ... [--count N] [--seed N]            objects chosen at random, with fields and elements, and places where none is
 //   oracle bench  ...                                    times of the same
 using System.Diagnostics;
 using System.Text.Json;
@@ -13,7 +14,7 @@ using Oracle;
 string? core = Option("--core"), pid = Option("--pid");
 if (args.Length == 0 || (core == null) == (pid == null))
 {
-    Console.Error.WriteLine("usage: oracle bodies|stacks|heap|handles|finalizers|locks|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
+    Console.Error.WriteLine("usage: oracle bodies|stacks|heap|objects|handles|finalizers|locks|bench|ilmap (--core FILE | --pid N) [--dac PATH] [--methods FILE]");
     return 2;
 }
 using Stream output = new BufferedStream(Console.OpenStandardOutput(), 1 << 16);
@@ -23,6 +24,7 @@ switch (args[0])
     case "stacks": Stacks(); return 0;
     case "ilmap": IlMaps(); return 0;
     case "heap": OfRuntime(runtime => HeapCommand.Heap(runtime, args.Contains("--refs"), Line)); return 0;
+    case "objects": OfRuntime(runtime => new ObjectsCommand(runtime, int.Parse(Option("--count") ?? "1000"), int.Parse(Option("--seed") ?? "1")).Run(Line)); return 0;
     case "handles": OfRuntime(runtime => HeapCommand.Handles(runtime, Line)); return 0;
     case "finalizers": OfRuntime(runtime => HeapCommand.Finalizers(runtime, Line)); return 0;
     case "roots": OfRuntime(runtime => HeapCommand.StackRoots(runtime, Line)); return 0;
