@@ -110,8 +110,9 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         if (const Address work = kinds_.target().read_pointer(box.machine + *box.shape->work))
           if (const Address task = kinds_.reference(work, "_task")) add_edge(object, task);
       if (box.shape->consumer_state) consumer(box.machine, *box.shape);
-      if (const BoxShape* const shape = kinds_.shapes().box(kinds_.table_of(object)); shape->consumer_state)
-        consumer(object, *shape);
+      // A damaged object may be found by two types.
+      const BoxShape* const shape = kinds_.shapes().box(kinds_.table_of(object));
+      if (shape != nullptr && shape->consumer_state) consumer(object, *shape);
     });
   }
   left_out_ = left_out_ || kinds_.out_of_links();
