@@ -48,6 +48,9 @@ private:
   // The real caller when the return address that was just popped is the runtime's hijack trampoline.
   void undo_hijack(Unwound& unwound);
   void note_exact_context(const Unwound& unwound);
+  // Where the registers of the thread are not known: begins with the first explicit Frame that says where
+  // code goes on.
+  void begin_at_frame();
 
   bool emit(const StackFrame& frame);
   // Reports the explicit Frames below `limit`. False when the visitor asked to stop.

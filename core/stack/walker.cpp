@@ -194,6 +194,19 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   }
 }
 
+void StackWalker::Run::begin_at_frame() {
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    const std::optional<FrameContext> saved = context_of(frames_[i]);
+    if (!saved || !saved->registers.pc() || !saved->registers.sp()) continue;
+    context_ = saved->registers;
+    leaf_ = saved->leaf;
+    found_by_ = FoundBy::runtime_frame;
+    next_switch_ = i + 1;
+    return note("the thread's registers are not known: the stack begins where the runtime's own Frame says "
+                "that managed code goes on, and what that code has called is missing");
+  }
+}
+
 void StackWalker::Run::take_call_site_of_helper() {
   for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
     if (frames_[i].kind != FrameKind::inlined_call) continue;
@@ -214,6 +227,7 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
     note(chain.problem);
   }
   context_ = start;
+  if (!context_.pc() || !context_.sp()) begin_at_frame();
   unsigned signal_frames = 0;
   const auto finish = [&](WalkEnd end, std::string reason) {
     // Frames that were not passed are shown all the same: what the thread still has on its chain is worth

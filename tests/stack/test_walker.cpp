@@ -84,6 +84,22 @@ TEST_CASE("native code is left through the InlinedCallFrame of its call", "[walk
   }
 }
 
+TEST_CASE("without registers a walk begins at the first Frame that says where code goes on", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x200);
+  // The newer one is of a call that is not under way.
+  runtime.inlined_call(0x240, runtime.in(2), 0x200);
+  runtime.inlined_call(0x210, 0, 0x200, runtime.at(0x240));
+  const WalkedStack walked = runtime.walk(RegisterContext(cpu));
+  CHECK(runtime.lines(walked) == Lines{"InlinedCallFrame @210", "InlinedCallFrame @240",
+                                       "M2+20 @200 runtime_frame", "M1+20 @300 unwind_info",
+                                       "M0+20 @400 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
+  REQUIRE(walked.walk.notes.size() == 1);
+  CHECK(walked.walk.notes.front().starts_with("the thread's registers are not known: "));
+}
+
 TEST_CASE("two stretches of native code, each left through its own Frame", "[walker]") {
   const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
   WalkerRuntime runtime(cpu);
