@@ -84,9 +84,13 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       try {
         named.method = names_->describe(frame.code->method_desc);
       } catch (const Error&) {
+        thread.nameless = true;
         continue; // a frame without a name tells nothing
       }
-      if (!is_framework_module(named.method.module.str())) wait.user_frame = i;
+      const bool framework = is_framework_module(named.method.module.str());
+      if (!framework) wait.user_frame = i;
+      if (named.method.name_from == NameSource::token && (framework || named.method.module.str() == "?"))
+        thread.nameless = true;
       thread.named.push_back(std::move(named));
     }
     if (!wait.managed_frame) return wait;
@@ -288,6 +292,10 @@ void BlockedThreads::by_frames(Thread& thread) {
   if (top.kind == StackFrameKind::native &&
       stands_behind_system_call(target_->memory(), target_->platform().cpu, top.pc()) == false) {
     wait.what = ThreadWait::What::running;
+  } else if (thread.nameless) {
+    // One of the frames may be that of a wait of the framework.
+    wait.what = ThreadWait::What::unknown;
+    return;
   } else if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
     // A thread that calls native code lets the collector work meanwhile. One that does not is within the
     // runtime, as a thread is whose exception is looked after.
