@@ -181,7 +181,12 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
   } catch (const Error&) {
     // The GC info cannot be read, or the format of this CPU is not known.
     gc_info = 0;
-    const auto end = code_end_by_table(method_index);
+    std::optional<Address> end;
+    try {
+      end = code_end_by_table(method_index);
+    } catch (const Error&) {
+      // The fault of the GC info says more than the fault here.
+    }
     if (!end || *end <= regions.hot_start) throw; // the table of a damaged image may not ascend
     regions.hot_size = *end - regions.hot_start;
   }

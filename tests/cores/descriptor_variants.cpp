@@ -139,7 +139,7 @@ private:
                                        registers.os_id, [&](const RootRow& row) {
                                          Json& frame = rows[hex(row.sp)];
                                          frame[fmt::format("{} {:#x}", place_of(row), row.root.value)] =
-                                             row.type;
+                                             row.type.empty() ? Json() : Json(row.type);
                                          return true;
                                        });
         return Json{{"roots", rows}, {"end", end.end}, {"notes", end.notes}};
