@@ -11,7 +11,8 @@ execution::Miss StubRanges::at(const RangeSection& section, Address pc) const {
   StubKind kind = StubKind::unknown;
   std::string unread;
   try {
-    if (section.range_list != 0 && target.find_offset("CodeRangeMapRangeList", "RangeListType"))
+    target.offset("RangeSection", "RangeList"); // throws where it is not published
+    if (section.range_list != 0)
       kind = stub_kind_of(target, target.read_u32(target.field_address(
                                       section.range_list, "CodeRangeMapRangeList", "RangeListType")));
   } catch (const Error& error) {
@@ -33,7 +34,7 @@ execution::Miss StubRanges::at(const RangeSection& section, Address pc) const {
       }
     } catch (const Error& error) {
       // It is certainly a precode; only its kind stays unknown.
-      unread = error.what();
+      if (unread.empty()) unread = error.what();
     }
   }
   result.stub = kind;

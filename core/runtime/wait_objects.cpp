@@ -2,12 +2,21 @@
 
 #include "core/objects/object_reader.h"
 
+#include <fmt/format.h>
+
 namespace clr {
 
 WaitObjects::WaitObjects(Runtime& runtime, HeapReporter& heap)
     : runtime_(&runtime), heap_(&heap), lineages_(runtime.names()->types()),
       pass_(heap.map(), heap.types(), lineages_), lock_index_(pass_) {
   async_classes_ = AsyncGraph::want(pass_);
+}
+
+std::string WaitObjects::unknown_types() const {
+  if (lineages_.unreadable() == 0) return {};
+  return fmt::format("{} types of the heap are not known, and what their objects tell is missing; the first "
+                     "because: {}",
+                     lineages_.unreadable(), lineages_.first_fault());
 }
 
 const HeapPassResult& WaitObjects::found(const HeapWalkOptions& options) {

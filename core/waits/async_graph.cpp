@@ -49,8 +49,8 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
   const auto guarded = [&](const FoundObject& object, const auto& act) {
     try {
       act(object.address);
-    } catch (const Error&) {
-      ++unreadable_;
+    } catch (const Error& error) {
+      if (++unreadable_ == 1) first_fault_ = error.what();
     }
   };
   // Boxes first: edges lead to them.

@@ -78,6 +78,8 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
           continue; // a Frame without a name tells nothing
         }
       }
+      // Nobody knows whether that is managed code.
+      if (frame.kind == StackFrameKind::native && !frame.fault.empty()) thread.nameless = true;
       if (frame.kind != StackFrameKind::managed || !frame.code) continue;
       if (!wait.managed_frame) wait.managed_frame = i;
       Named named{.frame = i, .method = {}};
@@ -105,14 +107,22 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
     }
     try {
       by_blocking_info(thread);
-    } catch (const Error&) {
+    } catch (const Error& error) {
       // The frames may tell.
+      if (wait.objects.empty()) wait.what = ThreadWait::What::unknown;
+      if (problem_.empty() && error.kind() == ErrorKind::unsupported_contract) problem_ = error.what();
     }
     if (wait.what == ThreadWait::What::unknown) by_frames(thread);
+    // A Lock, and from .NET 11 on that of an object, is entered by managed code.
+    if (wait.what == ThreadWait::What::objects && wait.mode == WaitMode::wait &&
+        (wait.kind == LockKind::lock || wait.kind == LockKind::monitor))
+      wait.mode = WaitMode::enter;
     wait.in_request = wait.user_frame && wait.what == ThreadWait::What::objects && !is_owed(wait.kind) &&
                       is_in_request(thread);
   } catch (const Error&) {
-    // What is known so far stays.
+    // What is known so far stays; a monitor is what nobody has named yet.
+    if (wait.what == ThreadWait::What::objects && wait.objects.empty() && wait.kind == LockKind::monitor)
+      wait.what = ThreadWait::What::unknown;
   }
   return wait;
 }
@@ -296,9 +306,9 @@ void BlockedThreads::by_frames(Thread& thread) {
     // One of the frames may be that of a wait of the framework.
     wait.what = ThreadWait::What::unknown;
     return;
-  } else if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
+  } else if (thread.stack.thread != nullptr && thread.stack.thread->cooperative != false) {
     // A thread that calls native code lets the collector work meanwhile. One that does not is within the
-    // runtime, as a thread is whose exception is looked after.
+    // runtime, as a thread is whose exception is looked after; or it is not known.
     wait.what = ThreadWait::What::unknown;
     return;
   } else {

@@ -92,6 +92,8 @@ public:
   // For threads that wait for the constructor of a class: sets the class, where a thread runs a constructor
   // and its MethodTable lies on the waiting stack. Never throws.
   void find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits);
+  // Why the runtime's own word was not found where this runtime has one; empty when it was.
+  const std::string& problem() const { return problem_; }
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
   // The classes whose constructors stand on a stack.
@@ -138,6 +140,7 @@ private:
   TasksOf tasks_of_;
   SyncBlocks blocks_;
   MonitorLocks monitors_;
+  std::string problem_;
   std::optional<std::unordered_map<Address, Address>>
       lines_; // semaphores by the first of their async waiters
 };

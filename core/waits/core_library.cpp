@@ -14,7 +14,11 @@ void CoreLibrary::list() {
   const Target& target = finder.target();
   const Address object_type = target.read_pointer(target.global("ObjectMethodTable"));
   module_ = objects_->layouts().of(object_type).module;
-  if (module_ == 0) throw Error(ErrorKind::unsupported_contract, "the framework's library cannot be read");
+  if (module_ == 0) {
+    const std::string& why = objects_->layouts().of(object_type).problem;
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("the framework's library cannot be read{}{}", why.empty() ? "" : ": ", why));
+  }
   finder.names().named_modules().at(module_).metadata.with([&](MetadataNames& names) {
     const std::uint32_t count = names.metadata().rows(MetadataTable::type_def);
     for (std::uint32_t rid = 1; rid <= count; ++rid) {

@@ -25,7 +25,7 @@ namespace {
 
 using namespace clr;
 
-constexpr std::size_t most_frames = 60, most_methods = 120, most_threads = 12, most_objects = 60;
+constexpr std::size_t most_frames = 200, most_methods = 120, most_threads = 12, most_objects = 60;
 
 using Answers = std::map<std::string, Json>;
 

@@ -37,7 +37,13 @@ def sentences(value):
 
 
 def poorer_name(name):
-    return name is None or "!0x" in name or "!MethodDesc" in name or "?" in name or name == ""
+    return name is None or name.startswith("<") or "!0x" in name or "!MethodDesc" in name or "?" in name or name == ""
+
+
+# How an answer says that something is not known, where that is no null. A chain of which only the framework's methods are
+# known is called plumbing; the lock of an object is the object of another type then.
+UNKNOWN = {"signature_known": (False,), "frame_type": ("Frame",), "kind": ("unknown", "lock", "awaiter"), "module": ("?",),
+           "owner_known": (False,), "certain": (False,), "plumbing": (True,)}
 
 
 class Judge:
@@ -77,7 +83,10 @@ class Judge:
             return
         if excuse and key in NAMES and (poorer_name(other) or str(whole).startswith(other)):
             return
-        if excuse and other == {"signature_known": False, "frame_type": "Frame", "kind": "unknown", "module": "?"}.get(key, "-"):
+        if excuse and other in UNKNOWN.get(key, ()):
+            return
+        # A time that is waited at least.
+        if key == "age_ms" and isinstance(other, int) and other <= whole:
             return
         # The row is that of an address, and says why no method is known.
         if excuse and key == "kind" and (whole, other) == ("managed", "native"):
@@ -126,7 +135,7 @@ class Judge:
 def row_key(row):
     if not isinstance(row, dict):
         return str(row)
-    return str([row.get(key) for key in ("sp", "address", "path", "ip") if key in row][:1])
+    return str([row.get(key) for key in ("sp", "address", "path", "ip", "box") if key in row][:1])
 
 
 def same_row(one, two):

@@ -49,8 +49,10 @@ public:
     std::vector<std::string> notes = heap_->warnings();
     for (std::string& text : gap_texts(objects_->last().gaps, heap_->map().bytes()))
       notes.push_back(std::move(text));
+    if (std::string text = objects_->unknown_types(); !text.empty()) notes.push_back(std::move(text));
     if (report.unreadable != 0)
-      notes.push_back(std::to_string(report.unreadable) + " tasks and async methods cannot be read");
+      notes.push_back(std::to_string(report.unreadable) +
+                      " tasks and async methods cannot be read, the first because: " + report.first_fault);
     return Json{{"stacks", rows}, {"faulted", faulted}, {"notes", notes}};
   }
 

@@ -193,7 +193,7 @@ TEST_CASE("a wait of framework code that has no name is not called native code",
     frames[1].kind = StackFrameKind::managed;
     frames[1].code = CodeBlock{.method_desc = method};
     ThreadList threads;
-    threads.threads.push_back({.address = 0x100, .managed_id = 2, .os_id = 4711});
+    threads.threads.push_back({.address = 0x100, .managed_id = 2, .os_id = 4711, .cooperative = false});
     ObjectView view(made.runtime);
     const LockTable found =
         read_lock_table(view.objects, view.names, nullptr, {}, threads,
