@@ -105,14 +105,17 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       wait.what = ThreadWait::What::idle;
       return wait;
     }
+    bool guessed = false;
     try {
       by_blocking_info(thread);
     } catch (const Error& error) {
-      // The frames may tell.
+      // The frames may tell, though not what the framework's own primitives are parts of.
+      guessed = error.kind() == ErrorKind::unsupported_contract;
       if (wait.objects.empty()) wait.what = ThreadWait::What::unknown;
       if (problem_.empty() && error.kind() == ErrorKind::unsupported_contract) problem_ = error.what();
     }
     if (wait.what == ThreadWait::What::unknown) by_frames(thread);
+    wait.certain = wait.certain && !guessed;
     // A Lock, and from .NET 11 on that of an object, is entered by managed code.
     if (wait.what == ThreadWait::What::objects && wait.mode == WaitMode::wait &&
         (wait.kind == LockKind::lock || wait.kind == LockKind::monitor))
