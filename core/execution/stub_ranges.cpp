@@ -37,6 +37,14 @@ execution::Miss StubRanges::at(const RangeSection& section, Address pc) const {
       if (unread.empty()) unread = error.what();
     }
   }
+  if (kind == StubKind::fixup_precode && result.text.empty() && unread.empty() &&
+      target.find_contract_form("PrecodeStubs") == contract_form::precodes_by_bytes) {
+    try {
+      target.offset("PrecodeMachineDescriptor", "FixupStubPrecodeSize"); // throws where it is not published
+    } catch (const Error& error) {
+      unread = error.what();
+    }
+  }
   result.stub = kind;
   if (result.text.empty()) {
     result.text = to_string(kind);

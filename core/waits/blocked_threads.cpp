@@ -115,7 +115,8 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       if (problem_.empty() && error.kind() == ErrorKind::unsupported_contract) problem_ = error.what();
     }
     if (wait.what == ThreadWait::What::unknown) by_frames(thread);
-    wait.certain = wait.certain && !guessed;
+    // The user's frame may be one that is missing.
+    wait.certain = wait.certain && !guessed && !thread.nameless;
     // A Lock, and from .NET 11 on that of an object, is entered by managed code.
     if (wait.what == ThreadWait::What::objects && wait.mode == WaitMode::wait &&
         (wait.kind == LockKind::lock || wait.kind == LockKind::monitor))

@@ -33,7 +33,13 @@ void CoreLibrary::list() {
 Address CoreLibrary::find(std::string_view name) {
   list();
   const auto found = tokens_.find(std::string(name));
-  return found == tokens_.end() ? 0 : objects_->finder().loaded(module_, found->second);
+  if (found == tokens_.end()) return 0;
+  const Address table = objects_->finder().loaded(module_, found->second);
+  const Target& target = objects_->finder().target();
+  // Not loaded, or not to be found: the second has a reason from .NET 11 on.
+  if (table == 0 && target.descriptor().version >= descriptor_format_names)
+    target.offset("Module", "TypeDefToMethodTableMap");
+  return table;
 }
 
 std::optional<Address> CoreLibrary::thread_static(std::string_view type, std::string_view field,
@@ -44,6 +50,7 @@ std::optional<Address> CoreLibrary::thread_static(std::string_view type, std::st
   for (const FieldLayout& known : layout.fields)
     if (known.thread_static && known.name == field)
       return thread_static_address(objects_->finder().target(), layout.table, known, thread);
+  if (!layout.problem.empty()) throw Error(ErrorKind::unsupported_contract, layout.problem);
   return std::nullopt;
 }
 

@@ -104,8 +104,11 @@ class Judge:
         self.wrong.append((path, whole, other))
 
     def objects(self, path, whole, other, excuse):
-        # Another wait, that is called probable, or that names the lock of an object instead of the object.
-        if excuse and len(path) == 3 and path[:2] == ("locks", "waits") and (other.get("certain") is False or other.get("kind") == "lock"):
+        # Another wait, or place of a wait, that is called probable, or that names the lock of an object instead of the object.
+        if excuse and path[:1] == ("locks",) and "certain" in whole and (other.get("certain") is False or other.get("kind") in ("lock", "condition")):
+            return
+        # Something that is not known, and a method without a name.
+        if excuse and (other.get("kind") == "unknown" or path[-1:] == ("method",) and poorer_name(other.get("name"))):
             return
         # A miss or a fault in place of a method, or of a better miss. Without a runtime the address is that of no question.
         if other.get("result") in ("miss", "fault") and (other["result"] != whole.get("result") or other["result"] == "fault"):
