@@ -26,6 +26,7 @@ public:
   LockTable build(std::vector<ThreadStack> stacks, bool held) {
     table_.stacks = std::move(stacks);
     table_.with_heap = index_ != nullptr;
+    blocked_.set_threads(threads_);
     for (const ThreadStack& stack : table_.stacks) table_.waits.push_back(blocked_.of(stack));
     blocked_.find_classes(table_.stacks, table_.waits);
     if (index_ != nullptr) {
