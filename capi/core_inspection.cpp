@@ -70,7 +70,7 @@ public:
 
   std::vector<ThreadRow> threads() override {
     std::vector<ThreadRow> rows;
-    for (const ThreadRegisters& thread : session_->core().threads()) {
+    for (const ThreadRegisters& thread : known_threads()) {
       ThreadRow row;
       row.index = static_cast<unsigned>(rows.size() + 1);
       row.os_id = thread.os_id;
@@ -81,7 +81,7 @@ public:
   }
 
   std::optional<FirstThread> first_thread() override {
-    const std::vector<ThreadRegisters>& threads = session_->core().threads();
+    const std::vector<ThreadRegisters>& threads = known_threads();
     if (threads.empty()) return std::nullopt;
     for (std::size_t i = 0; i < threads.size(); ++i)
       if (says_that_it_failed(static_cast<std::uint64_t>(threads[i].signal))) {
@@ -96,7 +96,8 @@ public:
           if (threads[i].os_id == known.os_id && !exceptions.of_thread(known).in_flight.empty())
             return thread_at(i, "an exception is in flight on it");
     }
-    return thread_at(0, "the first one: no thread failed");
+    return thread_at(0, session_->core().threads().empty() ? "the first one that the runtime knows"
+                                                           : "the first one: no thread failed");
   }
 
   std::uint64_t process_id() override { return session_->core().notes().process_id; }
@@ -113,7 +114,7 @@ public:
   }
 
   RegisterContext registers(std::uint64_t os_id) override {
-    for (const ThreadRegisters& thread : session_->core().threads())
+    for (const ThreadRegisters& thread : known_threads())
       if (thread.os_id == os_id) return context_of_thread(session_->core().platform().cpu, thread);
     throw Error(ErrorKind::invalid_argument, fmt::format("the core has no thread with id {}", os_id));
   }
@@ -127,7 +128,7 @@ public:
     if (!holders_)
       holders_ = std::make_unique<HeapHolders>(runtime(), heap(), stacks_, [this] {
         std::vector<HeapHolders::ThreadStart> starts;
-        for (const ThreadRegisters& thread : session_->core().threads())
+        for (const ThreadRegisters& thread : known_threads())
           starts.push_back({thread.os_id, context_of_thread(session_->core().platform().cpu, thread)});
         return starts;
       });
@@ -161,9 +162,25 @@ public:
   }
 
 private:
-  FirstThread thread_at(std::size_t i, std::string why) const {
+  // Those of the core. A core that was cut may have lost them (gdb writes them last): then those that the
+  // runtime knows, without registers, and the walker begins at the runtime's own Frames.
+  const std::vector<ThreadRegisters>& known_threads() {
+    const std::vector<ThreadRegisters>& threads = session_->core().threads();
+    if (!threads.empty() || runtime().absence() != nullptr) return threads;
+    if (!lost_threads_) {
+      lost_threads_.emplace();
+      for (const RuntimeThread& thread : stacks_.threads().threads)
+        if (thread.os_id.value_or(0) != 0)
+          lost_threads_->push_back({.os_id = *thread.os_id, .values = {}, .signal = 0});
+      warnings_.emplace_back("the core has lost its threads: those that the runtime knows are shown, without "
+                             "registers");
+    }
+    return *lost_threads_;
+  }
+
+  FirstThread thread_at(std::size_t i, std::string why) {
     return {.index = static_cast<unsigned>(i + 1),
-            .os_id = session_->core().threads()[i].os_id,
+            .os_id = known_threads()[i].os_id,
             .why = std::move(why),
             .crash = {}};
   }
@@ -192,6 +209,7 @@ private:
   std::unique_ptr<HeapReporter> heap_;
   std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
   std::unique_ptr<HeapRetainers> retainers_; // of holders_
+  std::optional<std::vector<ThreadRegisters>> lost_threads_;
   std::vector<std::string> warnings_;
   std::shared_ptr<const AddedSymbols> symbols_;
 };

@@ -7,6 +7,7 @@
 #include "core/report/lock_json.h"
 #include "core/runtime/presence.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace clr::capi {
@@ -25,6 +26,10 @@ RowStream::Producer async_rows() {
     std::vector<std::string> problems = heap.warnings();
     for (std::string& text : gap_texts(objects.last().gaps, heap.map().bytes()))
       problems.push_back(std::move(text));
+    if (std::string text = objects.unknown_types(); !text.empty()) problems.push_back(std::move(text));
+    if (report.unreadable != 0)
+      problems.push_back(fmt::format("{} tasks and async methods cannot be read, the first because: {}",
+                                     report.unreadable, report.first_fault));
     return Json{{"problems", problems}};
   };
 }

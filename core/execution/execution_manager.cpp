@@ -330,7 +330,12 @@ GcInfoLocation ExecutionManager::gc_info(const CodeBlock& block) {
     return {.address = body.gc_info != 0 ? body.gc_info : image.gc_info_of(block.method_index),
             .version = image.gc_info_version()};
   }
-  return {.address = impl.body_of(block).gc_info, .version = impl.jitted.gc_info_version()};
+  const Address gc_info = impl.body_of(block).gc_info;
+  if (gc_info == 0) {
+    impl.target.offset("RealCodeHeader", "GCInfo"); // throws where it is not published
+    throw_corrupt(block.code_header, "a code header without GC info");
+  }
+  return {.address = gc_info, .version = impl.jitted.gc_info_version()};
 }
 
 unsigned ExecutionManager::jit_type(const CodeBlock& block) const {

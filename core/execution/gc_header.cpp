@@ -16,7 +16,8 @@ constexpr std::uint32_t varargs = 1, security_object = 2, cookie = 4, psp_symbol
 constexpr std::uint32_t old = security_object | psp_symbol;
 } // namespace gc_flag
 
-constexpr unsigned first_gc_version = 2, last_gc_version = 4;
+// 5 differs from 4 on x86 only.
+constexpr unsigned first_gc_version = 2, last_gc_version = 5;
 // Widths of groups, which are the same for x64 and arm64.
 constexpr unsigned prolog_width = 5, epilog_width = 3, header_place_width = 6, enc_width = 4, area_width = 3,
                    ranges_width = 1;

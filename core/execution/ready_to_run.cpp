@@ -19,6 +19,28 @@ constexpr unsigned unwind_flags_shift = 3, unwind_flag_chained = 4;
 // Number of entries of the function table that are read at once.
 constexpr std::uint32_t functions_per_read = 8;
 
+constexpr std::string_view info_type = "ReadyToRunInfo";
+
+// The fields of a ReadyToRunInfo, which are read at once where they lie near each other.
+class InfoFields {
+public:
+  InfoFields(const Target& target, Address info, const std::optional<RecordSpan>& span)
+      : target_(target), info_(info) {
+    if (span) record_.emplace(target, info, *span);
+  }
+  std::uint32_t u32(std::int64_t offset) const {
+    return record_ ? record_->u32(offset) : target_.read_u32(info_ + static_cast<Address>(offset));
+  }
+  Address pointer(std::int64_t offset) const {
+    return record_ ? record_->pointer(offset) : target_.read_pointer(info_ + static_cast<Address>(offset));
+  }
+
+private:
+  const Target& target_;
+  Address info_;
+  std::optional<target::Record> record_;
+};
+
 Address info_of(const Target& target, Address module, std::int64_t field) {
   const Address info = target.read_pointer(module + static_cast<Address>(field));
   if (info == 0) throw_corrupt(module, "a module without ReadyToRunInfo");
@@ -47,16 +69,36 @@ std::optional<R2RDirectory> find_r2r_section(const Target& target, Address heade
 }
 
 ReadyToRunLayout::ReadyToRunLayout(const Target& target) {
+  struct Field {
+    std::string_view name;
+    std::size_t width;
+    std::int64_t offset;
+  };
+  std::vector<Field> fields;
+  const auto optional = [&](std::string_view name, std::size_t width) {
+    const auto offset = target.find_offset(info_type, name);
+    if (offset) fields.push_back({name, width, *offset});
+    return offset;
+  };
+  const auto require = [&](std::string_view name, std::size_t width) {
+    fields.push_back({name, width, target.offset(info_type, name)});
+    return fields.back().offset;
+  };
   const std::size_t word = target.pointer_size();
-  header_ = span_.require(target, "ReadyToRunHeader", word);
-  composite_info_ = span_.require(target, "CompositeInfo", word);
-  function_count_ = span_.require(target, "NumRuntimeFunctions", sizeof(std::uint32_t));
-  functions_ = span_.require(target, "RuntimeFunctions", word);
-  thunks_ = span_.optional(target, "DelayLoadMethodCallThunks", word);
-  hot_cold_count_ = span_.optional(target, "NumHotColdMap", sizeof(std::uint32_t));
-  hot_cold_map_ = span_.optional(target, "HotColdMap", word);
-  debug_info_section_ = span_.optional(target, "DebugInfoSection", word);
+  header_ = require("ReadyToRunHeader", word);
+  composite_info_ = require("CompositeInfo", word);
+  function_count_ = require("NumRuntimeFunctions", sizeof(std::uint32_t));
+  functions_ = require("RuntimeFunctions", word);
+  thunks_ = optional("DelayLoadMethodCallThunks", word);
+  hot_cold_count_ = optional("NumHotColdMap", sizeof(std::uint32_t));
+  hot_cold_map_ = optional("HotColdMap", word);
+  debug_info_section_ = optional("DebugInfoSection", word);
   module_info_ = target.offset("Module", "ReadyToRunInfo");
+  const auto [first, last] = std::ranges::minmax(fields, {}, &Field::offset);
+  const auto spread = static_cast<std::uint64_t>(last.offset) - static_cast<std::uint64_t>(first.offset);
+  if (spread > target::Record::max_size - word) return;
+  span_.emplace(info_type);
+  for (const Field& field : fields) span_->require(target, field.name, field.width);
 }
 
 ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& functions,
@@ -64,7 +106,7 @@ ReadyToRunImage::ReadyToRunImage(const Target& target, const RuntimeFunctions& f
     : target_(&target), table_(&functions), layout_(&layout), module_(section.r2r_module),
       info_(info_of(target, module_, layout.module_info_)), base_(section.begin),
       image_size_(section.end - section.begin), entry_points_(target, 0), hot_cold_(target, 0, 0, 0) {
-  const target::Record info(target, info_, layout.span_);
+  const InfoFields info(target, info_, layout.span_);
   const auto count = [&](std::int64_t field, std::string_view name) {
     const std::uint32_t value = info.u32(field);
     if (value > max_functions) throw_corrupt(info_, fmt::format("ReadyToRunInfo.{} = {}", name, value));
@@ -139,7 +181,12 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
   } catch (const Error&) {
     // The GC info cannot be read, or the format of this CPU is not known.
     gc_info = 0;
-    const auto end = code_end_by_table(method_index);
+    std::optional<Address> end;
+    try {
+      end = code_end_by_table(method_index);
+    } catch (const Error&) {
+      // The fault of the GC info says more than the fault here.
+    }
     if (!end || *end <= regions.hot_start) throw; // the table of a damaged image may not ascend
     regions.hot_size = *end - regions.hot_start;
   }

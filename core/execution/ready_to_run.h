@@ -38,7 +38,7 @@ public:
 
 private:
   friend class ReadyToRunImage;
-  RecordSpan span_{"ReadyToRunInfo"};
+  std::optional<RecordSpan> span_; // nothing: the fields lie too far from each other to be read at once
   std::int64_t header_, composite_info_, function_count_, functions_;
   std::optional<std::int64_t> thunks_;
   std::optional<std::int64_t> hot_cold_count_, hot_cold_map_, debug_info_section_;
@@ -49,7 +49,8 @@ private:
 class ReadyToRunImage {
 public:
   // The image of `section`, whose r2r_module must be set. `functions` must outlive this. Cost: 4 reads, 1
-  // more for a component of a composite image. Throws Error.
+  // more for a component of a composite image, 7 more where the fields of ReadyToRunInfo lie far from each
+  // other. Throws Error.
   ReadyToRunImage(const Target& target, const RuntimeFunctions& functions, const ReadyToRunLayout& layout,
                   const RangeSection& section);
 

@@ -11,7 +11,8 @@ execution::Miss StubRanges::at(const RangeSection& section, Address pc) const {
   StubKind kind = StubKind::unknown;
   std::string unread;
   try {
-    if (section.range_list != 0 && target.find_offset("CodeRangeMapRangeList", "RangeListType"))
+    target.offset("RangeSection", "RangeList"); // throws where it is not published
+    if (section.range_list != 0)
       kind = stub_kind_of(target, target.read_u32(target.field_address(
                                       section.range_list, "CodeRangeMapRangeList", "RangeListType")));
   } catch (const Error& error) {
@@ -33,6 +34,14 @@ execution::Miss StubRanges::at(const RangeSection& section, Address pc) const {
       }
     } catch (const Error& error) {
       // It is certainly a precode; only its kind stays unknown.
+      if (unread.empty()) unread = error.what();
+    }
+  }
+  if (kind == StubKind::fixup_precode && result.text.empty() && unread.empty() &&
+      target.find_contract_form("PrecodeStubs") == contract_form::precodes_by_bytes) {
+    try {
+      target.offset("PrecodeMachineDescriptor", "FixupStubPrecodeSize"); // throws where it is not published
+    } catch (const Error& error) {
       unread = error.what();
     }
   }

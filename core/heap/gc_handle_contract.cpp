@@ -65,7 +65,8 @@ private:
              segment = field(segment, "TableSegment", "NextSegment")) {
           if (segments_.size() >= max_handle_segments || !segments_.insert(segment).second)
             throw_corrupt(segment, "segments of handles without end");
-          for (std::uint64_t kind = 0; kind < kinds_; ++kind)
+          // The last kind is that of blocks with user data of handles.
+          for (std::uint64_t kind = 0; kind + 1 < kinds_; ++kind)
             read_kind(segment, static_cast<std::uint8_t>(kind));
         }
       });

@@ -33,11 +33,13 @@ private:
   }
 
   template<typename Act>
-  void attempt(std::string_view what, const Act& act) {
+  bool attempt(std::string_view what, const Act& act) {
     try {
       act();
+      return true;
     } catch (const Error& error) {
       problem(fmt::format("{}: {}", what, error.what()));
+      return false;
     }
   }
 
@@ -137,20 +139,23 @@ private:
   }
 
   void read_threads_contexts() {
-    const auto locals = target_.find_offset("Thread", "RuntimeThreadLocals"),
-               context = target_.find_offset("RuntimeThreadLocals", "AllocContext");
-    if (!locals || !context) {
-      problem("the memory that threads were given is not known: this runtime does not say where it is");
-      return;
-    }
-    const std::int64_t inner = target_.find_offset("EEAllocContext", "GCAllocationContext").value_or(0);
+    std::int64_t locals = 0, context = 0, inner = 0;
+    const bool known = attempt("the memory that threads were given", [&] {
+      locals = target_.offset("Thread", "RuntimeThreadLocals");
+      context = target_.offset("RuntimeThreadLocals", "AllocContext");
+      // Runtimes before .NET 11 have nothing before it, and do not say so.
+      inner = target_.descriptor().version >= descriptor_format_names
+                  ? target_.offset("EEAllocContext", "GCAllocationContext")
+                  : target_.find_offset("EEAllocContext", "GCAllocationContext").value_or(0);
+    });
+    if (!known) return;
     attempt("the list of threads", [&] {
       const ThreadList list = read_threads(target_);
       if (!list.problem.empty()) problem(list.problem);
       for (const RuntimeThread& thread : list.threads)
         attempt(fmt::format("what thread {:#x} allocates", thread.address), [&] {
-          const Address at = target_.read_pointer(thread.address + static_cast<Address>(*locals));
-          if (at != 0) add_context(at + static_cast<Address>(*context + inner), thread.address);
+          const Address at = target_.read_pointer(thread.address + static_cast<Address>(locals));
+          if (at != 0) add_context(at + static_cast<Address>(context + inner), thread.address);
         });
     });
   }

@@ -1,5 +1,7 @@
 #include "core/isa/argument_places.h"
 
+#include "core/isa/registers.h"
+
 #include <algorithm>
 
 namespace clr {
@@ -80,6 +82,17 @@ private:
 };
 
 } // namespace
+
+std::optional<unsigned> first_argument_register(const Architecture& architecture) {
+  switch (architecture.cpu) {
+  case Cpu::x64:
+    return x64_register::rdi;
+  case Cpu::arm64:
+    return arm64_register::x0;
+  default:
+    return std::nullopt;
+  }
+}
 
 bool returned_in_buffer(const Architecture& architecture, const ArgumentShape& shape) {
   // Where large values go by reference, a register of its own names the memory of a returned one.

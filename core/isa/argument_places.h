@@ -5,6 +5,7 @@
 #include "core/isa/architecture.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct ArgumentReference {
   bool interior = false;
   friend bool operator==(const ArgumentReference&, const ArgumentReference&) = default;
 };
+
+// The register of the first integer or reference; nothing for a CPU whose convention is not known.
+std::optional<unsigned> first_argument_register(const Architecture& architecture);
 
 // Whether the convention returns such a value in memory that the caller names in an integer register.
 bool returned_in_buffer(const Architecture& architecture, const ArgumentShape& shape);

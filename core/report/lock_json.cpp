@@ -38,7 +38,7 @@ Json to_json(const LockRow& row, LockReporter& locks) {
   if (row.owner) json["recursion"] = state.entries;
   if (state.upgradeable) json["upgradeable"] = true;
   if (state.kind == LockKind::rwlock) {
-    json["reader_count"] = state.reader_count;
+    json["reader_count"] = row.fault.empty() ? Json(state.reader_count) : Json();
     json["readers"] = Json::array();
     for (const LockHolder& reader : row.readers)
       if (reader.os_id) json["readers"].push_back(*reader.os_id);

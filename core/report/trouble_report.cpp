@@ -47,6 +47,10 @@ public:
                                .deadlocked = deadlocked,
                                .waiting_chains = waiting.owed},
                               uses);
+    // Without threads nobody could be seen to wait or to work.
+    no_threads_ = table.waits.empty();
+    if (no_threads_ && report_.verdicts.front() == Verdict::healthy)
+      report_.verdicts.front() = Verdict::unknown;
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
     // Of methods that wait for each other one may go on by a time, or by another of several tasks.
     for (const std::string& knot : waiting.knots)
@@ -309,7 +313,7 @@ private:
       report_.certain = !no_async_;
       break;
     case Verdict::unknown:
-      report_.text = "too little of it can be read";
+      report_.text = no_threads_ ? "none of its threads is known" : "too little of it can be read";
       report_.certain = false;
       break;
     }
@@ -319,7 +323,7 @@ private:
   LockReporter& locks_;
   StackReporter& stacks_;
   TroubleReport report_;
-  bool no_async_ = false;
+  bool no_async_ = false, no_threads_ = false;
 };
 
 } // namespace

@@ -245,6 +245,7 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
   AsyncReport report{.chains = chains.chains.size(),
                      .boxes = graph.boxes().size(),
                      .unreadable = graph.unreadable(),
+                     .first_fault = graph.first_fault(),
                      .left_out = chains.left_out || graph.left_out() || objects_->last().left_out,
                      .interrupted = objects_->last().interrupted};
   // Equal chains have the same awaits, wait for the same kind of thing, and end in the same way.

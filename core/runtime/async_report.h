@@ -54,6 +54,7 @@ struct AsyncReport {
   std::size_t chains = 0, plumbing = 0; // of all; `plumbing` of them are so
   std::size_t boxes = 0;                // of methods that have not ended
   std::size_t unreadable = 0;
+  std::string first_fault; // why the first of these is
   bool left_out = false, interrupted = false;
 };
 

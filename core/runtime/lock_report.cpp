@@ -70,6 +70,7 @@ LockIndex* LockReporter::read_heap(const HeapWalkOptions& options) {
   const std::uint64_t all = objects->heap().map().bytes();
   for (std::string& text : gap_texts(gaps, all)) note(std::move(text));
   if (missing == all) return nullptr;
+  if (std::string text = objects->unknown_types(); !text.empty()) note(std::move(text));
   if (!index.whole()) note("some objects of the heap could not be looked at: locks may be missing");
   waits_ = objects;
   return &index;

@@ -2,12 +2,64 @@
 
 #include "core/objects/object_reader.h"
 
+#include <fmt/format.h>
+
 namespace clr {
+namespace {
+
+// What types of objects and of fields are found by. Without one of these they are simply not there: who reads
+// an object then takes it for one of another kind. Before .NET 11 descriptors lack some of them.
+std::string missing_member(const Target& target) {
+  constexpr std::pair<std::string_view, std::string_view> fields[] = {
+      {"Module", "TypeDefToMethodTableMap"},
+      {"Module", "TypeRefToMethodTableMap"},
+      {"Module", "AvailableTypeParams"},
+      {"ModuleLookupMap", "TableData"},
+      {"ModuleLookupMap", "Count"},
+      {"ModuleLookupMap", "Next"},
+      {"ModuleLookupMap", "SupportedFlagsMask"},
+      {"EETypeHashTable", "Buckets"},
+      {"EETypeHashTable", "VolatileEntryValue"},
+      {"EETypeHashTable", "VolatileEntryNextEntry"},
+      {"EEClass", "InternalCorElementType"},
+      {"EEClass", "FieldDescList"},
+      {"EEClass", "NumInstanceFields"},
+      {"EEClass", "NumStaticFields"},
+      {"FieldDesc", "DWord1"},
+      {"FieldDesc", "DWord2"},
+      {"MethodTable", "AuxiliaryData"},
+      {"AsyncResumeInfo", "DiagnosticIP"}};
+  if (target.descriptor().version < descriptor_format_names) return {};
+  try {
+    for (const auto& [type, field] : fields) target.offset(type, field);
+    target.size_of("FieldDesc");
+    for (const char* global :
+         {"ObjectMethodTable", "ContinuationMethodTable", "ContinuationSingletonEEClass"})
+      target.global(global);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+} // namespace
 
 WaitObjects::WaitObjects(Runtime& runtime, HeapReporter& heap)
     : runtime_(&runtime), heap_(&heap), lineages_(runtime.names()->types()),
       pass_(heap.map(), heap.types(), lineages_), lock_index_(pass_) {
   async_classes_ = AsyncGraph::want(pass_);
+}
+
+std::string WaitObjects::unknown_types() const {
+  const std::string missing = missing_member(*runtime_->target());
+  if (lineages_.unreadable() == 0)
+    return missing.empty() ? "" : fmt::format("types of fields may not be found: {}", missing);
+  if (!missing.empty())
+    return fmt::format("{} types of the heap are not known, and what their objects tell is missing: {}",
+                       lineages_.unreadable(), missing);
+  return fmt::format("{} types of the heap are not known, and what their objects tell is missing; the first "
+                     "because: {}",
+                     lineages_.unreadable(), lineages_.first_fault());
 }
 
 const HeapPassResult& WaitObjects::found(const HeapWalkOptions& options) {

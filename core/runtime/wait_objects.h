@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace clr {
 
@@ -29,6 +30,9 @@ public:
   // The locks among them. Throws Error{interrupted}. Cost: that of found(), and a second walk over the heap
   // when found() was called before.
   LockIndex& locks(const HeapWalkOptions& options = {});
+
+  // "N types of the heap are not known, ..."; empty when all that were met are known. No reads.
+  std::string unknown_types() const;
 
   Runtime& runtime() { return *runtime_; }
   HeapReporter& heap() { return *heap_; }

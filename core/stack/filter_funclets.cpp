@@ -35,11 +35,10 @@ std::vector<std::uint32_t> filters_in(const Target& target, Address clauses, std
 }
 
 std::vector<std::uint32_t> jitted_filters(const Target& target, const CodeBlock& block) {
-  const auto field = target.find_offset("RealCodeHeader", "EHInfo");
-  if (!field || block.code_header == 0)
-    throw Error(ErrorKind::unsupported_contract, "the exception clauses of jitted code are not published");
-  const Address clauses =
-      target.read_pointer(target.platform().wrap(block.code_header + static_cast<Address>(*field)));
+  if (block.code_header == 0)
+    throw Error(ErrorKind::unsupported_contract, "the exception clauses of jitted code are not known");
+  const Address clauses = target.read_pointer(
+      target.platform().wrap(target.field_address(block.code_header, "RealCodeHeader", "EHInfo")));
   if (clauses == 0) return {};
   const std::uint64_t count = target.read_pointer(clauses - target.pointer_size());
   return filters_in(target, clauses + jitted_clauses_at, count, jitted_form);

@@ -198,6 +198,9 @@ bool StackRoots::add(const StackFrame& frame) {
     more = add_runtime_frame(frame) && more;
   else if (frame.kind == StackFrameKind::managed && frame.code)
     more = add_managed(frame) && more;
+  else if (!frame.fault.empty())
+    // Nobody knows whether that is managed code, and what it holds.
+    note(fmt::format("frame {} at {:#x} cannot be looked up: {}", index_, frame.pc(), frame.fault));
   ++index_;
   return more && !stopped_;
 }

@@ -48,11 +48,18 @@ private:
   // The real caller when the return address that was just popped is the runtime's hijack trampoline.
   void undo_hijack(Unwound& unwound);
   void note_exact_context(const Unwound& unwound);
+  // Where the registers of the thread are not known: begins with the first explicit Frame that says where
+  // code goes on.
+  void begin_at_frame();
+  // Where the registers are those of a method that the interpreter executes (a debugger shows them so): the
+  // walk begins behind the InterpreterFrame that they name, so that its methods are told once. False when
+  // the visitor asked to stop.
+  bool leave_byte_code();
 
   bool emit(const StackFrame& frame);
   // Reports the explicit Frames below `limit`. False when the visitor asked to stop.
   bool emit_frames_below(Address limit);
-  // Reports the methods that the interpreter executes for an InterpreterFrame; their order is that of calls.
+  // Reports the methods that the interpreter executes for an InterpreterFrame, newest first.
   bool emit_interpreted(const ExplicitFrame& frame);
   std::optional<FrameContext> context_of(const ExplicitFrame& frame);
   // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
@@ -75,6 +82,8 @@ private:
   // Frames before this one cannot take the walk to another stack any more. A walk goes outward, and so do the
   // stacks that it changes to: without this rule a context that leads back would be walked for ever.
   std::size_t next_switch_ = 0;
+
+  Address first_node_ = 0; // interpreted methods that this one called are left out; 0: none are
 
   RegisterContext context_;
   FoundBy found_by_ = FoundBy::context;

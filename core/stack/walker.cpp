@@ -1,5 +1,6 @@
 #include "core/stack/walker.h"
 
+#include "core/isa/argument_places.h"
 #include "core/stack/interpreted_methods.h"
 #include "core/stack/native_unwinder.h"
 #include "core/stack/walk_run.h"
@@ -99,6 +100,8 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
 bool StackWalker::Run::emit_interpreted(const ExplicitFrame& frame) {
   const InterpretedMethods list = interpreted_methods(*walker_.target_, frame.address);
   for (const InterpretedMethod& method : list.methods) {
+    if (first_node_ == method.node) first_node_ = 0;
+    if (first_node_ != 0) continue;
     StackFrame row{.kind = StackFrameKind::managed,
                    .registers = RegisterContext(context_.cpu()),
                    .found_by = FoundBy::runtime_frame,
@@ -194,6 +197,39 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   }
 }
 
+void StackWalker::Run::begin_at_frame() {
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    const std::optional<FrameContext> saved = context_of(frames_[i]);
+    if (!saved || !saved->registers.pc() || !saved->registers.sp()) continue;
+    context_ = saved->registers;
+    leaf_ = saved->leaf;
+    found_by_ = FoundBy::runtime_frame;
+    next_switch_ = i + 1;
+    return note("the thread's registers are not known: the stack begins where the runtime's own Frame says "
+                "that managed code goes on, and what that code has called is missing");
+  }
+}
+
+bool StackWalker::Run::leave_byte_code() {
+  const auto reg = first_argument_register(context_.architecture());
+  const Address named = reg ? context_.find(*reg).value_or(0) : 0;
+  const auto at = std::ranges::find(frames_, named, &ExplicitFrame::address);
+  if (at == frames_.end() || at->kind != FrameKind::interpreter) return true;
+  const Address node = context_.sp().value_or(0);
+  // The interpreter itself is handed the Frame, too: the stack pointer tells which of the two this is.
+  const InterpretedMethods list = interpreted_methods(*walker_.target_, at->address);
+  const auto method = std::ranges::find(list.methods, node, &InterpretedMethod::node);
+  if (method == list.methods.end() || method->ip != context_.pc()) return true;
+  first_node_ = node;
+  if (!emit_frames_below(at->address + 1)) return false;
+  found_by_ = FoundBy::runtime_frame;
+  leaf_ = false;
+  next_switch_ = next_frame_;
+  const std::optional<FrameContext> caller = context_of(*at);
+  context_ = caller ? caller->registers : RegisterContext(context_.cpu());
+  return true;
+}
+
 void StackWalker::Run::take_call_site_of_helper() {
   for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
     if (frames_[i].kind != FrameKind::inlined_call) continue;
@@ -214,6 +250,8 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
     note(chain.problem);
   }
   context_ = start;
+  if (!context_.pc() || !context_.sp()) begin_at_frame();
+  if (!leave_byte_code()) return result_;
   unsigned signal_frames = 0;
   const auto finish = [&](WalkEnd end, std::string reason) {
     // Frames that were not passed are shown all the same: what the thread still has on its chain is worth

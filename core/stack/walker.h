@@ -70,10 +70,11 @@ public:
   StackWalker(const Target* target, ExecutionManager* code, NativeUnwinder& native);
   ~StackWalker();
 
-  // Walks from `start` outward and hands each frame to `visit` (false stops). `thread` is the runtime's
-  // thread, null for a thread that the runtime does not know. Runtime frames are reported where they lie
-  // among the others. The stack pointer grows with every frame; a walk that cannot go on says why. Never
-  // throws for target data. Cost per managed frame: that of ManagedUnwinder::unwind.
+  // Walks from `start` outward and hands each frame to `visit` (false stops). `thread` is the runtime's, null
+  // for one that it does not know. Runtime frames are reported where they lie among the others. Where `start`
+  // lacks pc or sp, the walk begins with the first of them that says where code goes on. The stack pointer
+  // grows with every frame; a walk that cannot go on says why. Never throws for target data. Cost per managed
+  // frame: that of ManagedUnwinder::unwind.
   stack::Walk walk(const RegisterContext& start, const RuntimeThread* thread,
                    const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {});
 

@@ -9,6 +9,11 @@ namespace {
 constexpr std::uint16_t non_vtable_slot = 0x08, method_impl = 0x10, native_code_slot_bit = 0x20,
                         async_data_bit = 0x40;
 constexpr std::uint16_t size_bits = 0x7f;
+constexpr std::pair<std::uint16_t, std::string_view> optional_parts[] = {
+    {non_vtable_slot, "NonVtableSlot"},
+    {method_impl, "MethodImpl"},
+    {native_code_slot_bit, "NativeCodeSlot"},
+    {async_data_bit, "AsyncMethodData"}};
 
 constexpr std::uint32_t dynamic_lcg = 0x4000, dynamic_il_stub = 0x8000;
 
@@ -85,37 +90,40 @@ MethodDesc MethodDescs::read(Address address) const {
   return decode(address, chunk_address, chunk, raw);
 }
 
-std::optional<std::uint32_t> MethodDescs::base_size(MethodClassification kind) const {
-  std::string_view type;
+std::string_view MethodDescs::type_of(MethodClassification kind) const {
   switch (kind) {
   case MethodClassification::il:
-    type = "MethodDesc";
-    break;
+    return "MethodDesc";
   case MethodClassification::fcall:
-    type = "FCallMethodDesc";
-    break;
+    return "FCallMethodDesc";
   case MethodClassification::pinvoke:
-    type = target_->find_size("PInvokeMethodDesc") ? "PInvokeMethodDesc" : "NDirectMethodDesc";
-    break;
+    return target_->find_size("PInvokeMethodDesc") ? "PInvokeMethodDesc" : "NDirectMethodDesc";
   case MethodClassification::eeimpl:
-    type = "EEImplMethodDesc";
-    break;
+    return "EEImplMethodDesc";
   case MethodClassification::array:
-    type = "ArrayMethodDesc";
-    break;
+    return "ArrayMethodDesc";
   case MethodClassification::instantiated:
-    type = "InstantiatedMethodDesc";
-    break;
+    return "InstantiatedMethodDesc";
   case MethodClassification::com_interop:
-    type = "CLRToCOMCallMethodDesc";
-    break;
+    return "CLRToCOMCallMethodDesc";
   case MethodClassification::dynamic:
-    type = "DynamicMethodDesc";
-    break;
+    return "DynamicMethodDesc";
   }
-  const auto size = target_->find_size(type);
+  return "MethodDesc";
+}
+
+std::optional<std::uint32_t> MethodDescs::base_size(MethodClassification kind) const {
+  const auto size = target_->find_size(type_of(kind));
   if (!size || *size > target::Record::max_size) return std::nullopt;
   return static_cast<std::uint32_t>(*size);
+}
+
+void MethodDescs::throw_sizes_not_known(std::uint16_t flags) const {
+  const auto need = [&](std::string_view type) { target_->size_of(type); }; // throws where it is missing
+  need(type_of(MethodDesc{.flags = flags}.classification()));
+  for (const auto& [bit, type] : optional_parts)
+    if ((flags & bit) != 0) need(type);
+  throw Error(ErrorKind::unsupported_contract, "the sizes of method descriptions are not known");
 }
 
 // Distance in bytes from the start of a method to the end of those of the optional `parts` that the method
@@ -124,15 +132,7 @@ std::optional<std::uint32_t> MethodDescs::offset_behind(const MethodDesc& method
   const std::uint16_t present = method.flags & parts;
   if (size_table_) return target_->read_u8(*size_table_ + (present | (method.flags & 7u)));
   auto total = base_size(method.classification());
-  struct Part {
-    std::uint16_t bit;
-    std::string_view type;
-  };
-  constexpr Part all[] = {{non_vtable_slot, "NonVtableSlot"},
-                          {method_impl, "MethodImpl"},
-                          {native_code_slot_bit, "NativeCodeSlot"},
-                          {async_data_bit, "AsyncMethodData"}};
-  for (const auto& [bit, type] : all) {
+  for (const auto& [bit, type] : optional_parts) {
     if ((present & bit) == 0) continue;
     const auto size = target_->find_size(type);
     if (!total || !size || *size > target::Record::max_size) return std::nullopt;
@@ -193,11 +193,11 @@ MethodInstantiation MethodDescs::instantiation(const MethodDesc& method) const {
 
 std::optional<MethodDescs::AsyncData> MethodDescs::async_data(const MethodDesc& method) const {
   if (!method.has_async_data()) return std::nullopt;
-  const auto what = target_->find_offset("AsyncMethodData", net11_async_ ? "Flags" : "Kind");
+  const std::int64_t what = target_->offset("AsyncMethodData", net11_async_ ? "Flags" : "Kind");
   const auto behind = offset_behind(method, non_vtable_slot | method_impl | native_code_slot_bit);
-  if (!what || !behind) return std::nullopt;
+  if (!behind) throw_sizes_not_known(method.flags);
   const Address base = method.address + *behind;
-  const std::uint32_t value = target_->read_u32(base + static_cast<Address>(*what));
+  const std::uint32_t value = target_->read_u32(base + static_cast<Address>(what));
   AsyncData result;
   if (net11_async_) {
     result.variant = (value & async_variant) != 0;
@@ -209,6 +209,19 @@ std::optional<MethodDescs::AsyncData> MethodDescs::async_data(const MethodDesc& 
   }
   result.signature = async_signature(base);
   return result;
+}
+
+std::string MethodDescs::why_no_async_signature() const {
+  try {
+    target_->offset("AsyncMethodData", net11_async_ ? "Signature" : "Sig");
+    target_->offset(net11_async_ ? "Signature" : "AsyncMethodData",
+                    net11_async_ ? "SignaturePointer" : "Sig");
+    target_->offset(net11_async_ ? "Signature" : "AsyncMethodData",
+                    net11_async_ ? "SignatureLength" : "cSig");
+  } catch (const Error& error) {
+    return std::string(": ") + error.what();
+  }
+  return {};
 }
 
 // .NET 11 embeds a structure Signature.
@@ -245,8 +258,7 @@ bool MethodDescs::walk(Address chunk_address, const Chunk& chunk, const Visit& v
     const MethodDesc method = decode(address, chunk_address, chunk, record);
     if (!visit(method)) return false;
     const auto bytes = size(method.flags);
-    if (!bytes)
-      throw Error(ErrorKind::unsupported_contract, "the sizes of method descriptions are not known");
+    if (!bytes) throw_sizes_not_known(method.flags);
     at += *bytes;
   }
   return true;

@@ -100,14 +100,16 @@ public:
   StoredSignature stored_signature(const MethodDesc& method) const; // dynamic, eeimpl, array
   DynamicMethod dynamic(const MethodDesc& method) const;
   MethodInstantiation instantiation(const MethodDesc& method) const;
-  // AsyncMethodData: flags, and the signature of an async variant. Nothing when the method has none or its
-  // layout is not known.
+  // AsyncMethodData: flags, and the signature of an async variant, whose address is 0 when its place is not
+  // known. Nothing when the method has none. Throws Error{unsupported_contract} when its layout is not known.
   struct AsyncData {
     bool variant = false; // takes the calling convention of runtime-async methods: returns the task's result
     bool thunk = false;   // made by the runtime, between the two conventions
     StoredSignature signature;
   };
   std::optional<AsyncData> async_data(const MethodDesc& method) const;
+  // ": the runtime's descriptor has no field ..."; empty when the place of such a signature is known.
+  std::string why_no_async_signature() const;
 
   // Every MethodDesc of the chunk chain at `chunk`, in memory order; false from `visit` stops. Throws
   // Error{corrupt} for a chain longer than max_chunks and for a chunk whose methods overrun it.
@@ -133,7 +135,10 @@ private:
   void add_behind_damage(const MethodDesc& method, Neighbours& result) const;
   MethodDesc decode(Address address, Address chunk_address, const Chunk& chunk,
                     const target::Record& raw) const;
+  std::string_view type_of(MethodClassification kind) const;
   std::optional<std::uint32_t> base_size(MethodClassification kind) const;
+  // Throws Error{unsupported_contract} with the type whose size is missing.
+  [[noreturn]] void throw_sizes_not_known(std::uint16_t flags) const;
   StoredSignature async_signature(Address data) const;
   // Visits the methods of one chunk in memory order; false from `visit` stops, and is the result. Throws
   // Error{corrupt} when they overrun it, and Error{memory_missing}.

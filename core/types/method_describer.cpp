@@ -53,6 +53,8 @@ void note(std::string& degraded, std::string_view why) {
 struct MethodDescriber::Draft {
   UnspelledMethod method;
   std::shared_ptr<QualifiedMethodName> name = std::make_shared<QualifiedMethodName>();
+  std::optional<MethodDescs::AsyncData> async;
+  std::string async_fault; // why that is not known of an async method
   bool token_lies = false; // the module's metadata cannot have this method, or the type cannot
 };
 
@@ -103,6 +105,7 @@ UnspelledMethod MethodDescriber::describe(const Checked& checked) {
       name_array_method(checked, draft);
       break;
     default:
+      read_async(desc, draft);
       name_from_metadata(checked, draft);
     }
     named = true;
@@ -119,6 +122,21 @@ UnspelledMethod MethodDescriber::describe(const Checked& checked) {
     method.name_from = NameSource::token;
   }
   return std::move(draft.method);
+}
+
+void MethodDescriber::read_async(const MethodDesc& desc, Draft& draft) {
+  if (!desc.has_async_data()) return;
+  try {
+    draft.async = descs().async_data(desc);
+  } catch (const Error& error) {
+    draft.async_fault = error.what();
+    draft.method.kind = MethodKind::unknown;
+    return;
+  }
+  if (draft.async->thunk)
+    draft.method.kind = MethodKind::async_thunk;
+  else
+    draft.method.runtime_async = draft.async->variant;
 }
 
 void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
@@ -149,22 +167,18 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   draft.method.name_from = metadata.source();
   draft.method.no_optimization = (row.impl_flags & impl_no_optimization) != 0;
   try {
-    if (const auto async = descs().async_data(desc)) {
-      if (async->thunk)
-        draft.method.kind = MethodKind::async_thunk;
-      else
-        draft.method.runtime_async = async->variant;
-      // An async variant returns the result of the task, so its signature differs from the one in metadata.
-      if (async->variant) {
-        if (async->signature.address == 0)
-          throw Error(ErrorKind::unsupported_contract,
-                      "where the runtime keeps the signature of an async method is not known");
-        add_stored_signature(checked, async->signature, draft);
-        return;
-      }
-    } else if (desc.has_async_data()) {
+    if (!draft.async_fault.empty())
       throw Error(ErrorKind::unsupported_contract,
-                  "whether this is the user's method or a thunk of an async one is not known");
+                  fmt::format("whether this is the user's method or a thunk of an async one is not known: {}",
+                              draft.async_fault));
+    // An async variant returns the result of the task, so its signature differs from the one in metadata.
+    if (draft.async && draft.async->variant) {
+      if (draft.async->signature.address == 0)
+        throw Error(ErrorKind::unsupported_contract,
+                    fmt::format("where the runtime keeps the signature of an async method is not known{}",
+                                descs().why_no_async_signature()));
+      add_stored_signature(checked, draft.async->signature, draft);
+      return;
     }
     metadata.with([&](MetadataNames& names) {
       SignatureContext context;

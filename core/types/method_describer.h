@@ -29,6 +29,8 @@ public:
 
 private:
   struct Draft;
+  // Whether the runtime made it, where an async method has two.
+  void read_async(const MethodDesc& desc, Draft& draft);
   void name_from_metadata(const Checked& method, Draft& draft);
   void check_owner(const Checked& checked, const Metadata& metadata, Draft& draft);
   void name_array_method(const Checked& method, Draft& draft);

@@ -157,7 +157,8 @@ Tier MethodNames::tier(Address method_desc, Address start, CodeKind kind) {
   CodeVersions& versions = impl_->code_versions();
   if (const auto version = versions.find(desc.code_data, start)) return version->tier;
   // The body is the method's default version: find the tier that the runtime would choose for it.
-  if (const auto stored = versions.stored_default_tier(desc.code_data)) return *stored;
+  if (const auto stored = versions.stored_default_tier(desc.code_data); stored && *stored != Tier::unknown)
+    return *stored;
   if (desc.classification() == MethodClassification::dynamic) {
     // IL stubs are always optimised. A DynamicMethod follows the settings of the module that owns it.
     if (known.method.kind == MethodKind::il_stub) return Tier::optimized;

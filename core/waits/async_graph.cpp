@@ -49,8 +49,8 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
   const auto guarded = [&](const FoundObject& object, const auto& act) {
     try {
       act(object.address);
-    } catch (const Error&) {
-      ++unreadable_;
+    } catch (const Error& error) {
+      if (++unreadable_ == 1) first_fault_ = error.what();
     }
   };
   // Boxes first: edges lead to them.
@@ -96,7 +96,13 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
     });
   for (const AsyncBox& box : boxes_) {
     if (box.awaited != 0) add_edge(box.awaited, box.object);
-    if (box.resume != nullptr) continue;
+    if (box.resume != nullptr) {
+      if (box.resume->worker)
+        guarded({box.object, 0}, [&](Address object) {
+          if (const Address task = continuations_.end_of_workers(object)) add_edge(object, task);
+        });
+      continue;
+    }
     guarded({box.object, 0}, [&](Address object) {
       const auto consumer = [&](Address at, const auto& shape) {
         const auto read = [&](const std::optional<std::uint32_t>& place) {

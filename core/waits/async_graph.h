@@ -60,6 +60,7 @@ public:
   std::span<const FoundObject> semaphores() const { return semaphores_; }
   std::span<const FoundObject> channels() const { return channels_; }
   std::size_t unreadable() const { return unreadable_; }
+  const std::string& first_fault() const { return first_fault_; } // why the first of those is
   // Continuations of a task that has too many, or of all tasks, which have more than most_links().
   bool left_out() const { return left_out_; }
   static constexpr std::size_t most_links(std::size_t tasks) { return max_shared_links + 8 * tasks; }
@@ -87,6 +88,7 @@ private:
   std::vector<Address> faulted_, blockers_;
   std::vector<FoundObject> semaphores_, channels_;
   std::size_t unreadable_ = 0;
+  std::string first_fault_;
   bool left_out_ = false;
 };
 

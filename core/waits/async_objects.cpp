@@ -91,8 +91,10 @@ void AsyncObjects::need_task_fields() {
   if (task_fields_) return;
   const auto need = [&](std::string_view name) {
     if (const auto place = task_table_ != 0 ? offset(task_table_, name) : std::nullopt) return *place;
-    throw Error(ErrorKind::unsupported_contract,
-                "System.Threading.Tasks.Task has no field " + std::string(name) + " in this version");
+    const std::string why = task_table_ != 0 ? objects_->layouts().of(task_table_).problem : std::string();
+    throw Error(ErrorKind::unsupported_contract, "System.Threading.Tasks.Task has no field " +
+                                                     std::string(name) + " in this version" +
+                                                     (why.empty() ? "" : ": " + why));
   };
   task_fields_ = TaskFields{need("m_stateFlags"), need("m_action"), need("m_continuationObject")};
 }

@@ -112,9 +112,12 @@ void BlockedThreads::find_rwlock(Thread& thread) {
 void BlockedThreads::find_joined(Thread& thread) {
   thread.wait.kind = LockKind::thread;
   const Address own = thread.stack.thread != nullptr ? thread.stack.thread->managed_object : 0;
-  for (const Address object : live_objects(thread))
+  const std::vector<Address> live = live_objects(thread);
+  for (const Address object : live)
     if (object != own && derives(object, name_of(LockKind::thread)))
       return add(thread, object, LockKind::thread);
+  for (const Address object : live)
+    if (const Address joined = joined_by(object)) return add(thread, joined, LockKind::thread);
   thread.wait.certain = false;
   // Where Join was inlined, the caller holds the Thread. It may hold others.
   if (thread.wait.user_frame && thread.wait.user_frame == thread.wait.managed_frame) {
@@ -130,7 +133,39 @@ void BlockedThreads::find_joined(Thread& thread) {
   for (const Address word : words(thread)) {
     // Words that are no addresses of objects are many: each costs a read.
     if (word == own || word % target_->pointer_size() != 0 || word < 0x10000) continue;
-    if (derives(word, name_of(LockKind::thread))) return add(thread, word, LockKind::thread);
+    if (derives(word, name_of(LockKind::thread)) && !is_own(thread, word))
+      return add(thread, word, LockKind::thread);
+  }
+}
+
+// From .NET 11 on threads are joined by an event that each has.
+Address BlockedThreads::joined_by(Address safe) {
+  if (threads_ == nullptr) return 0;
+  if (!join_handles_) {
+    join_handles_.emplace();
+    for (const RuntimeThread& thread : threads_->threads) try {
+        if (thread.managed_object == 0) continue;
+        const Instance object = reader_.of_object(thread.managed_object);
+        if (!reader_.find(object, "_joinEvent")) continue;
+        if (const Address event = reader_.reference(object, "_joinEvent"))
+          join_handles_->emplace(reader_.reference(reader_.of_object(event), "_waitHandle"),
+                                 thread.managed_object);
+      } catch (const Error&) {
+        continue; // nobody is known to wait for a thread that cannot be read
+      }
+  }
+  const auto found = join_handles_->find(safe);
+  return found == join_handles_->end() ? 0 : found->second;
+}
+
+// Memory that the collector has left may still hold a copy of the thread's own object.
+bool BlockedThreads::is_own(const Thread& thread, Address object) {
+  try {
+    return thread.stack.thread != nullptr &&
+           reader_.integer(reader_.of_object(object), "_DONT_USE_InternalThread") ==
+               thread.stack.thread->address;
+  } catch (const Error&) {
+    return false;
   }
 }
 

@@ -17,6 +17,8 @@ struct BlockedThreads::Thread {
   ThreadWait wait;
   // The frames with a name up to the first one of the user's, which is the last one here if there is one.
   std::vector<Named> named;
+  // A frame above the user's code may be the framework's: it has no name, or could not be looked up.
+  bool nameless = false;
 
   // Whether a method of the framework whose name begins so stands above the user's code.
   bool calls(std::string_view prefix) const { return find(prefix) != nullptr; }

@@ -78,15 +78,21 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
           continue; // a Frame without a name tells nothing
         }
       }
+      // Nobody knows whether that is managed code.
+      if (frame.kind == StackFrameKind::native && !frame.fault.empty()) thread.nameless = true;
       if (frame.kind != StackFrameKind::managed || !frame.code) continue;
       if (!wait.managed_frame) wait.managed_frame = i;
       Named named{.frame = i, .method = {}};
       try {
         named.method = names_->describe(frame.code->method_desc);
       } catch (const Error&) {
+        thread.nameless = true;
         continue; // a frame without a name tells nothing
       }
-      if (!is_framework_module(named.method.module.str())) wait.user_frame = i;
+      const bool framework = is_framework_module(named.method.module.str());
+      if (!framework) wait.user_frame = i;
+      if (named.method.name_from == NameSource::token && (framework || named.method.module.str() == "?"))
+        thread.nameless = true;
       thread.named.push_back(std::move(named));
     }
     if (!wait.managed_frame) return wait;
@@ -99,16 +105,28 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       wait.what = ThreadWait::What::idle;
       return wait;
     }
+    bool guessed = false;
     try {
       by_blocking_info(thread);
-    } catch (const Error&) {
-      // The frames may tell.
+    } catch (const Error& error) {
+      // The frames may tell, though not what the framework's own primitives are parts of.
+      guessed = error.kind() == ErrorKind::unsupported_contract;
+      if (wait.objects.empty()) wait.what = ThreadWait::What::unknown;
+      if (problem_.empty() && error.kind() == ErrorKind::unsupported_contract) problem_ = error.what();
     }
     if (wait.what == ThreadWait::What::unknown) by_frames(thread);
+    // The user's frame may be one that is missing.
+    wait.certain = wait.certain && !guessed && !thread.nameless;
+    // A Lock, and from .NET 11 on that of an object, is entered by managed code.
+    if (wait.what == ThreadWait::What::objects && wait.mode == WaitMode::wait &&
+        (wait.kind == LockKind::lock || wait.kind == LockKind::monitor))
+      wait.mode = WaitMode::enter;
     wait.in_request = wait.user_frame && wait.what == ThreadWait::What::objects && !is_owed(wait.kind) &&
                       is_in_request(thread);
   } catch (const Error&) {
-    // What is known so far stays.
+    // What is known so far stays; a monitor is what nobody has named yet.
+    if (wait.what == ThreadWait::What::objects && wait.objects.empty() && wait.kind == LockKind::monitor)
+      wait.what = ThreadWait::What::unknown;
   }
   return wait;
 }
@@ -288,9 +306,13 @@ void BlockedThreads::by_frames(Thread& thread) {
   if (top.kind == StackFrameKind::native &&
       stands_behind_system_call(target_->memory(), target_->platform().cpu, top.pc()) == false) {
     wait.what = ThreadWait::What::running;
-  } else if (thread.stack.thread != nullptr && thread.stack.thread->cooperative == true) {
+  } else if (thread.nameless) {
+    // One of the frames may be that of a wait of the framework.
+    wait.what = ThreadWait::What::unknown;
+    return;
+  } else if (thread.stack.thread != nullptr && thread.stack.thread->cooperative != false) {
     // A thread that calls native code lets the collector work meanwhile. One that does not is within the
-    // runtime, as a thread is whose exception is looked after.
+    // runtime, as a thread is whose exception is looked after; or it is not known.
     wait.what = ThreadWait::What::unknown;
     return;
   } else {

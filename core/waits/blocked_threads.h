@@ -85,6 +85,10 @@ public:
       : target_(&objects.finder().target()), reader_(objects), names_(&names), library_(&library),
         index_(index), tasks_of_(std::move(tasks_of)), blocks_(*target_), monitors_(blocks_) {}
 
+  // The threads by whose events it is known, from .NET 11 on, for whose end another one waits. They must
+  // outlive this. No reads.
+  void set_threads(const ThreadList& threads) { threads_ = &threads; }
+
   // Never throws for target data. Cost: that of naming the frames up to the first one of the user's, and some
   // 10 reads; with words of the stack 1 read for 64 KiB.
   ThreadWait of(const ThreadStack& stack);
@@ -92,6 +96,8 @@ public:
   // For threads that wait for the constructor of a class: sets the class, where a thread runs a constructor
   // and its MethodTable lies on the waiting stack. Never throws.
   void find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits);
+  // Why the runtime's own word was not found where this runtime has one; empty when it was.
+  const std::string& problem() const { return problem_; }
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
   // The classes whose constructors stand on a stack.
@@ -121,6 +127,9 @@ private:
   void find_handles(Thread& thread);
   void find_one_of_two(Thread& thread);
   void find_joined(Thread& thread);
+  // The Thread of which the SafeWaitHandle `safe` tells that it has ended; 0: none.
+  Address joined_by(Address safe);
+  bool is_own(const Thread& thread, Address object);
   void add_handles(Thread& thread, const std::vector<Address>& safe_handles);
   void add(Thread& thread, Address object, LockKind kind);
   std::vector<Address> live_objects(const Thread& thread,
@@ -138,6 +147,9 @@ private:
   TasksOf tasks_of_;
   SyncBlocks blocks_;
   MonitorLocks monitors_;
+  std::string problem_;
+  const ThreadList* threads_ = nullptr;
+  std::optional<std::unordered_map<Address, Address>> join_handles_; // SafeWaitHandle, Thread
   std::optional<std::unordered_map<Address, Address>>
       lines_; // semaphores by the first of their async waiters
 };

@@ -1,5 +1,7 @@
 #include "core/waits/continuations.h"
 
+#include "core/heap/reference_map.h"
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -42,6 +44,30 @@ Address Continuations::held_by(Address continuation) {
     }
   }
   return source != 0 ? source : done;
+}
+
+Address Continuations::end_of_workers(Address continuation) {
+  const Target& target = kinds_->target();
+  HeapTypes types(target);
+  const char* why = nullptr;
+  const auto number = types.find(kinds_->table_of(continuation), why);
+  if (!number) throw_corrupt(continuation, why);
+  const HeapType type = types.at(*number);
+  const ReferenceMap map = read_reference_map(target, type);
+  std::uint32_t held = 0;
+  for (const ReferenceMap::Series& series : map.series)
+    for (std::uint64_t at = series.offset; at < series.offset + series.adjusted + type.base_size;
+         at += target.pointer_size()) {
+      if (at >= type.base_size || ++held > max_held) return 0;
+      const Address object = target.read_pointer(continuation + at);
+      if (object == 0) continue;
+      // SyncForEachAsyncState`1 and its like are the TaskCompletionSource of all.
+      const TypeLineage& lineage = kinds_->lineage(object);
+      if (!lineage.names.empty() && lineage.names.front().starts_with("System.Threading.Tasks.Parallel+") &&
+          lineage.names.front().find("AsyncState") != std::string::npos)
+        return kinds_->reference(object, "_task");
+    }
+  return 0;
 }
 
 SuspendedMethods Continuations::of(Address task) {

@@ -14,7 +14,11 @@ void CoreLibrary::list() {
   const Target& target = finder.target();
   const Address object_type = target.read_pointer(target.global("ObjectMethodTable"));
   module_ = objects_->layouts().of(object_type).module;
-  if (module_ == 0) throw Error(ErrorKind::unsupported_contract, "the framework's library cannot be read");
+  if (module_ == 0) {
+    const std::string& why = objects_->layouts().of(object_type).problem;
+    throw Error(ErrorKind::unsupported_contract,
+                fmt::format("the framework's library cannot be read{}{}", why.empty() ? "" : ": ", why));
+  }
   finder.names().named_modules().at(module_).metadata.with([&](MetadataNames& names) {
     const std::uint32_t count = names.metadata().rows(MetadataTable::type_def);
     for (std::uint32_t rid = 1; rid <= count; ++rid) {
@@ -29,7 +33,13 @@ void CoreLibrary::list() {
 Address CoreLibrary::find(std::string_view name) {
   list();
   const auto found = tokens_.find(std::string(name));
-  return found == tokens_.end() ? 0 : objects_->finder().loaded(module_, found->second);
+  if (found == tokens_.end()) return 0;
+  const Address table = objects_->finder().loaded(module_, found->second);
+  const Target& target = objects_->finder().target();
+  // Not loaded, or not to be found: the second has a reason from .NET 11 on.
+  if (table == 0 && target.descriptor().version >= descriptor_format_names)
+    target.offset("Module", "TypeDefToMethodTableMap");
+  return table;
 }
 
 std::optional<Address> CoreLibrary::thread_static(std::string_view type, std::string_view field,
@@ -40,6 +50,7 @@ std::optional<Address> CoreLibrary::thread_static(std::string_view type, std::st
   for (const FieldLayout& known : layout.fields)
     if (known.thread_static && known.name == field)
       return thread_static_address(objects_->finder().target(), layout.table, known, thread);
+  if (!layout.problem.empty()) throw Error(ErrorKind::unsupported_contract, layout.problem);
   return std::nullopt;
 }
 

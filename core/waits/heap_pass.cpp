@@ -16,8 +16,8 @@ constexpr Mask unknown_mask = ~Mask{0};
 // Types are judged once, whichever thread meets them first.
 class Judge {
 public:
-  Judge(HeapTypes& types, TypeLineages& lineages, std::span<const HeapPass::Wants> wants)
-      : types_(types), lineages_(lineages), wants_(wants) {}
+  Judge(const HeapMap& map, HeapTypes& types, TypeLineages& lineages, std::span<const HeapPass::Wants> wants)
+      : map_(map), types_(types), lineages_(lineages), wants_(wants) {}
 
   Mask mask(std::uint32_t type) {
     const std::lock_guard lock(types_.reading());
@@ -25,6 +25,7 @@ public:
     Mask& mask = masks_[type];
     if (mask != unknown_mask) return mask;
     mask = 0;
+    if (types_.at(type).method_table == map_.free_object) return mask;
     const TypeLineage& lineage = lineages_.of(types_.at(type).method_table);
     for (std::size_t i = 0; i < wants_.size(); ++i)
       if (wanted(wants_[i], lineage)) mask |= Mask{1} << i;
@@ -40,6 +41,7 @@ private:
     }
   }
 
+  const HeapMap& map_;
   HeapTypes& types_;
   TypeLineages& lineages_;
   std::span<const HeapPass::Wants> wants_;
@@ -111,15 +113,19 @@ const TypeLineage& TypeLineages::of(Address method_table) {
   const auto known = known_.find(method_table);
   if (known != known_.end()) return known->second;
   TypeLineage lineage{.method_table = method_table};
+  std::string fault;
   try {
     for (Address table = method_table; table != 0 && lineage.names.size() < max_base_types;) {
       const RuntimeType& type = types_->type(table);
+      if (fault.empty()) fault = type.fault;
       lineage.names.push_back(type.name ? framework_type_name(*type.name) : std::string());
       table = type.table.parent;
     }
-  } catch (const Error&) {
+  } catch (const Error& error) {
     // What is known of it is its beginning.
+    if (fault.empty()) fault = error.what();
   }
+  if (!fault.empty() && ++unreadable_ == 1) first_fault_ = std::move(fault);
   return known_.emplace(method_table, std::move(lineage)).first->second;
 }
 
@@ -130,7 +136,7 @@ std::size_t HeapPass::want(Wants wants) {
 }
 
 HeapPassResult HeapPass::run(const HeapWalkOptions& options, unsigned threads) {
-  Judge judge(*types_, *lineages_, wants_);
+  Judge judge(*map_, *types_, *lineages_, wants_);
   std::vector<std::unique_ptr<HeapSink>> sinks;
   for (unsigned i = 0; i < std::max(threads, 1u); ++i)
     sinks.push_back(std::make_unique<Collector>(*types_, judge, wants_.size(), wants_header_));

@@ -35,11 +35,18 @@ public:
   // base type that was not met before.
   const TypeLineage& of(Address method_table);
 
+  // Types of which not all is known, and why the first one is not: their objects may be missing in what is
+  // chosen by lineages.
+  std::size_t unreadable() const { return unreadable_; }
+  const std::string& first_fault() const { return first_fault_; }
+
   static constexpr unsigned max_base_types = 256;
 
 private:
   TypeNames* types_;
   std::unordered_map<Address, TypeLineage> known_;
+  std::size_t unreadable_ = 0;
+  std::string first_fault_;
 };
 
 struct FoundObject {

@@ -26,6 +26,7 @@ public:
   LockTable build(std::vector<ThreadStack> stacks, bool held) {
     table_.stacks = std::move(stacks);
     table_.with_heap = index_ != nullptr;
+    blocked_.set_threads(threads_);
     for (const ThreadStack& stack : table_.stacks) table_.waits.push_back(blocked_.of(stack));
     blocked_.find_classes(table_.stacks, table_.waits);
     if (index_ != nullptr) {
@@ -38,6 +39,12 @@ public:
     add_readers();
     if (index_ != nullptr)
       for (const std::string& problem : index_->problems()) note(problem);
+    if (!blocked_.problem().empty())
+      note(fmt::format("what threads wait for is told by their frames alone: {}", blocked_.problem()));
+    if (!threads_.threads.empty() && by_os_id_.empty())
+      attempt([&] {
+        target_.offset("Thread", "OSId"); // throws where it is not published
+      });
     if (const std::string& problem = blocked_.monitors().problem(); !problem.empty())
       note(fmt::format("the table of sync blocks: {}", problem));
     std::ranges::stable_sort(table_.locks, [](const LockRow& a, const LockRow& b) {
@@ -96,8 +103,12 @@ private:
   LockState monitor_of(const MonitorState& block) {
     if (block.lock != 0) {
       const Instance lock = reader_.of_object(block.lock);
-      if (framework_type_name(*lock.layout.name) != "System.Threading.Lock")
-        throw_corrupt(block.lock, "the lock of an object is an object of another type");
+      if (framework_type_name(*lock.layout.name) != "System.Threading.Lock") {
+        if (lock.layout.problem.empty())
+          throw_corrupt(block.lock, "the lock of an object is an object of another type");
+        throw Error(ErrorKind::unsupported_contract,
+                    fmt::format("the type of an object's lock is not known: {}", lock.layout.problem));
+      }
       LockState state = read_lock_state(reader_, lock, block.object, LockKind::lock);
       state.kind = LockKind::monitor;
       return state;

@@ -38,7 +38,8 @@ LockWord read_lock_word(const Target& target, Address object) {
 }
 
 SyncBlocks::SyncBlocks(const Target& target)
-    : target_(&target), with_locks_(target.find_offset("SyncBlock", "Lock").has_value()) {}
+    : target_(&target), with_locks_(target.find_offset("SyncBlock", "Lock").has_value() ||
+                                    target.descriptor().version >= descriptor_format_names) {}
 
 Address SyncBlocks::table() const {
   const Address table = target_->read_pointer(target_->global("SyncTableEntries"));

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view stub_prefix = "IL_STUB_AsyncResume_";
 constexpr std::string_view helpers = "System.Runtime.CompilerServices.AsyncHelpers.";
+constexpr std::string_view parallel = "System.Threading.Tasks.Parallel+";
 constexpr std::size_t cell_size = 9; // ldc.i8 and its number
 
 } // namespace
@@ -160,6 +161,7 @@ void ResumePoints::take(ResumePoint& point, Address method_desc, Address body) {
   point.body = body;
   point.own = method.kind == MethodKind::async_thunk || method.kind == MethodKind::il_stub ||
               method.name.starts_with(helpers);
+  point.worker = method.name.starts_with(parallel) && method.name.find("<ForEachAsync>") != method.name.npos;
 }
 
 } // namespace clr

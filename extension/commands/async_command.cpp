@@ -49,6 +49,7 @@ public:
       const AsyncReport report = reporter.stacks(query_, options);
       show(report, !objects.last().gaps.empty(), out);
     }
+    if (const std::string text = objects.unknown_types(); !text.empty()) out.warning(text);
     if (objects.last().interrupted) out.warning("chains are of the part of the heap that was looked at");
     warn_of_heap(out, session.heap(), objects.last().gaps);
   }
@@ -68,7 +69,8 @@ private:
     }
     if (report.left_out) out.warning("there are more chains than are shown");
     if (report.unreadable != 0)
-      out.warning(fmt::format("{} tasks and async methods cannot be read", report.unreadable));
+      out.warning(fmt::format("{} tasks and async methods cannot be read, the first because: {}",
+                              report.unreadable, report.first_fault));
   }
 
   void print(const AsyncStack& stack, Output& out) const {

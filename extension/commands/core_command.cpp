@@ -1,4 +1,5 @@
 // clr core: opens a core, also one that a system keeps compressed.
+#include "core/memory/elf_core.h"
 #include "core/memory/error.h"
 #include "core/report/packed_core.h"
 #include "extension/commands/command.h"
@@ -6,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
 #include <sys/stat.h>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -18,6 +22,79 @@ std::string without_ending(const std::string& path) {
     if (path.size() > ending.size() && path.ends_with(ending))
       return path.substr(0, path.size() - ending.size());
   return path + ".unpacked";
+}
+
+struct OpenedCore {
+  lldb::SBTarget target;
+  std::string note; // what LLDB had to be told; empty when nothing
+};
+
+// Nothing where LLDB refuses; then `why` is its reason.
+std::optional<lldb::SBTarget> open_as(lldb::SBDebugger& debugger, const std::string& path,
+                                      const std::string& executable, const char* triple, std::string& why) {
+  lldb::SBError error;
+  lldb::SBTarget target = debugger.CreateTarget(executable.c_str(), triple, nullptr, true, error);
+  if (!target.IsValid()) {
+    why = fmt::format("LLDB makes no target: {}", error_line(error));
+    return std::nullopt;
+  }
+  const lldb::SBProcess process = target.LoadCore(path.c_str(), error);
+  if (error.Success() && process.IsValid()) {
+    debugger.SetSelectedTarget(target);
+    return target;
+  }
+  why = error_line(error);
+  debugger.DeleteTarget(target);
+  return std::nullopt;
+}
+
+std::vector<std::string> triples_of(Cpu cpu) {
+  switch (cpu) {
+  case Cpu::x64:
+    return {"x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"};
+  case Cpu::arm64:
+    return {"aarch64-unknown-linux-gnu", "aarch64-unknown-linux-musl"};
+  default:
+    return {};
+  }
+}
+
+// A core that has lost its threads: LLDB opens it and shows nothing.
+std::string without_threads(const std::string& path) {
+  std::uint64_t cut = 0;
+  try {
+    cut = ElfCore::open(path)->cut_bytes();
+  } catch (const Error&) {
+    // The text below holds without the number.
+  }
+  return fmt::format(
+      "the core has lost its threads{}: LLDB can show none. Without LLDB, {} tells their managed "
+      "stacks as far as the runtime's own records lead",
+      cut != 0 ? fmt::format(" ({} bytes are missing at its end, where gdb writes them)", cut) : "",
+      fmt::format("lldb_clr.open_core(\"{}\") in Python", path));
+}
+
+// Opens the core in a new target, which is then the selected one; `executable` may be empty. LLDB before 22
+// refuses a core that names no system (those of qemu: "Unsupported OS"): then it is told the system. Throws
+// Error{io} with the reason and what can be done; no target is left behind then.
+OpenedCore open_in_lldb(lldb::SBDebugger& debugger, const std::string& path, const std::string& executable) {
+  std::string why;
+  if (auto target = open_as(debugger, path, executable, nullptr, why))
+    return {*target, target->GetProcess().GetNumThreads() == 0 ? without_threads(path) : std::string()};
+  Cpu cpu = Cpu::unknown;
+  try {
+    cpu = ElfCore::open(path)->platform().cpu;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::io, fmt::format("LLDB does not open {}: {} ({})", path, why, error.what()));
+  }
+  for (const std::string& triple : triples_of(cpu)) {
+    std::string again;
+    if (auto target = open_as(debugger, path, executable, triple.c_str(), again))
+      return {*target, fmt::format("LLDB refused it ({}) until it was told that it is of {}", why, triple)};
+  }
+  throw Error(ErrorKind::io,
+              fmt::format("LLDB does not open {}: {}; lldb_clr.open_core(\"{}\") in Python may, without LLDB",
+                          path, why, path));
 }
 
 class OpenCore final : public CommandRun {
@@ -57,21 +134,11 @@ private:
   }
 
   void open(Invocation& invocation, const std::string& core) const {
-    lldb::SBError error;
-    lldb::SBTarget target =
-        invocation.debugger.CreateTarget(executable_.c_str(), nullptr, nullptr, true, error);
-    if (!target.IsValid())
-      throw Error(ErrorKind::io, fmt::format("LLDB makes no target: {}", error_line(error)));
-    const lldb::SBProcess process = target.LoadCore(core.c_str(), error);
-    if (error.Fail() || !process.IsValid()) {
-      const std::string why = error_line(error);
-      invocation.debugger.DeleteTarget(target);
-      throw Error(ErrorKind::io, fmt::format("LLDB does not open {}: {}", core, why));
-    }
-    invocation.debugger.SetSelectedTarget(target);
-    const char* const triple = target.GetTriple();
+    OpenedCore opened = open_in_lldb(invocation.debugger, core, executable_);
+    const char* const triple = opened.target.GetTriple();
     const std::string_view cpu = triple == nullptr ? "" : triple;
     invocation.out.line("Core file '{}' ({}) was loaded.", core, cpu.substr(0, cpu.find('-')));
+    if (!opened.note.empty()) invocation.out.line("{}", opened.note);
   }
 
   std::string path_, executable_, unpacked_;
@@ -82,7 +149,8 @@ private:
 CommandSpec core_command() {
   return {"core",
           nullptr,
-          "Open a core, also one that is compressed, as systemd-coredump keeps them.",
+          "Open a core, also one that is compressed, as systemd-coredump keeps them, or that LLDB refuses by "
+          "itself.",
           "clr core core.dotnet.zst",
           "unpacks it to core.dotnet and opens that.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<OpenCore>(app); }};

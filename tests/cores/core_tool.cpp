@@ -3,6 +3,7 @@
 //   core_tool info|methods|stacks CORE     clr info, clr methods, clrbt all
 //   core_tool threads CORE                 clr threads, of the runtime's threads
 //   core_tool exceptions CORE              clr pe --nested, of each of the runtime's threads
+//   core_tool waits CORE                   clr locks, waits of clr threads, clr async --each, --faulted
 //   core_tool descriptor CORE              clr info --save-descriptor
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 //   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
@@ -18,6 +19,7 @@
 #include "core/runtime/native_names.h"
 #include "core/runtime/stack_reporter.h"
 #include "tests/cores/pdb_dump.h"
+#include "tests/cores/wait_answers.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -85,6 +87,19 @@ Json exceptions(CoreSession& session) {
     if (!list.empty()) threads[hex(thread.address)] = std::move(list);
   }
   return threads;
+}
+
+Json waits(CoreSession& session) {
+  StackReporter reporter(session.runtime(), session.memory(), [](FrameRow&, Address) {});
+  test::WaitAnswers answers(session.runtime(), session.core(), reporter);
+  const auto of = [&](const auto& ask) {
+    try {
+      return ask();
+    } catch (const Error& error) {
+      return Json{{"fault", error.what()}};
+    }
+  };
+  return Json{{"locks", of([&] { return answers.locks(); })}, {"async", of([&] { return answers.async(); })}};
 }
 
 void print_list(const std::function<void(JsonList&)>& fill) {
@@ -172,6 +187,8 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}\n", dump(threads(*session)));
   } else if (command == "exceptions") {
     fmt::print("{}\n", dump(exceptions(*session)));
+  } else if (command == "waits") {
+    fmt::print("{}\n", dump(waits(*session)));
   } else if (command == "stacks") {
     fmt::print("{}\n", dump(stacks(*session)));
   } else if (command == "methods") {
@@ -201,8 +218,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (result == 2)
-    std::fputs("usage: core_tool info|methods|stacks|threads|descriptor|ilmap CORE | core_tool ip2md CORE "
-               "FILE | core_tool pdb FILE\n",
-               stderr);
+    std::fputs(
+        "usage: core_tool info|methods|stacks|threads|waits|descriptor|ilmap CORE | core_tool ip2md CORE "
+        "FILE | core_tool pdb FILE\n",
+        stderr);
   return result;
 }

@@ -8,7 +8,9 @@
 #include "core/report/json.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/core_session.h"
+#include "core/runtime/root_rows.h"
 #include "core/runtime/stack_reporter.h"
+#include "tests/cores/wait_answers.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,7 @@ namespace {
 
 using namespace clr;
 
-constexpr std::size_t most_frames = 60, most_methods = 120, most_threads = 12, most_objects = 60;
+constexpr std::size_t most_frames = 200, most_methods = 120, most_threads = 12, most_objects = 60;
 
 using Answers = std::map<std::string, Json>;
 
@@ -47,6 +49,8 @@ public:
     if (first) collect_sections();
     threads(first);
     methods(first);
+    waits();
+    roots();
     for (const Address address : questions_.addresses)
       add(fmt::format("address {:#x}", address),
           [&] { return Json::parse(json_text(runtime_.resolve(address))); });
@@ -121,6 +125,33 @@ private:
       answers_[fmt::format("stack {}", registers.os_id)] =
           Json{{"frames", frames}, {"end", end.end}, {"notes", end.notes}};
     }
+  }
+
+  void roots() {
+    StackReporter stacks(runtime_, session_.memory(), [](FrameRow&, Address) {});
+    std::size_t walked = 0;
+    for (const ThreadRegisters& registers : session_.core().threads()) {
+      if (walked++ == most_threads) break;
+      add(fmt::format("roots {}", registers.os_id), [&] {
+        RootReporter reporter(runtime_, stacks);
+        Json rows = Json::object();
+        const auto end = reporter.walk(context_of_thread(session_.core().platform().cpu, registers),
+                                       registers.os_id, [&](const RootRow& row) {
+                                         Json& frame = rows[hex(row.sp)];
+                                         frame[fmt::format("{} {:#x}", place_of(row), row.root.value)] =
+                                             row.type.empty() ? Json() : Json(row.type);
+                                         return true;
+                                       });
+        return Json{{"roots", rows}, {"end", end.end}, {"notes", end.notes}};
+      });
+    }
+  }
+
+  void waits() {
+    StackReporter reporter(runtime_, session_.memory(), [](FrameRow&, Address) {});
+    test::WaitAnswers waits(runtime_, session_.core(), reporter);
+    add("locks", [&] { return waits.locks(); });
+    add("async", [&] { return waits.async(); });
   }
 
   void methods(bool first) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/support/execution_builder.h"
+#include "tests/support/net11_builder.h"
 
 #include <string_view>
 #include <vector>
@@ -36,7 +37,7 @@ inline PrecodeTypePlace precode_type_place(Cpu cpu) {
 
 struct PrecodeCase {
   Platform platform;
-  unsigned version;
+  unsigned version, seed = 0; // PrecodeBuilder's
 };
 
 inline std::vector<PrecodeCase> precode_cases() {
@@ -45,17 +46,21 @@ inline std::vector<PrecodeCase> precode_cases() {
     platforms.push_back({.pointer_size = cpu == Cpu::arm ? 4u : 8u, .cpu = cpu});
   std::vector<PrecodeCase> all;
   for (const Platform& platform : platforms)
-    for (const unsigned version : {1u, 2u, 3u}) all.push_back({platform, version});
+    for (const PrecodeCase& of : {PrecodeCase{{}, 1}, PrecodeCase{{}, 2}, PrecodeCase{{}, 3},
+                                  PrecodeCase{{}, 3, 1}, PrecodeCase{{}, 3, 2}})
+      all.push_back({platform, of.version, of.seed});
   return all;
 }
 
 class PrecodeBuilder {
 public:
-  PrecodeBuilder(Platform platform, unsigned version)
+  // `seed`, for version 3 only: of the order of fields in a descriptor of .NET 11; 0: .NET 10's.
+  PrecodeBuilder(Platform platform, unsigned version, unsigned seed = 0)
       : b(platform), version_(version), place_(precode_type_place(platform.cpu)),
         thumb_(platform.cpu == Cpu::arm), page_(thumb_ ? 0x1000 : 0x4000) {
     TargetBuilder& t = b.types();
     t.contract("PrecodeStubs", version);
+    if (seed != 0) t.as_net11();
     t.type("PrecodeMachineDescriptor", {{"StubCodePageSize", Width::u32},
                                         {"InvalidPrecodeType", Width::u8},
                                         {"StubPrecodeType", Width::u8},
@@ -81,6 +86,16 @@ public:
         .type("InterpreterPrecodeData", {{"ByteCodeAddr"}})
         .type("InterpByteCodeStart", {{"Method"}})
         .type("InterpMethod", {{"Pad"}, {"MethodDesc"}});
+    shuffle_fields(t, "PrecodeMachineDescriptor",
+                   {"InvalidPrecodeType", "StubPrecodeType", "PInvokeImportPrecodeType", "FixupPrecodeType",
+                    "ThisPointerRetBufPrecodeType", "UMEntryPrecodeType"},
+                   seed);
+    if (version == 3)
+      shuffle_fields(t, "PrecodeMachineDescriptor",
+                     {"StubBytes", "StubIgnoredBytes", "FixupBytes", "FixupIgnoredBytes"}, seed);
+    for (const char* data : {"FixupPrecodeData", "ThisPtrRetBufPrecodeData"})
+      shuffle_fields(t, data, {"Target", "MethodDesc"}, seed);
+    shuffle_fields(t, "InterpMethod", {"Pad", "MethodDesc"}, seed);
     const Address metadata = b.platform_metadata(thumb_ ? 1 : 0);
     FieldValues values{{"StubCodePageSize", page_},
                        {"InvalidPrecodeType", 0xff},
@@ -99,10 +114,13 @@ public:
     values.insert(values.end(), own.begin(), own.end());
     b.types().record_at(metadata, "PrecodeMachineDescriptor", values);
     if (version == 3) {
-      b.memory().at(metadata + 32).bytes({0x11, 0x22, 0x33, 0x44}).fill(20);
-      b.memory().at(metadata + 56).bytes({0, 0, 1, 0}).fill(20, 1);
-      b.memory().at(metadata + 80).bytes({0x55, 0x66, 0x77, 0x88}).fill(20);
-      b.memory().at(metadata + 104).bytes({0, 1, 0, 0}).fill(20, 1);
+      const auto field = [&](std::string_view name) {
+        return metadata + static_cast<Address>(t.offset("PrecodeMachineDescriptor", name));
+      };
+      b.memory().at(field("StubBytes")).bytes({0x11, 0x22, 0x33, 0x44}).fill(20);
+      b.memory().at(field("StubIgnoredBytes")).bytes({0, 0, 1, 0}).fill(20, 1);
+      b.memory().at(field("FixupBytes")).bytes({0x55, 0x66, 0x77, 0x88}).fill(20);
+      b.memory().at(field("FixupIgnoredBytes")).bytes({0, 1, 0, 0}).fill(20, 1);
     }
     code_ = 0x60'0000;
     b.memory().at(code_).fill(2 * page_);

@@ -11,9 +11,9 @@ using namespace clr;
 using namespace clr::test;
 
 TEST_CASE("the methods of precodes") {
-  for (const auto& [platform, version] : precode_cases()) {
-    INFO(to_string(platform) << " " << to_string(platform.cpu) << " version " << version);
-    PrecodeBuilder p(platform, version);
+  for (const auto& [platform, version, seed] : precode_cases()) {
+    INFO(to_string(platform) << " " << to_string(platform.cpu) << " version " << version << " seed " << seed);
+    PrecodeBuilder p(platform, version, seed);
     TargetBuilder& t = p.b.types();
     const Address stub = p.precode(0, false, p.stub_data_type());
     t.set(p.data_of(p.code(0)), "StubPrecodeData", p.secret(), 0x0101'aaa0);

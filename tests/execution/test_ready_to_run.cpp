@@ -216,6 +216,31 @@ TEST_CASE("a method that never ran is no part of the registered one before it") 
   }
 }
 
+TEST_CASE("the fields of ReadyToRunInfo may lie far from each other") {
+  for (const Platform& platform : execution_platforms())
+    for (const char* far : {"ReadyToRunHeader", "NumRuntimeFunctions", "RuntimeFunctions",
+                            "DelayLoadMethodCallThunks", "CompositeInfo"}) {
+      INFO(to_string(platform) << " " << far);
+      ExecutionBuilder b(platform);
+      TypeDescriptor& info = b.types().descriptor().types.at("ReadyToRunInfo");
+      info.fields.find(far)->second.offset = 0x1000;
+      info.size = 0x1010;
+      b.image({.begin = base,
+               .end = end,
+               .functions = {{0x100, 0x200, 0x200}},
+               .methods = {{0x100, first_method}},
+               .thunks = std::pair(0x4000u, 0x40u),
+               .debug_info = std::vector<std::uint32_t>{0}});
+      const Target target = b.target();
+      ExecutionManager manager(target);
+      const CodeBlock block = block_at(manager, base + 0x180);
+      CHECK(block.method_desc == first_method);
+      CHECK(manager.regions(block).hot_size == 0x200);
+      CHECK(manager.debug_info(block).address != 0);
+      CHECK(reason_at(manager, base + 0x4010) == MissReason::thunk);
+    }
+}
+
 TEST_CASE("versions of GC info in ReadyToRun images") {
   for (const auto& [major, version] : {std::pair(9, 3), std::pair(10, 3), std::pair(11, 4), std::pair(20, 4),
                                        std::pair(21, 5), std::pair(24, 5)}) {

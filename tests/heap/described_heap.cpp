@@ -56,7 +56,7 @@ ContractHandles describe_handles_by_contract(HeapRuntime& runtime) {
   constexpr std::uint8_t no_block = 0xff;
   constexpr Address block_types = 1560, tails = 3000, links = 3200;
   const Address segment = runtime.handle_segment();
-  for (unsigned kind = 0; kind < 12; ++kind) {
+  for (unsigned kind = 0; kind < 13; ++kind) { // the last one is that of user data
     std::vector<unsigned> blocks;
     for (unsigned block = 0; block < 120; ++block) {
       std::array<std::byte, 1> type{};
@@ -79,7 +79,7 @@ ContractHandles describe_handles_by_contract(HeapRuntime& runtime) {
   runtime.t.global("InitialHandleTableArraySize", 10, "uint32")
       .global("HandleBlocksPerSegment", 120, "uint32")
       .global("HandlesPerBlock", 64, "uint32")
-      .global("HandleMaxInternalTypes", 12, "uint32")
+      .global("HandleMaxInternalTypes", 13, "uint32")
       .global("BlockInvalid", no_block, "uint8");
   return {segment + tails, segment + links};
 }

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -234,6 +235,31 @@ def lists(setup):
     assert saved.size == os.path.getsize(saved.path) and len(again.threads) == 25
     os.unlink(saved.path)
     return f"{len(jitted)} jitted methods"
+
+
+def lost_threads(setup):
+    """A core that was cut in front of its notes, as gdb's are: the stacks begin at the runtime's own Frames, and nobody is called healthy."""
+    import lldb_clr
+    whole = lldb_clr.open_core(setup.cores["gallery-x64"][0])
+    data = bytearray(pathlib.Path(setup.cores["gallery-x64"][0]).read_bytes())
+    headers, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    for at in range(headers, headers + 56 * count, 56):
+        if struct.unpack_from("<I", data, at)[0] == 4:   # PT_NOTE
+            struct.pack_into("<Q", data, at + 8, len(data) + 4096)
+    cut = setup.folder / "lost-threads.core"
+    cut.write_bytes(data)
+    runtime = lldb_clr.open_core(cut)
+    assert len(runtime.threads) > 20 and {t.os_id for t in runtime.threads} <= {t.os_id for t in whole.threads}, runtime.threads
+    compared = 0
+    for thread in runtime.threads:
+        found = [f.text for f in thread.backtrace() if f.kind == "managed"]
+        known = [f.text for f in whole.thread(thread.os_id).backtrace() if f.kind == "managed"]
+        assert found == known[len(known) - len(found):], (thread, found, known)
+        compared += len(found)
+    assert compared > 40, compared
+    analysis = runtime.analyze()
+    assert analysis.verdict != "healthy" and any("lost its threads" in text for text in analysis.missing), analysis
+    return f"{compared} managed frames of {len(runtime.threads)} threads"
 
 
 def raises_usage(lldb_clr, call):
@@ -591,7 +617,7 @@ def main():
         for name in setup.cores:
             results.check(f"python/{name}: answers are those of the commands", same_answers, setup, name)
         results.check("python/trees of exceptions", exception_tree.check)
-        for check in (without_lldb, c_interface, version_numbers, values, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, one_way, types, example_stacks, example_hot):
+        for check in (without_lldb, c_interface, version_numbers, values, lost_threads, lists, bulk, bulk_rate, schema_can_fail, no_text_is_parsed, one_way, types, example_stacks, example_hot):
             results.check(f"python/{check.__name__}", check, setup)
         if not setup.plugin.exists():
             results.skip("python in LLDB", "the plugin is not built")

@@ -127,6 +127,17 @@ TEST_CASE("roots of frames that wait for a call", "[roots]") {
               "2: saved=b [fp+40]=302 [fp+50]=303"});
 }
 
+TEST_CASE("a frame that cannot be looked up is told", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  add_chain(roots, 0x100);
+  roots.runtime.memory().at(roots.runtime.method(2) - 8).pointer(0x6660'0000); // its code header
+  const Lines lines = roots.walk(roots.start(roots.runtime.in(2), 0x100));
+  REQUIRE_FALSE(lines.empty());
+  CHECK_THAT(lines.back(), Catch::StartsWith("note frame 0 at 0x40000620 cannot be looked up: ") &&
+                               Catch::Contains("0x6660"));
+}
+
 TEST_CASE("a frame whose next instruction is known reports scratch registers", "[roots]") {
   const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
   Roots roots(cpu);

@@ -84,6 +84,73 @@ TEST_CASE("native code is left through the InlinedCallFrame of its call", "[walk
   }
 }
 
+TEST_CASE("without registers a walk begins at the first Frame that says where code goes on", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x200);
+  // The newer one, with which the thread's chain begins, is of a call that is not under way.
+  runtime.inlined_call(0x210, 0, 0x200, runtime.at(0x240));
+  runtime.inlined_call(0x240, runtime.in(2), 0x200);
+  const WalkedStack walked = runtime.walk(RegisterContext(cpu));
+  CHECK(runtime.lines(walked) == Lines{"InlinedCallFrame @210", "InlinedCallFrame @240",
+                                       "M2+20 @200 runtime_frame", "M1+20 @300 unwind_info",
+                                       "M0+20 @400 unwind_info"});
+  CHECK(walked.walk.end == WalkEnd::bottom);
+  REQUIRE(walked.walk.notes.size() == 1);
+  CHECK(walked.walk.notes.front().starts_with("the thread's registers are not known: "));
+  SECTION("with registers it begins at them") {
+    const WalkedStack usual = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(usual).front() == "N 50000000 @80 context leaf");
+    CHECK(usual.walk.notes.empty());
+  }
+}
+
+TEST_CASE("a context in byte code begins behind the Frame that its first argument names", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  add_chain(runtime, 0x400);
+  const Address byte_code = runtime.add_byte_code();
+  const std::array<Address, 3> nodes{runtime.at(0x3000), runtime.at(0x3100), runtime.at(0x3200)};
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    runtime.interpreted(nodes[i], byte_code + 0x10 * i, i + 1 < nodes.size() ? nodes[i + 1] : 0);
+  runtime.interpreter(0x200, runtime.in(2), 0x400, nodes[0]);
+  // As a debugger has it: the method's node in place of the stack pointer.
+  const auto context = [&](unsigned node, Address frame) {
+    RegisterContext registers(cpu);
+    registers.set_pc(byte_code + 0x10 * node);
+    registers.set_sp(nodes[node]);
+    registers.set_fp(0x7000);
+    registers.set(cpu == Cpu::x64 ? x64_register::rdi : arm64_register::x0, frame);
+    return registers;
+  };
+  const Lines below{"M2+20 @400 runtime_frame", "M1+20 @500 unwind_info", "M0+20 @600 unwind_info"};
+  const auto methods_of = [&](unsigned first) {
+    Lines lines{"InterpreterFrame @200"};
+    for (unsigned i = first; i < nodes.size(); ++i)
+      lines.push_back(fmt::format("I{:x} @{:x} runtime_frame", 0x10 * i, nodes[i] - runtime.stack));
+    lines.insert(lines.end(), below.begin(), below.end());
+    return lines;
+  };
+  const auto walked_lines = [&](const RegisterContext& start) {
+    const WalkedStack walked = runtime.walk(start);
+    CHECK(walked.walk.end == WalkEnd::bottom);
+    CHECK(walked.walk.notes.empty());
+    return runtime.lines(walked);
+  };
+  CHECK(walked_lines(context(0, runtime.at(0x200))) == methods_of(0));
+  CHECK(walked_lines(context(1, runtime.at(0x200))) == methods_of(1));
+  SECTION("registers in the interpreter itself: the Frame, and all its methods") {
+    Lines expected{"N 50000000 @80 context leaf", "InterpreterFrame @200", "I0 @3000 runtime_frame",
+                   "I10 @3100 runtime_frame", "I20 @3200 runtime_frame"};
+    expected.insert(expected.end(), below.begin(), below.end());
+    RegisterContext loop = runtime.registers(runtime.native_code, 0x80);
+    CHECK(walked_lines(loop) == expected);
+    // Its function has the Frame as an argument, too.
+    loop.set(cpu == Cpu::x64 ? x64_register::rdi : arm64_register::x0, runtime.at(0x200));
+    CHECK(walked_lines(loop) == expected);
+  }
+}
+
 TEST_CASE("two stretches of native code, each left through its own Frame", "[walker]") {
   const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
   WalkerRuntime runtime(cpu);

@@ -14,7 +14,8 @@ namespace clr::test {
 
 // Identifiers as runtime_builder.h numbers them.
 namespace frame_identifier {
-constexpr std::uint64_t inlined_call = 1, resumable = 2, faulting = 4, software = 5, hijack = 8, prestub = 9;
+constexpr std::uint64_t inlined_call = 1, resumable = 2, faulting = 4, software = 5, hijack = 8, prestub = 9,
+                        interpreter = 40;
 } // namespace frame_identifier
 
 struct WalkedStack {
@@ -29,6 +30,7 @@ public:
   static constexpr Address frame_size = 0x100;        // of every method
   static constexpr Address method_size = 0x100, funclet = 0x80;
   static constexpr Address thread_address = 0x6000'0000;
+  static constexpr Address byte_code = 0x7000'0200;
   static constexpr Address end_of_chain = ~Address{0};
 
   explicit WalkerRuntime(Cpu cpu)
@@ -101,6 +103,36 @@ public:
       memory().at(at(block)).u64(at(sp)).u64(pc);
     }
   }
+  // Makes this a runtime with an interpreter. Returns where byte code lies.
+  Address add_byte_code() {
+    constexpr Address begin = 0x7000'0000;
+    TargetBuilder& types = execution.types();
+    types.type("InterpreterRealCodeHeader", {{"MethodDesc"}, {"DebugInfo"}, {"GCInfo"}, {"JitEHInfo"}});
+    types.type("InterpMethodContextFrame", {{"ParentPtr"}, {"NextPtr"}, {"Ip"}, {"Stack"}, {"StartIp"}});
+    types.type("InterpreterFrame",
+               {{"TopInterpMethodContextFrame", Width::pointer, 0, 32}, {"IsFaulting", Width::u8, 0, 40}});
+    types.type("InterpByteCodeStart", {{"Method"}});
+    types.type("InterpMethod", {{"MethodDesc"}});
+    types.global("InterpreterFrameIdentifier", frame_identifier::interpreter);
+    ExecutionBuilder::Heap heap =
+        execution.heap(begin, begin + 0x1000, RangeSection::code_heap | RangeSection::interpreter);
+    execution.method(heap, {.start = byte_code, .size = 0x100, .method_desc = 0x5000});
+    memory().at(byte_code - 8).pointer(types.record("InterpreterRealCodeHeader", {{"MethodDesc", 0x5000}}));
+    return byte_code;
+  }
+  // A method that the interpreter executes, in a node of its list.
+  void interpreted(Address node, Address ip, Address parent) {
+    TargetBuilder& types = execution.types();
+    types.set(node, "InterpMethodContextFrame", "ParentPtr", parent);
+    types.set(node, "InterpMethodContextFrame", "Ip", ip);
+    types.set(node, "InterpMethodContextFrame", "Stack", 0x7000);
+  }
+  // The Frame of those methods: a transition into the interpreter's loop.
+  void interpreter(Address offset, Address pc, Address sp, Address node) {
+    prestub(offset, pc, sp);
+    memory().at(at(offset)).u64(frame_identifier::interpreter);
+    memory().at(at(offset + 24)).u64(0).u64(node).u64(0);
+  }
   // The contents of the runtime's CONTEXT; the frame pointer is where the methods here keep it.
   void context_record(Address address, Address pc, Address sp) {
     memory().at(address).fill(0x400);
@@ -140,7 +172,9 @@ public:
     const Address sp = frame.sp() - stack;
     std::string text;
     if (frame.frame) return fmt::format("{} @{:x}", to_string(frame.frame->kind), sp);
-    if (frame.code) {
+    if (frame.code && frame.code->kind == CodeKind::interpreted) {
+      text = fmt::format("I{:x}", frame.pc() - byte_code);
+    } else if (frame.code) {
       const Address offset = frame.pc() - method(0);
       text = fmt::format("M{}+{:x}", offset / 0x200, offset % 0x200);
     } else {

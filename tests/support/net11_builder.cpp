@@ -68,4 +68,15 @@ void add_net11(TargetBuilder& builder, const std::string& file, const Net11Optio
   builder.global("ObjectToMethodTableUnmask", 7, "uint8");
 }
 
+void shuffle_fields(TargetBuilder& builder, const std::string& type, const std::vector<std::string>& fields,
+                    unsigned seed) {
+  if (seed == 0) return;
+  std::vector<std::int64_t> offsets;
+  for (const std::string& field : fields) offsets.push_back(builder.offset(type, field));
+  std::mt19937 random(seed);
+  std::ranges::shuffle(offsets, random);
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    builder.descriptor().types.at(type).fields.find(fields[i])->second.offset = offsets[i];
+}
+
 } // namespace clr::test

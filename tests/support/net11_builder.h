@@ -5,6 +5,7 @@
 #include "tests/support/target_builder.h"
 
 #include <string>
+#include <vector>
 
 namespace clr::test {
 
@@ -17,5 +18,10 @@ struct Net11Options {
 // of type pointer are left to the test; identifiers of Frames are numbered from 100 in the order of their
 // names.
 void add_net11(TargetBuilder& builder, const std::string& file, const Net11Options& options = {});
+
+// Gives the fields of `type` each other's places, in an order that `seed` chooses; 0 leaves them. They must
+// be of one width, and no record of the type written yet.
+void shuffle_fields(TargetBuilder& builder, const std::string& type, const std::vector<std::string>& fields,
+                    unsigned seed);
 
 } // namespace clr::test

@@ -1,5 +1,7 @@
 #include "tests/types/runtime_types.h"
 
+#include "tests/support/net11_builder.h"
+
 #include <stdexcept>
 
 namespace clr::test {
@@ -13,8 +15,27 @@ std::u16string widen(std::string_view text) {
 
 } // namespace
 
-RuntimeTypes::RuntimeTypes(Platform platform) : execution(platform), target(execution.types()) {
+RuntimeTypes::RuntimeTypes(Platform platform, unsigned seed)
+    : execution(platform), target(execution.types()) {
   describe();
+  if (seed == 0) return;
+  target.as_net11();
+  const std::pair<const char*, std::vector<std::string>> orders[] = {
+      {"MethodDesc", {"Flags3AndTokenRemainder", "Slot", "Flags"}},
+      {"MethodDesc", {"ChunkIndex", "EntryPointFlags"}},
+      {"MethodDescChunk", {"MethodTable", "Next"}},
+      {"MethodDescChunk", {"Size", "Count"}},
+      {"MethodTable", {"MTFlags", "BaseSize", "MTFlags2"}},
+      {"MethodTable", {"NumVirtuals", "NumInterfaces"}},
+      {"MethodTable", {"ParentMethodTable", "Module", "AuxiliaryData", "EEClassOrCanonMT", "PerInstInfo"}},
+      {"EEClass", {"GuidInfo", "OptionalFields", "MethodTable", "FieldDescList", "MethodDescChunk"}},
+      {"EEClass", {"NumMethods", "NumNonVirtualSlots"}},
+      {"MethodDescCodeData", {"VersioningState", "TemporaryEntryPoint"}},
+      {"NativeCodeVersionNode", {"NativeCode", "MethodDesc", "ILVersionId", "Next", "PatchpointInfo"}},
+      {"NativeCodeVersionNode", {"Id", "OptimizationTier", "ILOffset", "Flags"}},
+      {"Module", {"Assembly", "SimpleName", "Path", "FileName", "PEAssembly", "Base", "DynamicMetadata"}},
+      {"ModuleLookupMap", {"Next", "TableData", "SupportedFlagsMask"}}};
+  for (const auto& [type, fields] : orders) shuffle_fields(target, type, fields, seed);
 }
 
 void RuntimeTypes::describe() {

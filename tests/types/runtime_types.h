@@ -53,7 +53,8 @@ struct VersionSpec {
 
 class RuntimeTypes {
 public:
-  explicit RuntimeTypes(Platform platform);
+  // `seed`: of the order of fields in a descriptor of .NET 11's format; 0: as .NET 10.
+  explicit RuntimeTypes(Platform platform, unsigned seed = 0);
   RuntimeTypes(const RuntimeTypes&) = delete;
   RuntimeTypes& operator=(const RuntimeTypes&) = delete;
 

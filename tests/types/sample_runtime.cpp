@@ -47,7 +47,7 @@ Bytes join(Bytes first, const Bytes& second, const Bytes& third = {}) {
 
 } // namespace
 
-SampleRuntime::SampleRuntime(Platform platform) : runtime(platform) {
+SampleRuntime::SampleRuntime(Platform platform, unsigned seed) : runtime(platform, seed) {
   using Generic = MethodTable::Generic;
   using C = MethodClassification;
   core_lib = runtime.module({.path = "/fx/System.Private.CoreLib.dll",

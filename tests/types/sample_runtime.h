@@ -12,7 +12,7 @@ struct SampleMethod {
 };
 
 struct SampleRuntime {
-  explicit SampleRuntime(Platform platform);
+  explicit SampleRuntime(Platform platform, unsigned seed = 0); // as RuntimeTypes
 
   RuntimeTypes runtime;
   Address core_lib = 0, app = 0;

@@ -25,9 +25,10 @@ Bytes two_methods() {
 } // namespace
 
 TEST_CASE("a body's version is the node with its code; the tier is the node's", "[types]") {
+  const unsigned seed = GENERATE(0u, 1u, 2u, 3u); // 0: .NET 10; else .NET 11, with an order of fields
   for (const Platform& platform : all_platforms()) {
-    DYNAMIC_SECTION(to_string(platform)) {
-      RuntimeTypes runtime(platform);
+    DYNAMIC_SECTION(to_string(platform) << " order " << seed) {
+      RuntimeTypes runtime(platform, seed);
       const Address module = runtime.module({.path = "/srv/app.dll", .metadata = two_methods()});
       const Address type = runtime.type({.module = module, .rid = 2});
       const Address method = runtime.method(type, {.rid = 1, .flags3 = 8});

@@ -173,8 +173,11 @@ TEST_CASE("net11: the tier of a default version is stored", "[types]") {
   const Address method = runtime.method(runtime.type({.module = module, .rid = 2}), {.rid = 1, .flags3 = 8});
   const Address data = runtime.target.record("MethodDescCodeData");
   runtime.target.set(method, "MethodDesc", "CodeData", data);
-  for (const auto& [stored, tier] :
-       {std::pair{0u, Tier::tier0}, {1u, Tier::tier1}, {0xFFFF'FFFFu, Tier::unknown}}) {
+  for (const auto& [stored, tier] : {std::pair{0u, Tier::tier0},
+                                     {1u, Tier::tier1},
+                                     {5u, Tier::instrumented_optimized},
+                                     {6u, Tier::unknown},
+                                     {0xFFFF'FFFFu, Tier::unknown}}) {
     runtime.target.set(data, "MethodDescCodeData", "OptimizationTier", stored);
     const Target target = runtime.target.target();
     ExecutionManager code(target);

@@ -172,3 +172,34 @@ TEST_CASE("net11: the lock of an object is told as the object's, with the thread
   REQUIRE(found.problems.size() == 1);
   CHECK_THAT(found.problems[0], Catch::Contains("an object of another type"));
 }
+
+TEST_CASE("a wait of framework code that has no name is not called native code", "[lock_table]") {
+  for (const bool named : {true, false}) {
+    Made made({.pointer_size = 8, .cpu = Cpu::x64, .os = Os::unix_like});
+    RuntimeTypes& types = made.runtime.runtime;
+    MetadataBuilder metadata;
+    metadata.type("System.Threading", "Primitive");
+    metadata.method("Block", bytes_of({0, 0, 1}));
+    const Address module = types.module({.path = "/fx/System.Threading.dll",
+                                         .metadata = metadata.build(),
+                                         .place = named ? MetadataPlace::flat : MetadataPlace::missing});
+    const Address method = types.method(types.type({.module = module, .rid = 2}), {.rid = 1});
+    // Behind a call of the system, called by that method.
+    constexpr Address native = 0x5000'0010;
+    types.target.memory().at(native - 2).bytes({0x0f, 0x05});
+    std::vector<StackFrame> frames(2);
+    frames[0].registers = RegisterContext(Cpu::x64);
+    frames[0].registers.set_pc(native);
+    frames[1].kind = StackFrameKind::managed;
+    frames[1].code = CodeBlock{.method_desc = method};
+    ThreadList threads;
+    threads.threads.push_back({.address = 0x100, .managed_id = 2, .os_id = 4711, .cooperative = false});
+    ObjectView view(made.runtime);
+    const LockTable found =
+        read_lock_table(view.objects, view.names, nullptr, {}, threads,
+                        {{.os_id = 4711, .thread = &threads.threads[0], .frames = frames, .roots = {}}});
+    INFO("named " << named);
+    CHECK(found.waits.at(0).what == (named ? ThreadWait::What::native : ThreadWait::What::unknown));
+    CHECK(found.waits.at(0).native == (named ? "System.Threading.Primitive.Block()" : ""));
+  }
+}
