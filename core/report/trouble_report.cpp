@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t max_groups = 10; // of threads that wait at the same place
 constexpr std::size_t told_types = 5;  // that fill most of the heap
-// Of its limit: the heap has come close to it when it has so much memory, and objects fill so much.
-constexpr unsigned near_percent = 90, full_percent = 80;
 constexpr std::string_view out_of_memory_type = "System.OutOfMemoryException";
 
 std::string calls(std::size_t count, std::size_t requests) {
@@ -140,11 +138,21 @@ private:
     const auto limit = heap == nullptr
                            ? std::nullopt
                            : heap_limit(*locks_.runtime().objects(), sources_.program_name, report_.missing);
-    if (!limit || heap->committed_bytes < limit->bytes / 100 * near_percent) return {};
+    if (!limit) return {};
+    HeapFill fill{.limit = limit->bytes, .committed = heap->committed_bytes};
+    // All of it, until it is worth the walk that tells.
+    fill.survived = fill.committed;
+    if (!is_near_limit(fill)) return {};
     report_.limit = limit;
-    std::uint64_t live = 0;
-    for (const HeapRangeCount& range : sources_.heap().statistics(options).ranges) live += range.live.bytes;
-    if (live < limit->bytes / 100 * full_percent) return {};
+    std::uint64_t live = 0, young = 0;
+    const HeapStatistics statistics = sources_.heap().statistics(options);
+    for (std::size_t i = 0; i < statistics.ranges.size() && i < heap->ranges.size(); ++i) {
+      const std::uint64_t bytes = statistics.ranges[i].live.bytes;
+      live += bytes;
+      if (heap->ranges[i].part == HeapPart::gen0) young += bytes;
+    }
+    fill.survived = live - young;
+    if (!is_near_limit(fill)) return {};
     return fmt::format("objects fill {} of the {} bytes that the heap may have ({})", live, limit->bytes,
                        limit->source);
   }

@@ -72,3 +72,19 @@ TEST_CASE("the gravest comes first, and the others are told", "[verdict]") {
 TEST_CASE("nothing known is no health", "[verdict]") {
   CHECK(Process().add(What::unknown).verdict() == Verdict::unknown);
 }
+
+TEST_CASE("a heap is near its limit before it is full", "[verdict]") {
+  constexpr std::uint64_t limit = 200'000'000;
+  const auto near = [](std::uint64_t committed, std::uint64_t survived) {
+    return is_near_limit({.limit = limit, .committed = committed, .survived = survived});
+  };
+  // As it was measured when an allocation failed, and right before.
+  CHECK(near(178'000'000, 176'000'000));
+  CHECK(near(180'000'000, 172'000'000));
+  CHECK(near(170'000'000, 168'000'000));
+  CHECK_FALSE(near(169'000'000, 168'000'000));
+  // Garbage and free memory fill a healthy heap, too.
+  CHECK_FALSE(near(190'000'000, 110'000'000));
+  CHECK_FALSE(near(199'000'000, 159'000'000));
+  CHECK_FALSE(is_near_limit({}));
+}
