@@ -48,7 +48,9 @@ public:
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
     // Of methods that wait for each other one may go on by a time, or by another of several tasks.
     for (const std::string& knot : waiting.knots)
-      tell(fmt::format("async methods wait for each other{}: {}",
+      tell(fmt::format("{}{}: {}",
+                       knot.find(knot_link) == std::string::npos ? "an async method waits for its own task"
+                                                                 : "async methods wait for each other",
                        deadlocked ? "" : ", and for something else beside", knot));
     if (!memory.empty()) tell_memory(memory, options);
     tell_async(waiting);
@@ -293,7 +295,9 @@ private:
         members += deadlock.members.size();
         report_.certain = report_.certain && deadlock.certain && !deadlock.ends;
       }
-      report_.text = fmt::format("{} threads and tasks wait for each other and will not go on", members);
+      report_.text =
+          members == 1 ? "an async method or a thread waits for itself and will not go on"
+                       : fmt::format("{} threads and tasks wait for each other and will not go on", members);
       break;
     }
     case Verdict::memory:

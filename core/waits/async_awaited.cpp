@@ -106,7 +106,8 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
   const MachineAwait* const await = box.await();
   // A method that the runtime suspends keeps the source itself.
   bool value_task = box.resume != nullptr ||
-                    (await != nullptr && await->awaiter_type.find("ValueTaskAwait") != std::string::npos);
+                    (await != nullptr && (await->awaiter_type.find("ValueTaskAwait") != std::string::npos ||
+                                          (await->boxed && kinds.is_source(awaited))));
   std::string suffix;
   std::optional<std::uint64_t> since;
   for (unsigned i = 0; i < max_wrappers; ++i) {

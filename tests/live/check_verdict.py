@@ -67,6 +67,15 @@ def knot(lldb, target):
     return answer["text"]
 
 
+def itself(lldb, target):
+    deadlocks, answer = ask(lldb, target, ["clr deadlocks --json", "clr analyze --json"])
+    assert answer["verdict"] == "deadlock" and answer["certain"], answer
+    assert len(deadlocks) == 1 and deadlocks[0]["kind"] == "async" and len(deadlocks[0]["members"]) == 1, deadlocks
+    assert "WaitsForItself" in deadlocks[0]["members"][0]["text"], deadlocks
+    assert any("WaitsForItself" in e and f"Program.cs:{line_of('at itself')}" in e for e in answer["evidence"]), answer["evidence"]
+    return answer["text"]
+
+
 def healthy(lldb, target):
     answer = analyze(lldb, target)
     assert answer["verdicts"] == ["healthy"] and answer["certain"] and answer["waiting"] == [], answer
@@ -88,7 +97,7 @@ def failed(lldb, target):
 
 
 # mode -> (arguments, settings of the runtime, check)
-MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot),
+MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot), "itself": (("itself",), {}, itself),
          "idle": (("idle",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
          "memory": (("memory",), {"GCHeapHardLimit": hex(LIMIT)}, memory)}
 

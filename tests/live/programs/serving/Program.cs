@@ -4,6 +4,7 @@
 //   serving reply           calls wait for the reply of another end, which is this program itself
 //   serving source          calls wait for a source that nobody sets
 //   serving knot            two async methods wait for each other
+//   serving itself          an async method waits for its own task
 //   serving idle            an accept loop, timers, a pipe, a channel and a signal, and nothing to do
 //   serving moving          calls wait for each other's semaphore, and all of them go on
 //   serving web             a web server without requests, which answers at / and never at /never; prints PORT N
@@ -104,6 +105,7 @@ public static class Program
             case "source": for (int i = 0; i < 30; i++) Keep(Answer(Source)); break;
             case "reply": Replies(); break;
             case "knot": Knot(); break;
+            case "itself": Itself(); break;
             case "idle": Idle(); break;
             case "moving": Moving(); break;
             case "web": Web(); break;
@@ -163,6 +165,14 @@ public static class Program
         async Task First() { await begin.Task; await Keep(Second()); }
         async Task Second() { await s_first; }
         s_first = First();
+        begin.SetResult();
+    }
+
+    private static void Itself()
+    {
+        var begin = new TaskCompletionSource();
+        async Task WaitsForItself() { await begin.Task; await s_first; } // at itself
+        s_first = WaitsForItself();
         begin.SetResult();
     }
 
