@@ -288,6 +288,12 @@ Address AsyncObjects::reference(Address object, std::string_view name) {
   return place ? target().read_pointer(object + *place) : 0;
 }
 
+std::optional<std::int64_t> AsyncObjects::span(Address object, std::string_view name) {
+  const auto place = offset(table_of(object), name);
+  // A TimeSpan is one number.
+  return place ? std::optional(static_cast<std::int64_t>(target().read_u64(object + *place))) : std::nullopt;
+}
+
 std::optional<std::uint64_t> AsyncObjects::integer(Address object, std::string_view name) {
   InstanceReader reader(*objects_);
   const Instance instance = reader.of_object(object);

@@ -95,6 +95,8 @@ public:
   Address reference(Address object, std::string_view name);
   // An integer field, sign-extended; nothing when there is no such field. Throws Error.
   std::optional<std::uint64_t> integer(Address object, std::string_view name);
+  // The ticks of a TimeSpan field; nothing when there is no such field. Throws Error.
+  std::optional<std::int64_t> span(Address object, std::string_view name);
 
   MachineShapes& shapes() { return shapes_; }
   ObjectReader& objects() { return *objects_; }

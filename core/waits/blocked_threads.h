@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -94,6 +95,9 @@ public:
   void find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits);
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
+  // The tasks and signals that timers owe to who disposed them, until their callbacks on this stack return.
+  // Never throws.
+  std::vector<Address> told_by_timers(const ThreadStack& stack);
   // The classes whose constructors stand on a stack.
   std::vector<Address> constructors(const ThreadStack& stack);
 
@@ -114,6 +118,7 @@ private:
   void wait_for_tasks(Thread& thread, Address event);
   void add_task(Thread& thread, Address task);
   Address semaphore_of(Address node);
+  Address shared_of(Address word, const std::unordered_set<Address>& classes);
   void by_frames(Thread& thread);
   void find_primitive(Thread& thread, LockKind kind);
   void find_rwlock(Thread& thread);
@@ -121,6 +126,9 @@ private:
   void find_handles(Thread& thread);
   void find_one_of_two(Thread& thread);
   void find_joined(Thread& thread);
+  bool find_work_of_others(Thread& thread);
+  void find_callback(Thread& thread);
+  void find_finalizers(Thread& thread);
   void add_handles(Thread& thread, const std::vector<Address>& safe_handles);
   void add(Thread& thread, Address object, LockKind kind);
   std::vector<Address> live_objects(const Thread& thread,

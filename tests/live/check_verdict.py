@@ -76,6 +76,21 @@ def itself(lldb, target):
     return answer["text"]
 
 
+def callback(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "waiting", answer
+    told = [e for e in answer["evidence"] if f"Program.cs:{line_of('at the callback')}" in e]
+    assert len(told) == 1 and "the end of a callback of a cancellation, which thread #" in told[0] and "'canceler' runs" in told[0], answer["evidence"]
+    return told[0]
+
+
+def spins(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "busy", answer
+    assert any(f"Program.cs:{line_of('at the word')}" in e and "runs in" in e for e in answer["evidence"]), answer["evidence"]
+    return answer["text"]
+
+
 def healthy(lldb, target):
     answer = analyze(lldb, target)
     assert answer["verdicts"] == ["healthy"] and answer["certain"] and answer["waiting"] == [], answer
@@ -98,6 +113,7 @@ def failed(lldb, target):
 
 # mode -> (arguments, settings of the runtime, check)
 MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot), "itself": (("itself",), {}, itself),
+         "callback": (("callback",), {}, callback), "spins": (("spins",), {}, spins),
          "idle": (("idle",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
          "memory": (("memory",), {"GCHeapHardLimit": hex(LIMIT)}, memory)}
 

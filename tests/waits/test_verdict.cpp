@@ -45,6 +45,8 @@ TEST_CASE("a process that waits for its user is healthy", "[verdict]") {
 TEST_CASE("who waits for a lock, a task or the system waits", "[verdict]") {
   CHECK(Process().add(What::objects, LockKind::lock).verdict() == Verdict::waiting);
   CHECK(Process().add(What::objects, LockKind::task).verdict() == Verdict::waiting);
+  CHECK(Process().add(What::objects, LockKind::callback).verdict() == Verdict::waiting);
+  CHECK(Process().add(What::objects, LockKind::finalizers).verdict() == Verdict::waiting);
   CHECK(Process().add(What::native).verdict() == Verdict::waiting);
   CHECK(Process().verdict({.waiting_chains = 3}) == Verdict::waiting);
   Process request;
