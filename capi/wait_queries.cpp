@@ -39,7 +39,7 @@ RowStream::Producer lock_rows() {
     Locks locks(inspection);
     const LockTable& table = locks->table();
     for (const LockRow& row : table.locks)
-      if (row.state.kind != LockKind::thread && !emit(dump(to_json(row, *locks)))) break;
+      if (!is_of_thread(row.state.kind) && !emit(dump(to_json(row, *locks)))) break;
     return Json{{"problems", table.problems}};
   };
 }

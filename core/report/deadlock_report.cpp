@@ -65,11 +65,14 @@ std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& 
     if (member.node.kind == WaitGraph::Kind::task && member.next.kind == WaitGraph::Kind::thread)
       lines.push_back(fmt::format("    needs {}", node_text(member.next, locks)));
     else
-      lines.push_back(fmt::format("    waits for {}{}", locks.object_text(member.waits_for.object, wait),
-                                  member.next.kind == WaitGraph::Kind::thread &&
-                                          member.waits_for.object.kind != LockKind::thread
-                                      ? fmt::format(", held by {}", node_text(member.next, locks))
-                                      : ""));
+      lines.push_back(fmt::format(
+          "    waits for {}{}", locks.object_text(member.waits_for.object, wait),
+          member.next.kind == WaitGraph::Kind::thread && !is_of_thread(member.waits_for.object.kind)
+              ? fmt::format(", {} {}",
+                            is_owed(member.waits_for.object.kind) ? "held by"
+                                                                  : "which ends with a callback on",
+                            node_text(member.next, locks))
+              : ""));
   }
   std::vector<std::string> victims;
   for (const std::uint64_t os_id : deadlock.victims) {

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t max_groups = 10; // of threads that wait at the same place
 constexpr std::size_t told_types = 5;  // that fill most of the heap
-// Of its limit: the heap has come close to it when it has so much memory, and objects fill so much.
-constexpr unsigned near_percent = 90, full_percent = 80;
 constexpr std::string_view out_of_memory_type = "System.OutOfMemoryException";
 
 std::string calls(std::size_t count, std::size_t requests) {
@@ -54,7 +52,9 @@ public:
     for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
     // Of methods that wait for each other one may go on by a time, or by another of several tasks.
     for (const std::string& knot : waiting.knots)
-      tell(fmt::format("async methods wait for each other{}: {}",
+      tell(fmt::format("{}{}: {}",
+                       knot.find(knot_link) == std::string::npos ? "an async method waits for its own task"
+                                                                 : "async methods wait for each other",
                        deadlocked ? "" : ", and for something else beside", knot));
     if (!memory.empty()) tell_memory(memory, options);
     tell_async(waiting);
@@ -144,11 +144,21 @@ private:
     const auto limit = heap == nullptr
                            ? std::nullopt
                            : heap_limit(*locks_.runtime().objects(), sources_.program_name, report_.missing);
-    if (!limit || heap->committed_bytes < limit->bytes / 100 * near_percent) return {};
+    if (!limit) return {};
+    HeapFill fill{.limit = limit->bytes, .committed = heap->committed_bytes};
+    // All of it, until it is worth the walk that tells.
+    fill.survived = fill.committed;
+    if (!is_near_limit(fill)) return {};
     report_.limit = limit;
-    std::uint64_t live = 0;
-    for (const HeapRangeCount& range : sources_.heap().statistics(options).ranges) live += range.live.bytes;
-    if (live < limit->bytes / 100 * full_percent) return {};
+    std::uint64_t live = 0, young = 0;
+    const HeapStatistics statistics = sources_.heap().statistics(options);
+    for (std::size_t i = 0; i < statistics.ranges.size() && i < heap->ranges.size(); ++i) {
+      const std::uint64_t bytes = statistics.ranges[i].live.bytes;
+      live += bytes;
+      if (heap->ranges[i].part == HeapPart::gen0) young += bytes;
+    }
+    fill.survived = live - young;
+    if (!is_near_limit(fill)) return {};
     return fmt::format("objects fill {} of the {} bytes that the heap may have ({})", live, limit->bytes,
                        limit->source);
   }
@@ -289,7 +299,9 @@ private:
         members += deadlock.members.size();
         report_.certain = report_.certain && deadlock.certain && !deadlock.ends;
       }
-      report_.text = fmt::format("{} threads and tasks wait for each other and will not go on", members);
+      report_.text =
+          members == 1 ? "an async method or a thread waits for itself and will not go on"
+                       : fmt::format("{} threads and tasks wait for each other and will not go on", members);
       break;
     }
     case Verdict::memory:

@@ -5,6 +5,7 @@
 #include "core/objects/instance_reader.h"
 #include "core/objects/object_reader.h"
 #include "core/runtime/source_lines.h"
+#include "core/waits/await_lines.h"
 #include "core/waits/method_il.h"
 
 #include <fmt/format.h>
@@ -114,7 +115,13 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
     if (pdb != nullptr && site.dispose_call && site.dispose_store) {
       position.dispose = is_hidden(*pdb, method.token, *site.dispose_call);
     }
-    position.source = lines.of_il(method, position.dispose ? *site.dispose_store : site.yield_offset);
+    std::uint32_t place = position.dispose ? *site.dispose_store : site.yield_offset;
+    if (pdb != nullptr && !position.dispose)
+      with_method_il(*runtime.objects(), shape.module, shape.move_next,
+                     [&](const Metadata&, std::span<const std::byte> il) {
+                       place = arm_of_await(pdb->sequence_points(method.token), il, place).value_or(place);
+                     });
+    position.source = lines.of_il(method, place);
   } catch (const Error&) {
     // A damaged PDB costs the line.
   }

@@ -94,7 +94,7 @@ AsyncWaiting AsyncWaits::read(const HeapWalkOptions& options) {
       if (waiting.knots.size() >= max_named) return;
       std::string text;
       for (const AsyncFrame& frame : stack.frames)
-        text += fmt::format("{}{}", text.empty() ? "" : ", for which waits ", text_of(*frame.position));
+        text += fmt::format("{}{}", text.empty() ? "" : knot_link, text_of(*frame.position));
       waiting.knots.push_back(std::move(text));
       return;
     }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clr {
@@ -31,14 +32,18 @@ struct ChainMark {
   std::uint64_t kind = 0;  // equal when such methods wait for such a thing
 };
 
+constexpr std::string_view knot_link = ", for which waits ";
+
 struct AsyncWaiting {
   std::vector<AwaitGroup> groups; // that are owed something, the largest first
   std::vector<AwaitGroup> others; // of many chains each, which wait for work or a time
   std::size_t owed = 0;           // chains of `groups`
   std::size_t requests = 0;       // of them
-  std::vector<std::string> knots; // methods that wait for each other, one text for each knot
-  std::vector<ChainMark> marks;   // of the chains of `groups`
-  std::size_t unreadable = 0;     // methods and tasks
+  // Methods that wait for each other, one text for each knot, with knot_link between its methods. A method
+  // without one waits for itself.
+  std::vector<std::string> knots;
+  std::vector<ChainMark> marks; // of the chains of `groups`
+  std::size_t unreadable = 0;   // methods and tasks
   bool left_out = false;
 };
 

@@ -199,6 +199,9 @@ std::string LockReporter::owner_text(const LockRow& row) const {
     if (!row.readers.empty()) text += ", read by " + readers_text(row);
     return text;
   }
+  if (row.ender)
+    return fmt::format("{}it ends when the callback of a timer on {} does",
+                       row.state.text.empty() ? "" : row.state.text + ", ", thread_text(*row.ender));
   if (row.state.reader_count != 0) return "read by " + readers_text(row);
   if (!row.state.owner_known) return "its owner is not to be known";
   switch (row.state.kind) {
@@ -235,6 +238,17 @@ std::string LockReporter::object_text(const WaitedObject& object, const ThreadWa
   case LockKind::thread: {
     const LockRow* const row = known().find(object);
     return fmt::format("the end of {}", row != nullptr && row->owner ? holder_text(*row->owner) : named);
+  }
+  case LockKind::finalizers: {
+    const LockRow* const row = known().find(object);
+    return fmt::format("the finalizers, which {} runs",
+                       row != nullptr && row->owner ? holder_text(*row->owner) : "a thread of the runtime");
+  }
+  case LockKind::callback: {
+    const LockRow* const row = known().find(object);
+    return fmt::format("the end of a callback of a cancellation{}",
+                       row != nullptr && row->owner ? fmt::format(", which {} runs", holder_text(*row->owner))
+                                                    : "");
   }
   case LockKind::rwlock:
     return wait == nullptr ? named : fmt::format("{} to {}", named, to_string(wait->mode));
@@ -274,7 +288,7 @@ std::string LockReporter::task_place(Address task) {
 }
 
 std::string LockReporter::owned_text(const WaitedObject& object, const ThreadWait& wait) {
-  const LockRow* const row = object.kind == LockKind::thread ? nullptr : known().find(object);
+  const LockRow* const row = is_of_thread(object.kind) ? nullptr : known().find(object);
   const std::string owner = row == nullptr ? "" : owner_text(*row);
   return fmt::format("{}{}{}", object_text(object, &wait), owner.empty() ? "" : ", ", owner);
 }

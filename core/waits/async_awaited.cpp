@@ -106,7 +106,8 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
   const MachineAwait* const await = box.await();
   // A method that the runtime suspends keeps the source itself.
   bool value_task = box.resume != nullptr ||
-                    (await != nullptr && await->awaiter_type.find("ValueTaskAwait") != std::string::npos);
+                    (await != nullptr && (await->awaiter_type.find("ValueTaskAwait") != std::string::npos ||
+                                          (await->boxed && kinds.is_source(awaited))));
   std::string suffix;
   std::optional<std::uint64_t> since;
   for (unsigned i = 0; i < max_wrappers; ++i) {
@@ -134,7 +135,7 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
     }
     Address next = 0;
     if (!since && name.starts_with("System.Threading.Tasks.Task+CancellationPromise"))
-      if (const Address timer = kinds.reference(awaited, "_timer")) since = set_at(timer);
+      if (const Address timer = queue_timer(kinds.reference(awaited, "_timer"))) since = set_at(timer);
     Awaited found = task(awaited, name, suffix, next);
     if (next == 0) {
       found.text += suffix;
@@ -159,7 +160,7 @@ Awaited AwaitedReader::task(Address task, std::string_view name, std::string& su
       name.starts_with("System.Threading.Tasks.TaskFactory+CompleteOnInvokePromise"))
     return combination(task, false);
   if (name.starts_with("System.Threading.Tasks.Task+CancellationPromise")) {
-    if (const Address timer = kinds.reference(task, "_timer")) {
+    if (const Address timer = queue_timer(kinds.reference(task, "_timer"))) {
       const auto due = kinds.integer(timer, "_dueTime");
       suffix += due ? fmt::format(", for {} at most", span_text(*due & 0xffff'ffff)) : ", with a timeout";
     }
@@ -201,13 +202,34 @@ Awaited AwaitedReader::plain_task(Address task) {
 
 Awaited AwaitedReader::delay(Address task) {
   AsyncObjects& kinds = graph_->kinds();
-  const Address timer = kinds.reference(task, "_timer");
+  const Address timer = queue_timer(kinds.reference(task, "_timer"));
   const auto due = timer != 0 ? kinds.integer(timer, "_dueTime") : std::nullopt;
   if (timer != 0 && !due)
     return {AwaitedKind::delay, "a delay by a timer that is not .NET's own: " + type_text(timer), task};
   if (!due) return {AwaitedKind::delay, "a delay without end", task, AwaitUse::idle};
   return {AwaitedKind::delay, fmt::format("a delay of {}", span_text(*due & 0xffff'ffff)), task,
           AwaitUse::unknown, set_at(timer)};
+}
+
+// A TimeProvider makes timers of its own, which stand for one of the framework's: TimeProvider itself, and
+// providers that call it or Timer. `timer` itself when it stands for none that is known.
+Address AwaitedReader::queue_timer(Address timer) {
+  constexpr std::string_view queued = "System.Threading.TimerQueueTimer";
+  AsyncObjects& kinds = graph_->kinds();
+  Address at = timer;
+  for (unsigned i = 0; i < max_timer_wrappers && at != 0; ++i) {
+    if (kinds.lineage(at).is(queued)) return at;
+    Address next = kinds.reference(at, "_timer");
+    if (next == 0)
+      for (const Address held : kinds.references(at)) {
+        const TypeLineage& lineage = kinds.lineage(held);
+        if (lineage.is(queued) || lineage.is("System.Threading.Timer") ||
+            lineage.is("System.TimeProvider+SystemTimeProviderTimer"))
+          next = held;
+      }
+    at = next;
+  }
+  return timer;
 }
 
 std::optional<std::uint64_t> AwaitedReader::set_at(Address timer) {
@@ -326,7 +348,10 @@ Awaited AwaitedReader::socket(Address operation) {
 Awaited AwaitedReader::periodic_timer(Address state) {
   AsyncObjects& kinds = graph_->kinds();
   const Address owner = kinds.reference(state, "_owner");
-  const Address timer = owner != 0 ? kinds.reference(owner, "_timer") : 0;
+  // It keeps its period itself, as ticks; that of its timer may be another one for a provider of one's own.
+  const auto ticks = owner != 0 ? kinds.span(owner, "_period") : std::nullopt;
+  if (ticks) return {AwaitedKind::timer, "a PeriodicTimer of " + format_time_span(*ticks), owner};
+  const Address timer = owner != 0 ? queue_timer(kinds.reference(owner, "_timer")) : 0;
   const auto period = timer != 0 ? kinds.integer(timer, "_period") : std::nullopt;
   return {AwaitedKind::timer,
           period ? fmt::format("a PeriodicTimer of {}", span_text(*period & 0xffff'ffff)) : "a PeriodicTimer",

@@ -60,6 +60,7 @@ public:
   // them.
   Awaited of(const AsyncBox& box);
 
+  static constexpr unsigned max_timer_wrappers = 4;            // timers that stand for another one
   static constexpr unsigned max_wrappers = 16;                 // tasks that only stand for another one
   static constexpr std::size_t max_listed_waiters = 4'000'000; // of all semaphores and channels
 
@@ -71,6 +72,7 @@ private:
   Awaited plain_task(Address task);
   Awaited delay(Address task);
   std::optional<std::uint64_t> set_at(Address timer);
+  Address queue_timer(Address timer);
   Awaited semaphore(Address node);
   Awaited channel(Address operation, std::string_view name);
   Awaited socket(Address operation);

@@ -1,11 +1,12 @@
 #include "core/waits/async_graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace clr {
 namespace {
 
-enum Class : std::size_t { tasks, pooled, semaphores, channels };
+enum Class : std::size_t { tasks, pooled, semaphores, channels, own };
 
 std::span<const AsyncEdge> of(const std::vector<AsyncEdge>& edges, Address from) {
   const auto [first, last] = std::ranges::equal_range(edges, from, {}, &AsyncEdge::from);
@@ -38,6 +39,11 @@ std::size_t AsyncGraph::want(HeapPass& pass) {
       [](const TypeLineage& lineage) { return lineage.derives_from("System.Threading.SemaphoreSlim"); });
   pass.want(
       [](const TypeLineage& lineage) { return lineage.derives_from("System.Threading.Channels.Channel`2"); });
+  // What builders of the user's own make, and every machine that is an object.
+  pass.want([](const TypeLineage& lineage) {
+    return lineage.of_machine && lineage.names.front().empty() &&
+           !lineage.derives_from("System.Threading.Tasks.Task");
+  });
   return first;
 }
 
@@ -68,6 +74,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
         add_box(box, *shape);
       });
     }
+  if (found.found.size() > first + own) add_own_boxes(found.found[first + own]);
   std::ranges::sort(boxes_, {}, &AsyncBox::object);
   std::ranges::sort(machines_);
   std::ranges::sort(suspended_, {}, &Suspended::task);
@@ -89,11 +96,13 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
       }
       kinds_.targets(kinds_.continuation(task), [&](Address waiter, AsyncKind kind) {
         if (kind == AsyncKind::blocker) blockers_.push_back(waiter);
+        if (kind == AsyncKind::box && !copies_.empty()) reached_.push_back(waiter);
         add_edge(task, waiter);
       });
       kinds_.inner(task, [&](Address awaited) { add_edge(awaited, task); });
       if (const Address parent = state.has_parent() ? kinds_.parent(task) : 0) add_edge(task, parent);
     });
+  drop_left_copies();
   for (const AsyncBox& box : boxes_) {
     if (box.awaited != 0) add_edge(box.awaited, box.object);
     if (box.resume != nullptr) {
@@ -121,6 +130,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
       if (shape != nullptr && shape->consumer_state) consumer(object, *shape);
     });
   }
+  add_builder_edges();
   left_out_ = left_out_ || kinds_.out_of_links();
   kinds_.bound_links(~std::size_t{0});
   make_unique(up_);
@@ -146,6 +156,7 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
   box.shape = &kinds_.shapes().machine(table);
   if (!box.shape->state) return;
   box.state = target.read_i32(box.machine + *box.shape->state);
+  if (shape.is_machine && box.state < -1) return;          // it has ended, or has not begun
   if (box.shape->fsharp && box.state == 0) box.state = -1; // it has not waited yet
   box.waits = box.state >= 0;
   if (shape.consumer_state && box.state == 0) {
@@ -159,8 +170,97 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
   if (const MachineAwait* const await = box.waits ? box.await() : nullptr) {
     box.awaiter_known = !await->site.awaiter.empty();
     if (await->awaited) box.awaited = target.read_pointer(box.machine + *await->awaited);
+    if (await->boxed && box.awaited != 0)
+      if (const auto inside = kinds_.shapes().awaited_by(kinds_.table_of(box.awaited)))
+        box.awaited = target.read_pointer(box.awaited + *inside);
   }
+  // An object that holds the machine, and is at rest until another call uses it.
+  const auto& parts = box.shape->builder_parts;
+  if (!parts.empty() && box.state == 0 && box.awaited == 0 &&
+      std::ranges::all_of(parts,
+                          [&](std::uint32_t part) { return target.read_pointer(box.machine + part) == 0; }))
+    return;
   boxes_.push_back(box);
+}
+
+// Objects that hold machines come first: a machine that is an object of its own is theirs.
+void AsyncGraph::add_own_boxes(std::span<const FoundObject> found) {
+  std::unordered_set<Address> held;
+  for (const auto& [machine, box] : machines_) held.insert(machine);
+  for (const bool machines : {false, true})
+    for (const FoundObject& object : found) {
+      const BoxShape* const shape = kinds_.shapes().box(object.method_table);
+      if (shape == nullptr || shape->is_machine != machines || held.contains(object.address)) continue;
+      const std::size_t before = boxes_.size();
+      try {
+        add_box(object.address, *shape);
+      } catch (const Error&) {
+        ++unreadable_;
+      }
+      if (boxes_.size() == before) continue;
+      if (boxes_.back().machine == 0)
+        boxes_.pop_back();
+      else if (!machines && shape->machine_table == 0)
+        held.insert(machines_.back().first);
+      else if (machines && boxes_.back().shape->value_type)
+        copies_.push_back(object.address);
+    }
+  std::ranges::sort(copies_);
+}
+
+// A builder that boxes the machine anew at each await leaves copies behind, which say that they wait, too.
+// Nothing goes on by them.
+void AsyncGraph::drop_left_copies() {
+  if (copies_.empty()) return;
+  for (const AsyncBox& box : boxes_) {
+    try {
+      // What is awaited may be of a type of the user's own, and keep delegates.
+      if (box.awaited == 0 || !kinds_.is_promise(box.awaited)) continue;
+      for (const Address held : kinds_.references(box.awaited))
+        if (kinds_.kind(held) == AsyncKind::callback)
+          kinds_.targets(held, [&](Address waiter, AsyncKind) { reached_.push_back(waiter); });
+    } catch (const Error&) {
+      ++unreadable_;
+    }
+  }
+  std::ranges::sort(reached_);
+  std::erase_if(boxes_, [&](const AsyncBox& box) {
+    return box.waits && box.awaited != 0 && std::ranges::binary_search(copies_, box.object) &&
+           !std::ranges::binary_search(reached_, box.object);
+  });
+}
+
+// Others wait for what the builder holds, which is done when the method is.
+void AsyncGraph::add_builder_edges() {
+  std::vector<AsyncEdge> promises;
+  for (const AsyncBox& box : boxes_) {
+    const auto add = [&](Address promise) {
+      if (promise != 0 && promise != box.object && promise != box.awaited && box_of(promise) != box.object &&
+          kinds_.is_promise(promise))
+        promises.push_back({promise, box.object});
+    };
+    try {
+      for (const std::uint32_t part : box.shape->builder_parts) {
+        const Address held = kinds_.target().read_pointer(box.machine + part);
+        if (held == 0) continue;
+        add(held);
+        if (!box.shape->builder_is_object) continue;
+        for (const Address inner : kinds_.references(held))
+          if (kinds_.kind(inner) != AsyncKind::callback) add(inner);
+      }
+    } catch (const Error&) {
+      ++unreadable_;
+    }
+  }
+  make_unique(promises);
+  // What several methods hold is no promise of one of them.
+  for (std::size_t i = 0; i < promises.size(); ++i) {
+    const Address promise = promises[i].from;
+    if ((i > 0 && promises[i - 1].from == promise) ||
+        (i + 1 < promises.size() && promises[i + 1].from == promise))
+      continue;
+    add_edge(promises[i].to, promise);
+  }
 }
 
 void AsyncGraph::add_suspended(Address task) {

@@ -37,7 +37,7 @@ class AsyncGraph {
 public:
   // What `pass` must be asked for; returns the index of the first of class_count in its result.
   static std::size_t want(HeapPass& pass);
-  static constexpr std::size_t class_count = 4;
+  static constexpr std::size_t class_count = 5;
 
   // Reads the boxes and tasks that the pass found, `first` being what want() returned. `objects` and
   // `lineages` must outlive this. An object that cannot be read is left out and counted. Throws nothing for
@@ -69,6 +69,9 @@ public:
 
 private:
   void add_box(Address object, const BoxShape& shape);
+  void add_own_boxes(std::span<const FoundObject> found);
+  void drop_left_copies();
+  void add_builder_edges();
   void add_suspended(Address task);
   void add_edge(Address awaited, Address waiter);
 
@@ -85,6 +88,8 @@ private:
   std::vector<AsyncBox> boxes_;
   std::vector<std::pair<Address, Address>> machines_; // machine, box
   std::vector<AsyncEdge> up_, down_;                  // sorted
+  // Machines that may be copies which a builder has left behind, and those that something leads to.
+  std::vector<Address> copies_, reached_;
   std::vector<Address> faulted_, blockers_;
   std::vector<FoundObject> semaphores_, channels_;
   std::size_t unreadable_ = 0;

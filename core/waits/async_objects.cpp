@@ -16,6 +16,9 @@ constexpr std::string_view source_core = "System.Threading.Tasks.Sources.ManualR
 // Fields by which the framework's tasks keep what they wait for.
 constexpr std::array inner_names{"_task", "_source", "m_antecedent", "_task1", "_task2"};
 constexpr std::array inner_list_names{"m_tasks", "_tasks"};
+// Types of captured variables: of C#, and of Visual Basic.
+constexpr std::array closure_names{"c__DisplayClass", "_Closure$__"};
+constexpr std::string_view machine_interface = "System.Runtime.CompilerServices.IAsyncStateMachine";
 
 } // namespace
 
@@ -50,6 +53,7 @@ AsyncObjects::Type AsyncObjects::read_type(Address table) {
     type.kind = kind;
     type.next = offset(table, next);
   };
+  type.user = lineage.names.front().empty();
   const bool task = lineage.derives_from("System.Threading.Tasks.Task");
   if (task && task_table_ == 0) task_table_ = table;
   if (lineage.names.front().find("StateMachineBox") != std::string::npos && shapes_.box(table) != nullptr) {
@@ -83,8 +87,52 @@ AsyncObjects::Type AsyncObjects::read_type(Address table) {
     type.kind = AsyncKind::task; // what it does when it is called leads on: its consumer waits for the object
   } else if (std::ranges::find(blocker_names, lineage.names.front()) != blocker_names.end()) {
     type.kind = AsyncKind::blocker;
+  } else if (type.user) {
+    if (lineage.of_machine && shapes_.box(table) != nullptr)
+      type.kind = AsyncKind::box;
+    else
+      read_own(type, table);
   }
   return type;
+}
+
+// The builder of an async method may give what is awaited a delegate of its own: with the machine among the
+// variables that the delegate captured, or in an object that runs it.
+void AsyncObjects::read_own(Type& type, Address table) {
+  const TypeLayout& layout = objects_->layouts().of(table);
+  const TypeName* name = layout.name.get();
+  if (name->shape == TypeShape::instance && name->element) name = name->element.get();
+  const bool closure = !name->chain.empty() && std::ranges::any_of(closure_names, [&](const char* part) {
+    return name->chain.back().find(part) != std::string::npos;
+  });
+  for (const FieldLayout& field : layout.fields) {
+    if (field.is_static || !field.type->is_reference() || type.inner.size() >= max_references) continue;
+    if (closure || format_type(*field.type->name) == machine_interface)
+      type.inner.push_back(target().pointer_size() + field.offset);
+  }
+  if (!type.inner.empty()) type.kind = AsyncKind::closure;
+}
+
+bool AsyncObjects::is_promise(Address object) {
+  const Address table = table_of(object);
+  return type(table).user || lineages_->of(table).derives_from("System.Threading.Tasks.Task");
+}
+
+std::vector<Address> AsyncObjects::references(Address object) {
+  std::vector<Address> found;
+  Address table = table_of(object);
+  for (unsigned depth = 0; table != 0 && depth < TypeLayouts::max_base_types; ++depth) {
+    const TypeLineage& lineage = lineages_->of(table);
+    if (lineage.names.empty() || !lineage.names.front().empty()) break;
+    const TypeLayout& layout = objects_->layouts().of(table);
+    for (const FieldLayout& field : layout.fields) {
+      if (field.is_static || !field.type->is_reference() || found.size() >= max_references) continue;
+      const Address value = target().read_pointer(object + target().pointer_size() + field.offset);
+      if (value != 0) found.push_back(value);
+    }
+    table = layout.table.parent;
+  }
+  return found;
 }
 
 void AsyncObjects::need_task_fields() {
@@ -207,6 +255,15 @@ void AsyncObjects::follow(Address object, unsigned depth, std::size_t& links, co
   case AsyncKind::wrapper:
     each(next());
     break;
+  case AsyncKind::closure:
+    for (const std::uint32_t place : type.inner) {
+      const Address held = target().read_pointer(object + place);
+      if (held == 0) continue;
+      // A task that a delegate captured is one that it may ask; only what it can run goes on by it.
+      const AsyncKind kind = this->kind(held);
+      if (kind == AsyncKind::box || kind == AsyncKind::callback || kind == AsyncKind::closure) each(held);
+    }
+    break;
   case AsyncKind::other:
     break;
   }
@@ -231,6 +288,12 @@ std::string AsyncObjects::callback(Address delegate) {
 Address AsyncObjects::reference(Address object, std::string_view name) {
   const auto place = offset(table_of(object), name);
   return place ? target().read_pointer(object + *place) : 0;
+}
+
+std::optional<std::int64_t> AsyncObjects::span(Address object, std::string_view name) {
+  const auto place = offset(table_of(object), name);
+  // A TimeSpan is one number.
+  return place ? std::optional(static_cast<std::int64_t>(target().read_u64(object + *place))) : std::nullopt;
 }
 
 std::optional<std::uint64_t> AsyncObjects::integer(Address object, std::string_view name) {

@@ -20,6 +20,7 @@ enum class AsyncKind : std::uint8_t {
   await_task, // a continuation that runs a delegate, in a context or scheduler
   continue_with,
   callback, // a delegate
+  closure,  // the variables of a delegate, among them what goes on
   wrapper,  // of a delegate, for a debugger
   blocker,  // a thread waits with it for tasks
 };
@@ -62,6 +63,13 @@ public:
   // Cost: that of the type.
   bool suspends(Address method_table) { return type(method_table).suspends; }
 
+  // Whether somebody may wait for an object because the builder of an async method holds it: it is a task, or
+  // of a type that is not the framework's. Throws Error. Cost: that of the type.
+  bool is_promise(Address object);
+  // The objects that an object of a type other than the framework's refers to, those of its base types too.
+  // Throws Error. Cost: that of the type, and 1 read for each, max_references at most.
+  std::vector<Address> references(Address object);
+
   // Whether an object that is no task can be awaited as a ValueTask, by its fields. Throws Error. Cost: that
   // of the type.
   bool is_source(Address object);
@@ -87,6 +95,8 @@ public:
   Address reference(Address object, std::string_view name);
   // An integer field, sign-extended; nothing when there is no such field. Throws Error.
   std::optional<std::uint64_t> integer(Address object, std::string_view name);
+  // The ticks of a TimeSpan field; nothing when there is no such field. Throws Error.
+  std::optional<std::int64_t> span(Address object, std::string_view name);
 
   MachineShapes& shapes() { return shapes_; }
   ObjectReader& objects() { return *objects_; }
@@ -98,6 +108,7 @@ public:
   bool out_of_links() const { return links_left_ == 0; }
 
   static constexpr unsigned max_depth = 8;
+  static constexpr std::size_t max_references = 64;
   static constexpr std::size_t max_links = 1'000'000; // continuations of one task
 
 private:
@@ -107,10 +118,12 @@ private:
     std::optional<bool> source; // nothing: not looked at yet
     // From the object's address. Of a continuation: what it leads to.
     std::optional<std::uint32_t> next, list;
-    std::vector<std::uint32_t> inner, inner_lists; // of a task
+    std::vector<std::uint32_t> inner, inner_lists; // of a task; of a closure its references
+    bool user = false;                             // it is not of the framework
   };
   Type& type(Address table);
   Type read_type(Address table);
+  void read_own(Type& type, Address table);
   std::optional<std::uint32_t> offset(Address table, std::string_view name);
   void need_task_fields();
   void follow(Address object, unsigned depth, std::size_t& links, const VisitTarget& visit);

@@ -85,7 +85,9 @@ LockKind BlockedThreads::kind_of(Address object, LockKind otherwise) {
 void BlockedThreads::find_primitive(Thread& thread, LockKind kind) {
   thread.wait.kind = kind;
   for (const Address object : live_objects(thread)) {
-    if (!derives(object, name_of(kind))) continue;
+    if (!derives(object, name_of(kind)) &&
+        !(kind == LockKind::rwlock && derives(object, "System.Threading.ReaderWriterLock")))
+      continue;
     if (kind == LockKind::task) return add_task(thread, object);
     return add(thread, object, kind);
   }

@@ -14,6 +14,7 @@ namespace {
 enum class BlockingKind : std::uint64_t { monitor_lock = 0, monitor_wait = 1, lock = 2, condition = 3 };
 
 constexpr std::string_view cctor = ".cctor";
+constexpr std::string_view old_rwlock = "System.Threading.ReaderWriterLock.";
 
 bool is_idle(const std::string& name) {
   constexpr std::array idle = {
@@ -58,6 +59,8 @@ bool is_owed(LockKind kind) {
   case LockKind::task:
   case LockKind::class_init:
   case LockKind::thread:
+  case LockKind::finalizers:
+  case LockKind::callback:
     return true;
   default:
     return false;
@@ -96,6 +99,7 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       thread.named.push_back(std::move(named));
     }
     if (!wait.managed_frame) return wait;
+    if (find_work_of_others(thread)) return wait;
     if (stack.frames.front().kind == StackFrameKind::managed && stack.frames.front().leaf) {
       wait.what = ThreadWait::What::running;
       return wait;
@@ -121,6 +125,12 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
     if (wait.what == ThreadWait::What::objects && wait.mode == WaitMode::wait &&
         (wait.kind == LockKind::lock || wait.kind == LockKind::monitor))
       wait.mode = WaitMode::enter;
+    if (wait.what == ThreadWait::What::objects && wait.kind == LockKind::rwlock &&
+        wait.mode == WaitMode::wait)
+      wait.mode = thread.calls("System.Threading.ReaderWriterLock.AcquireWriter") ||
+                          thread.calls("System.Threading.ReaderWriterLock.UpgradeTo")
+                      ? WaitMode::write
+                      : WaitMode::read;
     wait.in_request = wait.user_frame && wait.what == ThreadWait::What::objects && !is_owed(wait.kind) &&
                       is_in_request(thread);
   } catch (const Error&) {
@@ -204,6 +214,7 @@ void BlockedThreads::wait_on_monitor(Thread& thread, Address object) {
     if (thread.calls("System.Threading.Tasks.Task.")) return find_primitive(thread, LockKind::task);
     if (thread.calls("System.Threading.SemaphoreSlim.")) return find_primitive(thread, LockKind::semaphore);
     if (thread.calls("System.Threading.CountdownEvent.")) return find_primitive(thread, LockKind::countdown);
+    if (thread.calls(old_rwlock)) return find_primitive(thread, LockKind::rwlock);
     if (thread.calls("System.Threading.Barrier.")) return find_primitive(thread, LockKind::barrier);
     if (thread.calls("System.Threading.ManualResetEventSlim."))
       return find_primitive(thread, LockKind::event);
@@ -273,6 +284,7 @@ void BlockedThreads::by_frames(Thread& thread) {
   ThreadWait& wait = thread.wait;
   wait.what = ThreadWait::What::objects;
   if (thread.calls("System.Threading.ReaderWriterLockSlim.")) return find_rwlock(thread);
+  if (thread.calls(old_rwlock) && index_ == nullptr) return find_primitive(thread, LockKind::rwlock);
   if (thread.calls("System.Threading.Thread.Join") || thread.calls("System.Threading.Thread.<Join>"))
     return find_joined(thread);
   if (thread.calls("System.Threading.WaitHandle.WaitMultiple")) return find_handles(thread);
@@ -354,11 +366,29 @@ void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::v
     const std::vector<Address> running = constructors(stacks[i]);
     const std::unordered_set<Address> own(running.begin(), running.end());
     std::vector<Address> found;
-    for (const Address word : words(thread))
-      if (found.size() < 2 && classes.contains(word) && !own.contains(word) && !is_among(found, word))
-        found.push_back(word);
+    for (const Address word : words(thread)) {
+      const Address table = classes.contains(word) ? word : shared_of(word, classes);
+      if (found.size() < 2 && classes.contains(table) && !own.contains(table) && !is_among(found, table))
+        found.push_back(table);
+    }
     // Of two that lie there, nothing tells which is the old one.
     if (found.size() == 1) wait.objects = {{found.front(), LockKind::class_init}};
+  }
+}
+
+// Code that several instances of a generic class share names the one that the code was made for; the stack of
+// who waits has the instance itself. 0: `word` is none of such a class.
+Address BlockedThreads::shared_of(Address word, const std::unordered_set<Address>& classes) {
+  if (word < 0x10000 || word % target_->pointer_size() != 0) return 0;
+  const bool shared = std::ranges::any_of(classes, [&](Address table) {
+    return names_->types().type(table).table.generic() != MethodTable::Generic::none;
+  });
+  if (!shared) return 0;
+  try {
+    const Address canonical = names_->types().tables().read(word).canonical;
+    return classes.contains(canonical) ? canonical : 0;
+  } catch (const Error&) {
+    return 0; // most words are no types
   }
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -100,6 +101,9 @@ public:
   const std::string& problem() const { return problem_; }
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
+  // The tasks and signals that timers owe to who disposed them, until their callbacks on this stack return.
+  // Never throws.
+  std::vector<Address> told_by_timers(const ThreadStack& stack);
   // The classes whose constructors stand on a stack.
   std::vector<Address> constructors(const ThreadStack& stack);
 
@@ -120,6 +124,7 @@ private:
   void wait_for_tasks(Thread& thread, Address event);
   void add_task(Thread& thread, Address task);
   Address semaphore_of(Address node);
+  Address shared_of(Address word, const std::unordered_set<Address>& classes);
   void by_frames(Thread& thread);
   void find_primitive(Thread& thread, LockKind kind);
   void find_rwlock(Thread& thread);
@@ -130,6 +135,9 @@ private:
   // The Thread of which the SafeWaitHandle `safe` tells that it has ended; 0: none.
   Address joined_by(Address safe);
   bool is_own(const Thread& thread, Address object);
+  bool find_work_of_others(Thread& thread);
+  void find_callback(Thread& thread);
+  void find_finalizers(Thread& thread);
   void add_handles(Thread& thread, const std::vector<Address>& safe_handles);
   void add(Thread& thread, Address object, LockKind kind);
   std::vector<Address> live_objects(const Thread& thread,

@@ -20,9 +20,14 @@ public:
   // types of the library; 2 reads for each type.
   Address find(std::string_view name);
 
+  // The same of another library of the framework, `module` being its Module.
+  Address find_in(Address module, std::string_view name);
+
   // The address of a thread's own static field. Nothing: there is no such type or field, or the thread has
   // not used it. Throws as thread_static_address does. Cost: that of find() and thread_static_address.
   std::optional<Address> thread_static(std::string_view type, std::string_view field, Address thread);
+  // The same of the MethodTable of a type.
+  std::optional<Address> thread_static(Address table, std::string_view field, Address thread);
 
   // The address of a static field of a type that is not generic. Nothing: there is no such type or field, or
   // its statics do not exist yet. Throws as find(). Cost: that of find() and TypeLayouts::of.
@@ -31,12 +36,12 @@ public:
   Address static_reference(std::string_view type, std::string_view field);
 
 private:
-  void list();
+  using Tokens = std::unordered_map<std::string, std::uint32_t>; // by name
+  const Tokens& tokens_of(Address module);
 
   ObjectReader* objects_;
   Address module_ = 0;
-  bool listed_ = false;
-  std::unordered_map<std::string, std::uint32_t> tokens_; // by name
+  std::unordered_map<Address, Tokens> tokens_; // by Module
 };
 
 } // namespace clr

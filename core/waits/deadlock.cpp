@@ -15,6 +15,7 @@ using Kind = WaitGraph::Kind;
 std::vector<std::uint64_t> blockers(const LockTable& table, const LockRow& row, const ThreadWait& wait) {
   std::vector<std::uint64_t> threads;
   if (row.owner && row.owner->os_id) threads.push_back(*row.owner->os_id);
+  if (row.ender) threads.push_back(*row.ender);
   if (row.state.kind != LockKind::rwlock) return threads;
   // Readers keep a writer out, but the thread itself may be one of them: it asks for more than it has.
   if (wait.mode == WaitMode::write)
@@ -50,7 +51,7 @@ void note_holders(std::vector<DeadlockMember>& members) {
   for (const DeadlockMember& member : members) {
     const WaitedObject& object = member.waits_for.object;
     const auto holder = numbers.find(member.next);
-    if (holder == numbers.end() || object.kind == LockKind::thread) continue;
+    if (holder == numbers.end() || is_of_thread(object.kind) || !is_owed(object.kind)) continue;
     if (known.emplace(holder->second, object.object).second) members[holder->second].holds.push_back(object);
   }
 }
@@ -117,13 +118,18 @@ WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks)
       if (wait.any && wait.objects.size() > 1) continue;
       const WaitReason reason{.wait = i,
                               .object = {row.state.object, row.state.kind},
-                              .certain = wait.certain && row.state.kind != LockKind::class_init};
+                              .certain = wait.certain && row.state.kind != LockKind::class_init &&
+                                         row.state.kind != LockKind::finalizers && !row.ender};
       const Node from{Kind::thread, wait.os_id};
       if (row.state.kind == LockKind::task)
         connect(from, {Kind::task, row.state.object}, reason);
       else
         for (const std::uint64_t to : blockers(table, row, wait)) connect(from, {Kind::thread, to}, reason);
     }
+  for (const LockRow& row : table.locks)
+    if (row.ender && row.state.kind == LockKind::task && !row.waiters.empty())
+      connect({Kind::task, row.state.object}, {Kind::thread, *row.ender},
+              {.wait = {}, .object = {row.state.object, LockKind::task}, .certain = false});
   for (const TaskWait& task : tasks) {
     const Node from{Kind::task, task.task};
     for (const Address next : task.tasks)

@@ -108,6 +108,7 @@ private:
 
   // A task whose code has ended may wait for those that it began as its children.
   bool runs(Address task) {
+    if (!graph_.kinds().lineage(task).derives_from("System.Threading.Tasks.Task")) return false;
     const TaskFlags flags = graph_.kinds().flags(task);
     return flags.running() && !flags.waits_for_children();
   }
@@ -139,7 +140,9 @@ private:
     std::unordered_set<Address> taken; // there may be a million of them
     for (const AsyncEdge& edge : graph_.awaited(task)) {
       const Address next = graph_.box_of(edge.to);
-      if (next == task || is_done(next)) continue;
+      // A method that waits for its own task waits for ever; what stands between it and others does not.
+      const bool own = box != nullptr && (box->awaited == 0 || graph_.box_of(box->awaited) == task);
+      if ((next == task && !own) || is_done(next)) continue;
       if (taken.insert(next).second) wait.tasks.push_back(next);
       push(next, waiter);
     }

@@ -105,6 +105,16 @@ private:
 
 } // namespace
 
+bool is_machine_name(const TypeName& name) {
+  const TypeName* type = &name;
+  while ((type->shape == TypeShape::instance || type->shape == TypeShape::variable) && type->element)
+    type = type->element.get();
+  if (type->shape != TypeShape::definition || type->chain.empty()) return false;
+  const std::string& last = type->chain.back();
+  return (last.starts_with('<') && last.find(">d") != std::string::npos) ||
+         last.starts_with("VB$StateMachine_");
+}
+
 bool TypeLineage::derives_from(std::string_view name) const {
   return std::ranges::find(names, name) != names.end();
 }
@@ -118,6 +128,11 @@ const TypeLineage& TypeLineages::of(Address method_table) {
     for (Address table = method_table; table != 0 && lineage.names.size() < max_base_types;) {
       const RuntimeType& type = types_->type(table);
       if (fault.empty()) fault = type.fault;
+      if (type.name && lineage.names.empty())
+        lineage.of_machine = is_machine_name(*type.name) ||
+                             std::ranges::any_of(type.name->arguments, [](const TypeNamePtr& argument) {
+                               return argument && is_machine_name(*argument);
+                             });
       lineage.names.push_back(type.name ? framework_type_name(*type.name) : std::string());
       table = type.table.parent;
     }

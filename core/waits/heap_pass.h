@@ -20,10 +20,17 @@ struct TypeLineage {
   // "System.Threading.Tasks.Task`1" for the type itself, then for each of its base types; "" for one that the
   // framework's libraries do not define, and for one that has no name.
   std::vector<std::string> names;
+  // The type is one that a compiler makes of a method which waits or yields, or a generic one over such a
+  // type.
+  bool of_machine = false;
 
   bool is(std::string_view name) const { return !names.empty() && names.front() == name; }
   bool derives_from(std::string_view name) const; // or is it
 };
+
+// Whether a compiler gave the type its name when it made it of an async method or an iterator (C#, Visual
+// Basic), or of code within one. Source: dotnet/roslyn, GeneratedNames.
+bool is_machine_name(const TypeName& name);
 
 // The lineages of types. One thread uses it at a time.
 class TypeLineages {

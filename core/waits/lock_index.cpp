@@ -17,6 +17,7 @@ struct KnownType {
 constexpr std::array known_types = {
     KnownType{"System.Threading.Lock", LockKind::lock},
     KnownType{"System.Threading.ReaderWriterLockSlim", LockKind::rwlock},
+    KnownType{"System.Threading.ReaderWriterLock", LockKind::rwlock},
     KnownType{"System.Threading.SemaphoreSlim", LockKind::semaphore},
     KnownType{"System.Threading.ManualResetEventSlim", LockKind::event},
     KnownType{"System.Threading.CountdownEvent", LockKind::countdown},
@@ -40,6 +41,8 @@ constexpr std::array parts = {
     Part{LockKind::barrier, "_evenEvent"},
     Part{LockKind::rwlock, "_readEvent"},
     Part{LockKind::rwlock, "_writeEvent"},
+    Part{LockKind::rwlock, "_readerEvent"},
+    Part{LockKind::rwlock, "_writerEvent"},
     Part{LockKind::rwlock, "_upgradeEvent"},
     Part{LockKind::rwlock, "_waitUpgradeEvent"},
     Part{LockKind::lock, "_waitEvent"},

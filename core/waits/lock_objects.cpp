@@ -50,6 +50,25 @@ void read_rwlock(InstanceReader& reader, const Instance& instance, LockState& st
   state.waiters = waiters;
 }
 
+// The older one: its readers and those that wait are counted in one word.
+void read_old_rwlock(InstanceReader& reader, const Instance& instance, LockState& state) {
+  constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  constexpr std::uint64_t readers = 0x3ff, waiting_readers = 0x3ff, waiting_writers = 0x1ff;
+  constexpr unsigned waiting_readers_shift = 13, waiting_writers_shift = 23;
+  const std::uint64_t bits = low(reader.integer(instance, "_state"));
+  const std::uint32_t writer = low(reader.integer(instance, "_writerID"));
+  state.old_rwlock = true;
+  state.lock_id = reader.integer(instance, "_lockID");
+  state.reader_count = low(bits & readers);
+  state.held = writer != nobody;
+  if (state.held) {
+    state.owner_managed_id = writer;
+    state.entries = low(reader.integer(instance, "_writerLevel"));
+  }
+  state.waiters =
+      (bits >> waiting_readers_shift & waiting_readers) + (bits >> waiting_writers_shift & waiting_writers);
+}
+
 void read_barrier(InstanceReader& reader, const Instance& instance, LockState& state) {
   const FieldPlace field = reader.field(instance, "_currentTotalCount");
   // The count is a number, or a structure of one.
@@ -88,6 +107,10 @@ std::string_view to_string(LockKind kind) {
     return "class_init";
   case LockKind::thread:
     return "join";
+  case LockKind::finalizers:
+    return "finalizers";
+  case LockKind::callback:
+    return "callback";
   }
   return "";
 }
@@ -99,7 +122,10 @@ LockState read_lock_state(InstanceReader& reader, const Instance& instance, Addr
     read_lock(reader, instance, state);
     break;
   case LockKind::rwlock:
-    read_rwlock(reader, instance, state);
+    if (reader.find(instance, "_writerID"))
+      read_old_rwlock(reader, instance, state);
+    else
+      read_rwlock(reader, instance, state);
     break;
   case LockKind::semaphore:
     if (reader.find(instance, "m_currentCount")) {
@@ -137,6 +163,12 @@ std::vector<ReaderCount> read_reader_counts(InstanceReader& reader, Address firs
   for (Address at = first; at != 0;) {
     if (counts.size() >= max_reader_counts) throw_corrupt(at, "a list of readers that does not end");
     const Instance instance = reader.of_object(at);
+    if (reader.find(instance, "_readerLevel")) {
+      counts.push_back({.lock_id = reader.integer(instance, "_lockID"),
+                        .readers = low(reader.integer(instance, "_readerLevel"))});
+      at = reader.reference(instance, "_next");
+      continue;
+    }
     counts.push_back({.lock_id = reader.integer(instance, "lockID"),
                       .readers = low(reader.integer(instance, "readercount")),
                       .writers = low(reader.integer(instance, "writercount")),

@@ -1,7 +1,7 @@
 // Objects of the framework that threads hold or wait for, and their state. Fields are found by their names.
 // Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Threading/{Lock,SemaphoreSlim,
 // ManualResetEventSlim,ReaderWriterLockSlim,CountdownEvent,WaitHandle}.cs,
-// src/libraries/System.Threading/src/System/Threading/Barrier.cs.
+// src/libraries/System.Threading/src/System/Threading/{Barrier,ReaderWriterLock}.cs.
 #pragma once
 
 #include "core/objects/instance_reader.h"
@@ -17,7 +17,7 @@ namespace clr {
 enum class LockKind : std::uint8_t {
   monitor,     // the lock of any object
   lock,        // System.Threading.Lock
-  rwlock,      // ReaderWriterLockSlim
+  rwlock,      // ReaderWriterLockSlim, and the older ReaderWriterLock
   semaphore,   // SemaphoreSlim and Semaphore
   event,       // ManualResetEventSlim, ManualResetEvent, AutoResetEvent
   mutex,       // Mutex
@@ -28,7 +28,13 @@ enum class LockKind : std::uint8_t {
   task,        // a task that is not done
   class_init,  // the constructor of a class; the "object" is its MethodTable
   thread,      // Thread.Join; the object is the Thread
+  finalizers,  // GC.WaitForPendingFinalizers; the object is the Thread that runs finalizers
+  callback,    // the end of a callback that a CancellationTokenSource runs; the object is its Registrations
 };
+// Whether who waits for such a thing waits for a thread, and for no lock.
+constexpr bool is_of_thread(LockKind kind) {
+  return kind == LockKind::thread || kind == LockKind::finalizers || kind == LockKind::callback;
+}
 std::string_view to_string(LockKind kind); // words of JSON
 
 struct LockState {
@@ -43,6 +49,7 @@ struct LockState {
   bool upgradeable = false;             // a rwlock that its owner may read and may want to write
   std::uint32_t reader_count = 0;       // of a rwlock
   std::uint64_t lock_id = 0;            // of a rwlock: its number in the lists of readers
+  bool old_rwlock = false;              // a ReaderWriterLock, whose numbers and lists are others
   std::optional<std::uint64_t> waiters; // as the lock itself counts them
   std::string text;                     // "1 of 3 signals to come"; may be empty
 };
@@ -51,7 +58,7 @@ struct LockState {
 // countdown; of the others only what they are. Throws Error as InstanceReader does. Some reads.
 LockState read_lock_state(InstanceReader& reader, const Instance& instance, Address object, LockKind kind);
 
-// What a thread keeps of one ReaderWriterLockSlim.
+// What a thread keeps of one ReaderWriterLockSlim, or of one ReaderWriterLock, where it notes readers only.
 struct ReaderCount {
   std::uint64_t lock_id = 0;
   std::uint64_t readers = 0, writers = 0, upgraders = 0; // how often it entered

@@ -29,6 +29,7 @@ public:
     blocked_.set_threads(threads_);
     for (const ThreadStack& stack : table_.stacks) table_.waits.push_back(blocked_.of(stack));
     blocked_.find_classes(table_.stacks, table_.waits);
+    note_callbacks();
     if (index_ != nullptr) {
       add_headed();
       add_objects();
@@ -95,6 +96,7 @@ private:
       else if (row.state.owner_managed_id != 0)
         row.owner->managed_id = row.state.owner_managed_id;
     }
+    if (const auto ender = enders_.find(row.state.object); ender != enders_.end()) row.ender = ender->second;
     rows_.emplace(key, table_.locks.size());
     table_.locks.push_back(std::move(row));
     return &table_.locks.back();
@@ -203,7 +205,10 @@ private:
     case LockKind::class_init:
       return class_state(waited.object);
     case LockKind::thread:
-      return thread_state(waited.object);
+    case LockKind::finalizers:
+      return thread_state(waited.object, waited.kind);
+    case LockKind::callback:
+      return callback_state(waited.object);
     case LockKind::condition:
     case LockKind::task:
     case LockKind::wait_handle:
@@ -214,8 +219,8 @@ private:
   }
 
   // Whoever joins a thread waits for that thread: it owns its own end.
-  LockState thread_state(Address object) {
-    LockState state{.object = object, .kind = LockKind::thread, .text = {}};
+  LockState thread_state(Address object, LockKind kind) {
+    LockState state{.object = object, .kind = kind, .text = {}};
     const Address thread = reader_.reference(reader_.of_object(object), "_DONT_USE_InternalThread");
     for (const RuntimeThread& known : threads_.threads)
       if (known.address == thread && known.os_id.value_or(0) != 0) {
@@ -226,14 +231,41 @@ private:
     return state;
   }
 
+  // The thread that runs the callbacks of a CancellationTokenSource.
+  LockState callback_state(Address registrations) {
+    LockState state{.object = registrations, .kind = LockKind::callback, .text = {}};
+    const auto thread = static_cast<std::uint32_t>(
+        reader_.integer(reader_.of_object(registrations), "ThreadIDExecutingCallbacks"));
+    constexpr std::uint32_t nobody = ~std::uint32_t{0};
+    if (thread == 0 || thread == nobody) return state;
+    state.held = true;
+    state.owner_managed_id = thread;
+    state.entries = 1;
+    return state;
+  }
+
+  // A timer that is disposed within its own callback says so when that has returned.
+  void note_callbacks() {
+    for (std::size_t i = 0; i < table_.stacks.size() && i < table_.waits.size(); ++i) {
+      const ThreadWait& wait = table_.waits[i];
+      if (wait.what != ThreadWait::What::objects || (is_owed(wait.kind) && wait.kind != LockKind::task))
+        continue;
+      for (const Address told : blocked_.told_by_timers(table_.stacks[i])) enders_.emplace(told, wait.os_id);
+    }
+  }
+
   // The owner of a class that is being initialised is the thread that runs its constructor.
   LockState class_state(Address table) {
     LockState state{.object = table, .kind = LockKind::class_init, .text = {}};
     if (!initialising_noted_) // all stacks are named for it, so once for all threads that wait
       for (const ThreadStack& stack : table_.stacks)
-        for (const Address running : blocked_.constructors(stack)) initialising_[running] = stack.os_id;
+        for (const Address running : blocked_.constructors(stack)) {
+          const auto [known, added] = initialising_.try_emplace(running, stack.os_id);
+          // Two threads that run the shared constructor of a generic class run it for two instances of it.
+          if (!added && known->second != stack.os_id) known->second = 0;
+        }
     initialising_noted_ = true;
-    if (const auto owner = initialising_.find(table); owner != initialising_.end()) {
+    if (const auto owner = initialising_.find(table); owner != initialising_.end() && owner->second != 0) {
       state.held = true;
       state.owner_os_id = owner->second;
       state.entries = 1;
@@ -243,21 +275,43 @@ private:
   }
 
   void add_readers() {
+    // ReaderWriterLock is in a library of its own.
+    const bool old =
+        std::ranges::any_of(table_.locks, [](const LockRow& row) { return row.state.old_rwlock; });
+    add_readers(
+        false, [&] { return library_.find("System.Threading.ReaderWriterLockSlim"); }, "t_rwc");
+    if (old)
+      add_readers(
+          true,
+          [&]() -> Address {
+            for (const LockRow& row : table_.locks)
+              if (row.state.old_rwlock)
+                return library_.find_in(reader_.of_object(row.state.object).layout.module,
+                                        "System.Threading.ReaderWriterLock+ThreadLocalLockEntry");
+            return 0;
+          },
+          "t_lockEntryHead");
+  }
+
+  template<typename Find>
+  void add_readers(bool old, const Find& find, std::string_view list) {
     std::map<std::uint64_t, LockRow*> rows; // by the lock's number
     for (LockRow& row : table_.locks)
-      if (row.state.kind == LockKind::rwlock && row.state.lock_id != 0) rows[row.state.lock_id] = &row;
+      if (row.state.kind == LockKind::rwlock && row.state.lock_id != 0 && row.state.old_rwlock == old)
+        rows[row.state.lock_id] = &row;
     if (rows.empty()) return;
+    Address table = 0;
+    attempt([&] { table = find(); });
     for (const RuntimeThread& thread : threads_.threads)
       attempt([&] {
-        const auto field =
-            library_.thread_static("System.Threading.ReaderWriterLockSlim", "t_rwc", thread.address);
+        const auto field = library_.thread_static(table, list, thread.address);
         if (!field) return;
         for (const ReaderCount& count : read_reader_counts(reader_, target_.read_pointer(*field))) {
           const auto row = rows.find(count.lock_id);
           if (row == rows.end()) continue;
           if (count.readers != 0) row->second->readers.push_back(holder_of(thread));
           LockState& state = row->second->state;
-          if (state.held && thread.managed_id == state.owner_managed_id)
+          if (!old && state.held && thread.managed_id == state.owner_managed_id)
             state.entries = static_cast<std::uint32_t>(
                 std::max<std::uint64_t>({1, count.writers, state.upgradeable ? count.upgraders : 0}));
         }
@@ -274,6 +328,7 @@ private:
   LockTable table_;
   std::map<std::pair<Address, LockKind>, std::size_t> rows_;
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_, by_managed_id_; // the first of each
+  std::unordered_map<Address, std::uint64_t> enders_; // threads by what ends when their callbacks return
   bool initialising_noted_ = false;
   std::unordered_map<Address, std::uint64_t>
       initialising_; // threads by the classes whose constructors they run

@@ -21,6 +21,8 @@ struct LockRow {
   LockState state;
   // The owner; nothing: nobody, or not to be known, as state.owner_known says.
   std::optional<LockHolder> owner;
+  // Of a task or signal: the thread that completes it when the callback of a timer returns, by its frames.
+  std::optional<std::uint64_t> ender;
   std::vector<LockHolder> readers;  // of a rwlock, those that could be found
   std::vector<std::size_t> waiters; // indexes in LockTable::waits
   std::string fault;                // why its state could not be read

@@ -1,8 +1,11 @@
 #include "core/waits/state_machine_shapes.h"
 
+#include "core/objects/instance_reader.h"
 #include "core/types/module.h"
+#include "core/waits/heap_pass.h"
 #include "core/waits/method_il.h"
 
+#include <algorithm>
 #include <array>
 
 namespace clr {
@@ -82,12 +85,7 @@ MachineShape MachineShapes::read_machine(Address table) {
       shape.fsharp = std::string_view(name) == state_names.back();
     }
   for (const char* const name : builder_names)
-    if (const auto place = find(table, name)) {
-      const TypeLayout& builder = objects_->layouts().of(place->field->type->method_table);
-      shape.is_void = builder.text == "System.Runtime.CompilerServices.AsyncVoidMethodBuilder";
-      const FieldLayout* const box = builder.field("m_task");
-      if (box != nullptr && box->type->is_reference()) shape.builder_box = place->offset + box->offset;
-    }
+    if (const auto place = find(table, name)) read_builder(shape, *place);
   if (layout.text.starts_with("System.Threading.Tasks.Parallel."))
     for (const FieldLayout& field : layout.fields)
       if (!field.is_static && field.type->is_reference() && field.type->name &&
@@ -100,6 +98,35 @@ MachineShape MachineShapes::read_machine(Address table) {
     shape.problem = error.what();
   }
   return shape;
+}
+
+void MachineShapes::read_builder(MachineShape& shape, const Place& place) {
+  const TypeUse& type = *place.field->type;
+  if (type.is_reference()) {
+    shape.builder_is_object = true;
+    shape.builder_parts = {place.offset};
+    return;
+  }
+  const TypeLayout& builder = objects_->layouts().of(type.method_table);
+  shape.is_void = builder.text == "System.Runtime.CompilerServices.AsyncVoidMethodBuilder";
+  const FieldLayout* const box = builder.field("m_task");
+  if (box != nullptr && box->type->is_reference()) shape.builder_box = place.offset + box->offset;
+  if (!framework_type_name(*builder.name).empty()) return;
+  unsigned left = max_awaiter_structures;
+  add_builder_parts(shape, type.method_table, place.offset, 0, left);
+}
+
+void MachineShapes::add_builder_parts(MachineShape& shape, Address structure, std::uint32_t base,
+                                      unsigned depth, unsigned& left) {
+  if (depth > max_awaiter_depth || left == 0) return;
+  --left;
+  for (const FieldLayout& field : objects_->layouts().of(structure).fields) {
+    if (field.is_static || shape.builder_parts.size() >= max_builder_parts) continue;
+    if (field.type->is_reference())
+      shape.builder_parts.push_back(base + field.offset);
+    else if (field.type->kind == TypeUse::Kind::value && field.type->method_table != 0)
+      add_builder_parts(shape, field.type->method_table, base + field.offset, depth + 1, left);
+  }
 }
 
 void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
@@ -122,6 +149,7 @@ void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
                        unsigned left = max_awaiter_structures;
                        await.awaited = reference_in(*field, 0, left);
                        if (field->type->name) await.awaiter_type = format_type(*field->type->name);
+                       await.boxed = field->type->is_reference() && await.awaiter_type == "object";
                      }
                      shape.awaits.emplace(state, std::move(await));
                    }
@@ -143,7 +171,7 @@ const BoxShape* MachineShapes::box(Address table) {
 
 std::optional<BoxShape> MachineShapes::read_box(Address table) {
   const auto held = find(table, "StateMachine");
-  if (!held) return std::nullopt;
+  if (!held) return read_own_box(table);
   const std::uint32_t header = objects_->finder().target().pointer_size();
   BoxShape shape{.machine = header + held->offset};
   if (held->field->type->kind == TypeUse::Kind::value)
@@ -152,6 +180,51 @@ std::optional<BoxShape> MachineShapes::read_box(Address table) {
     return std::nullopt;
   read_consumer(table, "_valueTaskSource", header, shape.consumer_state, shape.consumer);
   return shape;
+}
+
+bool MachineShapes::is_machine(Address table) {
+  const TypeLayout& layout = objects_->layouts().of(table);
+  const auto has = [&](const char* name) { return layout.field(name) != nullptr; };
+  return is_machine_name(*layout.name) && std::ranges::any_of(state_names, has) &&
+         std::ranges::any_of(builder_names, has);
+}
+
+std::optional<BoxShape> MachineShapes::read_own_box(Address table) {
+  const std::uint32_t header = objects_->finder().target().pointer_size();
+  if (is_machine(table)) return BoxShape{.machine = header, .machine_table = table, .is_machine = true};
+  for (unsigned depth = 0; table != 0 && depth < TypeLayouts::max_base_types; ++depth) {
+    const TypeLayout& layout = objects_->layouts().of(table);
+    for (const FieldLayout& field : layout.fields) {
+      if (field.is_static) continue;
+      const TypeUse& type = *field.type;
+      if (type.kind == TypeUse::Kind::value && type.method_table != 0 && is_machine_name(*type.name) &&
+          is_machine(type.method_table))
+        return BoxShape{.machine = header + field.offset, .machine_table = type.method_table};
+      // In shared code all that is known of the field may be that it is a reference.
+      if (type.is_reference() && (type.canonical || is_machine_name(*type.name)))
+        return BoxShape{.machine = header + field.offset};
+    }
+    table = layout.table.parent;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> MachineShapes::awaited_by(Address table) {
+  const auto [kept, added] = awaiters_.try_emplace(table);
+  if (!added) return kept->second;
+  try {
+    const TypeLayout& layout = objects_->layouts().of(table);
+    if (!layout.table.is_value_type()) return std::nullopt;
+    const std::uint32_t header = objects_->finder().target().pointer_size();
+    unsigned left = max_awaiter_structures;
+    FieldLayout whole;
+    whole.type = std::make_shared<const TypeUse>(
+        TypeUse{.kind = TypeUse::Kind::value, .method_table = table, .name = layout.name});
+    if (const auto offset = reference_in(whole, 0, left)) kept->second = header + *offset;
+  } catch (const Error&) {
+    // What cannot be read leads nowhere.
+  }
+  return kept->second;
 }
 
 } // namespace clr

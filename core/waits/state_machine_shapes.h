@@ -1,4 +1,6 @@
 // The types of state machines of async methods, and of the boxes that they live in: where their parts lie.
+// A builder of one's own ([AsyncMethodBuilder]) has no box: the object that goes on is the machine itself, or
+// one of a type of one's own that holds it.
 // Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Runtime/CompilerServices
 // (AsyncTaskMethodBuilderT.cs, PoolingAsyncValueTaskMethodBuilderT.cs, AsyncIteratorMethodBuilder.cs).
 #pragma once
@@ -9,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 namespace clr {
 
@@ -18,6 +21,7 @@ struct MachineAwait {
   // none.
   std::optional<std::uint32_t> awaited;
   std::string awaiter_type; // "System.Runtime.CompilerServices.TaskAwaiter"; "" when it is not known
+  bool boxed = false;       // the reference is one to the awaiter itself, as of `dynamic`
 };
 
 // A type of state machines. Offsets count from the machine's first field.
@@ -33,6 +37,10 @@ struct MachineShape {
   std::optional<std::uint32_t> consumer_state, consumer;
   // The builder's reference to the box. A box that is used again and again is at rest when it is null.
   std::optional<std::uint32_t> builder_box;
+  // The references in a builder that is not the framework's own: to what others wait for. A builder that is
+  // an object is the only one.
+  std::vector<std::uint32_t> builder_parts;
+  bool builder_is_object = false;
   // Of a worker of Parallel.ForEachAsync: the reference to the TaskCompletionSource of all of them.
   std::optional<std::uint32_t> work;
   std::map<std::int32_t, MachineAwait> awaits; // by state
@@ -46,6 +54,7 @@ struct BoxShape {
   Address machine_table = 0; // 0: a reference, to an object of a type of its own
   // Of a box that is used again and again, and is no task: the references to who waits for it.
   std::optional<std::uint32_t> consumer_state, consumer;
+  bool is_machine = false; // the object is the machine itself, or a copy of it
 };
 
 class MachineShapes {
@@ -58,9 +67,13 @@ public:
   const MachineShape& machine(Address method_table);
   // The shape of a type of boxes; null for a type that is none. Kept. Never throws.
   const BoxShape* box(Address method_table);
+  // Where the reference to what is awaited lies in an awaiter that is an object, from the object's address;
+  // nothing when it holds none, or when the type is a class. Kept. Never throws.
+  std::optional<std::uint32_t> awaited_by(Address method_table);
 
   static constexpr unsigned max_awaiter_depth = 4;          // structures within each other in an awaiter
   static constexpr unsigned max_awaiter_structures = 1'000; // all that are looked into for one awaiter
+  static constexpr std::size_t max_builder_parts = 16;      // references in a builder that are looked at
 
 private:
   struct Place {
@@ -69,6 +82,12 @@ private:
   };
   MachineShape read_machine(Address method_table);
   std::optional<BoxShape> read_box(Address method_table);
+  // A type of the user's own: a machine, or what holds one.
+  std::optional<BoxShape> read_own_box(Address method_table);
+  bool is_machine(Address method_table);
+  void read_builder(MachineShape& shape, const Place& place);
+  void add_builder_parts(MachineShape& shape, Address structure, std::uint32_t base, unsigned depth,
+                         unsigned& left);
   void read_code(MachineShape& shape, const TypeLayout& layout);
   std::optional<Place> find(Address method_table, std::string_view name);
   // The reference within a field that leads to what is awaited.
@@ -80,6 +99,7 @@ private:
   ObjectReader* objects_;
   std::unordered_map<Address, std::unique_ptr<MachineShape>> machines_;
   std::unordered_map<Address, std::optional<BoxShape>> boxes_;
+  std::unordered_map<Address, std::optional<std::uint32_t>> awaiters_;
 };
 
 } // namespace clr

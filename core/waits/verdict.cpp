@@ -1,6 +1,14 @@
 #include "core/waits/verdict.h"
 
 namespace clr {
+namespace {
+
+// Of the limit of the heap.
+constexpr unsigned near_percent = 85;
+// Objects in regions that are not full, or behind those of the largest size, leave gaps.
+constexpr unsigned survived_percent = 80;
+
+} // namespace
 
 std::string_view to_string(Verdict verdict) {
   switch (verdict) {
@@ -57,6 +65,12 @@ ThreadUses thread_uses(const LockTable& table) {
     }
   }
   return uses;
+}
+
+bool is_near_limit(const HeapFill& heap) {
+  const std::uint64_t percent = heap.limit / 100;
+  return percent != 0 && heap.committed >= percent * near_percent &&
+         heap.survived >= percent * survived_percent;
 }
 
 std::vector<Verdict> decide(const VerdictFacts& facts, const ThreadUses& uses) {

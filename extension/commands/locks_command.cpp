@@ -30,7 +30,7 @@ public:
     for (const LockRow& row : table.locks) {
       if (out.interrupted()) break;
       // Who waits for a thread is told by `clr threads`.
-      if (row.state.kind == LockKind::thread || (waited_ && row.waiters.empty())) continue;
+      if (is_of_thread(row.state.kind) || (waited_ && row.waiters.empty())) continue;
       ++shown;
       if (json_)
         list.add(to_json(row, locks));

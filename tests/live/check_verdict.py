@@ -67,6 +67,30 @@ def knot(lldb, target):
     return answer["text"]
 
 
+def itself(lldb, target):
+    deadlocks, answer = ask(lldb, target, ["clr deadlocks --json", "clr analyze --json"])
+    assert answer["verdict"] == "deadlock" and answer["certain"], answer
+    assert len(deadlocks) == 1 and deadlocks[0]["kind"] == "async" and len(deadlocks[0]["members"]) == 1, deadlocks
+    assert "WaitsForItself" in deadlocks[0]["members"][0]["text"], deadlocks
+    assert any("WaitsForItself" in e and f"Program.cs:{line_of('at itself')}" in e for e in answer["evidence"]), answer["evidence"]
+    return answer["text"]
+
+
+def callback(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "waiting", answer
+    told = [e for e in answer["evidence"] if f"Program.cs:{line_of('at the callback')}" in e]
+    assert len(told) == 1 and "the end of a callback of a cancellation, which thread #" in told[0] and "'canceler' runs" in told[0], answer["evidence"]
+    return told[0]
+
+
+def spins(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "busy", answer
+    assert any(f"Program.cs:{line_of('at the word')}" in e and "runs in" in e for e in answer["evidence"]), answer["evidence"]
+    return answer["text"]
+
+
 def healthy(lldb, target):
     answer = analyze(lldb, target)
     assert answer["verdicts"] == ["healthy"] and answer["certain"] and answer["waiting"] == [], answer
@@ -88,7 +112,8 @@ def failed(lldb, target):
 
 
 # mode -> (arguments, settings of the runtime, check)
-MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot),
+MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot), "itself": (("itself",), {}, itself),
+         "callback": (("callback",), {}, callback), "spins": (("spins",), {}, spins),
          "idle": (("idle",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
          "memory": (("memory",), {"GCHeapHardLimit": hex(LIMIT)}, memory)}
 

@@ -19,7 +19,7 @@ constexpr std::uint32_t done = 0x100'0000, faulted = 0x20'0000;
 struct Waits {
   ObjectRuntime made{Platform{}};
   FrameworkTypes types{made};
-  std::vector<FoundObject> tasks, pooled, semaphores;
+  std::vector<FoundObject> tasks, pooled, semaphores, own;
 
   Address task(const char* type, FrameworkTypes::Values values) {
     tasks.push_back({types.make(type, values), types[type]});
@@ -39,7 +39,7 @@ struct View {
   explicit View(Waits& of) : view(of.made), lineages(view.names.types()) {
     HeapPassResult found;
     std::ranges::sort(of.tasks, {}, &FoundObject::address);
-    found.found = {of.tasks, of.pooled, of.semaphores, {}};
+    found.found = {of.tasks, of.pooled, of.semaphores, {}, of.own};
     graph.emplace(view.objects, lineages, found, 0);
     chains = async_chains(*graph);
   }

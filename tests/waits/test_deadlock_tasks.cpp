@@ -32,7 +32,7 @@ struct Process {
     TypeLineages lineages(view.names.types());
     HeapPassResult found;
     std::ranges::sort(tasks, {}, &FoundObject::address);
-    found.found = {tasks, {}, {}, {}};
+    found.found = {tasks, {}, {}, {}, {}};
     AsyncGraph graph(view.objects, lineages, found, 0);
     LockTable table;
     table.waits.push_back({.os_id = 7, .objects = {{task, LockKind::task}}, .native = {}});
@@ -66,4 +66,17 @@ TEST_CASE("an awaited object whose type cannot be read leads nowhere, and costs 
   const std::vector<TaskWait> waits = process.waits(method);
   REQUIRE(waits.size() == 1);
   CHECK(waits[0].tasks == std::vector{source});
+}
+
+TEST_CASE("a method that waits for its own task waits for itself", "[deadlock]") {
+  Process process;
+  const Address method = process.box();
+  process.then(method, method);
+  const std::vector<TaskWait> waits = process.waits(method);
+  REQUIRE(waits.size() == 1);
+  CHECK(waits[0].tasks == std::vector{method});
+  Process torn; // no method would write this
+  const Address promise = torn.task("Task");
+  torn.then(promise, promise);
+  CHECK(torn.waits(promise).empty());
 }

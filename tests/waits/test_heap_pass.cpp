@@ -85,3 +85,22 @@ TEST_CASE("a type that cannot be read has no lineage", "[heap_pass]") {
   CHECK(task.is("System.Threading.Tasks.Task+WhenAllPromise"));
   CHECK_FALSE(task.is("System.Threading.Tasks.Task"));
 }
+
+TEST_CASE("types that compilers make of async methods and iterators are known by their names",
+          "[heap_pass]") {
+  const auto named = [](std::string_view last) {
+    TypeName name;
+    name.shape = TypeShape::definition;
+    name.chain = {"Program", std::string(last)};
+    return make_type(name);
+  };
+  for (const char* const machine : {"<Run>d__5", "<Run>d__5`1", "<<Main>$>d__0", "<<Start>b__0_1>d",
+                                    "<<Start>g__Inner|3_0>d", "VB$StateMachine_4_Run"})
+    CHECK(is_machine_name(*named(machine)));
+  for (const char* const other :
+       {"<>c__DisplayClass0_0", "<>c", "Runner`2", "d__5", "<PrivateImplementationDetails>"})
+    CHECK_FALSE(is_machine_name(*named(other)));
+  CHECK(is_machine_name(*instantiate(named("<Run>d__5`1"), {named("Order")})));
+  CHECK_FALSE(is_machine_name(*instantiate(named("Runner`1"), {named("<Run>d__5")})));
+  CHECK_FALSE(is_machine_name(*unknown_type()));
+}

@@ -59,6 +59,27 @@ TEST_CASE("a ReaderWriterLockSlim tells writer, upgrader and readers", "[lock_ob
   CHECK(upgraded.waiters == 3);
 }
 
+TEST_CASE("a ReaderWriterLock tells writer, readers and those that wait", "[lock_objects]") {
+  Made made;
+  // 2 readers, 3 that want to read, 5 that want to write.
+  const LockState read =
+      made.state(made.types.make("ReaderWriterLock",
+                                 {{"_writerID", nobody}, {"_lockID", 9}, {"_state", 2 | 3 << 13 | 5 << 23}}),
+                 LockKind::rwlock);
+  CHECK_FALSE(read.held);
+  CHECK(read.old_rwlock);
+  CHECK(read.lock_id == 9);
+  CHECK(read.reader_count == 2);
+  CHECK(read.waiters == 8);
+  const LockState written = made.state(
+      made.types.make("ReaderWriterLock", {{"_writerID", 7}, {"_writerLevel", 2}, {"_state", 0x1000}}),
+      LockKind::rwlock);
+  CHECK(written.held);
+  CHECK(written.owner_managed_id == 7);
+  CHECK(written.entries == 2);
+  CHECK(written.reader_count == 0);
+}
+
 TEST_CASE("semaphores and barriers say how far they are", "[lock_objects]") {
   Made made;
   CHECK(made.state(made.types.make("SemaphoreSlim", {{"m_waitCount", 2}}), LockKind::semaphore).text ==

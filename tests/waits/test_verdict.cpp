@@ -45,6 +45,8 @@ TEST_CASE("a process that waits for its user is healthy", "[verdict]") {
 TEST_CASE("who waits for a lock, a task or the system waits", "[verdict]") {
   CHECK(Process().add(What::objects, LockKind::lock).verdict() == Verdict::waiting);
   CHECK(Process().add(What::objects, LockKind::task).verdict() == Verdict::waiting);
+  CHECK(Process().add(What::objects, LockKind::callback).verdict() == Verdict::waiting);
+  CHECK(Process().add(What::objects, LockKind::finalizers).verdict() == Verdict::waiting);
   CHECK(Process().add(What::native).verdict() == Verdict::waiting);
   CHECK(Process().verdict({.waiting_chains = 3}) == Verdict::waiting);
   Process request;
@@ -71,4 +73,20 @@ TEST_CASE("the gravest comes first, and the others are told", "[verdict]") {
 
 TEST_CASE("nothing known is no health", "[verdict]") {
   CHECK(Process().add(What::unknown).verdict() == Verdict::unknown);
+}
+
+TEST_CASE("a heap is near its limit before it is full", "[verdict]") {
+  constexpr std::uint64_t limit = 200'000'000;
+  const auto near = [](std::uint64_t committed, std::uint64_t survived) {
+    return is_near_limit({.limit = limit, .committed = committed, .survived = survived});
+  };
+  // As it was measured when an allocation failed, and right before.
+  CHECK(near(178'000'000, 176'000'000));
+  CHECK(near(180'000'000, 172'000'000));
+  CHECK(near(170'000'000, 168'000'000));
+  CHECK_FALSE(near(169'000'000, 168'000'000));
+  // Garbage and free memory fill a healthy heap, too.
+  CHECK_FALSE(near(190'000'000, 110'000'000));
+  CHECK_FALSE(near(199'000'000, 159'000'000));
+  CHECK_FALSE(is_near_limit({}));
 }

@@ -72,7 +72,7 @@ private:
       const PictureKey to = key_of(edges.graph.nodes()[edge.to]);
       const WaitedObject& why = edges.reasons[edge.why].object;
       // Of a thread that is joined and of a task the object is what stands at the other end, or at this one.
-      if (why.object == 0 || why.kind == LockKind::thread || why.object == from.id || why.object == to.id) {
+      if (why.object == 0 || is_of_thread(why.kind) || why.object == from.id || why.object == to.id) {
         connect(from, to);
         continue;
       }
@@ -84,7 +84,7 @@ private:
 
   void add_locks(const LockTable& table) {
     for (const LockRow& row : table.locks) {
-      if (row.waiters.empty() || row.state.kind == LockKind::thread) continue;
+      if (row.waiters.empty() || is_of_thread(row.state.kind)) continue;
       const PictureKey lock = object({row.state.object, row.state.kind});
       rows_[lock] = &row;
       for (const std::size_t i : row.waiters) connect(thread(table.waits[i].os_id), lock);
@@ -97,7 +97,7 @@ private:
   void redden(const Deadlock& deadlock) {
     for (const DeadlockMember& member : deadlock.members) {
       members_[key_of(member.node)].red = true;
-      if (member.waits_for.object.kind != LockKind::thread && member.waits_for.object.object != 0)
+      if (!is_of_thread(member.waits_for.object.kind) && member.waits_for.object.object != 0)
         members_[object(member.waits_for.object)].red = true;
       for (const WaitedObject& held : member.holds) members_[object(held)].red = true;
     }

@@ -108,7 +108,7 @@ void write_locks(HtmlWriter& html, PageStop& stop) {
   for (const std::string& problem : table.problems) stop.miss(problem);
   std::vector<const LockRow*> rows; // who waits for a thread is told with the threads
   for (const LockRow& row : table.locks)
-    if (row.state.kind != LockKind::thread) rows.push_back(&row);
+    if (!is_of_thread(row.state.kind)) rows.push_back(&row);
   if (rows.empty()) {
     html.element("p", table.with_heap ? "No lock is held or waited for."
                                       : "By the stacks no lock is waited for; the heap cannot be asked.");

@@ -25,6 +25,12 @@ public static class Deadlocks
         ["pool"] = Pool,
         ["pool-signals"] = PoolSignals,
         ["children"] = Children,
+        ["class-init-generic"] = ClassInitGeneric,
+        ["old-rw-two"] = OldReadersAndWriters,
+        ["cancellation"] = Cancellation,
+        ["finalizer"] = Finalizer,
+        ["timer-dispose"] = TimerDispose,
+        ["timer-handle"] = TimerHandle,
     };
 
     public static List<object> Kept = new();
@@ -297,6 +303,140 @@ public static class Deadlocks
         });
         inside.Wait();
         said.Deadlock("mixed", "holder", "child");
+    }
+
+    private static class NeedsOf<T>
+    {
+        public static int Number;
+        static NeedsOf()
+        {
+            entered.Set();
+            lock (ClassLock) Number = typeof(T).Name.Length;
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static int NumberOf<T>() => NeedsOf<T>.Number;
+
+    // The same of a generic class, whose code is shared.
+    private static void ClassInitGeneric(Said said)
+    {
+        var locked = new ManualResetEventSlim();
+        said.Start("owner", () =>
+        {
+            lock (ClassLock)
+            {
+                locked.Set();
+                entered.Wait();
+                Thread.Sleep(100);
+                Keep<object>(NumberOf<string>());
+            }
+        });
+        locked.Wait();
+        said.Start("constructor", () => Keep<object>(NumberOf<string>()));
+        said.Deadlock("class_init", "owner", "constructor");
+    }
+
+    private static void OldReadersAndWriters(Said said)
+    {
+        var a = Keep(new ReaderWriterLock());
+        var b = Keep(new ReaderWriterLock());
+        Cross(said, "rwlock", ("first", () => a.AcquireReaderLock(-1), () => b.AcquireWriterLock(-1)), ("second", () => b.AcquireReaderLock(-1), () => a.AcquireWriterLock(-1)));
+    }
+
+    // A registration is disposed under the lock that its callback wants.
+    private static void Cancellation(Said said)
+    {
+        object a = Keep(new object());
+        var source = Keep(new CancellationTokenSource());
+        var inside = new ManualResetEventSlim();
+        CancellationTokenRegistration registration = source.Token.Register(() =>
+        {
+            inside.Set();
+            lock (a) Forever();
+        });
+        var locked = new ManualResetEventSlim();
+        said.Start("disposer", () =>
+        {
+            lock (a)
+            {
+                locked.Set();
+                inside.Wait();
+                registration.Dispose();
+            }
+        });
+        locked.Wait();
+        said.Start("canceler", source.Cancel);
+        said.Deadlock("locks", "disposer", "canceler");
+    }
+
+    private sealed class WantsLock(Said said, object a, ManualResetEventSlim inside)
+    {
+        ~WantsLock()
+        {
+            said.Here("finalizer");
+            inside.Set();
+            lock (a) Forever();
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Drop(Said said, object a, ManualResetEventSlim inside)
+    {
+        for (int i = 0; i < 10; i++) new WantsLock(said, a, inside);
+    }
+
+    // A lock is held over the wait for finalizers, one of which wants it.
+    private static void Finalizer(Said said)
+    {
+        object a = Keep(new object());
+        var inside = new ManualResetEventSlim();
+        said.Start("collector", () =>
+        {
+            lock (a)
+            {
+                Drop(said, a, inside);
+                GC.Collect();
+                inside.Wait();
+                GC.WaitForPendingFinalizers();
+            }
+        });
+        inside.Wait();
+        said.FinalizersEnd = false;
+        said.Deadlock("locks", "collector", "finalizer");
+    }
+
+    // A callback waits for the end of its own timer.
+    private static void TimerDispose(Said said)
+    {
+        var inside = new ManualResetEventSlim();
+        Timer timer = null;
+        timer = Keep(new Timer(_ =>
+        {
+            said.Here("callback");
+            inside.Set();
+            timer.DisposeAsync().AsTask().Wait();
+        }));
+        timer.Change(10, Timeout.Infinite);
+        inside.Wait();
+        said.Deadlock("async", "callback");
+    }
+
+    private static void TimerHandle(Said said)
+    {
+        var inside = new ManualResetEventSlim();
+        var ended = Keep(new ManualResetEvent(false));
+        Timer timer = null;
+        timer = Keep(new Timer(_ =>
+        {
+            said.Here("callback");
+            inside.Set();
+            timer.Dispose(ended);
+            ended.WaitOne();
+        }));
+        timer.Change(10, Timeout.Infinite);
+        inside.Wait();
+        said.Deadlock("locks", "callback");
     }
 
     private static async Task Later()

@@ -112,6 +112,18 @@ public static class Waits
         said.Start("upgrade-waits", upgraded.EnterUpgradeableReadLock);
         said.Waits("upgrade-waits", "rwlock", upgraded, "upgrader", "upgrade");
 
+        // The class that ReaderWriterLockSlim replaced.
+        var oldWritten = new ReaderWriterLock();
+        Hold("old-writer", () => { oldWritten.AcquireWriterLock(-1); oldWritten.AcquireWriterLock(-1); });
+        said.Holds("old-writer", "rwlock", oldWritten, 2);
+        said.Start("old-reader-waits", () => oldWritten.AcquireReaderLock(-1));
+        said.Waits("old-reader-waits", "rwlock", oldWritten, "old-writer", "read");
+        var oldRead = new ReaderWriterLock();
+        Hold("old-reader", () => oldRead.AcquireReaderLock(-1));
+        said.Reads("old-reader", oldRead);
+        said.Start("old-writer-waits", () => oldRead.AcquireWriterLock(-1));
+        said.Waits("old-writer-waits", "rwlock", oldRead, null, "write");
+
         var semaphore = new SemaphoreSlim(0, 5);
         said.Start("semaphore-slim", () => semaphore.Wait());
         said.Waits("semaphore-slim", "semaphore", semaphore);
@@ -210,7 +222,7 @@ public static class Waits
         said.Start("init-waits", () => Kept.Equals(SlowInit.Number));
         said.Waits("init-waits", "class_init", null, "init-owner");
 
-        Roots = new object[] { thin, fat, hashed, pulsed, synchronized, newLock, written, read, upgraded, semaphore, lined, semaphoreTimed, eventSlim, countdown, barrier, empty, full, manual, auto, mutex,
+        Roots = new object[] { thin, fat, hashed, pulsed, synchronized, newLock, written, read, upgraded, oldWritten, oldRead, semaphore, lined, semaphoreTimed, eventSlim, countdown, barrier, empty, full, manual, auto, mutex,
                                kernel, first, second, third, fourth, signalled, waited, source, result, awaited, all1, all2, any1, any2, listener };
     }
 

@@ -4,6 +4,9 @@
 //   serving reply           calls wait for the reply of another end, which is this program itself
 //   serving source          calls wait for a source that nobody sets
 //   serving knot            two async methods wait for each other
+//   serving itself          an async method waits for its own task
+//   serving callback        a registration is disposed while its callback runs, which does not end
+//   serving spins           a thread spins on a word that nobody sets
 //   serving idle            an accept loop, timers, a pipe, a channel and a signal, and nothing to do
 //   serving moving          calls wait for each other's semaphore, and all of them go on
 //   serving web             a web server without requests, which answers at / and never at /never; prints PORT N
@@ -104,6 +107,9 @@ public static class Program
             case "source": for (int i = 0; i < 30; i++) Keep(Answer(Source)); break;
             case "reply": Replies(); break;
             case "knot": Knot(); break;
+            case "itself": Itself(); break;
+            case "callback": Callback(); break;
+            case "spins": Spins(); break;
             case "idle": Idle(); break;
             case "moving": Moving(); break;
             case "web": Web(); break;
@@ -164,6 +170,39 @@ public static class Program
         async Task Second() { await s_first; }
         s_first = First();
         begin.SetResult();
+    }
+
+    private static void Itself()
+    {
+        var begin = new TaskCompletionSource();
+        async Task WaitsForItself() { await begin.Task; await s_first; } // at itself
+        s_first = WaitsForItself();
+        begin.SetResult();
+    }
+
+    private static void Callback()
+    {
+        var source = Keep(new CancellationTokenSource());
+        var inside = new ManualResetEventSlim();
+        CancellationTokenRegistration registration = source.Token.Register(() =>
+        {
+            inside.Set();
+            Thread.Sleep(Timeout.Infinite);
+        });
+        new Thread(source.Cancel) { IsBackground = true, Name = "canceler" }.Start();
+        inside.Wait();
+        new Thread(() => registration.Dispose()) { IsBackground = true, Name = "disposer" }.Start(); // at the callback
+    }
+
+    private static int s_word = 1;
+
+    private static void Spins()
+    {
+        new Thread(() =>
+        {
+            var spin = new SpinWait();
+            while (Interlocked.CompareExchange(ref s_word, 1, 0) != 0) spin.SpinOnce(); // at the word
+        }) { IsBackground = true, Name = "spinner" }.Start();
     }
 
     private static void Idle()

@@ -26,6 +26,7 @@ public static class Program
         Sources.Start();
         Combined.Start();
         Shapes.Start();
+        Builders.Start();
         Threads.Start();
         var many = new TaskCompletionSource();
         int count = Number(args, "--tasks", 0);

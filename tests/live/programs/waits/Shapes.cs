@@ -78,6 +78,10 @@ public static class Shapes
         Program.Keep("async-local", WithLocal());
         Program.Keep("loop", Loop());
         Program.Keep("recursive", Recursive(20));
+        Program.Keep("switch-arm", SwitchArm(1));
+        Program.Keep("switch-arm-lines", SwitchArmLines(2, "text"));
+        Program.Keep("dynamic", Dynamic(s_source.Task));
+        Program.Keep("dynamic-method", DynamicMethod(2));
         Program.Keep("with-override", new Derived().Wait());
         new Pump().Run(InContext);
         Faulted.Start();
@@ -205,6 +209,42 @@ public static class Shapes
             return 0;
         }
         return 1 + await Recursive(depth - 1); //@ recursive:1-20 WaitsProgram.Shapes.Recursive
+    }
+
+    private static async Task<int> Number(int number)
+    {
+        await s_source.Task; //@ switch-arm:0 WaitsProgram.Shapes.Number = completion_source //@ switch-arm-lines:0 WaitsProgram.Shapes.Number = completion_source //@ dynamic-method:0 WaitsProgram.Shapes.Number = completion_source
+        return number;
+    }
+
+    private static async Task<int> SwitchArm(int number) => number switch
+    {
+        0 => 0,
+        1 => await Number(1), //@ switch-arm:1 WaitsProgram.Shapes.SwitchArm
+        _ => await Number(2) + await Number(3),
+    };
+
+    private static async Task<string> SwitchArmLines(int number, string text)
+    {
+        string found = text + number switch
+        {
+            1 => await Number(4),
+            2 when text.Length == 4 =>
+                number + await Number(5), //@ switch-arm-lines:1 WaitsProgram.Shapes.SwitchArmLines
+            _ => 0,
+        };
+        return found;
+    }
+
+    private static async Task Dynamic(dynamic awaited)
+    {
+        await awaited; //@ dynamic:0 WaitsProgram.Shapes.Dynamic = completion_source
+    }
+
+    private static async Task<int> DynamicMethod(dynamic number)
+    {
+        int found = await Number(number); //@ dynamic-method:1 WaitsProgram.Shapes.DynamicMethod
+        return found;
     }
 
     private static async Task InContext()

@@ -60,6 +60,10 @@ public static class Sources
         Program.Keep("awaiter-struct", AwaiterStruct());
         Program.Keep("periodic-timer", Periodic());
         Program.Keep("pipe", ReadPipe());
+        Program.Keep("provider-delay", ProviderDelay(new Provider()));
+        Program.Keep("wrapping-provider-delay", WrappingProviderDelay(new WrappingProvider()));
+        Program.Keep("provider-timer", ProviderTimer(new PeriodicTimer(TimeSpan.FromMinutes(95), new WrappingProvider())));
+        Program.Keep("provider-timeout", ProviderTimeout(new TaskCompletionSource(), new Provider()));
         // Their boxes are at rest from then on: they wait for nothing.
         for (int i = 0; i < 3; i++) PooledOnce(i).AsTask().Wait();
         Program.Keep("pooled", Pooled2().AsTask());
@@ -100,6 +104,42 @@ public static class Sources
     {
         while (await s_timer.WaitForNextTickAsync()) //@ periodic-timer:0 WaitsProgram.Sources.Periodic = timer
             GC.KeepAlive(s_timer);
+    }
+
+    private sealed class Provider : TimeProvider { }
+
+    private sealed class WrappingProvider : TimeProvider
+    {
+        public override ITimer CreateTimer(TimerCallback callback, object state, TimeSpan due, TimeSpan period) =>
+            new Wrapping { Inner = new Timer(callback, state, due, period) };
+
+        private sealed class Wrapping : ITimer
+        {
+            public Timer Inner;
+            public bool Change(TimeSpan due, TimeSpan period) => Inner.Change(due, period);
+            public void Dispose() => Inner.Dispose();
+            public ValueTask DisposeAsync() => Inner.DisposeAsync();
+        }
+    }
+
+    private static async Task ProviderDelay(TimeProvider provider)
+    {
+        await Task.Delay(TimeSpan.FromMinutes(7), provider); //@ provider-delay:0 WaitsProgram.Sources.ProviderDelay = delay
+    }
+
+    private static async Task WrappingProviderDelay(TimeProvider provider)
+    {
+        await Task.Delay(TimeSpan.FromMinutes(8), provider); //@ wrapping-provider-delay:0 WaitsProgram.Sources.WrappingProviderDelay = delay
+    }
+
+    private static async Task ProviderTimer(PeriodicTimer timer)
+    {
+        await timer.WaitForNextTickAsync(); //@ provider-timer:0 WaitsProgram.Sources.ProviderTimer = timer
+    }
+
+    private static async Task ProviderTimeout(TaskCompletionSource source, TimeProvider provider)
+    {
+        await source.Task.WaitAsync(TimeSpan.FromMinutes(9), provider); //@ provider-timeout:0 WaitsProgram.Sources.ProviderTimeout = completion_source
     }
 
     private static async Task<int> ReadPipe()
