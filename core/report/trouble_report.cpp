@@ -128,7 +128,8 @@ private:
     const auto each = [&](const std::vector<AwaitGroup>& groups) {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (i == max_groups) {
-          tell(fmt::format("async calls wait at {} more places", groups.size() - max_groups));
+          tell(fmt::format("async calls wait at {} more place{}", groups.size() - max_groups,
+                           groups.size() == max_groups + 1 ? "" : "s"));
           break;
         }
         tell(text_of(groups[i]));
@@ -253,7 +254,9 @@ private:
     Told first;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (i == max_groups) {
-        tell(fmt::format("{} more groups of threads {}", sorted.size() - max_groups, verb));
+        tell(sorted.size() == max_groups + 1
+                 ? fmt::format("1 more group of threads {}s", verb)
+                 : fmt::format("{} more groups of threads {}", sorted.size() - max_groups, verb));
         break;
       }
       const auto& [texts, group] = sorted[i];

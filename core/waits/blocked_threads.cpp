@@ -380,11 +380,11 @@ void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::v
 // who waits has the instance itself. 0: `word` is none of such a class.
 Address BlockedThreads::shared_of(Address word, const std::unordered_set<Address>& classes) {
   if (word < 0x10000 || word % target_->pointer_size() != 0) return 0;
-  const bool shared = std::ranges::any_of(classes, [&](Address table) {
-    return names_->types().type(table).table.generic() != MethodTable::Generic::none;
-  });
-  if (!shared) return 0;
   try {
+    if (std::ranges::none_of(classes, [&](Address table) {
+          return names_->types().type(table).table.generic() != MethodTable::Generic::none;
+        }))
+      return 0;
     const Address canonical = names_->types().tables().read(word).canonical;
     return classes.contains(canonical) ? canonical : 0;
   } catch (const Error&) {

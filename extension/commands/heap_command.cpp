@@ -19,6 +19,11 @@ namespace clr::lldb_plugin {
 
 namespace {
 
+// "1 object", "2 objects".
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 class Heap final : public CommandRun {
 public:
   explicit Heap(CLI::App& app) {
@@ -119,8 +124,8 @@ private:
       out.line("{}",
                dump(Json{{"path", file_.path}, {"size", text.size()}, {"types", summary.types.size()}}));
     else
-      out.line("{}: {} bytes, {} objects of {} types", file_.path, text.size(), summary.all.objects,
-               summary.types.size());
+      out.line("{}: {} bytes, {} of {}", file_.path, text.size(), counted(summary.all.objects, "object"),
+               counted(summary.types.size(), "type"));
     for (const std::string& warning : summary.warnings) out.warning(warning);
   }
 
@@ -199,9 +204,12 @@ private:
                  row.count.bytes / row.count.objects, row.name,
                  modules[row.name].size() > 1 ? fmt::format(" ({})", row.module) : "");
       if (report.rows.size() < report.types)
-        out.line("{} more types are not shown", report.types - report.rows.size());
-      out.line("{} objects of {} types, {} bytes; {} free blocks, {} bytes", report.all.objects, report.types,
-               report.all.bytes, report.free.objects, report.free.bytes);
+        out.line("{} not shown", report.types - report.rows.size() == 1
+                                     ? "1 more type is"
+                                     : fmt::format("{} more types are", report.types - report.rows.size()));
+      out.line("{} of {}, {} bytes; {}, {} bytes", counted(report.all.objects, "object"),
+               counted(report.types, "type"), report.all.bytes, counted(report.free.objects, "free block"),
+               report.free.bytes);
     }
     if (live)
       for (const std::string& text : session.holders().notes()) out.warning(text);
