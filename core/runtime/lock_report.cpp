@@ -42,13 +42,14 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     };
     std::size_t managed = 0;
     roots.begin(each);
-    stacks_->walk_frames(start.registers, start.os_id, [&](const StackFrame& frame) {
+    const stack::Walk walk = stacks_->walk_frames(start.registers, start.os_id, [&](const StackFrame& frame) {
       stack.frames.push_back(frame);
       if (frame.kind == StackFrameKind::managed) ++managed;
       if (managed <= max_root_frames) roots.add(frame);
       return stack.frames.size() < most;
     });
     roots.finish();
+    stack.gaps = !walk.notes.empty();
     stacks.push_back(std::move(stack));
   }
   return stacks;

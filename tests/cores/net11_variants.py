@@ -105,7 +105,7 @@ class Judge:
 
     def objects(self, path, whole, other, excuse):
         # Another wait, or place of a wait, that is called probable, or that names the lock of an object instead of the object.
-        if excuse and path[:1] == ("locks",) and "certain" in whole and (other.get("certain") is False or other.get("kind") in ("lock", "condition")):
+        if path[:1] == ("locks",) and "certain" in whole and (other.get("certain") is False or excuse and other.get("kind") in ("lock", "condition")):
             return
         # Something that is not known, and a method without a name.
         if excuse and (other.get("kind") == "unknown" or path[-1:] == ("method",) and poorer_name(other.get("name"))):
