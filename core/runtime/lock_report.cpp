@@ -28,6 +28,8 @@ void LockReporter::note(std::string text) {
 
 std::vector<ThreadStack> LockReporter::read_stacks() {
   std::vector<ThreadStack> stacks;
+  std::size_t torn = 0;
+  std::string why;
   StackRoots roots(*runtime_->target(), *runtime_->code());
   const std::size_t most = std::clamp<std::size_t>(max_kept_frames / std::max<std::size_t>(starts_.size(), 1),
                                                    max_root_frames, ThreadStack::max_frames);
@@ -50,8 +52,13 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     });
     roots.finish();
     stack.gaps = !walk.notes.empty();
+    if (stack.gaps && ++torn == 1) why = walk.notes.front();
     stacks.push_back(std::move(stack));
   }
+  if (torn != 0)
+    note(fmt::format("frames of {} threads may be missing, and with them what they wait for; of the first "
+                     "because: {}",
+                     torn, why));
   return stacks;
 }
 
