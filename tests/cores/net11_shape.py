@@ -13,7 +13,7 @@ import tempfile
 import net11_descriptor
 from hostile_parts import Core
 
-CORES = ("gallery-x64", "gallery-arm64")
+CORES = ("gallery-x64", "gallery-arm64", "waiting-x64")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
