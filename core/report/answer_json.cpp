@@ -71,6 +71,7 @@ void write_json(JsonWriter& json, const Method& method) {
   if (method.method_table != 0) json.hex("method_table", method.method_table);
   json.text("name_from", to_string(method.name_from));
   json.text("kind", to_string(method.kind));
+  if (method.runtime_async) json.boolean("runtime_async", true);
   if (!method.degraded.empty()) json.text("degraded", method.degraded);
   if (method.user) {
     json.key("user_method");

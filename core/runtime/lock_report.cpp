@@ -28,6 +28,8 @@ void LockReporter::note(std::string text) {
 
 std::vector<ThreadStack> LockReporter::read_stacks() {
   std::vector<ThreadStack> stacks;
+  std::size_t torn = 0;
+  std::string why;
   StackRoots roots(*runtime_->target(), *runtime_->code());
   const std::size_t most = std::clamp<std::size_t>(max_kept_frames / std::max<std::size_t>(starts_.size(), 1),
                                                    max_root_frames, ThreadStack::max_frames);
@@ -42,15 +44,21 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     };
     std::size_t managed = 0;
     roots.begin(each);
-    stacks_->walk_frames(start.registers, start.os_id, [&](const StackFrame& frame) {
+    const stack::Walk walk = stacks_->walk_frames(start.registers, start.os_id, [&](const StackFrame& frame) {
       stack.frames.push_back(frame);
       if (frame.kind == StackFrameKind::managed) ++managed;
       if (managed <= max_root_frames) roots.add(frame);
       return stack.frames.size() < most;
     });
     roots.finish();
+    stack.gaps = !walk.notes.empty();
+    if (stack.gaps && ++torn == 1) why = walk.notes.front();
     stacks.push_back(std::move(stack));
   }
+  if (torn != 0)
+    note(fmt::format("frames of {} threads may be missing, and with them what they wait for; of the first "
+                     "because: {}",
+                     torn, why));
   return stacks;
 }
 

@@ -68,7 +68,7 @@ bool is_owed(LockKind kind) {
 }
 
 ThreadWait BlockedThreads::of(const ThreadStack& stack) {
-  Thread thread{.stack = stack, .wait = {.os_id = stack.os_id}, .named = {}};
+  Thread thread{.stack = stack, .wait = {.os_id = stack.os_id}, .named = {}, .nameless = stack.gaps};
   ThreadWait& wait = thread.wait;
   try {
     for (std::size_t i = 0; i < stack.frames.size() && !wait.user_frame; ++i) {

@@ -26,6 +26,7 @@ struct ThreadStack {
   const RuntimeThread* thread = nullptr; // null: the runtime does not know the thread
   std::vector<StackFrame> frames;        // innermost first
   std::vector<FrameRoots> roots;
+  bool gaps = false; // frames may be missing
 
   static constexpr std::size_t max_frames = 2'000; // that are looked at; a wait is at the innermost ones
 };

@@ -151,6 +151,8 @@ class Method:
     address: Optional[int] = None
     """That was asked for."""
     _reader: Optional[CodeReader] = field(default=None, repr=False, compare=False)
+    runtime_async: bool = False
+    """The user's body of an async method that the runtime itself suspends."""
 
     def __repr__(self) -> str:
         offset = f" + {self.offset}" if self.offset is not None else ""
@@ -161,7 +163,8 @@ class Method:
         """For people, as the commands show it: what the user wrote with a mark where a compiler made the method, else the best name that is known."""
         if self.user_method:
             return f"{self.user_method.full_name} [{self.user_method.mark}]"
-        return self.full_name or self.name or self.sos_name
+        name = self.full_name or self.name or self.sos_name
+        return f"{name} [async thunk]" if self.kind == "async_thunk" else f"{name} [async]" if self.runtime_async else name
 
     @property
     def regions(self) -> Tuple[Region, ...]:
@@ -215,7 +218,7 @@ class Method:
         return cls(json["name"], json["full_name"], json["sos_name"], json["signature_known"], json["module"], json.get("module_path"), number(json.get("token")),
                    number(json.get("method_desc")), number(json.get("method_table")), json["name_from"], json["kind"], json.get("degraded"),
                    UserMethod(user["full_name"], user["mark"], number(user["token"])) if user else None,
-                   Code.of(code) if code else None, Source.of(source), address, reader)
+                   Code.of(code) if code else None, Source.of(source), address, reader, json.get("runtime_async", False))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import tempfile
 import net11_descriptor
 from hostile_parts import Core
 
-CORES = ("gallery-x64", "gallery-arm64", "suspended-x64", "waiting-x64")
+CORES = ("gallery-x64", "gallery-arm64", "waiting-x64")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -124,7 +124,7 @@ def check(tool, core, folder):
     assert "descriptor" not in through, through["descriptor"]
     assert through["supplements"] == [], through["supplements"]
     bad = compared = 0
-    for command in ("threads", "stacks", "methods", "exceptions", "waits"):
+    for command in ("threads", "stacks", "methods", "exceptions"):
         here, there = ask(tool, command, core), ask(tool, command, moved, descriptor)
         compared += len(json.dumps(here))
         for path, one, other in differences(os.path.basename(core).removesuffix(".core"), here, there):

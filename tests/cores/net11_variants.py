@@ -14,6 +14,8 @@ import tempfile
 import net11_descriptor
 import net11_shape
 
+# Those of .NET 11 with their own descriptor.
+CORES = ("gallery-x64", "suspended-x64", "waiting-x64", "gallery11-x64", "waiting11-x64")
 HERE = os.path.dirname(os.path.abspath(__file__))
 SENTENCES = ("fault", "degraded", "problem", "notes", "end", "reason", "metadata_note")
 # Texts that are composed of the others, and the place of a row in its list.
@@ -105,7 +107,7 @@ class Judge:
 
     def objects(self, path, whole, other, excuse):
         # Another wait, or place of a wait, that is called probable, or that names the lock of an object instead of the object.
-        if excuse and path[:1] == ("locks",) and "certain" in whole and (other.get("certain") is False or other.get("kind") in ("lock", "condition")):
+        if path[:1] == ("locks",) and "certain" in whole and (other.get("certain") is False or excuse and other.get("kind") in ("lock", "condition")):
             return
         # Something that is not known, and a method without a name.
         if excuse and (other.get("kind") == "unknown" or path[-1:] == ("method",) and poorer_name(other.get("name"))):
@@ -158,24 +160,20 @@ def judge(line):
     return judge
 
 
-def main():
-    tools, given = sys.argv[1], sys.argv[2:]
+def check(tools, core, name):
+    """Prints what is wrong, and returns whether anything is."""
+    tool = os.path.join(tools, "core_tool")
     with tempfile.TemporaryDirectory() as folder:
-        core = given[0] if given else os.path.join(folder, "gallery-x64.core")
-        if not given:
-            with lzma.open(os.path.join(HERE, "gallery-x64.core.xz")) as packed, open(core, "wb") as out:
-                out.write(packed.read())
-        tool = os.path.join(tools, "core_tool")
         with open(net11_descriptor.FROZEN) as frozen:
             recorded = net11_shape.ask(tool, "descriptor", core)
             made = recorded if recorded["descriptor"]["version"] == 2 else net11_descriptor.make(recorded, net11_shape.ask(tool, "info", core), json.load(frozen))
         descriptor = os.path.join(folder, "net11.json")
         with open(descriptor, "w") as out:
             json.dump(made, out)
-        done = subprocess.run([os.path.join(tools, "descriptor_variants"), core, descriptor] + given[1:], capture_output=True, text=True)
+        done = subprocess.run([os.path.join(tools, "descriptor_variants"), core, descriptor] + name, capture_output=True, text=True)
         if done.returncode != 0:
             print(f"descriptor_variants ended with {done.returncode}: {done.stderr}")
-            return 1
+            return True
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     wrong = unnamed = 0
     for line in lines[:-1]:
@@ -186,9 +184,23 @@ def main():
             print(f"UNNAMED {line['change']}: {text[:200]}")
         wrong += bool(found.wrong)
         unnamed += bool(found.unnamed)
-    print(f"{lines[-1]['variants']} variants, {lines[-1]['questions']} questions each: {len(lines) - 1} change answers, "
+    print(f"{os.path.basename(core)}: {lines[-1]['variants']} variants, {lines[-1]['questions']} questions each: {len(lines) - 1} change answers, "
           f"{wrong} with a wrong one, {unnamed} with a sentence that does not name what is missing")
-    return 1 if wrong or unnamed else 0
+    return wrong + unnamed > 0
+
+
+def main():
+    tools, given = sys.argv[1], sys.argv[2:]
+    if given:
+        return 1 if check(tools, given[0], given[1:]) else 0
+    bad = False
+    with tempfile.TemporaryDirectory() as folder:
+        for name in CORES:
+            core = os.path.join(folder, name + ".core")
+            with lzma.open(os.path.join(HERE, name + ".core.xz")) as packed, open(core, "wb") as out:
+                out.write(packed.read())
+            bad = check(tools, core, []) or bad
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

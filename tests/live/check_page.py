@@ -153,7 +153,10 @@ def check(lldb, target):
 def shown(method):
     """The name for people: the method as it was written, with its mark."""
     user = method.get("user_method")
-    return f"{user['full_name']} [{user['mark']}]" if user else method["full_name"]
+    if user:
+        return f"{user['full_name']} [{user['mark']}]"
+    mark = " [async thunk]" if method["kind"] == "async_thunk" else " [async]" if method.get("runtime_async") else ""
+    return method["full_name"] + mark
 
 
 def check_alone(lldb, target):

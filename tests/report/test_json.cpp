@@ -53,6 +53,10 @@ TEST_CASE("a method answer has the published shape") {
   CHECK(dump(json["source"]) == R"x({"il_offset":12,"file":"/src/P.cs","line":41,"column":9})x");
   CHECK(json["result"] == "method");
   CHECK(json.begin().key() == "address");
+  Method suspended = sample_method();
+  CHECK_FALSE(to_json(suspended).contains("runtime_async"));
+  suspended.runtime_async = true;
+  CHECK(to_json(suspended)["runtime_async"] == true);
 }
 
 TEST_CASE("what does not apply is absent, what is not known is null, zero is a value") {
