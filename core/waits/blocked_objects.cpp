@@ -247,4 +247,16 @@ void BlockedThreads::find_handles(Thread& thread) {
   for (const std::vector<Address>& handles : best) add_handles(thread, handles);
 }
 
+// What a wait for a lock wants of it, where the primitive that was found does not tell.
+void BlockedThreads::settle_mode(Thread& thread) {
+  ThreadWait& wait = thread.wait;
+  if (wait.what != ThreadWait::What::objects || wait.mode != WaitMode::wait) return;
+  // A Lock, and from .NET 11 on that of an object, is entered by managed code.
+  if (wait.kind == LockKind::lock || wait.kind == LockKind::monitor) wait.mode = WaitMode::enter;
+  if (wait.kind != LockKind::rwlock) return;
+  const bool writes = thread.calls("System.Threading.ReaderWriterLock.AcquireWriter") ||
+                      thread.calls("System.Threading.ReaderWriterLock.UpgradeTo");
+  wait.mode = writes ? WaitMode::write : WaitMode::read;
+}
+
 } // namespace clr

@@ -121,16 +121,7 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
     if (wait.what == ThreadWait::What::unknown) by_frames(thread);
     // The user's frame may be one that is missing.
     wait.certain = wait.certain && !guessed && !thread.nameless;
-    // A Lock, and from .NET 11 on that of an object, is entered by managed code.
-    if (wait.what == ThreadWait::What::objects && wait.mode == WaitMode::wait &&
-        (wait.kind == LockKind::lock || wait.kind == LockKind::monitor))
-      wait.mode = WaitMode::enter;
-    if (wait.what == ThreadWait::What::objects && wait.kind == LockKind::rwlock &&
-        wait.mode == WaitMode::wait)
-      wait.mode = thread.calls("System.Threading.ReaderWriterLock.AcquireWriter") ||
-                          thread.calls("System.Threading.ReaderWriterLock.UpgradeTo")
-                      ? WaitMode::write
-                      : WaitMode::read;
+    settle_mode(thread);
     wait.in_request = wait.user_frame && wait.what == ThreadWait::What::objects && !is_owed(wait.kind) &&
                       is_in_request(thread);
   } catch (const Error&) {

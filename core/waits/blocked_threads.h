@@ -138,6 +138,7 @@ private:
   bool is_own(const Thread& thread, Address object);
   bool find_work_of_others(Thread& thread);
   void find_callback(Thread& thread);
+  void settle_mode(Thread& thread);
   void find_finalizers(Thread& thread);
   void add_handles(Thread& thread, const std::vector<Address>& safe_handles);
   void add(Thread& thread, Address object, LockKind kind);
