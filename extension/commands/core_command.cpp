@@ -1,4 +1,5 @@
 // clr core: opens a core, also one that a system keeps compressed.
+#include "core/memory/cpu_table.h"
 #include "core/memory/elf_core.h"
 #include "core/memory/error.h"
 #include "core/report/packed_core.h"
@@ -9,6 +10,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <sys/stat.h>
 #include <vector>
 
@@ -48,15 +51,12 @@ std::optional<lldb::SBTarget> open_as(lldb::SBDebugger& debugger, const std::str
   return std::nullopt;
 }
 
+// The plain names of the CPU's targets in LLDB: none where they are only patterns.
 std::vector<std::string> triples_of(Cpu cpu) {
-  switch (cpu) {
-  case Cpu::x64:
-    return {"x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"};
-  case Cpu::arm64:
-    return {"aarch64-unknown-linux-gnu", "aarch64-unknown-linux-musl"};
-  default:
-    return {};
-  }
+  const std::span<const std::string_view> names = cpu_row(cpu).triples;
+  if (names.empty() || names.front().ends_with('*')) return {};
+  return {fmt::format("{}-unknown-linux-gnu", names.front()),
+          fmt::format("{}-unknown-linux-musl", names.front())};
 }
 
 // A core that has lost its threads: LLDB opens it and shows nothing.
