@@ -1,5 +1,6 @@
 #include "core/objects/static_fields.h"
 
+#include "core/objects/attributes.h"
 #include "core/objects/field_names.h"
 
 #include "core/objects/thread_statics.h"
@@ -44,10 +45,31 @@ private:
       if (whole) return true;
       const std::string name = metadata.string(row.name), property = source_name_of_static(text, name);
       if (search_.accepts(fmt::format("{}.{}", text, name)) ||
-          (!property.empty() && search_.accepts(property)))
+          (!property.empty() && search_.accepts(property)) ||
+          (may_be_property(name) && search_.accepts(fmt::format("{}.{}", text, name.substr(1)))))
         return true;
     }
     return false;
+  }
+
+  // VB keeps the property Title in a field _Title, which it marks as its own.
+  static bool may_be_property(const std::string& field) {
+    return field.size() > 1 && field.front() == '_' && field[1] != '_';
+  }
+  bool is_compilers(const TypeLayout& layout, const FieldLayout& field) const {
+    try {
+      return objects_.finder()
+          .names()
+          .named_modules()
+          .at(layout.module)
+          .metadata.with([&](MetadataNames& names) {
+            return find_attribute(names, field.token, "System.Runtime.CompilerServices",
+                                  "CompilerGeneratedAttribute")
+                .has_value();
+          });
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   void visit_fields(Address table, const std::string& text) {
@@ -70,6 +92,10 @@ private:
                     .address = field.address,
                     .value = {},
                     .fields = {}};
+      if (const std::string vb =
+              may_be_property(field.name) ? fmt::format("{}.{}", type, field.name.substr(1)) : "";
+          !vb.empty() && (whole || search_.accepts(vb)) && is_compilers(layout, field))
+        row.property = vb;
       if (!whole && !search_.accepts(row.name) && (row.property.empty() || !search_.accepts(row.property)))
         continue;
       if (!field.thread_static) {
