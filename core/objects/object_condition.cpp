@@ -73,6 +73,18 @@ bool is_whole_number(ElementType number) {
   }
 }
 
+// Whether `wanted` ("1970-01-01", "1970-01-01T12:30") is a whole part of the time `text` ("1970-01-01
+// 12:30:15.5 UTC").
+bool is_within(std::string_view text, std::string_view wanted) {
+  constexpr std::size_t day = 10;
+  if (text.size() <= day || wanted.size() < day || wanted.size() >= text.size() || text[4] != '-' ||
+      text[7] != '-')
+    return false;
+  std::string same(wanted);
+  if (same.size() > day && same[day] == 'T') same[day] = ' ';
+  return text.starts_with(same) && std::string_view(" :.").find(text[same.size()]) != std::string_view::npos;
+}
+
 [[noreturn]] void disagree(const std::string& why) {
   throw Error(ErrorKind::invalid_argument, why);
 }
@@ -225,6 +237,8 @@ ObjectCondition::Order ObjectCondition::compare(ObjectReader& reader, const Type
     // A decimal, whose text is its number.
     if (const auto number = number_of<double>(value.text)) return compare_number(*number);
   }
+  // A day stands for each moment of it, as a minute does.
+  if (type.kind == TypeUse::Kind::value && is_within(value.text, value_)) return 0;
   return compare_text(value.text);
 }
 

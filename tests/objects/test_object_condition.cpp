@@ -102,6 +102,15 @@ TEST_CASE("a condition on a field of an object", "[objects]") {
                                                     // what has a text of its own
                                                     {"Born=x", '0'},
                                                     {"Born!=x", '1'},
+                                                    {"Born=1970-01-01", '1'},
+                                                    {"Born=1970-01-01T00:00", '1'},
+                                                    {"Born=1970-01-01 00:00:00 UTC", '1'},
+                                                    {"Born=1970-01-0", '0'},
+                                                    {"Born=1970-01-02", '0'},
+                                                    {"Born<1970-01-02", '1'},
+                                                    {"Born>=1970-01-01", '1'},
+                                                    {"Born>1969-12-31T23:59", '1'},
+                                                    {"Name=1970-01-01", '0'},
                                                     // nothing to compare with
                                                     {"Nothing=1", '?'},
                                                     {"Friend.Friend.Name=Rex", '?'},
