@@ -15,8 +15,7 @@ constexpr std::uint64_t max_shown_methods = 4; // of a delegate with several
 } // namespace
 
 void ObjectText::repeated(const Instance& what) {
-  const auto only =
-      std::ranges::find_if(what.layout.fields, [](const FieldLayout& field) { return !field.is_static; });
+  const FieldLayout* const only = what.layout.declared_fields().front();
   items(*only->type, what.layout.size / what.layout.repeats, what.fields, what.layout.repeats);
 }
 

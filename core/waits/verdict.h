@@ -37,7 +37,7 @@ struct HeapFill {
 // full: the collector's tables count for the limit, too, memory is committed in steps, and a large object
 // needs its place in one piece. Measured with .NET 10 in 27 heaps of 64 and 200 MB, filled by objects of 100
 // bytes to 20 MB with the workstation's and the server's collector: the first allocation failed when objects
-// filled 87 to 99 % of the limit, and committed memory 90 to 99 %. So it may fail from 85 % on. New objects
+// filled 87 to 99 % of the limit, and committed memory 90 to 100 %. So it may fail from 85 % on. New objects
 // are no sign: a healthy heap fills its limit with garbage before it collects.
 bool is_near_limit(const HeapFill& heap);
 
