@@ -1,53 +1,21 @@
 #include "core/describe/debug_types.h"
 
+#include "core/describe/number_types.h"
 #include "core/objects/field_names.h"
 #include "core/objects/tuple_names.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <optional>
 #include <set>
 #include <utility>
 
 namespace clr {
-namespace {
-
-DebugType::Kind kind_of(ElementType number) {
-  switch (number) {
-  case ElementType::boolean:
-    return DebugType::Kind::boolean;
-  case ElementType::char_:
-    return DebugType::Kind::character;
-  case ElementType::r4:
-  case ElementType::r8:
-    return DebugType::Kind::floating;
-  default:
-    return is_signed_number(number) ? DebugType::Kind::signed_integer : DebugType::Kind::unsigned_integer;
-  }
-}
-
-// LLDB shows a value that has no name as a union of those that have, unless one of them cannot be part of a
-// union. For an enumeration that is no set of flags that would be wrong: it gets one such value, named after
-// itself, before all others.
-std::optional<DebugEnumerator> plain_number(const TypeLayout& layout) {
-  constexpr std::int64_t most = 127; // fits in every integer
-  for (std::int64_t value = 3; value <= most; ++value) {
-    if (std::popcount(static_cast<std::uint64_t>(value)) < 2) continue;
-    const bool named = std::any_of(
-        layout.enumerators.begin(), layout.enumerators.end(),
-        [&](const objects::Enumerator& known) { return known.value == static_cast<std::uint64_t>(value); });
-    if (!named) return DebugEnumerator{.name = std::to_string(value), .value = value};
-  }
-  return std::nullopt;
-}
-
-} // namespace
 
 DebugTypes::DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
-                       std::function<bool(Address)> is_users)
-    : layouts_(&layouts), module_types_(&types), omissions_(&omissions), is_users_(std::move(is_users)) {}
+                       std::function<bool(Address)> is_users, const Limits& limits)
+    : layouts_(&layouts), module_types_(&types), omissions_(&omissions), is_users_(std::move(is_users)),
+      limits_(limits) {}
 
 void DebugTypes::omit(OmittedPart part, OmissionCause cause, const std::string& of, std::string text) {
   omissions_->add({.part = part, .cause = cause, .of = of, .reading = {}, .text = std::move(text)});
@@ -106,7 +74,7 @@ DebugTypeIndex DebugTypes::of(const TypeUse& type, unsigned distance) {
   }
   const std::string name = name_of(*type.name);
   const auto [slot, is_new] = by_name_.try_emplace("?" + name, no_debug_type);
-  if (is_new && !is_full(max_embedded, name)) {
+  if (is_new && !is_full(limits_.embedded, name)) {
     slot->second = add({.kind = DebugType::Kind::opaque, .name = name});
     omit(OmittedPart::type, OmissionCause::partial, name,
          "the type is not loaded, or its handle cannot be read");
@@ -148,7 +116,7 @@ DebugTypeIndex DebugTypes::value(const TypeUse& type, unsigned distance) {
   } catch (const Error& error) {
     omissions_->add(OmittedPart::type, made.name, "the layout", error); // its name is left
   }
-  if (is_full(max_embedded, made.name)) {
+  if (is_full(limits_.embedded, made.name)) {
     keep(no_debug_type);
     return no_debug_type;
   }
@@ -195,7 +163,7 @@ DebugTypeIndex DebugTypes::named_object(const std::string& name) {
   if (name == "System.Object") return base;
   const auto [slot, is_new] = by_name_.try_emplace("class " + name, no_debug_type);
   if (!is_new) return slot->second;
-  if (is_full(max_types, name)) return slot->second = base;
+  if (is_full(limits_.types, name)) return slot->second = base;
   DebugType type{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
   type.fields.push_back({.type = base, .base = true});
   return slot->second = add(std::move(type));
@@ -215,7 +183,7 @@ DebugTypeIndex DebugTypes::object(Address method_table, unsigned distance) {
   try {
     const RuntimeType& type = layouts_->finder().names().types().type(method_table);
     const std::string name = type.name ? name_of(*type.name) : std::string("?");
-    if ((type.table.parent != 0 || name != "System.Object") && !is_full(max_types, name)) {
+    if ((type.table.parent != 0 || name != "System.Object") && !is_full(limits_.types, name)) {
       DebugType made{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
       made.fields.push_back({.type = base, .base = true});
       index = add(std::move(made));
@@ -235,7 +203,7 @@ DebugTypeIndex DebugTypes::object_with_names(const TypeUse& type, unsigned dista
   const auto [slot, is_new] =
       by_name_.try_emplace(fmt::format("names {} {:#x}", name, type.method_table), no_debug_type);
   if (!is_new) return slot->second;
-  if (is_full(max_types, name)) return slot->second = object(type.method_table, distance);
+  if (is_full(limits_.types, name)) return slot->second = object(type.method_table, distance);
   const DebugTypeIndex base = plain_object();
   DebugType made{.kind = DebugType::Kind::object, .name = name, .size = (*module_types_)[base].size};
   made.fields.push_back({.type = base, .base = true});
@@ -251,7 +219,7 @@ DebugTypeIndex DebugTypes::array_object(const TypeUse& type, unsigned distance) 
       "{} {:#x}", name, type.element && type.element->method_table != 0 ? type.element->method_table : 0);
   if (const auto known = by_name_.find(key); known != by_name_.end()) return known->second;
   const DebugTypeIndex base = plain_object();
-  if (is_full(max_types, name)) {
+  if (is_full(limits_.types, name)) {
     by_name_.emplace(key, base);
     return base;
   }
@@ -301,6 +269,7 @@ void DebugTypes::complete() {
 }
 
 void DebugTypes::expand(const Pending& pending) {
+  if (all_fields_ > max_all_fields) return; // told where that was reached
   if (!pending.named) {
     const Known& known = by_table_[pending.method_table];
     if (known.expanded || pending.distance > known.distance) return;
@@ -355,17 +324,20 @@ void DebugTypes::add_fields(DebugType& type, const TypeLayout& layout, unsigned 
   std::vector<std::pair<std::uint32_t, DebugField>> fields; // by token: as the source declares them
   std::string overlapping;
   for (const FieldLayout& field : layout.fields) {
-    if (type.fields.size() + fields.size() >= max_fields) {
+    if (type.fields.size() + fields.size() >= max_fields || ++all_fields_ > max_all_fields) {
       omit(OmittedPart::members, OmissionCause::limit, type.name,
-           fmt::format("a type has {} fields at most", max_fields));
+           fmt::format("a type has {} fields at most, and a module {}", max_fields, max_all_fields));
       break;
     }
     if (field.name.empty() || (field.is_static && !field.address)) continue;
     DebugTypeIndex index = of(*field.type, distance + (field.type->kind == TypeUse::Kind::value ? 0 : 1));
     if (index == no_debug_type) continue;
-    if (layout.repeats > 1 && !field.is_static)
+    if (layout.repeats > 1 && !field.is_static) {
+      const auto byte = as_whole_byte((*module_types_)[index]);
+      const DebugTypeIndex element = byte ? add(*byte) : index;
       index = add(
-          {.kind = DebugType::Kind::array, .size = layout.size, .element = index, .count = layout.repeats});
+          {.kind = DebugType::Kind::array, .size = layout.size, .element = element, .count = layout.repeats});
+    }
     const std::uint32_t size = (*module_types_)[index].size;
     DebugField made{.name = source_name_of_field(field.name), .type = index};
     if (made.name != field.name && names.contains(made.name)) made.name = field.name;

@@ -15,11 +15,24 @@ namespace clr {
 
 class DebugTypes {
 public:
+  // Of one module; beyond it, references lead to a plain object. `embedded`: with the value types that
+  // complete ones need.
+  static constexpr std::size_t max_types = 4'000, max_embedded = 8'000;
+  struct Limits {
+    std::size_t types = max_types, embedded = max_embedded;
+  };
+  // The same of a module that describes all types of a program.
+  static constexpr std::size_t max_all_types = 100'000, max_all_embedded = 120'000;
+  static constexpr Limits of_all_types{.types = max_all_types, .embedded = max_all_embedded};
+
   // `types` are those of the module; types and members that are missing go to `omissions`. All of these must
   // outlive this. `is_users(Module)`: code that somebody debugs, whose types are shown however far away they
   // are; those of other modules only near a variable. No reads.
   DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
-             std::function<bool(Address)> is_users);
+             std::function<bool(Address)> is_users, const Limits& limits);
+  DebugTypes(TypeLayouts& layouts, std::vector<DebugType>& types, Omissions& omissions,
+             std::function<bool(Address)> is_users)
+      : DebugTypes(layouts, types, omissions, std::move(is_users), Limits{}) {}
 
   // The type of a variable that is used so. Fields follow with complete(). no_debug_type: nothing (void), or
   // the limit of types is reached. A type that cannot be read is opaque, or an object with a name; no Error
@@ -31,13 +44,11 @@ public:
   // TypeLayouts::of for each type that is new.
   void complete();
 
-  static constexpr std::size_t max_types =
-      4'000; // of one module; beyond it, references lead to a plain object
-  static constexpr std::size_t max_embedded = 8'000; // with the value types that complete ones need
-  static constexpr unsigned max_distance = 2;        // references from a variable to another module's type
-  static constexpr std::size_t max_fields = 4'096;   // shown of one type
-  static constexpr std::size_t max_name = 1'024;     // bytes of a type's name
-  static constexpr unsigned max_nesting = 64;        // values in values
+  static constexpr unsigned max_distance = 2;      // references from a variable to another module's type
+  static constexpr std::size_t max_fields = 4'096; // shown of one type
+  static constexpr std::size_t max_all_fields = 500'000; // of one module
+  static constexpr std::size_t max_name = 1'024;         // bytes of a type's name
+  static constexpr unsigned max_nesting = 64;            // values in values
 
 private:
   struct Pending {
@@ -73,6 +84,8 @@ private:
   std::vector<DebugType>* module_types_;
   Omissions* omissions_;
   std::function<bool(Address)> is_users_;
+  Limits limits_;
+  std::size_t all_fields_ = 0;
   std::unordered_map<Address, Known> by_table_;
   std::unordered_map<std::string, DebugTypeIndex> by_name_;
   std::unordered_map<std::uint64_t, DebugTypeIndex> indirect_; // by kind and element

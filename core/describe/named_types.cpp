@@ -1,6 +1,12 @@
 #include "core/describe/named_types.h"
 
+#include "core/objects/loaded_types.h"
+#include "core/objects/spelled_types.h"
+
 #include <fmt/format.h>
+
+#include <map>
+#include <ranges>
 
 namespace clr {
 
@@ -20,12 +26,19 @@ bool open_box(const Target& target, DebugField& field) {
 
 } // namespace
 
+std::vector<std::string> parts_of_name(std::string_view name) {
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(name, '.')) parts.emplace_back(part.begin(), part.end());
+  return parts;
+}
+
 DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> named, bool colons,
                                Omissions& omissions) {
   DebugModule module;
   module.file_name = colons ? "types of .NET" : "statics of .NET";
   module.platform = layouts.finder().target().platform();
-  DebugTypes types(layouts, module.types, omissions, [](Address) { return false; });
+  DebugTypes types(
+      layouts, module.types, omissions, [](Address) { return false; }, DebugTypes::of_all_types);
   std::vector<DebugTypeIndex> records;
   for (const NamedType& type : named) {
     DebugTypeIndex index = types.of(*layouts.finder().of_handle(type.method_table));
@@ -39,9 +52,8 @@ DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> 
     if (records[i] == no_debug_type) continue;
     const std::vector<std::string>& path = named[i].path;
     if (colons) {
-      if (path.size() > 1)
-        module.aliases.push_back(
-            {.scope = {path.begin(), path.end() - 1}, .name = path.back(), .type = records[i]});
+      module.aliases.push_back(
+          {.scope = {path.begin(), path.end() - 1}, .name = path.back(), .type = records[i]});
       continue;
     }
     for (DebugField field : module.types[records[i]].fields) {
@@ -51,6 +63,18 @@ DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> 
     }
   }
   return module;
+}
+
+std::vector<NamedType> named_types(TypeFinder& finder) {
+  std::map<std::string, Address> by_name;
+  for (const LoadedType& type : loaded_types(finder).types) {
+    const auto [at, is_new] = by_name.emplace(spelled_type(type.text), type.method_table);
+    if (!is_new) at->second = 0; // of several modules
+  }
+  std::vector<NamedType> named;
+  for (const auto& [name, table] : by_name)
+    if (table != 0) named.push_back({.path = parts_of_name(name), .method_table = table});
+  return named;
 }
 
 } // namespace clr

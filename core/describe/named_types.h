@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clr {
@@ -21,5 +22,11 @@ struct NamedType {
 // Error leaves. Cost: that of TypeLayouts::of for each type that is new.
 DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> named, bool colons,
                                Omissions& omissions);
+
+// All types that the runtime has loaded, by their names as expressions spell them; without those whose names
+// several have, because nothing tells which one is meant. Never throws. Cost: that of loaded_types.
+std::vector<NamedType> named_types(TypeFinder& finder);
+// The parts between the dots.
+std::vector<std::string> parts_of_name(std::string_view name);
 
 } // namespace clr

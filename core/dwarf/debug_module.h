@@ -196,9 +196,9 @@ struct DebugSection {
   std::vector<std::byte> bytes; // end - begin of them, or none
 };
 
-// A name of a type in the way of C++, for expressions: LLDB takes no dots there.
+// A name of a type in the way of C++, for expressions: LLDB takes no dots there. See alias_tree.h.
 struct DebugAlias {
-  std::vector<std::string> scope; // "Shop"; not empty
+  std::vector<std::string> scope; // "Shop"; empty for a type of no namespace
   std::string name;               // "Circle"
   DebugTypeIndex type = no_debug_type;
 };
@@ -215,6 +215,9 @@ struct DebugModule {
   // GiB or more behind the first of them, because LLDB's offsets have 32 bits.
   std::vector<DebugField> globals = {};
   std::vector<DebugAlias> aliases = {};
+  // False: the aliases whose scope is itself a type are left out, because the debugger would take such a name
+  // for another type's, as LLDB 14 and 15 do.
+  bool names_in_types = true;
   // Part of its build id: of no other module that the debugger has. 0: it gets none, and LLDB makes a
   // checksum of the whole file to tell it from others.
   std::uint64_t identity = 0;

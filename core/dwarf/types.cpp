@@ -20,7 +20,8 @@ bool is_this_target(Kind kind) {
 } // namespace
 
 DwarfTypes::DwarfTypes(const DebugModule& module, DwarfEntries& entries)
-    : module_(&module), entries_(&entries), check_(module), offsets_(module.types.size()) {}
+    : module_(&module), entries_(&entries), check_(module), offsets_(module.types.size()),
+      aliases_(alias_tree(module)), homes_(homes_of(aliases_)) {}
 
 std::optional<std::size_t> DwarfTypes::entry(DebugTypeIndex type) const {
   if (type >= offsets_.size() || offsets_[type] == 0) return std::nullopt;
@@ -64,7 +65,7 @@ void DwarfTypes::write(const std::vector<DeclaredMethod>& methods) {
   declarations_.resize(methods.size());
   write_statics();
   write_globals();
-  write_aliases();
+  write_names(aliases_, false);
   entries_->end_children();
   entries_->end_unit();
   for (const Reference& reference : later_)
@@ -154,7 +155,9 @@ void DwarfTypes::write_enumeration(const DebugType& type, DebugTypeIndex index) 
 void DwarfTypes::write_record(DebugTypeIndex index, std::span<const DeclaredMethod> methods) {
   const DebugType& type = module_->types[index];
   const bool root = type.kind == Kind::object && std::ranges::none_of(type.fields, &DebugField::base);
-  const bool has_children = type.kind != Kind::opaque && !(type.fields.empty() && methods.empty() && !root);
+  const auto home = homes_.find(index);
+  const bool has_children = home != homes_.end() ||
+                            (type.kind != Kind::opaque && !(type.fields.empty() && methods.empty() && !root));
   entries_->write(Die(DW_TAG_structure_type, has_children)
                       .string(DW_AT_name, type.name)
                       .number(DW_AT_byte_size, check_.size(index)));
@@ -169,6 +172,7 @@ void DwarfTypes::write_record(DebugTypeIndex index, std::span<const DeclaredMeth
   }
   write_fields(std::move(fields));
   for (const DeclaredMethod& method : methods) write_declaration(method);
+  if (home != homes_.end()) write_names(*home->second, true);
   if (root) return write_assignment(index);
   entries_->end_children();
 }
@@ -357,19 +361,6 @@ void DwarfTypes::write_tree(const GlobalTree& tree, const std::string& name, Add
     }
   }
   entries_->end_children();
-}
-
-// A namespace may be written many times.
-void DwarfTypes::write_aliases() {
-  for (const DebugAlias& alias : module_->aliases) {
-    if (!check_.usable(alias.type) || entries_->full()) continue;
-    for (const std::string& part : alias.scope)
-      entries_->write(Die(DW_TAG_namespace, true).string(DW_AT_name, part));
-    Die die(DW_TAG_typedef);
-    die.string(DW_AT_name, alias.name);
-    write_typed(die, alias.type);
-    for (std::size_t i = 0; i < alias.scope.size(); ++i) entries_->end_children();
-  }
 }
 
 } // namespace clr

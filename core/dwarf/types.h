@@ -2,11 +2,13 @@
 // Source: DWARF 4 section 5.
 #pragma once
 
+#include "core/dwarf/alias_tree.h"
 #include "core/dwarf/entries.h"
 #include "core/dwarf/type_check.h"
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -69,7 +71,9 @@ private:
   void write_variable(Die& die, const DebugField& field);
   void write_globals();
   void write_tree(const GlobalTree& tree, const std::string& name, Address begin);
-  void write_aliases();
+  // What stands in a scope of aliases; in a type all is a member of it.
+  void write_names(const AliasScope& scope, bool in_type);
+  void write_mention(std::span<const std::size_t> types);
   // Writes `die` with the type of what it describes, see pointer_entry(); an unusable type leaves the
   // attribute out.
   std::size_t write_typed(Die& die, DebugTypeIndex type, bool pointer = false);
@@ -85,7 +89,9 @@ private:
   TypeCheck check_;
   std::vector<std::size_t> offsets_; // 0: not written
   std::vector<Reference> later_;
-  std::unordered_map<DebugTypeIndex, std::size_t> pointers_; // the second entries of references
+  AliasScope aliases_;
+  std::unordered_map<DebugTypeIndex, const AliasScope*> homes_; // of types within types
+  std::unordered_map<DebugTypeIndex, std::size_t> pointers_;    // the second entries of references
   std::deque<std::string> static_names_; // the strings of .debug_str stay where they are until it is written
   std::vector<std::optional<std::size_t>> declarations_;
 };

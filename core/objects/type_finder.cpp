@@ -291,24 +291,10 @@ TypeUsePtr TypeFinder::field(std::uint32_t field_rid, const TypeScope& scope) {
   });
 }
 
-Address TypeFinder::in_map(Address module, std::string_view map, std::uint32_t rid) {
-  const auto offset = target_->find_offset("Module", map);
-  if (!offset) return 0;
-  Address node = target_->platform().wrap(module + static_cast<Address>(*offset));
-  const Address mask =
-      target_->read_pointer(target_->field_address(node, "ModuleLookupMap", "SupportedFlagsMask"));
-  for (unsigned i = 0; node != 0; ++i) {
-    if (i == max_map_nodes) throw_corrupt(module, "a lookup map of too many parts");
-    const std::uint32_t count = target_->read_u32(target_->field_address(node, "ModuleLookupMap", "Count"));
-    if (rid < count) {
-      const Address table =
-          target_->read_pointer(target_->field_address(node, "ModuleLookupMap", "TableData"));
-      return target_->read_pointer(table + Address{rid} * target_->pointer_size()) & ~mask;
-    }
-    rid -= count;
-    node = target_->read_pointer(target_->field_address(node, "ModuleLookupMap", "Next"));
-  }
-  return 0;
+Address TypeFinder::in_map(Address module, std::string_view name, std::uint32_t rid) {
+  const auto [slot, is_new] = maps_.try_emplace({module, name});
+  if (is_new) slot->second = read_lookup_map(*target_, module, name);
+  return find_in(*target_, slot->second, rid);
 }
 
 Address TypeFinder::loaded(Address module, std::uint32_t token) {
@@ -382,6 +368,7 @@ Address TypeFinder::named_type(NamedModule& module, const TypeName& name, unsign
 void TypeFinder::forget() {
   uses_.clear();
   loaded_.clear();
+  maps_.clear();
   by_name_.clear();
   instances_.clear();
   instances_by_key_.clear();

@@ -3,6 +3,7 @@
 // docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typehash.h.
 #pragma once
 
+#include "core/objects/lookup_map.h"
 #include "core/objects/type_use.h"
 #include "core/types/method_names.h"
 #include "core/types/type_names.h"
@@ -57,6 +58,8 @@ public:
   // The instances of a generic type that a module defines, in no order; empty for other types. Never throws.
   // Cost: that of the first generic instance, see read().
   std::vector<Address> instances(Address module, std::uint32_t type_def);
+  // Those of all generic types, also over variables, in no order. As above.
+  std::vector<Address> all_instances();
 
   // Whether a module of this name is loaded: "FSharp.Core". Never throws. Cost: the names of all modules
   // once, then none.
@@ -70,12 +73,12 @@ public:
 
   static constexpr std::size_t max_instances = 1'000'000; // entries of all hash tables of types
   static constexpr std::uint32_t max_buckets = 4'000'000; // of one hash table
-  static constexpr unsigned max_map_nodes = 1'024;        // of one lookup map
   static constexpr std::uint32_t max_locals = 65'535;     // of a method; the format's own limit
   static constexpr unsigned max_forwards = 8;             // modules that forward a type to another module
 
 private:
   struct Provider;
+  // `map` is a string literal.
   Address in_map(Address module, std::string_view map, std::uint32_t rid);
   Address by_name(Address module, std::uint32_t type_ref);
   Address named_type(NamedModule& module, const TypeName& name, unsigned depth);
@@ -102,6 +105,7 @@ private:
   MethodNames* names_;
   std::unordered_map<Address, TypeUsePtr> uses_;                              // by TypeHandle
   std::map<std::pair<Address, std::uint32_t>, Address> loaded_;               // by module and token
+  std::map<std::pair<Address, std::string_view>, LookupMap> maps_;            // by module and name
   std::unordered_map<Address, std::map<std::string, std::uint32_t>> by_name_; // module: rids by name
   // The instances of one definition by the identity of their arguments: of the first `seen` that are listed.
   struct KeyedInstances {

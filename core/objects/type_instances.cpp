@@ -148,6 +148,14 @@ std::vector<Address> TypeFinder::instances(Address module, std::uint32_t type_de
   return found == instances_.end() ? std::vector<Address>() : found->second;
 }
 
+std::vector<Address> TypeFinder::all_instances() {
+  list_all_instances();
+  std::vector<Address> all;
+  for (const auto& [definition, instances] : instances_)
+    all.insert(all.end(), instances.begin(), instances.end());
+  return all;
+}
+
 Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
   try {
     std::string key;

@@ -15,13 +15,6 @@ struct Definition {
   std::string text; // empty for a generic type
 };
 
-// As it is declared: "System.Int32" and not "int".
-std::string definition_name(const TypeName& type) {
-  std::string text = type.name_space;
-  for (const std::string& part : type.chain) text += (text.empty() ? "" : ".") + part;
-  return text;
-}
-
 std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& search) {
   return module.metadata.with([&](MetadataNames& names) {
     std::vector<Definition> found;
@@ -32,7 +25,7 @@ std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& sear
       const bool generic = std::any_of(type->chain.begin(), type->chain.end(), [](const std::string& part) {
         return part.find('`') != std::string::npos;
       });
-      std::string text = definition_name(*type);
+      std::string text = declared_name(*type);
       if (search.wanted(metadata, rid, text, generic))
         found.push_back({.type_def = token_of(MetadataTable::type_def, rid),
                          .generic = generic,
@@ -43,6 +36,12 @@ std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& sear
 }
 
 } // namespace
+
+std::string declared_name(const TypeName& type) {
+  std::string text = type.name_space;
+  for (const std::string& part : type.chain) text += (text.empty() ? "" : ".") + part;
+  return text;
+}
 
 std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& search) {
   std::vector<std::string> notes;

@@ -10,6 +10,9 @@
 
 namespace clr {
 
+// The name of a definition as it is declared: "System.Int32" and not "int", "Ns.Cache`1.Entry".
+std::string declared_name(const TypeName& type);
+
 struct TypeSearch {
   // Whether a type of a module is wanted. `text` is its name as it is declared: "System.Int32",
   // "Ns.Cache`1.Entry". Of a generic type each instance is visited.

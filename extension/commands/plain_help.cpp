@@ -2,6 +2,7 @@
 
 #include "extension/commands/command_spec.h"
 #include "extension/lldb/entries.h"
+#include "extension/lldb/newer_api.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/own_command.h"
 
@@ -49,9 +50,7 @@ bool list_commands(const Turn&, lldb::SBDebugger& debugger, const char** words) 
 } // namespace
 
 void guard_plain_help(lldb::SBDebugger& debugger) {
-  const char* const version = lldb::SBDebugger::GetVersionString();
-  if (version != nullptr && std::string_view(version).contains("lldb version 14."))
-    call_instead<list_commands>(debugger, "help");
+  if (version_of_lldb() == 14) call_instead<list_commands>(debugger, "help");
 }
 
 } // namespace clr::lldb_plugin

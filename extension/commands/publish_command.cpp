@@ -51,7 +51,11 @@ public:
       settings.on = what_ == "on";
       workspace.set(settings);
     }
-    if (what_ != "status") workspace.publish_all(invocation.debugger);
+    if (what_ != "status") {
+      workspace.publish_all(invocation.debugger);
+      if (const auto process = workspace.find(invocation.debugger.GetSelectedTarget()))
+        workspace.publish_types(*process);
+    }
     print(invocation, workspace);
   }
 

@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <charconv>
 #include <cstring>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
@@ -41,6 +43,18 @@ bool interrupt_requested(lldb::SBDebugger& debugger) {
   static const auto requested =
       find_function<InterruptRequested>("_ZN4lldb10SBDebugger18InterruptRequestedEv");
   return requested != nullptr && requested(&debugger);
+}
+
+unsigned version_of_lldb() {
+  const char* const text = lldb::SBDebugger::GetVersionString();
+  constexpr std::string_view before = "lldb version ";
+  const std::string_view whole = text != nullptr ? text : "";
+  const std::size_t at = whole.find(before);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view digits = whole.substr(at + before.size());
+  unsigned major = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), major);
+  return major;
 }
 
 } // namespace clr::lldb_plugin

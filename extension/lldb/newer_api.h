@@ -15,6 +15,9 @@ std::optional<std::string> core_file_of(lldb::SBProcess& process);
 // The siginfo_t of the signal that `thread` stopped at; invalid when this LLDB has none.
 lldb::SBValue siginfo_of(lldb::SBThread& thread);
 
+// The major version of this LLDB; 0: it does not tell.
+unsigned version_of_lldb();
+
 // Whether the user asked LLDB to stop what it does; false when this LLDB cannot tell.
 bool interrupt_requested(lldb::SBDebugger& debugger);
 

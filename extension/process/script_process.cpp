@@ -94,10 +94,11 @@ public:
       Workspace& workspace = Workspace::of(turn);
       if (!workspace.publish_settings().on)
         throw Error(ErrorKind::invalid_argument, "publishing is off (clr publish on)");
-      ProcessPublishing& publishing = workspace.process(target_)->publishing();
-      publishing.update();
-      if (!publishing.complete())
+      const std::shared_ptr<DebuggedProcess> process = workspace.process(target_);
+      process->publishing().update();
+      if (!process->publishing().complete())
         throw Error(ErrorKind::interrupted, "interrupted; the next call goes on with it");
+      workspace.publish_types(*process);
     });
   }
 

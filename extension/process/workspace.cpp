@@ -77,7 +77,19 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
     const std::shared_ptr<DebuggedProcess> found = process(target);
     found->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, breakpoints));
     // A client of the API runs no command before it looks at values.
-    if (!driver_.by_commands()) offer_parts(debugger, *found);
+    if (driver_.by_commands()) continue;
+    offer_parts(debugger, *found);
+    publish_types(*found);
+  }
+}
+
+void Workspace::publish_types(DebuggedProcess& process) {
+  const bool all = process.publishing().level() == PublishLevel::everything;
+  if (!settings_.publish.on || !settings_.publish.variables || !all) return;
+  try {
+    process.types().publish_loaded();
+  } catch (const Error&) {
+    // LLDB's own error names what it does not find.
   }
 }
 
@@ -94,6 +106,7 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
     process.publishing().before_command(asked);
   else
     process.publishing().before_command(level, all);
+  if (!driver_.by_commands()) publish_types(process);
 }
 
 void Workspace::offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process) {
@@ -141,8 +154,10 @@ void Workspace::set(const PublishSettings& settings) {
   for (const auto& process : processes_.all())
     if (settings.on)
       process->publishing().reconsider();
-    else
+    else {
       process->publishing().withdraw();
+      process->types().withdraw();
+    }
 }
 
 } // namespace clr::lldb_plugin

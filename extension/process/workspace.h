@@ -32,6 +32,9 @@ public:
   void publish_all(lldb::SBDebugger& debugger);
   // The same at a stop, or when the plugin is loaded, for those who were not asked anything yet.
   void publish_stop(lldb::SBDebugger& debugger);
+  // Gives LLDB the names of all types that are loaded, where all code is published: for clients of the API,
+  // who name types without a command.
+  void publish_types(DebuggedProcess& process);
   // The same before a command of LLDB's for the target that it is about; `words` as of CommandVisit.
   void publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words);
   // Before values are shown: from now on LLDB asks for what stands below managed ones. Nothing happens until

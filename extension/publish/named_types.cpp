@@ -1,8 +1,10 @@
 #include "extension/publish/named_types.h"
 
 #include "core/dwarf/elf_module_writer.h"
+#include "core/objects/loaded_types.h"
 #include "core/objects/spelled_types.h"
 #include "extension/lldb/kept_selection.h"
+#include "extension/lldb/newer_api.h"
 #include "extension/lldb/published_module.h"
 
 #include <fmt/format.h>
@@ -27,10 +29,9 @@ std::vector<std::string> types_in(const SpelledName& name) {
   return types;
 }
 
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts;
-  for (const auto part : std::views::split(name, '.')) parts.emplace_back(part.begin(), part.end());
-  return parts;
+// Not so LLDB 14 and 15.
+bool tells_types_apart() {
+  return version_of_lldb() == 0 || version_of_lldb() >= 16;
 }
 
 } // namespace
@@ -80,7 +81,7 @@ void NamedTypes::before_expression(std::string_view text) {
           std::ranges::find_if(possible, [&](const std::string& type) { return types.contains(type); });
       if (found == possible.end()) continue;
       chosen.insert(*found);
-      const std::size_t parts = parts_of(*found).size();
+      const std::size_t parts = parts_of_name(*found).size();
       if (parts < name.parts.size()) fields.insert(first_parts(name, parts + 1));
     }
     return !chosen.empty();
@@ -88,18 +89,47 @@ void NamedTypes::before_expression(std::string_view text) {
   const bool colons = choose(true);
   if (!colons && !choose(false)) return;
   // Of static fields those that this expression names, and no others: DebugModule::globals says why.
-  const bool goes_on = same_stop && colons && colons_ && module_.IsValid() && described_.size() < max_named;
-  if (goes_on && std::ranges::includes(described_, chosen)) return;
+  const bool there = colons && colons_ && is_published();
+  // A static field may have got its place since all types were described.
+  if (there && std::ranges::includes(described_, chosen) && (loaded_ ? fields.empty() : same_stop)) return;
+  const bool goes_on = there && same_stop && !loaded_ && described_.size() < max_named;
   if (goes_on) chosen.insert(described_.begin(), described_.end());
 
   std::vector<NamedType> named;
   for (const std::string& name : chosen)
-    named.push_back({.path = parts_of(name), .method_table = known_.at(name)});
+    named.push_back({.path = parts_of_name(name), .method_table = known_.at(name)});
   Omissions omissions; // LLDB's own error names what it does not find
   DebugModule described = named_types_module(objects->layouts(), named, colons, omissions);
   std::erase_if(described.globals, [&](const DebugField& global) { return !fields.contains(global.name); });
   if (described.globals.empty() && described.aliases.empty()) return;
+  add(std::move(described));
+  described_ = std::move(chosen);
+  colons_ = colons;
+}
+
+void NamedTypes::publish_loaded() {
+  // Given all types, LLDB 14 takes some for others, and descends into a class that it takes for its own base.
+  if (!tells_types_apart()) return;
+  const std::uint32_t stop = target_.GetProcess().GetStopID(true);
+  const bool there = loaded_ && is_published();
+  if (there && loaded_stop_ == stop) return;
+  const std::shared_ptr<Session> session = sessions_->at_stop();
+  ObjectReader* const objects = session->runtime().objects();
+  if (objects == nullptr) return;
+  const std::uint64_t mark = mark_of_loaded_types(objects->finder());
+  loaded_stop_ = stop;
+  if (there && mark == *loaded_) return;
+  const std::vector<NamedType> named = named_types(objects->finder());
+  Omissions omissions; // LLDB's own error names what it does not find
+  add(named_types_module(objects->layouts(), named, true, omissions));
+  loaded_ = mark;
+  colons_ = true;
+  for (const NamedType& type : named) described_.insert(fmt::format("{}", fmt::join(type.path, ".")));
+}
+
+void NamedTypes::add(DebugModule described) {
   described.identity = new_module_identity();
+  described.names_in_types = tells_types_apart();
   lldb::SBModule made;
   const char* const triple = target_.GetTriple();
   write_elf_module(described, [&](FileParts elf) {
@@ -109,8 +139,11 @@ void NamedTypes::before_expression(std::string_view text) {
   withdraw();
   target_.AddModule(made);
   module_ = std::move(made);
-  described_ = std::move(chosen);
-  colons_ = colons;
+}
+
+// LLDB drops all modules when search paths change, as Publisher::was_dropped() says.
+bool NamedTypes::is_published() {
+  return module_.IsValid() && target_.FindModule(module_.GetFileSpec()).IsValid();
 }
 
 void NamedTypes::withdraw() {
@@ -118,6 +151,7 @@ void NamedTypes::withdraw() {
   withdraw_module(target_, module_);
   module_ = {};
   described_.clear();
+  loaded_.reset();
 }
 
 } // namespace clr::lldb_plugin

@@ -32,7 +32,8 @@ TEST_CASE("types with colons are aliases in namespaces", "[publish][variables]")
           {{"Ns", "Dog"}, r.dog_type}, {{"Ns", "Color"}, r.color_type}, {{"Alone"}, r.point_type}};
       DebugModule module = named_types_module(view.objects.layouts(), named, true, missing);
       CHECK(module.globals.empty());
-      REQUIRE(module.aliases.size() == 2); // a type of no namespace is called by its own name
+      REQUIRE(module.aliases.size() == 3);
+      CHECK(module.aliases[2].scope.empty());
       CHECK(module.aliases[0].scope == std::vector<std::string>{"Ns"});
       CHECK(module.aliases[0].name == "Dog");
       // The class itself, and not a reference to it: it is to be cast to, and measured.
@@ -67,4 +68,37 @@ TEST_CASE("static fields with dots are variables", "[publish][variables]") {
   const std::vector<std::byte> file = write_elf_module(module);
   CHECK(std::string_view(reinterpret_cast<const char*>(file.data()), file.size()).find("Ns.Animal.Made") !=
         std::string_view::npos);
+}
+
+TEST_CASE("every loaded type has a name for expressions", "[publish][variables]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      ObjectRuntime r(platform);
+      ObjectView view(r);
+      const std::vector<NamedType> named = named_types(view.objects.finder());
+      const auto path_of = [&](Address table) {
+        const auto found = std::ranges::find(named, table, &NamedType::method_table);
+        return found == named.end() ? std::vector<std::string>() : found->path;
+      };
+      CHECK(path_of(r.dog_type) == std::vector<std::string>{"Ns", "Dog"});
+      CHECK(path_of(r.list_of_int) ==
+            std::vector<std::string>{"System", "Collections", "Generic", "List_int_"});
+      Omissions missing;
+      const DebugModule module = named_types_module(view.objects.layouts(), named, true, missing);
+      CHECK(module.aliases.size() == named.size());
+    }
+  }
+}
+
+TEST_CASE("a name that two modules have is no name", "[publish][variables]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like});
+  const Address twin = r.runtime.type({.module = r.app, .rid = 6});
+  r.map_types(r.app, {{5, r.animal_type}, {6, r.dog_type}, {7, twin}});
+  ObjectView view(r);
+  const std::vector<NamedType> named = named_types(view.objects.finder());
+  const auto has = [&](const std::vector<std::string>& path) {
+    return std::ranges::find(named, path, &NamedType::path) != named.end();
+  };
+  CHECK(has({"Ns", "Animal"}));
+  CHECK_FALSE(has({"Ns", "Dog"}));
 }

@@ -847,9 +847,11 @@ def debug_held(c, label, lldb, executable, everywhere):
     with c.scratch(label.replace("/", "-")) as folder, Running([executable, "held", folder / "said"], folder, settings()) as running:
         assert running.wait_ready(), "the program did not start"
         c.check(label, check_held.check, lldb, Target(pid=running.pid), folder / "said")
+        c.check(f"{label}/named", check_held.check_named, lldb, Target(pid=running.pid), folder)
         if not everywhere:
             return
         core = processes.gcore(running.pid, folder / "core.held")
+        c.check(f"{label}/core/named", check_held.check_named, lldb, Target(core=core), folder)
         c.check(f"{label}/assignments", check_held.check_assignments, lldb, Target(pid=running.pid))
         c.check(f"{label}/descriptions", check_held.check_descriptions, lldb, Target(pid=running.pid))
         c.check(f"{label}/core/descriptions", check_held.check_descriptions, lldb, Target(core=core))

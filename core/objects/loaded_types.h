@@ -1,0 +1,35 @@
+// All types that the runtime has loaded, for those who must name each.
+// Source: dotnet/runtime docs/design/datacontracts/Loader.md (lookup maps);
+// src/coreclr/vm/typehash.h (EETypeHashTable).
+#pragma once
+
+#include "core/objects/type_finder.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace clr {
+
+struct LoadedType {
+  Address method_table = 0;
+  std::string text; // "System.Int32", "Ns.Cache<string, int>.Entry", of a generic definition "Ns.Cache<T>"
+};
+
+struct LoadedTypes {
+  // Without arrays and pointers, and without the instances over variables that stand in generic code:
+  // List<T> is here, the IEnumerable<T> of List<T> is not.
+  std::vector<LoadedType> types;
+  std::vector<std::string> notes; // what could not be read, the first reasons
+};
+constexpr std::size_t max_loaded_types = 50'000;
+
+// Never throws for target data. Cost cold: some 8 reads for each module, those of TypeNames::type for each
+// type, 3 for each instance; metadata of loaded types alone.
+LoadedTypes loaded_types(TypeFinder& finder);
+
+// A number that is another one when a module or a type was loaded or unloaded since: as long as it is the
+// same, so are loaded_types(). Never throws. Cost: 9 reads for each module, some of them of whole tables.
+std::uint64_t mark_of_loaded_types(TypeFinder& finder);
+
+} // namespace clr
