@@ -91,6 +91,23 @@ std::string text_of(lldb::SBValue& value) {
   return text + (count > max_members ? ", ...}" : "}");
 }
 
+// "{1, 2, 3}" of the bytes of a fixed buffer.
+std::string bytes_text(lldb::SBValue& raw) {
+  const char* const name = raw.GetTypeName();
+  const bool has_sign = name != nullptr && std::string_view(name).starts_with("System.SByte");
+  const std::uint32_t count = raw.GetNumChildren(), shown = std::min<std::uint32_t>(count, limits.elements);
+  std::string text = "{";
+  for (std::uint32_t i = 0; i < shown; ++i) {
+    lldb::SBValue child = raw.GetChildAtIndex(i);
+    lldb::SBError error;
+    const std::int64_t byte = has_sign ? child.GetValueAsSigned(error, 0)
+                                       : static_cast<std::int64_t>(child.GetValueAsUnsigned(error, 0));
+    if (error.Fail()) throw NoMember();
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", byte);
+  }
+  return text + (count > shown ? ", ...}" : "}");
+}
+
 bool is_nullable(lldb::SBValue& value) {
   const char* name = value.GetTypeName();
   return name != nullptr && std::string_view(name).starts_with("System.Nullable<");
@@ -202,6 +219,8 @@ const Summary summaries[] = {
     {"System.Decimal", false, text_only, plain_summary_entry<value_summary<decimal_text>>(),
      "System.Decimal"},
     {"decimal", false, text_only, plain_summary_entry<value_summary<decimal_text>>(), "System.Decimal"},
+    {R"(^System\.S?Byte ?\[[0-9]+\]$)", true, text_only, plain_summary_entry<value_summary<bytes_text>>(),
+     "bytes of a structure"},
 };
 
 bool register_plain_summaries(lldb::SBDebugger& debugger) {
@@ -228,7 +247,8 @@ bool register_summaries(lldb::SBDebugger& debugger) {
   }
   // LLDB prints a byte as a character.
   for (const auto& [name, format] :
-       {std::pair{"byte", lldb::eFormatUnsigned}, std::pair{"sbyte", lldb::eFormatDecimal}})
+       {std::pair{"byte", lldb::eFormatUnsigned}, std::pair{"sbyte", lldb::eFormatDecimal},
+        std::pair{"System.Byte", lldb::eFormatUnsigned}, std::pair{"System.SByte", lldb::eFormatDecimal}})
     category.AddTypeFormat(lldb::SBTypeNameSpecifier(name), lldb::SBTypeFormat(format));
   category.SetEnabled(true);
   return true;

@@ -47,7 +47,7 @@ public static unsafe partial class Program
         ref int refi = ref ints[2]; ref Pt refp = ref pts[1]; ref string refs = ref strings[0]; char* cptr = stackalloc char[2];
         t.Say("*ptr", "31", "named"); t.Say("pptr->X", "8", "number"); t.Say("pptr->Y", "9", "number"); t.Say("local", "31", "number"); 
         Four four = default; for (int k = 0; k < 4; k++) four[k] = k * 10; Fixed fix = default; fix.After = 5; for (int k = 0; k < 8; k++) fix.Data[k] = (byte)k;
-        t.Say("fix.After", "5", "number"); t.Say("four", "int[4] {0, 10, 20, 30}"); t.Say("four[2]", "20", "named");
+        t.Say("fix.After", "5", "number"); t.Say("fix.Data", "byte[8] {0, 1, 2, 3, 4, 5, 6, 7}"); t.Say("fix.Data.FixedElementField[3]", "3", "named"); t.Say("four", "int[4] {0, 10, 20, 30}"); t.Say("four[2]", "20", "named");
         Cursor cursor = new() { Rest = "cursor".AsSpan(3), At = 3, Target = ref ints[0] }; t.Say("cursor.At", "3", "number");
         t.Say("cursor.Rest", "\"sor\"", "named");
         // --- other framework objects
