@@ -21,9 +21,12 @@ std::optional<std::uint64_t> fault_address_in(std::string_view description) {
 std::optional<std::uint64_t> fault_address(lldb::SBThread& thread) {
   if (lldb::SBValue info = siginfo_of(thread); info.IsValid()) {
     lldb::SBError error;
+    // LLDB 19 may answer with that of another thread, which stopped in the same moment.
+    const std::uint64_t number = info.GetChildMemberWithName("si_signo").GetValueAsUnsigned(0);
+    const bool is_of_stop = thread.GetStopReasonDataCount() != 0 && number == thread.GetStopReasonDataAtIndex(0);
     const std::int64_t code = info.GetChildMemberWithName("si_code").GetValueAsSigned(error, 0);
     lldb::SBValue address = info.GetValueForExpressionPath("._sifields._sigfault.si_addr");
-    if (error.Success() && address.IsValid()) {
+    if (is_of_stop && error.Success() && address.IsValid()) {
       constexpr std::int64_t not_mapped = 1, no_permission = 2; // SEGV_MAPERR, SEGV_ACCERR
       if (code != not_mapped && code != no_permission) return std::nullopt;
       const std::uint64_t value = address.GetValueAsUnsigned(error, 0);
