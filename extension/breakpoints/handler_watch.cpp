@@ -8,12 +8,17 @@ namespace clr::lldb_plugin {
 void HandlerWatch::disarm() {
   thread_ = 0;
   left_to_ = 0;
+  own_.clear();
   if (!std::exchange(planted_, false)) return;
   for (auto& [address, place] : places_) {
     plants_->enable(place.number, false);
     place.stops.clear();
     place.then.clear();
   }
+}
+
+void HandlerWatch::steps_out() {
+  for (const auto& [line, frame] : std::exchange(own_, {})) places_[line].stops.erase(frame);
 }
 
 void HandlerWatch::forget() {
@@ -51,8 +56,11 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
     const Frame& frame = frames[i];
     if (frame.handlers != nullptr) {
       for (const HandlerEntries::Shown& entry : frame.handlers->shown)
-        if (!is_before(frames[0], entry) || frame.rbp != frames[0].rbp)
-          place(entry.line).stops.insert(frame.rbp);
+        if (!is_before(frames[0], entry) || frame.rbp != frames[0].rbp) {
+          // The method may have been entered from one of its own handlers: that frame's are not its own.
+          const bool first = place(entry.line).stops.insert(frame.rbp).second;
+          if (i == 0 && first) own_.emplace_back(entry.line, frame.rbp);
+        }
       if (caller != nullptr)
         for (const Address entry : frame.handlers->hidden)
           place(entry).then[frame.rbp] = {caller->pc, caller->rbp};

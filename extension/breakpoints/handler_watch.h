@@ -45,6 +45,8 @@ public:
   // that has some: the debugger gives up its own plans when that code calls the method again (an operation
   // over a collection, with a lambda).
   void arm(std::uint64_t thread, std::span<const Frame> frames, bool out, std::span<const Address> resumes);
+  // The step that was armed as any is one out of its frame, whose own handlers do not count.
+  void steps_out();
   // The thread that steps; 0: none.
   std::uint64_t thread() const { return thread_; }
   // The step that began in a handler has left it for the runtime, which goes on with the exception: `thread`
@@ -76,6 +78,7 @@ private:
   Plants* plants_;
   std::uint64_t thread_ = 0; // 0: no step
   bool planted_ = false;     // some places are enabled
+  std::vector<std::pair<Address, Address>> own_; // places and frame of the innermost frame's handlers
   Address left_to_ = 0;      // where the handler that the thread stood in returns to in the runtime; 0: none
   std::map<Address, Place> places_; // by address; not all are wanted
 };

@@ -93,7 +93,10 @@ bool ManagedSteps::is_step() {
   }
   for_stops_.under_way = true;
   begun_by_ = std::exchange(expected_of_, 0);
-  if (kind == StepUnderWay::out) awaits_.ends_behind_method();
+  if (kind == StepUnderWay::out) {
+    awaits_.ends_behind_method();
+    handlers_.steps_out();
+  }
   if (kind != StepUnderWay::into) calls_.disarm();
   return true;
 }

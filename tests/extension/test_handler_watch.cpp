@@ -53,6 +53,17 @@ TEST_CASE("a step out leaves its own handlers alone", "[handler_watch]") {
   CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
 }
 
+TEST_CASE("a step shows later that it is one out of its frame", "[handler_watch]") {
+  Step step;
+  step.arm();
+  step.watch.steps_out();
+  CHECK_FALSE(step.watch.hit(stepping, 0x1100, 0xA0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x1200, 0xA0));
+  CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
+  step.arm();
+  CHECK(step.watch.hit(stepping, 0x1100, 0xA0));
+}
+
 TEST_CASE("a step in the first line of a handler goes on from there", "[handler_watch]") {
   Step step;
   step.frames = {{.pc = 0x10FF, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},
