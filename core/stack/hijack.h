@@ -21,4 +21,14 @@ inline bool is_hijacked(const RuntimeThread& thread) {
 std::optional<Address> hijacked_return_address(const Target& target, const RuntimeThread& thread,
                                                Address slot, const std::function<bool(Address)>& is_managed);
 
+// A return address that was overwritten, and where.
+struct Hijack {
+  Address slot = 0, original = 0;
+};
+
+// The pair that the Thread at `thread`, which is marked, keeps, when its slot lies in [first, end) of the
+// stack. Cost: 1 read, and those of `is_managed`.
+std::optional<Hijack> hijack_within(const Target& target, Address thread, Address first, Address end,
+                                    const std::function<bool(Address)>& is_managed);
+
 } // namespace clr

@@ -68,10 +68,14 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
     if (frame.has_line) caller = &frame;
   }
   if (const Frame* const behind = caller_behind_code_without_lines(frames))
-    place(behind->pc).stops.insert(behind->rbp);
+    stop_behind(behind->pc, behind->rbp);
   if (frames.size() < 2 || !frames[0].funclet) return;
   for (const Address address : resumes) place(address).stops.insert(frames[0].rbp);
   if (frames[1].handlers == nullptr) left_to_ = frames[1].pc;
+}
+
+void HandlerWatch::stop_behind(Address pc, Address rbp) {
+  for (const Address line : next_lines_(pc)) place(line).stops.insert(rbp);
 }
 
 HandlerWatch::Place& HandlerWatch::place(Address address) {
@@ -91,7 +95,7 @@ bool HandlerWatch::hit(std::uint64_t thread, Address pc, Address rbp) {
   if (found->second.stops.contains(rbp)) return true;
   if (const auto then = found->second.then.find(rbp); then != found->second.then.end()) {
     const auto [address, callers_rbp] = then->second;
-    place(address).stops.insert(callers_rbp);
+    stop_behind(address, callers_rbp);
   }
   return false;
 }

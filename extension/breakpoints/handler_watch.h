@@ -6,6 +6,7 @@
 #include "extension/breakpoints/plants.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -34,8 +35,11 @@ public:
     const HandlerEntries* handlers = nullptr; // null: no managed code
   };
 
+  // Where a frame that goes on at an address comes to a line next: there, or at any line of its method when
+  // the address has none.
+  using NextLines = std::function<std::vector<Address>(Address)>;
   // The places must outlive this.
-  explicit HandlerWatch(Plants& plants) : plants_(&plants) {}
+  HandlerWatch(Plants& plants, NextLines next_lines) : plants_(&plants), next_lines_(std::move(next_lines)) {}
 
   // Until end_step(), `thread` stops at the first line of each handler of the methods of `frames`, innermost
   // first, when it runs for one of them; without source lines (of async methods, using, foreach) it does not
@@ -47,6 +51,8 @@ public:
   void arm(std::uint64_t thread, std::span<const Frame> frames, bool out, std::span<const Address> resumes);
   // The step that was armed as any is one out of its frame, whose own handlers do not count.
   void steps_out();
+  // The frame goes on at `pc` by a way that the debugger's plan does not see, and the step ends there.
+  void stop_behind(Address pc, Address rbp);
   // The thread that steps; 0: none.
   std::uint64_t thread() const { return thread_; }
   // The step that began in a handler has left it for the runtime, which goes on with the exception: `thread`
@@ -76,10 +82,11 @@ private:
   static const Frame* caller_behind_code_without_lines(std::span<const Frame> frames);
 
   Plants* plants_;
-  std::uint64_t thread_ = 0; // 0: no step
-  bool planted_ = false;     // some places are enabled
+  NextLines next_lines_;
+  std::uint64_t thread_ = 0;                     // 0: no step
+  bool planted_ = false;                         // some places are enabled
   std::vector<std::pair<Address, Address>> own_; // places and frame of the innermost frame's handlers
-  Address left_to_ = 0;      // where the handler that the thread stood in returns to in the runtime; 0: none
+  Address left_to_ = 0; // where the handler that the thread stood in returns to in the runtime; 0: none
   std::map<Address, Place> places_; // by address; not all are wanted
 };
 

@@ -60,6 +60,7 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   begun_by_ = thread.GetThreadID();
   stands_ = thread;
   settings_.switch_on(StepSettings::all_threads);
+  follow_hijack(thread);
   follow_handlers(thread, kind == Kind::out);
   follow_awaits(thread, kind == Kind::out);
   go_out_of_code_without_lines(thread);
@@ -74,6 +75,7 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
   disarm();
   expected_of_ = thread.GetThreadID();
   stands_ = thread;
+  follow_hijack(thread);
   follow_handlers(thread, false);
   follow_awaits(thread, false);
   go_out_of_code_without_lines(thread);
@@ -144,16 +146,9 @@ std::vector<Address> ManagedSteps::places_behind_handler(Session& session, Addre
   const CodeLookup found = code.find(handler);
   const std::vector<Address> handlers = handler_entries(code, std::get<CodeBlock>(found));
   std::vector<Address> places;
-  for (const ResumePlace& resume : resumes) {
-    if (target_.ResolveLoadAddress(resume.begins).GetLineEntry().GetLine() != 0) {
-      places.push_back(resume.begins);
-      continue;
-    }
-    for (const AwaitWatch::Line& line : lines_of(target_, resume.begins))
-      if (line.line != 0 && (handlers.empty() || line.begin < handlers.front()) &&
-          places.size() < AwaitWatch::max_lines)
-        places.push_back(line.begin);
-  }
+  for (const ResumePlace& resume : resumes)
+    for (const Address line : next_lines(resume.begins))
+      if (line == resume.begins || handlers.empty() || line < handlers.front()) places.push_back(line);
   return places;
 }
 
@@ -170,6 +165,36 @@ void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
 void ManagedSteps::go_out_of_code_without_lines(lldb::SBThread& thread) {
   lldb::SBLineEntry line = thread.GetFrameAtIndex(0).GetLineEntry();
   if (line.IsValid() && line.GetLine() != 0) settings_.switch_on(StepSettings::avoid_no_lines);
+}
+
+std::vector<Address> ManagedSteps::next_lines(Address at) {
+  if (target_.ResolveLoadAddress(at).GetLineEntry().GetLine() != 0) return {at};
+  std::vector<Address> places;
+  for (const AwaitWatch::Line& line : lines_of(target_, at))
+    if (line.line != 0 && places.size() < AwaitWatch::max_lines) places.push_back(line.begin);
+  return places;
+}
+
+void ManagedSteps::follow_hijack(lldb::SBThread& thread) {
+  try {
+    hijacks_.arm(*sessions_->after_short_run(), thread);
+  } catch (const Error&) {
+    // The step goes as far as LLDB's unwinder sees.
+  }
+}
+
+// A return of the step's frame was led to the runtime: from there LLDB's plan finds no way.
+void ManagedSteps::leave_hijack(lldb::SBThread& thread) {
+  try {
+    const auto original = hijacks_.hit(*sessions_->after_short_run(), thread);
+    if (!original || handlers_.thread() != thread.GetThreadID()) return;
+    end_steps(thread);
+    lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+    handlers_.stop_behind(*original, frame_pointer(frame));
+    left_at_ = frame.GetPC(); // LLDB may stop for the step that was ended, without a reason
+  } catch (const Error&) {
+    // It waits for the collection there, and returns.
+  }
 }
 
 // LLDB stops by itself when the process loads a library, and looks at the plan of the step there: it must be
@@ -249,6 +274,7 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   if (!is_step()) return false;
   stands_ = thread;
   if (tells_again(thread.GetThreadID(), frame)) return false;
+  leave_hijack(thread);
   AwaitVisitor visitor(thread, [&](bool on) {
     if (on)
       follow_handlers(thread, false);
@@ -324,6 +350,8 @@ void ManagedSteps::let_unwind(lldb::SBThread& thread) {
 bool ManagedSteps::go_on() {
   // Not the selected one: that may be the one that the first of several steps began with.
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());
+  if (left_at_ != 0 && thread.IsValid() && thread.GetFrameAtIndex(0).GetPC() == std::exchange(left_at_, 0))
+    return true;
   return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());
 }
 
@@ -355,12 +383,14 @@ void ManagedSteps::end() {
 void ManagedSteps::disarm() {
   begun_by_ = 0;
   expected_of_ = 0;
+  left_at_ = 0;
   for_stops_.under_way = false;
   before_ = std::exchange(ended_, {});
   if (before_.thread != 0) for_stops_.passed.insert(before_.thread);
   handlers_.disarm();
   awaits_.disarm();
   calls_.disarm();
+  hijacks_.disarm();
   for (const auto& [place, number] : looks_) passing_.enable(number, false);
   waits_for_code_ = false;
   settings_.restore();

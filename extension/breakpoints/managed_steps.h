@@ -6,6 +6,7 @@
 #include "extension/breakpoints/call_watch.h"
 #include "extension/breakpoints/handler_frames.h"
 #include "extension/breakpoints/handler_watch.h"
+#include "extension/breakpoints/hijacked_returns.h"
 #include "extension/breakpoints/own_breakpoints.h"
 #include "extension/lldb/step_settings.h"
 #include "extension/lldb/stop_reasons.h"
@@ -36,7 +37,8 @@ public:
         make_writable_(std::move(make_writable)), show_(std::move(show)),
         places_(target, Hidden::asked, hit, [this](Address at) { make_writable_(at, stands_); }),
         passing_(target, Hidden::passing, hit, [this](Address at) { make_writable_(at, stands_); }),
-        handlers_(places_), calls_(places_),
+        handlers_(places_, [this](Address at) { return next_lines(at); }), calls_(places_),
+        hijacks_(passing_),
         await_frames_(target, sessions,
                       [this](Session& session, Address at) { show_(session, at, stands_); }),
         awaits_(passing_, places_, await_frames_), settings_(target) {}
@@ -82,6 +84,7 @@ public:
   void retire() {
     places_.remove_all();
     passing_.remove_all();
+    hijacks_.forget();
     looks_.clear();
     loader_ = 0;
   }
@@ -93,6 +96,9 @@ private:
   void follow_calls(lldb::SBThread& thread);
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
+  void follow_hijack(lldb::SBThread& thread);
+  void leave_hijack(lldb::SBThread& thread);
+  std::vector<Address> next_lines(Address at);
   void look_at(Address place);
   void go_out_of_code_without_lines(lldb::SBThread& thread);
   std::vector<Address> places_behind_handler(Session& session, Address handler,
@@ -111,6 +117,7 @@ private:
   HandlerWatch handlers_;
   HandlerFrames handler_frames_;
   CallWatch calls_;
+  HijackedReturns hijacks_;
   AwaitFrames await_frames_;
   AwaitWatch awaits_;
   // A thread whose step ended at a place.
@@ -128,6 +135,7 @@ private:
   std::uint64_t begun_by_ = 0;
   std::uint64_t expected_of_ = 0; // the thread of expect(), until it shows whether it steps; 0: none
   std::uint32_t expected_at_ = 0; // the stop of the last expect()
+  Address left_at_ = 0;           // where a step was ended that goes on; 0: none
   bool following_ = false;        // end_following() comes
   bool waits_for_code_ = false;   // see there
 };

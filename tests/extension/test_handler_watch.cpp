@@ -12,7 +12,10 @@ constexpr std::uint64_t stepping = 7, other = 8;
 
 struct Step {
   FakePlants plants;
-  HandlerWatch watch{plants};
+  // The innermost caller goes on at 0x3010, and at 0x5010 without a line.
+  HandlerWatch watch{plants, [](Address at) {
+                       return at == 0x5010 ? std::vector<Address>{0x5020, 0x5030} : std::vector<Address>{at};
+                     }};
   HandlerEntries inner{.shown = {{0x10F0, 0x1100}, {0x11F0, 0x1200}}, .hidden = {}},
       hidden{.shown = {}, .hidden = {0x2100}}, outer{.shown = {{0x30F0, 0x3100}}, .hidden = {}}, nothing;
   // A method with handlers, one whose handler has no line, and their caller.
@@ -44,6 +47,16 @@ TEST_CASE("behind a handler without lines the step ends in the caller", "[handle
   CHECK_FALSE(step.watch.hit(stepping, 0x2100, 0xB0));
   CHECK(step.plants.stops().contains(0x3010));
   CHECK(step.watch.hit(stepping, 0x3010, 0xC0));
+}
+
+TEST_CASE("where the caller goes on without a line the step ends at its next one", "[handler_watch]") {
+  Step step;
+  step.frames[2].pc = 0x5010;
+  step.arm();
+  CHECK_FALSE(step.watch.hit(stepping, 0x2100, 0xB0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x5010, 0xC0));
+  CHECK(step.watch.hit(stepping, 0x5030, 0xC0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x5030, 0xD0));
 }
 
 TEST_CASE("a step out leaves its own handlers alone", "[handler_watch]") {
