@@ -267,6 +267,23 @@ TEST_CASE("a hijack pair whose slot is the first word of the Thread has one neig
   CHECK(asked == std::vector<Address>{runtime.in(1)});
 }
 
+TEST_CASE("of the pairs of a Thread the one counts whose slot lies in the stack that is asked for",
+          "[walker]") {
+  WalkerRuntime runtime(GENERATE(Cpu::x64, Cpu::arm64));
+  const Address first = runtime.at(0x100), end = runtime.at(0x400);
+  runtime.memory().at(WalkerRuntime::thread_address + 0x40).u64(runtime.in(3)).u64(end).u64(0);
+  runtime.memory().at(WalkerRuntime::thread_address + 0x80).u64(runtime.in(1)).u64(first + 8).u64(0);
+  const Target target = runtime.execution.target();
+  const auto is_managed = [&](Address address) {
+    return address == runtime.in(1) || address == runtime.in(3);
+  };
+  const auto found = hijack_within(target, runtime.thread.address, first, end, is_managed);
+  REQUIRE(found);
+  CHECK(found->slot == first + 8);
+  CHECK(found->original == runtime.in(1));
+  CHECK_FALSE(hijack_within(target, runtime.thread.address, first, first + 8, is_managed));
+}
+
 TEST_CASE("a thread in a HijackFrame goes on in the method to which the return address belongs", "[walker]") {
   const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
   WalkerRuntime runtime(cpu);
