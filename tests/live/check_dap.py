@@ -127,6 +127,8 @@ def check_launch(adapter, plugin, program, environment, stale):
         expect(wrong, "next behind it", session.stopped()[1], "step")
         session.go("stepOut")
         expect(wrong, "stepOut", session.stopped()[0].partition(":")[0], "Edited.Program.Main")
+        listed = session.client.ask("evaluate", expression="`breakpoint list", context="repl")["result"]
+        expect(wrong, "breakpoints that are listed", re.findall(r"^\d+: (\w+)", listed, re.M), ["name"])   # Loop's: those by line are gone
         session.set_breakpoints([{"line": line_of("End")}])
         session.go("continue")
         expect(wrong, "a breakpoint that was set late", session.stopped(), (f"Edited.Program.Main:{line_of('End')}", "breakpoint"))
