@@ -23,7 +23,8 @@ std::optional<std::uint64_t> fault_address(lldb::SBThread& thread) {
     lldb::SBError error;
     // LLDB 19 may answer with that of another thread, which stopped in the same moment.
     const std::uint64_t number = info.GetChildMemberWithName("si_signo").GetValueAsUnsigned(0);
-    const bool is_of_stop = thread.GetStopReasonDataCount() != 0 && number == thread.GetStopReasonDataAtIndex(0);
+    const bool is_of_stop =
+        thread.GetStopReasonDataCount() != 0 && number == thread.GetStopReasonDataAtIndex(0);
     const std::int64_t code = info.GetChildMemberWithName("si_code").GetValueAsSigned(error, 0);
     lldb::SBValue address = info.GetValueForExpressionPath("._sifields._sigfault.si_addr");
     if (is_of_stop && error.Success() && address.IsValid()) {
