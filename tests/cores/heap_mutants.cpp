@@ -16,6 +16,7 @@
 #include "core/runtime/heap_retainers.h"
 #include "core/runtime/heap_strings.h"
 #include "core/stack/walker.h"
+#include "tests/cores/object_questions.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -117,17 +118,49 @@ private:
 // Where the structures are that a mutant changes.
 struct Places {
   std::vector<Address> collector, segments, contexts, types, objects, arrays, handles, queues;
+  std::vector<Address> tables;    // MethodTables
+  std::vector<Address> of_types;  // two objects of each type
+  std::vector<std::string> names; // of types
 };
 
-void ask(Runtime& runtime, const ElfCore& core, const Places& sound, std::map<std::string, unsigned>& ends) {
-  const auto step = [&](const std::string& what, const auto& act) {
-    try {
-      act();
-      ++ends[what + ": answered"];
-    } catch (const Error& error) {
-      ++ends[fmt::format("{}: {}", what, to_string(error.kind()))];
-    }
-  };
+using Ends = std::map<std::string, unsigned>;
+
+void run_step(Ends& ends, const std::string& what, const auto& act) {
+  try {
+    act();
+    ++ends[what + ": answered"];
+  } catch (const Error& error) {
+    ++ends[fmt::format("{}: {}", what, to_string(error.kind()))];
+  }
+}
+
+constexpr std::size_t objects_asked = 300, others_asked = 60, typed_asked = 2;
+
+// What is damaged, some objects of all types, and places where no object is.
+void ask_objects(Runtime& runtime, const Places& sound, const std::vector<Address>& damaged, unsigned number,
+                 Ends& ends) {
+  if (runtime.absence() != nullptr || runtime.objects() == nullptr) return;
+  test::ObjectQuestions questions(runtime, sound.tables, number,
+                                  [&](const char* what, const auto& act) { run_step(ends, what, act); });
+  std::mt19937_64 random(number);
+  const auto pick = [&](const std::vector<Address>& from) { return from[random() % from.size()]; };
+  for (const Address at : damaged) questions.ask(at);
+  for (std::size_t i = 0; i < objects_asked; ++i) {
+    questions.ask(pick(sound.of_types));
+    if (i % 3 == 0) questions.ask(pick(sound.objects));
+  }
+  for (std::size_t i = 0; i < others_asked; ++i) {
+    questions.ask(pick(sound.objects) + 8 * (1 + random() % 8));
+    questions.ask(pick(sound.types));
+    questions.ask(pick(sound.segments));
+    questions.ask(random() >> random() % 64);
+  }
+  for (std::size_t i = 0; i < typed_asked; ++i)
+    questions.ask_names(pick(sound.objects), sound.names[random() % sound.names.size()]);
+}
+
+void ask(Runtime& runtime, const ElfCore& core, const Places& sound, Ends& ends) {
+  const auto step = [&](const std::string& what, const auto& act) { run_step(ends, what, act); };
   if (runtime.absence() != nullptr) {
     ++ends["no runtime"];
     return;
@@ -238,9 +271,13 @@ Places find_places(Runtime& runtime, const ElfCore& core) {
   for (std::uint32_t i = 0; i < heap.types().count(); ++i) {
     const Address table = heap.types().at(i).method_table;
     words(found.types, table - 24, 8);
+    found.tables.push_back(table);
+    found.names.push_back(heap.type(table).name);
   }
   std::size_t number = 0;
+  std::map<Address, unsigned> seen; // by MethodTable
   heap.for_each_object({}, [&](const HeapObjectRow& row) {
+    if (++seen[row.type->method_table] <= 2) found.of_types.push_back(row.address);
     if (++number % 7 == 0) found.objects.push_back(row.address);
     if (row.size > 64 && number % 3 == 0) found.arrays.push_back(row.address + 8);
     return true;
@@ -265,6 +302,8 @@ public:
     for (unsigned i = 0; i <= below(3); ++i) done += one(torn, failing) + " ";
     return done;
   }
+  // The objects in which something was changed.
+  const std::vector<Address>& damaged() const { return damaged_; }
 
 private:
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
@@ -327,12 +366,15 @@ private:
       change(pick(places_.types));
       return "type";
     case 4:
-      for (int i = 0; i < 20; ++i) change(pick(places_.objects) + 8 * below(4));
+      for (int i = 0; i < 20; ++i) change(damaged_.emplace_back(pick(places_.objects)) + 8 * below(4));
       return "objects";
     case 5:
       // Counts that lie.
-      for (int i = 0; i < 5; ++i)
-        bytes_.write(core_, pick(places_.arrays), below(2) ? random_() : 1 << below(31), 4);
+      for (int i = 0; i < 5; ++i) {
+        const Address count = pick(places_.arrays);
+        bytes_.write(core_, count, below(2) ? random_() : 1 << below(31), 4);
+        damaged_.push_back(count - 8);
+      }
       return "counts";
     case 6:
       change(pick(places_.handles));
@@ -351,6 +393,7 @@ private:
       bytes_.write(core_, a + 8, b);
       bytes_.write(core_, b + 8, a);
       bytes_.write(core_, a + 16, a);
+      damaged_.insert(damaged_.end(), {a, b});
       return "loop";
     }
     default:
@@ -363,6 +406,7 @@ private:
   const ElfCore& core_;
   const Places& places_;
   std::mt19937_64 random_;
+  std::vector<Address> damaged_;
 };
 
 int run_mutants(const char* path, unsigned count, unsigned first) {
@@ -376,13 +420,18 @@ int run_mutants(const char* path, unsigned count, unsigned first) {
   }();
   {
     Runtime runtime(core, list.modules, core.platform(), nullptr);
-    std::map<std::string, unsigned> ends;
+    Ends ends;
     ask(runtime, core, places, ends);
     for (const auto& [end, times] : ends)
       demand(end.ends_with("answered"), fmt::format("the sound core: {}", end).c_str());
+    ends.clear();
+    ask_objects(runtime, places, places.objects, 0, ends);
+    for (const char* const what : {"object", "object's parts", "object as JSON"})
+      demand(ends[fmt::format("{}: answered", what)] >= places.objects.size() + objects_asked,
+             "objects of the sound core are refused");
   }
   const long peak = peak_kilobytes();
-  std::map<std::string, unsigned> ends;
+  Ends ends;
   double slowest = 0;
   for (unsigned number = first; number < first + count; ++number) {
     Torn torn(core);
@@ -392,7 +441,10 @@ int run_mutants(const char* path, unsigned count, unsigned first) {
     fmt::print(stderr, "{} {}\n", number, done); // the last one before a crash is the one that crashed
     const double begin = processor_seconds();
     Runtime runtime(failing, list.modules, core.platform(), nullptr);
+    // First: a read that fails shall fail here, too, and not always in the heap's walk.
+    if (number % 2 == 0) ask_objects(runtime, places, mutator.damaged(), number, ends);
     ask(runtime, core, places, ends);
+    if (number % 2 != 0) ask_objects(runtime, places, mutator.damaged(), number, ends);
     const double took = processor_seconds() - begin;
     slowest = std::max(slowest, took);
     demand(took < 60, "a minute of processor time");

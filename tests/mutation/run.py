@@ -15,6 +15,7 @@ import argparse
 import collections
 import concurrent.futures
 import functools
+import itertools
 import json
 import mmap
 import os
@@ -50,7 +51,9 @@ MORE_MEMORY = 1 << 20   # kilobytes above the undamaged core
 LOOKUPS = 24            # addresses that LLDB itself is asked about
 FRAMES = 100            # of a thread, in LLDB's own stacks
 ASKED = ["clr info --json", "clr threads --json", "clrbt --json all"]
-WAITS = ["clr locks --json", "clr async --json"]   # of a core that holds the managed heap
+# Answers that name objects; the first two need a core that holds the managed heap.
+OBJECTS = ["clr locks --json", "clr async --json", "clr roots stack --json"]
+SHOWN = 12              # objects that each LLDB shows, in several ways
 BEFORE = 'settings set interpreter.stop-command-source-on-error false'
 
 
@@ -108,10 +111,13 @@ class Session:
         self.seconds, self.cpu, self.kilobytes = watched.seconds, watched.cpu, watched.kilobytes
 
     @staticmethod
-    def commands(addresses, managed):
+    def commands(addresses, managed, objects, types):
         looked_up = managed[::max(1, len(managed) // LOOKUPS)]
+        shown = objects[::max(1, len(objects) // SHOWN)]
+        ways = itertools.cycle(["", "--json ", "--depth 4 ", "--items 1000 --json ", *[f"--as '{name}' " for name in types[:2]]])
         return ["clr info", "clr threads", "clr pe", "clrbt --json all", f"clrip2md --json --from {addresses}", "clr analyze -n 5", f"thread backtrace -c {FRAMES} all",
                 *[f"image lookup -a {a:#x}" for a in looked_up], f"clr u {managed[0]:#x}", f"clr unwind {managed[-1]:#x}", "clr publish status", "image list",
+                *[f"clr object {next(ways)}{address:#x}" for near in (0, 8) for address in (a + near for a in shown)], "clr static System.Threading.*",
                 "clr heap --stat", "clr locks", "clr deadlocks", "clr async", "clr async --faulted", "clr pool", "clr timers"]
 
     def faults(self, plain=None):
@@ -145,7 +151,7 @@ class LibrarySession(Session):
         self.seconds, self.cpu, self.kilobytes = totals
 
     @staticmethod
-    def commands(addresses, managed):
+    def commands(addresses, managed, objects, types):
         return ["clr info --json", "clrbt --json all", f"clrip2md --json --from {addresses}"]
 
 
@@ -165,9 +171,15 @@ def addresses_of(answers):
     return sorted(some)
 
 
+def types_of(answers):
+    """Names of types that objects on the stacks have, the commonest first."""
+    counted = collections.Counter(root["type"] for root in answers.get("clr roots stack --json") or [] if root.get("type"))
+    return [name for name, _ in counted.most_common() if "'" not in name]
+
+
 def answers_about(lldb, core):
     answers = dict(zip(ASKED, lldb.json(Target(core), ASKED)))
-    for command, text in zip(WAITS, lldb.run(Target(core), WAITS, go_on=True)):
+    for command, text in zip(OBJECTS, lldb.run(Target(core), OBJECTS, go_on=True)):
         if text.startswith(("[", "{")):
             answers[command] = json.loads(text)
     return answers
@@ -207,7 +219,7 @@ class Campaign:
         self.list.write_text("".join(f"{a:#x}\n" for a in ips))
         managed = sorted({int(f["ip"], 16) for f in self.structures.frames if "code" in f})
         self.open = functools.partial(LibrarySession, options.library) if options.library else functools.partial(Session, lldb)
-        self.commands = self.open.func.commands(self.list, managed)
+        self.commands = self.open.func.commands(self.list, managed, self.structures.objects, types_of(answers))
         self.plain = self.open(self.copy, self.commands, options.sanitized)
         found = list(self.plain.faults())
         assert not found, f"the undamaged core: {found}"

@@ -13,7 +13,13 @@ LEVELS = 5
 BODIES = 60          # jitted bodies whose structures are damaged
 STACK_WORDS = 96     # of each thread
 BYTES_OF_TEXT = 24   # of each body
-WAIT_OBJECTS, WAIT_BYTES = 400, 96
+OBJECTS, OBJECT_BYTES = 400, 96
+
+
+def objects_of(answers):
+    """Addresses of objects that the plugin knows of, in an order that does not depend on the core."""
+    text = json.dumps([answers.get(command) for command in ("clr locks --json", "clr async --json", "clr roots stack --json")])
+    return sorted({int(a, 16) for a in re.findall(r'"(?:object|box)": "(0x[0-9a-f]+)"', text)})
 
 
 class Structures:
@@ -35,7 +41,7 @@ class Structures:
         stacks = answers["clrbt --json all"]["threads"]
         self.frames = [f for t in stacks for f in t["frames"]]
         self.methods = {f["method"]["method_desc"]: f for f in self.frames if "code" in f and "method_desc" in f["method"]}
-        for step in (self.add_notes, self.add_globals, self.add_range_map, self.add_bodies, self.add_methods, self.add_modules, self.add_threads, self.add_stacks, self.add_waits):
+        for step in (self.add_notes, self.add_globals, self.add_range_map, self.add_bodies, self.add_methods, self.add_modules, self.add_threads, self.add_stacks, self.add_objects):
             step()
 
     # A structure is damaged field by field: what is not described is not read.
@@ -242,13 +248,17 @@ class Structures:
             for top in tops[:6]:
                 self.add_bytes("stack", f"stack of thread {thread['os_id']} at {top:#x}", top & ~7, 8 * STACK_WORDS // 6, 8)
 
-    def add_waits(self):
-        """Objects that threads and async methods wait with: their types, fields, and the word before each, where its lock is."""
-        text = json.dumps([self.answers.get(command) for command in ("clr locks --json", "clr async --json")])
-        objects = {int(a, 16) for a in re.findall(r'"(?:object|box)": "(0x[0-9a-f]+)"', text)}
-        for address in sorted(objects)[:WAIT_OBJECTS]:
-            self.add_bytes("wait object", f"object {address:#x}", address - 8, WAIT_BYTES, 8)
-            self.pointers.setdefault("wait object", []).append(address)
+    def add_objects(self):
+        """Objects that stacks hold, and that threads and async methods wait with: their types, fields, and the word before each, where its lock is."""
+        self.objects = objects_of(self.answers)
+        for address in self.objects[:OBJECTS]:
+            if self.add_bytes_of_object(address):
+                self.pointers.setdefault("object", []).append(address)
+
+    def add_bytes_of_object(self, address):
+        before = len(self.places)
+        self.add_bytes("object", f"object {address:#x}", address - 8, OBJECT_BYTES, 8)
+        return len(self.places) > before
 
     def is_metadata(self, offset):
         """Whether a place in the file is metadata or names of the runtime's own."""
