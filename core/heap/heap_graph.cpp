@@ -117,7 +117,11 @@ private:
 
 HeapGraph::HeapGraph(const HeapMap& map, ReferenceMaps& maps, const GcHandles& handles,
                      const HeapWalkOptions& options, unsigned threads)
-    : index_(map, maps.types(), options, threads), interrupted_(index_.interrupted()) {
+    : HeapGraph(HeapIndex(map, maps.types(), options, threads), map, maps, handles, options, threads) {}
+
+HeapGraph::HeapGraph(HeapIndex index, const HeapMap& map, ReferenceMaps& maps, const GcHandles& handles,
+                     const HeapWalkOptions& options, unsigned threads)
+    : index_(std::move(index)), interrupted_(index_.interrupted()) {
   if (interrupted_)
     out_.begins_.assign(std::size_t{index_.count()} + 1, 0);
   else

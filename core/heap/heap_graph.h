@@ -36,6 +36,9 @@ public:
   // max_references. Cost: twice that of walk_heap.
   HeapGraph(const HeapMap& map, ReferenceMaps& maps, const GcHandles& handles,
             const HeapWalkOptions& options = {}, unsigned threads = heap_threads());
+  // The same of objects that have their numbers already. Walks the heap once.
+  HeapGraph(HeapIndex index, const HeapMap& map, ReferenceMaps& maps, const GcHandles& handles,
+            const HeapWalkOptions& options = {}, unsigned threads = heap_threads());
 
   const HeapIndex& index() const { return index_; }
   const HeapEdges& out() const { return out_; }

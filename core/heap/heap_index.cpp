@@ -7,7 +7,7 @@
 namespace clr {
 
 // Threads mark objects of different ranges.
-class HeapIndex::Marker final : public HeapSink {
+class HeapIndexing::Marker final : public HeapSink {
 public:
   using Bits = std::vector<std::uint64_t>;
   Marker(const HeapMap& map, HeapTypes& types, std::vector<Bits>& bits_of, unsigned shift)
@@ -23,7 +23,7 @@ public:
       if (const auto known = types_.known(map_.free_object)) free_ = *known;
     // As long as objects are found: a range that says it is larger than all memory costs nothing.
     const std::uint64_t last = (objects.back().address - begin_) >> shift_;
-    if (objects.back().address - begin_ > max_indexed_bytes)
+    if (objects.back().address - begin_ > HeapIndex::max_indexed_bytes)
       throw_corrupt(begin_, "a range of the heap that is too large");
     if (last / 64 >= bits_->size()) bits_->resize(std::max(last / 64 + 1, bits_->size() * 5 / 4));
     for (const HeapObject& object : objects) {
@@ -34,6 +34,8 @@ public:
   }
 
 private:
+  static constexpr std::uint32_t none = HeapIndex::none;
+
   const HeapMap& map_;
   HeapTypes& types_;
   std::vector<Bits>& bits_of_; // by range
@@ -43,34 +45,47 @@ private:
   std::uint32_t free_ = none;
 };
 
-HeapIndex::HeapIndex(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options, unsigned threads)
-    : shift_(types.target().pointer_size() == 8 ? 3 : 2), parts_(map.ranges.size()) {
-  std::vector<Marker::Bits> bits_of(parts_.size());
+HeapIndex::HeapIndex(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options, unsigned threads) {
+  HeapIndexing indexing(map, types);
   std::vector<std::unique_ptr<HeapSink>> sinks;
-  for (unsigned i = 0; i < std::max(threads, 1u); ++i)
-    sinks.push_back(std::make_unique<Marker>(map, types, bits_of, shift_));
-  HeapWalkResult walked = walk_heap(map, types, map.ranges, sinks, options);
-  gaps_ = std::move(walked.gaps);
-  interrupted_ = walked.interrupted;
+  for (unsigned i = 0; i < std::max(threads, 1u); ++i) sinks.push_back(indexing.sink());
+  indexing.end(sinks, walk_heap(map, types, map.ranges, sinks, options));
+  *this = indexing.take();
+}
+
+HeapIndexing::HeapIndexing(const HeapMap& map, HeapTypes& types)
+    : map_(map), types_(types), bits_of_(map.ranges.size()),
+      index_(types.target().pointer_size() == 8 ? 3 : 2) {}
+
+std::unique_ptr<HeapSink> HeapIndexing::sink() {
+  return std::make_unique<Marker>(map_, types_, bits_of_, index_.shift_);
+}
+
+void HeapIndexing::end(std::span<const std::unique_ptr<HeapSink>>, const HeapWalkResult& walked) {
+  index_.gaps_ = walked.gaps;
+  index_.interrupted_ = walked.interrupted;
+  index_.parts_.resize(map_.ranges.size());
   std::size_t words = 0;
-  for (const Marker::Bits& bits : bits_of) words += bits.size();
-  words_.reserve(words);
+  for (const Marker::Bits& bits : bits_of_) words += bits.size();
+  index_.words_.reserve(words);
   std::uint64_t count = 0;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    parts_[i] = {.begin = map.ranges[i].begin,
-                 .end = map.ranges[i].end,
-                 .first = static_cast<std::uint32_t>(count),
-                 .first_word = words_.size(),
-                 .words = bits_of[i].size()};
-    for (const std::uint64_t bits : bits_of[i]) {
-      words_.push_back({bits, static_cast<std::uint32_t>(count)});
+  for (std::size_t i = 0; i < index_.parts_.size(); ++i) {
+    HeapIndex::Part& part = index_.parts_[i];
+    part = {.begin = map_.ranges[i].begin,
+            .end = map_.ranges[i].end,
+            .first = static_cast<std::uint32_t>(count),
+            .first_word = index_.words_.size(),
+            .words = bits_of_[i].size()};
+    for (const std::uint64_t bits : bits_of_[i]) {
+      index_.words_.push_back({bits, static_cast<std::uint32_t>(count)});
       count += static_cast<unsigned>(std::popcount(bits));
     }
-    if (count > max_objects) throw_corrupt(parts_[i].begin, fmt::format("more than {} objects", max_objects));
-    bits_of[i] = {};
+    if (count > HeapIndex::max_objects)
+      throw_corrupt(part.begin, fmt::format("more than {} objects", HeapIndex::max_objects));
+    bits_of_[i] = {};
   }
-  count_ = static_cast<std::uint32_t>(count);
-  make_blocks();
+  index_.count_ = static_cast<std::uint32_t>(count);
+  index_.make_blocks();
 }
 
 void HeapIndex::make_blocks() {

@@ -57,7 +57,8 @@ public:
   }
 
 private:
-  class Marker;
+  friend class HeapIndexing;
+  explicit HeapIndex(unsigned shift) : shift_(shift) {}
   struct Part {
     Address begin = 0, end = 0;
     std::uint32_t first = 0;    // number of its first object
@@ -81,7 +82,7 @@ private:
   static constexpr unsigned block_shift_ = 20;
   static constexpr std::size_t max_blocks = 1 << 22;
 
-  unsigned shift_; // of a word's size
+  unsigned shift_ = 0; // of a word's size
   std::uint32_t count_ = 0;
   Address lowest_ = 0, highest_ = 0;
   std::vector<Part> parts_; // as the map's ranges
@@ -90,6 +91,23 @@ private:
       blocks_; // for each block from lowest_ on, the first part that ends behind its begin
   std::vector<HeapGap> gaps_;
   bool interrupted_ = false;
+};
+
+// The numbers as a part of a walk. All must outlive it.
+class HeapIndexing final : public HeapWork {
+public:
+  HeapIndexing(const HeapMap& map, HeapTypes& types);
+  std::unique_ptr<HeapSink> sink() override;
+  // Throws Error{corrupt} as HeapIndex does.
+  void end(std::span<const std::unique_ptr<HeapSink>> sinks, const HeapWalkResult& walked) override;
+  HeapIndex take() { return std::move(index_); }
+
+private:
+  class Marker;
+  const HeapMap& map_;
+  HeapTypes& types_;
+  std::vector<std::vector<std::uint64_t>> bits_of_; // by range
+  HeapIndex index_;
 };
 
 } // namespace clr

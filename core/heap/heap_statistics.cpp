@@ -76,27 +76,32 @@ HeapCount HeapTypeCount::all() const {
   return sum;
 }
 
-HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options,
-                          unsigned threads, const HeapLiveness* only) {
-  HeapStatistics statistics;
-  statistics.ranges.resize(map.ranges.size());
-  std::vector<std::unique_ptr<HeapSink>> sinks;
-  for (unsigned i = 0; i < std::max(threads, 1u); ++i)
-    sinks.push_back(std::make_unique<Counter>(map, types, statistics.ranges, only));
-  HeapWalkResult walked = walk_heap(map, types, map.ranges, sinks, options);
-  statistics.gaps = std::move(walked.gaps);
-  statistics.interrupted = walked.interrupted;
-  const std::uint32_t count = types.count();
+std::unique_ptr<HeapSink> HeapCounting::sink() {
+  return std::make_unique<Counter>(map_, types_, statistics_.ranges, only_);
+}
+
+void HeapCounting::end(std::span<const std::unique_ptr<HeapSink>> sinks, const HeapWalkResult& walked) {
+  statistics_.gaps = walked.gaps;
+  statistics_.interrupted = walked.interrupted;
+  const std::uint32_t count = types_.count();
   std::vector<HeapTypeCount> all(count);
-  for (std::uint32_t type = 0; type < count; ++type) all[type].method_table = types.at(type).method_table;
+  for (std::uint32_t type = 0; type < count; ++type) all[type].method_table = types_.at(type).method_table;
   for (const auto& sink : sinks)
     for (std::size_t part = 0; part < heap_part_count; ++part) {
       const std::vector<HeapCount>& counts = static_cast<const Counter&>(*sink).part(part);
       for (std::size_t type = 0; type < counts.size(); ++type) all[type].parts[part] += counts[type];
     }
   for (HeapTypeCount& type : all)
-    if (type.method_table != map.free_object && type.all().objects != 0) statistics.types.push_back(type);
-  return statistics;
+    if (type.method_table != map_.free_object && type.all().objects != 0) statistics_.types.push_back(type);
+}
+
+HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options,
+                          unsigned threads, const HeapLiveness* only) {
+  HeapCounting counting(map, types, only);
+  std::vector<std::unique_ptr<HeapSink>> sinks;
+  for (unsigned i = 0; i < std::max(threads, 1u); ++i) sinks.push_back(counting.sink());
+  counting.end(sinks, walk_heap(map, types, map.ranges, sinks, options));
+  return counting.take();
 }
 
 } // namespace clr

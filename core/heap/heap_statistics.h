@@ -44,6 +44,24 @@ struct HeapLiveness {
   bool live = true;
 };
 
+// The counts as a part of a walk. All must outlive it.
+class HeapCounting final : public HeapWork {
+public:
+  HeapCounting(const HeapMap& map, HeapTypes& types, const HeapLiveness* only = nullptr)
+      : map_(map), types_(types), only_(only) {
+    statistics_.ranges.resize(map.ranges.size());
+  }
+  std::unique_ptr<HeapSink> sink() override;
+  void end(std::span<const std::unique_ptr<HeapSink>> sinks, const HeapWalkResult& walked) override;
+  HeapStatistics take() { return std::move(statistics_); }
+
+private:
+  const HeapMap& map_;
+  HeapTypes& types_;
+  const HeapLiveness* only_;
+  HeapStatistics statistics_;
+};
+
 // Counts all objects, or those that `only` selects; free memory apart. Cost: that of walk_heap.
 HeapStatistics count_heap(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options = {},
                           unsigned threads = heap_threads(), const HeapLiveness* only = nullptr);

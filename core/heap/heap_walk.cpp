@@ -121,6 +121,65 @@ HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const H
   return walk.finish();
 }
 
+namespace {
+
+// Hands what one thread finds to the sinks of all works.
+class SharedSink final : public HeapSink {
+public:
+  explicit SharedSink(std::span<HeapWork* const> works) {
+    for (HeapWork* const work : works) parts_.push_back({work->sink(), nullptr});
+  }
+  void begin(std::size_t range) override {
+    for (Part& part : parts_) attempt(part, [&] { part.sink->begin(range); });
+  }
+  void add(std::span<const HeapObject> objects) override {
+    for (Part& part : parts_) attempt(part, [&] { part.sink->add(objects); });
+  }
+
+  std::unique_ptr<HeapSink> take(std::size_t work) { return std::move(parts_[work].sink); }
+  const std::exception_ptr& failure(std::size_t work) const { return parts_[work].failure; }
+
+private:
+  struct Part {
+    std::unique_ptr<HeapSink> sink;
+    std::exception_ptr failure;
+  };
+  static void attempt(Part& part, const auto& act) {
+    if (part.failure) return;
+    try {
+      act();
+    } catch (...) {
+      part.failure = std::current_exception();
+    }
+  }
+  std::vector<Part> parts_;
+};
+
+} // namespace
+
+HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<HeapWork* const> works,
+                         const HeapWalkOptions& options, unsigned threads) {
+  std::vector<std::unique_ptr<HeapSink>> sinks;
+  for (unsigned i = 0; i < std::max(threads, 1u); ++i) sinks.push_back(std::make_unique<SharedSink>(works));
+  HeapWalkResult walked = walk_heap(map, types, map.ranges, sinks, options);
+  for (std::size_t work = 0; work < works.size(); ++work) {
+    std::vector<std::unique_ptr<HeapSink>> own;
+    std::exception_ptr& failure = works[work]->failure;
+    for (const auto& sink : sinks) {
+      auto& shared = static_cast<SharedSink&>(*sink);
+      if (!failure) failure = shared.failure(work);
+      own.push_back(shared.take(work));
+    }
+    if (failure) continue;
+    try {
+      works[work]->end(own, walked);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  return walked;
+}
+
 unsigned heap_threads() {
   cpu_set_t allowed;
   // It fails on hosts of more than 1,024 processors: the set is too small for them.

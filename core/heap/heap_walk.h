@@ -3,6 +3,7 @@
 
 #include "core/heap/heap_walker.h"
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,6 +36,23 @@ struct HeapWalkResult {
 HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<const HeapRange> ranges,
                          std::span<const std::unique_ptr<HeapSink>> sinks,
                          const HeapWalkOptions& options = {});
+
+// What is to be learned of all objects. Several works share a walk.
+class HeapWork {
+public:
+  virtual ~HeapWork() = default;
+  // For one of the threads.
+  virtual std::unique_ptr<HeapSink> sink() = 0;
+  // What its sinks have found, when the walk is over.
+  virtual void end(std::span<const std::unique_ptr<HeapSink>> sinks, const HeapWalkResult& walked) = 0;
+
+  std::exception_ptr failure; // why it could not be done; null when it was
+};
+
+// Does `works` in one walk over all ranges. One that throws is left out from there on, and keeps its failure.
+// Cost: that of walk_heap.
+HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<HeapWork* const> works,
+                         const HeapWalkOptions& options, unsigned threads);
 
 // The number of threads that can walk at the same time: of the processors that this process may use. Opens no
 // file, as the standard library does to count them: nothing of /sys belongs to what a core makes a debugger

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace clr {
 
@@ -108,9 +109,25 @@ void HeapHolders::add_without_field(const HeapObject& object, std::vector<HeapRe
   }
 }
 
+std::unique_ptr<HeapIndexing> HeapHolders::indexing() {
+  return graph_ || index_ ? nullptr : std::make_unique<HeapIndexing>(heap_->map(), heap_->types());
+}
+
+void HeapHolders::take(HeapIndexing& indexed) {
+  if (indexed.failure) return;
+  HeapIndex index = indexed.take();
+  if (!index.interrupted()) index_ = std::move(index);
+}
+
 HeapGraph& HeapHolders::graph(const HeapWalkOptions& options) {
   if (!graph_) {
-    auto made = std::make_unique<HeapGraph>(heap_->map(), maps_, handles(), options);
+    if (!index_) index_.emplace(heap_->map(), heap_->types(), options);
+    if (index_->interrupted()) {
+      index_.reset();
+      interrupted();
+    }
+    const GcHandles& all = handles();
+    auto made = std::make_unique<HeapGraph>(*std::exchange(index_, {}), heap_->map(), maps_, all, options);
     if (made->interrupted()) interrupted();
     graph_ = std::move(made);
   }

@@ -120,6 +120,10 @@ public:
   // What is not known of roots and references: sentences.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  // What graph() needs first, to be done by a walk for something else, and then taken; null: nothing.
+  std::unique_ptr<HeapIndexing> indexing();
+  void take(HeapIndexing& indexed);
+
   // All references. Throws Error{interrupted}. Cost: that of HeapGraph the first time.
   HeapGraph& graph(const HeapWalkOptions& options = {});
   // The numbers in graph() of what roots() hold; HeapIndex::none where no object begins. Cost: that of paths.
@@ -153,6 +157,7 @@ private:
   std::unordered_multimap<Address, Address> dependents_; // of handles_: the object that each object keeps
   std::optional<LoaderAllocators> loaders_;              // made with handles_
   std::optional<FinalizerQueue> finalizers_;
+  std::optional<HeapIndex> index_; // for graph_
   std::unique_ptr<HeapGraph> graph_;
   std::vector<HeapRoot> roots_;
   std::vector<std::uint32_t> root_objects_; // as roots_: the numbers of their objects

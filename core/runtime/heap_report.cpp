@@ -63,7 +63,7 @@ HeapTypeReport HeapReporter::count_types(const HeapQuery& query, const HeapStati
   std::vector<Entry> entries;
   for (const HeapTypeCount& type : statistics.types) {
     const HeapCount count = count_of(type);
-    if (count.objects == 0) continue;
+    if (count.objects == 0 || (query.method_table != 0 && query.method_table != type.method_table)) continue;
     if (!filter.everything() && !filter.accepts(this->type(type.method_table).name)) continue;
     ++report.types;
     report.all += count;
@@ -99,7 +99,8 @@ std::vector<HeapGap> HeapReporter::for_each_object(const HeapQuery& query,
     }
     if (!decided[number]) {
       const HeapTypeRow& row = type(types_.at(number).method_table);
-      if (row.method_table != map_.free_object && filter.accepts(row.name)) wanted[number] = &row;
+      const bool of_table = query.method_table == 0 || query.method_table == row.method_table;
+      if (of_table && row.method_table != map_.free_object && filter.accepts(row.name)) wanted[number] = &row;
       decided[number] = true;
     }
     return wanted[number];

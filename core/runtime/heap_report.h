@@ -20,6 +20,7 @@ struct HeapTypeRow {
 
 struct HeapQuery {
   std::string glob;              // compared with the names of types; empty: every type
+  Address method_table = 0;      // of the type; 0: every type
   std::optional<HeapPart> part;  // nothing: all of the heap
   std::uint64_t least_bytes = 0; // of a type; types that fill less are left out of the rows
   bool by_count = false;         // rows in descending order of objects, else of bytes
@@ -58,6 +59,13 @@ public:
 
   // Counts the heap once; later calls answer from what was counted, unless it was interrupted.
   const HeapStatistics& statistics(const HeapWalkOptions& options = {});
+  // What statistics() still needs, to be done by a walk for something else, and then taken; null: nothing.
+  std::unique_ptr<HeapCounting> counting() {
+    return statistics_ ? nullptr : std::make_unique<HeapCounting>(map_, types_);
+  }
+  void take(HeapCounting& counted) {
+    if (!counted.failure) statistics_ = counted.take();
+  }
   HeapTypeReport count_types(const HeapQuery& query, const HeapWalkOptions& options = {}) {
     return count_types(query, statistics(options));
   }

@@ -65,7 +65,14 @@ std::string WaitObjects::unknown_types() const {
 const HeapPassResult& WaitObjects::found(const HeapWalkOptions& options) {
   if (!found_ || found_->interrupted) {
     async_.reset();
-    found_ = pass_.run(options);
+    const auto counting = holders_ == nullptr ? nullptr : heap_->counting();
+    const auto indexing = holders_ == nullptr ? nullptr : holders_->indexing();
+    std::vector<HeapWork*> others;
+    if (counting) others.push_back(counting.get());
+    if (indexing) others.push_back(indexing.get());
+    found_ = pass_.run(options, heap_threads(), others);
+    if (counting) heap_->take(*counting);
+    if (indexing) holders_->take(*indexing);
   }
   return *found_;
 }

@@ -2,6 +2,7 @@
 // first asked for.
 #pragma once
 
+#include "core/runtime/heap_holders.h"
 #include "core/runtime/heap_report.h"
 #include "core/waits/async_graph.h"
 #include "core/waits/heap_pass.h"
@@ -17,6 +18,10 @@ class WaitObjects {
 public:
   // `runtime` must have a target; both must outlive this. No reads.
   WaitObjects(Runtime& runtime, HeapReporter& heap);
+
+  // The first walk also counts the heap for its reporter, and numbers its objects for `holders`, which must
+  // outlive this: for who will ask for all three, one walk does.
+  void walk_also_for(HeapHolders& holders) { holders_ = &holders; }
 
   // The objects; walks the heap the first time, and again when that was interrupted. Cost: that of
   // HeapPass::run.
@@ -40,6 +45,7 @@ public:
 private:
   Runtime* runtime_;
   HeapReporter* heap_;
+  HeapHolders* holders_ = nullptr;
   TypeLineages lineages_;
   HeapPass pass_;
   std::size_t async_classes_ = 0;

@@ -103,6 +103,50 @@ private:
   bool left_out_ = false;
 };
 
+// What HeapPass is a walk for.
+class Collecting final : public HeapWork {
+public:
+  Collecting(HeapTypes& types, Judge& judge, std::size_t wants, const HeapPass::WantsHeader& wants_header)
+      : types_(types), judge_(judge), wants_(wants), wants_header_(wants_header) {}
+
+  std::unique_ptr<HeapSink> sink() override {
+    return std::make_unique<Collector>(types_, judge_, wants_, wants_header_);
+  }
+
+  void end(std::span<const std::unique_ptr<HeapSink>> sinks, const HeapWalkResult& walked) override {
+    result.gaps = walked.gaps;
+    result.interrupted = walked.interrupted;
+    result.found.resize(wants_);
+    for (const auto& sink : sinks) {
+      auto& collector = static_cast<Collector&>(*sink);
+      result.left_out = result.left_out || collector.left_out();
+      result.by_header.insert(result.by_header.end(), collector.by_header().begin(),
+                              collector.by_header().end());
+      for (std::size_t i = 0; i < wants_; ++i) {
+        auto& all = result.found[i];
+        const auto& some = collector.found(i);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+    }
+    std::ranges::sort(result.by_header, {}, &FoundObject::address);
+    for (auto& all : result.found) {
+      std::ranges::sort(all, {}, &FoundObject::address);
+      if (all.size() > HeapPass::max_found) {
+        all.resize(HeapPass::max_found);
+        result.left_out = true;
+      }
+    }
+  }
+
+  HeapPassResult result;
+
+private:
+  HeapTypes& types_;
+  Judge& judge_;
+  std::size_t wants_;
+  const HeapPass::WantsHeader& wants_header_;
+};
+
 } // namespace
 
 bool is_machine_name(const TypeName& name) {
@@ -150,36 +194,15 @@ std::size_t HeapPass::want(Wants wants) {
   return wants_.size() - 1;
 }
 
-HeapPassResult HeapPass::run(const HeapWalkOptions& options, unsigned threads) {
+HeapPassResult HeapPass::run(const HeapWalkOptions& options, unsigned threads,
+                             std::span<HeapWork* const> others) {
   Judge judge(*map_, *types_, *lineages_, wants_);
-  std::vector<std::unique_ptr<HeapSink>> sinks;
-  for (unsigned i = 0; i < std::max(threads, 1u); ++i)
-    sinks.push_back(std::make_unique<Collector>(*types_, judge, wants_.size(), wants_header_));
-  HeapWalkResult walked = walk_heap(*map_, *types_, map_->ranges, sinks, options);
-  HeapPassResult result;
-  result.gaps = std::move(walked.gaps);
-  result.interrupted = walked.interrupted;
-  result.found.resize(wants_.size());
-  for (const auto& sink : sinks) {
-    auto& collector = static_cast<Collector&>(*sink);
-    result.left_out = result.left_out || collector.left_out();
-    result.by_header.insert(result.by_header.end(), collector.by_header().begin(),
-                            collector.by_header().end());
-    for (std::size_t i = 0; i < wants_.size(); ++i) {
-      auto& all = result.found[i];
-      const auto& some = collector.found(i);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-  }
-  std::ranges::sort(result.by_header, {}, &FoundObject::address);
-  for (auto& all : result.found) {
-    std::ranges::sort(all, {}, &FoundObject::address);
-    if (all.size() > max_found) {
-      all.resize(max_found);
-      result.left_out = true;
-    }
-  }
-  return result;
+  Collecting collecting(*types_, judge, wants_.size(), wants_header_);
+  std::vector<HeapWork*> works{&collecting};
+  works.insert(works.end(), others.begin(), others.end());
+  walk_heap(*map_, *types_, works, options, threads);
+  if (collecting.failure) std::rethrow_exception(collecting.failure);
+  return std::move(collecting.result);
 }
 
 } // namespace clr

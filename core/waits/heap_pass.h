@@ -84,9 +84,10 @@ public:
   using WantsHeader = std::function<bool(std::uint32_t header)>;
   void want_headers(WantsHeader wants) { wants_header_ = std::move(wants); }
 
-  // Walks the heap. Cost: that of walk_heap (twice with want_headers()), and that of TypeLineages::of for
-  // each type of the heap.
-  HeapPassResult run(const HeapWalkOptions& options = {}, unsigned threads = heap_threads());
+  // Walks the heap, and does `others` on the way. Cost: that of walk_heap (twice with want_headers()), and
+  // that of TypeLineages::of for each type of the heap.
+  HeapPassResult run(const HeapWalkOptions& options = {}, unsigned threads = heap_threads(),
+                     std::span<HeapWork* const> others = {});
 
   static constexpr std::size_t max_wants = 32;
   static constexpr std::size_t max_found = 16'000'000; // objects of one predicate

@@ -1,4 +1,5 @@
 // The objects of the heap: sizes, memory that was given to threads, memory that is missing or makes no sense.
+#include "core/heap/heap_index.h"
 #include "core/heap/heap_statistics.h"
 #include "tests/heap/heap_runtime.h"
 
@@ -241,6 +242,48 @@ TEST_CASE("objects are counted by type and part, by any number of threads", "[he
       CHECK(counted.ranges[11].free.bytes == (3 + 120) * word);
       CHECK(counted.ranges[11].largest_free == (3 + 120) * word);
     }
+  }
+}
+
+TEST_CASE("several works share one walk, and one that fails does not stop the others", "[heap]") {
+  HeapRuntime runtime({});
+  const Address type = runtime.type(32);
+  for (unsigned i = 0; i < 5; ++i) {
+    const Address begin = runtime.fresh_region();
+    Address at = begin;
+    for (unsigned n = 0; n < 50; ++n) at = runtime.object(at, type);
+    runtime.segment(0, i % 3, begin, at);
+  }
+  const Target target = runtime.target();
+  const HeapMap map = read_heap_map(target, HeapRuntime::module);
+  struct Failing final : HeapWork {
+    struct Sink final : HeapSink {
+      void begin(std::size_t) override {}
+      void add(std::span<const HeapObject>) override { throw_corrupt(0x1234, "what this work looks for"); }
+    };
+    std::unique_ptr<HeapSink> sink() override { return std::make_unique<Sink>(); }
+    void end(std::span<const std::unique_ptr<HeapSink>>, const HeapWalkResult&) override { ended = true; }
+    bool ended = false;
+  };
+  for (const unsigned threads : {1u, 3u}) {
+    HeapTypes types(target);
+    Failing failing;
+    HeapCounting counting(map, types);
+    HeapIndexing indexing(map, types);
+    HeapWork* const works[] = {&failing, &counting, &indexing};
+    CHECK_FALSE(walk_heap(map, types, works, {}, threads).interrupted);
+    CHECK(failing.failure);
+    CHECK_FALSE(failing.ended);
+    CHECK_FALSE(counting.failure);
+    CHECK_FALSE(indexing.failure);
+    const HeapStatistics counted = counting.take();
+    REQUIRE(counted.types.size() == 1);
+    CHECK(counted.types[0].all().objects == 250);
+    const HeapIndex index = indexing.take();
+    CHECK(index.count() == 250);
+    HeapTypes own(target);
+    const HeapIndex alone(map, own);
+    for (std::uint32_t i = 0; i < 250; ++i) CHECK(index.address(i) == alone.address(i));
   }
 }
 

@@ -130,8 +130,21 @@ void write_missing(HtmlWriter& html, PageStop& stop) {
 
 } // namespace
 
+namespace {
+// What the sections want of all objects is found by one walk.
+void share_walk(PageSource& source) {
+  if (!absence_text(*source.runtime).empty()) return;
+  try {
+    source.waits().walk_also_for(source.holders());
+  } catch (const Error&) {
+    // Without a heap each section says so.
+  }
+}
+} // namespace
+
 MadePage make_page(PageSource& source) {
   PageStop stop(source);
+  share_walk(source);
   std::string body;
   HtmlWriter html(body);
   html.append(written("what happened", stop, 0, [&](HtmlWriter& part) { write_trouble(part, stop); }));

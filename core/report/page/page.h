@@ -56,7 +56,8 @@ struct MadePage {
 };
 
 // Throws Error{interrupted}; all else is said in the page. Cost: that of find_trouble, AsyncReporter::stacks
-// and faulted, the counts of the heap, HeapRetainers, and all stacks: four walks over the heap.
+// and faulted, the counts of the heap, HeapRetainers, and all stacks. The heap is walked three times: once
+// for all that is looked for and counted, then for its references, then for the sizes of what objects retain.
 MadePage make_page(PageSource& source);
 
 } // namespace clr
