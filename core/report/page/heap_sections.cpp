@@ -37,7 +37,8 @@ void write_heap_types(HtmlWriter& html, PageStop& stop) {
   const HeapTypeReport report = heap.count_types({}, statistics);
   miss_of_heap(stop, report.gaps);
   html.element("p", fmt::format("{} of {}, {} ({} bytes); {} of free blocks; {} committed",
-                                count_text(report.all.objects, "object"), count_text(report.types, "type"),
+                                count_text(report.all.objects, "object", Digits::grouped),
+                                count_text(report.types, "type", Digits::grouped),
                                 size_text(report.all.bytes), grouped(report.all.bytes),
                                 size_text(report.free.bytes), size_text(heap.map().committed_bytes)));
   if (const std::string parts = parts_text(heap.map(), statistics); !parts.empty()) html.element("p", parts);
@@ -46,10 +47,10 @@ void write_heap_types(HtmlWriter& html, PageStop& stop) {
   std::uint64_t others = report.all.bytes;
   for (const HeapTypeRow& row : report.rows) {
     if (tiles.size() == max_page_tiles) break;
-    tiles.push_back(
-        {row.name,
-         fmt::format("{}, {} bytes", count_text(row.count.objects, "object"), grouped(row.count.bytes)),
-         row.count.bytes});
+    tiles.push_back({row.name,
+                     fmt::format("{}, {} bytes", count_text(row.count.objects, "object", Digits::grouped),
+                                 grouped(row.count.bytes)),
+                     row.count.bytes});
     others -= std::min(others, row.count.bytes);
   }
   if (others != 0)

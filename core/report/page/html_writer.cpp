@@ -52,12 +52,6 @@ std::string html_text(std::string_view text) {
   return out;
 }
 
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-  return text;
-}
-
 std::string size_text(std::uint64_t bytes) {
   static constexpr std::array units = {"kB", "MB", "GB", "TB", "PB", "EB"};
   if (bytes < 1000) return fmt::format("{} bytes", bytes);

@@ -3,6 +3,8 @@
 // are literals of this program.
 #pragma once
 
+#include "core/report/count_text.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -29,8 +31,6 @@ private:
 std::string html_text(std::string_view text);
 constexpr std::size_t max_page_text = 2'000; // bytes of one text
 
-// "1,234,567".
-std::string grouped(std::uint64_t number);
 // "12.3 MB", "1,023 bytes": for people; exact sizes stand beside it.
 std::string size_text(std::uint64_t bytes);
 

@@ -38,10 +38,6 @@ void write_number(HtmlWriter& html, std::uint64_t number) {
   html.element("td", grouped(number), {{"class", "n"}});
 }
 
-std::string count_text(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
-}
-
 std::string thread_numbers(const std::vector<std::uint32_t>& threads) {
   std::string text;
   for (std::size_t i = 0; i < threads.size(); ++i) {

@@ -85,8 +85,6 @@ void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const Sta
 void write_exception(HtmlWriter& html, const std::vector<ExceptionReport>& tree);
 // "#3, #4, #7 and 12 more".
 std::string thread_numbers(const std::vector<std::uint32_t>& threads);
-// "1 thread", "1,234 threads".
-std::string count_text(std::size_t count, std::string_view what);
 
 // Rows of each list of a page. A page that is longer is not read, and browsers become slow.
 constexpr std::size_t max_page_evidence = 100;

@@ -55,8 +55,8 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
   std::ranges::stable_sort(
       stacks, [&](const MergedStack* a, const MergedStack* b) { return is_managed(a) && !is_managed(b); });
   html.element("p", fmt::format("{} of {}; frames have their addresses as titles.",
-                                count_text(stacks.size(), "different stack"),
-                                count_text(source.threads.size(), "thread")));
+                                count_text(stacks.size(), "different stack", Digits::grouped),
+                                count_text(source.threads.size(), "thread", Digits::grouped)));
   constexpr std::size_t unfolded = 12; // more of them are hard to look through
   const std::size_t left = write_some(html, stacks.size(), max_page_stacks, [&](std::size_t i) {
     stop.check();
@@ -137,8 +137,9 @@ void write_exceptions(HtmlWriter& html, PageStop& stop) {
   LockReporter& locks = source.locks();
   locks.table_by_stacks();
   const std::size_t left = write_some(html, found.size(), max_page_exceptions, [&](std::size_t i) {
-    const std::string threads = found[i].threads.size() == 1 ? locks.thread_text(found[i].threads.front())
-                                                             : count_text(found[i].threads.size(), "thread");
+    const std::string threads = found[i].threads.size() == 1
+                                    ? locks.thread_text(found[i].threads.front())
+                                    : count_text(found[i].threads.size(), "thread", Digits::grouped);
     html.element("p",
                  found[i].in_flight
                      ? fmt::format("in flight on {}:", threads)

@@ -21,8 +21,9 @@ void write_fact(HtmlWriter& html, std::string_view name, std::string_view value)
 void write_process(HtmlWriter& html, PageStop& stop) {
   PageSource& source = stop.source();
   html.begin("table", {{"class", "facts"}});
-  write_fact(html, "process",
-             fmt::format("{}, {}", source.process, count_text(source.threads.size(), "thread")));
+  write_fact(
+      html, "process",
+      fmt::format("{}, {}", source.process, count_text(source.threads.size(), "thread", Digits::grouped)));
   write_fact(html, "memory", source.memory().source);
   if (const std::string absence = absence_text(stop.runtime()); !absence.empty()) {
     write_fact(html, "runtime", absence);

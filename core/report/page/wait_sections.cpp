@@ -77,8 +77,8 @@ void write_waiters(HtmlWriter& html, const LockRow& row, const LockTable& table,
   html.begin("td");
   const std::size_t left = write_some(html, sorted.size(), max_page_waiters, [&](std::size_t i) {
     const auto& [place, threads] = sorted[i];
-    const std::string who =
-        threads.size() == 1 ? locks.thread_text(threads.front()) : count_text(threads.size(), "thread");
+    const std::string who = threads.size() == 1 ? locks.thread_text(threads.front())
+                                                : count_text(threads.size(), "thread", Digits::grouped);
     html.begin("div");
     html.text(place.empty() ? who : fmt::format("{} {}", who, place));
     html.end();
@@ -114,7 +114,7 @@ void write_locks(HtmlWriter& html, PageStop& stop) {
                                       : "By the stacks no lock is waited for; the heap cannot be asked.");
     return;
   }
-  html.element("p", fmt::format("{} held or waited for", count_text(rows.size(), "lock")));
+  html.element("p", fmt::format("{} held or waited for", count_text(rows.size(), "lock", Digits::grouped)));
   html.begin("table");
   write_head(html, {"lock", "kind", "#waiters", "owner or state", "who waits"});
   const std::size_t left = write_some(html, rows.size(), max_page_locks, [&](std::size_t i) {
@@ -181,7 +181,7 @@ void write_async(HtmlWriter& html, PageStop& stop) {
   html.element("p",
                fmt::format("{} of async methods that wait, {} of them of .NET's own libraries, which are "
                            "left out; equal ones are one",
-                           count_text(report.chains, "chain"), grouped(report.plumbing)));
+                           count_text(report.chains, "chain", Digits::grouped), grouped(report.plumbing)));
   constexpr std::size_t unfolded = 8;
   const std::size_t left = write_some(html, stacks.size(), max_page_chains,
                                       [&](std::size_t i) { write_chain(html, *stacks[i], i < unfolded); });
@@ -206,7 +206,8 @@ void write_pool(HtmlWriter& html, PageStop& stop) {
                            "in a task; {} queued{}",
                            text(state.processing), text(state.existing), text(state.goal),
                            text(state.minimum), text(state.maximum), text(state.blocked),
-                           count_text(state.items.size(), "item"), state.left_out ? " at least" : ""));
+                           count_text(state.items.size(), "item", Digits::grouped),
+                           state.left_out ? " at least" : ""));
   if (report->groups.empty()) return;
   html.begin("table");
   write_head(html, {"#count", "queue", "runs"});
