@@ -1,6 +1,8 @@
 #include "extension/commands/command_spec.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
@@ -18,6 +20,10 @@ std::span<const CommandSpec> all_commands() {
       symbolize_command(),   symbols_command(),  threads_command(),  timers_command(),
       disassemble_command(), unwind_command(),   version_command()};
   return commands;
+}
+
+const CommandSpec& command_named(std::string_view name) {
+  return *std::ranges::find(all_commands(), name, &CommandSpec::name);
 }
 
 } // namespace clr::lldb_plugin

@@ -23,7 +23,13 @@ public:
 } // namespace
 
 std::unique_ptr<CommandEntry::Run> Command::parse(std::vector<std::string> words, Output& out) {
-  auto made = std::make_unique<ParsedRun>(spec_);
+  CommandSpec spec = spec_;
+  if (is_short_ && spec.of_short_name != nullptr) {
+    MeantCommand meant = spec.of_short_name(std::move(words));
+    spec = command_named(meant.name);
+    words = std::move(meant.words);
+  }
+  auto made = std::make_unique<ParsedRun>(spec);
   std::reverse(words.begin(), words.end()); // as CLI11 takes them
   try {
     made->parser.app().parse(std::move(words));

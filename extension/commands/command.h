@@ -29,16 +29,18 @@ struct Invocation {
   Session& session() { return *workspace().selected(debugger)->sessions().at_stop(); }
 };
 
-// A spec under one name of LLDB's.
+// A spec under one name of LLDB's: that in the tree, or the short one.
 class Command final : public CommandEntry {
 public:
-  Command(const CommandSpec& spec, std::shared_ptr<Door> door) : CommandEntry(std::move(door)), spec_(spec) {}
+  Command(const CommandSpec& spec, std::shared_ptr<Door> door, bool is_short)
+      : CommandEntry(std::move(door)), spec_(spec), is_short_(is_short) {}
 
 protected:
   std::unique_ptr<Run> parse(std::vector<std::string> words, Output& out) override;
 
 private:
   CommandSpec spec_;
+  bool is_short_;
 };
 
 } // namespace clr::lldb_plugin

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -18,6 +20,12 @@ public:
   virtual void run(Invocation& invocation) = 0;
 };
 
+// A command of the tree, and its words.
+struct MeantCommand {
+  std::string name;
+  std::vector<std::string> words;
+};
+
 struct CommandSpec {
   const char* name;       // within the tree `clr`
   const char* short_name; // beside the tree; null: none
@@ -26,6 +34,9 @@ struct CommandSpec {
   const char* shows;      // what it does, in a few words
   // Makes a run whose options have been added to `app`. Syntax and help are generated from them.
   std::unique_ptr<CommandRun> (*make)(CLI::App& app);
+  // What these words mean behind the short name, where they have forms of their own there. Null: what they
+  // mean behind the name.
+  MeantCommand (*of_short_name)(std::vector<std::string> words) = nullptr;
 };
 
 // Every command of the plugin is in a file of its own.
@@ -75,6 +86,8 @@ CommandSpec version_command();
 
 // All of them, by name.
 std::span<const CommandSpec> all_commands();
+// The one of this name; there must be one.
+const CommandSpec& command_named(std::string_view name);
 
 // The command of LLDB below which they all are.
 inline constexpr const char* tree_name = "clr";

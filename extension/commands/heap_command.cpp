@@ -1,5 +1,6 @@
 // clr heap: what fills the managed heap.
 #include "core/memory/output_file.h"
+#include "core/report/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/report/heap_summary_file.h"
 #include "core/report/holders_json.h"
@@ -8,6 +9,7 @@
 #include "extension/commands/heap_text.h"
 #include "extension/commands/new_file.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/sos_words.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,11 +20,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-
-// "1 object", "2 objects".
-std::string counted(std::uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 class Heap final : public CommandRun {
 public:
@@ -124,8 +121,8 @@ private:
       out.line("{}",
                dump(Json{{"path", file_.path}, {"size", text.size()}, {"types", summary.types.size()}}));
     else
-      out.line("{}: {} bytes, {} of {}", file_.path, text.size(), counted(summary.all.objects, "object"),
-               counted(summary.types.size(), "type"));
+      out.line("{}: {} bytes, {} of {}", file_.path, text.size(), count_text(summary.all.objects, "object"),
+               count_text(summary.types.size(), "type"));
     for (const std::string& warning : summary.warnings) out.warning(warning);
   }
 
@@ -207,9 +204,9 @@ private:
         out.line("{} not shown", report.types - report.rows.size() == 1
                                      ? "1 more type is"
                                      : fmt::format("{} more types are", report.types - report.rows.size()));
-      out.line("{} of {}, {} bytes; {}, {} bytes", counted(report.all.objects, "object"),
-               counted(report.types, "type"), report.all.bytes, counted(report.free.objects, "free block"),
-               report.free.bytes);
+      out.line("{} of {}, {} bytes; {}, {} bytes", count_text(report.all.objects, "object"),
+               count_text(report.types, "type"), report.all.bytes,
+               count_text(report.free.objects, "free block"), report.free.bytes);
     }
     if (live)
       for (const std::string& text : session.holders().notes()) out.warning(text);
@@ -323,7 +320,8 @@ CommandSpec heap_command() {
           "Show what fills the managed heap: its generations and segments, or its objects by type.",
           "clr heap --stat --top 20",
           "shows the twenty types whose objects fill most of the heap.",
-          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Heap>(app); }};
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Heap>(app); },
+          words_of_eeheap};
 }
 
 } // namespace clr::lldb_plugin

@@ -98,7 +98,7 @@ private:
 
 CommandSpec locks_command() {
   return {"locks",
-          nullptr,
+          "syncblk",
           "List the locks that threads hold or wait for: their owners, and who waits where.",
           "clr locks",
           "lists locks of all kinds, those with most waiters first.",

@@ -1,10 +1,13 @@
 // clr objects: the objects of the managed heap, one by one.
 #include "core/objects/object_condition.h"
+#include "core/report/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
+#include "extension/commands/address_argument.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/sos_words.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +19,9 @@ class Objects final : public CommandRun {
 public:
   explicit Objects(CLI::App& app) {
     app.add_option("GLOB", query_.glob, "The types of the objects, a pattern with * and ?; all by default.");
+    app.add_option("--method-table", table_,
+                   "Objects of the type at this address alone, which `clr heap --stat` shows.")
+        ->type_name("ADDRESS");
     add_part(app, part_);
     each_takes_one(app.add_option("-w,--where", where_,
                                   "Objects whose fields fit: FIELD=VALUE, also with != < <= > >=, and a path "
@@ -33,6 +39,7 @@ public:
     Output& out = invocation.out;
     require_runtime(session.runtime());
     query_.part = part_named(part_);
+    if (!table_.empty()) query_.method_table = evaluate_address(session.target(), table_);
     ObjectConditions conditions(where_);
     HeapReporter& heap = session.heap();
     ObjectReader& reader = *session.runtime().objects();
@@ -62,7 +69,7 @@ public:
       list.end();
       out.write("\n");
     } else {
-      out.line("{} {}, {} bytes{}", count.objects, count.objects == 1 ? "object" : "objects", count.bytes,
+      out.line("{}, {} bytes{}", count_text(count.objects, "object"), count.bytes,
                whole ? "" : "; there are more");
     }
     if (const std::string problem = conditions.problem(); !problem.empty()) out.warning(problem);
@@ -71,7 +78,7 @@ public:
 
 private:
   HeapQuery query_;
-  std::string part_;
+  std::string part_, table_;
   std::vector<std::string> where_;
   std::uint64_t most_ = ~std::uint64_t{0};
   bool json_ = false;
@@ -81,11 +88,12 @@ private:
 
 CommandSpec objects_command() {
   return {"objects",
-          nullptr,
+          "dumpheap",
           "List the objects of the managed heap: address, size in bytes and type.",
           "clr objects *.Order --where Id=4711",
           "finds the order with this number.",
-          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Objects>(app); }};
+          [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Objects>(app); },
+          words_of_dumpheap};
 }
 
 } // namespace clr::lldb_plugin

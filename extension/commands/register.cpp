@@ -60,16 +60,16 @@ bool register_commands(lldb::SBDebugger& debugger) {
     for (const CommandSpec& spec : all_commands()) {
       const std::string help = help_text(spec);
       const std::string arguments = syntax_of(Parser(spec).app());
-      const auto add = [&](lldb::SBCommand to, const char* name, std::string syntax) {
+      const auto add = [&](lldb::SBCommand to, const char* name, std::string syntax, bool is_short) {
         if (!arguments.empty()) syntax += " " + arguments;
-        describe(
-            add_command(debugger, to, name, std::make_unique<Command>(spec, door), spec.help, syntax.c_str()),
-            help);
+        describe(add_command(debugger, to, name, std::make_unique<Command>(spec, door, is_short), spec.help,
+                             syntax.c_str()),
+                 help);
       };
       // LLDB owns a command, so every name gets an object of its own.
-      if (tree.IsValid()) add(tree, spec.name, fmt::format("{} {}", tree_name, spec.name));
+      if (tree.IsValid()) add(tree, spec.name, fmt::format("{} {}", tree_name, spec.name), false);
       if (spec.short_name != nullptr && is_free(debugger, spec.short_name))
-        add({}, spec.short_name, spec.short_name);
+        add({}, spec.short_name, spec.short_name, true);
     }
     if (!tree.IsValid()) return true;
     guard_plain_help(debugger);

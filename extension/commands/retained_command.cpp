@@ -109,7 +109,7 @@ private:
 
 CommandSpec retained_command() {
   return {"retained",
-          nullptr,
+          "objsize",
           "Show what would go if an object went, or the objects, types or static fields that retain most.",
           "clr retained --by static --top 10",
           "shows the ten static fields that alone hold most of the heap.",

@@ -28,6 +28,7 @@ import every_command
 import faults
 import files
 import host_faults
+import sos_names
 import sources
 import stand_ins
 import whole_names
@@ -315,11 +316,13 @@ def check_version(driver, targets):
 
     guarded("symbols of the API", api_symbols.check)
     guarded("without a process", check_without_process)
+    guarded("names of SOS", sos_names.check_everywhere)
     guarded("native process", check_native_process)
     if driver.version in EVERY_GROUP:
         own = targets.folder / f"own-{driver.version}"
         own.mkdir()
         guarded("command line", command_line.check, own)
+        guarded("words of SOS", sos_names.check_words)
     if driver.version in FAULT_GROUP:
         with targets.faults:
             guarded("faults", faults.check, driver.plugin.parent)
