@@ -16,6 +16,9 @@ namespace {
 // Roots of one object that are told; more say no more.
 constexpr std::size_t most_paths = 10'000;
 
+// Of objects of one type that lead to each other by the same field, so many at each end are shown.
+constexpr std::size_t shown_of_a_list = 3;
+
 class Root final : public CommandRun {
 public:
   explicit Root(CLI::App& app) {
@@ -57,9 +60,24 @@ public:
 private:
   static void print(const HeapPath& path, Output& out) {
     out.line("{}", root_text(path.root));
-    for (const HeapStep& step : path.steps)
-      out.line("  {}{:#018x} {}", step.field.empty() ? "" : fmt::format("{} -> ", step.field), step.object,
-               step.type);
+    const std::vector<HeapStep>& steps = path.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      // A list of thousands is one line.
+      std::size_t end = i;
+      while (end < steps.size() && steps[end].field == steps[i].field && steps[end].type == steps[i].type)
+        ++end;
+      if (end - i > 2 * shown_of_a_list + 1 && i != 0) {
+        for (const std::size_t last = i + shown_of_a_list; i < last; ++i) print(steps[i], out);
+        out.line("  ... {} more by {}", end - shown_of_a_list - i, steps[i].field);
+        i = end - shown_of_a_list;
+      }
+      print(steps[i], out);
+    }
+  }
+
+  static void print(const HeapStep& step, Output& out) {
+    out.line("  {}{:#018x} {}", step.field.empty() ? "" : fmt::format("{} -> ", step.field), step.object,
+             step.type);
   }
 
   std::string address_;
