@@ -139,6 +139,9 @@ def judge(number, claims, true, late, text_damaged):
 def other_symbol(claim, true, text_damaged, method=None):
     if claim == true or (text_damaged and true is not None):
         return None
+    # What LLDB itself calls a place for which it has unwind rows and no name.
+    if claim[1].startswith("___lldb_unnamed_symbol"):
+        return None
     # Of a method whose type cannot be read, nothing but its MethodDesc is known.
     if method and claim[1] == f"method {method['desc']}":
         return None
