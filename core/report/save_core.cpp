@@ -1,9 +1,12 @@
 #include "core/report/save_core.h"
 
 #include "core/memory/recording_reader.h"
+#include "core/objects/inspected_object.h"
 #include "core/report/exception_report.h"
+#include "core/report/memory_use.h"
 #include "core/runtime/async_report.h"
-#include "core/runtime/heap_report.h"
+#include "core/runtime/gc_report.h"
+#include "core/runtime/heap_holders.h"
 #include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/pool_report.h"
@@ -13,6 +16,7 @@
 #include <algorithm>
 #include <elf.h>
 #include <memory>
+#include <unordered_set>
 
 namespace clr {
 
@@ -93,6 +97,43 @@ void touch_waits_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& st
   attempt([&] { report_timers(runtime); });
 }
 
+// What the commands for handles, roots, references and objects read beside the heap: the tables of handles,
+// the finalizer queue, static fields, what compiled code holds, and the fields of every type.
+void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& stacks,
+                           const SaveSource& source, const HeapWalkOptions& walk) {
+  const auto attempt = [](const auto& act) {
+    try {
+      act();
+    } catch (const Error&) {
+      // The copy will say so, too.
+    }
+  };
+  HeapHolders holders(runtime, heap, stacks, [] { return std::vector<HeapHolders::ThreadStart>(); });
+  for (const HeapRoot::Kind kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer,
+                                    HeapRoot::Kind::thread_static, HeapRoot::Kind::static_field})
+    attempt([&] { holders.roots_of(kind); });
+  RootReporter roots(runtime, stacks);
+  for (const ThreadRegisters& thread : source.threads)
+    attempt([&] {
+      roots.walk(context_of_thread(source.platform.cpu, thread), thread.os_id,
+                 [](const RootRow&) { return true; });
+    });
+  attempt([&] { memory_use(runtime, heap, [&] { return source; }); });
+  // One object of each type tells where the fields of all are.
+  std::unordered_set<Address> known;
+  attempt([&] {
+    heap.for_each_object(
+        {},
+        [&](const HeapObjectRow& row) {
+          if (!known.insert(row.type->method_table).second) return true;
+          attempt([&] { holders.references(row.address); });
+          attempt([&] { inspect_object(*runtime.objects(), row.address, {.items = 10}); });
+          return true;
+        },
+        walk);
+  });
+}
+
 void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& stacks, const SaveSource& source,
                 const SaveOptions& options) {
   try {
@@ -104,6 +145,7 @@ void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& sta
     for (const HeapRange& range : heap.map().ranges)
       for (Address at = range.begin; at < range.end; at += std::min(piece, range.end - at))
         recording.record(at, std::min(piece, range.end - at));
+    touch_holders_of_heap(runtime, heap, stacks, source, walk);
     touch_waits_of_heap(runtime, heap, stacks, source, walk);
   } catch (const Error&) {
     // The copy will say so, too.

@@ -198,6 +198,23 @@ def check_arrays(lldb, core):
     return f"{len(rows)} arrays, {sparse['empty_bytes']} bytes in empty elements"
 
 
+def check_minimal(lldb, core, folder):
+    """A minimal core with the heap answers as the whole one does."""
+    from plugin import Target
+    small = pathlib.Path(folder) / "minimal.core"
+    orders, _ = lldb.json(core, ["clr objects HeapProgram.Order --json", "clr info --json"], 600)
+    lldb.run(core, [f"clr savecore --heap {small}"], 600)
+    commands = ["clr heap --stat --json", "clr handles --json", "clr finalizers --json", "clr roots --json", "clr statics --bytes --json", "clr alloc --json", "clr heap --verify --json",
+                "clr heap --free --json", "clr retained --json", "clr retained --by assembly --json", f"clr root --paths 5 --json {orders[3]['address']}", f"clr refs --json {orders[3]['address']}",
+                f"clr object --json {orders[3]['address']}", "clr objects HeapProgram.Derived --where InDerived='held by a static' --json", "clr arrays --json", "clr strings --duplicates --json"]
+    whole, minimal = (lldb.json(target, commands, 600) for target in (core, Target(core=small)))
+    wrong = [command for command, a, b in zip(commands, whole, minimal) if a != b]
+    assert not wrong, {c: (str(a)[:300], str(b)[:300]) for c, a, b in zip(commands, whole, minimal) if c in wrong[:3]}
+    size, of_all = small.stat().st_size, pathlib.Path(core.core).stat().st_size
+    small.unlink()
+    return f"{len(commands)} answers are the same, {size >> 20} of {of_all >> 20} MB"
+
+
 def check_root_kinds(lldb, core):
     """`clr roots` of each kind has what the other commands have; what handles and types keep alive is among the references."""
     schema = Schema(SCHEMA)

@@ -436,6 +436,7 @@ def heap(c, name, mode):
                 c.check(f"heap/{name}/gcdump", check_heap_files.check_gcdump, c.lldb, core, folder)
                 c.check(f"heap/{name}/free", check_heap_files.check_free, c.lldb, core)
                 c.check(f"heap/{name}/arrays", check_heap_files.check_arrays, c.lldb, core)
+                c.check(f"heap/{name}/minimal", check_heap_files.check_minimal, c.lldb, core, folder)
                 c.check(f"heap/{name}/root-kinds", check_heap_files.check_root_kinds, c.lldb, core)
                 c.check(f"heap/{name}/lists", check_heap_files.check_python_lists, c.lldb, core, folder)
                 c.check(f"heap/{name}/where", check_heap_files.check_where, c.lldb, core)
