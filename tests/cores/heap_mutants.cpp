@@ -13,6 +13,7 @@
 #include "core/report/heap_summary_file.h"
 #include "core/report/holders_json.h"
 #include "core/report/memory_use.h"
+#include "core/report/page/page.h"
 #include "core/runtime/heap_retainers.h"
 #include "core/runtime/heap_strings.h"
 #include "core/stack/walker.h"
@@ -159,6 +160,48 @@ void ask_objects(Runtime& runtime, const Places& sound, const std::vector<Addres
     questions.ask_names(pick(sound.objects), sound.names[random() % sound.names.size()]);
 }
 
+// The page of `clr report`. Returns how often it walked the heap.
+unsigned make_page_of(Runtime& runtime, const ElfCore& core, StackReporter& stacks, HeapReporter& heap,
+                      HeapHolders& holders, HeapRetainers& retainers) {
+  WaitObjects waits(runtime, heap);
+  const auto starts = [&] {
+    std::vector<LockReporter::ThreadStart> found;
+    for (const ThreadRegisters& thread : core.threads())
+      found.push_back({.os_id = thread.os_id,
+                       .index = static_cast<unsigned>(found.size() + 1),
+                       .name = {},
+                       .registers = context_of_thread(core.platform().cpu, thread)});
+    return found;
+  };
+  LockReporter locks(
+      runtime, [&]() -> WaitObjects& { return waits; }, stacks, starts);
+  PageSource source;
+  source.runtime = &runtime;
+  source.stacks = &stacks;
+  source.locks = [&]() -> LockReporter& { return locks; };
+  source.waits = [&]() -> WaitObjects& { return waits; };
+  source.heap = [&]() -> HeapReporter& { return heap; };
+  source.holders = [&]() -> HeapHolders& { return holders; };
+  source.retainers = [&]() -> HeapRetainers& { return retainers; };
+  source.memory = [] { return MemoryReport(); };
+  for (const LockReporter::ThreadStart& start : starts())
+    source.threads.push_back(
+        {.index = start.index, .os_id = start.os_id, .header = "thread", .registers = start.registers});
+  source.walk = [&](const PageThread& thread, const StackReporter::Options& options, const auto& visit) {
+    return stacks.walk(thread.registers, thread.os_id, options, visit);
+  };
+  unsigned walks = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+  source.options.progress = [&](std::uint64_t done, std::uint64_t of) {
+    if (of != heap.map().bytes()) return true; // of something else
+    walks += done < last;                      // each walk begins anew
+    last = done;
+    return true;
+  };
+  make_page(source);
+  return walks;
+}
+
 void ask(Runtime& runtime, const ElfCore& core, const Places& sound, Ends& ends) {
   const auto step = [&](const std::string& what, const auto& act) { run_step(ends, what, act); };
   if (runtime.absence() != nullptr) {
@@ -168,7 +211,8 @@ void ask(Runtime& runtime, const ElfCore& core, const Places& sound, Ends& ends)
   std::unique_ptr<HeapReporter> heap;
   step("heap", [&] { heap = std::make_unique<HeapReporter>(runtime); });
   if (!heap) return;
-  StackReporter stacks(runtime, *const_cast<MemoryReader*>(&runtime.target()->memory()), {});
+  StackReporter stacks(runtime, *const_cast<MemoryReader*>(&runtime.target()->memory()),
+                       [](FrameRow&, Address) {});
   HeapHolders holders(runtime, *heap, stacks, [&] {
     std::vector<HeapHolders::ThreadStart> starts;
     for (const ThreadRegisters& thread : core.threads())
@@ -247,6 +291,13 @@ void ask(Runtime& runtime, const ElfCore& core, const Places& sound, Ends& ends)
   for (const RetainedBy by : {RetainedBy::object, RetainedBy::type, RetainedBy::assembly,
                               RetainedBy::static_field, RetainedBy::root})
     step("retained", [&] { retainers.rows(by, "", 20); });
+  step("page", [&] {
+    HeapReporter own(runtime);
+    HeapHolders of_own(runtime, own, stacks, [&] { return std::vector<HeapHolders::ThreadStart>(); });
+    HeapRetainers retained(own, of_own);
+    const unsigned walks = make_page_of(runtime, core, stacks, own, of_own, retained);
+    demand(walks <= 3, "the page walked the heap more than three times");
+  });
   for (const bool live : {false, true})
     step("gcdump", [&] {
       write_heap_gcdump(*heap, holders, {.process = "mutant"}, live, [](std::span<const std::byte>) {});
