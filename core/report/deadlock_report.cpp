@@ -48,12 +48,15 @@ std::string_view words_of(DeadlockKind kind) {
 
 std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& locks) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format(
-      "{}deadlock {}: {} wait for {}{}", deadlock.certain ? "" : "probably a ", words_of(deadlock.kind),
-      deadlock.members.size(), deadlock.kind == DeadlockKind::pool ? "what others do" : "each other",
-      !deadlock.ends                        ? ""
-      : deadlock.kind == DeadlockKind::pool ? ", until the pool has made more workers"
-                                            : ", though one of them for a limited time only"));
+  lines.push_back(fmt::format("{}deadlock {}: {} {}{}", deadlock.certain ? "" : "probably a ",
+                              words_of(deadlock.kind), deadlock.members.size(),
+                              deadlock.kind == DeadlockKind::pool ? "wait for what others do"
+                              : deadlock.members.size() == 1      ? "waits for itself"
+                                                                  : "wait for each other",
+                              !deadlock.ends ? ""
+                              : deadlock.kind == DeadlockKind::pool
+                                  ? ", until the pool has made more workers"
+                                  : ", though one of them for a limited time only"));
   for (const DeadlockMember& member : deadlock.members) {
     const ThreadWait* const wait = member.waits_for.wait ? locks.wait_of(member.node.id) : nullptr;
     const std::string place = wait == nullptr ? "" : locks.place_text(*wait);

@@ -221,12 +221,14 @@ private:
                                     locks_.object_text(member.waits_for.object, wait)));
     }
     const bool pool = deadlock.kind == DeadlockKind::pool;
-    return fmt::format(
-        "{}: {}{}",
-        pool ? "all workers of the thread pool wait, and work is queued" : "they wait for each other",
-        fmt::join(members, "; "),
-        deadlock.victims.empty() ? ""
-                                 : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));
+    return fmt::format("{}: {}{}",
+                       pool ? "all workers of the thread pool wait, and work is queued"
+                       : deadlock.members.size() == 1 ? "it waits for itself"
+                                                      : "they wait for each other",
+                       fmt::join(members, "; "),
+                       deadlock.victims.empty()
+                           ? ""
+                           : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));
   }
 
   // The largest of some groups of threads.

@@ -138,6 +138,18 @@ void BlockedThreads::find_joined(Thread& thread) {
     if (derives(word, name_of(LockKind::thread)) && !is_own(thread, word))
       return add(thread, word, LockKind::thread);
   }
+  // No other thread is in sight, and Join was called for this one.
+  if (thread.stack.gaps || own == 0) return;
+  if (is_among(live, own) || is_held_by(thread, thread.wait.user_frame, own))
+    add(thread, own, LockKind::thread);
+}
+
+bool BlockedThreads::is_held_by(const Thread& thread, std::optional<std::size_t> frame, Address object) {
+  return frame && std::ranges::any_of(thread.stack.roots, [&](const FrameRoots& roots) {
+           return roots.frame == *frame && std::ranges::any_of(roots.roots, [&](const StackRoot& root) {
+                    return !root.slot.interior && root.value == object;
+                  });
+         });
 }
 
 // From .NET 11 on threads are joined by an event that each has.

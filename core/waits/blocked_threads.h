@@ -133,6 +133,7 @@ private:
   void find_handles(Thread& thread);
   void find_one_of_two(Thread& thread);
   void find_joined(Thread& thread);
+  static bool is_held_by(const Thread& thread, std::optional<std::size_t> frame, Address object);
   // The Thread of which the SafeWaitHandle `safe` tells that it has ended; 0: none.
   Address joined_by(Address safe);
   bool is_own(const Thread& thread, Address object);

@@ -240,3 +240,14 @@ TEST_CASE("the waits of many writers for many readers are bounded, and said to b
   CHECK(edges.reasons.size() == max_wait_edges);
   CHECK(edges.graph.edges().size() == max_wait_edges);
 }
+
+TEST_CASE("a thread that joins itself waits for itself", "[deadlock]") {
+  Waits waits;
+  waits.wait(5, {waits.row(0x90, LockKind::thread, 5)});
+  waits.wait(6, {waits.row(0xa0, LockKind::thread, 7)});
+  const auto found = waits.deadlocks();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == DeadlockKind::locks);
+  CHECK(Waits::threads(found[0]) == std::vector<std::uint64_t>{5});
+  CHECK(found[0].cycle == 1);
+}

@@ -225,8 +225,8 @@ private:
     std::vector<PictureKey> order;
     for (std::vector<PictureKey>& part : parts()) {
       part.resize(std::min(part.size(), max_picture_boxes - order.size()));
-      // A box alone tells nothing.
-      if (part.size() < 2) continue;
+      // A box alone tells nothing, but that of who waits for itself.
+      if (part.empty() || (part.size() == 1 && !arrows_.contains({part.front(), part.front()}))) continue;
       order.insert(order.end(), part.begin(), part.end());
       left -= part.size();
     }

@@ -31,6 +31,7 @@ public static class Deadlocks
         ["finalizer"] = Finalizer,
         ["timer-dispose"] = TimerDispose,
         ["timer-handle"] = TimerHandle,
+        ["self-join"] = SelfJoin,
     };
 
     public static List<object> Kept = new();
@@ -437,6 +438,13 @@ public static class Deadlocks
         timer.Change(10, Timeout.Infinite);
         inside.Wait();
         said.Deadlock("locks", "callback");
+    }
+
+    private static void SelfJoin(Said said)
+    {
+        said.Start("itself", () => Thread.CurrentThread.Join());
+        said.Start("another", () => { object own = Keep(new object()); lock (own) Forever(); });
+        said.Deadlock("locks", "itself");
     }
 
     private static async Task Later()
