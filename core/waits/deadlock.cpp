@@ -104,11 +104,13 @@ std::string_view to_string(DeadlockKind kind) {
 
 WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks) {
   WaitEdges edges;
+  std::set<Address> waited; // tasks
   const auto connect = [&](const Node& from, const Node& to, const WaitReason& reason) {
     if (edges.reasons.size() >= max_wait_edges) {
       edges.left_out = true;
       return;
     }
+    if (to.kind == Kind::task) waited.insert(to.id);
     edges.graph.connect(edges.graph.add(from), edges.graph.add(to), edges.reasons.size());
     edges.reasons.push_back(reason);
   };
@@ -126,10 +128,6 @@ WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks)
       else
         for (const std::uint64_t to : blockers(table, row, wait)) connect(from, {Kind::thread, to}, reason);
     }
-  for (const LockRow& row : table.locks)
-    if (row.ender && row.state.kind == LockKind::task && !row.waiters.empty())
-      connect({Kind::task, row.state.object}, {Kind::thread, *row.ender},
-              {.wait = {}, .object = {row.state.object, LockKind::task}, .certain = false});
   for (const TaskWait& task : tasks) {
     const Node from{Kind::task, task.task};
     for (const Address next : task.tasks)
@@ -139,6 +137,10 @@ WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks)
       connect(from, {Kind::thread, thread},
               {.wait = {}, .object = {task.task, LockKind::task}, .certain = task.certain});
   }
+  for (const auto& [object, thread] : table.enders)
+    if (waited.contains(object))
+      connect({Kind::task, object}, {Kind::thread, thread},
+              {.wait = {}, .object = {object, LockKind::task}, .certain = false});
   return edges;
 }
 

@@ -96,7 +96,8 @@ private:
       else if (row.state.owner_managed_id != 0)
         row.owner->managed_id = row.state.owner_managed_id;
     }
-    if (const auto ender = enders_.find(row.state.object); ender != enders_.end()) row.ender = ender->second;
+    if (const auto ender = table_.enders.find(row.state.object); ender != table_.enders.end())
+      row.ender = ender->second;
     rows_.emplace(key, table_.locks.size());
     table_.locks.push_back(std::move(row));
     return &table_.locks.back();
@@ -244,13 +245,13 @@ private:
     return state;
   }
 
-  // A timer that is disposed within its own callback says so when that has returned.
+  // A timer that is disposed while its callback runs says so when that has returned.
   void note_callbacks() {
     for (std::size_t i = 0; i < table_.stacks.size() && i < table_.waits.size(); ++i) {
       const ThreadWait& wait = table_.waits[i];
-      if (wait.what != ThreadWait::What::objects || (is_owed(wait.kind) && wait.kind != LockKind::task))
-        continue;
-      for (const Address told : blocked_.told_by_timers(table_.stacks[i])) enders_.emplace(told, wait.os_id);
+      if (wait.what != ThreadWait::What::objects) continue;
+      for (const Address told : blocked_.told_by_timers(table_.stacks[i]))
+        table_.enders.emplace(told, wait.os_id);
     }
   }
 
@@ -328,7 +329,6 @@ private:
   LockTable table_;
   std::map<std::pair<Address, LockKind>, std::size_t> rows_;
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_, by_managed_id_; // the first of each
-  std::unordered_map<Address, std::uint64_t> enders_; // threads by what ends when their callbacks return
   bool initialising_noted_ = false;
   std::unordered_map<Address, std::uint64_t>
       initialising_; // threads by the classes whose constructors they run

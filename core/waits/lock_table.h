@@ -4,6 +4,7 @@
 #include "core/waits/blocked_threads.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct LockTable {
   std::vector<ThreadStack> stacks;
   std::vector<ThreadWait> waits; // of each of `stacks`
   std::vector<LockRow> locks;    // those with most waiters first
+  // Threads by the tasks and signals that end when the callback of a timer returns, which they run.
+  std::map<Address, std::uint64_t> enders;
   // False: the heap could not be walked. Then locks that nobody waits for are missing, but for those with a
   // sync block.
   bool with_heap = false;

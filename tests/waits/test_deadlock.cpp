@@ -251,3 +251,27 @@ TEST_CASE("a thread that joins itself waits for itself", "[deadlock]") {
   CHECK(Waits::threads(found[0]) == std::vector<std::uint64_t>{5});
   CHECK(found[0].cycle == 1);
 }
+
+TEST_CASE("what ends when the callback of a timer returns leads to the thread that runs it", "[deadlock]") {
+  Waits waits;
+  const std::size_t method = waits.row(0x70, LockKind::task, std::nullopt);
+  waits.wait(1, {method});
+  // The method waits for the end of the timer.
+  const std::vector<TaskWait> tasks = {{.task = 0x70, .tasks = {0x80}, .threads = {}}};
+  CHECK(waits.deadlocks(tasks).empty());
+  waits.table.enders = {{0x80, 1}, {0x99, 1}};
+  const auto itself = waits.deadlocks(tasks);
+  REQUIRE(itself.size() == 1);
+  CHECK(itself[0].kind == DeadlockKind::async);
+  CHECK_FALSE(itself[0].certain);
+  CHECK(Waits::threads(itself[0]) == std::vector<std::uint64_t>{1});
+  // Nobody waits for the other one.
+  for (const Node& node : wait_edges(waits.table, tasks).graph.nodes()) CHECK(node.id != 0x99);
+  // The callback wants the lock of who waits for the timer.
+  waits.table.enders = {{0x80, 2}};
+  waits.wait(2, {waits.row(0xa0, LockKind::monitor, 1)});
+  const auto two = waits.deadlocks(tasks);
+  REQUIRE(two.size() == 1);
+  CHECK(two[0].kind == DeadlockKind::mixed);
+  CHECK(Waits::threads(two[0]) == std::vector<std::uint64_t>{1, 2});
+}

@@ -31,6 +31,8 @@ public static class Deadlocks
         ["finalizer"] = Finalizer,
         ["timer-dispose"] = TimerDispose,
         ["timer-handle"] = TimerHandle,
+        ["timer-lock"] = TimerLock,
+        ["timer-async"] = TimerAsync,
         ["self-join"] = SelfJoin,
     };
 
@@ -438,6 +440,51 @@ public static class Deadlocks
         timer.Change(10, Timeout.Infinite);
         inside.Wait();
         said.Deadlock("locks", "callback");
+    }
+
+    // The end of a timer is waited for under the lock that its callback wants.
+    private static void TimerLock(Said said)
+    {
+        object a = Keep(new object());
+        var inside = new ManualResetEventSlim();
+        var locked = new ManualResetEventSlim();
+        Timer timer = Keep(new Timer(_ =>
+        {
+            said.Here("callback");
+            inside.Set();
+            locked.Wait();
+            lock (a) Forever();
+        }));
+        said.Start("disposer", () =>
+        {
+            lock (a)
+            {
+                timer.Change(10, Timeout.Infinite);
+                inside.Wait();
+                locked.Set();
+                timer.DisposeAsync().AsTask().Wait();
+            }
+        });
+        inside.Wait();
+        said.Deadlock("mixed", "disposer", "callback");
+    }
+
+    private static async Task Close(Timer timer) => await timer.DisposeAsync();
+
+    // A callback waits for a method that waits for the end of the callback's own timer.
+    private static void TimerAsync(Said said)
+    {
+        var inside = new ManualResetEventSlim();
+        Timer timer = null;
+        timer = Keep(new Timer(_ =>
+        {
+            said.Here("callback");
+            inside.Set();
+            Close(timer).Wait();
+        }));
+        timer.Change(10, Timeout.Infinite);
+        inside.Wait();
+        said.Deadlock("async", "callback");
     }
 
     private static void SelfJoin(Said said)
