@@ -131,14 +131,27 @@ private:
 
   void add_dispose_store(AwaitSite& site, std::size_t call) {
     for (std::size_t i = call; i-- > 0 && call - i <= 3;) {
-      if (code_[i].opcode != il::ldfld && code_[i].opcode != il::ldflda) continue;
-      const std::string& field = name(code_[i].token());
-      if (field.empty()) continue;
-      if (const auto store = first_store(field); store && *store < i) {
+      // What is not used behind an await is kept in a variable, where optimised.
+      if (const auto variable = loaded_variable(code_[i])) {
+        const auto store = last_store(*variable, i);
+        if (!store) return;
         site.dispose_store = code_[*store].offset;
+        // It may be a copy of the field, made for the call.
+        if (*store != 0 && code_[*store - 1].opcode == il::ldfld) take_first_store(site, *store - 1);
         return;
       }
+      if (code_[i].opcode != il::ldfld && code_[i].opcode != il::ldflda) continue;
+      if (take_first_store(site, i)) return;
     }
+  }
+
+  // Of the field that the instruction at `index` loads.
+  bool take_first_store(AwaitSite& site, std::size_t index) {
+    const std::string& field = name(code_[index].token());
+    const auto store = field.empty() ? std::nullopt : first_store(field);
+    if (!store || *store >= index) return false;
+    site.dispose_store = code_[*store].offset;
+    return true;
   }
 
   // The number of the first instruction that stores to a field of this name.
@@ -152,11 +165,25 @@ private:
     return found == first_stores_.end() ? std::nullopt : std::optional(found->second);
   }
 
+  // The number of the last instruction in front of `index` that sets a local variable.
+  std::optional<std::size_t> last_store(std::uint32_t variable, std::size_t index) {
+    if (!settings_noted_) {
+      settings_noted_ = true;
+      for (std::size_t i = 0; i < code_.size(); ++i)
+        if (const auto stored = stored_variable(code_[i])) settings_[*stored].push_back(i);
+    }
+    const std::vector<std::size_t>& all = settings_[variable];
+    const auto behind = std::ranges::lower_bound(all, index);
+    return behind == all.begin() ? std::nullopt : std::optional(*(behind - 1));
+  }
+
   const Metadata& metadata_;
   std::vector<IlInstruction> code_;
   std::unordered_map<std::uint32_t, std::string> names_; // by token
   bool stores_noted_ = false;
   std::unordered_map<std::string, std::size_t> first_stores_;
+  bool settings_noted_ = false;
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> settings_; // by variable
 };
 
 } // namespace

@@ -84,6 +84,29 @@ TEST_CASE("an await of DisposeAsync knows the store of what is disposed", "[stat
   CHECK(of_structure.at(0).dispose_store == 2u);
 }
 
+TEST_CASE("an await of DisposeAsync on a variable knows where that was set last", "[state_machine_code]") {
+  Names names;
+  Code code;
+  code.op({0x02, 0x0b});             // stloc.1 at 1: of another use of the variable
+  code.op({0x02, 0x0b, 0x02, 0x0c}); // stloc.1 at 3, stloc.2 at 5
+  code.op({0x07}).call(dispose).call(get_awaiter).call(is_completed).await(0, awaiter_1);
+  const auto sites = await_sites(names.metadata, code.il);
+  REQUIRE(sites.size() == 1);
+  CHECK(sites.at(0).dispose_call == 7u);
+  CHECK(sites.at(0).dispose_store == 3u);
+  // A copy of a field, made for the call, stands for the field.
+  Code copy;
+  copy.op({0x02, 0x07}).store(held); // at 2
+  copy.load(held).op({0x0c, 0x08}).call(dispose).call(get_awaiter).call(is_completed).await(0, awaiter_1);
+  const auto of_copy = await_sites(names.metadata, copy.il);
+  REQUIRE(of_copy.size() == 1);
+  CHECK(of_copy.at(0).dispose_store == 2u);
+  // A variable that nothing sets.
+  Code never;
+  never.op({0x07}).call(dispose).call(get_awaiter).call(is_completed).await(0, awaiter_1);
+  CHECK_FALSE(await_sites(names.metadata, never.il).at(0).dispose_store);
+}
+
 TEST_CASE("a store of no known number, and one without an awaiter", "[state_machine_code]") {
   Names names;
   Code code;

@@ -12,7 +12,7 @@ public sealed class Closing : IAsyncDisposable
     public static readonly TaskCompletionSource Source = new();
     public async ValueTask DisposeAsync()
     {
-        await Source.Task; //@ dispose:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-implicit:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-configured:0 WaitsProgram.Closing.DisposeAsync = completion_source
+        await Source.Task; //@ dispose:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-implicit:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-configured:0 WaitsProgram.Closing.DisposeAsync = completion_source //@ dispose-variable:0 WaitsProgram.Closing.DisposeAsync = completion_source
     }
 }
 
@@ -75,6 +75,7 @@ public static class Shapes
         Program.Keep("dispose", Dispose());
         Program.Keep("dispose-implicit", DisposeImplicit());
         Program.Keep("dispose-configured", DisposeConfigured());
+        Program.Keep("dispose-variable", DisposeVariable());
         Program.Keep("async-local", WithLocal());
         Program.Keep("loop", Loop());
         Program.Keep("recursive", Recursive(20));
@@ -174,6 +175,17 @@ public static class Shapes
         await using var closing = new Closing(); //@ dispose-implicit:1 WaitsProgram.Shapes.DisposeImplicit
         await Task.Yield();
         GC.KeepAlive(closing);
+    }
+
+    // Nothing uses it behind an await: in a Release build it is a variable, and no field.
+    private static async Task DisposeVariable()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            await Task.Yield();
+            await using Closing closing = new(); //@ dispose-variable:1 WaitsProgram.Shapes.DisposeVariable
+            if (i == 0) break;
+        }
     }
 
     private static async Task DisposeConfigured()
