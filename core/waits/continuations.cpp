@@ -61,10 +61,11 @@ Address Continuations::end_of_workers(Address continuation) {
       if (at >= type.base_size || ++held > max_held) return 0;
       const Address object = target.read_pointer(continuation + at);
       if (object == 0) continue;
-      // SyncForEachAsyncState`1 and its like are the TaskCompletionSource of all.
-      const TypeLineage& lineage = kinds_->lineage(object);
-      if (!lineage.names.empty() && lineage.names.front().starts_with("System.Threading.Tasks.Parallel+") &&
-          lineage.names.front().find("AsyncState") != std::string::npos)
+      // SyncForEachAsyncState`1 and its like, all ForEachAsyncState`1, are the TaskCompletionSource of all.
+      if (std::ranges::any_of(kinds_->lineage(object).names, [](const std::string& name) {
+            return name.starts_with("System.Threading.Tasks.Parallel+") &&
+                   name.find("AsyncState") != std::string::npos;
+          }))
         return kinds_->reference(object, "_task");
     }
   return 0;

@@ -42,8 +42,8 @@ public:
   // else what can be awaited as a ValueTask, else a task; 0: nothing of these. Throws Error.
   Address held_by(Address continuation);
 
-  // The task that is done when all workers of Parallel.ForEachAsync are, of the continuation of one of them;
-  // 0: it is not known. Throws Error. Cost: 3 reads, and 2 for each reference that it keeps.
+  // The task that is done when all workers of Parallel.ForEachAsync or ForAsync are, of the continuation of
+  // one of them; 0: it is not known. Throws Error. Cost: 3 reads, and 2 for each reference that it keeps.
   Address end_of_workers(Address continuation);
 
 private:

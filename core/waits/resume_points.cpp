@@ -161,7 +161,9 @@ void ResumePoints::take(ResumePoint& point, Address method_desc, Address body) {
   point.body = body;
   point.own = method.kind == MethodKind::async_thunk || method.kind == MethodKind::il_stub ||
               method.name.starts_with(helpers);
-  point.worker = method.name.starts_with(parallel) && method.name.find("<ForEachAsync>") != method.name.npos;
+  point.worker =
+      method.name.starts_with(parallel) && (method.name.find("<ForEachAsync>") != method.name.npos ||
+                                            method.name.find("<ForAsync>") != method.name.npos);
 }
 
 } // namespace clr

@@ -19,7 +19,7 @@ struct ResumePoint {
   std::optional<Address> place;
   std::string name;    // "Leaf": what the runtime calls its stub by, when the method is not known
   bool own = false;    // the runtime's or the framework's own method between two methods of the user's
-  bool worker = false; // one of those that Parallel.ForEachAsync starts
+  bool worker = false; // one of those that Parallel.ForEachAsync and ForAsync start
   std::string problem; // why the method is not known
 };
 

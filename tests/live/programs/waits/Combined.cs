@@ -22,6 +22,7 @@ public static class Combined
         Program.Keep("run", Run());
         Program.Keep("continue-with", ContinueWith());
         Program.Keep("parallel", ParallelEach());
+        Program.Keep("parallel-numbers", ParallelNumbers());
         Task shared = SharedLeaf();
         Program.Keep("shared-1", Shared1(shared));
         Program.Keep("shared-2", Shared2(shared));
@@ -83,6 +84,14 @@ public static class Combined
         {
             await Task.Yield();
             await s_source.Task; //@ parallel:0 WaitsProgram.Combined.ParallelEach = completion_source
+        });
+    }
+
+    private static async Task ParallelNumbers()
+    {
+        await Parallel.ForAsync(0, 1, async (number, stop) => //@ parallel-numbers:1 WaitsProgram.Combined.ParallelNumbers
+        {
+            await s_source.Task; //@ parallel-numbers:0 WaitsProgram.Combined.ParallelNumbers = completion_source
         });
     }
 
