@@ -300,12 +300,16 @@ void BlockedThreads::by_frames(Thread& thread) {
     return;
   }
   // From .NET 11 on managed code waits below it.
+  const StackFrame& top = thread.stack.frames.front();
   if (thread.calls("System.Threading.Thread.Sleep")) {
-    wait.what = ThreadWait::What::sleep;
+    // Sleep(0) gives up the processor and is back when it is its turn: so do loops that spin.
+    wait.what = top.kind == StackFrameKind::native &&
+                        stands_behind_yield(target_->memory(), target_->platform().cpu, top.pc())
+                    ? ThreadWait::What::running
+                    : ThreadWait::What::sleep;
     return;
   }
   // Native code that is in no call of the system works.
-  const StackFrame& top = thread.stack.frames.front();
   if (top.kind == StackFrameKind::native &&
       stands_behind_system_call(target_->memory(), target_->platform().cpu, top.pc()) == false) {
     wait.what = ThreadWait::What::running;

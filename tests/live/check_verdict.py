@@ -91,6 +91,13 @@ def spins(lldb, target):
     return answer["text"]
 
 
+def polls(lldb, target):
+    answer = analyze(lldb, target)
+    assert answer["verdict"] == "busy", answer
+    assert any(f"Program.cs:{line_of('at the turn')}" in e and "runs in" in e for e in answer["evidence"]), answer["evidence"]
+    return answer["text"]
+
+
 def healthy(lldb, target):
     answer = analyze(lldb, target)
     assert answer["verdicts"] == ["healthy"] and answer["certain"] and answer["waiting"] == [], answer
@@ -113,7 +120,7 @@ def failed(lldb, target):
 
 # mode -> (arguments, settings of the runtime, check)
 MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot), "itself": (("itself",), {}, itself),
-         "callback": (("callback",), {}, callback), "spins": (("spins",), {}, spins),
+         "callback": (("callback",), {}, callback), "spins": (("spins",), {}, spins), "polls": (("polls",), {}, polls),
          "idle": (("idle",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
          "memory": (("memory",), {"GCHeapHardLimit": hex(LIMIT)}, memory)}
 

@@ -141,6 +141,7 @@ const std::vector<Spec>& specs() {
         {"_timerCallback", "o"},
         {"_state", "o"},
         {"_startTicks", "l"},
+        {"_notifyWhenNoCallbacksRunning", "o"},
         {"_dueTime", "i"},
         {"_period", "i"}}},
       {threading, "Counts", true, {{"_data", "l"}}},
@@ -256,6 +257,8 @@ const std::vector<Spec>& specs() {
       {"System.Collections.Frozen", "FrozenSet`1", false, {{"Comparer", "o"}}},
       {"System.Collections.Frozen", "ItemsFrozenSet`2", false, {{"_items", "n"}}, "FrozenSet`1"},
       {"System.Linq", "Grouping`2", false, {{"_elements", "n"}, {"_count", "i"}}},
+      {threading, "Thread", false, {{"_DONT_USE_InternalThread", "w"}}},
+      {threading, "CancellationTokenSource+Registrations", false, {{"ThreadIDExecutingCallbacks", "i"}}},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 //   serving itself          an async method waits for its own task
 //   serving callback        a registration is disposed while its callback runs, which does not end
 //   serving spins           a thread spins on a word that nobody sets
+//   serving polls           a thread gives up the processor again and again until somebody sets a word
 //   serving idle            an accept loop, timers, a pipe, a channel and a signal, and nothing to do
 //   serving moving          calls wait for each other's semaphore, and all of them go on
 //   serving web             a web server without requests, which answers at / and never at /never; prints PORT N
@@ -110,6 +111,7 @@ public static class Program
             case "itself": Itself(); break;
             case "callback": Callback(); break;
             case "spins": Spins(); break;
+            case "polls": Polls(); break;
             case "idle": Idle(); break;
             case "moving": Moving(); break;
             case "web": Web(); break;
@@ -203,6 +205,14 @@ public static class Program
             var spin = new SpinWait();
             while (Interlocked.CompareExchange(ref s_word, 1, 0) != 0) spin.SpinOnce(); // at the word
         }) { IsBackground = true, Name = "spinner" }.Start();
+    }
+
+    private static void Polls()
+    {
+        new Thread(() =>
+        {
+            while (Volatile.Read(ref s_word) != 0) Thread.Sleep(0); // at the turn
+        }) { IsBackground = true, Name = "poller" }.Start();
     }
 
     private static void Idle()
