@@ -141,18 +141,25 @@ def check_python(lldb, core):
 
 
 def check_clrmd(oracle, lldb, core):
-    """The owners of monitors, where ClrMD knows them."""
+    """The owners of monitors, and how often they entered, where ClrMD knows them; and no owner that it does not know."""
     (locks,) = lldb.json(core, ["clr locks --json"])
-    ours = {l["object"]: l for l in locks if l["kind"] == "monitor"}
+    ours = {l["object"]: l for l in locks if l["kind"] == "monitor" and l["owner"]}
     wrong, count = Examples(), 0
     for row in oracle().ask("locks", core):
         if not row["managed"]:
             continue
         count += 1
-        mine = ours.get(row["object"])
+        mine = ours.pop(row["object"], None)
         if mine is None:
             wrong.add("missing", str(row))
-        elif (mine["owner"] or {}).get("managed_id") != row["managed"] or mine["form"] != row["form"]:
+            continue
+        if mine["owner"].get("managed_id") != row["managed"] or mine["form"] != row["form"]:
             wrong.add("owner", f"{row}: {mine['owner']} {mine['form']}")
+        # ClrMD counts the further entries of a thin lock, and all of another.
+        if mine["recursion"] != row["recursion"] + (row["form"] == "thin"):
+            wrong.add("entries", f"{row}: {mine['recursion']}")
+    for left in ours.values():
+        if left["owner"].get("os_id"):
+            wrong.add("an owner that ClrMD does not have", str(left))
     assert count, "ClrMD knows no lock"
-    return wrong.require_none(f"{count} owners as ClrMD has them")
+    return wrong.require_none(f"{count} owners with their entries as ClrMD has them, and no other")

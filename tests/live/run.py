@@ -523,6 +523,8 @@ def locks(c):
     for name, (configuration, knobs) in check_locks.BUILDS.items():
         if c.may_want(f"locks/{name}"):
             c.results.with_second_try(f"locks/{name}", functools.partial(known_waits, c, name, configuration, knobs))
+        if c.may_want(f"locks/many/{name}") and (c.full or c.only or name == "release"):
+            c.results.with_second_try(f"locks/many/{name}", functools.partial(many_locks, c, name, configuration, knobs))
 
 
 def known_waits(c, name, configuration, knobs):
@@ -539,6 +541,21 @@ def known_waits(c, name, configuration, knobs):
             c.check(f"locks/{name}/page/browser", check_page.check_browser, c.lldb, core)
             c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
             c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
+
+
+def many_locks(c, name, configuration, knobs):
+    """Locks of objects by chance, against what their program says and what ClrMD has of them."""
+    program = processes.build("locks", c.work / "artifacts", configuration)
+    with c.scratch(f"locks-many-{name}") as folder:
+        for seed in range(5 if c.full else 2):
+            label = f"locks/many/{name}/{seed}"
+            with Running([program, "many", seed], folder / str(seed), settings(**knobs)) as running:
+                assert running.wait_ready(), "locks did not start"
+                told = check_locks.told_by(running)
+                c.check(f"{label}/live", check_locks.check_waits, c.lldb, Target(pid=running.pid), told)
+                core = Target(core=processes.gcore(running.pid, folder / f"core.{seed}", 0x3f))
+                c.check(f"{label}/core", check_locks.check_waits, c.lldb, core, told)
+                c.check(f"{label}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
 
 
 def deadlocks(c):

@@ -1,5 +1,6 @@
 // A process whose threads stand in known waits, and which says of each what it waits for.
 //   locks waits             every kind of lock and wait, none of them a deadlock
+//   locks many SEED         some hundred locks of objects: held, free, contended, by chance
 //   locks deadlock NAME     one planted deadlock
 //   locks list              the names of the deadlocks
 // Each line of JSON is a row of the truth. Then it prints READY PID, and ends at the first line (or end) of its standard input.
@@ -20,6 +21,7 @@ public static class Program
         }
         var said = new Said();
         if (mode == "deadlock") Deadlocks.All[args[1]](said);
+        else if (mode == "many") Many.Begin(said, int.Parse(args[1]));
         else Waits.Begin(said);
         said.Settle();
         said.Print();
