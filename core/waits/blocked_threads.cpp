@@ -13,7 +13,6 @@ namespace {
 // ThreadBlockingInfo.ObjectKind
 enum class BlockingKind : std::uint64_t { monitor_lock = 0, monitor_wait = 1, lock = 2, condition = 3 };
 
-constexpr std::string_view cctor = ".cctor";
 constexpr std::string_view old_rwlock = "System.Threading.ReaderWriterLock.";
 
 bool is_idle(const std::string& name) {
@@ -385,20 +384,6 @@ Address BlockedThreads::shared_of(Address word, const std::unordered_set<Address
   } catch (const Error&) {
     return 0; // most words are no types
   }
-}
-
-std::vector<Address> BlockedThreads::constructors(const ThreadStack& stack) {
-  std::vector<Address> classes;
-  for (const StackFrame& frame : stack.frames) {
-    if (frame.kind != StackFrameKind::managed || !frame.code) continue;
-    try {
-      const Method method = names_->describe(frame.code->method_desc);
-      if (method.method_table != 0 && method.name.ends_with(cctor)) classes.push_back(method.method_table);
-    } catch (const Error&) {
-      continue; // a frame without a name is none that is looked for
-    }
-  }
-  return classes;
 }
 
 } // namespace clr
