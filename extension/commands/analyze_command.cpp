@@ -121,13 +121,16 @@ private:
     }
     const std::shared_ptr<DebuggedProcess> kept = invocation.process(target);
     kept->publishing().update();
-    const auto ran =
-        run_for(invocation.debugger, process, time, [&] { return invocation.out.interrupted(); });
+    const auto ran = run_for(invocation.debugger, process, time);
     invocation.workspace().publish_all(invocation.debugger);
     if (process.GetState() != lldb::eStateStopped)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("the process did not stand after {:.1f} s: it is {}", ran.count(),
                               lldb::SBDebugger::StateAsCString(process.GetState())));
+    if (invocation.out.interrupted())
+      throw Error(ErrorKind::interrupted,
+                  fmt::format("the process ran for {:.1f} of {:.1f} s and stands: nothing was compared",
+                              ran.count(), time.count()));
     return SecondLook{.seconds = ran.count(), .change = {}};
   }
 

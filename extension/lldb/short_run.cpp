@@ -1,6 +1,8 @@
 #include "extension/lldb/short_run.h"
 
 #include "core/memory/error.h"
+#include "extension/lldb/interrupt_signal.h"
+#include "extension/lldb/newer_api.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -10,13 +12,13 @@
 namespace clr::lldb_plugin {
 
 std::chrono::duration<double> run_for(lldb::SBDebugger& debugger, lldb::SBProcess& process,
-                                      std::chrono::duration<double> time,
-                                      const std::function<bool()>& interrupted) {
+                                      std::chrono::duration<double> time) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   std::mutex mutex;
   std::condition_variable changed;
   bool over = false;
+  const InterruptSignal signal;
   // LLDB's call returns when the process stands, so another thread has to stop it. It asks again and again: a
   // request that comes while the process is just being started is lost.
   std::thread watch([&] {
@@ -25,7 +27,8 @@ std::chrono::duration<double> run_for(lldb::SBDebugger& debugger, lldb::SBProces
     Clock::time_point asked{};
     while (!changed.wait_for(lock, often, [&] { return over; })) {
       const Clock::time_point now = Clock::now();
-      if ((now - begin < time && !interrupted()) || now - asked < again) continue;
+      const bool wanted = now - begin >= time || signal.came() || interrupt_requested(debugger);
+      if (!wanted || now - asked < again) continue;
       asked = now;
       lock.unlock();
       process.SendAsyncInterrupt();

@@ -4,7 +4,6 @@
 #include <lldb/API/LLDB.h>
 
 #include <chrono>
-#include <functional>
 
 namespace clr::lldb_plugin {
 
@@ -23,11 +22,10 @@ private:
   bool was_async_;
 };
 
-// Lets `process` run for `time`, or until it stops by itself, or until `interrupted` is true, which another
-// thread asks several times a second. Returns how long it ran; the caller asks the process whether it stands.
+// Lets `process` run for `time`, or until it stops by itself, or until the user asks for an end: by Ctrl-C at
+// a terminal, or as an editor does. Returns how long it ran; the caller asks the process whether it stands.
 // Throws Error when LLDB cannot let it run.
 std::chrono::duration<double> run_for(lldb::SBDebugger& debugger, lldb::SBProcess& process,
-                                      std::chrono::duration<double> time,
-                                      const std::function<bool()>& interrupted);
+                                      std::chrono::duration<double> time);
 
 } // namespace clr::lldb_plugin

@@ -1,12 +1,18 @@
 """What `clr analyze` says of services in a known state: of programs/serving."""
 import contextlib
 import json
+import os
 import pathlib
+import pty
 import re
+import select
+import signal
 import threading
+import time
 import urllib.request
 
 from check_locks import ask
+from plugin import ENVIRONMENT
 from processes import HERE
 
 SOURCE = HERE / "programs" / "serving" / "Program.cs"
@@ -203,6 +209,61 @@ def check_again(lldb, target, moves):
         assert chains["moved"] == 0 and chains["stood"] == answer["waiting"][0]["count"] + sum(g["count"] for g in answer["waiting"][1:]), again
         assert answer["certain"], answer
     return again["text"]
+
+
+def state_of(pid):
+    """The letter of the kernel for a process: t is one that its debugger holds."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def wait_for(what, seconds, told):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, told()
+        time.sleep(0.05)
+
+
+def check_again_interrupted(lldb, target):
+    """Ctrl-C at a terminal ends the wait at once and says so; the process stands as before, and goes on when it is let go."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(lldb.driver, [str(lldb.driver), "--no-lldbinit", "--no-use-colors"], {**ENVIRONMENT, "TERM": "dumb"})
+    text = bytearray()
+
+    def said(words):
+        while select.select([terminal], [], [], 0)[0]:
+            text.extend(os.read(terminal, 65536))
+        return words in text
+
+    def shown():
+        return text.decode(errors="replace")[-2000:]
+
+    def command(line):
+        os.write(terminal, line.encode() + b"\n")
+
+    try:
+        wait_for(lambda: said(b"(lldb)"), 60, shown)
+        command(f'plugin load "{lldb.plugin}"')
+        command(f"process attach --pid {target.pid}")
+        wait_for(lambda: said(b"Architecture set to"), 60, shown)
+        time.sleep(1)
+        command("clr analyze --again 600")
+        wait_for(lambda: said(b"") or state_of(target.pid) != "t", 60, shown)
+        time.sleep(2)
+        begin = time.monotonic()
+        os.write(terminal, b"\x03")
+        wait_for(lambda: said(b"and stands: nothing was compared"), 60, shown)
+        seconds = time.monotonic() - begin
+        assert state_of(target.pid) == "t", state_of(target.pid)
+        assert seconds < 20, f"{seconds:.1f} s"
+        command("process detach")
+        wait_for(lambda: said(b"detached"), 60, shown)
+        wait_for(lambda: state_of(target.pid) in "SR", 10, shown)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    return f"stands {seconds:.1f} s after Ctrl-C"
 
 
 def check_again_refused(lldb, core):

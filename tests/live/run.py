@@ -614,6 +614,7 @@ def verdict(c, label, program, mode, arguments, knobs, check):
             c.check(f"{label}/core", check, c.lldb, core)
             if mode == "semaphore":
                 c.check(f"{label}/again", check_verdict.check_again, c.lldb, live, False)
+                c.check(f"{label}/again/interrupted", check_verdict.check_again_interrupted, c.lldb, live)
                 c.check(f"{label}/again/core", check_verdict.check_again_refused, c.lldb, core)
                 bare = folder / "core.bare"
                 c.lldb.run(core, [f"clr savecore {bare}"])
