@@ -28,6 +28,7 @@ struct AsyncWaits::Group {
   std::vector<Address> boxes; // of the first chain, from the user's first method on
   Address last = 0;           // the user's last method of that chain
   bool for_nobody = false;    // nobody but the main thread waits for that one
+  std::uint64_t main = 0;     // the main thread, when it is what waits
 };
 
 // Whether what the chain waits for is owed to it, by its first method and by those that wait for it.
@@ -108,8 +109,9 @@ AsyncWaiting AsyncWaits::read(const HeapWalkOptions& options) {
       group.told.position = user->position;
       group.told.waits_for = stack.waits_for;
       group.use = use;
-      group.for_nobody = stack.end == AsyncChain::End::nobody || stack.end == AsyncChain::End::async_void ||
-                         ends_in_main_thread(stack);
+      if (ends_in_main_thread(stack)) group.main = *stack.os_id;
+      group.for_nobody =
+          stack.end == AsyncChain::End::nobody || stack.end == AsyncChain::End::async_void || group.main != 0;
       for (auto frame = user; frame != stack.frames.end(); ++frame) {
         group.boxes.push_back(frame->box);
         if (!frame->position->framework) group.last = frame->box;
@@ -146,12 +148,15 @@ AsyncWaiting AsyncWaits::read(const HeapWalkOptions& options) {
 }
 
 // A single chain whose last method waits in a loop, and for which nobody waits, does so for work: a signal,
-// or the next message.
+// or the next message. So does one for which the main thread waits in a loop, where nobody can be seen who
+// owes it anything.
 bool AsyncWaits::waits_as_worker(const Group& group) const {
   const AsyncBox* const last = graph_->box(group.last);
   if (last == nullptr || group.told.requests != 0 || !group.for_nobody) return false;
   const MachineAwait* const await = last->await();
-  return await != nullptr && await->site.in_loop;
+  if (await != nullptr && await->site.in_loop) return true;
+  return group.main != 0 && group.told.waits_for.kind == AwaitedKind::completion_source &&
+         locks_->waits_in_loop(group.main);
 }
 
 void AsyncWaits::name(Group& group, AwaitedNames& names, const HeapWalkOptions& options) {

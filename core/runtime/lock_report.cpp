@@ -2,6 +2,7 @@
 
 #include "core/objects/object_reader.h"
 #include "core/waits/deadlock_tasks.h"
+#include "core/waits/method_il.h"
 #include "core/waits/thread_pool.h"
 
 #include <fmt/format.h>
@@ -358,6 +359,30 @@ bool LockReporter::has_frame_of(std::uint64_t os_id, Address module, std::uint32
       return false; // a frame without a name is no frame of that method
     }
   });
+}
+
+bool LockReporter::waits_in_loop(std::uint64_t os_id) {
+  const std::vector<ThreadStack>& stacks = known().stacks;
+  const auto stack = std::ranges::find(stacks, os_id, &ThreadStack::os_id);
+  if (stack == stacks.end()) return false;
+  bool in_loop = false;
+  std::size_t users = 0;
+  for (const StackFrame& frame : stack->frames) {
+    if (in_loop || users == max_loop_frames) break;
+    if (!frame.code) continue; // only managed frames have it
+    try {
+      const std::shared_ptr<const MethodAnswer> place = stacks_->answer_of(frame, true);
+      if (place == nullptr || is_framework_module(place->method.module.str())) continue;
+      ++users;
+      if (place->source)
+        with_method_il(*runtime_->objects(), place->method.runtime_module, place->method.token,
+                       [&](const Metadata&, std::span<const std::byte> il) {
+                         in_loop = is_in_loop(il, place->source->il_offset);
+                       });
+    } catch (const Error&) { // code without IL is in no loop that is known
+    }
+  }
+  return in_loop;
 }
 
 std::shared_ptr<const MethodAnswer> LockReporter::place_of(const ThreadWait& wait) {

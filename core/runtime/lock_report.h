@@ -66,6 +66,10 @@ public:
   std::string task_place(Address task);
   // The innermost frame of the user's code, else of managed code; null when the thread has none.
   std::shared_ptr<const MethodAnswer> place_of(const ThreadWait& wait);
+  // Whether a thread waits in a loop of the user's code: one of its innermost max_loop_frames methods there
+  // calls the next one, or the framework, in a loop. Never throws.
+  bool waits_in_loop(std::uint64_t os_id);
+  static constexpr std::size_t max_loop_frames = 3;
   // "Ns.Type.Run() at Program.cs:41:9"; "" when the thread has no managed frame.
   std::string place_text(const ThreadWait& wait);
 

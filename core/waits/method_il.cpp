@@ -3,6 +3,7 @@
 #include "core/metadata/il_code.h"
 #include "core/types/module.h"
 
+#include <algorithm>
 #include <string>
 
 namespace clr {
@@ -80,6 +81,13 @@ std::vector<AwaitCall> await_calls(const Metadata& metadata, std::span<const std
     }
   }
   return calls;
+}
+
+bool is_in_loop(std::span<const std::byte> il, std::uint32_t offset) {
+  return std::ranges::any_of(il_instructions(il), [&](const IlInstruction& instruction) {
+    return il::is_jump(instruction.opcode) && instruction.offset >= offset &&
+           std::int64_t{instruction.next} + instruction.operand <= std::int64_t{offset};
+  });
 }
 
 } // namespace clr

@@ -18,6 +18,10 @@ namespace clr {
 void with_method_il(ObjectReader& objects, Address module, std::uint32_t token,
                     const std::function<void(const Metadata&, std::span<const std::byte> il)>& visit);
 
+// Whether a jump from `offset` or behind it leads back to it or in front of it. Throws Error{corrupt}. Linear
+// in the size of the code.
+bool is_in_loop(std::span<const std::byte> il, std::uint32_t offset);
+
 // Where a method waits that the runtime itself suspends: the IL offsets of its calls of AsyncHelpers.Await
 // and of what else suspends, ascending; each with the offset of the call before it, which the JIT may take in
 // its place. Throws Error{corrupt}. Source: dotnet/roslyn docs (runtime async), dotnet/runtime

@@ -127,7 +127,7 @@ def failed(lldb, target):
 # mode -> (arguments, settings of the runtime, check)
 MODES = {"semaphore": (("semaphore", "200"), {}, semaphore), "thread": (("thread",), {}, thread), "source": (("source",), {}, source), "reply": (("reply",), {}, reply), "knot": (("knot",), {}, knot), "itself": (("itself",), {}, itself),
          "callback": (("callback",), {}, callback), "spins": (("spins",), {}, spins), "polls": (("polls",), {}, polls),
-         "idle": (("idle",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
+         "idle": (("idle",), {}, healthy), "dispatch": (("dispatch",), {}, healthy), "web": (("web",), {}, healthy), "failed": (("failed",), {}, failed),
          "memory": (("memory",), {"GCHeapHardLimit": hex(LIMIT)}, memory)}
 
 

@@ -8,7 +8,7 @@ namespace {
 
 // Fields as words: "_size i" is an int, "s" a string, "o" an object, "n" int[], "a" object[], "c" char[], "b"
 // a byte, "h" a ushort, "l" a ulong, "w" a native integer, "r" a byref to int, "v:NAME" a structure, "x:NAME"
-// an array of structures.
+// an array of structures, "g:NAME" a class over int.
 struct Spec {
   std::string_view name_space, name;
   bool value = false;
@@ -258,6 +258,11 @@ const std::vector<Spec>& specs() {
       {"System.Collections.Frozen", "ItemsFrozenSet`2", false, {{"_items", "n"}}, "FrozenSet`1"},
       {"System.Linq", "Grouping`2", false, {{"_elements", "n"}, {"_count", "i"}}},
       {threading, "Thread", false, {{"_DONT_USE_InternalThread", "w"}}},
+      {tasks, "ForEachAsyncState`1", false, {{"_task", "o"}}},
+      {"System.Threading.Tasks.Parallel",
+       "Worker",
+       false,
+       {{"state", "g:ForEachAsyncState`1"}, {"<>1__state", "i"}, {"<>t__builder", "v:Builder"}}},
       {threading, "CancellationTokenSource+Registrations", false, {{"ThreadIDExecutingCallbacks", "i"}}},
   };
   return all;
@@ -293,11 +298,14 @@ Bytes signature_of(std::string_view word) {
   case 'r':
     return bytes_of({6, 0x10, 0x08});
   case 'v':
-  case 'x': {
-    Bytes signature = word.front() == 'v' ? bytes_of({6}) : bytes_of({6, 0x1d});
-    append(signature, bytes_of({0x11}));
+  case 'x':
+  case 'g': {
+    Bytes signature = word.front() == 'v'   ? bytes_of({6, 0x11})
+                      : word.front() == 'x' ? bytes_of({6, 0x1d, 0x11})
+                                            : bytes_of({6, 0x15, 0x12});
     const std::uint32_t token = row_of(word.substr(2)) << 2;
     append(signature, token < 0x80 ? bytes_of({token}) : bytes_of({0x80 | token >> 8, token & 0xff}));
+    if (word.front() == 'g') append(signature, bytes_of({1, 0x08}));
     return signature;
   }
   default:

@@ -389,3 +389,71 @@ TEST_CASE("few methods that make many long chains are cut, and said to be", "[as
   }
   CHECK(frames < max_shared_frames + 64 * view.graph->boxes().size() + max_chain);
 }
+
+namespace {
+
+// Types of the user's: a builder that keeps a promise, and the machine that the compiler makes of a method.
+struct OwnTypes {
+  explicit OwnTypes(ObjectRuntime& of) : made(&of) {
+    constexpr std::uint32_t value_category = 0x0004'0000;
+    const unsigned p = of.runtime.pointer();
+    MetadataBuilder metadata;
+    metadata.assembly("app");
+    const auto field = [&](const char* name, const Bytes& signature) {
+      return metadata.add(MetadataTable::field, {0, metadata.string(name), metadata.blob(signature)});
+    };
+    const std::uint32_t builder_row = metadata.type("App", "Builder");
+    metadata.set(MetadataTable::type_def, builder_row, 4, metadata.rows(MetadataTable::field) + 1);
+    const std::uint32_t promise = field("_promise", bytes_of({6, 0x1c}));
+    const std::uint32_t machine_row = metadata.type("App", "<Run>d__1");
+    metadata.set(MetadataTable::type_def, machine_row, 4, metadata.rows(MetadataTable::field) + 1);
+    const std::uint32_t state = field("<>1__state", bytes_of({6, 0x08}));
+    const std::uint32_t builder_field = field("<>t__builder", bytes_of({6, 0x11, builder_row << 2}));
+    const Address module =
+        of.runtime.module({.path = "/app/own.dll", .simple_name = "own", .metadata = metadata.build()});
+    builder = of.runtime.type({.module = module, .rid = builder_row, .category = value_category});
+    of.shape(builder, p, 0, {{.rid = promise, .offset = 0}});
+    machine = of.runtime.type({.module = module, .rid = machine_row});
+    of.shape(
+        machine, 2 * p, 0,
+        {{.rid = builder_field, .offset = 0, .element = 0x11}, {.rid = state, .offset = p, .element = 0x08}});
+    for (const Address type : {builder, machine})
+      of.runtime.target.set(type, "MethodTable", "ParentMethodTable", of.object_type);
+    of.map_types(module, {{builder_row, builder}, {machine_row, machine}});
+  }
+  // A method that waits at its first await, and whose builder keeps `promise`.
+  FoundObject method(Address promise) const {
+    const Address object = made->instance(machine, 2 * made->runtime.pointer());
+    made->memory.at(made->fields_of(object)).pointer(promise);
+    return {object, machine};
+  }
+
+  ObjectRuntime* made;
+  Address builder = 0, machine = 0;
+};
+
+} // namespace
+
+TEST_CASE("a builder of the user's own leads from its method to who waits for its promise", "[async]") {
+  Waits waits;
+  OwnTypes own(waits.made);
+  const Address promise = waits.task("Task", {}), caller = waits.box();
+  waits.then(promise, caller);
+  waits.own = {own.method(promise)};
+  const Address method = waits.own[0].address;
+  CHECK(View(waits).boxes() == Boxes{{method, caller}});
+  // What two methods hold is no promise of one of them.
+  waits.own.push_back(own.method(promise));
+  std::ranges::sort(waits.own, {}, &FoundObject::address);
+  for (const auto& chain : View(waits).boxes()) CHECK(chain.size() == 1);
+}
+
+TEST_CASE("a worker of Parallel.ForEachAsync leads to the task of all workers", "[async]") {
+  Waits waits;
+  const Address all = waits.task("Task", {}), caller = waits.box();
+  waits.then(all, caller);
+  const Address state = waits.types.make("ForEachAsyncState`1", {{"_task", all}});
+  const Address worker =
+      waits.task(box_name, {{"StateMachine", waits.types.make("Worker", {{"state", state}})}});
+  CHECK(View(waits).boxes() == Boxes{{worker, caller}});
+}

@@ -83,3 +83,13 @@ TEST_CASE("an await without a call before it", "[method_il]") {
   CHECK(calls[0].before == 0);
   CHECK(Code().calls().empty());
 }
+
+TEST_CASE("a place is in a loop when a jump behind it leads to it or in front of it", "[method_il]") {
+  // At 0 nop, 1 nop, 2 br.s back to 1, 4 nop, 5 br.s forward.
+  const Bytes il = bytes_of({0x00, 0x00, 0x2b, 0xfd, 0x00, 0x2b, 0x00, 0x2a});
+  CHECK_FALSE(is_in_loop(il, 0));
+  CHECK(is_in_loop(il, 1));
+  CHECK(is_in_loop(il, 2));
+  CHECK_FALSE(is_in_loop(il, 4));
+  CHECK_FALSE(is_in_loop(il, 5));
+}

@@ -9,6 +9,7 @@
 //   serving spins           a thread spins on a word that nobody sets
 //   serving polls           a thread gives up the processor again and again until somebody sets a word
 //   serving idle            an accept loop, timers, a pipe, a channel and a signal, and nothing to do
+//   serving dispatch        the main thread takes work from a queue in a loop, and there is none
 //   serving moving          calls wait for each other's semaphore, and all of them go on
 //   serving web             a web server without requests, which answers at / and never at /never; prints PORT N
 //   serving memory          objects fill the heap nearly up to its hard limit
@@ -112,6 +113,7 @@ public static class Program
             case "callback": Callback(); break;
             case "spins": Spins(); break;
             case "polls": Polls(); break;
+            case "dispatch": break;
             case "idle": Idle(); break;
             case "moving": Moving(); break;
             case "web": Web(); break;
@@ -126,6 +128,7 @@ public static class Program
         Thread.Sleep(300);
         Console.WriteLine($"READY {Environment.ProcessId}");
         Console.Out.Flush();
+        if (args[0] == "dispatch") Dispatch();
         Console.In.ReadLine();
         Environment.Exit(0);
         return 0;
@@ -206,6 +209,28 @@ public static class Program
             while (Interlocked.CompareExchange(ref s_word, 1, 0) != 0) spin.SpinOnce(); // at the word
         }) { IsBackground = true, Name = "spinner" }.Start();
     }
+
+    private sealed class WorkQueue
+    {
+        private readonly TaskCompletionSource<int> next_ = new();
+        public async Task<int> Take() => await next_.Task;
+    }
+
+    private static void Dispatch()
+    {
+        var queue = Keep(new WorkQueue());
+        // No thread of the program's own stands in a call for it.
+        Console.OpenStandardInput().ReadAsync(new byte[1], 0, 1).ContinueWith(_ => Environment.Exit(0));
+        Task<int> taken = null;
+        while (true)
+        {
+            taken ??= queue.Take();
+            WaitForOne(taken);
+            if (taken.IsCompleted) taken = null;
+        }
+    }
+
+    private static void WaitForOne(Task task) => Task.WaitAny([task, Keep(new TaskCompletionSource()).Task]);
 
     private static void Polls()
     {
