@@ -59,6 +59,13 @@ TEST_CASE("values, enumerations and objects become types", "[publish][variables]
       CHECK(point.fields[1].offset == 4);
       CHECK(made.module.types[point.fields[1].type].name == "int");
 
+      const DebugType buffer = made.of(r.buffer_type);
+      REQUIRE(buffer.fields.size() == 1);
+      const DebugType bytes = made.module.types[buffer.fields[0].type];
+      CHECK(bytes.kind == DebugType::Kind::array);
+      CHECK(bytes.count == 5);
+      CHECK(made.module.types[bytes.element].name == "System.Byte"); // no text, as "byte" would be
+
       const DebugType dog = made.object(r.dog_type);
       CHECK(made.of(r.dog_type).kind == DebugType::Kind::reference);
       CHECK(dog.kind == DebugType::Kind::object);

@@ -127,6 +127,8 @@ Bytes app_metadata() {
   field(metadata, "<Place>k__BackingField", {0x11, 4u << 2});    // 14
   field(metadata, "Born", {0x11, 2u << 2 | 1});                  // 15
   field(metadata, "Scores", {0x15, 0x12, 3u << 2 | 1, 1, 0x08}); // 16: List<int>
+  begin_type(metadata, "Ns", "Buffer");                          // 7
+  field(metadata, "FixedElementField", {0x05});                  // 17
   // Specifications: List<int>, and one that consists of itself.
   for (const Bytes& type : {bytes_of({0x15, 0x12, 3u << 2 | 1, 1, 0x08}), bytes_of({0x12, 2u << 2 | 2})})
     metadata.add(MetadataTable::type_spec, {metadata.blob(type)});
@@ -194,6 +196,8 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
     runtime.overlay(runtime.ee_class_of(type), "EEClass", {{"InternalCorElementType", 0x08}});
   point_type = runtime.type({.module = app, .rid = 4, .category = value_category});
   shape(point_type, 8, 0, {{8, 0, 0x08}, {9, 4, 0x08}});
+  buffer_type = runtime.type({.module = app, .rid = 7, .category = value_category});
+  shape(buffer_type, 5, 0, {{17, 0, 0x05}});
   animal_type = runtime.type({.module = app, .rid = 5});
   shape(animal_type, p, 0, {{10, 0, 0x0e}, {11, 16, 0x08, true}, {12, 24, 0x0e, true}});
   dog_type = runtime.type({.module = app, .rid = 6});
@@ -262,7 +266,12 @@ ObjectRuntime::ObjectRuntime(Platform platform) : runtime(platform), memory(runt
                        {14, guid_type},
                        {15, decimal_type},
                        {23, builder_type}});
-  map_types(app, {{2, color_type}, {3, access_type}, {4, point_type}, {5, animal_type}, {6, dog_type}});
+  map_types(app, {{2, color_type},
+                  {3, access_type},
+                  {4, point_type},
+                  {5, animal_type},
+                  {6, dog_type},
+                  {7, buffer_type}});
   runtime.app_domain({core_lib, app});
   runtime.target.variable("ObjectMethodTable", object_type);
   runtime.target.variable("StringMethodTable", string_type);

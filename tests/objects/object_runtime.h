@@ -19,11 +19,11 @@ struct ObjectRuntime {
   Address core_lib = 0, app = 0;
   // Types
   Address object_type = 0, string_type = 0, int_type = 0, char_type = 0, date_type = 0, color_type = 0,
-          access_type = 0, point_type = 0, animal_type = 0, dog_type = 0, list_of_int = 0, nullable_int = 0,
-          ints_type = 0, objects_type = 0, grid_type = 0, exception_type = 0, time_span_type = 0,
-          date_only_type = 0, time_only_type = 0, guid_type = 0, decimal_type = 0, numbers_type = 0,
-          dictionary_type = 0, hash_set_type = 0, delegate_type = 0, canon_type = 0, task_type = 0,
-          builder_type = 0, machine_type = 0;
+          access_type = 0, point_type = 0, buffer_type = 0, animal_type = 0, dog_type = 0, list_of_int = 0,
+          nullable_int = 0, ints_type = 0, objects_type = 0, grid_type = 0, exception_type = 0,
+          time_span_type = 0, date_only_type = 0, time_only_type = 0, guid_type = 0, decimal_type = 0,
+          numbers_type = 0, dictionary_type = 0, hash_set_type = 0, delegate_type = 0, canon_type = 0,
+          task_type = 0, builder_type = 0, machine_type = 0;
   // An entry of a dictionary or set of numbers with texts: text, `next` and `Next`, `key`, `Value`; the
   // array.
   Address entry_type = 0, entries_type = 0;

@@ -118,3 +118,21 @@ TEST_CASE("an array of two dimensions consists of rows", "[objects]") {
     }
   }
 }
+
+TEST_CASE("the only field of a fixed buffer is there as often as it has room", "[objects]") {
+  for (const Platform& platform : all_platforms()) {
+    DYNAMIC_SECTION(to_string(platform)) {
+      ObjectRuntime r(platform);
+      ObjectView view(r);
+      CHECK(view.objects.layouts().of(r.buffer_type).repeats == 5);
+      CHECK(view.objects.layouts().of(r.point_type).repeats == 1);
+      const Address at = r.memory.allocate(5);
+      for (unsigned i = 0; i < 5; ++i) r.memory.at(at + i).u8(i + 1);
+      CHECK(view.objects.describe_value(*view.objects.finder().of_handle(r.buffer_type), at) ==
+            "byte[5] {1, 2, 3, 4, 5}");
+      ValueParts parts = ValueParts::of_value(view.objects, r.buffer_type, at);
+      REQUIRE(parts.count() == 5);
+      CHECK(parts.at(view.objects, 3)->at == at + 3);
+    }
+  }
+}
