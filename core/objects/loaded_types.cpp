@@ -1,6 +1,7 @@
 #include "core/objects/loaded_types.h"
 
 #include "core/memory/error.h"
+#include "core/memory/word_hash.h"
 #include "core/objects/lookup_map.h"
 #include "core/objects/type_search.h"
 
@@ -38,19 +39,6 @@ void each_of(const Target& target, const LookupMap& map, const auto& visit) {
   }
   if (map.fault) throw *map.fault;
 }
-
-// FNV-1a over words.
-class Mark {
-public:
-  void add(std::uint64_t word) {
-    value_ = (value_ ^ word) * 0x100'0000'01b3;
-    value_ ^= value_ >> 29;
-  }
-  std::uint64_t value() const { return value_; }
-
-private:
-  std::uint64_t value_ = 0xcbf2'9ce4'8422'2325;
-};
 
 } // namespace
 
@@ -90,7 +78,7 @@ LoadedTypes loaded_types(TypeFinder& finder) {
 }
 
 std::uint64_t mark_of_loaded_types(TypeFinder& finder) {
-  Mark mark;
+  WordHash mark;
   const Target& target = finder.target();
   for (const Address module : finder.names().module_addresses()) {
     mark.add(module);

@@ -1,7 +1,7 @@
 #include "core/runtime/async_waiting.h"
 
+#include "core/memory/word_hash.h"
 #include "core/objects/object_reader.h"
-#include "core/runtime/word_hash.h"
 
 #include <fmt/format.h>
 

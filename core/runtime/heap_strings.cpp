@@ -1,8 +1,8 @@
 #include "core/runtime/heap_strings.h"
 
 #include "core/memory/text_encoding.h"
+#include "core/memory/word_hash.h"
 #include "core/runtime/name_filter.h"
-#include "core/runtime/word_hash.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,6 +1,6 @@
 #include "core/runtime/stop_mark.h"
 
-#include "core/runtime/word_hash.h"
+#include "core/memory/word_hash.h"
 
 #include <algorithm>
 #include <unordered_map>
