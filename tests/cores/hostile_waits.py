@@ -15,7 +15,7 @@ NO_TYPE = 0x6666_0000_1000   # where nothing is
 
 def objects(core):
     """Objects that threads and async methods wait with."""
-    return sorted(set(core.structures.pointers["wait object"]))
+    return sorted(set(core.structures.pointers["object"]))
 
 
 def in_core(core, address, size=8):
