@@ -148,7 +148,10 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   if (!target.IsValid()) return;
   const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
   if (is_launch(words)) {
-    if (launches_no_program(target)) return process->publishing().withdraw();
+    if (launches_no_program(target)) {
+      process->types().withdraw();
+      return process->publishing().withdraw();
+    }
     // The first stop may be a signal that managed code makes an exception of.
     process->publishing().follow_stops();
   }

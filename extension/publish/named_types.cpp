@@ -127,7 +127,10 @@ void NamedTypes::publish_loaded() {
   for (const NamedType& type : named) described_.insert(fmt::format("{}", fmt::join(type.path, ".")));
 }
 
+// LLDB saves no core while it has a module without a place. Nothing of a program's lies in the last page.
 void NamedTypes::add(DebugModule described) {
+  const Address last_page = described.platform.wrap(~Address{0xfff});
+  described.sections = {{.begin = last_page, .end = last_page + 16, .bytes = {}}};
   described.identity = new_module_identity();
   described.names_in_types = tells_types_apart();
   lldb::SBModule made;
@@ -137,7 +140,7 @@ void NamedTypes::add(DebugModule described) {
   });
   const KeptSelection selection(target_);
   withdraw();
-  target_.AddModule(made);
+  publish_module(target_, made);
   module_ = std::move(made);
 }
 
