@@ -29,7 +29,10 @@ MeantCommand words_of_dumpheap(std::vector<std::string> words) {
     };
     if (word == "--stat")
       counts = true;
-    else if (word == "--strings")
+    else if (word == "--live" || word == "--dead") {
+      counts = true; // objects are not listed by that
+      others.push_back(word);
+    } else if (word == "--strings")
       strings = true;
     else if (word == "--type") {
       const std::string type = value();

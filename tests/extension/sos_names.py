@@ -12,7 +12,7 @@ RECORDED = HERE.parent / "cores" / "waiting-x64.core.xz"   # it holds the manage
 NAMES = {"dumpheap": "objects", "gcroot": "root", "objsize": "retained", "eeheap": "heap", "gchandles": "handles", "finalizequeue": "finalizers", "syncblk": "locks",
          "dumpasync": "async", "threadpool": "pool"}
 # What is typed as SOS wants it, and as it is typed here.
-SAME = {"dumpheap -stat": "clr heap --stat", "dumpheap -stat -min 2000": "clr heap --stat --min 2000", "dumpheap -stat -type Lock": "clr heap --stat *Lock*", "dumpheap -stat -live": "clr heap --stat --live",
+SAME = {"dumpheap -stat": "clr heap --stat", "dumpheap -stat -min 2000": "clr heap --stat --min 2000", "dumpheap -stat -type Lock": "clr heap --stat *Lock*", "dumpheap -stat -live": "clr heap --stat --live", "dumpheap -live": "clr heap --stat --live",
         "dumpheap -type Threading.Lock": "clr objects *Threading.Lock*", "dumpheap -gen 2 -min 3000": "clr objects --gen 2 --min 3000", "dumpheap -type Free": "clr heap --free", "dumpheap -strings": "clr strings --duplicates",
         "dumpheap System.Threading.Lock": "clr objects System.Threading.Lock", "eeheap -gc": "clr heap", "eeheap": "clr heap", "gchandles": "clr handles", "finalizequeue": "clr finalizers", "syncblk": "clr locks",
         "dumpasync": "clr async", "threadpool": "clr pool"}
