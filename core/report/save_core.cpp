@@ -63,17 +63,18 @@ void touch_waits(Runtime& runtime, StackReporter& stacks, const SaveSource& sour
   for (const ThreadWait& wait : locks.table_by_stacks().waits) locks.wait_text(wait);
 }
 
+void attempt(const auto& act) {
+  try {
+    act();
+  } catch (const Error&) {
+    // The copy will say so, too.
+  }
+}
+
 // What the commands for async methods, locks, deadlocks, the thread pool and timers read beside the heap: the
 // code of the methods that wait, their modules' metadata, and static fields of the framework.
 void touch_waits_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& stacks,
                          const SaveSource& source, const HeapWalkOptions& walk) {
-  const auto attempt = [](const auto& act) {
-    try {
-      act();
-    } catch (const Error&) {
-      // The copy will say so, too.
-    }
-  };
   WaitObjects objects(runtime, heap);
   attempt([&] {
     LockReporter locks(
@@ -101,13 +102,6 @@ void touch_waits_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& st
 // the finalizer queue, static fields, what compiled code holds, and the fields of every type.
 void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& stacks,
                            const SaveSource& source, const HeapWalkOptions& walk) {
-  const auto attempt = [](const auto& act) {
-    try {
-      act();
-    } catch (const Error&) {
-      // The copy will say so, too.
-    }
-  };
   HeapHolders holders(runtime, heap, stacks, [] { return std::vector<HeapHolders::ThreadStart>(); });
   for (const HeapRoot::Kind kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer,
                                     HeapRoot::Kind::thread_static, HeapRoot::Kind::static_field})
