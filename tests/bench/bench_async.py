@@ -9,10 +9,9 @@ rounds, in milliseconds, with the tasks and frames of the chains, and what the b
 """
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
+
+from in_lldb import figures
 
 # Runs inside LLDB. The command's own time only: the target is loaded, its output is a string.
 INSIDE = """
@@ -27,21 +26,7 @@ json.dump([seconds * 1000, result.GetOutput()], open(os.environ["BENCH_OUT"], "w
 
 
 def run(options, command, folder):
-    script, out = os.path.join(folder, "inside.py"), os.path.join(folder, "figures.json")
-    with open(script, "w") as file:
-        file.write(INSIDE)
-    arguments = [options.lldb, "--no-lldbinit", "--batch", "-o", f"plugin load {options.plugin}", "-o", f"target create --core {options.core}",
-                 "-o", f"command script import {script}"]
-    done = subprocess.run(arguments, env={**os.environ, "BENCH_COMMAND": command, "BENCH_OUT": out}, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
-    try:
-        with open(out) as file:
-            return json.load(file)
-    except OSError:
-        sys.exit(f"{command}: LLDB gave no figures:\n{done.stdout[-2000:]}")
-    finally:
-        if os.path.exists(out):
-            os.unlink(out)
+    return figures(options.lldb, [f"plugin load {options.plugin}", f"target create --core {options.core}"], INSIDE, [], command, folder)
 
 
 def main():

@@ -7,11 +7,9 @@ Every round starts two LLDBs, one for each command, in turns; each command runs 
 is the minimum of all rounds, in milliseconds, with the lines that the command printed. Figures, not tests.
 """
 import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
+
+from in_lldb import figures
 
 # Runs inside LLDB. The command's own time only: the target is loaded, its output is a string.
 INSIDE = """
@@ -30,28 +28,9 @@ json.dump(figures, open(os.environ["BENCH_OUT"], "w"))
 
 
 def run(options, command, folder):
-    script, out = os.path.join(folder, "inside.py"), os.path.join(folder, "figures.json")
-    with open(script, "w") as file:
-        file.write(INSIDE)
-    arguments = [options.lldb, "--no-lldbinit", "--batch", "-o", f"plugin load {options.plugin}"]
-    if options.core:
-        arguments += ["-o", f"target create --core {options.core}"]
-    else:
-        arguments += ["-o", f"process attach --pid {options.pid}"]
-    arguments += ["-o", f"command script import {script}"]
-    if not options.core:
-        arguments += ["-o", "process detach"]
-    done = subprocess.run(arguments, env={**os.environ, "BENCH_COMMAND": command, "BENCH_OUT": out},
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=600)
-    try:
-        with open(out) as file:
-            return json.load(file)
-    except OSError:
-        sys.exit(f"{command}: LLDB gave no figures:\n{done.stdout[-2000:]}")
-    finally:
-        if os.path.exists(out):
-            os.unlink(out)
+    target = f"target create --core {options.core}" if options.core else f"process attach --pid {options.pid}"
+    after = [] if options.core else ["process detach"]
+    return figures(options.lldb, [f"plugin load {options.plugin}", target], INSIDE, after, command, folder)
 
 
 def main():
