@@ -24,11 +24,12 @@ struct Shared {
   const HeapIndex& index;
   std::vector<Pair> dependents; // of dependent handles: from, to; ascending
   LoaderAllocators& allocators;
+  std::span<std::uint32_t> counts; // of the references of each object; of those whose range was begun
   std::uint32_t free_type = HeapIndex::none;
 };
 
 struct RangeEdges {
-  std::vector<std::uint32_t> counts; // of each object of the range
+  bool begun = false;
   std::vector<std::uint32_t> targets;
 };
 
@@ -39,8 +40,10 @@ public:
 
   void begin(std::size_t range) override {
     edges_ = &ranges_[range];
+    edges_->begun = true;
     number_ = shared_.index.first_of(range);
-    edges_->counts.reserve(shared_.index.first_of(range + 1) - number_);
+    end_ = shared_.index.first_of(range + 1);
+    std::ranges::fill(shared_.counts.subspan(number_, end_ - number_), 0);
     dependent_ = std::ranges::lower_bound(shared_.dependents, Pair{number_, 0});
   }
 
@@ -48,10 +51,10 @@ public:
     std::vector<std::uint32_t>& targets = edges_->targets;
     for (const HeapObject& object : objects) {
       if (object.type == shared_.free_type) continue;
-      edges_->counts.push_back(0);
+      if (number_ == end_) break; // a live heap would have grown; a stopped one has not
       reader_.read(object, [&](std::uint64_t offset, Address value) {
         shared_.index.will_find(value);
-        waiting_[waiting_count_] = {object.address, value, offset, edges_->counts.size() - 1};
+        waiting_[waiting_count_] = {object.address, value, offset, number_};
         if (++waiting_count_ == waiting_.size()) find_waiting();
       });
       const std::uint32_t allocator = allocator_of(object.type);
@@ -62,7 +65,7 @@ public:
         for (; dependent_ != shared_.dependents.end() && dependent_->first == number_; ++dependent_)
           targets.push_back(dependent_->second);
         if (allocator != HeapIndex::none) targets.push_back(allocator);
-        edges_->counts.back() += static_cast<std::uint32_t>(targets.size() - before);
+        shared_.counts[number_] += static_cast<std::uint32_t>(targets.size() - before);
       }
       ++number_;
     }
@@ -77,7 +80,7 @@ private:
   struct Waiting {
     Address object, value;
     std::uint64_t offset;
-    std::size_t count; // the number of counts of the object
+    std::uint32_t number; // of the object
   };
 
   void find_waiting() {
@@ -85,7 +88,7 @@ private:
       const std::uint32_t target = shared_.index.find(one.value);
       if (target != HeapIndex::none) {
         edges_->targets.push_back(target);
-        ++edges_->counts[one.count];
+        ++shared_.counts[one.number];
         continue;
       }
       ++stray_count;
@@ -109,7 +112,7 @@ private:
   RangeEdges* edges_ = nullptr;
   std::array<Waiting, 256> waiting_;
   std::size_t waiting_count_ = 0;
-  std::uint32_t number_ = 0;
+  std::uint32_t number_ = 0, end_ = 0; // of the range
   std::vector<Pair>::const_iterator dependent_;
 };
 
@@ -131,7 +134,8 @@ HeapGraph::HeapGraph(HeapIndex index, const HeapMap& map, ReferenceMaps& maps, c
 void HeapGraph::read_references(const HeapMap& map, ReferenceMaps& maps, const GcHandles& handles,
                                 const HeapWalkOptions& options, unsigned threads) {
   LoaderAllocators allocators(maps.types(), handles);
-  Shared shared{.map = map, .maps = maps, .index = index_, .dependents = {}, .allocators = allocators};
+  Shared shared{
+      .map = map, .maps = maps, .index = index_, .dependents = {}, .allocators = allocators, .counts = {}};
   if (const auto known = maps.types().known(map.free_object)) shared.free_type = *known;
   for (const GcHandle& handle : handles.handles) {
     if (handle.kind != GcHandleKind::dependent || handle.dependent == 0) continue;
@@ -139,6 +143,8 @@ void HeapGraph::read_references(const HeapMap& map, ReferenceMaps& maps, const G
     if (edge.first != HeapIndex::none && edge.second != HeapIndex::none) shared.dependents.push_back(edge);
   }
   std::ranges::sort(shared.dependents);
+  out_.begins_.resize(std::size_t{index_.count()} + 1);
+  shared.counts = out_.begins_; // each becomes the place where its object's references begin
   std::vector<RangeEdges> ranges(map.ranges.size());
   std::vector<std::unique_ptr<HeapSink>> sinks;
   for (unsigned i = 0; i < std::max(threads, 1u); ++i)
@@ -153,23 +159,26 @@ void HeapGraph::read_references(const HeapMap& map, ReferenceMaps& maps, const G
   if (strays_.size() > max_strays) strays_.resize(max_strays);
 
   std::uint64_t total = 0;
-  for (const RangeEdges& range : ranges) total += range.targets.size();
+  std::vector<std::uint64_t> firsts; // by range, the place of its first reference
+  for (const RangeEdges& range : ranges) {
+    firsts.push_back(total);
+    total += range.targets.size();
+  }
   if (total > max_references)
     throw Error(ErrorKind::corrupt, fmt::format("more than {} references", max_references));
-  out_.begins_.reserve(std::size_t{index_.count()} + 1);
-  out_.targets_.reserve(total);
-  std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    for (const std::uint32_t count : ranges[i].counts) {
-      out_.begins_.push_back(begin);
+  out_.targets_.resize(total);
+  share_out(ranges.size(), threads, [&](std::size_t i) {
+    auto begin = static_cast<std::uint32_t>(firsts[i]);
+    for (std::uint32_t object = index_.first_of(i); object < index_.first_of(i + 1); ++object) {
+      // An interrupted walk has not begun its last ranges.
+      const std::uint32_t count = ranges[i].begun ? out_.begins_[object] : 0;
+      out_.begins_[object] = begin;
       begin += count;
     }
-    // An interrupted walk has not seen all objects of its last ranges.
-    out_.begins_.resize(index_.first_of(i + 1), begin);
-    out_.targets_.insert(out_.targets_.end(), ranges[i].targets.begin(), ranges[i].targets.end());
+    std::ranges::copy(ranges[i].targets, out_.targets_.begin() + static_cast<std::ptrdiff_t>(firsts[i]));
     ranges[i] = {};
-  }
-  out_.begins_.push_back(begin);
+  });
+  out_.begins_.back() = static_cast<std::uint32_t>(total);
 }
 
 const HeapEdges& HeapGraph::in() {

@@ -180,6 +180,30 @@ HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<HeapWor
   return walked;
 }
 
+void share_out(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& act) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex; // of failure
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      for (std::size_t number; (number = next.fetch_add(1)) < count;) act(number);
+    } catch (...) {
+      next.store(count);
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (unsigned i = 1; i < threads && i < count; ++i) others.emplace_back(work);
+    } catch (const std::system_error&) { // the system gives no more threads
+    }
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
 unsigned heap_threads() {
   cpu_set_t allowed;
   // It fails on hosts of more than 1,024 processors: the set is too small for them.

@@ -54,6 +54,10 @@ public:
 HeapWalkResult walk_heap(const HeapMap& map, HeapTypes& types, std::span<HeapWork* const> works,
                          const HeapWalkOptions& options, unsigned threads);
 
+// Calls `act` with each number below `count`, by so many threads; the caller's is one of them. What `act`
+// throws is thrown when all have ended. No reads of its own.
+void share_out(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& act);
+
 // The number of threads that can walk at the same time: of the processors that this process may use. Opens no
 // file, as the standard library does to count them: nothing of /sys belongs to what a core makes a debugger
 // open.

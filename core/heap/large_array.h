@@ -1,5 +1,6 @@
 // Arrays of hundreds of megabytes of which single elements are read here and there: in large pages of the
-// host, so that finding an element's page takes no time of its own, and with hints to the processor.
+// host, so that finding an element's page takes no time of its own, and with hints to the processor. What is
+// added by resize() without a value has none until it is written.
 #pragma once
 
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -34,6 +36,15 @@ struct LargePages {
       ::operator delete(at);
     else
       std::free(at);
+  }
+  // Elements that nobody gives a value have none: all are written before they are read.
+  template<typename Element>
+  void construct(Element* at) {
+    ::new (static_cast<void*>(at)) Element;
+  }
+  template<typename Element, typename... Arguments>
+  void construct(Element* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) Element(std::forward<Arguments>(arguments)...);
   }
   template<typename Other>
   bool operator==(const LargePages<Other>&) const {
