@@ -156,18 +156,20 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
       continue;
     for (const PeSection& section : image.layout.sections) {
       if (!section.writable) continue;
+      const std::uint64_t in_target = place.mapping->begin + (image.offset + section.raw_offset - begin);
+      const std::uint64_t loaded = in_target - section.rva;
+      if (!header_places_.contains({image.offset, loaded})) continue;
       for (auto word = image.layout.first_relocation(section.rva);
            word != image.layout.relocations.end() && word->address - section.rva < section.raw_size; ++word) {
         const std::uint64_t into = word->address - section.rva;
         const std::uint64_t offset = image.offset + section.raw_offset + into;
         if (into + word->size > section.raw_size || offset < begin || offset + word->size > end) continue;
-        const Address address = place.mapping->begin + (offset - begin);
-        if (!header_places_.contains({image.offset, address - word->address})) continue;
+        const Address address = loaded + word->address;
         const auto there = window.word(address, word->size);
         if (there.empty()) continue;
         const auto in_file = file_.bytes(offset, word->size);
         if (in_file.empty()) continue;
-        const std::uint64_t moved = address - word->address - image.layout.preferred_base;
+        const std::uint64_t moved = loaded - image.layout.preferred_base;
         ++words.all;
         if (word->size == 8)
           words.equal += load<std::uint64_t>(there, ByteOrder::little) ==
