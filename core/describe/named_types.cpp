@@ -65,9 +65,17 @@ DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> 
   return module;
 }
 
-std::vector<NamedType> named_types(TypeFinder& finder) {
+std::vector<NamedType> named_types(TypeFinder& finder, Omissions& omissions) {
+  const LoadedTypes loaded = loaded_types(finder);
+  for (const Error& fault : loaded.faults) omissions.add(OmittedPart::type, "", "loaded types", fault);
+  if (loaded.more)
+    omissions.add({.part = OmittedPart::type,
+                   .cause = OmissionCause::limit,
+                   .of = {},
+                   .reading = "loaded types",
+                   .text = fmt::format("more than {} are loaded", max_loaded_types)});
   std::map<std::string, Address> by_name;
-  for (const LoadedType& type : loaded_types(finder).types) {
+  for (const LoadedType& type : loaded.types) {
     const auto [at, is_new] = by_name.emplace(spelled_type(type.text), type.method_table);
     if (!is_new) at->second = 0; // of several modules
   }

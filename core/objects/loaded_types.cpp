@@ -1,6 +1,5 @@
 #include "core/objects/loaded_types.h"
 
-#include "core/memory/error.h"
 #include "core/memory/word_hash.h"
 #include "core/objects/lookup_map.h"
 #include "core/objects/type_search.h"
@@ -11,7 +10,6 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t max_notes = 20;
 constexpr std::uint32_t over_variables = 0x2000'0000; // MethodTable flags: it contains generic variables
 constexpr std::string_view definitions = "TypeDefToMethodTableMap";
 
@@ -48,7 +46,7 @@ LoadedTypes loaded_types(TypeFinder& finder) {
     try {
       act();
     } catch (const Error& error) {
-      if (loaded.notes.size() < max_notes) loaded.notes.emplace_back(error.what());
+      loaded.faults.push_back(error);
     }
   };
   std::vector<Address> tables;
@@ -60,8 +58,7 @@ LoadedTypes loaded_types(TypeFinder& finder) {
     });
   const std::vector<Address> instances = finder.all_instances();
   const std::size_t room = max_loaded_types - tables.size();
-  if (instances.size() > room || room == 0)
-    loaded.notes.emplace_back("more types are loaded than are listed");
+  if (instances.size() > room || room == 0) loaded.more = true;
   tables.insert(tables.end(), instances.begin(),
                 instances.begin() + static_cast<std::ptrdiff_t>(std::min(room, instances.size())));
 

@@ -3,6 +3,7 @@
 // src/coreclr/vm/typehash.h (EETypeHashTable).
 #pragma once
 
+#include "core/memory/error.h"
 #include "core/objects/type_finder.h"
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct LoadedTypes {
   // Without arrays and pointers, and without the instances over variables that stand in generic code:
   // List<T> is here, the IEnumerable<T> of List<T> is not.
   std::vector<LoadedType> types;
-  std::vector<std::string> notes; // what could not be read, the first reasons
+  std::vector<Error> faults; // one for each type, or list of types, that could not be read
+  bool more = false;         // than max_loaded_types, which are listed
 };
 constexpr std::size_t max_loaded_types = 50'000;
 

@@ -76,7 +76,8 @@ private:
     const PublishStatus status = begun ? process->publishing().status() : PublishStatus{};
     const bool complete = !begun || process->publishing().complete();
     const PublishLevel level = begun ? process->publishing().level() : PublishLevel::nothing;
-    const Omissions missing = begun ? process->publishing().omissions() : Omissions{};
+    Omissions missing = begun ? process->publishing().omissions() : Omissions{};
+    if (begun) missing.add(process->types().missing());
     const PublishSettings& settings = workspace.publish_settings();
     const Door::Troubles troubles = workspace.troubles();
     if (json_) {

@@ -86,11 +86,7 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
 void Workspace::publish_types(DebuggedProcess& process) {
   const bool all = process.publishing().level() == PublishLevel::everything;
   if (!settings_.publish.on || !settings_.publish.variables || !all) return;
-  try {
-    process.types().publish_loaded();
-  } catch (const Error&) {
-    // LLDB's own error names what it does not find.
-  }
+  process.types().publish_loaded();
 }
 
 void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words) {

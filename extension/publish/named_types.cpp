@@ -109,6 +109,15 @@ void NamedTypes::before_expression(std::string_view text) {
 void NamedTypes::publish_loaded() {
   // Given all types, LLDB 14 takes some for others, and descends into a class that it takes for its own base.
   if (!tells_types_apart()) return;
+  try {
+    describe_loaded();
+  } catch (const Error& error) {
+    missing_ = {};
+    missing_.add(OmittedPart::type, "", "loaded types", error);
+  }
+}
+
+void NamedTypes::describe_loaded() {
   const std::uint32_t stop = target_.GetProcess().GetStopID(true);
   const bool there = loaded_ && is_published();
   if (there && loaded_stop_ == stop) return;
@@ -118,9 +127,10 @@ void NamedTypes::publish_loaded() {
   const std::uint64_t mark = mark_of_loaded_types(objects->finder());
   loaded_stop_ = stop;
   if (there && mark == *loaded_) return;
-  const std::vector<NamedType> named = named_types(objects->finder());
-  Omissions omissions; // LLDB's own error names what it does not find
-  add(named_types_module(objects->layouts(), named, true, omissions));
+  Omissions missing;
+  const std::vector<NamedType> named = named_types(objects->finder(), missing);
+  add(named_types_module(objects->layouts(), named, true, missing));
+  missing_ = std::move(missing);
   loaded_ = mark;
   colons_ = true;
   for (const NamedType& type : named) described_.insert(fmt::format("{}", fmt::join(type.path, ".")));
@@ -154,6 +164,7 @@ void NamedTypes::withdraw() {
   module_ = {};
   described_.clear();
   loaded_.reset();
+  missing_ = {};
 }
 
 } // namespace clr::lldb_plugin

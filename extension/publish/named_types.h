@@ -28,16 +28,19 @@ public:
   // Cost: nothing without such a name; with one that is new at this stop that of core's find_spelled.
   void before_expression(std::string_view text);
   // Gives LLDB every type that the program has loaded at this stop, by its name with colons, in the place of
-  // those that were named; not in LLDB 14 and 15. Throws Error for a fault of the target. Cost: nothing twice
-  // at a stop; when no type was loaded since the last time, that of mark_of_loaded_types; else 20
-  // microseconds for each type.
+  // those that were named; not in LLDB 14 and 15. Never throws for target data. Cost: nothing twice at a
+  // stop; when no type was loaded since the last time, that of mark_of_loaded_types; else 20 microseconds for
+  // each type.
   void publish_loaded();
+  // What publish_loaded() could not describe: of these LLDB says that it does not know the name.
+  const Omissions& missing() const { return missing_; }
   void withdraw();
 
   static constexpr std::size_t max_named = 1'000; // types that are kept described
 
 private:
   std::map<std::string, Address> find(ObjectReader& objects, const std::set<std::string>& wanted);
+  void describe_loaded();
   void add(DebugModule described);
   bool is_published();
 
@@ -51,6 +54,7 @@ private:
   // Set while the module holds all that are loaded: their mark; described_ has their names.
   std::optional<std::uint64_t> loaded_;
   std::uint32_t loaded_stop_ = 0; // at which that was looked at last
+  Omissions missing_;
 };
 
 } // namespace clr::lldb_plugin

@@ -75,7 +75,9 @@ TEST_CASE("every loaded type has a name for expressions", "[publish][variables]"
     DYNAMIC_SECTION(to_string(platform)) {
       ObjectRuntime r(platform);
       ObjectView view(r);
-      const std::vector<NamedType> named = named_types(view.objects.finder());
+      Omissions missing;
+      const std::vector<NamedType> named = named_types(view.objects.finder(), missing);
+      CHECK(missing.empty());
       const auto path_of = [&](Address table) {
         const auto found = std::ranges::find(named, table, &NamedType::method_table);
         return found == named.end() ? std::vector<std::string>() : found->path;
@@ -83,7 +85,6 @@ TEST_CASE("every loaded type has a name for expressions", "[publish][variables]"
       CHECK(path_of(r.dog_type) == std::vector<std::string>{"Ns", "Dog"});
       CHECK(path_of(r.list_of_int) ==
             std::vector<std::string>{"System", "Collections", "Generic", "List_int_"});
-      Omissions missing;
       const DebugModule module = named_types_module(view.objects.layouts(), named, true, missing);
       CHECK(module.aliases.size() == named.size());
     }
@@ -95,10 +96,22 @@ TEST_CASE("a name that two modules have is no name", "[publish][variables]") {
   const Address twin = r.runtime.type({.module = r.app, .rid = 6});
   r.map_types(r.app, {{5, r.animal_type}, {6, r.dog_type}, {7, twin}});
   ObjectView view(r);
-  const std::vector<NamedType> named = named_types(view.objects.finder());
+  Omissions missing;
+  const std::vector<NamedType> named = named_types(view.objects.finder(), missing);
   const auto has = [&](const std::vector<std::string>& path) {
     return std::ranges::find(named, path, &NamedType::path) != named.end();
   };
   CHECK(has({"Ns", "Animal"}));
   CHECK_FALSE(has({"Ns", "Dog"}));
+}
+
+TEST_CASE("loaded types that cannot be read are told of", "[publish][variables]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like});
+  r.map_types(r.app, {{5, r.animal_type}, {6, 0x10}});
+  ObjectView view(r);
+  Omissions missing;
+  CHECK_FALSE(named_types(view.objects.finder(), missing).empty());
+  CHECK(missing.sentences() ==
+        std::vector<std::string>{"1 variable or type is not described: memory is missing "
+                                 "while reading loaded types (1)"});
 }

@@ -24,7 +24,7 @@ TEST_CASE("all loaded types are listed, definitions and instances", "[objects]")
       ObjectRuntime r(platform);
       ObjectView view(r);
       const LoadedTypes loaded = loaded_types(view.objects.finder());
-      CHECK(loaded.notes.empty());
+      CHECK(loaded.faults.empty());
       CHECK(name_of(loaded, r.dog_type) == "Ns.Dog");
       CHECK(name_of(loaded, r.color_type) == "Ns.Color");
       CHECK(name_of(loaded, r.string_type) == "System.String"); // as it is declared
@@ -76,7 +76,9 @@ TEST_CASE("a map whose second part is missing answers for its first", "[objects]
   CHECK(find_in(target, torn, 6) == r.dog_type);
   CHECK_THROWS_AS(find_in(target, torn, torn.parts[0].count), Error);
   CHECK(name_of(loaded_types(view.objects.finder()), r.dog_type) == "Ns.Dog");
-  CHECK(loaded_types(view.objects.finder()).notes.size() == 1);
+  const std::vector<Error> faults = loaded_types(view.objects.finder()).faults;
+  REQUIRE(faults.size() == 1);
+  CHECK(faults.front().kind() == ErrorKind::memory_missing);
 
   r.memory.at(target.field_address(node, "ModuleLookupMap", "Next")).pointer(node); // without an end
   CHECK(map().parts.size() == max_map_parts);
