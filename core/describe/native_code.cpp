@@ -9,7 +9,16 @@ namespace {
 // Behind the last place: the call itself may be its last byte, and a debugger looks up the return address.
 constexpr std::uint64_t margin = 2;
 
-DebugCode function_of(std::span<const NativePlace> places, Address end) {
+// Ascending and each once; null for none.
+std::shared_ptr<const FrameJumps> sorted(FrameJumps jumps) {
+  if (jumps.empty()) return nullptr;
+  std::ranges::stable_sort(jumps, {}, &FrameJump::sp);
+  const auto same = std::ranges::unique(jumps, {}, &FrameJump::sp);
+  jumps.erase(same.begin(), same.end());
+  return std::make_shared<const FrameJumps>(std::move(jumps));
+}
+
+DebugCode function_of(std::span<const NativePlace> places, Address end, DebugModule& module) {
   const NativePlace& first = places.front();
   DebugCode code;
   code.start = first.start;
@@ -17,13 +26,19 @@ DebugCode function_of(std::span<const NativePlace> places, Address end) {
   code.function = false; // a breakpoint belongs into the true module
   code.name = code.full_name = first.name;
   DebugUnwindRange range{.begin = 0, .end = static_cast<std::uint32_t>(code.size), .rows = {}, .exact = true};
+  DebugUnwindRows::List rows;
   for (const NativePlace& place : places) {
     if (!place.layout) continue;
-    const std::uint32_t offset =
-        range.rows.empty() ? 0 : static_cast<std::uint32_t>(place.lookup - code.start);
-    range.rows.push_back({.offset = offset, .layout = *place.layout});
+    DebugUnwindRow& row = rows.emplace_back();
+    row.offset = rows.size() == 1 ? 0 : static_cast<std::uint32_t>(place.lookup - code.start);
+    row.layout = *place.layout;
+    if (auto jumps = sorted(place.jumps)) {
+      row.jumps = jumps.get();
+      module.jumps.push_back(std::move(jumps));
+    }
     range.interrupted = range.interrupted || place.layout->interrupted;
   }
+  range.rows = std::move(rows);
   if (!range.rows.empty()) code.unwind.push_back(std::move(range));
   return code;
 }
@@ -50,7 +65,7 @@ DebugModule describe_native(std::string file_name, const Platform& platform, std
     }
     Address end = places[last - 1].lookup + margin;
     if (last < places.size()) end = std::min(end, places[last].start);
-    module.code.push_back(function_of(std::span(places).subspan(first, last - first), end));
+    module.code.push_back(function_of(std::span(places).subspan(first, last - first), end, module));
     module.sections.push_back({.begin = module.code.back().start, .end = end, .bytes = {}});
     first = last;
   }

@@ -15,6 +15,7 @@ struct NativePlace {
   Address start = 0;                 // of the function; not above `lookup`
   std::string name;                  // of the function
   std::optional<FrameLayout> layout; // how the caller is found; nothing: that cannot be said
+  FrameJumps jumps;                  // frames of which that does not hold; only with a layout
 };
 
 // The module `file_name` with the functions of `places`, each as far as its last place; rows hold from one

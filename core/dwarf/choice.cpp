@@ -37,6 +37,15 @@ void write_register_value(DwarfBytes& to, unsigned reg, std::int64_t offset) {
   to.sleb(offset);
 }
 
+void write_register_constant(DwarfBytes& to, const Platform& platform, std::uint64_t value) {
+  write_register_value(to, register_roles(platform.cpu).sp, 0);
+  to.u8(DW_OP_lit0);
+  to.u8(DW_OP_mul);
+  to.u8(DW_OP_constu);
+  to.uleb(platform.wrap(value));
+  to.u8(DW_OP_plus);
+}
+
 DwarfBytes choice(const Platform& platform, const DwarfBytes& condition, const DwarfBytes& yes,
                   const DwarfBytes& no) {
   constexpr std::size_t skip_size = 3;
@@ -48,6 +57,7 @@ DwarfBytes choice(const Platform& platform, const DwarfBytes& condition, const D
   to.u8(DW_OP_skip);
   to.u16(yes.size());
   to.append(yes.bytes());
+  to.u8(DW_OP_nop); // LLDB 14 and 15 refuse to skip to the end of an expression
   return to;
 }
 
@@ -66,13 +76,8 @@ DwarfBytes interrupted_value(const Platform& platform, const DebugInterruption& 
   else
     write_register_value(as_it_is, reg, offset);
   if (is_restored(interruption, reg)) return as_it_is;
-  // Counted from a register, which makes it an address: a constant would be none.
-  write_register_value(known, register_roles(platform.cpu).sp, 0);
-  known.u8(DW_OP_lit0);
-  known.u8(DW_OP_mul);
-  known.u8(DW_OP_constu);
-  known.uleb(platform.wrap(interruption.registers.get(reg) + static_cast<std::uint64_t>(offset)));
-  known.u8(DW_OP_plus);
+  write_register_constant(known, platform,
+                          interruption.registers.get(reg) + static_cast<std::uint64_t>(offset));
   return choice(platform, is_interrupted_frame(platform, interruption), known, as_it_is);
 }
 

@@ -12,6 +12,9 @@ constexpr unsigned short_registers = 32; // that have an operation each
 // The value of register `reg` + `offset`. Debuggers take it for an address in memory where they want a place.
 void write_register_value(DwarfBytes& to, unsigned reg, std::int64_t offset);
 
+// `value`, counted from a register, which makes it an address: debuggers take a constant for none.
+void write_register_constant(DwarfBytes& to, const Platform& platform, std::uint64_t value);
+
 // `yes` when `condition` leaves a value that is not 0, else `no`.
 DwarfBytes choice(const Platform& platform, const DwarfBytes& condition, const DwarfBytes& yes,
                   const DwarfBytes& no);

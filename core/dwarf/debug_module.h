@@ -2,6 +2,7 @@
 // and inspect a stretch of code by them; elf_module_writer makes of them a module that such a debugger loads.
 #pragma once
 
+#include "core/isa/frame_jump.h"
 #include "core/isa/frame_layout.h"
 #include "core/isa/registers.h"
 #include "core/isa/variable_location.h"
@@ -40,6 +41,7 @@ struct DebugUnwindRow {
   std::uint32_t offset = 0; // bytes from the start of the code
   FrameLayout layout;
   const DebugInterruption* interruption = nullptr; // one of DebugCode::interruptions; null: none
+  const FrameJumps* jumps = nullptr; // one of DebugModule::jumps; frames of which `layout` does not hold
 };
 
 // The rows of a range. Thousands of functions have the same prologue, and then share one list; a change
@@ -215,6 +217,7 @@ struct DebugModule {
   // GiB or more behind the first of them, because LLDB's offsets have 32 bits.
   std::vector<DebugField> globals = {};
   std::vector<DebugAlias> aliases = {};
+  std::vector<std::shared_ptr<const FrameJumps>> jumps = {}; // of rows
   // False: the aliases whose scope is itself a type are left out, because the debugger would take such a name
   // for another type's, as LLDB 14 and 15 do.
   bool names_in_types = true;

@@ -2,6 +2,7 @@
 
 #include "core/dwarf/choice.h"
 #include "core/dwarf/guessed_frame.h"
+#include "core/dwarf/jumped_frame.h"
 
 #include <algorithm>
 #include <dwarf.h>
@@ -213,6 +214,7 @@ void DwarfFrames::write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieK
     at = row.offset;
     write_row(row.layout, kind);
     if (row.interruption) write_interrupted_row(row);
+    if (row.jumps) write_jumping_row(row, kind);
   }
 }
 
@@ -295,6 +297,40 @@ void DwarfFrames::write_interrupted_row(const DebugUnwindRow& row) {
   for (unsigned reg = 0; reg < roles_.count; ++reg) {
     const bool kept = is_callee_saved(platform_.cpu, reg) || reg == roles_.return_address;
     if (kept && needs(reg) && layout.find(reg) == nullptr) expression(DW_CFA_val_expression, reg, {reg, 0});
+  }
+}
+
+// Behind write_row(): the caller's stack pointer is the CFA. Registers that are not known of every caller
+// have no value.
+void DwarfFrames::write_jumping_row(const DebugUnwindRow& row, CieKind kind) {
+  const FrameLayout& layout = row.layout;
+  const FrameJumps& jumps = *row.jumps;
+  const auto value = [&](unsigned of_caller, const DwarfBytes& other) {
+    out_.block(jumped_value(platform_, jumps, of_caller, other).bytes());
+  };
+  out_.u8(DW_CFA_def_cfa_expression);
+  DwarfBytes cfa(platform_);
+  write_register_value(cfa, layout.cfa.reg, layout.cfa.offset);
+  value(roles_.sp, cfa);
+  state_.cfa.reg = register_count; // the next row says it anew
+  const unsigned returns_to = return_column(kind);
+  for (unsigned reg = 0; reg < roles_.count; ++reg) {
+    if (reg != returns_to && !is_callee_saved(platform_.cpu, reg)) continue;
+    const unsigned of_caller = reg == returns_to ? roles_.pc : reg;
+    state_.ruled.set(reg);
+    state_.rules[reg] = {.kind = Rule::Kind::expression};
+    if (!std::ranges::all_of(jumps, [&](const FrameJump& jump) { return jump.caller.known(of_caller); })) {
+      write_rule(reg, {.kind = Rule::Kind::undefined});
+      continue;
+    }
+    DwarfBytes other(platform_);
+    const SavedRegister* const saved = layout.find(reg);
+    write_register_value(other, saved != nullptr ? saved->at.reg : reg,
+                         saved != nullptr ? saved->at.offset : 0);
+    if (saved != nullptr) other.u8(DW_OP_deref);
+    out_.u8(DW_CFA_val_expression);
+    out_.uleb(reg);
+    value(of_caller, other);
   }
 }
 

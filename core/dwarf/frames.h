@@ -74,6 +74,7 @@ private:
   void write_rows(const DebugUnwindRows& rows, std::uint32_t at, CieKind kind);
   void write_row(const FrameLayout& layout, CieKind kind);
   void write_interrupted_row(const DebugUnwindRow& row);
+  void write_jumping_row(const DebugUnwindRow& row, CieKind kind);
   void write_cfa(RegisterOffset cfa);
   void write_rule(unsigned reg, const Rule& rule);
   void advance(std::uint64_t delta);

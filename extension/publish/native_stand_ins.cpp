@@ -56,6 +56,16 @@ std::optional<NativePlace> described(Session& session, const LoadedModule& modul
   }
   try {
     place.layout = native.layout(frame.pc, frame.leaf, frame.caller);
+    if (!place.layout && !frame.jumps.empty())
+      place.layout = native.layout(frame.pc, frame.leaf, FoundBy::frame_pointer);
+    place.jumps = frame.jumps;
+    if (!place.layout && frame.outermost) {
+      // A debugger shows no frame of which it does not know where it ends.
+      const Platform& platform = session.runtime().target()->platform();
+      place.layout.emplace();
+      place.layout->cfa = {register_roles(platform.cpu).sp, platform.pointer_size};
+      place.layout->outermost = true;
+    }
   } catch (const Error&) {
     place.layout.reset(); // the frame has a name at least
   }

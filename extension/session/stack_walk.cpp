@@ -80,11 +80,17 @@ StackPlaces stack_places(Session& session, bool with_native) {
     found.positions.push_back(*registers.pc());
     times.clear();
     std::size_t frames = 0;
-    StackPlaces::Native* inner = nullptr; // of the frame before, when it is native and met for the first time
+    // Of the frame before, when it is native, and whether it is met for the first time.
+    StackPlaces::Native* inner = nullptr;
+    bool inner_is_new = false;
+    Address inner_sp = 0;
     const stack::Walk walk =
         session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
           if (frame.kind == StackFrameKind::runtime) return true;
-          if (inner != nullptr) inner->caller = frame.found_by;
+          if (inner != nullptr && inner_is_new) inner->caller = frame.found_by;
+          if (inner != nullptr && frame.found_by == FoundBy::runtime_frame &&
+              inner->jumps.size() < max_frame_jumps)
+            inner->jumps.push_back({.sp = inner_sp, .caller = frame.registers});
           inner = nullptr;
           if (!frame.code && !frame.stub) {
             if (!with_native) return true;
@@ -94,13 +100,16 @@ StackPlaces stack_places(Session& session, bool with_native) {
             }
             const auto [known, added] =
                 native.try_emplace(frame.lookup_pc(), StackPlaces::Native{frame.pc(), frame.leaf});
-            if (added) inner = &known->second;
+            inner = &known->second;
+            inner_is_new = added;
+            inner_sp = frame.sp();
             return true;
           }
           ++times[frame.lookup_pc()];
           ++frames;
           return true;
         });
+    if (inner != nullptr && inner_is_new && walk.end == WalkEnd::bottom) inner->outermost = true;
     for (const auto& [place, count] : times) {
       places.insert(place);
       if (frames >= StackPlaces::deep && count >= StackPlaces::often) repeated.insert(place);

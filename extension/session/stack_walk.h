@@ -1,6 +1,7 @@
 // Threads of a session and their stacks, as rows.
 #pragma once
 
+#include "core/isa/frame_jump.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/runtime/stack_rows.h"
 #include "extension/session/session.h"
@@ -27,6 +28,8 @@ struct StackPlaces {
     Address pc = 0;
     bool leaf = false;
     FoundBy caller = FoundBy::context;
+    bool outermost = false; // nothing called it
+    FrameJumps jumps = {};  // to the callers that the runtime's own frames told, max_frame_jumps at most
   };
   std::vector<Native> native; // ascending by the address to look up
 

@@ -93,3 +93,20 @@ TEST_CASE("native code: what makes no sense is counted", "[native_code]") {
     many.push_back(place(0x10000 + at * 16, 0x10000 + at * 16, "f", 8));
   CHECK(described(many, 5).code.size() == max_native_functions);
 }
+
+TEST_CASE("native code: frames whose callers are known one by one", "[native_code]") {
+  RegisterContext caller(Cpu::x64);
+  caller.set_pc(0x1234);
+  caller.set_sp(0x7000);
+  NativePlace lost = place(0x5010, 0x5000, "wait", 16);
+  lost.jumps = {
+      {.sp = 0x6800, .caller = caller}, {.sp = 0x6000, .caller = caller}, {.sp = 0x6800, .caller = caller}};
+  const DebugModule module = described({lost, place(0x5020, 0x5000, "wait", 32)});
+  const DebugUnwindRows& rows = module.code.at(0).unwind.at(0).rows;
+  REQUIRE(rows.size() == 2);
+  REQUIRE(rows[0].jumps != nullptr);
+  REQUIRE(rows[0].jumps->size() == 2);
+  CHECK(rows[0].jumps->front().sp == 0x6000);
+  CHECK(rows[0].jumps->back().sp == 0x6800);
+  CHECK(rows[1].jumps == nullptr);
+}

@@ -68,6 +68,7 @@ struct ExpressionMachine {
         std::swap(values.at(values.size() - 1), values.at(values.size() - 2));
       } else if (op == DW_OP_drop) {
         pop();
+      } else if (op == DW_OP_nop) {
       } else if (op == DW_OP_stack_value) {
         is_value = true;
       } else if (op == DW_OP_skip) {
@@ -96,6 +97,9 @@ struct ExpressionMachine {
           break;
         case DW_OP_or:
           values.push_back(left | right);
+          break;
+        case DW_OP_lt:
+          values.push_back(static_cast<std::int64_t>(left) < static_cast<std::int64_t>(right) ? 1 : 0);
           break;
         case DW_OP_eq:
           values.push_back(left == right ? 1 : 0);

@@ -2,6 +2,7 @@
 import json
 import re
 import shutil
+import struct
 
 SECONDS = 180
 THREAD = re.compile(r"^[* ] thread #(\d+)")
@@ -55,3 +56,50 @@ def check(driver, report, tag, core, folder):
                                               f'target modules add "{same}"', "image list"], SECONDS)
     report.check(f"{tag} stand-ins: another file changes nothing", beside, PUBLISHED + r"libcoreclr\.so ", re.escape(str(other)))
     report.check(f"{tag} stand-ins: a file takes the place of its own", instead, PUBLISHED + r"libc\.so\.6 ", re.escape(str(same)), absent=[PUBLISHED + r"libcoreclr\.so "])
+
+
+def without_unwind_table_of(core, module, to):
+    """A copy of the core that lacks the pages in which the module's table of unwind descriptions begins. No file of a host is where it says."""
+    data = bytearray(core.read_bytes().replace(b"/Microsoft.NETCore.App/", b"/Microsoft.NETCore.Xxx/"))
+
+    def headers_at(at):
+        offset, = struct.unpack_from("<Q", data, at + 32)
+        size, count = struct.unpack_from("<HH", data, at + 54)
+        return [(at + offset + i * size, *struct.unpack_from("<IIQQQQQQ", data, at + offset + i * size)) for i in range(count)]
+
+    base = None
+    for _, kind, _, at, _, _, length, _, _ in headers_at(0):
+        while kind == 4 and length >= 12:   # PT_NOTE
+            name_size, note_size, note = struct.unpack_from("<III", data, at)
+            begin = at + 12 + (name_size + 3) // 4 * 4
+            if note == 0x46494C45:   # NT_FILE
+                files, _ = struct.unpack_from("<QQ", data, begin)
+                names = bytes(data[begin + 16 + 24 * files:begin + note_size]).split(b"\0")
+                base = next(struct.unpack_from("<Q", data, begin + 16 + 24 * i)[0] for i in range(files) if names[i].endswith(b"/" + module.encode()))
+            used = (begin - at) + (note_size + 3) // 4 * 4
+            at, length = at + used, length - used
+    loads = [(place, address, offset, size) for place, kind, _, offset, address, _, size, _, _ in headers_at(0) if kind == 1 and size != 0]   # PT_LOAD
+    head = next(offset + base - address for _, address, offset, size in loads if address <= base < address + size)
+    table = base + next(address for _, kind, _, _, address, _, _, _, _ in headers_at(head) if kind == 0x6474E550)   # PT_GNU_EH_FRAME
+    (place,) = [place for place, address, _, size in loads if address <= table < address + size]
+    struct.pack_into("<Q", data, place + 32, 0)
+    to.write_bytes(data)
+    return to
+
+
+def check_lost(driver, report, tag, core, folder):
+    """Where nothing tells how the runtime's native code is left, stacks go on at what it noted when managed code was left: also LLDB's own."""
+    cut = without_unwind_table_of(core, "libcoreclr.so", folder / f"{tag}-lost.core")
+    _, every, own = driver.run([f'target create --core "{cut}"', "bt all", "clrbt --json all"], SECONDS)
+    stacks = stacks_of(every)
+    lost, count = [], 0
+    for thread in json.loads(own)["threads"]:
+        seen = iter(stacks.get(thread["index"], []))
+        for frame in thread["frames"]:
+            if frame["kind"] == "runtime":
+                continue
+            count += frame["kind"] == "managed"
+            if not any(met[0] == int(frame["ip"], 16) for met in seen):
+                lost.append(f"thread {thread['index']}: {frame['text']}")
+                break
+    report.check(f"{tag} stand-ins: frames of bt all behind a lost stretch", f"{count} managed frames" if not lost else "; ".join(lost[:5]), r"^[1-9]\d+ managed frames$")
