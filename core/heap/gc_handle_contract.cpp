@@ -14,7 +14,9 @@ public:
   ContractTables(const Target& target, const GcState& state, GcHandles& found)
       : target_(target), found_(found), word_(target.pointer_size()),
         buckets_(limited("InitialHandleTableArraySize", max_handle_buckets)),
-        tables_(state.server ? limited("TotalCpuCount", max_handle_tables) : 1),
+        tables_(state.server ? checked("TotalCpuCount", target.read_u32(target.global("TotalCpuCount")),
+                                       max_handle_tables)
+                             : 1),
         blocks_(limited("HandleBlocksPerSegment", max_handle_blocks)),
         handles_(limited("HandlesPerBlock", max_handles_in_block)),
         kinds_(limited("HandleMaxInternalTypes", max_handle_kinds)), no_block_(target.global("BlockInvalid")),
@@ -42,7 +44,9 @@ private:
   }
 
   std::uint64_t limited(std::string_view global, std::uint64_t limit) const {
-    const std::uint64_t value = target_.global(global);
+    return checked(global, target_.global(global), limit);
+  }
+  static std::uint64_t checked(std::string_view global, std::uint64_t value, std::uint64_t limit) {
     if (value == 0 || value > limit)
       throw Error(ErrorKind::unsupported_contract, fmt::format("{} = {}", global, value));
     return value;

@@ -94,6 +94,26 @@ TEST_CASE("handles by the contract are those of the collector's tables", "[heap]
   CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TableSegment.RgTail"));
 }
 
+TEST_CASE("a server's handles lie in as many tables as its machine has processors", "[heap]") {
+  HeapRuntime runtime(Platform{}, true, 2);
+  fill(runtime, 2);
+  runtime.handle(2, 0x1000);
+  describe_by_contract(runtime, true, true);
+  describe_handles_by_contract(runtime);
+  const auto read = [&] {
+    const Target target = runtime.target();
+    return read_handles(target, read_gc_state(target, HeapRuntime::module));
+  };
+  CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("no global TotalCpuCount"));
+  // The global is the address of a variable, as in .NET 11.0.0.
+  const Address count = runtime.memory.allocate(8);
+  runtime.t.pointer_global("TotalCpuCount", count);
+  runtime.memory.write_integer(count, 2, 4);
+  CHECK(read().handles.size() == 1);
+  runtime.memory.write_integer(count, 0, 4);
+  CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TotalCpuCount = 0"));
+}
+
 TEST_CASE("a collector that is not described, or in another version, has no heap and says why", "[heap]") {
   HeapRuntime runtime(Platform{});
   fill(runtime, 1);
