@@ -5,6 +5,7 @@
 //   core_tool exceptions CORE              clr pe --nested, of each of the runtime's threads
 //   core_tool waits CORE                   clr locks, waits of clr threads, clr async --each, --faulted
 //   core_tool descriptor CORE              clr info --save-descriptor
+//   core_tool sections CORE                the ranges of code that the runtime knows
 //   core_tool ip2md CORE FILE              clrip2md --from FILE
 //   core_tool ilmap CORE                   the IL map of every method with code, a line of JSON each
 //   core_tool pdb FILE                     all of a PDB as lines; FILE may also be an assembly, whose PDB
@@ -102,6 +103,17 @@ Json waits(CoreSession& session) {
   return Json{{"locks", of([&] { return answers.locks(); })}, {"async", of([&] { return answers.async(); })}};
 }
 
+Json sections(CoreSession& session) {
+  Json list = Json::array();
+  if (ExecutionManager* const code = session.runtime().code())
+    for (const RangeSection& section : code->sections())
+      list.push_back({{"begin", hex(section.begin)},
+                      {"end", hex(section.end)},
+                      {"flags", section.flags},
+                      {"range_list", hex(section.range_list)}});
+  return list;
+}
+
 void print_list(const std::function<void(JsonList&)>& fill) {
   JsonList list([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
   fill(list);
@@ -183,6 +195,8 @@ int run(const std::vector<std::string>& words) {
     fmt::print("{}\n", dump(to_json(session->runtime().info())));
   } else if (command == "descriptor") {
     fmt::print("{}", write_descriptor_file(session->runtime().record_descriptor()));
+  } else if (command == "sections") {
+    fmt::print("{}\n", dump(sections(*session)));
   } else if (command == "threads") {
     fmt::print("{}\n", dump(threads(*session)));
   } else if (command == "exceptions") {
@@ -219,7 +233,7 @@ int main(int argc, char** argv) {
   }
   if (result == 2)
     std::fputs(
-        "usage: core_tool info|methods|stacks|threads|waits|descriptor|ilmap CORE | core_tool ip2md CORE "
+        "usage: core_tool info|methods|stacks|threads|waits|descriptor|sections|ilmap CORE | core_tool ip2md CORE "
         "FILE | core_tool pdb FILE\n",
         stderr);
   return result;

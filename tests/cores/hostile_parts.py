@@ -62,17 +62,6 @@ class Core:
                 at = text + (length + 3 & ~3)
         raise AssertionError(f"the core has no thread {thread}")
 
-    def offset_of(self, address):
-        """Of a word of memory in the core; None when the core lacks it."""
-        for kind, _, offset, start, _, size, _, _ in self.segments:
-            if kind == PT_LOAD and start <= address and address + 8 <= start + size:
-                return offset + address - start
-        return None
-
-    def word(self, address):
-        at = self.offset_of(address)
-        return None if at is None else struct.unpack_from("<Q", self.bytes, at)[0]
-
     def places(self, part):
         at = self.bytes.find(part)
         while at >= 0:

@@ -3,7 +3,8 @@
 
 RECORDED is what `clr info --save-descriptor` wrote of the runtime, INFO what `clr info --json` says of it. The types, globals
 and contracts are those of .NET 11 (tests/target/data/net11-frozen.json); the offsets are the runtime's own, and those
-of the supplements, which were measured on it. What .NET 10 does not keep, or keeps in another form, is left out."""
+of the supplements, which were measured on it. What .NET 10 keeps in another form has the place at which net11_memory.py
+puts it; what it does not keep is left out."""
 import json
 import os
 import sys
@@ -15,15 +16,15 @@ FROZEN = os.path.join(HERE, "..", "target", "data", "net11-frozen.json")
 RENAMED = {("AppDomain", "AssemblyList"): ("AppDomain", "DomainAssemblyList"),
            ("Thread", "ExposedObject"): ("Thread", "GCHandle"),
            ("FramedMethodFrame", "MethodDescPtr"): ("FramedMethodFrame", "MethodDesc")}
-# The layout of what neither publishes nor lies in the supplements. Source: dotnet/runtime src/coreclr/vm/clrex.h, inc/patchpointinfo.h, vm/siginfo.hpp.
+# The layout of what neither publishes nor lies in the supplements. Source: dotnet/runtime src/coreclr/vm/clrex.h,
+# inc/patchpointinfo.h, vm/siginfo.hpp, vm/method.hpp.
 MEASURED = {("StackTraceArrayHeader", "!"): 16, ("StackTraceArrayHeader", "Size"): 0,
             ("StackTraceElement", "!"): 32, ("StackTraceElement", "Ip"): 0, ("StackTraceElement", "MethodDesc"): 16, ("StackTraceElement", "Flags"): 24,
             ("PatchpointInfo", "!"): 40, ("PatchpointInfo", "LocalCount"): 16,
-            ("Signature", "!"): 16, ("Signature", "SignaturePointer"): 0, ("Signature", "SignatureLength"): 8}
-# Types whose bytes mean something else in .NET 10's memory: the numbers of stub kinds.
-LEFT_OUT_TYPES = {"CodeRangeMapRangeList"}
-# .NET 10's debug info of jitted code has another form than .NET 11's contract says.
-LEFT_OUT_CONTRACTS = {"DebugInfo"}
+            ("Signature", "!"): 16, ("Signature", "SignaturePointer"): 0, ("Signature", "SignatureLength"): 8,
+            ("NonVtableSlot", "!"): 8, ("MethodImpl", "!"): 16, ("NativeCodeSlot", "!"): 8}
+# Where net11_memory.py puts what .NET 10 does not keep there.
+MOVED = {("MethodDescCodeData", "OptimizationTier"): 16, ("AsyncMethodData", "Flags"): 0, ("AsyncMethodData", "Signature"): 8}
 DIRECT = {"ArrayBaseSize": 24, "FieldOffsetBigRVA": (1 << 27) - 6, "FieldOffsetDynamicRVA": (1 << 27) - 7, "FieldOffsetNewEnc": (1 << 27) - 5,
           "FeatureOnStackReplacement": 1, "FeatureComWrappers": 1, "RecommendedReaderVersion": 1}
 TEXTS = {"OperatingSystem": "Unix", "RuntimeFlavor": "Coreclr", "RuntimeProductVersionString": "10.0.12"}
@@ -35,7 +36,7 @@ def offset_of(field):
 
 def known_layouts(recorded, info):
     """(type, field) -> offset; the field "!" is the size."""
-    known = dict(MEASURED)
+    known = MEASURED | MOVED
     for name, fields in recorded["descriptor"]["types"].items():
         for field, value in fields.items():
             known[name, field] = offset_of(value)
@@ -60,7 +61,7 @@ def make(recorded, info, frozen):
         types.update({name: type for name, type in frozen["linux_arm64"]["types"].items()})
     out = {"version": 2, "baseline": "empty", "types": {}, "globals": {}, "contracts": {}}
     for name, described in types.items():
-        if described is None or name in LEFT_OUT_TYPES:
+        if described is None:
             continue
         made = {}
         if described["size"] and (name, "!") in known:
@@ -75,7 +76,7 @@ def make(recorded, info, frozen):
             out["globals"][name] = [hex(DIRECT[name]), kind]
         elif name in old_globals:
             out["globals"][name] = old_globals[name]
-    out["contracts"] = {name: version for name, version in frozen["contracts"].items() if name not in LEFT_OUT_CONTRACTS}
+    out["contracts"] = dict(frozen["contracts"])
     return dict(recorded, descriptor=out)
 
 

@@ -18,6 +18,7 @@ sys.path.insert(0, str(HERE.parent / "live"))
 
 import check_page
 import check_stacks
+import net11_values
 from plugin import Lldb, Target
 from processes import Unavailable
 from results import Results
@@ -156,6 +157,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     results = Results()
+    core_tool = pathlib.Path(options.plugin).resolve().parent / "tests" / "core_tool"
     try:
         lldb = Lldb(options.plugin, options.lldb)
     except Unavailable as e:
@@ -174,6 +176,8 @@ def main():
             results.check(f"cores/{name}/names", check_names, lldb, target)
             results.check(f"cores/{name}/page", check_page.check_alone, lldb, target)
             results.check(f"cores/{name}/page/places", check_page.check_places, lldb, target)
+            if "11" not in name:
+                results.check(f"cores/{name}/net11", net11_values.check, lldb, core_tool, target, name, folder)
             if name.startswith("suspended"):
                 results.check(f"cores/{name}/async", check_suspended, lldb, target)
             if report.exists():

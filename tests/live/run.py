@@ -56,6 +56,9 @@ from processes import Running, Unavailable, settings
 from results import Results
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "cores"))
+
+import net11_values
 
 
 class Context:
@@ -64,7 +67,7 @@ class Context:
         self.keep = options.work is not None
         self.work = pathlib.Path(options.work).resolve() if options.work else processes.workspace()
         self.work.mkdir(parents=True, exist_ok=True)
-        self.only, self.full = options.only, options.full
+        self.only, self.full, self.runtime = options.only, options.full, options.runtime
         self.plugin, self.driver = options.plugin, options.lldb
         self.core_tool = pathlib.Path(options.core_tool or pathlib.Path(options.plugin).parent / "tests" / "core_tool").resolve()
         self.lldb = None
@@ -218,6 +221,10 @@ BUILDS = [("debug", "Debug", {}), ("release", "Release", {}), ("release-optimize
           ("release-jit", "Release", {"ReadyToRun": 0}), ("debug-osr", "Debug", {"OSR_HitLimit": 1, "TC_OnStackReplacement_InitialCounter": 1})]
 
 
+# Of the situations whose cores are read as .NET 11's, too; with --full, all.
+AS_NET11 = ["generics-nested", "dynamic-method", "callback-nested", "hot-tier1", "in-catch-deep", "nested-catch", "unhandled", "crash-in-filter"]
+
+
 def situations(c):
     """Every situation, parked (live and as a core) or crashed (as the kernel's core), against the program's own report."""
     for build_name, configuration, knobs in BUILDS:
@@ -249,6 +256,7 @@ def situation(c, label, program, name, end, knobs):
                 c.check(f"{label}/core", check_stacks.check, stop, None, report)
                 c.check(f"{label}/native/core", check_native.check, stop)
                 c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
+                as_net11(c, label, lambda: core, program, folder)
                 if name == "fail-fast":
                     c.check(f"{label}/analyze/core", check_answers.check_fail_fast, c.lldb, Target(core=core, executable=program), "the end")
                 if name in check_lldb_values.FAULTS:
@@ -259,10 +267,22 @@ def situation(c, label, program, name, end, knobs):
             c.check(f"{label}/live", check_stacks.check, live, None, report)
             c.check(f"{label}/native/live", check_native.check, live)
             c.check(f"{label}/lldb/live", check_lldb_bt.check, live)
-            stop = check_native.Stop(c.lldb, lambda: Target(core=processes.gcore(running.pid, folder / "core.gcore")))
+            core = functools.cache(lambda: processes.gcore(running.pid, folder / "core.gcore"))
+            stop = check_native.Stop(c.lldb, lambda: Target(core=core()))
             c.check(f"{label}/core", parked_core, c, stop, running.pid, folder, report)
             c.check(f"{label}/native/core", check_native.check, stop)
             c.check(f"{label}/lldb/core", check_lldb_bt.check, stop)
+            as_net11(c, label, core, None, folder)
+
+
+def as_net11(c, label, core, program, folder):
+    """The core once more as if its runtime, which is .NET 10's, were .NET 11's, in memory and in what it says of itself."""
+    if not c.runtime and (c.full or label.rpartition("/")[2] in AS_NET11 or f"{label}/net11" in (c.only or ())):
+        c.check(f"{label}/net11/core", net11_check, c, core, program, folder)
+
+
+def net11_check(c, core, program, folder):
+    return net11_values.check(c.lldb, c.core_tool, Target(core=core(), executable=program), "", folder, recorded=False)
 
 
 def parked_core(c, stop, pid, folder, report):
