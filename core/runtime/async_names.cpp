@@ -231,6 +231,20 @@ std::vector<AsyncNames::StateStretch> AsyncNames::state_stretches(const AsyncBox
   return stretches;
 }
 
+// Where the runtime says it: the place belongs to the IL of the await.
+void AsyncNames::line_by_place(AwaitPosition& position, const CodeBlock& block) {
+  SourceLines& lines = *runtime_->lines();
+  const Method& method = *position.method;
+  position.source = lines.at(block, method, NativeOffsetKind::exact);
+  const IlPosition place = lines.debug_info().il_position(block, NativeOffsetKind::exact);
+  if (place.mark != IlMark::mapped) return;
+  with_method_il(*runtime_->objects(), method.runtime_module, method.token,
+                 [&](const Metadata& metadata, std::span<const std::byte> il) {
+                   for (const AwaitCall& call : await_calls(metadata, il))
+                     if (call.before <= place.il && place.il <= call.offset) take_line(position, call);
+                 });
+}
+
 void AsyncNames::find_line(AwaitPosition& position, const AsyncBox& box) {
   const ResumePoint& point = *box.resume;
   SourceLines& lines = *runtime_->lines();
@@ -239,8 +253,7 @@ void AsyncNames::find_line(AwaitPosition& position, const AsyncBox& box) {
   ExecutionManager& code = *runtime_->code();
   if (point.place) {
     const CodeLookup found = code.find(*point.place);
-    if (const auto* const block = std::get_if<CodeBlock>(&found))
-      position.source = lines.at(*block, method, NativeOffsetKind::exact);
+    if (const auto* const block = std::get_if<CodeBlock>(&found)) line_by_place(position, *block);
     return;
   }
   std::vector<AwaitCall> calls;

@@ -52,6 +52,7 @@ public:
 private:
   AwaitPosition read_position(const MachineShape& shape, std::int32_t state);
   AwaitPosition read_resumed(const AsyncBox& box);
+  void line_by_place(AwaitPosition& position, const CodeBlock& block);
   void find_line(AwaitPosition& position, const AsyncBox& box);
   // The IL that the call belongs to behind which a body gives a continuation its number.
   struct StateStretch {
