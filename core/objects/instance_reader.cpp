@@ -33,9 +33,16 @@ std::optional<FieldPlace> InstanceReader::find(const Instance& instance, std::st
 
 FieldPlace InstanceReader::field(const Instance& instance, std::string_view name) {
   if (const auto found = find(instance, name)) return *found;
+  // A base type may be the one whose fields are not known.
+  const TypeLayout* layout = &instance.layout;
+  for (unsigned i = 0; layout->problem.empty() && layout->table.parent != 0; ++i) {
+    if (i == TypeLayouts::max_base_types) break;
+    layout = &reader_->layouts().of(layout->table.parent);
+  }
   throw Error(ErrorKind::unsupported_contract,
-              fmt::format("{} has no field {} in this version{}{}", instance.layout.text, name,
-                          instance.layout.problem.empty() ? "" : ": ", instance.layout.problem));
+              layout->problem.empty()
+                  ? fmt::format("{} has no field {} in this version", instance.layout.text, name)
+                  : fmt::format("{}.{}: {}", instance.layout.text, name, layout->problem));
 }
 
 std::uint64_t InstanceReader::integer(const Instance& instance, std::string_view name) {

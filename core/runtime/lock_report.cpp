@@ -24,13 +24,14 @@ LockReporter::LockReporter(Runtime& runtime, Objects objects, StackReporter& sta
 LockReporter::~LockReporter() = default;
 
 void LockReporter::note(std::string text) {
-  if (notes_.size() < max_lock_problems) notes_.push_back(std::move(text));
+  if (notes_.size() < max_lock_problems && std::ranges::find(notes_, text) == notes_.end())
+    notes_.push_back(std::move(text));
 }
 
 std::vector<ThreadStack> LockReporter::read_stacks() {
   std::vector<ThreadStack> stacks;
-  std::size_t torn = 0;
-  std::string why;
+  std::size_t torn = 0, unrooted = 0;
+  std::string why, no_roots;
   StackRoots roots(*runtime_->target(), *runtime_->code());
   const std::size_t most = std::clamp<std::size_t>(max_kept_frames / std::max<std::size_t>(starts_.size(), 1),
                                                    max_root_frames, ThreadStack::max_frames);
@@ -52,6 +53,7 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
       return stack.frames.size() < most;
     });
     roots.finish();
+    if (!roots.unsupported().empty() && ++unrooted == 1) no_roots = roots.unsupported();
     stack.gaps = !walk.notes.empty();
     if (stack.gaps && ++torn == 1) why = walk.notes.front();
     stacks.push_back(std::move(stack));
@@ -60,6 +62,10 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     note(fmt::format("frames of {} threads may be missing, and with them what they wait for; of the first "
                      "because: {}",
                      torn, why));
+  if (unrooted != 0)
+    note(fmt::format("which objects the frames of {} threads hold is not known, and with it what they wait "
+                     "for; of the first because: {}",
+                     unrooted, no_roots));
   return stacks;
 }
 
@@ -89,6 +95,8 @@ const LockTable& LockReporter::table(const HeapWalkOptions& options) {
   if (table_) return *table_;
   notes_.clear();
   starts_ = threads_();
+  if (const std::string& problem = stacks_->threads().problem; !problem.empty())
+    note(fmt::format("the threads of the runtime are not all known: {}", problem));
   LockIndex* const index = read_heap(options);
   const auto tasks_of = [&](Address event) {
     std::vector<Address> tasks;
@@ -178,6 +186,15 @@ std::string LockReporter::thread_text(std::uint64_t os_id) const {
 
 std::string LockReporter::holder_text(const LockHolder& holder) const {
   if (holder.os_id) return thread_text(*holder.os_id);
+  const ThreadList& known = stacks_->threads();
+  const bool all =
+      known.problem.empty() && std::ranges::all_of(known.threads, [](const RuntimeThread& thread) {
+        return thread.os_id.has_value() && thread.managed_id.has_value();
+      });
+  if (!all)
+    return holder.managed_id ? fmt::format("a thread that could not be found (its managed number is {})",
+                                           *holder.managed_id)
+                             : "a thread that could not be found";
   if (holder.managed_id)
     return fmt::format("a thread that is no more (its managed number was {})", *holder.managed_id);
   return "a thread that is no more";

@@ -1,6 +1,8 @@
 #include "core/runtime/wait_objects.h"
 
 #include "core/objects/object_reader.h"
+#include "core/target/contracts.h"
+#include "core/types/method_desc.h"
 
 #include <fmt/format.h>
 
@@ -42,6 +44,17 @@ std::string missing_member(const Target& target) {
   return {};
 }
 
+// Why methods have no names, by which the framework's own are told from the user's; empty: they have.
+std::string missing_names(const Target& target) {
+  if (target.descriptor().version < descriptor_format_names) return {};
+  try {
+    MethodDescs{target};
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 } // namespace
 
 WaitObjects::WaitObjects(Runtime& runtime, HeapReporter& heap)
@@ -52,6 +65,8 @@ WaitObjects::WaitObjects(Runtime& runtime, HeapReporter& heap)
 
 std::string WaitObjects::unknown_types() const {
   const std::string missing = missing_member(*runtime_->target());
+  if (const std::string unnamed = missing_names(*runtime_->target()); !unnamed.empty() && missing.empty())
+    return fmt::format("which async methods are the framework's is not known: {}", unnamed);
   if (lineages_.unreadable() == 0)
     return missing.empty() ? "" : fmt::format("types of fields may not be found: {}", missing);
   if (!missing.empty())

@@ -1,5 +1,7 @@
 #include "core/stack/gc_frames.h"
 
+#include "core/target/contracts.h"
+
 #include <fmt/format.h>
 
 namespace clr {
@@ -31,6 +33,8 @@ bool leads_back(const Target& target, const RuntimeThread& thread, Address frame
 Address first_frame(const Target& target, const RuntimeThread& thread) {
   if (target.find_offset("Thread", "GCFrame"))
     return target.read_pointer(target.field_address(thread.address, "Thread", "GCFrame"));
+  // From .NET 11 on the place of the list is published.
+  if (target.descriptor().version >= descriptor_format_names) target.offset("Thread", "GCFrame");
   if (!target.find_offset("GCFrame", "Thread")) return 0;
   const unsigned word = target.pointer_size();
   for (std::size_t at = 0; at < max_thread_search; at += word) {
@@ -44,7 +48,12 @@ Address first_frame(const Target& target, const RuntimeThread& thread) {
 
 GcFrames read_gc_frames(const Target& target, const RuntimeThread& thread) {
   GcFrames found;
-  if (!target.find_offset("GCFrame", "Next")) return found;
+  if (!target.find_offset("GCFrame", "Next")) {
+    // .NET 9 and earlier describe none.
+    if (target.descriptor().version >= descriptor_format_names)
+      found.problem = "the list of GCFrames is not known: the runtime's descriptor has no field GCFrame.Next";
+    return found;
+  }
   const Address end = target.platform().wrap(~Address{0});
   try {
     Address previous = 0;

@@ -16,7 +16,12 @@ const FrameLayout& ManagedUnwinder::layout(const CodeBlock& block, bool leaf) {
   if (const auto it = known.find(block.ip); it != known.end()) return it->second;
 
   const Address function = code_->unwind_info(block);
-  if (function == 0) throw_corrupt(block.ip, "no unwind information for managed code");
+  if (function == 0) {
+    if (block.kind == CodeKind::jitted)
+      for (const std::string_view field : {"NumUnwindInfos", "UnwindInfos"})
+        code_->target().offset("RealCodeHeader", field); // throws where it is not published
+    throw_corrupt(block.ip, "no unwind information for managed code");
+  }
   // The cold part of a method has a record of its own.
   const std::function<bool(Address)> same_method = [&](Address target) {
     const CodeLookup found = code_->find(target);

@@ -14,11 +14,14 @@ StackRoots::StackRoots(const Target& target, ExecutionManager& code, CallShapes*
 void StackRoots::begin(const Visit& visit, const RuntimeThread* thread) {
   visit_ = &visit;
   stopped_ = false;
+  may_handle_ = thread == nullptr || thread->exception_tracker != 0 || !thread->fault.empty();
+  lost_ = false;
   index_ = 0;
   aborted_.clear();
   left_.begin();
   waiting_.clear();
   notes_.clear();
+  unsupported_.clear();
   gc_frames_.clear();
   next_gc_frame_ = 0;
   if (thread == nullptr) return;
@@ -34,6 +37,11 @@ void StackRoots::note(std::string text) {
 
 bool StackRoots::tell(FrameRoots roots) {
   if (roots.roots.empty() || stopped_) return !stopped_;
+  for (StackRoot& root : roots.roots)
+    if (lost_ && root.why_uncertain.empty())
+      root.why_uncertain =
+          "frames before this one are not known: an exception handler may run there, and have "
+          "left this one behind";
   if (!(*visit_)(roots)) stopped_ = true;
   return !stopped_;
 }
@@ -171,6 +179,7 @@ bool StackRoots::add_managed(const StackFrame& frame) {
   } catch (const Error& error) {
     note(fmt::format("frame {} at {:#x}: whether it is an exception filter is not known: {}", index_,
                      frame.pc(), error.what()));
+    lost_ = true;
   }
   FrameRoots roots;
   LeftFrames::Stand place = LeftFrames::Stand::alive;
@@ -187,20 +196,23 @@ bool StackRoots::add_managed(const StackFrame& frame) {
     roots = roots_of(frame, stand, live);
   } catch (const Error& error) {
     note(fmt::format("frame {} at {:#x}: {}", index_, frame.pc(), error.what()));
+    if (unsupported_.empty() && error.kind() == ErrorKind::unsupported_contract) unsupported_ = error.what();
     return true;
   }
   return place == LeftFrames::Stand::left ? tell_or_wait(std::move(roots)) : tell(std::move(roots));
 }
 
 bool StackRoots::add(const StackFrame& frame) {
+  if (frame.gap) lost_ = may_handle_;
   bool more = add_gc_frames(frame.sp());
   if (frame.kind == StackFrameKind::runtime && frame.frame)
     more = add_runtime_frame(frame) && more;
   else if (frame.kind == StackFrameKind::managed && frame.code)
     more = add_managed(frame) && more;
-  else if (!frame.fault.empty())
+  else if (!frame.fault.empty()) {
     // Nobody knows whether that is managed code, and what it holds.
     note(fmt::format("frame {} at {:#x} cannot be looked up: {}", index_, frame.pc(), frame.fault));
+  }
   ++index_;
   return more && !stopped_;
 }

@@ -49,6 +49,9 @@ public:
   bool add(const StackFrame& frame);
   // The walk has ended. What could not be read or is not known, each once.
   std::vector<std::string> finish();
+  // Why a frame's roots are not known where the runtime's descriptor is the cause, of the first such frame of
+  // this walk; empty: there is none.
+  const std::string& unsupported() const { return unsupported_; }
 
   // Frames whose roots wait until it is known whether a handler's method hides them; roots of one frame;
   // texts of finish().
@@ -76,6 +79,8 @@ private:
 
   const Visit* visit_ = nullptr;
   bool stopped_ = false;
+  // Whether a handler may run on this thread, and whether its frame may be one that could not be looked up.
+  bool may_handle_ = true, lost_ = false;
   std::size_t index_ = 0;
   std::vector<GcFrame> gc_frames_;
   std::size_t next_gc_frame_ = 0;
@@ -85,6 +90,7 @@ private:
   LeftFrames left_;
   std::vector<FrameRoots> waiting_;
   std::vector<std::string> notes_;
+  std::string unsupported_;
 };
 
 } // namespace clr

@@ -64,6 +64,7 @@ private:
   std::optional<FrameContext> context_of(const ExplicitFrame& frame);
   // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
   void note(const std::string& text);
+  void note_gap(std::string_view what, const std::string& why);
 
   StackWalker& walker_;
   const RuntimeThread* thread_;
@@ -88,7 +89,9 @@ private:
   RegisterContext context_;
   FoundBy found_by_ = FoundBy::context;
   bool leaf_ = true;
-  std::string why_; // why the last step gave nothing
+  bool noted_gap_ = false;
+  bool gap_ = false; // frames may be missing before the next one
+  std::string why_;  // why the last step gave nothing
 };
 
 } // namespace clr

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace clr {
 namespace {
@@ -135,6 +136,14 @@ void StackWalker::Run::note(const std::string& text) {
   std::vector<std::string>& notes = result_.notes;
   if (text.empty() || notes.size() > max_notes || std::ranges::find(notes, text) != notes.end()) return;
   notes.push_back(notes.size() == max_notes ? "further problems are left out" : text);
+}
+
+// Once a walk: the frames themselves say the rest.
+void StackWalker::Run::note_gap(std::string_view what, const std::string& why) {
+  gap_ = true;
+  if (std::exchange(noted_gap_, true)) return;
+  note(fmt::format("frames may be missing behind {:#x}, of which {}: {}", context_.pc().value_or(0), what,
+                   why));
 }
 
 StackWalker::Run::Place StackWalker::Run::classify(Address pc, bool leaf) {
@@ -268,6 +277,8 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
     StackFrame frame{.registers = context_, .found_by = found_by_, .leaf = leaf_};
     Place place = classify(*context_.pc(), leaf_);
     frame.fault = place.fault;
+    frame.gap = std::exchange(gap_, false);
+    if (!place.fault.empty()) note_gap("it is not known what code it is", place.fault);
     std::optional<Unwound> next;
     why_.clear();
     if (place.code) {
@@ -296,6 +307,7 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
     // Where the code has no unwind data, the runtime's own records lead on exactly; a frame pointer is a
     // guess.
     const std::string reason = why_;
+    if (!next && place.code && !reason.empty()) note_gap("the method's caller is not known", reason);
     if (!next) next = step_explicit_frame();
     if (!next) next = step_last_resort();
     if (!next) return fail(reason.empty() ? why_ : reason);

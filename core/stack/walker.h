@@ -33,6 +33,7 @@ struct StackFrame {
   std::optional<Address>
       method_desc;   // managed: the method; runtime: the method the Frame names; stub: the precode's
   std::string fault; // what went wrong at this frame; the walk may have gone on
+  bool gap = false;  // frames may be missing before this one
 
   Address pc() const;
   Address sp() const;

@@ -87,14 +87,17 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       Named named{.frame = i, .method = {}};
       try {
         named.method = names_->describe(frame.code->method_desc);
-      } catch (const Error&) {
+      } catch (const Error& error) {
         thread.nameless = true;
+        if (nameless_.empty()) nameless_ = error.what();
         continue; // a frame without a name tells nothing
       }
       const bool framework = is_framework_module(named.method.module.str());
       if (!framework) wait.user_frame = i;
-      if (named.method.name_from == NameSource::token && (framework || named.method.module.str() == "?"))
+      if (named.method.name_from == NameSource::token && (framework || named.method.module.str() == "?")) {
         thread.nameless = true;
+        if (nameless_.empty()) nameless_ = named.method.degraded;
+      }
       thread.named.push_back(std::move(named));
     }
     if (!wait.managed_frame) return wait;

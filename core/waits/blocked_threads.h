@@ -100,6 +100,9 @@ public:
   void find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits);
   // Why the runtime's own word was not found where this runtime has one; empty when it was.
   const std::string& problem() const { return problem_; }
+  // Why a frame has no name that would tell what its thread waits for, of the first such one; empty: all
+  // have.
+  const std::string& nameless() const { return nameless_; }
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
   // The tasks and signals that timers owe to who disposed them, until their callbacks on this stack return.
@@ -159,6 +162,7 @@ private:
   SyncBlocks blocks_;
   MonitorLocks monitors_;
   std::string problem_;
+  std::string nameless_;
   const ThreadList* threads_ = nullptr;
   std::optional<std::unordered_map<Address, Address>> join_handles_; // SafeWaitHandle, Thread
   std::optional<std::unordered_map<Address, Address>>

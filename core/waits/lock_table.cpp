@@ -1,5 +1,6 @@
 #include "core/waits/lock_table.h"
 
+#include "core/target/contracts.h"
 #include "core/waits/blocked_run.h"
 
 #include <fmt/format.h>
@@ -42,10 +43,19 @@ public:
       for (const std::string& problem : index_->problems()) note(problem);
     if (!blocked_.problem().empty())
       note(fmt::format("what threads wait for is told by their frames alone: {}", blocked_.problem()));
+    if (!blocked_.nameless().empty())
+      note(fmt::format(
+          "frames without a name make what their threads wait for uncertain; the first because: {}",
+          blocked_.nameless()));
     if (!threads_.threads.empty() && by_os_id_.empty())
       attempt([&] {
         target_.offset("Thread", "OSId"); // throws where it is not published
       });
+    // From .NET 11 on it tells which thread another one waits for.
+    if (target_.descriptor().version >= descriptor_format_names &&
+        std::ranges::all_of(threads_.threads,
+                            [](const RuntimeThread& thread) { return thread.managed_object == 0; }))
+      attempt([&] { target_.offset("Thread", "ExposedObject"); });
     if (const std::string& problem = blocked_.monitors().problem(); !problem.empty())
       note(fmt::format("the table of sync blocks: {}", problem));
     std::ranges::stable_sort(table_.locks, [](const LockRow& a, const LockRow& b) {
@@ -56,7 +66,9 @@ public:
 
 private:
   void note(std::string text) {
-    if (table_.problems.size() < max_lock_problems) table_.problems.push_back(std::move(text));
+    if (table_.problems.size() < max_lock_problems &&
+        std::ranges::find(table_.problems, text) == table_.problems.end())
+      table_.problems.push_back(std::move(text));
   }
 
   template<typename Act>

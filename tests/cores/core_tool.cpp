@@ -232,9 +232,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (result == 2)
-    std::fputs(
-        "usage: core_tool info|methods|stacks|threads|waits|descriptor|sections|ilmap CORE | core_tool ip2md CORE "
-        "FILE | core_tool pdb FILE\n",
-        stderr);
+    std::fputs("usage: core_tool info|methods|stacks|threads|waits|descriptor|sections|ilmap CORE | "
+               "core_tool ip2md CORE "
+               "FILE | core_tool pdb FILE\n",
+               stderr);
   return result;
 }

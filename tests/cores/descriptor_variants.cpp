@@ -135,13 +135,15 @@ private:
       add(fmt::format("roots {}", registers.os_id), [&] {
         RootReporter reporter(runtime_, stacks);
         Json rows = Json::object();
-        const auto end = reporter.walk(context_of_thread(session_.core().platform().cpu, registers),
-                                       registers.os_id, [&](const RootRow& row) {
-                                         Json& frame = rows[hex(row.sp)];
-                                         frame[fmt::format("{} {:#x}", place_of(row), row.root.value)] =
-                                             row.type.empty() ? Json() : Json(row.type);
-                                         return true;
-                                       });
+        const auto end =
+            reporter.walk(context_of_thread(session_.core().platform().cpu, registers), registers.os_id,
+                          [&](const RootRow& row) {
+                            Json& frame = rows[hex(row.sp)];
+                            frame[fmt::format("{} {:#x}{}", place_of(row), row.root.value,
+                                              row.root.why_uncertain.empty() ? "" : " uncertain")] =
+                                row.type.empty() ? Json() : Json(row.type);
+                            return true;
+                          });
         return Json{{"roots", rows}, {"end", end.end}, {"notes", end.notes}};
       });
     }
