@@ -156,10 +156,21 @@ std::string ObjectText::big_integer(const Instance& what) {
   const Address bits = instances_.reference(what, "_bits");
   if (bits == 0) return fmt::format("{}", sign);
   const InstanceReader::Vector words = instances_.vector(bits);
-  constexpr std::uint32_t max_words = 256; // some 2,500 digits; the work grows with the square
-  if (words.count > max_words) return fmt::format("{{a number of {} bits}}", std::uint64_t{words.count} * 32);
+  constexpr std::uint64_t max_bits = 8'192; // some 2,500 digits; the work grows with the square
+  // From .NET 11 on they are words of the machine.
+  const bool wide = words.layout.element_size == 8;
+  const std::uint64_t count = std::uint64_t{words.count} * (wide ? 64 : 32);
+  if (count > max_bits) return fmt::format("{{a number of {} bits}}", count);
   std::vector<std::uint32_t> digits;
-  for (std::uint32_t i = 0; i < words.count; ++i) digits.push_back(target().read_u32(words.at(i)));
+  for (std::uint32_t i = 0; i < words.count; ++i) {
+    if (!wide) {
+      digits.push_back(target().read_u32(words.at(i)));
+      continue;
+    }
+    const std::uint64_t word = target().read_u64(words.at(i));
+    digits.push_back(static_cast<std::uint32_t>(word));
+    digits.push_back(static_cast<std::uint32_t>(word >> 32));
+  }
   return format_big_integer(std::move(digits), sign < 0);
 }
 

@@ -23,6 +23,13 @@ bool spins(const std::string& name) {
   return std::ranges::any_of(methods, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+// Of Thread.Sleep, which they give up the processor with; from .NET 11 on managed code sleeps below it.
+bool gives_way(const std::string& name) {
+  constexpr std::array parts = {"System.Threading.Thread.", "System.Threading.WaitSubsystem",
+                                "System.Threading.LowLevelMonitor."};
+  return std::ranges::any_of(parts, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 } // namespace
 
 bool BlockedThreads::find_work_of_others(Thread& thread) {
@@ -45,7 +52,7 @@ bool BlockedThreads::find_work_of_others(Thread& thread) {
     const std::string& name = named.method.name;
     if (spins(name))
       only_spins = true;
-    else if (only_spins || !name.starts_with("System.Threading.Thread."))
+    else if (only_spins || !gives_way(name))
       return false;
   }
   if (only_spins) thread.wait.what = ThreadWait::What::running;

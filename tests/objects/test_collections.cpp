@@ -309,6 +309,10 @@ TEST_CASE("texts of the framework's other types", "[objects]") {
     CHECK(s.boxed(t.make("Int128", {{"_lower", 5}, {"_upper", 1}})) == "18446744073709551621");
     CHECK(s.boxed(t.make("BigInteger", {{"_sign", 0xffff'fffb}})) == "-5");
     CHECK(s.boxed(t.make("BigInteger", {{"_sign", 1}, {"_bits", t.numbers({0, 1})}})) == "4294967296");
+    // .NET 11's nuint[]; an array of references has elements of that size.
+    const Address words = t.objects({0, 64});
+    CHECK(s.boxed(t.make("BigInteger", {{"_sign", 0xffff'ffff}, {"_bits", words}})) ==
+          (s.r.runtime.pointer() == 8 ? "-1180591620717411303424" : "-274877906944"));
     const Address offset = t.make("DateTimeOffset", {{"_offsetMinutes", 60}});
     t.set("Date", t.place("DateTimeOffset", offset, "_dateTime"), "_dateData", 0x089f'7ff5'f7b5'8000);
     CHECK(s.boxed(offset) == "1970-01-01 01:00:00 +01:00");

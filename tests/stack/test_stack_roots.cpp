@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <optional>
+
 using namespace clr;
 using namespace clr::test;
 using Lines = std::vector<std::string>;
@@ -70,7 +72,11 @@ public:
       return lines.size() < limit;
     };
     roots.begin(visit, &runtime.thread);
-    walker.walk(start, &runtime.thread, [&](const StackFrame& frame) { return roots.add(frame); });
+    std::size_t index = 0;
+    walker.walk(start, &runtime.thread, [&](StackFrame frame) {
+      frame.gap = index++ == gap;
+      return roots.add(frame);
+    });
     for (std::string& note : roots.finish()) lines.push_back("note " + std::move(note));
     return lines;
   }
@@ -78,6 +84,7 @@ public:
   WalkerRuntime runtime;
   CallShapes* shapes = nullptr;
   std::size_t limit = 1000;
+  std::optional<std::size_t> gap; // before this frame
 
 private:
   static std::string name(const FrameRoots& frame, const StackRoot& root) {
@@ -136,6 +143,21 @@ TEST_CASE("a frame that cannot be looked up is told", "[roots]") {
   REQUIRE_FALSE(lines.empty());
   CHECK_THAT(lines.back(), Catch::StartsWith("note frame 0 at 0x40000620 cannot be looked up: ") &&
                                Catch::Contains("0x6660"));
+}
+
+TEST_CASE("behind a gap in the stack roots are sure only where no handler can run", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  add_chain(roots, 0x100);
+  GcInfoSpec spec = some_slots(cpu);
+  spec.safe_points = {{.offset = 0x20, .live = {3}}};
+  for (const unsigned method : {0u, 1u, 2u}) roots.gc_info(method, spec);
+  roots.gap = 1;
+  CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
+        Lines{"0: [fp+40]=102 [fp+50]=103", "1: [fp+40]=202 [fp+50]=203", "2: [fp+40]=302 [fp+50]=303"});
+  roots.runtime.thread.exception_tracker = 0x10;
+  CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
+        Lines{"0: [fp+40]=102 [fp+50]=103", "1: [fp+40]=202? [fp+50]=203?", "2: [fp+40]=302? [fp+50]=303?"});
 }
 
 TEST_CASE("a frame whose next instruction is known reports scratch registers", "[roots]") {

@@ -174,6 +174,11 @@ TEST_CASE("a loop that spins runs", "[blocked_threads]") {
     stack.calls(threading, "Thread", "Yield").calls("App", "Work", "Run");
     CHECK(stack.wait().what == ThreadWait::What::running);
   }
+  SECTION("by a sleep, which on .NET 11 is managed code") {
+    stack.calls(threading, "WaitSubsystem+ThreadWaitInfo", "Sleep").calls(threading, "Thread", "Sleep");
+    stack.calls(threading, "SpinWait", "SpinOnceCore").calls("App", "Work", "Run");
+    CHECK(stack.wait().what == ThreadWait::What::running);
+  }
   SECTION("in a lock of the framework, before it waits") {
     stack.calls(threading, "SpinWait", "SpinOnceCore").calls("System.Threading", "Other", "Enter");
     stack.calls("App", "Work", "Run");
