@@ -69,7 +69,9 @@ std::string BlockedThreads::type_name(Address object) {
 bool BlockedThreads::derives(Address object, std::string_view name) {
   try {
     return reader_.derives_from(reader_.of_object(object).layout, name);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    // Many words are no objects.
+    if (error.kind() == ErrorKind::unsupported_contract) remember(error.what());
     return false;
   }
 }

@@ -94,6 +94,7 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
       }
       const bool framework = is_framework_module(named.method.module.str());
       if (!framework) wait.user_frame = i;
+      if (named.method.name_from == NameSource::token) remember(named.method.degraded);
       if (named.method.name_from == NameSource::token && (framework || named.method.module.str() == "?")) {
         thread.nameless = true;
         if (nameless_.empty()) nameless_ = named.method.degraded;
@@ -126,7 +127,8 @@ ThreadWait BlockedThreads::of(const ThreadStack& stack) {
     settle_mode(thread);
     wait.in_request = wait.user_frame && wait.what == ThreadWait::What::objects && !is_owed(wait.kind) &&
                       is_in_request(thread);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    remember(error.what());
     // What is known so far stays; a monitor is what nobody has named yet.
     if (wait.what == ThreadWait::What::objects && wait.objects.empty() && wait.kind == LockKind::monitor)
       wait.what = ThreadWait::What::unknown;

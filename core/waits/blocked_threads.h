@@ -103,6 +103,8 @@ public:
   // Why a frame has no name that would tell what its thread waits for, of the first such one; empty: all
   // have.
   const std::string& nameless() const { return nameless_; }
+  // The first thing that went wrong where a thread's objects were searched; empty: nothing.
+  const std::string& first_fault() const { return first_fault_; }
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
   // The tasks and signals that timers owe to who disposed them, until their callbacks on this stack return.
@@ -117,6 +119,9 @@ public:
   static constexpr std::size_t max_line = 1'000'000;     // async waiters of one semaphore
 
 private:
+  void remember(const std::string& fault) {
+    if (first_fault_.empty()) first_fault_ = fault;
+  }
   struct Named {
     std::size_t frame = 0;
     Method method;
@@ -163,6 +168,7 @@ private:
   MonitorLocks monitors_;
   std::string problem_;
   std::string nameless_;
+  std::string first_fault_;
   const ThreadList* threads_ = nullptr;
   std::optional<std::unordered_map<Address, Address>> join_handles_; // SafeWaitHandle, Thread
   std::optional<std::unordered_map<Address, Address>>

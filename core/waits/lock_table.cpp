@@ -43,6 +43,12 @@ public:
       for (const std::string& problem : index_->problems()) note(problem);
     if (!blocked_.problem().empty())
       note(fmt::format("what threads wait for is told by their frames alone: {}", blocked_.problem()));
+    const auto unknown = std::ranges::count_if(table_.waits, [](const ThreadWait& wait) {
+      return wait.what == ThreadWait::What::objects && wait.objects.empty();
+    });
+    if (unknown != 0 && !blocked_.first_fault().empty())
+      note(fmt::format("what {} threads wait for could not be found; the first reason: {}", unknown,
+                       blocked_.first_fault()));
     if (!blocked_.nameless().empty())
       note(fmt::format(
           "frames without a name make what their threads wait for uncertain; the first because: {}",

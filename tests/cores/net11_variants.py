@@ -42,7 +42,7 @@ def poorer_name(name):
 
 # What a text says in place of what is not known.
 NOT_KNOWN = re.compile(r"an object|its owner is not to be known|a thread that could not be found \(its managed number is \d+\)|\d+ that could not be found|<[^>]*>|"
-                       r"\{[\w.<>, ]*\}|\S*!0x\w+|\S*[?]\S*")
+                       r"\{[\w.<>, ]*\}|\S*!(MethodDesc )?0x\w+|\S*[?]\S*")
 
 
 def poorer_text(whole, other):
@@ -120,6 +120,9 @@ class Judge:
             return
         # A wait that is called probable where a note tells what is missing.
         if excuse and probable(other) and path[0] == "locks":
+            return
+        # What is waited for is not known, which is sure.
+        if path[0] == "locks" and str(other.get("text")).startswith("an unknown ") and "object" not in other and "objects" not in other:
             return
         # The object that .NET 11 keeps behind a lock of another object: where that one is not known, this is what is waited for.
         if excuse and whole.get("kind") in ("monitor", "condition") and "System.Threading.Lock" in str(other.get("text")):
