@@ -26,7 +26,8 @@ bool spins(const std::string& name) {
 // Of Thread.Sleep, which they give up the processor with; from .NET 11 on managed code sleeps below it.
 bool gives_way(const std::string& name) {
   constexpr std::array parts = {"System.Threading.Thread.", "System.Threading.WaitSubsystem",
-                                "System.Threading.LowLevelMonitor."};
+                                "System.Threading.LowLevelMonitor.", "Interop+Sys.<LowLevelMonitor_",
+                                "Interop+Sys.LowLevelMonitor_"};
   return std::ranges::any_of(parts, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
