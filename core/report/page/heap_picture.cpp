@@ -62,7 +62,8 @@ void draw(HtmlWriter& html, const std::vector<HeapTile>& tiles) {
   for (const HeapTile& tile : tiles) weights.push_back(static_cast<double>(tile.bytes));
   const std::vector<PageBox> boxes = squarify(weights, {0, 0, picture_width, picture_height});
   html.begin("div", {{"class", "wide"}});
-  html.begin("svg", {{"role", "img"},
+  html.begin("svg", {{"class", "map"},
+                     {"role", "img"},
                      {"width", pixels(picture_width)},
                      {"height", pixels(picture_height)},
                      {"viewBox", fmt::format("0 0 {} {}", picture_width, picture_height)}});

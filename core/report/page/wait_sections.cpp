@@ -202,7 +202,7 @@ void write_pool(HtmlWriter& html, PageStop& stop) {
   if (report->starved())
     html.element("p", "Starved: items are queued, and all workers are busy or blocked.", {{"class", "bad"}});
   html.element("p",
-               fmt::format("{} workers work, {} exist, {} are wanted; at least {}, at most {}; {} blocked "
+               fmt::format("workers: {} work, {} exist, {} are wanted; at least {}, at most {}; {} blocked "
                            "in a task; {} queued{}",
                            text(state.processing), text(state.existing), text(state.goal),
                            text(state.minimum), text(state.maximum), text(state.blocked),
