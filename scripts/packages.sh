@@ -16,6 +16,9 @@ hostile_packages=(strace)
 # For the live tests: cores of processes, musl, and arm64 under user-mode emulation.
 live_packages=(gdb python3-six musl qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross)
 
+# Shows the pages of `clr report`: the smaller build of Chromium, and letters of a known width.
+page_packages=(chromium-headless-shell fonts-dejavu-core)
+
 # need_packages NAME...: true when all are installed afterwards.
 need_packages() {
   local missing=() name

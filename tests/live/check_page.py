@@ -1,15 +1,14 @@
 """`clr report`: one page that stands alone, that is sound as XML and as HTML, and that says what the commands say."""
 import html.parser
+import json
 import os
 import pathlib
 import re
-import shutil
-import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
 
+import browser
 from plugin import Failed
-from processes import Unavailable
 
 SECTIONS = {"deadlocks", "graph", "thread", "locks", "async", "pool", "stacks", "threads", "exceptions", "failed", "heap", "retained", "types", "statics", "missing"}
 ELEMENTS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "b", "span", "div", "nav", "a", "section", "ul", "ol", "li", "pre", "table", "tr", "th", "td",
@@ -55,8 +54,28 @@ class Elements(html.parser.HTMLParser):
         self.problems.append(f"instruction {text!r}")
 
 
-class Page:
-    """A page by its sections, after it was found sound."""
+class Sections:
+    """A page by its sections."""
+
+    def __init__(self, root):
+        self.sections = {s.get("id"): s for s in root.iter("section")}
+        self.verdict = " ".join("".join(p.itertext()) for p in root.iter("p") if (p.get("class") or "").startswith("verdict"))
+
+    def words(self, section):
+        return "".join(self.sections[section].itertext())
+
+    def rows(self, section):
+        """The cells of the tables' rows, without the heads."""
+        return [["".join(d.itertext()) for d in row.findall("td")] for row in self.sections[section].iter("tr") if row.find("td") is not None]
+
+    def number(self, section, pattern):
+        found = re.search(pattern, self.words(section))
+        assert found, f"{section}: no {pattern!r} in {self.words(section)[:300]!r}"
+        return int(found[1].replace(",", ""))
+
+
+class Page(Sections):
+    """A page as it was written, after it was found sound."""
 
     def __init__(self, text):
         self.text = text
@@ -76,23 +95,10 @@ class Page:
             problems.append(f"policy {policy}")
         if re.search(r"url\(|@import|javascript:", "".join(root.find("head/style").itertext())):
             problems.append("the style refers to something")
-        self.sections = {s.get("id"): s for s in root.iter("section")}
+        super().__init__(root)
         if set(self.sections) != SECTIONS:
             problems.append(f"sections {sorted(self.sections)}")
         assert not problems, "\n    ".join(["the page is not sound", *problems])
-        self.verdict = " ".join("".join(p.itertext()) for p in root.iter("p") if (p.get("class") or "").startswith("verdict"))
-
-    def words(self, section):
-        return "".join(self.sections[section].itertext())
-
-    def rows(self, section):
-        """The cells of the tables' rows, without the heads."""
-        return [["".join(d.itertext()) for d in row.findall("td")] for row in self.sections[section].iter("tr") if row.find("td") is not None]
-
-    def number(self, section, pattern):
-        found = re.search(pattern, self.words(section))
-        assert found, f"{section}: no {pattern!r} in {self.words(section)[:300]!r}"
-        return int(found[1].replace(",", ""))
 
 
 def write(lldb, target, commands=()):
@@ -116,7 +122,12 @@ COMMANDS = ["clr analyze --json", "clr deadlocks --json", "clr locks --json", "c
 def check(lldb, target):
     """The page says what the commands say of the same stop."""
     page, texts = write(lldb, target, COMMANDS)
-    analysis, deadlocks, locks, threads, chains, pool, heap, retained, by_type = (lldb.parse(c, t, target) for c, t in zip(COMMANDS, texts))
+    answers = [lldb.parse(c, t, target) for c, t in zip(COMMANDS, texts)]
+    return f"{len(page.text.encode())} bytes, {compare(page, answers)}"
+
+
+def compare(page, answers):
+    analysis, deadlocks, locks, threads, chains, pool, heap, retained, by_type = answers
     wrong = []
 
     def same(what, actual, expected):
@@ -142,12 +153,12 @@ def check(lldb, target):
     same("types", page.number("heap", r"objects? of ([\d,]+) types?"), len(heap["types"]))
     same("bytes", page.number("heap", r"\(([\d,]+) bytes\)"), heap["bytes"])
     same("counts of types", [[int(r[0].replace(",", "")), int(r[2].replace(",", "")), r[4]] for r in page.rows("heap")],
-         [[t["bytes"], t["count"], t["name"]] for t in heap["types"][:100]])
+         [[t["bytes"], t["count"], as_shown(t["name"])] for t in heap["types"][:100]])
     same("tiles", len([e for e in page.sections["heap"].iter("rect")]), min(len(heap["types"]), 61))
     same("retained", [int(r[0].replace(",", "")) for r in page.rows("retained")], [r["retained"] for r in retained])
-    same("retained by types", [r[4] for r in page.rows("types")], [r["type"] for r in by_type])
+    same("retained by types", [r[4] for r in page.rows("types")], [as_shown(r["type"]) for r in by_type])
     assert not wrong, "\n    ".join(["the page says other things than the commands", *wrong])
-    return f"{len(page.text.encode())} bytes, {len(locks)} locks, {len(mine)} chains, {len(heap['types'])} types"
+    return f"{len(locks)} locks, {len(mine)} chains, {len(heap['types'])} types"
 
 
 def shown(method):
@@ -198,19 +209,39 @@ def check_deadlock(lldb, target):
     return f"{len(red)} red boxes, {len(arrows)} red arrows"
 
 
-def check_browser(lldb, target):
-    """The page in a browser without a network: nothing in its console."""
-    browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
-    if not browser:
-        raise Unavailable("there is no headless Chromium")
-    page, _ = write(lldb, target)
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "page.html"
-        path.write_text(page.text, encoding="utf-8")
-        words = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", "--host-resolver-rules=MAP * ~NOTFOUND",
-                 "--enable-logging=stderr", "--dump-dom", path.as_uri()]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+# Width of the window, and whether its colours are dark.
+WINDOWS = ((360, False), (1100, True))
+
+
+def check_browser(lldb, target, names=()):
+    """The page in a browser without a network: nothing in its console, it shows what the commands say, and all of it can be read. `names` are texts
+    that it must show as they are."""
+    browser.browser()
+    page, texts = write(lldb, target, COMMANDS)
+    root, said = browser.show(page.text)
     assert not said, said[:3]
-    assert done.stdout.count("<section ") == len(SECTIONS), done.stderr[-500:]
-    return f"{pathlib.Path(browser).name}: nothing in its console"
+    others = {e.tag for e in root.iter()} - ELEMENTS - {"tbody"}
+    assert not others, f"elements {others}"
+    shown = Sections(root)
+    assert set(shown.sections) == SECTIONS, sorted(shown.sections)
+    figures = compare(shown, [lldb.parse(c, t, target) for c, t in zip(COMMANDS, texts)])
+    words = "".join(root.itertext())
+    missing = [name for name in names if as_shown(name) not in words]
+    assert not missing, f"not shown: {missing}"
+    seen = 0
+    for width, dark in WINDOWS:
+        wrong, looked = browser.measure(page.text, width, dark)
+        assert not wrong, "\n    ".join([f"{width} wide, {'dark' if dark else 'light'}", *wrong])
+        seen += looked["texts"] + looked["labels"]
+    network = "no network" if browser.without_network() else "no name is resolved"
+    return f"{pathlib.Path(browser.browser()).name}, {network}: {len(words)} characters, {figures}, {seen} texts can be read"
+
+
+def as_shown(text):
+    """As names are shown: what a terminal or a browser obeys is escaped."""
+    return re.sub("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", lambda m: f"\\u{ord(m[0]):04x}" if ord(m[0]) > 0x7f else f"\\x{ord(m[0]):02x}", text)
+
+
+def names_of(running):
+    """The names that programs/odd says it uses."""
+    return [json.loads(line) for line in running.output.decode().splitlines() if line.startswith('"')]

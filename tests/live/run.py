@@ -559,7 +559,6 @@ def known_waits(c, name, configuration, knobs):
             c.check(f"locks/{name}/core", check_locks.check_waits, c.lldb, core, told)
             c.check(f"locks/{name}/page", check_page.check, c.lldb, core)
             c.check(f"locks/{name}/page/live", check_page.check, c.lldb, Target(pid=running.pid))
-            c.check(f"locks/{name}/page/browser", check_page.check_browser, c.lldb, core)
             c.check(f"locks/{name}/python", check_locks.check_python, c.lldb, core)
             c.check(f"locks/{name}/clrmd", check_locks.check_clrmd, c.oracle, c.lldb, core)
 
@@ -613,6 +612,32 @@ def healthy(c, label, program, arguments):
             assert running.wait_ready(), "the program did not start"
             c.check(f"{label}/live", check_locks.check_healthy, c.lldb, Target(pid=running.pid))
             c.check(f"{label}/core", check_locks.check_healthy, c.lldb, Target(core=processes.gcore(running.pid, folder / "core.gcore")))
+
+
+def pages(c):
+    """The page of `clr report` as a browser shows it, of each kind of trouble, and with names that want to be markup."""
+    for name, (program, arguments, knobs) in PAGES.items():
+        if c.may_want(f"pages/{name}"):
+            c.results.with_second_try(f"pages/{name}", functools.partial(page, c, f"pages/{name}", name, program, arguments, knobs))
+
+
+PAGES = {"crash": ("situations", ("unhandled-inner", "report"), {}), "deadlock": ("locks", ("deadlock", "lock-async"), {}), "pool": ("waits", ("--pool",), {}), "locks": ("locks", ("waits",), {}),
+         "async": ("waits", (), {}), "memory": ("serving", ("memory",), {"GCHeapHardLimit": hex(check_verdict.LIMIT)}), "names": ("odd", (), {})}
+
+
+def page(c, label, name, program, arguments, knobs):
+    crashes = name == "crash"
+    if crashes and not processes.kernel_writes_cores():
+        c.results.skip(label, "core_pattern of this kernel does not write cores into the working folder")
+        return
+    executable = processes.build(program, c.work / "artifacts", "Release")
+    with c.scratch(label.replace("/", "-")) as folder:
+        with Running([executable, *arguments], folder, settings(**knobs), core_limit=-1 if crashes else 0) as running:
+            running.wait_ready()
+            if crashes:
+                running.wait_end()
+            core = Target(core=running.kernel_core(), executable=executable) if crashes else Target(core=processes.gcore(running.pid, folder / "core.gcore"))
+            c.check(label, check_page.check_browser, c.lldb, core, check_page.names_of(running))
 
 
 def verdicts(c):
@@ -963,7 +988,7 @@ def main():
             root = variants.installed(c.work, options.runtime)
             processes.use_root(root)
             plugin.ENVIRONMENT["DOTNET_ROOT"] = str(root)   # of programs that LLDB launches
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, verdicts, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, pages, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:
