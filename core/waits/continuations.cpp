@@ -22,28 +22,45 @@ const ResumePoint* Continuations::point_of(Address continuation) {
   return *stub == 0 ? nullptr : &points_.by_stub(*stub);
 }
 
-// The runtime's own method between the user's and a task keeps that task, or the source that it got; and what
-// the method was called with that made it.
-Address Continuations::held_by(Address continuation) {
+// Whether `task` goes on behind one that is not done. A list, which a hundred thousand tasks may share, is not
+// looked into.
+Continuations::Leads Continuations::leads(Address awaited, Address task) {
+  const Address continuation = kinds_->continuation(awaited);
+  if (continuation == 0 || kinds_->kind(continuation) == AsyncKind::list) return Leads::unknown;
+  Leads found = Leads::unknown;
+  kinds_->targets(continuation, [&](Address waiter, AsyncKind) {
+    if (found != Leads::here) found = waiter == task ? Leads::here : Leads::elsewhere;
+  });
+  return found;
+}
+
+// The runtime's own method between the user's and a task keeps that task, or the source that it got; what the
+// method was called with that made it; and, where that was inlined, what that one waits for itself.
+Address Continuations::held_by(Address continuation, Address task) {
   // .NET 11: RuntimeAsyncTaskContinuation and ValueTaskSourceContinuation name it.
   for (const char* const name : {"Task", "Source"})
     if (const Address object = kinds_->reference(continuation, name)) return object;
   const Address array = kinds_->reference(continuation, "GCData");
   if (array == 0) return 0;
-  Address source = 0, done = 0;
+  Address open = 0, source = 0, others = 0, done = 0;
   InstanceReader reader(kinds_->objects());
   const InstanceReader::Vector held = reader.vector(array);
   for (std::uint32_t i = 0; i < std::min(held.count, max_held); ++i) {
     const Address object = kinds_->target().read_pointer(held.at(i));
     if (object == 0) continue;
     if (kinds_->lineage(object).derives_from("System.Threading.Tasks.Task")) {
-      if (!kinds_->flags(object).done()) return object;
-      if (done == 0) done = object;
+      const bool is_done = kinds_->flags(object).done();
+      const Leads way = is_done ? Leads::unknown : leads(object, task);
+      if (way == Leads::here) return object;
+      Address& place = is_done ? done : way == Leads::elsewhere ? others : open;
+      if (place == 0) place = object;
     } else if (source == 0 && kinds_->is_source(object)) {
       source = object;
     }
   }
-  return source != 0 ? source : done;
+  for (const Address object : {open, source, others})
+    if (object != 0) return object;
+  return done;
 }
 
 Address Continuations::end_of_workers(Address continuation) {
@@ -84,7 +101,7 @@ SuspendedMethods Continuations::of(Address task) {
     const ResumePoint* const resume = point_of(at);
     if (resume == nullptr) continue;
     if (resume->own) {
-      if (found.methods.empty() && found.awaited == 0) found.awaited = held_by(at);
+      if (found.methods.empty() && found.awaited == 0) found.awaited = held_by(at, task);
       continue;
     }
     const auto state = kinds_->integer(at, "State");

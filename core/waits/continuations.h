@@ -38,9 +38,10 @@ public:
   static constexpr std::size_t max_continuations = 10'000; // of one task
   static constexpr std::uint32_t max_held = 1'024;         // references that a continuation keeps
 
-  // What the runtime's own method of a continuation waits for, of all that it keeps: a task that is not done,
-  // else what can be awaited as a ValueTask, else a task; 0: nothing of these. Throws Error.
-  Address held_by(Address continuation);
+  // What the runtime's own method of a continuation waits for, of all that it keeps: the task behind which
+  // `task`, whose method it is, goes on; else one that is not done and behind which nobody else is seen to go
+  // on, else what can be awaited as a ValueTask, else any task; 0: nothing of these. Throws Error.
+  Address held_by(Address continuation, Address task);
 
   // The task that is done when all workers of Parallel.ForEachAsync or ForAsync are, of the continuation of
   // one of them; 0: it is not known. Throws Error. Cost: 3 reads, and 2 for each reference that it keeps.
@@ -48,6 +49,8 @@ public:
 
 private:
   const ResumePoint* point_of(Address continuation);
+  enum class Leads : std::uint8_t { here, elsewhere, unknown };
+  Leads leads(Address awaited, Address task);
 
   AsyncObjects* kinds_;
   ResumePoints points_;

@@ -267,10 +267,11 @@ TEST_CASE("a task that the runtime goes on with leads through its continuations"
 TEST_CASE("a method that the runtime suspended waits for the task that its continuation keeps", "[async]") {
   Waits waits;
   // The runtime's own method between the two keeps what it was called with, too.
+  const Address task = waits.task("AsyncHelpers+ThunkTask", {});
   const auto waits_for = [&](std::initializer_list<Address> held) {
     const Address own = waits.types.make("Continuation", {{"GCData", waits.types.objects(held)}});
     View view(waits);
-    return Continuations(view.graph->kinds(), view.view.names).held_by(own);
+    return Continuations(view.graph->kinds(), view.view.names).held_by(own, task);
   };
   const Address ended = waits.task("Task", {{"m_stateFlags", done}}), open = waits.task("Task", {}),
                 source = waits.types.make("Source", {}), argument = waits.made.string(u"an argument");
@@ -278,6 +279,14 @@ TEST_CASE("a method that the runtime suspended waits for the task that its conti
   CHECK(waits_for({argument, 0, source, ended}) == source);
   CHECK(waits_for({argument, ended}) == ended);
   CHECK(waits_for({argument}) == 0);
+  // What it waits for may wait for another task itself, which an inlined method left behind.
+  const Address inner = waits.task("Task", {}), own = waits.task("Task", {});
+  waits.then(inner, waits.box());
+  waits.then(own, task);
+  CHECK(waits_for({inner, source}) == source);
+  CHECK(waits_for({inner, open}) == open);
+  CHECK(waits_for({open, inner, source, own}) == own);
+  CHECK(waits_for({ended, inner}) == inner);
 }
 
 TEST_CASE("a box that is at rest waits for nothing, though its state is 0", "[async]") {
