@@ -249,7 +249,7 @@ std::string LockReporter::object_text(const WaitedObject& object, const ThreadWa
                                                     : "");
   }
   case LockKind::rwlock:
-    return wait == nullptr ? named : fmt::format("{} to {}", named, to_string(wait->mode));
+    return wait == nullptr ? named : fmt::format("{} {}", named, purpose_text(wait->mode));
   case LockKind::task: {
     const std::string method = async_method(object.object);
     return method.empty() ? named : fmt::format("{} {:#x}", method, object.object);

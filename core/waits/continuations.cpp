@@ -22,8 +22,8 @@ const ResumePoint* Continuations::point_of(Address continuation) {
   return *stub == 0 ? nullptr : &points_.by_stub(*stub);
 }
 
-// Whether `task` goes on behind one that is not done. A list, which a hundred thousand tasks may share, is not
-// looked into.
+// Whether `task` goes on behind one that is not done. A list, which a hundred thousand tasks may share, is
+// not looked into.
 Continuations::Leads Continuations::leads(Address awaited, Address task) {
   const Address continuation = kinds_->continuation(awaited);
   if (continuation == 0 || kinds_->kind(continuation) == AsyncKind::list) return Leads::unknown;

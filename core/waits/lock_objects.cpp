@@ -39,6 +39,8 @@ void read_rwlock(InstanceReader& reader, const Instance& instance, LockState& st
   state.reader_count = low(reader.integer(instance, "_owners") & rw_readers);
   state.held = writer != nobody || upgrader != nobody;
   state.upgradeable = writer == nobody && upgrader != nobody;
+  // Who may want to write counts as a reader, too.
+  if (upgrader != nobody && state.reader_count > 0) --state.reader_count;
   if (state.held) {
     state.owner_managed_id = writer != nobody ? writer : upgrader;
     state.entries = 1;

@@ -53,22 +53,6 @@ private:
     return text;
   }
 
-  static std::string_view verb(WaitMode mode) {
-    switch (mode) {
-    case WaitMode::enter:
-      return "waits to enter";
-    case WaitMode::wait:
-      break;
-    case WaitMode::read:
-      return "waits to read";
-    case WaitMode::write:
-      return "waits to write";
-    case WaitMode::upgrade:
-      return "waits to read with the right to write";
-    }
-    return "waits";
-  }
-
   static void print(Output& out, const LockRow& row, const LockTable& table, LockReporter& locks) {
     const std::string type = locks.type_of(row.state);
     out.line("{:#x} {} ({})", row.state.object, type.empty() ? "of unknown type" : type, how(row));
@@ -81,7 +65,8 @@ private:
     for (const std::size_t i : row.waiters) {
       const ThreadWait& wait = table.waits[i];
       const std::string place = locks.place_text(wait);
-      out.line("  {} {}{}{}", locks.thread_text(wait.os_id), wait.certain ? "" : "probably ", verb(wait.mode),
+      out.line("  {} {}waits{}{}{}", locks.thread_text(wait.os_id), wait.certain ? "" : "probably ",
+               wait.mode == WaitMode::wait ? "" : " ", purpose_text(wait.mode),
                place.empty() ? "" : fmt::format(" in {}", place));
     }
   }

@@ -50,10 +50,13 @@ TEST_CASE("a ReaderWriterLockSlim tells writer, upgrader and readers", "[lock_ob
       LockKind::rwlock);
   CHECK_FALSE(free.held);
   CHECK(free.reader_count == 2);
-  const LockState upgraded = made.state(
-      made.types.make("ReaderWriterLockSlim",
-                      {{"_writeLockOwnerId", nobody}, {"_upgradeLockOwnerId", 5}, {"_numWriteWaiters", 3}}),
-      LockKind::rwlock);
+  const LockState upgraded =
+      made.state(made.types.make("ReaderWriterLockSlim", {{"_writeLockOwnerId", nobody},
+                                                          {"_upgradeLockOwnerId", 5},
+                                                          {"_numWriteWaiters", 3},
+                                                          {"_owners", 2}}),
+                 LockKind::rwlock);
+  CHECK(upgraded.reader_count == 1);
   CHECK(upgraded.owner_managed_id == 5);
   CHECK(upgraded.upgradeable);
   CHECK(upgraded.waiters == 3);

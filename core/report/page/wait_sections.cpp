@@ -66,8 +66,7 @@ void write_waiters(HtmlWriter& html, const LockRow& row, const LockTable& table,
   for (const std::size_t i : row.waiters) {
     const ThreadWait& wait = table.waits[i];
     const std::string place = locks.place_text(wait);
-    places[fmt::format("{}{}{}{}", wait.certain ? "" : "probably ",
-                       wait.mode == WaitMode::wait ? "" : fmt::format("to {}", to_string(wait.mode)),
+    places[fmt::format("{}{}{}{}", wait.certain ? "" : "probably ", purpose_text(wait.mode),
                        place.empty() ? "" : " in ", place)]
         .push_back(wait.os_id);
   }
