@@ -273,4 +273,20 @@ void BlockedThreads::settle_mode(Thread& thread) {
   wait.mode = writes ? WaitMode::write : WaitMode::read;
 }
 
+std::string_view purpose_text(WaitMode mode) {
+  switch (mode) {
+  case WaitMode::enter:
+    return "to enter";
+  case WaitMode::wait:
+    return "";
+  case WaitMode::read:
+    return "to read";
+  case WaitMode::write:
+    return "to write";
+  case WaitMode::upgrade:
+    return "to read with the right to write";
+  }
+  return "";
+}
+
 } // namespace clr

@@ -41,22 +41,6 @@ std::string_view to_string(WaitMode mode) {
   return "";
 }
 
-std::string_view purpose_text(WaitMode mode) {
-  switch (mode) {
-  case WaitMode::enter:
-    return "to enter";
-  case WaitMode::wait:
-    return "";
-  case WaitMode::read:
-    return "to read";
-  case WaitMode::write:
-    return "to write";
-  case WaitMode::upgrade:
-    return "to read with the right to write";
-  }
-  return "";
-}
-
 bool is_framework_module(std::string_view module) {
   return module.starts_with("System.") || module.starts_with("Microsoft.") || module == "mscorlib.dll";
 }

@@ -33,7 +33,7 @@ struct ThreadStack {
 
 enum class WaitMode : std::uint8_t { enter, wait, read, write, upgrade };
 std::string_view to_string(WaitMode mode); // words of JSON
-// What a thread waits to do with a lock, for people: "to enter"; empty when it is nothing of these.
+// What a thread waits to do with a lock: "to enter"; empty when it is nothing of these.
 std::string_view purpose_text(WaitMode mode);
 
 struct WaitedObject {

@@ -51,6 +51,12 @@ public:
                    "default): LLDB's target.process.thread.step-avoid-regexp.")
         ->check(one_of({"on", "off"}))
         ->type_name("on|off");
+    app.add_option(
+           "--async-frames", async_frames_,
+           "Whether LLDB's own bt shows behind a stack the async methods that wait (on), in LLDB 22 and "
+           "later; off is the default. They are no frames: they have no registers and no variables.")
+        ->check(one_of({"on", "off"}))
+        ->type_name("on|off");
     app.add_option("--log", log_, "Write a debug log to FILE, for a bug report; off ends it.")
         ->type_name("FILE");
     app.footer(
@@ -94,6 +100,9 @@ public:
     if (!properties_.empty()) set_steps_over_properties(invocation.debugger, properties_ == "on");
     invocation.out.line("step over properties: {}",
                         steps_over_properties(invocation.debugger) ? "on" : "off");
+    if (!async_frames_.empty())
+      invocation.workspace().set_async_frames(invocation.debugger, async_frames_ == "on");
+    invocation.out.line("async frames: {}", invocation.workspace().async_frames() ? "on" : "off");
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : log);
   }
@@ -131,7 +140,7 @@ private:
                         to_string(settings.when), settings.on ? "" : " (off: clr publish on)");
   }
 
-  std::string sysroot_, log_, when_, descriptor_, properties_;
+  std::string sysroot_, log_, when_, descriptor_, properties_, async_frames_;
   std::vector<std::string> maps_, symbols_, publish_;
   bool clear_ = false;
   CLI::Option* publish_option_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include "core/memory/error.h"
 #include "extension/lldb/notice.h"
+#include "extension/process/async_frames.h"
 #include "extension/process/first_stop.h"
 #include "extension/process/visits.h"
 
@@ -23,6 +24,19 @@ void DebuggedProcess::tell_what_is_missing() {
     if (!stop.text.empty()) notice(target_.GetDebugger(), stop.text);
   } catch (const Error&) {
     // The next stop may tell.
+  }
+}
+
+void DebuggedProcess::show_async_frames(lldb::SBDebugger& debugger, unsigned switched_on) {
+  const std::uint32_t stop = target_.GetProcess().GetStopID();
+  if (async_frames_ == switched_on && async_frames_stop_ == stop) return;
+  try {
+    const std::shared_ptr<Session> session = sessions_.at_stop();
+    add_frames(debugger, target_, async_frames(*session));
+    async_frames_ = switched_on;
+    async_frames_stop_ = stop;
+  } catch (const Error&) {
+    // It runs, or there is no runtime, or no heap: `clrbt --async` says it.
   }
 }
 

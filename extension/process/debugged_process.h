@@ -15,6 +15,7 @@ namespace clr::lldb_plugin {
 struct WorkspaceSettings {
   SessionSettings session;
   PublishSettings publish;
+  unsigned async_frames = 0; // 0: `bt` shows none; else how often that was switched on
 };
 
 // Its parts use each other and live as long as it does. A target without a process has one too: breakpoints
@@ -36,6 +37,10 @@ public:
   // At a stop that the user sees: says once what is missing.
   void tell_what_is_missing();
 
+  // Gives LLDB async_frames() of this stop, unless it was given them; `switched_on` is the number of
+  // WorkspaceSettings. Cost: once in a stop that of async_frames().
+  void show_async_frames(lldb::SBDebugger& debugger, unsigned switched_on);
+
   // The process has ended, or another one stands in its place, or the target is gone: takes back what was put
   // into LLDB. Called once, by the table of processes.
   void retire();
@@ -48,6 +53,8 @@ private:
   ShownValues values_;
   NamedTypes types_;
   bool told_what_is_missing_ = false;
+  unsigned async_frames_ = 0; // WorkspaceSettings::async_frames when LLDB was given frames, of the stop:
+  std::uint32_t async_frames_stop_ = 0;
 };
 
 } // namespace clr::lldb_plugin

@@ -157,7 +157,9 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   }
   Workspace::of(turn).publish_command(debugger, *process, words);
   process->breakpoints().before_command(words);
-  prepare_values(turn, debugger, *process, text_of(words));
+  const std::string text = text_of(words);
+  if (text.starts_with("thread backtrace")) Workspace::of(turn).show_async_frames(debugger, *process);
+  prepare_values(turn, debugger, *process, text);
 }
 
 // The commands that evaluate an expression.

@@ -1,6 +1,7 @@
 #include "extension/process/workspace.h"
 
 #include "core/memory/error.h"
+#include "extension/lldb/added_frames.h"
 #include "extension/lldb/managed_value.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/python_parts.h"
@@ -111,6 +112,15 @@ void Workspace::offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process
   add_parts(debugger, value_category, managed_types, value_parts_entry());
   add_parts(debugger, plain_category, plain_types, value_parts_entry());
   debugger.GetCategory(plain_category).SetEnabled(true);
+}
+
+void Workspace::set_async_frames(lldb::SBDebugger& debugger, bool on) {
+  if (on && !can_add_frames(debugger))
+    throw Error(
+        ErrorKind::invalid_argument,
+        "this LLDB takes no further frames: LLDB 22 and later do, with Python; clrbt --async shows them");
+  if (!on) take_frames_back(debugger);
+  settings_.async_frames = on ? ++async_frames_switched_on_ : 0;
 }
 
 bool Workspace::serves_client() {

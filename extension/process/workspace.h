@@ -59,12 +59,21 @@ public:
   // The next update makes modules anew that these settings concern; all are taken away when they say so.
   void set(const PublishSettings& settings);
 
+  // Whether LLDB's own `bt` shows the async methods that wait. Throws Error when this LLDB cannot.
+  void set_async_frames(lldb::SBDebugger& debugger, bool on);
+  // Before a command that shows stacks.
+  void show_async_frames(lldb::SBDebugger& debugger, DebuggedProcess& process) {
+    if (async_frames()) process.show_async_frames(debugger, settings_.async_frames);
+  }
+  bool async_frames() const { return settings_.async_frames != 0; }
+
 private:
   explicit Workspace(lldb::user_id_t debugger);
 
   WorkspaceSettings settings_;
   Driver driver_;
   bool parts_offered_ = false;
+  unsigned async_frames_switched_on_ = 0;
   ProcessTable<lldb::SBTarget, DebuggedProcess> processes_;
 };
 

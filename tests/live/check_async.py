@@ -137,6 +137,52 @@ def check_threads(lldb, target, told, stacks):
     return len(os_ids)
 
 
+# A frame that `bt` shows behind a stack: name, file and line.
+ADDED = re.compile(r"frame #(\d+): (.+) \[awaiting\](?: at ([^ :]+):(\d+))? \[")
+STOPS = 5
+
+
+def added_frames(text):
+    """Those of all threads of `bt all`, in their order. LLDB prints a stop when it comes to it, into other lines of the text."""
+    found = ADDED.findall(text)
+    assert all(int(number) > 5 for number, *_ in found), found   # below the thread's own
+    return [(name, file, int(line or 0)) for _, name, file, line in found]
+
+
+def check_added_frames(lldb, target):
+    """LLDB's own `bt` has the async methods that wait behind a stack when the user wants it, the same as `clrbt --async`, and never without that."""
+    on, off, everything = "clr settings --async-frames on", "clr settings --async-frames off", "bt all"
+    (asked,) = lldb.json(target, ["clrbt --async --json all"])
+    for _ in range(STOPS):   # LLDB prints the first stop on another thread at the same time: nothing may hang
+        before, _, first, again, _, after, _, last = lldb.run(target, [everything, on, everything, everything, off, everything, on, everything], seconds=60)
+        wanted = []
+        for thread in asked["threads"]:
+            frames = [f for callers in thread["async_callers"] for chain in callers["chains"] for f in chain["frames"][1:]]
+            frames += [f for chain in thread["waits_for_async"] for f in chain["frames"]]
+            wanted += [(shown_name(f["method"]), pathlib.Path(f.get("source", {}).get("file", "")).name, f.get("source", {}).get("line", 0)) for f in frames]
+        for name, text in (("on", first), ("again", again), ("on again", last)):
+            found = added_frames(text)
+            assert found == wanted, f"{name}: {found}, clrbt has {wanted}"
+        for name, text in (("before", before), ("off", after)):
+            assert "awaiting" not in text, f"{name}: {text[:300]}"
+    assert len(wanted) >= 7, wanted
+    return f"{len(wanted)} frames, {STOPS} times"
+
+
+def shown_name(method):
+    user = method.get("user_method")
+    return f"{user['full_name']} [{user['mark']}]" if user else method["full_name"]
+
+
+def check_no_added_frames(lldb, target):
+    """An LLDB that cannot says so."""
+    (text,) = lldb.run(target, ["bt all"])
+    lldb.run(target, ["clr settings --async-frames on", "bt all"], go_on=True)
+    assert "LLDB 22 and later" in lldb.errors, lldb.errors
+    assert "awaiting" not in text, text
+    return "refused"
+
+
 def check_timers(lldb, target, told, schema):
     """The program's own timers, with what they call; a delay is a timer, too."""
     (timers,) = lldb.json(target, ["clr timers --json"])

@@ -531,12 +531,23 @@ def wait_program(c, mode, configuration, knobs):
             c.check(f"async/{mode}/core", check_async.check, c.lldb, core, running)
             c.check(f"async/{mode}/page", check_page.check, c.lldb, core)
             c.check(f"async/{mode}/python", check_async.check_python, c.lldb, core)
+            if mode == "release":
+                added_frames(c, f"async/{mode}/frames", Target(pid=running.pid), core)
         with Running([program, "--pool"], folder, settings(**knobs)) as running:
             assert running.wait_ready(), "waits did not start"
             told = check_async.told_by(running)
             c.check(f"async/{mode}/pool/live", check_async.check_pool, c.lldb, Target(pid=running.pid), told)
             core = Target(core=processes.gcore(running.pid, folder / "core.pool"))
             c.check(f"async/{mode}/pool/core", check_async.check_pool, c.lldb, core, told)
+
+
+def added_frames(c, label, live, core):
+    """LLDBs that take further frames, and one that does not."""
+    c.check(f"{label}/19", check_async.check_no_added_frames, c.lldb, core)
+    found = other_lldbs(c, [v for v in ("22", "23") if (v == "23" or c.full or c.only) and c.may_want(f"{label}/{v}")])
+    for version, driver in found.items():
+        c.check(f"{label}/{version}/live", check_async.check_added_frames, Lldb(c.plugin, driver), live)
+        c.check(f"{label}/{version}/core", check_async.check_added_frames, Lldb(c.plugin, driver), core)
 
 
 def locks(c):
@@ -778,13 +789,20 @@ OTHER_BREAKS = ["b Breaks.cs:LINE(Plain)", "b Debugged.Breaks.Plain", "b Breaks.
 OTHER_VERSIONS = ("14", "15", "16", "23")
 
 
+def other_lldbs(c, versions):
+    """Version -> driver of those that can be had."""
+    if not versions:
+        return {}
+    done = subprocess.run([HERE.parent.parent / "scripts" / "get-lldbs", c.lldbs, *versions], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
 def other_versions(c, debug, program):
     """A part of the same in other LLDBs."""
     versions = [v for v in OTHER_VERSIONS if c.may_want(f"lldb/versions/{v}")]
     if not versions:
         return
-    done = subprocess.run([HERE.parent.parent / "scripts" / "get-lldbs", c.lldbs, *versions], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    found = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    found = other_lldbs(c, versions)
     for version in versions:
         label = f"lldb/versions/{version}"
         if version not in found:
