@@ -167,6 +167,9 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
                                              : std::nullopt;
     if (sign && target.read_pointer(box.machine + *sign) == 0) return;
   }
+  if (box.shape->interpreter)
+    if (const Address info = target.read_pointer(box.machine + *box.shape->interpreter))
+      read_interpreted(box, info);
   if (const MachineAwait* const await = box.waits ? box.await() : nullptr) {
     box.awaiter_known = !await->site.awaiter.empty();
     if (await->awaited) box.awaited = target.read_pointer(box.machine + *await->awaited);
@@ -181,6 +184,19 @@ void AsyncGraph::add_box(Address object, const BoxShape& shape) {
                           [&](std::uint32_t part) { return target.read_pointer(box.machine + part) == 0; }))
     return;
   boxes_.push_back(box);
+}
+
+// A task of F#'s that no static code was made of, as in a Debug build: its awaits have no numbers. The
+// interpreter keeps the awaiter while it waits for it.
+// Source: dotnet/fsharp src/FSharp.Core/tasks.fs (RunDynamic).
+void AsyncGraph::read_interpreted(AsyncBox& box, Address info) {
+  const Address awaiter = kinds_.reference(info, "ResumptionData@");
+  box.waits = awaiter != 0;
+  if (!box.waits) return;
+  box.state = 0;
+  box.awaiter_known = true;
+  const auto inside = kinds_.shapes().awaited_by(kinds_.table_of(awaiter));
+  box.awaited = inside ? kinds_.target().read_pointer(awaiter + *inside) : awaiter;
 }
 
 // Objects that hold machines come first: a machine that is an object of its own is theirs.

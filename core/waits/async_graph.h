@@ -68,6 +68,7 @@ public:
   AsyncObjects& kinds() { return kinds_; }
 
 private:
+  void read_interpreted(AsyncBox& box, Address info);
   void add_box(Address object, const BoxShape& shape);
   void add_own_boxes(std::span<const FoundObject> found);
   void drop_left_copies();

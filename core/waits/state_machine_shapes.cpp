@@ -84,6 +84,8 @@ MachineShape MachineShapes::read_machine(Address table) {
       shape.state = place->offset;
       shape.fsharp = std::string_view(name) == state_names.back();
     }
+  if (shape.fsharp)
+    if (const auto place = find(table, "ResumptionDynamicInfo")) shape.interpreter = place->offset;
   for (const char* const name : builder_names)
     if (const auto place = find(table, name)) read_builder(shape, *place);
   if (layout.text.starts_with("System.Threading.Tasks.Parallel."))

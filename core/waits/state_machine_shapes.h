@@ -33,6 +33,9 @@ struct MachineShape {
   bool is_void = false; // of an async void method
   bool fsharp = false;  // of F#'s tasks, whose awaits are numbered from 1 on
   std::optional<std::uint32_t> state;
+  // Of F#'s tasks: the reference to the object that says where an interpreted one is, as those of a Debug
+  // build are. It is null in others.
+  std::optional<std::uint32_t> interpreter;
   // Of an async iterator: the references to who waits for its next value.
   std::optional<std::uint32_t> consumer_state, consumer;
   // The builder's reference to the box. A box that is used again and again is at rest when it is null.
