@@ -181,29 +181,71 @@ void HeapGraph::read_references(const HeapMap& map, ReferenceMaps& maps, const G
   out_.begins_.back() = static_cast<std::uint32_t>(total);
 }
 
-const HeapEdges& HeapGraph::in() {
+namespace {
+
+// References whose targets lie in [begin, end), in their order, some at a time: so that what lies far apart
+// is asked for before it is used.
+class References {
+public:
+  References(const HeapEdges& out, std::uint32_t begin, std::uint32_t end)
+      : out_(out), begin_(begin), size_(end - begin) {}
+
+  // Calls `soon(target)` for each as early as it can, and `use(references)` for some together.
+  void each(std::uint32_t count, const auto& soon, const auto& use) {
+    std::array<Pair, 64> some;
+    std::size_t held = 0;
+    for (std::uint32_t from = 0; from < count; ++from)
+      for (const std::uint32_t target : out_.of(from)) {
+        if (target - begin_ >= size_) continue;
+        soon(target);
+        some[held++] = {from, target};
+        if (held < some.size()) continue;
+        use(std::span<const Pair>(some));
+        held = 0;
+      }
+    use(std::span<const Pair>(some).first(held));
+  }
+
+private:
+  const HeapEdges& out_;
+  std::uint32_t begin_, size_;
+};
+
+} // namespace
+
+// Each thread has a part of the objects, goes through all references, and takes those that lead there.
+const HeapEdges& HeapGraph::in(unsigned threads) {
   if (in_) return *in_;
   HeapEdges& in = in_.emplace();
   const std::uint32_t count = index_.count();
-  in.begins_.assign(std::size_t{count} + 1, 0);
-  const std::size_t references = out_.targets_.size();
-  for (std::size_t i = 0; i < references; ++i) {
-    if (i + look_ahead < references) will_need(&in.begins_[out_.targets_[i + look_ahead] + 1]);
-    ++in.begins_[out_.targets_[i] + 1];
-  }
+  const std::size_t parts = std::max(threads, 1u);
+  const auto begin_of = [&](std::size_t part) {
+    return static_cast<std::uint32_t>(std::uint64_t{count} * part / parts);
+  };
+  in.begins_.resize(std::size_t{count} + 1);
+  in.begins_[0] = 0;
+  share_out(parts, threads, [&](std::size_t part) {
+    const std::uint32_t begin = begin_of(part), end = begin_of(part + 1);
+    std::fill(in.begins_.begin() + begin + 1, in.begins_.begin() + end + 1, 0);
+    References(out_, begin, end)
+        .each(
+            count, [&](std::uint32_t target) { will_need(&in.begins_[target + 1]); },
+            [&](std::span<const Pair> some) {
+              for (const auto& [from, target] : some) ++in.begins_[target + 1];
+            });
+  });
   for (std::uint32_t i = 0; i < count; ++i) in.begins_[i + 1] += in.begins_[i];
   in.targets_.resize(out_.targets_.size());
   // Each begin moves on as its object's references are added, and ends where the next one's was.
-  std::size_t done = 0;
-  for (std::uint32_t from = 0; from < count; ++from)
-    for (const std::uint32_t target : out_.of(from)) {
-      if (done + 2 * look_ahead < references) {
-        in.will_ask(out_.targets_[done + 2 * look_ahead]);
-        in.will_read(out_.targets_[done + look_ahead]);
-      }
-      ++done;
-      in.targets_[in.begins_[target]++] = from;
-    }
+  share_out(parts, threads, [&](std::size_t part) {
+    References(out_, begin_of(part), begin_of(part + 1))
+        .each(
+            count, [&](std::uint32_t target) { in.will_ask(target); },
+            [&](std::span<const Pair> some) {
+              for (const auto& [from, target] : some) in.will_read(target);
+              for (const auto& [from, target] : some) in.targets_[in.begins_[target]++] = from;
+            });
+  });
   std::copy_backward(in.begins_.begin(), in.begins_.end() - 1, in.begins_.end());
   in.begins_[0] = 0;
   return in;

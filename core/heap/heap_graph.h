@@ -42,8 +42,8 @@ public:
 
   const HeapIndex& index() const { return index_; }
   const HeapEdges& out() const { return out_; }
-  // Made at the first call. No reads.
-  const HeapEdges& in();
+  // Made at the first call, by so many threads. No reads.
+  const HeapEdges& in(unsigned threads = heap_threads());
   bool interrupted() const { return interrupted_; }
 
   struct Stray {
