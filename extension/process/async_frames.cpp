@@ -1,5 +1,6 @@
 #include "extension/process/async_frames.h"
 
+#include "core/memory/utf8.h"
 #include "core/runtime/async_report.h"
 #include "extension/session/stack_walk.h"
 
@@ -9,9 +10,10 @@ namespace {
 void add(std::vector<AddedFrame>& frames, const AsyncStack& chain, std::size_t first, std::size_t& left) {
   for (std::size_t i = first; i < chain.frames.size() && frames.size() < max_added_frames && left > 0; ++i) {
     const AwaitPosition& position = *chain.frames[i].position;
-    AddedFrame frame{.name = position.method->shown_name() + " [awaiting]", .file = {}};
+    // LLDB prints both as they are.
+    AddedFrame frame{.name = printable(position.method->shown_name()) + " [awaiting]", .file = {}};
     if (position.source) {
-      frame.file = position.source->file;
+      frame.file = printable(position.source->file);
       frame.line = position.source->line;
     }
     frames.push_back(std::move(frame));
