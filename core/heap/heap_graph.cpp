@@ -41,6 +41,8 @@ public:
   void begin(std::size_t range) override {
     edges_ = &ranges_[range];
     edges_->begun = true;
+    // About one for each object. Room that is not used takes addresses and no memory.
+    edges_->targets.reserve(shared_.index.first_of(range + 1) - shared_.index.first_of(range));
     number_ = shared_.index.first_of(range);
     end_ = shared_.index.first_of(range + 1);
     std::ranges::fill(shared_.counts.subspan(number_, end_ - number_), 0);
