@@ -65,7 +65,14 @@ private:
       if (report.plumbing != 0 && !all_)
         out.line("{} chain{} of .NET's own libraries: --all shows {}", report.plumbing,
                  report.plumbing == 1 ? "" : "s", report.plumbing == 1 ? "it" : "them");
-      out.line("{} chain{} of async methods that wait", report.chains, report.chains == 1 ? "" : "s");
+      std::string chosen;
+      if (!query_.glob.empty() || query_.waiting_on) {
+        std::size_t count = 0;
+        for (const AsyncStack& stack : report.stacks) count += stack.count();
+        chosen = fmt::format("{} of ", count);
+      }
+      out.line("{}{} chain{} of async methods that wait", chosen, report.chains,
+               report.chains == 1 ? "" : "s");
     }
     if (report.left_out) out.warning("there are more chains than are shown");
     if (report.unreadable != 0)

@@ -10,6 +10,7 @@ import argparse
 import json
 import lzma
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -150,6 +151,16 @@ def check_suspended(lldb, target):
     return f"{len(THUNKS)} thunks, {len(BODIES)} bodies, 10 continuations"
 
 
+def check_chosen(lldb, target):
+    """What is chosen of the chains is what is counted."""
+    every, some, waits, nothing = lldb.run(target, [f"clr async {choice}" for choice in ("", "--method WaitsProgram.Simple.Semaphore*", "--tops --method WaitsProgram.Simple.Semaphore*", "--waiting-on 0x10")])
+    count = re.search(r"^([1-9]\d+) chains of async methods that wait$", every, re.M)[1]
+    last = [text.strip().splitlines()[-1] for text in (some, waits, nothing)]
+    assert last == [f"2 of {count} chains of async methods that wait"] * 2 + [f"0 of {count} chains of async methods that wait"], last
+    assert (some.count("WaitsProgram.Simple.Semaphore"), some.count("waits for ")) == (2, 2), some
+    return last[0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
@@ -180,6 +191,8 @@ def main():
                 results.check(f"cores/{name}/net11", net11_values.check, lldb, core_tool, target, name, folder)
             if name.startswith("suspended"):
                 results.check(f"cores/{name}/async", check_suspended, lldb, target)
+            if name.startswith("waiting"):
+                results.check(f"cores/{name}/chosen", check_chosen, lldb, target)
             if report.exists():
                 results.check(f"cores/{name}/report", check_report, lldb, target, report, folder)
     if not results.passed and not results.failed:
