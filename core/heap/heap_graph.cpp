@@ -309,16 +309,37 @@ HeapTree::HeapTree(const HeapGraph& graph, std::span<const std::uint32_t> roots,
   reached_ = static_cast<std::uint32_t>(queue.size());
 }
 
-LargeArray<std::uint32_t> HeapTree::path(std::uint32_t object) const {
-  if (!reached(object)) return {};
-  // Counted first: a list of millions would be copied as the path grows.
-  std::size_t length = 1;
-  for (std::uint32_t at = object; !root_of(at); at = parents_[at]) ++length;
-  LargeArray<std::uint32_t> path(length);
-  for (auto place = path.rbegin(); place != path.rend(); ++place) {
-    *place = object;
-    object = parents_[object];
+void HeapTree::Path::cut(std::size_t most) {
+  if (last.size() <= 2 * most) return;
+  const auto end = static_cast<std::ptrdiff_t>(most);
+  left_out = last.size() - 2 * most;
+  first.assign(last.begin(), last.begin() + end);
+  last.erase(last.begin(), last.end() - end);
+}
+
+HeapTree::Path HeapTree::path(std::uint32_t object, std::size_t most) const {
+  Path path;
+  if (!reached(object)) return path;
+  std::vector<std::uint32_t>& near_root = path.first; // those that were met last, the oldest is overwritten
+  std::size_t met = 0;                                // beyond those of `last`
+  for (std::uint32_t at = object;; at = parents_[at]) {
+    if (path.last.size() < most) {
+      path.last.push_back(at);
+    } else {
+      if (near_root.size() < most)
+        near_root.push_back(at);
+      else
+        near_root[met % most] = at;
+      ++met;
+    }
+    if (root_of(at)) break;
   }
+  if (met > most) {
+    path.left_out = met - most;
+    std::ranges::rotate(near_root, near_root.begin() + static_cast<std::ptrdiff_t>(met % most));
+  }
+  std::ranges::reverse(near_root);
+  std::ranges::reverse(path.last);
   return path;
 }
 

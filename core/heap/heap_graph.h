@@ -89,8 +89,15 @@ public:
   std::uint32_t reached_count() const { return reached_; }
   bool interrupted() const { return interrupted_; }
 
-  // From the root's object to `object`, both included; empty when it was not reached.
-  LargeArray<std::uint32_t> path(std::uint32_t object) const;
+  // The way from a root's object to `object`, both included.
+  struct Path {
+    std::vector<std::uint32_t> first, last; // from the root on; up to the object
+    std::size_t left_out = 0;               // between the two
+    // Of a way that is all in `last`: leaves at most `most` at each end.
+    void cut(std::size_t most);
+  };
+  // At most `most` objects at each end, greater than 0; nothing when it was not reached. No reads.
+  Path path(std::uint32_t object, std::size_t most) const;
 
 private:
   static constexpr std::uint32_t root_bit = std::uint32_t{1} << 31;

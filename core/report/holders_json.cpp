@@ -112,6 +112,7 @@ Json to_json(const HeapPath& path) {
   for (const HeapStep& step : path.steps) {
     Json json{{"object", hex(step.object)}, {"type", known_text(step.type)}};
     if (!steps.empty()) json["field"] = known_text(step.field);
+    if (step.left_out != 0) json["left_out"] = step.left_out;
     steps.push_back(std::move(json));
   }
   return {{"root", to_json(path.root)}, {"steps", std::move(steps)}};

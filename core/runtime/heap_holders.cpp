@@ -296,14 +296,17 @@ const std::vector<HeapRoot>& HeapHolders::roots(const HeapWalkOptions& options) 
   return roots_;
 }
 
-HeapPath HeapHolders::make_path(std::uint32_t root, std::span<const std::uint32_t> objects) {
+HeapPath HeapHolders::make_path(std::uint32_t root, const HeapTree::Path& objects) {
   HeapPath path{.root = roots_[root], .steps = {}};
-  for (const std::uint32_t number : objects) {
-    HeapStep step{.object = graph_->index().address(number), .type = {}, .field = {}};
+  const auto add = [&](std::uint32_t number, std::size_t left_out) {
+    HeapStep step{.object = graph_->index().address(number), .type = {}, .field = {}, .left_out = left_out};
     step.type = type_of(step.object);
-    if (!path.steps.empty()) step.field = field_between(path.steps.back().object, step.object);
+    if (!path.steps.empty() && left_out == 0)
+      step.field = field_between(path.steps.back().object, step.object);
     path.steps.push_back(std::move(step));
-  }
+  };
+  for (const std::uint32_t number : objects.first) add(number, 0);
+  for (std::size_t i = 0; i < objects.last.size(); ++i) add(objects.last[i], i == 0 ? objects.left_out : 0);
   name_static(path);
   return path;
 }
@@ -358,8 +361,9 @@ std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const
   std::vector<HeapPath> found;
   if (!tree.reached(wanted) || most == 0) return found;
   if (most == 1) {
-    const LargeArray<std::uint32_t> objects = tree.path(wanted);
-    found.push_back(make_path(*tree.root_of(objects.front()), objects));
+    const HeapTree::Path objects = tree.path(wanted, HeapPath::max_steps_of_an_end);
+    const std::uint32_t first = objects.first.empty() ? objects.last.front() : objects.first.front();
+    found.push_back(make_path(*tree.root_of(first), objects));
     return found;
   }
   // From the object backward: roots come in the order of their distance.
@@ -376,8 +380,9 @@ std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const
     const std::uint32_t here = queue[at];
     auto root = std::ranges::lower_bound(by_object, std::pair{here, std::uint32_t{0}});
     for (; root != by_object.end() && root->first == here && found.size() < most; ++root) {
-      std::vector<std::uint32_t> objects{here};
-      while (objects.back() != wanted) objects.push_back(next[objects.back()]);
+      HeapTree::Path objects{.first = {}, .last = {here}, .left_out = 0};
+      while (objects.last.back() != wanted) objects.last.push_back(next[objects.last.back()]);
+      objects.cut(HeapPath::max_steps_of_an_end);
       found.push_back(make_path(root->second, objects));
     }
     for (const std::uint32_t from : graph_->in().of(here)) {

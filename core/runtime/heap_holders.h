@@ -44,12 +44,14 @@ struct HeapReference {
 struct HeapStep {
   Address object = 0;
   std::string type;
-  std::string field; // of the step before it; empty for the first
+  std::string field;        // of the step before it; empty for the first
+  std::size_t left_out = 0; // steps between the one before and this, of which nothing is told
 };
 
 struct HeapPath {
   HeapRoot root;
   std::vector<HeapStep> steps; // from what the root holds to the object that was asked for
+  static constexpr std::size_t max_steps_of_an_end = 1'000; // of a way that is longer than two of these
 };
 
 // What contradicts itself in the heap.
@@ -139,7 +141,7 @@ private:
   void add_static_fields(std::vector<HeapRoot>& roots, const std::function<bool()>& go_on);
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
   void add_without_field(const HeapObject& object, std::vector<HeapReference>& found);
-  HeapPath make_path(std::uint32_t root, std::span<const std::uint32_t> objects);
+  HeapPath make_path(std::uint32_t root, const HeapTree::Path& objects);
   std::string field_between(Address from, Address to);
   void name_static(HeapPath& path);
   void note(std::string text);

@@ -63,8 +63,10 @@ private:
     const std::vector<HeapStep>& steps = path.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       // A list of thousands is one line.
+      if (steps[i].left_out != 0) out.line("  ... {} more", steps[i].left_out);
       std::size_t end = i;
-      while (end < steps.size() && steps[end].field == steps[i].field && steps[end].type == steps[i].type)
+      while (end < steps.size() && (end == i || steps[end].left_out == 0) &&
+             steps[end].field == steps[i].field && steps[end].type == steps[i].type)
         ++end;
       if (end - i > 2 * shown_of_a_list + 1 && i != 0) {
         for (const std::size_t last = i + shown_of_a_list; i < last; ++i) print(steps[i], out);

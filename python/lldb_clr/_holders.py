@@ -67,6 +67,7 @@ class Step:
     object: int
     type: Optional[str]
     field: Optional[str] = None
+    left_out: int = 0   # steps between the one before and this, of a very long way
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class HeapPath:
 
     @classmethod
     def of(cls, json: Json) -> HeapPath:
-        return cls(HeapRoot.of(json["root"]), tuple(Step(int(s["object"], 16), s["type"], s.get("field")) for s in json["steps"]))
+        return cls(HeapRoot.of(json["root"]), tuple(Step(int(s["object"], 16), s["type"], s.get("field"), s.get("left_out", 0)) for s in json["steps"]))
 
 
 def _root_text(root: Json) -> str:

@@ -123,7 +123,7 @@ int run(const char* path, const std::string& option, const char* value) {
       if (is_root(handle.kind)) roots.push_back(graph->index().find(handle.object));
     std::unique_ptr<HeapTree> tree;
     timed("tree", [&] { tree = std::make_unique<HeapTree>(*graph, roots); });
-    timed("path", [&] { tree->path(graph->index().count() / 2); });
+    timed("path", [&] { tree->path(graph->index().count() / 2, 1'000); });
     if (value != nullptr)
       timed("retained", [&] { const HeapRetained retained(heap->map(), heap->types(), *graph, roots); });
     fmt::print("{} objects, {} references, {} strays, {} reached\n", graph->index().count(),

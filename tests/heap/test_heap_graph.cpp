@@ -3,6 +3,7 @@
 #include "tests/heap/heap_runtime.h"
 
 #include <catch2/catch.hpp>
+#include <tuple>
 
 #include <algorithm>
 
@@ -188,10 +189,26 @@ TEST_CASE("paths are the shortest ones from any root", "[heap]") {
   const HeapTree tree(graph, roots);
   CHECK(tree.reached_count() == 6);
   CHECK_FALSE(tree.reached(5));
-  CHECK(tree.path(5).empty());
-  CHECK(std::ranges::equal(tree.path(2), std::vector<std::uint32_t>{0, 1, 2}));
-  CHECK(std::ranges::equal(tree.path(3), std::vector<std::uint32_t>{4, 3}));
-  CHECK(std::ranges::equal(tree.path(7), std::vector<std::uint32_t>{4, 3, 7}));
+  const auto path = [&](std::uint32_t object, std::size_t most) {
+    const HeapTree::Path found = tree.path(object, most);
+    std::vector<std::uint32_t> all = found.first;
+    all.insert(all.end(), found.last.begin(), found.last.end());
+    return std::pair{all, found.left_out};
+  };
+  using Objects = std::vector<std::uint32_t>;
+  CHECK(path(5, 10) == std::pair{Objects{}, std::size_t{0}});
+  CHECK(path(2, 10) == std::pair{Objects{0, 1, 2}, std::size_t{0}});
+  CHECK(path(2, 2) == std::pair{Objects{0, 1, 2}, std::size_t{0}});
+  CHECK(path(2, 1) == std::pair{Objects{0, 2}, std::size_t{1}});
+  CHECK(path(3, 10) == std::pair{Objects{4, 3}, std::size_t{0}});
+  CHECK(path(7, 10) == std::pair{Objects{4, 3, 7}, std::size_t{0}});
+  HeapTree::Path cut{.first = {}, .last = {0, 1, 2, 3, 4}, .left_out = 0};
+  cut.cut(3);
+  CHECK(cut.last.size() == 5);
+  cut.cut(2);
+  CHECK(std::tuple{cut.first, cut.last, cut.left_out} ==
+        std::tuple{Objects{0, 1}, Objects{3, 4}, std::size_t{1}});
+  CHECK(path(7, 1) == std::pair{Objects{4, 7}, std::size_t{1}});
   CHECK(tree.root_of(0) == 1u);
   CHECK(tree.root_of(4) == 2u);
   CHECK_FALSE(tree.root_of(3));

@@ -144,6 +144,7 @@ void write_path(HtmlWriter& html, PageStop& stop, const RetainedRow& row) {
   const std::size_t left = write_some(html, steps.size(), max_page_steps, [&](std::size_t i) {
     const HeapStep& step = steps[i];
     html.begin("li", {{"class", "managed"}});
+    if (step.left_out != 0) html.text(fmt::format("behind {} more steps: ", step.left_out));
     if (!step.field.empty()) html.text(fmt::format("{}: ", step.field));
     html.element("b", step.type.empty() ? "an object" : step.type);
     html.element("span", fmt::format(" {:#x}", step.object), {{"class", "dim"}});
