@@ -1,11 +1,12 @@
 #include "extension/lldb/added_frames.h"
 
+#include "core/report/json.h"
 #include "extension/lldb/newer_api.h"
 #include "extension/lldb/own_command.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace clr::lldb_plugin {
@@ -88,31 +89,15 @@ std::string as_hex(std::string_view text) {
   return hex + "').decode()";
 }
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
-}
-
 std::string to_json(const std::vector<AddedFrames>& added) {
-  std::string json = "{";
+  Json json = Json::object();
   for (const AddedFrames& one : added) {
-    json += fmt::format("{}\"{}\": [", json.size() > 1 ? ", " : "", one.thread);
-    for (std::size_t i = 0; i < one.frames.size(); ++i) {
-      const AddedFrame& frame = one.frames[i];
-      json += fmt::format("{}[{}, {}, {}]", i == 0 ? "" : ", ", json_text(frame.name), json_text(frame.file),
-                          frame.line);
-    }
-    json += "]";
+    Json rows = Json::array();
+    for (const AddedFrame& frame : one.frames)
+      rows.push_back(Json::array({frame.name, frame.file, frame.line}));
+    json[fmt::format("{}", one.thread)] = std::move(rows);
   }
-  return json + "}";
+  return dump(json);
 }
 
 // Runs an expression without a value, which LLDB would print; false when it did not come to its end, which
