@@ -87,6 +87,10 @@ void NativeStandIns::add(Session& session, const std::vector<StackPlaces::Native
     const std::string name = std::filesystem::path(module->path).filename();
     if (modules_.contains(name)) continue;
     if (auto place = described(session, *module, frame)) found[name].push_back(*std::move(place));
+    if (frame.jumps.size() == max_frame_jumps)
+      problems.push_back(
+          fmt::format("{}: the callers of {} frames at {:#x} are told, other stacks may end there", name,
+                      max_frame_jumps, frame.pc));
   }
   const Platform platform = session.runtime().target()->platform();
   for (auto& [name, of_module] : found) try {
