@@ -24,6 +24,14 @@ bool open_box(const Target& target, DebugField& field) {
   }
 }
 
+Omission of_several(std::string name) {
+  return {.part = OmittedPart::type,
+          .cause = OmissionCause::ambiguous,
+          .of = std::move(name),
+          .reading = "names of loaded types",
+          .text = "several modules have a type of this name"};
+}
+
 } // namespace
 
 std::vector<std::string> parts_of_name(std::string_view name) {
@@ -66,8 +74,8 @@ DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> 
 }
 
 std::vector<NamedType> named_types(TypeFinder& finder, Omissions& omissions) {
-  const LoadedTypes loaded = loaded_types(finder);
-  for (const Error& fault : loaded.faults) omissions.add(OmittedPart::type, "", "loaded types", fault);
+  const LoadedTypes loaded = loaded_types(
+      finder, [&](const Error& fault) { omissions.add(OmittedPart::type, "", "loaded types", fault); });
   if (loaded.more)
     omissions.add({.part = OmittedPart::type,
                    .cause = OmissionCause::limit,
@@ -77,7 +85,9 @@ std::vector<NamedType> named_types(TypeFinder& finder, Omissions& omissions) {
   std::map<std::string, Address> by_name;
   for (const LoadedType& type : loaded.types) {
     const auto [at, is_new] = by_name.emplace(spelled_type(type.text), type.method_table);
-    if (!is_new) at->second = 0; // of several modules
+    if (is_new) continue;
+    if (at->second != 0) omissions.add(of_several(at->first));
+    at->second = 0;
   }
   std::vector<NamedType> named;
   for (const auto& [name, table] : by_name)

@@ -24,8 +24,8 @@ DebugModule named_types_module(TypeLayouts& layouts, std::span<const NamedType> 
                                Omissions& omissions);
 
 // All types that the runtime has loaded, by their names as expressions spell them; without those whose names
-// several have, because nothing tells which one is meant. What could not be read goes to `omissions`. Never
-// throws. Cost: that of loaded_types.
+// several have, because nothing tells which one is meant. These, and what could not be read, go to
+// `omissions`. Never throws. Cost: that of loaded_types.
 std::vector<NamedType> named_types(TypeFinder& finder, Omissions& omissions);
 // The parts between the dots.
 std::vector<std::string> parts_of_name(std::string_view name);

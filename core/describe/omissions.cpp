@@ -74,9 +74,11 @@ std::string_view to_string(OmissionCause cause) {
   case OmissionCause::outside:
     return "outside";
   case OmissionCause::partial:
+    return "partial";
+  case OmissionCause::ambiguous:
     break;
   }
-  return "partial";
+  return "ambiguous";
 }
 
 std::string_view text_of(OmissionCause cause) {
@@ -100,9 +102,11 @@ std::string_view text_of(OmissionCause cause) {
   case OmissionCause::outside:
     return "it leaves the heap or image that it belongs to";
   case OmissionCause::partial:
+    return "only a part could be read";
+  case OmissionCause::ambiguous:
     break;
   }
-  return "only a part could be read";
+  return "several have the same name";
 }
 
 Omissions::Group& Omissions::group_of(OmittedPart part, OmissionCause cause, std::string_view reading) {

@@ -36,6 +36,7 @@ enum class OmissionCause : std::uint8_t {
   unreadable, // a range of which no page can be read
   outside,    // a range that leaves the heap or image which it belongs to
   partial,    // only a part of it could be read
+  ambiguous,  // others have the same name
 };
 // Words of JSON: "memory_missing", "corrupt", ...
 std::string_view to_string(OmissionCause cause);

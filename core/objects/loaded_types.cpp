@@ -40,13 +40,13 @@ void each_of(const Target& target, const LookupMap& map, const auto& visit) {
 
 } // namespace
 
-LoadedTypes loaded_types(TypeFinder& finder) {
+LoadedTypes loaded_types(TypeFinder& finder, const std::function<void(const Error&)>& fault) {
   LoadedTypes loaded;
   const auto attempt = [&](const auto& act) {
     try {
       act();
     } catch (const Error& error) {
-      loaded.faults.push_back(error);
+      fault(error);
     }
   };
   std::vector<Address> tables;

@@ -7,6 +7,7 @@
 #include "core/objects/type_finder.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,14 @@ struct LoadedTypes {
   // Without arrays and pointers, and without the instances over variables that stand in generic code:
   // List<T> is here, the IEnumerable<T> of List<T> is not.
   std::vector<LoadedType> types;
-  std::vector<Error> faults; // one for each type, or list of types, that could not be read
-  bool more = false;         // than max_loaded_types, which are listed
+  bool more = false; // than max_loaded_types, which are listed
 };
 constexpr std::size_t max_loaded_types = 50'000;
 
-// Never throws for target data. Cost cold: some 8 reads for each module, those of TypeNames::type for each
+// Never throws for target data: `fault` is told of each type, and each list of types, that could not be
+// read. Cost cold: some 8 reads for each module, those of TypeNames::type for each
 // type, 3 for each instance; metadata of loaded types alone.
-LoadedTypes loaded_types(TypeFinder& finder);
+LoadedTypes loaded_types(TypeFinder& finder, const std::function<void(const Error&)>& fault);
 
 // A number that is another one when a module or a type was loaded or unloaded since: as long as it is the
 // same, so are loaded_types(). Never throws. Cost: 9 reads for each module, some of them of whole tables.

@@ -103,6 +103,11 @@ TEST_CASE("a name that two modules have is no name", "[publish][variables]") {
   };
   CHECK(has({"Ns", "Animal"}));
   CHECK_FALSE(has({"Ns", "Dog"}));
+  REQUIRE(missing.groups().size() == 1);
+  CHECK(missing.groups().front().examples.front().of == "Ns.Dog");
+  CHECK(missing.sentences() ==
+        std::vector<std::string>{"1 variable or type is not described: several have the same name "
+                                 "while reading names of loaded types (1)"});
 }
 
 TEST_CASE("loaded types that cannot be read are told of", "[publish][variables]") {
