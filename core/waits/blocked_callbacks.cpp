@@ -45,19 +45,18 @@ bool BlockedThreads::find_work_of_others(Thread& thread) {
     find_finalizers(thread);
     return true;
   }
-  // Only what user code calls itself: the framework's own locks spin for a moment before they wait.
-  if (!thread.wait.user_frame) return false;
-  bool only_spins = false;
   for (const Named& named : thread.named) {
-    if (named.frame == *thread.wait.user_frame) break;
+    if (named.frame == thread.wait.user_frame) break;
     const std::string& name = named.method.name;
     if (spins(name))
-      only_spins = true;
-    else if (only_spins || !gives_way(name))
-      return false;
+      thread.spins = true;
+    else if (thread.spins || !gives_way(name))
+      return false; // the framework's own locks spin for a moment before they wait
   }
-  if (only_spins) thread.wait.what = ThreadWait::What::running;
-  return only_spins;
+  // Only what user code calls itself.
+  if (!thread.spins || !thread.wait.user_frame) return false;
+  thread.wait.what = ThreadWait::What::running;
+  return true;
 }
 
 // Dispose and Unregister of a registration spin until its callback has returned.

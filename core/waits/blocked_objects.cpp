@@ -95,6 +95,23 @@ void BlockedThreads::find_primitive(Thread& thread, LockKind kind) {
   }
 }
 
+// By the class of the framework whose method waits; the outer ones come first.
+bool BlockedThreads::find_primitive_by_class(Thread& thread) {
+  constexpr std::array<std::pair<std::string_view, LockKind>, 6> classes = {
+      {{"System.Threading.Tasks.Task.", LockKind::task},
+       {"System.Threading.SemaphoreSlim.", LockKind::semaphore},
+       {"System.Threading.CountdownEvent.", LockKind::countdown},
+       {old_rwlock, LockKind::rwlock},
+       {"System.Threading.Barrier.", LockKind::barrier},
+       {"System.Threading.ManualResetEventSlim.", LockKind::event}}};
+  for (const auto& [prefix, kind] : classes) {
+    if (!thread.calls(prefix)) continue;
+    find_primitive(thread, kind);
+    return true;
+  }
+  return false;
+}
+
 void BlockedThreads::find_rwlock(Thread& thread) {
   ThreadWait& wait = thread.wait;
   wait.kind = LockKind::rwlock;

@@ -7,6 +7,8 @@
 
 namespace clr {
 
+constexpr std::string_view old_rwlock = "System.Threading.ReaderWriterLock.";
+
 template<typename Range, typename Value>
 bool is_among(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
@@ -19,6 +21,8 @@ struct BlockedThreads::Thread {
   std::vector<Named> named;
   // A frame above the user's code may be the framework's: it has no name, or could not be looked up.
   bool nameless = false;
+  // It gives up the processor for a moment, and looks again.
+  bool spins = false;
 
   // Whether a method of the framework whose name begins so stands above the user's code.
   bool calls(std::string_view prefix) const { return find(prefix) != nullptr; }

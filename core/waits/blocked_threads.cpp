@@ -13,8 +13,6 @@ namespace {
 // ThreadBlockingInfo.ObjectKind
 enum class BlockingKind : std::uint64_t { monitor_lock = 0, monitor_wait = 1, lock = 2, condition = 3 };
 
-constexpr std::string_view old_rwlock = "System.Threading.ReaderWriterLock.";
-
 bool is_idle(const std::string& name) {
   constexpr std::array idle = {
       "System.Threading.LowLevelLifoSemaphore.", "System.Threading.PortableThreadPool+GateThread.",
@@ -206,14 +204,7 @@ void BlockedThreads::wait_on_monitor(Thread& thread, Address object) {
   const LockIndex::Entry* entry = owner == 0 ? nullptr : index_->find(owner);
   if (entry == nullptr) {
     // Where the heap cannot be walked, the frames name the type, and its object lives in them.
-    if (thread.calls("System.Threading.Tasks.Task.")) return find_primitive(thread, LockKind::task);
-    if (thread.calls("System.Threading.SemaphoreSlim.")) return find_primitive(thread, LockKind::semaphore);
-    if (thread.calls("System.Threading.CountdownEvent.")) return find_primitive(thread, LockKind::countdown);
-    if (thread.calls(old_rwlock)) return find_primitive(thread, LockKind::rwlock);
-    if (thread.calls("System.Threading.Barrier.")) return find_primitive(thread, LockKind::barrier);
-    if (thread.calls("System.Threading.ManualResetEventSlim."))
-      return find_primitive(thread, LockKind::event);
-    return add(thread, object, LockKind::condition);
+    return find_primitive_by_class(thread) ? void() : add(thread, object, LockKind::condition);
   }
   if (entry->kind == LockKind::barrier) thread.wait.timeout_ms.reset(); // it waits in slices
   const std::string type = type_name(owner);
@@ -278,6 +269,8 @@ void BlockedThreads::add_task(Thread& thread, Address task) {
 void BlockedThreads::by_frames(Thread& thread) {
   ThreadWait& wait = thread.wait;
   wait.what = ThreadWait::What::objects;
+  // They spin before they wait, and again in each slice of a wait.
+  if (thread.spins && find_primitive_by_class(thread)) return;
   if (thread.calls("System.Threading.ReaderWriterLockSlim.")) return find_rwlock(thread);
   if (thread.calls(old_rwlock) && index_ == nullptr) return find_primitive(thread, LockKind::rwlock);
   if (thread.calls("System.Threading.Thread.Join") || thread.calls("System.Threading.Thread.<Join>"))

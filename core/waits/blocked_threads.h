@@ -138,6 +138,7 @@ private:
   Address shared_of(Address word, const std::unordered_set<Address>& classes);
   void by_frames(Thread& thread);
   void find_primitive(Thread& thread, LockKind kind);
+  bool find_primitive_by_class(Thread& thread);
   void find_rwlock(Thread& thread);
   void find_handle(Thread& thread);
   void find_handles(Thread& thread);

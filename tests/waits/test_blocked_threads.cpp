@@ -186,6 +186,18 @@ TEST_CASE("a loop that spins runs", "[blocked_threads]") {
   }
 }
 
+TEST_CASE("a primitive of the framework that spins waits already", "[blocked_threads]") {
+  Stack stack;
+  const Address barrier = stack.types.make("Barrier", {{"_currentTotalCount", 3}});
+  stack.calls(threading, "SpinWait", "SpinOnceCore").calls(threading, "ManualResetEventSlim", "Wait");
+  stack.calls(threading, "Barrier", "SignalAndWait", {barrier}).calls("App", "Work", "Run");
+  const ThreadWait wait = stack.wait();
+  CHECK(wait.what == ThreadWait::What::objects);
+  CHECK(wait.kind == LockKind::barrier);
+  CHECK(objects_of(wait) == std::vector{barrier});
+  CHECK_FALSE(wait.timeout_ms);
+}
+
 TEST_CASE("a sleep of no time is none", "[blocked_threads]") {
   Stack stack;
   stack.calls(threading, "Thread", "Sleep").calls("App", "Work", "Run");
