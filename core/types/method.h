@@ -62,6 +62,9 @@ struct MethodFacts {
   MethodKind kind = MethodKind::unknown;
   // The user's body of a method that the runtime itself suspends: it has no state machine.
   bool runtime_async = false;
+  // With runtime_async: the method is not async. It returns a task, and this is its body for callers that
+  // await that task.
+  bool converted_to_async = false;
   // The method itself asks for no optimisation (MethodImplOptions.NoOptimization); nothing when its metadata
   // could not be read.
   std::optional<bool> no_optimization;

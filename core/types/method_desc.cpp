@@ -17,9 +17,10 @@ constexpr std::pair<std::uint16_t, std::string_view> optional_parts[] = {
 
 constexpr std::uint32_t dynamic_lcg = 0x4000, dynamic_il_stub = 0x8000;
 
-// AsyncMethodData.Flags of .NET 11. Thunks include those that drop the result. [rt] vm/method.hpp,
-// AsyncMethodFlags
-constexpr std::uint32_t async_variant = 4, async_thunks = 0x10 | 0x20;
+// AsyncMethodData.Flags of .NET 11. [rt] vm/method.hpp, AsyncMethodFlags. A variant that is flagged as a
+// thunk is none: it is compiled from the IL of a method that returns a task and is not async. [rt] pull
+// request 128384; measured on 11.0.0
+constexpr std::uint32_t async_variant = 4, async_thunk = 0x10, async_drops_result = 0x20;
 // AsyncMethodData.Kind of .NET 10, a number. Where the user's body is the variant, the method that returns a
 // task is a thunk, and the other way round. [rt] vm/method.hpp, AsyncMethodType
 constexpr std::uint32_t kind_task_thunk = 2, kind_variant = 3, kind_variant_thunk = 4, kind_explicit = 5;
@@ -201,7 +202,9 @@ std::optional<MethodDescs::AsyncData> MethodDescs::async_data(const MethodDesc& 
   AsyncData result;
   if (net11_async_) {
     result.variant = (value & async_variant) != 0;
-    result.thunk = (value & async_thunks) != 0;
+    result.converted =
+        (value & (async_variant | async_thunk | async_drops_result)) == (async_variant | async_thunk);
+    result.thunk = (value & (async_thunk | async_drops_result)) != 0 && !result.converted;
   } else {
     if (value > kind_explicit) throw_corrupt(base, fmt::format("an async method of kind {}", value));
     result.variant = value >= kind_variant;

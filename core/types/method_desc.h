@@ -105,6 +105,8 @@ public:
   struct AsyncData {
     bool variant = false; // takes the calling convention of runtime-async methods: returns the task's result
     bool thunk = false;   // made by the runtime, between the two conventions
+    // The method itself is not async: the variant is its own IL, compiled for callers that await it.
+    bool converted = false;
     StoredSignature signature;
   };
   std::optional<AsyncData> async_data(const MethodDesc& method) const;

@@ -137,6 +137,7 @@ void MethodDescriber::read_async(const MethodDesc& desc, Draft& draft) {
     draft.method.kind = MethodKind::async_thunk;
   else
     draft.method.runtime_async = draft.async->variant;
+  draft.method.converted_to_async = draft.async->converted;
 }
 
 void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {

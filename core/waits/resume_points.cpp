@@ -159,8 +159,9 @@ void ResumePoints::take(ResumePoint& point, Address method_desc, Address body) {
   const Method method = names_->describe(method_desc);
   point.method_desc = method_desc;
   point.body = body;
+  // A method that is not async has returned by the time that somebody waits.
   point.own = method.kind == MethodKind::async_thunk || method.kind == MethodKind::il_stub ||
-              method.name.starts_with(helpers);
+              method.converted_to_async || method.name.starts_with(helpers);
   point.worker =
       method.name.starts_with(parallel) && (method.name.find("<ForEachAsync>") != method.name.npos ||
                                             method.name.find("<ForAsync>") != method.name.npos);

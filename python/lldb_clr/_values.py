@@ -152,7 +152,7 @@ class Method:
     """That was asked for."""
     _reader: Optional[CodeReader] = field(default=None, repr=False, compare=False)
     runtime_async: bool = False
-    """The user's body of an async method that the runtime itself suspends."""
+    """The user's body of an async method that the runtime itself suspends, or of one that returns a task, as it was compiled for those who await it."""
 
     def __repr__(self) -> str:
         offset = f" + {self.offset}" if self.offset is not None else ""

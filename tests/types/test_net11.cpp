@@ -49,8 +49,9 @@ TEST_CASE("net11: of two methods with one token the user's is named as written, 
       };
       const Bytes returns_int = bytes_of({0x20, 0, 0x08});
       const Address variant = method_with(0x5, returns_int), thunk = method_with(0x12, {}),
-                    dropping = method_with(0x20, {}), thunk_variant = method_with(0x15, returns_int),
-                    ordinary = method_with(0, {}), untold = method_with(0x5, {});
+                    dropping = method_with(0x20, {}), dropping_variant = method_with(0x35, returns_int),
+                    converted = method_with(0x15, returns_int), ordinary = method_with(0, {}),
+                    untold = method_with(0x5, {});
       const Target target = runtime.target.target();
       ExecutionManager code(target);
       MethodNames names(target, code, nullptr);
@@ -60,11 +61,18 @@ TEST_CASE("net11: of two methods with one token the user's is named as written, 
       CHECK(described(variant).full_name == "Ns.C.Run()");
       CHECK(described(variant).shown_name() == "Ns.C.Run() [async]");
       CHECK(described(variant).perf_map_name() == "instance int32 [test] Ns.C::Run()");
-      for (const Address made : {thunk, dropping, thunk_variant}) {
+      for (const Address made : {thunk, dropping, dropping_variant}) {
         CHECK(described(made).kind == MethodKind::async_thunk);
         CHECK_FALSE(described(made).runtime_async);
         CHECK(described(made).shown_name() == "Ns.C.Run() [async thunk]");
       }
+      // Of a method that is not async, but whose task is awaited: its own IL.
+      CHECK(described(converted).kind == MethodKind::il);
+      CHECK(described(converted).runtime_async);
+      CHECK(described(converted).converted_to_async);
+      CHECK_FALSE(described(variant).converted_to_async);
+      CHECK(described(converted).shown_name() == "Ns.C.Run() [async]");
+      CHECK(described(converted).perf_map_name() == "instance int32 [test] Ns.C::Run()");
       CHECK(described(ordinary).kind == MethodKind::il);
       CHECK_FALSE(described(ordinary).runtime_async);
       CHECK(described(ordinary).shown_name() == "Ns.C.Run()");
