@@ -188,6 +188,7 @@ void FrameJson::write(JsonWriter& json, const FrameRow& frame, unsigned repeat) 
   if (!frame.symbol.empty()) json.text("symbol", frame.symbol);
   if (!frame.frame_type.empty()) json.text("frame_type", frame.frame_type);
   json.number("repeat", repeat);
+  if (const std::string_view folded = folded_as(frame); !folded.empty()) json.text("folded", folded);
   if (!frame.fault.empty()) json.text("fault", frame.fault);
   if (frame.registers) write_registers(json, *frame.registers);
   json.end_object();

@@ -15,6 +15,7 @@ struct MergedStack {
   std::vector<FrameRow> rows; // of the first of the threads
   StackReporter::End end;
   std::size_t walked = 0;             // frames, those among them that are not in `rows`
+  std::size_t left_out = 0;           // those that folded_as tells, where they are not in `rows`
   std::vector<std::uint32_t> threads; // the debugger's numbers
 };
 

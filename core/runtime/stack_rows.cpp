@@ -4,6 +4,32 @@
 
 namespace clr {
 
+namespace {
+
+constexpr std::string_view core_library = "System.Private.CoreLib.dll";
+constexpr std::string_view async_helpers = "System.Runtime.CompilerServices.AsyncHelpers";
+constexpr std::string_view async_resume = "IL_STUB_AsyncResume"; // .NET 10 adds the method's name
+
+} // namespace
+
+std::string_view async_part_of(const Method& method) {
+  if (method.kind == MethodKind::async_thunk) return "async_thunk";
+  if (method.kind == MethodKind::il_stub)
+    return method.name.find(async_resume) != std::string::npos ? "async_resumption" : "";
+  // The class and those inside it; programs may have one of the same name.
+  const std::string_view name = method.name;
+  return name.starts_with(async_helpers) && name.size() > async_helpers.size() &&
+                 (name[async_helpers.size()] == '.' || name[async_helpers.size()] == '+') &&
+                 method.module.str() == core_library
+             ? "async_helper"
+             : "";
+}
+
+std::string_view folded_as(const FrameRow& row) {
+  if (!row.answer || row.index == 0 || !row.fault.empty()) return "";
+  return async_part_of(row.answer->method);
+}
+
 std::string text_behind_address(const MethodAnswer& answer) {
   return " " + method_and_offset(answer.method, answer.code) + source_position(answer.source);
 }

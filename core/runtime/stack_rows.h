@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clr {
@@ -31,6 +32,13 @@ struct FrameRow {
   std::string fault;                    // the problem at this frame; empty when there is none
   std::shared_ptr<const RegisterContext> registers; // when they were requested; null for runtime frames
 };
+
+// What a frame is of that the runtime puts around the async methods that it suspends itself: "async_thunk",
+// "async_resumption", "async_helper". People are shown the methods without these. "" for every other frame,
+// for the one in which the thread stands, and where there is a problem to be told.
+std::string_view folded_as(const FrameRow& row);
+// The same of a method, wherever its frame lies.
+std::string_view async_part_of(const Method& method);
 
 // The text of the frame for people, without "frame #N: ".
 std::string text_of(const FrameRow& row);

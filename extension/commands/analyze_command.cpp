@@ -181,8 +181,9 @@ private:
           rows.push_back(row);
           return !out.interrupted();
         });
-    print_frames(out, rows, std::nullopt);
+    const std::size_t left_out = print_frames(out, rows, std::nullopt);
     print_end(out, end, limit_);
+    print_left_out(out, left_out);
   }
 
   static AnalyzedProcess described(lldb::SBProcess& process, const ChosenThread& found) {

@@ -41,7 +41,10 @@ public:
            "for. They are not on the stack.")
         ->excludes(unique);
     app.add_flag("--no-lines", no_lines_, "Look for no source lines: PDBs are not read.");
-    add_json(app, json_);
+    auto* const no_fold = app.add_flag("--no-fold", no_fold_,
+                                       "Give each frame a line of its own: those that repeat, and those that "
+                                       "the runtime puts around the async methods that it suspends.");
+    add_json(app, json_)->excludes(no_fold);
   }
 
   void run(Invocation& invocation) override {
@@ -65,6 +68,7 @@ public:
         if (out_->interrupted()) return;
         print(thread);
       }
+    print_left_out(*out_, left_out_);
     if (left_ == 0)
       out_->warning(fmt::format("at most {} frames are shown at once: the rest is left out",
                                 json_ ? max_json_frames : max_frames));
@@ -93,14 +97,18 @@ private:
 
   void print(lldb::SBThread& thread) {
     const bool current = thread.GetThreadID() == selected_;
-    const std::uint32_t frame = thread.GetSelectedFrame().GetFrameID();
+    // LLDB counts functions that are inlined in native code, too.
+    const lldb::SBFrame frame = current ? thread.GetSelectedFrame() : lldb::SBFrame();
+    std::optional<unsigned> selected;
     out_->line("{} {}", current ? "*" : " ", thread_header(thread));
     std::vector<FrameRow> rows;
     const StackReporter::End end = walk(thread, runtime_frames_, [&](const FrameRow& row) {
+      if (current && row.ip == frame.GetPC() && row.sp == frame.GetSP()) selected = row.index;
       if (shown(row)) rows.push_back(row);
       return true;
     });
-    print_frames(*out_, rows, current ? std::optional(frame) : std::nullopt);
+    if (current && !selected) selected = frame.GetFrameID();
+    left_out_ += print_frames(*out_, rows, selected, !no_fold_);
     print_end(*out_, end, walked_);
     if (async_) print_beside(beside(thread, rows));
   }
@@ -187,7 +195,12 @@ private:
       if (out_->interrupted()) break;
       MergedStack stack;
       stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
-        if (shown(row)) stack.rows.push_back(row);
+        if (!shown(row)) return true;
+        // What is not shown makes no difference between two stacks.
+        if (json_ || no_fold_ || folded_as(row).empty())
+          stack.rows.push_back(row);
+        else
+          ++stack.left_out;
         return true;
       });
       stack.walked = walked_;
@@ -227,7 +240,8 @@ private:
     for (const MergedStack& stack : merged.all()) {
       out_->line("{} thread{}: #{}", stack.threads.size(), stack.threads.size() == 1 ? "" : "s",
                  fmt::join(stack.threads, ", #"));
-      print_frames(*out_, stack.rows, std::nullopt);
+      print_frames(*out_, stack.rows, std::nullopt, !no_fold_);
+      left_out_ += stack.left_out;
       print_end(*out_, stack.end, stack.walked);
     }
   }
@@ -236,8 +250,9 @@ private:
   std::size_t limit_ = max_frames; // of one thread
   std::size_t left_ = max_frames;  // of all
   std::size_t walked_ = 0;         // of the last one
+  std::size_t left_out_ = 0;       // of all: frames around async methods
   bool managed_only_ = false, native_only_ = false, runtime_frames_ = false, registers_ = false,
-       no_lines_ = false, unique_ = false, async_ = false, json_ = false;
+       no_lines_ = false, unique_ = false, async_ = false, no_fold_ = false, json_ = false;
   std::unique_ptr<AsyncReporter> async_reporter_; // with async_
 
   Session* session_ = nullptr;

@@ -1,5 +1,6 @@
 #include "extension/commands/stack_text.h"
 
+#include "core/report/count_text.h"
 #include "core/report/merged_stacks.h"
 #include "core/stack/repeats.h"
 
@@ -27,19 +28,37 @@ void print_frame(Output& out, const FrameRow& row, bool selected) {
 }
 } // namespace
 
-void print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected) {
+std::size_t print_frames(Output& out, const std::vector<FrameRow>& rows, std::optional<unsigned> selected,
+                         bool fold) {
+  if (!fold) {
+    for (const FrameRow& row : rows) print_frame(out, row, selected == row.index);
+    return 0;
+  }
+  std::vector<const FrameRow*> shown;
   std::vector<std::uint64_t> keys;
+  shown.reserve(rows.size());
   keys.reserve(rows.size());
-  for (const FrameRow& row : rows) keys.push_back(frame_key(row));
+  for (const FrameRow& row : rows) {
+    if (selected != row.index && !folded_as(row).empty()) continue;
+    shown.push_back(&row);
+    keys.push_back(frame_key(row));
+  }
   for (const RepeatRun& run : find_repeats(keys)) {
     for (std::size_t i = run.first; i < run.first + run.period; ++i)
-      print_frame(out, rows[i], selected == rows[i].index);
+      print_frame(out, *shown[i], selected == shown[i]->index);
     if (run.count < 2) continue;
-    const FrameRow& last = rows[run.first + run.period * run.count - 1];
+    const FrameRow& last = *shown[run.first + run.period * run.count - 1];
     out.line("    ... {} {} more, up to frame #{}",
              run.period == 1 ? "this frame" : fmt::format("these {} frames", run.period),
              run.count == 2 ? "once" : fmt::format("{} times", run.count - 1), last.index);
   }
+  return rows.size() - shown.size();
+}
+
+void print_left_out(Output& out, std::size_t count) {
+  if (count != 0)
+    out.line("({} that the runtime puts around async methods {} left out: clrbt --no-fold shows {})",
+             count_text(count, "frame"), count == 1 ? "is" : "are", count == 1 ? "it" : "them");
 }
 
 void print_end(Output& out, const StackReporter::End& end, std::size_t limit) {

@@ -31,6 +31,9 @@ class Frame:
     """The method with its exact type arguments, where ``method`` is code that several instantiations share; None when nothing more is known."""
     instantiation_from: Optional[str] = None
     """What told it: "context_method_desc", "context_method_table", "argument_method_desc", "argument_method_table" or "this"; None when nothing did."""
+    folded: Optional[str] = None
+    """Why `clrbt` leaves the frame out, which the runtime puts around an async method that it suspends itself: "async_thunk", "async_resumption" or
+    "async_helper". None for every other frame."""
 
     def __repr__(self) -> str:
         return f"<Frame #{self.index} {self.kind}: {self.text}>"
@@ -73,7 +76,7 @@ class Frame:
         return cls(json["index"], json["kind"], ip, number(json["sp"]), json["found_by"], json["text"], method, json.get("module"), json.get("symbol"),
                    json.get("frame_type"), json["repeat"], json.get("fault"), registers,
                    Method.of(json["instantiation"]["method"], reader) if "instantiation" in json else None,
-                   json["instantiation"]["from"] if "instantiation" in json else None)
+                   json["instantiation"]["from"] if "instantiation" in json else None, json.get("folded"))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "live"))
 
+import check_async
 import check_page
 import check_stacks
 import net11_values
@@ -191,6 +192,8 @@ def main():
                 results.check(f"cores/{name}/net11", net11_values.check, lldb, core_tool, target, name, folder)
             if name.startswith("suspended"):
                 results.check(f"cores/{name}/async", check_suspended, lldb, target)
+                recorded = {thread: check_async.RUN[thread] for thread in SUSPENDED}
+                results.check(f"cores/{name}/folded", check_async.check_folded, lldb, target, recorded)
             if name.startswith("waiting"):
                 results.check(f"cores/{name}/chosen", check_chosen, lldb, target)
             if report.exists():

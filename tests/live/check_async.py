@@ -115,6 +115,79 @@ def check_suspended(lldb, target, kept=True):
     return f"{len(found)} chains, {sum(map(len, found))} lines"
 
 
+# What the threads of `suspended` run, innermost first: all that is shown of its own methods.
+RUN = {"stands": ["Stand(Suspended.Order)", "Stands(Suspended.Order) [async]"],
+       "runs": ["Stand(Suspended.Order)", "Inner(Suspended.Order) [async]", "Runs(Suspended.Order) [async]", "Main() [lambda]"],
+       "through": ["Stand(Suspended.Order)", "Through(Suspended.Order)", "Awaits(Suspended.Order) [async]", "Main() [lambda]"]}
+# A frame of a text: its number, and what is behind the address. LLDB may print the stop of a core in between, whose frames do not end so.
+SHOWN = re.compile(r"^  [ *] frame #(\d+): 0x[0-9a-f]+ (.*) \[(?:context|unwind_info|cfi|stub|frame_pointer)\]$", re.M)
+LEFT_OUT = re.compile(r"^\((\d+) frames? that the runtime puts around async methods (?:is|are) left out: clrbt --no-fold shows (?:it|them)\)$", re.M)
+
+
+def own_methods(texts):
+    return [re.sub(r" \+ \d+( at .*)?$", "", text.split("`Suspended.Program.")[1]) for text in texts if "`Suspended.Program." in text]
+
+
+def check_folded(lldb, target, run=RUN):
+    """`clrbt` shows of such methods those that were written; JSON has every frame and says which are left out; a frame is counted as LLDB counts."""
+    for _ in range(5):
+        try:
+            return check_folded_once(lldb, target, run)
+        except Changed:   # a thread of the runtime's has come or gone, and those of the program have other numbers
+            pass
+    raise AssertionError("threads came and went five times")
+
+
+class Changed(Exception):
+    pass
+
+
+def check_folded_once(lldb, target, run):
+    (stack,) = lldb.json(target, ["clrbt --json all"])
+    assert not Schema(SCHEMA).problems("clr bt", stack), Schema(SCHEMA).problems("clr bt", stack)[:3]
+    threads = {t["name"]: t for t in stack["threads"] if t.get("name") in run}
+    assert set(threads) == set(run), set(threads)
+    # The text counts without the runtime's explicit Frames.
+    frames = {name: [f for f in t["frames"] if f["kind"] != "runtime"] for name, t in threads.items()}
+    every = {name: list(range(len(found))) for name, found in frames.items()}
+    folded = {name: {i: f["folded"] for i, f in enumerate(found) if "folded" in f} for name, found in frames.items()}
+    all_left = sum("folded" in f for t in stack["threads"] for f in t["frames"])
+    questions = ["clrbt --json all", "clrbt all", "clrbt --unique"]
+    for name, thread in threads.items():
+        questions += [f"{command} {thread['index']}" for command in ("clrbt", "clrbt --no-fold", "clrbt --unique --managed")]
+        questions += [f"thread select {thread['index']}", "bt"]
+    texts = iter(lldb.run(target, questions))
+    if [(t["os_id"], t["index"]) for t in json.loads(next(texts))["threads"]] != [(t["os_id"], t["index"]) for t in stack["threads"]]:
+        raise Changed
+    for text in (next(texts), next(texts)):
+        assert LEFT_OUT.findall(text) == [str(all_left)], f"{all_left}: {LEFT_OUT.findall(text)}"
+    found, selects = {}, []
+    for name, thread in threads.items():
+        text, whole, managed, _, own = (next(texts) for _ in range(5))
+        shown = [(int(n), words) for n, words in SHOWN.findall(text)]
+        assert [n for n, _ in shown] == [n for n in every[name] if n not in folded[name]], f"{name}: {folded[name]} {text}"
+        assert [int(n) for n, _ in SHOWN.findall(whole)] == every[name] and not LEFT_OUT.search(whole), f"{name}: {whole}"
+        assert LEFT_OUT.findall(text) == LEFT_OUT.findall(managed) == [str(len(folded[name]))], f"{name}: {folded[name]} {text}"
+        # .NET 11 compiles Through once more, for those who await it: that body is marked.
+        found[name] = [m.replace("Through(Suspended.Order) [async]", "Through(Suspended.Order)") for m in own_methods(words for _, words in shown)]
+        # LLDB shows what is left out; it counts inlined functions of native code, too.
+        numbers = {int(pc, 16): int(n) for n, pc in re.findall(r"^ *\*? *frame #(\d+): (0x[0-9a-f]+)", own, re.M)}
+        first = min(folded[name])
+        for index in (first, next(n for n in every[name] if n > first and n not in folded[name])):
+            selects.append((name, index, [f"thread select {thread['index']}", f"frame select {numbers[int(frames[name][index]['ip'], 16)]}", f"clrbt {thread['index']}"]))
+    assert found == run, found
+    texts = iter(lldb.run(target, ["clrbt --json all", *(command for _, _, commands in selects for command in commands)]))
+    if [(t["os_id"], t["index"]) for t in json.loads(next(texts))["threads"]] != [(t["os_id"], t["index"]) for t in stack["threads"]]:
+        raise Changed
+    for name, index, _ in selects:
+        _, _, text = (next(texts) for _ in range(3))
+        others = len(folded[name]) - (index in folded[name])   # one that is selected is shown
+        assert f"  * frame #{index}: " in text and LEFT_OUT.findall(text) == [str(others)] * (others > 0), f"{name}, frame {index}: {text}"
+    kinds = collections.Counter(why for one in folded.values() for why in one.values())
+    assert set(kinds) == {"async_thunk", "async_resumption", "async_helper"}, kinds
+    return f"{sum(kinds.values())} frames left out of {len(run)} stacks: {dict(sorted(kinds.items()))}"
+
+
 def check_threads(lldb, target, told, stacks):
     """Each thread that waits for a chain is named by the chain, and has the chain beside its stack."""
     threads, beside = lldb.json(target, ["clr threads --json", "clrbt --async --json all"])

@@ -517,8 +517,10 @@ def suspended_program(c, configuration):
         assert running.wait_ready(), "suspended did not start"
         kept = not (c.runtime or "").startswith("11.")
         c.check(f"async/suspended/{mode}/live", check_async.check_suspended, c.lldb, Target(pid=running.pid), kept)
+        c.check(f"async/suspended/{mode}/stacks", check_async.check_folded, c.lldb, Target(pid=running.pid))
         core = Target(core=processes.gcore(running.pid, folder / "core.gcore"))
         c.check(f"async/suspended/{mode}/core", check_async.check_suspended, c.lldb, core, kept)
+        c.check(f"async/suspended/{mode}/core/stacks", check_async.check_folded, c.lldb, core)
 
 
 def wait_program(c, mode, configuration, knobs):

@@ -124,6 +124,21 @@ TEST_CASE("json writer: frames that share an answer differ in what is theirs") {
   CHECK(dump(list[0]) == dump(to_json(managed_row(0, 0x102c, run))));
 }
 
+TEST_CASE("json writer: a frame says what people are not shown of it") {
+  MethodAnswer answer;
+  answer.method.kind = MethodKind::async_thunk;
+  FrameJson frames;
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array();
+  const auto shared = std::make_shared<const MethodAnswer>(std::move(answer));
+  for (const unsigned index : {0, 3}) frames.write(json, managed_row(index, 0x102c, shared));
+  json.end_array();
+  const Json list = Json::parse(out);
+  CHECK_FALSE(list[0].contains("folded")); // the thread stands in it
+  CHECK(list[1]["folded"] == "async_thunk");
+}
+
 TEST_CASE("json writer: more answers than are kept are written all the same") {
   FrameJson frames;
   for (unsigned i = 0; i < FrameJson::max_known + 10; ++i) {

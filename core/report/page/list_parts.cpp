@@ -96,10 +96,11 @@ ExceptionReporter exceptions_of(PageSource& source) {
           }};
 }
 
-void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const StackReporter::End& end) {
+void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const StackReporter::End& end,
+                  std::size_t left_out) {
   std::vector<std::uint64_t> keys;
   for (const FrameRow& row : rows) keys.push_back(frame_key(row));
-  if (rows.empty()) html.element("p", "no frame is known", {{"class", "why"}});
+  if (rows.empty() && left_out == 0) html.element("p", "no frame is known", {{"class", "why"}});
   std::size_t shown = 0, passed = 0;
   if (!rows.empty()) html.begin("ol", {{"class", "frames"}, {"start", "0"}});
   for (const RepeatRun& run : find_repeats(keys)) {
@@ -117,6 +118,7 @@ void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const Sta
   }
   if (!rows.empty()) html.end();
   write_more(html, rows.size() - passed, "frames");
+  write_more(html, left_out, "frames that the runtime puts around async methods");
   if (end.end == "limit")
     html.element("p", fmt::format("the stack has more than {} frames", grouped(max_page_walk)),
                  {{"class", "dim"}});

@@ -81,7 +81,9 @@ void write_more(HtmlWriter& html, std::size_t left, std::string_view what);
 void write_head(HtmlWriter& html, std::initializer_list<std::string_view> columns);
 void write_cell(HtmlWriter& html, std::string_view text);
 void write_number(HtmlWriter& html, std::uint64_t number);
-void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const StackReporter::End& end);
+// `left_out`: how many frames that the runtime puts around async methods are not in `rows`.
+void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const StackReporter::End& end,
+                  std::size_t left_out);
 void write_exception(HtmlWriter& html, const std::vector<ExceptionReport>& tree);
 // "#3, #4, #7 and 12 more".
 std::string thread_numbers(const std::vector<std::uint32_t>& threads);

@@ -41,7 +41,10 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
     MergedStack stack{.rows = {}, .end = {}, .threads = {thread.index}};
     stack.end =
         source.walk(thread, {.max_frames = max_page_walk, .runtime_frames = false}, [&](const FrameRow& row) {
-          stack.rows.push_back(row);
+          if (folded_as(row).empty())
+            stack.rows.push_back(row);
+          else
+            ++stack.left_out;
           return !(source.stop && source.stop());
         });
     merged.add(std::move(stack));
@@ -65,7 +68,7 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
     else
       html.begin("details");
     html.element("summary", stack_summary(*stacks[i], locks, os_ids));
-    write_frames(html, stacks[i]->rows, stacks[i]->end);
+    write_frames(html, stacks[i]->rows, stacks[i]->end, stacks[i]->left_out);
     html.end();
   });
   write_more(html, left, "stacks");

@@ -102,13 +102,17 @@ void write_chosen_thread(HtmlWriter& html, PageStop& stop) {
     }
   }
   std::vector<FrameRow> rows;
+  std::size_t left_out = 0;
   const StackReporter::End end =
       source.walk(thread, {.max_frames = max_page_walk, .runtime_frames = false}, [&](const FrameRow& row) {
-        rows.push_back(row);
+        if (folded_as(row).empty())
+          rows.push_back(row);
+        else
+          ++left_out;
         return !(source.stop && source.stop());
       });
   stop.check();
-  write_frames(html, rows, end);
+  write_frames(html, rows, end, left_out);
 }
 
 } // namespace clr

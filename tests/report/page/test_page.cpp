@@ -120,10 +120,11 @@ TEST_CASE("long stacks fold, and long lists end with a number") {
     rows[i].index = i;
     rows[i].ip = i < 500 ? 0x1000 : 0x1000 + i;
   }
-  write_frames(html, rows, {"bottom", {"a note"}});
+  write_frames(html, rows, {"bottom", {"a note"}}, 7);
   check_markup(text);
   CHECK(text.find("this frame 500 times") != std::string::npos);
-  CHECK(text.find("and 301 more frames") != std::string::npos);
+  CHECK(text.find("and 301 more frames<") != std::string::npos);
+  CHECK(text.find("and 7 more frames that the runtime puts around async methods<") != std::string::npos);
   CHECK(count_of(text, "<li ") == max_page_frames + 1);
 
   text.clear();

@@ -124,6 +124,21 @@ public static class Program
         await Task.Yield();
     }
 
+    // It is not async. .NET 10 goes through a thunk to it, .NET 11 compiles it once more for those who await it.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static Task Through(Order order)
+    {
+        Stand(order);
+        return Task.CompletedTask;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static async Task Awaits(Order order)
+    {
+        await Through(order);
+        GC.KeepAlive(order);
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Stand(Order order)
     {
@@ -141,6 +156,9 @@ public static class Program
         standing.Wait();
         standing.Reset();
         new Thread(() => Runs(new Order { Name = "runs", Number = 5 }).AsTask().Wait()) { IsBackground = true }.Start();
+        standing.Wait();
+        standing.Reset();
+        new Thread(() => Awaits(new Order { Name = "through", Number = 6 }).Wait()) { IsBackground = true }.Start();
         standing.Wait();
         Console.WriteLine("READY");
         Console.In.ReadLine();
