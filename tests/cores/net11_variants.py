@@ -56,6 +56,10 @@ UNKNOWN = {"signature_known": (False,), "frame_type": ("Frame",), "kind": ("unkn
            "owner_known": (False,), "certain": (False,), "plumbing": (True,)}
 
 
+# What is absent where it is not known, as the published schema says. The method of an explicit Frame is so, too.
+ABSENT = {"source", "module_path", "instantiation"}
+
+
 class Judge:
     def __init__(self, names):
         self.names = names
@@ -89,13 +93,13 @@ class Judge:
         if key in COMPOSED or key in SENTENCES:
             return
         # How a frame was found, and where a name is from, is told and may be worse.
-        if key in ("found_by", "name_from"):
+        if excuse and key in ("found_by", "name_from"):
             return
         if excuse and key in NAMES and (poorer_name(other) or str(whole).startswith(other)):
             return
         if excuse and other in UNKNOWN.get(key, ()):
             return
-        # A time that is waited at least.
+        # A time that is waited at least: a smaller one is as true.
         if key == "age_ms" and other <= whole:
             return
         # The row is that of an address, and says why no method is known.
@@ -132,8 +136,10 @@ class Judge:
         if excuse and whole.get("found_by") == "cfi" and other.get("sp") == whole.get("sp") and 0 < abs(int(whole["ip"], 16) - int(other["ip"], 16)) < 64:
             whole, other = ({key: value for key, value in row.items() if key not in ("ip", "code", "source", "text")} for row in (whole, other))
         for key, value in whole.items():
-            if key in other:  # else it is not known, and left out
+            if key in other:
                 self.compare(path + (key,), value, other[key], excuse)
+            elif not excuse and key not in ABSENT | set(SENTENCES + COMPOSED) and (key, whole.get("kind")) != ("method", "runtime"):
+                self.wrong.append((path + (key,), value, "absent without a note"))
         for key, value in other.items():
             # A root is said to be uncertain; an exception, not to be known to be in flight.
             if excuse and (key.endswith(" uncertain") or key == "last_thrown" and (whole.get("exception") or {}).get("address") == value["address"]):
