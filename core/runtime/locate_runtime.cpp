@@ -52,9 +52,12 @@ void Runtime::locate() {
     return;
   }
   if (located_->kind != RuntimeKind::coreclr) {
-    absence_ = MissAnswer{.reason = MissReason::no_runtime,
-                          .text = fmt::format("{} is a {} program; only CoreCLR can be read", place,
-                                              to_string(located_->kind))};
+    absence_ =
+        MissAnswer{.reason = MissReason::no_runtime,
+                   .text = fmt::format(
+                       "the runtime of this process is {}, in {}; its native code has native symbols and "
+                       "unwind data, use LLDB's own commands; only CoreCLR can be read",
+                       to_string(located_->kind), place)};
     return;
   }
   if (!located_->started) {

@@ -54,6 +54,20 @@ TEST_CASE("a process without a runtime answers every address with that") {
   CHECK(runtime.describe(0x5000).degraded.find("no runtime") != std::string::npos);
 }
 
+TEST_CASE("a process that runs Mono is told what it is, and what to use") {
+  MemoryBuilder memory;
+  Runtime runtime(
+      memory,
+      {module_at(0x1000, 0x1000, "/srv/app"), module_at(0x20'0000, 0x1000, "/srv/libmonosgen-2.0.so")}, {},
+      nullptr);
+  REQUIRE(runtime.absence() != nullptr);
+  CHECK(miss_of(runtime.resolve(0x1234)).reason == MissReason::no_runtime);
+  const std::string text = miss_of(runtime.resolve(0x1234)).text;
+  for (const char* part : {"Mono", "libmonosgen-2.0.so", "LLDB's own commands", "only CoreCLR"})
+    CHECK(text.find(part) != std::string::npos);
+  CHECK(runtime.info().name == "Mono");
+}
+
 TEST_CASE("a runtime that has not started says so") {
   for (const Platform platform : execution_platforms()) {
     ExecutionBuilder builder(platform);
