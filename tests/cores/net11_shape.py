@@ -20,11 +20,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 # What .NET 10 cannot be made to hold, of a core: (the core, where in an answer, whether the two values differ so).
 EXPECTED = [
-    # It was recorded without the pages by which the fields of System.Threading.Thread are found by name, as .NET 11 has them found; .NET 10's
-    # are known by a supplement. Where there is no name, that of the thread in the system is shown.
+    # It was recorded without the page of CoreLib's metadata that has the names of the fields of System.Threading.Thread, by which .NET 11's
+    # are found; .NET 10's are known by a supplement. Where there is no name, that of the thread in the system is shown.
     ("gallery-arm64", r".*/\d+/name", lambda here, there: there in (None, "", "situations")),
     # The locks of sync blocks are objects of .NET 11's own, which .NET 10 has none of, and what a thread says of its wait lies elsewhere: without
-    # them a wait is what the stack tells, which is called probable. With them it is sure: waiting11-x64 is a core of such a runtime.
+    # them a wait is what the stack tells, which is called probable. waiting11-x64, a core of such a runtime, has them.
     ("waiting-x64", r".*/waits_for", lambda here, there: here["certain"] >= there["certain"] is False),
 ]
 
