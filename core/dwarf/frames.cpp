@@ -325,9 +325,13 @@ void DwarfFrames::write_jumping_row(const DebugUnwindRow& row, CieKind kind) {
     }
     DwarfBytes other(platform_);
     const SavedRegister* const saved = layout.find(reg);
-    write_register_value(other, saved != nullptr ? saved->at.reg : reg,
-                         saved != nullptr ? saved->at.offset : 0);
-    if (saved != nullptr) other.u8(DW_OP_deref);
+    if (reg == returns_to && layout.outermost) {
+      write_register_constant(other, platform_, 0); // no address returns there
+    } else {
+      write_register_value(other, saved != nullptr ? saved->at.reg : reg,
+                           saved != nullptr ? saved->at.offset : 0);
+      if (saved != nullptr) other.u8(DW_OP_deref);
+    }
     out_.u8(DW_CFA_val_expression);
     out_.uleb(reg);
     value(of_caller, other);

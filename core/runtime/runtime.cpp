@@ -4,6 +4,7 @@
 #include "core/memory/path_map.h"
 #include "core/runtime/runtime_parts.h"
 #include "core/runtime/symbol_answer.h"
+#include "core/types/module.h"
 
 #include <fmt/format.h>
 
@@ -131,6 +132,20 @@ runtime::Answer Runtime::resolve_or_throw(Address ip) {
   const auto& block = std::get<CodeBlock>(found);
   return {ip, MethodAnswer{
                   .method = method_of(block), .code = describe_code(block, true), .source = std::nullopt}};
+}
+
+std::optional<Runtime::CodeImage> Runtime::image_of(Address ip) {
+  if (!parts_) return std::nullopt;
+  try {
+    const RangeSection* const section = parts_->code.section_at(ip);
+    if (section == nullptr || section->r2r_module == 0) return std::nullopt;
+    const NamedModule& named = parts_->names.named_modules().at(section->r2r_module);
+    // The image of many assemblies has no name of its own in memory.
+    return CodeImage{is_composite(parts_->target, named.module) ? "composite image" : named.name.str(),
+                     section->begin};
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 Method Runtime::method_of(const CodeBlock& block) {

@@ -108,6 +108,15 @@ public:
   // All facts. Counts bodies, and reads every nibble map for that. Never throws.
   RuntimeInfo info();
 
+  // The image of ReadyToRun code at `ip`, by what the runtime noted of it: also where the image itself cannot
+  // be read, so that nothing is known of the code but that. Nothing for other code. Never throws. Cost: that
+  // of ExecutionManager::sections, once.
+  struct CodeImage {
+    std::string name; // "app.dll"
+    Address base = 0;
+  };
+  std::optional<CodeImage> image_of(Address ip);
+
   // The module that maps `address`, null if none. No reads.
   const LoadedModule* module_at(Address address) const;
   const std::vector<LoadedModule>& modules() const { return modules_; }

@@ -102,9 +102,19 @@ FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) 
     row.frame_type = to_string(frame.frame->kind);
   else if (frame.stub)
     row.symbol = frame.stub->text;
+  else if (!frame.fault.empty() && name_by_image(row, frame.lookup_pc()))
+    return row;
   else
     name_native_(row, frame.lookup_pc());
   return row;
+}
+
+bool StackReporter::name_by_image(FrameRow& row, Address lookup) {
+  const auto image = runtime_->image_of(lookup);
+  if (!image) return false;
+  row.module = image->name;
+  row.position = fmt::format(" + {:#x}", row.ip - image->base);
+  return true;
 }
 
 stack::Walk StackReporter::walk_frames(const RegisterContext& start, std::uint64_t os_id,

@@ -64,6 +64,8 @@ public:
   FrameRow row_of(const StackFrame& frame, const Options& options);
 
 private:
+  // Names a frame by its image alone. False when it is in no image of the runtime's.
+  bool name_by_image(FrameRow& row, Address lookup);
   ThreadList& list();
   // Says in the notes of a walk that the runtime's Frames were not known.
   void note_unknown_thread(std::uint64_t os_id, stack::Walk& walk);

@@ -196,10 +196,7 @@ std::vector<ModuleDescription> MethodNames::modules() {
       description.r2r = named.module.r2r_info != 0;
       try {
         description.base = image_mapping(impl_->target, named.module).base;
-        if (description.r2r && impl_->target.find_offset("ReadyToRunInfo", "CompositeInfo"))
-          description.composite =
-              impl_->target.read_pointer(impl_->target.field_address(
-                  named.module.r2r_info, "ReadyToRunInfo", "CompositeInfo")) != named.module.r2r_info;
+        description.composite = is_composite(impl_->target, named.module);
       } catch (const Error&) {
         // The image tells nothing more; the facts of the Module itself remain.
       }

@@ -108,6 +108,12 @@ std::optional<Address> module_of_element(const Target& target, Address element) 
 
 } // namespace
 
+bool is_composite(const Target& target, const Module& module) {
+  if (module.r2r_info == 0 || !target.find_offset("ReadyToRunInfo", "CompositeInfo")) return false;
+  return target.read_pointer(target.field_address(module.r2r_info, "ReadyToRunInfo", "CompositeInfo")) !=
+         module.r2r_info;
+}
+
 AppDomainModules modules_of_app_domain(const Target& target) {
   AppDomainModules result;
   const Address domain = target.read_pointer(target.global("AppDomain"));

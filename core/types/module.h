@@ -46,6 +46,10 @@ struct ImageMapping {
 // Cost: 5 reads.
 ImageMapping image_mapping(const Target& target, const Module& module);
 
+// True when the module's ReadyToRun code is in an image of many assemblies. 1 read. Throws
+// Error{memory_missing}.
+bool is_composite(const Target& target, const Module& module);
+
 // Modules of every assembly of the app domain, in loading order. Unreadable entries are skipped and counted.
 struct AppDomainModules {
   std::vector<Address> modules;

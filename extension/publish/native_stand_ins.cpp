@@ -32,8 +32,37 @@ bool describes_code(lldb::SBModule module) {
   return module.IsValid() && module.FindSection(".text").IsValid();
 }
 
+// What a stand-in is made of: a native module, or an image of ReadyToRun code that the core lacks, so that
+// nobody knows which method the code is of.
+struct Image {
+  std::string name;
+  Address base = 0;
+  bool proved = false; // there is no doubt that it is an image
+};
+
+// Nothing for places in no image.
+std::optional<Image> image_at(Session& session, Address lookup) {
+  // First, because the memory between the parts of a file that is mapped in several looks like a module, too.
+  if (auto image = session.runtime().image_of(lookup))
+    return Image{std::move(image->name), image->base, true};
+  const LoadedModule* const module = session.stacks().native().module_at(lookup);
+  if (module == nullptr) return std::nullopt;
+  std::string name = std::filesystem::path(module->path).filename();
+  if (name.empty()) return std::nullopt;
+  return Image{std::move(name), module->base, !module->build_id.empty()};
+}
+
+// Where LLDB's stacks end.
+FrameLayout last_frame(const Platform& platform) {
+  FrameLayout layout;
+  // A debugger shows no frame of which it does not know where it ends.
+  layout.cfa = {register_roles(platform.cpu).sp, platform.pointer_size};
+  layout.outermost = true;
+  return layout;
+}
+
 // Nothing where the module may be no module at all: the memory of jitted code, too, is mapped from a file.
-std::optional<NativePlace> described(Session& session, const LoadedModule& module,
+std::optional<NativePlace> described(Session& session, const Image& module,
                                      const StackPlaces::Native& frame) {
   NativeUnwinder& native = session.stacks().native();
   NativePlace place;
@@ -47,7 +76,7 @@ std::optional<NativePlace> described(Session& session, const LoadedModule& modul
     place.name = row.symbol;
   } else {
     const std::optional<Address> start = native.function_start(place.lookup);
-    if (!start && row.symbol.empty() && module.build_id.empty()) return std::nullopt;
+    if (!start && row.symbol.empty() && !module.proved) return std::nullopt;
     place.start = start.value_or(place.lookup);
     if (place.start < module.base || place.start > place.lookup) place.start = place.lookup;
     // As LLDB names such a function of a file since version 21.
@@ -56,16 +85,10 @@ std::optional<NativePlace> described(Session& session, const LoadedModule& modul
   }
   try {
     place.layout = native.layout(frame.pc, frame.leaf, frame.caller);
+    if (!place.layout && frame.last) place.layout = last_frame(session.runtime().target()->platform());
     if (!place.layout && !frame.jumps.empty())
       place.layout = native.layout(frame.pc, frame.leaf, FoundBy::frame_pointer);
     place.jumps = frame.jumps;
-    if (!place.layout && frame.outermost) {
-      // A debugger shows no frame of which it does not know where it ends.
-      const Platform& platform = session.runtime().target()->platform();
-      place.layout.emplace();
-      place.layout->cfa = {register_roles(platform.cpu).sp, platform.pointer_size};
-      place.layout->outermost = true;
-    }
   } catch (const Error&) {
     place.layout.reset(); // the frame has a name at least
   }
@@ -82,11 +105,10 @@ void NativeStandIns::add(Session& session, const std::vector<StackPlaces::Native
   for (const StackPlaces::Native& frame : places) {
     const Address lookup = frame.leaf || frame.pc == 0 ? frame.pc : frame.pc - 1;
     if (describes_code(target_.ResolveLoadAddress(lookup).GetModule())) continue;
-    const LoadedModule* const module = session.stacks().native().module_at(lookup);
-    if (module == nullptr || module->path.empty()) continue;
-    const std::string name = std::filesystem::path(module->path).filename();
-    if (modules_.contains(name)) continue;
-    if (auto place = described(session, *module, frame)) found[name].push_back(*std::move(place));
+    const std::optional<Image> image = image_at(session, lookup);
+    if (!image || modules_.contains(image->name)) continue;
+    const std::string& name = image->name;
+    if (auto place = described(session, *image, frame)) found[name].push_back(*std::move(place));
     if (frame.jumps.size() == max_frame_jumps)
       problems.push_back(
           fmt::format("{}: the callers of {} frames at {:#x} are told, other stacks may end there", name,

@@ -80,17 +80,17 @@ StackPlaces stack_places(Session& session, bool with_native) {
     found.positions.push_back(*registers.pc());
     times.clear();
     std::size_t frames = 0;
-    // Of the frame before, when it is native, and whether it is met for the first time.
-    StackPlaces::Native* inner = nullptr;
-    bool inner_is_new = false;
+    StackPlaces::Native* inner = nullptr; // of the frame before, when it is native
     Address inner_sp = 0;
     const stack::Walk walk =
         session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
           if (frame.kind == StackFrameKind::runtime) return true;
-          if (inner != nullptr && inner_is_new) inner->caller = frame.found_by;
-          if (inner != nullptr && frame.found_by == FoundBy::runtime_frame &&
-              inner->jumps.size() < max_frame_jumps)
-            inner->jumps.push_back({.sp = inner_sp, .caller = frame.registers});
+          if (inner != nullptr && frame.found_by == FoundBy::runtime_frame) {
+            if (inner->jumps.size() < max_frame_jumps)
+              inner->jumps.push_back({.sp = inner_sp, .caller = frame.registers});
+          } else if (inner != nullptr && inner->caller == FoundBy::context) {
+            inner->caller = frame.found_by;
+          }
           inner = nullptr;
           if (!frame.code && !frame.stub) {
             if (!with_native) return true;
@@ -98,10 +98,8 @@ StackPlaces stack_places(Session& session, bool with_native) {
               found.native_whole = found.native_whole && native.contains(frame.lookup_pc());
               return true;
             }
-            const auto [known, added] =
-                native.try_emplace(frame.lookup_pc(), StackPlaces::Native{frame.pc(), frame.leaf});
-            inner = &known->second;
-            inner_is_new = added;
+            inner = &native.try_emplace(frame.lookup_pc(), StackPlaces::Native{frame.pc(), frame.leaf})
+                         .first->second;
             inner_sp = frame.sp();
             return true;
           }
@@ -109,7 +107,7 @@ StackPlaces stack_places(Session& session, bool with_native) {
           ++frames;
           return true;
         });
-    if (inner != nullptr && inner_is_new && walk.end == WalkEnd::bottom) inner->outermost = true;
+    if (inner != nullptr && (walk.end == WalkEnd::bottom || walk.end == WalkEnd::failed)) inner->last = true;
     for (const auto& [place, count] : times) {
       places.insert(place);
       if (frames >= StackPlaces::deep && count >= StackPlaces::often) repeated.insert(place);

@@ -28,8 +28,8 @@ struct StackPlaces {
     Address pc = 0;
     bool leaf = false;
     FoundBy caller = FoundBy::context;
-    bool outermost = false; // nothing called it
-    FrameJumps jumps = {};  // to the callers that the runtime's own frames told, max_frame_jumps at most
+    bool last = false;     // stacks end there: nothing called it, or nobody knows what
+    FrameJumps jumps = {}; // to the callers that the runtime's own frames told, max_frame_jumps at most
   };
   std::vector<Native> native; // ascending by the address to look up
 

@@ -66,3 +66,26 @@ TEST_CASE("jumps: a row of frames whose callers are known one by one, and the ne
   CHECK(plain->of(rip) == "cfa -8");
   CHECK(plain->of(rbx) == "same");
 }
+
+TEST_CASE("jumps: where other frames are the last ones of their stacks, no address is a return address") {
+  constexpr Address begin = 0x7000'0000;
+  const auto jumps = std::make_shared<const FrameJumps>(jumps_to(1));
+  const auto written = [&](bool outermost) {
+    FrameLayout layout;
+    layout.cfa = {rsp, 8};
+    layout.outermost = outermost;
+    if (!outermost) layout.save(rip, {rsp, 0});
+    DebugModule module = module_at(begin, x64);
+    module.code.push_back(code_at(begin, 0x100, "wait"));
+    DebugUnwindRow row{.offset = 0, .layout = layout};
+    row.jumps = jumps.get();
+    module.code[0].unwind = {{.begin = 0, .end = 0x100, .rows = {row}}};
+    const auto rules = ModuleReadBack(module).rules(begin + 8);
+    REQUIRE(rules);
+    CHECK(rules->cfa.starts_with("7+0"));
+    return rules->of(rip);
+  };
+  CHECK(written(false).find("deref") != std::string::npos);
+  CHECK(written(true).find("deref") == std::string::npos);
+  CHECK(written(true).starts_with("7+0")); // an expression
+}

@@ -339,6 +339,7 @@ def check_version(driver, targets):
         guarded("without /proc", without_proc.check, targets.recorded)
     guarded("stand-ins", stand_ins.check, targets.recorded, targets.folder)
     guarded("stand-ins", stand_ins.check_lost, targets.recorded, targets.folder)
+    guarded("stand-ins", stand_ins.check_unread, targets.recorded, targets.folder)
     if targets.core:
         guarded("core", check_managed_target, "core", targets)
         if driver.version == targets.newest:

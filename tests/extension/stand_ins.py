@@ -58,48 +58,84 @@ def check(driver, report, tag, core, folder):
     report.check(f"{tag} stand-ins: a file takes the place of its own", instead, PUBLISHED + r"libc\.so\.6 ", re.escape(str(same)), absent=[PUBLISHED + r"libcoreclr\.so "])
 
 
-def without_unwind_table_of(core, module, to):
-    """A copy of the core that lacks the pages in which the module's table of unwind descriptions begins. No file of a host is where it says."""
-    data = bytearray(core.read_bytes().replace(b"/Microsoft.NETCore.App/", b"/Microsoft.NETCore.Xxx/"))
+class CoreCopy:
+    """A copy of a core whose files are nowhere where it says, and of which parts can be taken away."""
 
-    def headers_at(at):
-        offset, = struct.unpack_from("<Q", data, at + 32)
-        size, count = struct.unpack_from("<HH", data, at + 54)
-        return [(at + offset + i * size, *struct.unpack_from("<IIQQQQQQ", data, at + offset + i * size)) for i in range(count)]
+    def __init__(self, core):
+        self.data = bytearray(core.read_bytes().replace(b"/Microsoft.NETCore.App/", b"/Microsoft.NETCore.Xxx/"))
 
-    base = None
-    for _, kind, _, at, _, _, length, _, _ in headers_at(0):
-        while kind == 4 and length >= 12:   # PT_NOTE
-            name_size, note_size, note = struct.unpack_from("<III", data, at)
-            begin = at + 12 + (name_size + 3) // 4 * 4
-            if note == 0x46494C45:   # NT_FILE
-                files, _ = struct.unpack_from("<QQ", data, begin)
-                names = bytes(data[begin + 16 + 24 * files:begin + note_size]).split(b"\0")
-                base = next(struct.unpack_from("<Q", data, begin + 16 + 24 * i)[0] for i in range(files) if names[i].endswith(b"/" + module.encode()))
-            used = (begin - at) + (note_size + 3) // 4 * 4
-            at, length = at + used, length - used
-    loads = [(place, address, offset, size) for place, kind, _, offset, address, _, size, _, _ in headers_at(0) if kind == 1 and size != 0]   # PT_LOAD
-    head = next(offset + base - address for _, address, offset, size in loads if address <= base < address + size)
-    table = base + next(address for _, kind, _, _, address, _, _, _, _ in headers_at(head) if kind == 0x6474E550)   # PT_GNU_EH_FRAME
-    (place,) = [place for place, address, _, size in loads if address <= table < address + size]
-    struct.pack_into("<Q", data, place + 32, 0)
-    to.write_bytes(data)
-    return to
+    def headers_at(self, at):
+        """(place of the header, type, flags, offset, address, physical address, size in the file, size in memory, alignment) of each segment of the ELF file at that offset."""
+        offset, = struct.unpack_from("<Q", self.data, at + 32)
+        size, count = struct.unpack_from("<HH", self.data, at + 54)
+        return [(at + offset + i * size, *struct.unpack_from("<IIQQQQQQ", self.data, at + offset + i * size)) for i in range(count)]
+
+    def loads(self):
+        """(place of the header, address, offset, size) of what the core has of memory."""
+        return [(place, address, offset, size) for place, kind, _, offset, address, _, size, _, _ in self.headers_at(0) if kind == 1 and size != 0]   # PT_LOAD
+
+    def mappings_of(self, module):
+        """The ranges of memory that are of a file of this name, ascending."""
+        found = []
+        for _, kind, _, at, _, _, length, _, _ in self.headers_at(0):
+            while kind == 4 and length >= 12:   # PT_NOTE
+                name_size, note_size, note = struct.unpack_from("<III", self.data, at)
+                begin = at + 12 + (name_size + 3) // 4 * 4
+                if note == 0x46494C45:   # NT_FILE
+                    files, _ = struct.unpack_from("<QQ", self.data, begin)
+                    names = bytes(self.data[begin + 16 + 24 * files:begin + note_size]).split(b"\0")
+                    found += [struct.unpack_from("<QQ", self.data, begin + 16 + 24 * i) for i in range(files) if names[i].endswith(b"/" + module.encode())]
+                used = (begin - at) + (note_size + 3) // 4 * 4
+                at, length = at + used, length - used
+        return sorted(found)
+
+    def drop_unwind_table_of(self, module):
+        """The pages in which the module's table of unwind descriptions begins."""
+        base = self.mappings_of(module)[0][0]
+        head = next(offset + base - address for _, address, offset, size in self.loads() if address <= base < address + size)
+        table = base + next(address for _, kind, _, _, address, _, _, _, _ in self.headers_at(head) if kind == 0x6474E550)   # PT_GNU_EH_FRAME
+        (place,) = [place for place, address, _, size in self.loads() if address <= table < address + size]
+        struct.pack_into("<Q", self.data, place + 32, 0)
+
+    def drop(self, module):
+        """All of the file, as gcore does unless it is told otherwise: the core then has no word of that memory."""
+        for begin, end in self.mappings_of(module):
+            for place, address, _, _ in self.loads():
+                if begin <= address < end:
+                    struct.pack_into("<I", self.data, place, 0)   # PT_NULL
+
+    def write(self, to):
+        to.write_bytes(self.data)
+        return to
+
+
+def lost_frames(driver, core):
+    """The first frame of each thread of `clrbt all` that LLDB's own `bt all` lacks, and the frames of the former."""
+    _, every, own = driver.run([f'target create --core "{core}"', "bt all", "clrbt --json all"], SECONDS)
+    stacks, lost, frames = stacks_of(every), [], []
+    for thread in json.loads(own)["threads"]:
+        seen = iter(stacks.get(thread["index"], []))
+        of_thread = [frame for frame in thread["frames"] if frame["kind"] != "runtime"]
+        frames += of_thread
+        missing = next((frame for frame in of_thread if not any(met[0] == int(frame["ip"], 16) for met in seen)), None)
+        if missing:
+            lost.append(f"thread {thread['index']}: {missing['text']}")
+    return lost, frames
 
 
 def check_lost(driver, report, tag, core, folder):
     """Where nothing tells how the runtime's native code is left, stacks go on at what it noted when managed code was left: also LLDB's own."""
-    cut = without_unwind_table_of(core, "libcoreclr.so", folder / f"{tag}-lost.core")
-    _, every, own = driver.run([f'target create --core "{cut}"', "bt all", "clrbt --json all"], SECONDS)
-    stacks = stacks_of(every)
-    lost, count = [], 0
-    for thread in json.loads(own)["threads"]:
-        seen = iter(stacks.get(thread["index"], []))
-        for frame in thread["frames"]:
-            if frame["kind"] == "runtime":
-                continue
-            count += frame["kind"] == "managed"
-            if not any(met[0] == int(frame["ip"], 16) for met in seen):
-                lost.append(f"thread {thread['index']}: {frame['text']}")
-                break
-    report.check(f"{tag} stand-ins: frames of bt all behind a lost stretch", f"{count} managed frames" if not lost else "; ".join(lost[:5]), r"^[1-9]\d+ managed frames$")
+    cut = CoreCopy(core)
+    cut.drop_unwind_table_of("libcoreclr.so")
+    lost, frames = lost_frames(driver, cut.write(folder / f"{tag}-lost.core"))
+    count = sum(frame["kind"] == "managed" for frame in frames)
+    report.check(f"{tag} stand-ins: frames of bt all behind a lost stretch", "; ".join(lost[:5]) or f"{count} managed frames", r"^[1-9]\d+ managed frames$")
+
+
+def check_unread(driver, report, tag, core, folder):
+    """ReadyToRun code of which the core has nothing: the frame is there, with the assembly's name, and stacks end or go on behind it as clrbt's do."""
+    cut = CoreCopy(core)
+    cut.drop("System.Private.CoreLib.dll")
+    lost, frames = lost_frames(driver, cut.write(folder / f"{tag}-unread.core"))
+    count = sum(" System.Private.CoreLib.dll + 0x" in frame["text"] for frame in frames)
+    report.check(f"{tag} stand-ins: frames of bt all in code that the core lacks", "; ".join(lost[:5]) or f"{count} frames", r"^[1-9]\d* frames$")
