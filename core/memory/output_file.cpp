@@ -25,7 +25,7 @@ constexpr std::size_t buffer_size = 64 * 1024; // bytes
 constexpr unsigned max_names = 16;             // tried for the new file; two that meet are a wonder
 
 bool is_null_device(const struct ::stat& found) {
-  return S_ISCHR(found.st_mode) && found.st_rdev == ::makedev(1, 3);
+  return S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 3);
 }
 
 // What is at `path` itself; nothing when it is free. An error is left to whoever opens it.

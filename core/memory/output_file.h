@@ -3,6 +3,8 @@
 
 #include "core/memory/file_descriptor.h"
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
