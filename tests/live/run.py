@@ -14,10 +14,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import check_answers
 import check_async
 import check_clrmd
+import check_container
 import check_ilmap
 import check_listing
 import check_dap
@@ -399,6 +401,41 @@ def kind_of_program(c, name, variant):
                     c.check(f"variants/{name}/listing/{view}", check_listing.check, c.lldb, target, 1000 if c.full else 100)
                     c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
                             pathlib.Path(variant.command[0]).parent)
+
+
+# The oldest ones, and the newest. LLDB 14 and 15 by themselves lose their connection when they attach to a process in a container.
+CONTAINER_VERSIONS, CONTAINER_CORES_ONLY = ("14", "16", "22", "23"), ("/14",)
+
+
+def containers(c):
+    """A process in a container of its own, debugged from the host, live and by its core."""
+    if not c.may_want("container"):
+        return
+    try:
+        variant = variants.self_contained(c.work, "situations", "10.0.12")
+    except Unavailable as e:
+        return c.results.skip("container", str(e))
+    c.results.with_second_try("container", functools.partial(container, c, variant))
+
+
+def container(c, variant):
+    versions = {"": c.lldb, **{f"/{v}": Lldb(c.plugin, driver) for v, driver in other_lldbs(c, CONTAINER_VERSIONS if c.full or c.only else ()).items()}}
+    with c.scratch("container") as folder:
+        try:
+            made = check_container.Container(variant, ["many-threads", "/tmp/report"], folder)
+        except Unavailable as e:
+            return c.results.skip("container", str(e))
+        with made:
+            try:
+                pid = made.wait_ready()
+            except Unavailable as e:
+                return c.results.skip("container", str(e))
+            report = check_container.report_of_host(pid, made.root / "tmp" / "report", folder / "report")
+            time.sleep(1)   # between READY and its place a thread still prints, compiles and binds
+            for tag, lldb in ((tag, lldb) for tag, lldb in versions.items() if tag not in CONTAINER_CORES_ONLY):
+                c.check(f"container/live{tag}", check_container.check_live, lldb, pid, made.program, report)
+            for tag, lldb in versions.items():
+                c.check(f"container/core{tag}", check_container.check_core, lldb, made, pid, report, folder)
 
 
 def heaps(c):
@@ -1008,7 +1045,7 @@ def main():
             root = variants.installed(c.work, options.runtime)
             processes.use_root(root)
             plugin.ENVIRONMENT["DOTNET_ROOT"] = str(root)   # of programs that LLDB launches
-        for suite in (perf_maps, situations, stepping, kinds_of_program, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, pages, verdicts, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, stepping, kinds_of_program, containers, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, pages, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:
