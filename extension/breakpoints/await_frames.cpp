@@ -2,7 +2,6 @@
 
 #include "core/objects/object_reader.h"
 #include "core/runtime/source_lines.h"
-#include "extension/lldb/step_end.h"
 
 #include <algorithm>
 #include <string_view>
@@ -299,7 +298,7 @@ std::vector<AwaitWatch::Line> AwaitVisitor::lines(Address at) {
 void AwaitVisitor::leave(std::uint64_t thread) {
   follow_(false);
   lldb::SBThread other = thread_->GetProcess().GetThreadByID(thread);
-  if (other.IsValid()) end_steps(other);
+  if (other.IsValid()) end_(other);
 }
 
 } // namespace clr::lldb_plugin

@@ -62,9 +62,10 @@ std::vector<AwaitWatch::Line> lines_of(lldb::SBTarget target, Address at);
 // A thread of LLDB's that came to a place.
 class AwaitVisitor final : public AwaitWatch::Visitor {
 public:
-  // `follow`: exceptions of this thread are followed, or no longer.
-  AwaitVisitor(lldb::SBThread& thread, std::function<void(bool)> follow)
-      : thread_(&thread), follow_(std::move(follow)) {}
+  // `follow`: exceptions of this thread are followed, or no longer. `end`: a thread's step is given up.
+  AwaitVisitor(lldb::SBThread& thread, std::function<void(bool)> follow,
+               std::function<void(lldb::SBThread&)> end)
+      : thread_(&thread), follow_(std::move(follow)), end_(std::move(end)) {}
 
   std::uint64_t thread() override { return thread_->GetThreadID(); }
   Address pc() override { return frame().GetPC(); }
@@ -83,6 +84,7 @@ private:
 
   lldb::SBThread* thread_;
   std::function<void(bool)> follow_;
+  std::function<void(lldb::SBThread&)> end_;
 };
 
 } // namespace clr::lldb_plugin

@@ -56,6 +56,7 @@ private:
 } // namespace
 
 void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
+  plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
   for_stops_.under_way = true;
   begun_by_ = thread.GetThreadID();
   stands_ = thread;
@@ -73,6 +74,7 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
   // A stop may be handled more than once, and a command of the plugin's steps by many.
   if (following_ || std::exchange(expected_at_, stop) == stop) return;
   disarm();
+  plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
   expected_of_ = thread.GetThreadID();
   stands_ = thread;
   follow_hijack(thread);
@@ -88,7 +90,9 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
 bool ManagedSteps::is_step() {
   if (expected_of_ == 0) return true;
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
-  const StepUnderWay kind = thread.IsValid() ? step_under_way(thread) : StepUnderWay::none;
+  const StepsUnderWay steps = thread.IsValid() ? steps_under_way(thread) : StepsUnderWay{};
+  // Those of before are broken off, and may go on when the client lets the process run.
+  const StepUnderWay kind = steps.count > plans_.before ? steps.last : StepUnderWay::none;
   if (kind == StepUnderWay::none || kind == StepUnderWay::other) {
     disarm();
     return false;
@@ -105,6 +109,7 @@ bool ManagedSteps::is_step() {
 
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
   following_ = true;
+  plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
   stands_ = thread;
   follow_handlers(std::move(thread), false);
 }
@@ -112,6 +117,13 @@ void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
 void ManagedSteps::end_following() {
   following_ = false;
   handlers_.end_step();
+}
+
+// Nothing of the debugger's is left of the step. Where another thread has gone on with it the debugger has no
+// plan for it.
+void ManagedSteps::end_plan(lldb::SBThread& thread) {
+  const bool begun = thread.GetThreadID() == plans_.of;
+  end_steps(thread, begun ? plans_.before : steps_under_way(thread).count);
 }
 
 void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
@@ -188,7 +200,7 @@ void ManagedSteps::leave_hijack(lldb::SBThread& thread) {
   try {
     const auto original = hijacks_.hit(*sessions_->after_short_run(), thread);
     if (!original || handlers_.thread() != thread.GetThreadID()) return;
-    end_steps(thread);
+    end_plan(thread);
     lldb::SBFrame frame = thread.GetFrameAtIndex(0);
     handlers_.stop_behind(*original, frame_pointer(frame));
     left_at_ = frame.GetPC(); // LLDB may stop for the step that was ended, without a reason
@@ -275,12 +287,15 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   stands_ = thread;
   if (tells_again(thread.GetThreadID(), frame)) return false;
   leave_hijack(thread);
-  AwaitVisitor visitor(thread, [&](bool on) {
-    if (on)
-      follow_handlers(thread, false);
-    else
-      handlers_.end_step();
-  });
+  AwaitVisitor visitor(
+      thread,
+      [&](bool on) {
+        if (on)
+          follow_handlers(thread, false);
+        else
+          handlers_.end_step();
+      },
+      [&](lldb::SBThread& left) { end_plan(left); });
   const bool waited = awaits_.waiting() != nullptr;
   const bool ends = awaits_.hit(visitor);
   if (const AwaitWatch::Body* const waiting = awaits_.waiting(); waited != (waiting != nullptr))
@@ -292,7 +307,7 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
     if (awaits_.thread() == 0 || awaits_.thread() == thread.GetThreadID()) let_unwind(thread);
     return false;
   }
-  end_steps(thread); // what LLDB had to do for the step is not to be gone on with at the next one
+  end_plan(thread); // what LLDB had to do for the step is not to be gone on with at the next one
   ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), 0};
   for_stops_.passed.erase(ended_.thread);
   return true;
@@ -373,7 +388,7 @@ void ManagedSteps::end() {
   // A thread of the pool comes to no caller: LLDB would keep the plan of its step for ever.
   if (awaits_.leaves_nowhere())
     if (lldb::SBThread thread = target_.GetProcess().GetThreadByID(awaits_.thread()); thread.IsValid())
-      end_steps(thread);
+      end_plan(thread);
   awaits_.end_step();
   calls_.end_step();
   waits_for_code_ = false;

@@ -15,6 +15,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -100,6 +101,7 @@ private:
   void leave_hijack(lldb::SBThread& thread);
   std::vector<Address> next_lines(Address at);
   void look_at(Address place);
+  void end_plan(lldb::SBThread& thread);
   void go_out_of_code_without_lines(lldb::SBThread& thread);
   std::vector<Address> places_behind_handler(Session& session, Address handler,
                                              std::span<const ResumePlace> resumes);
@@ -130,6 +132,12 @@ private:
   Address loader_ = 0;           // where the dynamic loader tells of libraries; 0: not known yet
   std::map<Address, int> looks_; // places of look_at()
   static constexpr std::size_t max_looks = 256;
+  // The debugger's plans for the thread that steps, when the step began: one of them for each step that a
+  // stop has broken off, and that is not to be ended.
+  struct Plans {
+    std::uint64_t of = 0;
+    std::size_t before = 0;
+  } plans_;
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;

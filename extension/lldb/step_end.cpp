@@ -10,10 +10,10 @@
 
 namespace clr::lldb_plugin {
 
-// Plan 1 is the step; 0 is the base plan. A plan that a command still waits for lives on, with its breakpoint
+// Plan 0 is the base plan. A plan that a command still waits for lives on, with its breakpoint
 // in the line that it stepped over: nobody would handle a hit of that.
-void end_steps(lldb::SBThread& thread) {
-  run_own(thread, "thread plan discard 1");
+void end_steps(lldb::SBThread& thread, std::size_t kept) {
+  run_own(thread, fmt::format("thread plan discard {}", kept + 1));
   const std::string list = run_own(thread, "breakpoint list --internal").output;
   const std::string of_thread = fmt::format("tid: {:#x} ", thread.GetThreadID());
   constexpr std::string_view kind = "Kind: next-branch-location\n";

@@ -3,10 +3,12 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstddef>
+
 namespace clr::lldb_plugin {
 
-// The steps of `thread` end where they are, without a stop. For callbacks of breakpoints, too. Cost: two
-// commands of LLDB's.
-void end_steps(lldb::SBThread& thread);
+// The steps of `thread` that began behind its first `kept` ones end where they are, without a stop. For
+// callbacks of breakpoints, too. Cost: two commands of LLDB's.
+void end_steps(lldb::SBThread& thread, std::size_t kept);
 
 } // namespace clr::lldb_plugin

@@ -199,9 +199,11 @@ def check_steps(adapter, plugin, program, environment):
                 break
 
     try:
-        session.begin("launch", [{"line": line_of("Interface")}], program=str(program), args=["steps"],
+        session.begin("launch", [{"line": line_of("Call of Steps")}, {"line": line_of("Interface")}], program=str(program), args=["steps"],
                       env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
         session.stopped()
+        # A breakpoint breaks this step off, and it waits below all others.
+        walk([("next", "Program.Steps:Interface")])
         walk(STEPS[:TO_THE_END])
         session.set_breakpoints([{"line": line_of("Call of Fail")}])
         session.go("continue")
@@ -215,7 +217,7 @@ def check_steps(adapter, plugin, program, environment):
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
         session.client.close()
-    return wrong.require_none(f"{len(STEPS) - 4} steps")
+    return wrong.require_none(f"{len(STEPS) - 3} steps")
 
 
 def check_attach(adapter, plugin, environment, pid):

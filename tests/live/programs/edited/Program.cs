@@ -70,7 +70,7 @@ static class Program {
 
     static void Main(string[] args) {
         if (args.Length != 0 && args[0] == "steps") {
-            Steps().Wait();
+            Steps().Wait(); // at: Call of Steps
             return;
         }
         Show();

@@ -1,0 +1,22 @@
+// What LLDB's command `thread plan list` prints of a thread: its API does not tell of plans.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace clr::lldb_plugin {
+
+enum class StepUnderWay : std::uint8_t { none, over, into, out, other };
+
+// The steps of a thread that have begun and not ended. A step that a stop broke off waits below those that
+// begin behind it, and goes on when these have ended.
+struct StepsUnderWay {
+  std::size_t count = 0;
+  StepUnderWay last = StepUnderWay::none; // that began last
+};
+
+// Of the text for one thread.
+StepsUnderWay steps_in_list(std::string_view text);
+
+} // namespace clr::lldb_plugin

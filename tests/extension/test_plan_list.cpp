@@ -1,0 +1,43 @@
+// The steps of a thread as LLDB prints them.
+#include "extension/lldb/plan_list.h"
+
+#include <catch2/catch.hpp>
+
+using namespace clr::lldb_plugin;
+
+namespace {
+constexpr const char* begin =
+    "thread #1: tid = 0x1070:\n  Active plan stack:\n    Element 0: Base thread plan.\n";
+}
+
+TEST_CASE("a thread without a step has its base plan alone", "[plan_list]") {
+  CHECK(steps_in_list("").count == 0);
+  CHECK(steps_in_list(begin).count == 0);
+  CHECK(steps_in_list(begin).last == StepUnderWay::none);
+}
+
+TEST_CASE("the step that began last is told from those that were broken off", "[plan_list]") {
+  std::string text = begin;
+  text += "    Element 1: Stepping over line Shop.cs:31:9.\n";
+  CHECK(steps_in_list(text).last == StepUnderWay::over);
+  text += "    Element 2: Stepping in through line Shop.cs:70:13.\n";
+  CHECK(steps_in_list(text).count == 2);
+  CHECK(steps_in_list(text).last == StepUnderWay::into);
+  text += "    Element 3: Stepping out from shop.dll`Shop.Order.Total() at Shop.cs:9 returning to frame.\n";
+  CHECK(steps_in_list(text).last == StepUnderWay::out);
+  text += "    Element 4: Stepping one instruction past 0x7fff\n";
+  CHECK(steps_in_list(text).count == 4);
+  CHECK(steps_in_list(text).last == StepUnderWay::other);
+}
+
+TEST_CASE("steps that have ended are under way no more", "[plan_list]") {
+  const std::string text = std::string(begin) +
+                           "  Completed plan stack:\n    Element 0: Stepping over line Shop.cs:31:9.\n"
+                           "    Element 1: Stepping in through line Shop.cs:32:9.\n";
+  CHECK(steps_in_list(text).count == 0);
+  const std::string one =
+      std::string(begin) + "    Element 1: Stepping over line Shop.cs:30.\n" +
+      "  Discarded plan stack:\n    Element 0: Stepping in.\n    Element 2: Stepping out.\n";
+  CHECK(steps_in_list(one).count == 1);
+  CHECK(steps_in_list(one).last == StepUnderWay::over);
+}
