@@ -100,6 +100,8 @@ public:
   void arm(Step step);
   // The step is one out of the method, as it turns out.
   void ends_behind_method() { step_.out = true; }
+  // The step is one out of the method that thread() is in.
+  bool ends_outside() const { return active_ && step_.out; }
   // The thread whose step is followed; 0: none.
   std::uint64_t thread() const { return active_ ? step_.thread : 0; }
   // The method that waits at its await, as it was then; null: none does.

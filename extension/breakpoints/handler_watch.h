@@ -53,6 +53,8 @@ public:
   void steps_out();
   // The frame goes on at `pc` by a way that the debugger's plan does not see, and the step ends there.
   void stop_behind(Address pc, Address rbp);
+  // The step ends at `line` of the frame, too.
+  void stop_at(Address line, Address rbp) { place(line).stops.insert(rbp); }
   // The thread that steps; 0: none.
   std::uint64_t thread() const { return thread_; }
   // The step that began in a handler has left it for the runtime, which goes on with the exception: `thread`

@@ -20,51 +20,23 @@ Address HijackedReturns::runtime_thread(Session& session, std::uint64_t os_id) {
   return found != threads_.end() ? found->second : 0;
 }
 
-std::optional<Hijack> HijackedReturns::find(Session& session, Address thread, Address first, Address end) {
-  const Target& target = *session.runtime().target();
-  const std::uint32_t state = target.read_u32(target.field_address(thread, "Thread", "State"));
-  if ((state & thread_state::return_address_hijacked) == 0) return std::nullopt;
-  ExecutionManager& code = *session.runtime().code();
-  return hijack_within(target, thread, first, end, [&](Address address) {
-    return std::holds_alternative<CodeBlock>(code.find(address - 1));
-  });
-}
-
-void HijackedReturns::arm(Session& session, lldb::SBThread& thread) {
-  cfa_ = 0;
-  if (session.runtime().absence() != nullptr || session.runtime().platform().cpu != Cpu::x64) return;
-  const Address known = runtime_thread(session, thread.GetThreadID());
-  if (known == 0) return;
+std::optional<Hijack> HijackedReturns::returned(Session& session, lldb::SBThread& thread) {
+  // The function saves registers first, some of them before LLDB looks at it.
+  constexpr Address saved = 0x80;
+  Runtime& runtime = session.runtime();
+  if (runtime.absence() != nullptr || runtime.platform().cpu != Cpu::x64) return std::nullopt;
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-  cfa_ = frame.GetCFA();
-  if (const auto hijack = find(session, known, frame.GetSP(), frame.GetSP() + max_stack)) {
-    const Address led_to = session.runtime().target()->read_pointer(hijack->slot);
-    if (led_to != hijack->original &&
-        session.runtime().module_at(led_to) == session.runtime().runtime_module())
-      function_ = led_to;
-  }
-  if (function_ == 0) return;
-  if (place_ == 0)
-    place_ = plants_->plant(function_);
-  else
-    plants_->enable(place_, true);
-  if (place_ != 0) plants_->limit(place_, thread.GetThreadID());
-}
-
-std::optional<Address> HijackedReturns::hit(Session& session, lldb::SBThread& thread) {
-  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-  // The return has popped the slot. Those of methods that the step's one has called come here, too.
-  if (function_ == 0 || frame.GetPC() != function_ || frame.GetSP() != cfa_) return std::nullopt;
+  const LoadedModule* const module = runtime.module_at(frame.GetPC());
+  if (module == nullptr || module != runtime.runtime_module()) return std::nullopt;
   const Address known = runtime_thread(session, thread.GetThreadID());
   if (known == 0) return std::nullopt;
-  const Address slot = frame.GetSP() - session.runtime().target()->pointer_size();
-  const auto hijack = find(session, known, slot, slot + 1);
-  return hijack ? std::optional(hijack->original) : std::nullopt;
-}
-
-void HijackedReturns::disarm() {
-  cfa_ = 0;
-  if (place_ != 0) plants_->enable(place_, false);
+  const Target& target = *runtime.target();
+  const std::uint32_t state = target.read_u32(target.field_address(known, "Thread", "State"));
+  if ((state & thread_state::return_address_hijacked) == 0) return std::nullopt;
+  const Address top = frame.GetSP() - target.pointer_size(); // the return has popped the slot
+  return hijack_within(target, known, top, top + saved, [&](Address address) {
+    return std::holds_alternative<CodeBlock>(runtime.code()->find(address - 1));
+  });
 }
 
 } // namespace clr::lldb_plugin

@@ -77,7 +77,8 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
           },
           [this](Session& session, Address at, lldb::SBThread thread) {
             if (publishing_->begun() && !publishing_->holds(at)) show_code(session, at, thread);
-          })) {
+          })),
+      lone_run_(target) {
   if (before == nullptr || !before->compilations_.armed()) return;
   try {
     arm(); // the process before was watched when it was started anew
@@ -112,6 +113,7 @@ void ManagedBreakpoints::switch_on_again() {
 
 void ManagedBreakpoints::retire() {
   switch_on_again();
+  lone_run_.quit();
   compile_places_.remove_all();
   steps_->retire();
 }
@@ -214,6 +216,7 @@ bool ManagedBreakpoints::prepare_step() {
 void ManagedBreakpoints::expect_step() {
   if (!prepare_step()) return;
   lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+  lone_run_.watch();
   steps_->expect(thread);
   if (steps_->waits_for_code()) compilations_.arm();
 }
@@ -249,6 +252,7 @@ void ManagedBreakpoints::before_command(const char** words) {
   if (!runs) return;
   refresh();
   if (!steps || !prepare_step()) return;
+  lone_run_.watch();
   lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
   if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
   if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
@@ -289,18 +293,21 @@ bool ManagedBreakpoints::at_stop() {
   // LLDB calls for each thread that has a reason to stop. What the first call judged by is gone when a step
   // of a client was made ready since.
   if (process.GetStopID() == stop_told_) return false;
-  const std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
+  std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
+  for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
+  if (lone_run_.goes_on(stops)) return true;
   if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) {
     steps_->keep_given_up();
     return true;
   }
-  if (steps_->go_on()) return true;
+  if (steps_->go_on(stops)) return true;
   lldb::SBThread selected = process.GetSelectedThread();
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
   const std::uint64_t began = steps_->begun_by(), shows = process.GetSelectedThread().GetThreadID();
   if (began != 0 && began != shows) shown_ = {shows, began, process.GetStopID()};
   compilations_.tidy();
+  lone_run_.rest();
   steps_->end();
   refresh();
   stop_told_ = process.GetStopID();

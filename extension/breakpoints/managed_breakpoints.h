@@ -9,6 +9,7 @@
 #include "extension/breakpoints/notification_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
 #include "extension/breakpoints/target_breakpoints.h"
+#include "extension/lldb/lone_run.h"
 #include "extension/lldb/thread_stop.h"
 #include "extension/publish/process_publishing.h"
 #include "extension/session/stop_session.h"
@@ -103,6 +104,7 @@ private:
   NotificationWatch notifications_;
   CompileWatch compilations_;
   std::unique_ptr<ManagedSteps> steps_;
+  LoneRun lone_run_;
   double compile_milliseconds_ = 0;
   std::size_t images_ = 0; // ReadyToRun images at the last look
   // A step ended on another thread than it began with.

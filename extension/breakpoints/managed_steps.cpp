@@ -5,9 +5,9 @@
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
 #include "extension/lldb/native_modules.h"
-#include "extension/lldb/step_end.h"
 #include "extension/lldb/thread_plans.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -61,7 +61,6 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   begun_by_ = thread.GetThreadID();
   stands_ = thread;
   settings_.switch_on(StepSettings::all_threads);
-  follow_hijack(thread);
   follow_handlers(thread, kind == Kind::out);
   follow_awaits(thread, kind == Kind::out);
   go_out_of_code_without_lines(thread);
@@ -77,7 +76,6 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
   plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
   expected_of_ = thread.GetThreadID();
   stands_ = thread;
-  follow_hijack(thread);
   follow_handlers(thread, false);
   follow_awaits(thread, false);
   go_out_of_code_without_lines(thread);
@@ -92,19 +90,25 @@ bool ManagedSteps::is_step() {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
   const StepsUnderWay steps = thread.IsValid() ? steps_under_way(thread) : StepsUnderWay{};
   // Those of before are broken off, and may go on when the client lets the process run.
-  const StepUnderWay kind = steps.count > plans_.before ? steps.last : StepUnderWay::none;
+  const StepUnderWay kind = steps.count > plans_.before ? steps.last : steps.ended;
   if (kind == StepUnderWay::none || kind == StepUnderWay::other) {
     disarm();
     return false;
   }
+  begun(kind);
+  return true;
+}
+
+// The step that was made ready.
+void ManagedSteps::begun(StepUnderWay kind) {
   for_stops_.under_way = true;
   begun_by_ = std::exchange(expected_of_, 0);
   if (kind == StepUnderWay::out) {
     awaits_.ends_behind_method();
     handlers_.steps_out();
+    stood_.out = true;
   }
   if (kind != StepUnderWay::into) calls_.disarm();
-  return true;
 }
 
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
@@ -119,15 +123,9 @@ void ManagedSteps::end_following() {
   handlers_.end_step();
 }
 
-// Nothing of the debugger's is left of the step. Where another thread has gone on with it the debugger has no
-// plan for it.
-void ManagedSteps::end_plan(lldb::SBThread& thread) {
-  const bool begun = thread.GetThreadID() == plans_.of;
-  end_steps(thread, begun ? plans_.before : steps_under_way(thread).count);
-}
-
 void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
   handlers_.disarm();
+  stood_ = {};
   try {
     const std::shared_ptr<Session> session = sessions_->after_short_run();
     Runtime& runtime = session->runtime();
@@ -143,6 +141,23 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
     const std::vector<Address> behind =
         resumes.empty() ? std::vector<Address>{} : places_behind_handler(*session, frames[0].pc, resumes);
     handlers_.arm(thread.GetThreadID(), frames, out, behind);
+    if (!frames.empty() && frames[0].handlers != nullptr) {
+      stood_.frame = frames[0];
+      stood_.cfa = thread.GetFrameAtIndex(0).GetCFA();
+      stood_.line = thread.GetFrameAtIndex(0).GetLineEntry().GetLine();
+      stood_.out = out;
+      auto method = frames.begin();
+      // Between a handler and its method are those that an exception has left.
+      if (frames[0].funclet)
+        method = std::find_if(frames.begin() + 1, frames.end(), [&](const HandlerWatch::Frame& frame) {
+          return frame.rbp == frames[0].rbp && !frame.funclet && frame.handlers != nullptr;
+        });
+      if (method != frames.end())
+        if (const auto caller =
+                std::find_if(method + 1, frames.end(), [](const auto& f) { return f.has_line; });
+            caller != frames.end())
+          stood_.caller = *caller;
+    }
     // LLDB drops the step of a client in the runtime, which is behind the handler. Here it tells of it still.
     for (const ResumePlace& resume : resumes) look_at(resume.left);
   } catch (const Error&) {
@@ -185,28 +200,6 @@ std::vector<Address> ManagedSteps::next_lines(Address at) {
   for (const AwaitWatch::Line& line : lines_of(target_, at))
     if (line.line != 0 && places.size() < AwaitWatch::max_lines) places.push_back(line.begin);
   return places;
-}
-
-void ManagedSteps::follow_hijack(lldb::SBThread& thread) {
-  try {
-    hijacks_.arm(*sessions_->after_short_run(), thread);
-  } catch (const Error&) {
-    // The step goes as far as LLDB's unwinder sees.
-  }
-}
-
-// A return of the step's frame was led to the runtime: from there LLDB's plan finds no way.
-void ManagedSteps::leave_hijack(lldb::SBThread& thread) {
-  try {
-    const auto original = hijacks_.hit(*sessions_->after_short_run(), thread);
-    if (!original || handlers_.thread() != thread.GetThreadID()) return;
-    end_plan(thread);
-    lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-    handlers_.stop_behind(*original, frame_pointer(frame));
-    left_at_ = frame.GetPC(); // LLDB may stop for the step that was ended, without a reason
-  } catch (const Error&) {
-    // It waits for the collection there, and returns.
-  }
 }
 
 // LLDB stops by itself when the process loads a library, and looks at the plan of the step there: it must be
@@ -272,7 +265,7 @@ bool ManagedSteps::tells_again(std::uint64_t thread, lldb::SBFrame& frame) {
   if (thread != before_.thread) return false;
   const std::uint32_t stop = target_.GetProcess().GetStopID();
   // There may be several places at one address.
-  if (frame.GetPC() == before_.pc && frame.GetSP() == before_.sp &&
+  if (frame.GetPC() == before_.pc && frame.GetSP() == before_.sp && frame_pointer(frame) == before_.fp &&
       (before_.told == 0 || before_.told == stop)) {
     before_.told = stop;
     return true;
@@ -286,12 +279,11 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   if (!is_step()) return false;
   stands_ = thread;
   if (tells_again(thread.GetThreadID(), frame)) return false;
-  leave_hijack(thread);
   AwaitVisitor visitor(
       thread,
       [&](bool on) {
         if (on)
-          follow_handlers(thread, false);
+          follow_handlers(thread, awaits_.ends_outside());
         else
           handlers_.end_step();
       },
@@ -308,7 +300,7 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
     return false;
   }
   end_plan(thread); // what LLDB had to do for the step is not to be gone on with at the next one
-  ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), 0};
+  ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), frame_pointer(frame), 0};
   for_stops_.passed.erase(ended_.thread);
   return true;
 }
@@ -362,26 +354,6 @@ void ManagedSteps::let_unwind(lldb::SBThread& thread) {
   }
 }
 
-bool ManagedSteps::go_on() {
-  // Not the selected one: that may be the one that the first of several steps began with.
-  lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());
-  if (left_at_ != 0 && thread.IsValid() && thread.GetFrameAtIndex(0).GetPC() == std::exchange(left_at_, 0))
-    return true;
-  return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());
-}
-
-// A thread comes to the places of plans, which have negative numbers, in a step alone.
-void ManagedSteps::keep_given_up() {
-  if (expected_of_ == 0) return;
-  lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
-  if (!thread.IsValid() || thread.GetStopReason() != lldb::eStopReasonBreakpoint ||
-      thread.GetStopReasonDataCount() == 0 ||
-      static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(0)) > 0)
-    return;
-  for_stops_.under_way = true;
-  begun_by_ = std::exchange(expected_of_, 0);
-}
-
 void ManagedSteps::end() {
   if (!following_) handlers_.end_step();
   settings_.restore();
@@ -398,14 +370,12 @@ void ManagedSteps::end() {
 void ManagedSteps::disarm() {
   begun_by_ = 0;
   expected_of_ = 0;
-  left_at_ = 0;
   for_stops_.under_way = false;
   before_ = std::exchange(ended_, {});
   if (before_.thread != 0) for_stops_.passed.insert(before_.thread);
   handlers_.disarm();
   awaits_.disarm();
   calls_.disarm();
-  hijacks_.disarm();
   for (const auto& [place, number] : looks_) passing_.enable(number, false);
   waits_for_code_ = false;
   settings_.restore();

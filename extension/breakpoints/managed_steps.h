@@ -8,6 +8,7 @@
 #include "extension/breakpoints/handler_watch.h"
 #include "extension/breakpoints/hijacked_returns.h"
 #include "extension/breakpoints/own_breakpoints.h"
+#include "extension/lldb/plan_list.h"
 #include "extension/lldb/step_settings.h"
 #include "extension/lldb/stop_reasons.h"
 #include "extension/publish/process_publishing.h"
@@ -39,7 +40,6 @@ public:
         places_(target, Hidden::asked, hit, [this](Address at) { make_writable_(at, stands_); }),
         passing_(target, Hidden::passing, hit, [this](Address at) { make_writable_(at, stands_); }),
         handlers_(places_, [this](Address at) { return next_lines(at); }), calls_(places_),
-        hijacks_(passing_),
         await_frames_(target, sessions,
                       [this](Session& session, Address at) { show_(session, at, stands_); }),
         awaits_(passing_, places_, await_frames_), settings_(target) {}
@@ -64,8 +64,10 @@ public:
   void compiled(lldb::SBThread& thread, Address start);
   // Before `thread` goes on from a place of the plugin's: the plan of its step walks the stack then.
   void let_unwind(lldb::SBThread& thread);
+  // `thread` ran alone with its step, and waited for others: all run from now on.
+  void goes_on_with_others(std::uint64_t thread);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
-  bool go_on();
+  bool go_on(std::span<const ThreadStop> stops);
   // At a stop that nobody asked for: the debugger may have given up its plan of the step, of which nothing
   // tells from now on.
   void keep_given_up();
@@ -92,16 +94,18 @@ public:
 
 private:
   bool is_step();
+  void begun(StepUnderWay kind);
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
   void follow_calls(lldb::SBThread& thread);
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
-  void follow_hijack(lldb::SBThread& thread);
-  void leave_hijack(lldb::SBThread& thread);
+  bool goes_on_behind_hijack();
+  bool goes_on_out_of_call();
   std::vector<Address> next_lines(Address at);
   void look_at(Address place);
   void end_plan(lldb::SBThread& thread);
+  bool go_by_places(lldb::SBThread& thread);
   void go_out_of_code_without_lines(lldb::SBThread& thread);
   std::vector<Address> places_behind_handler(Session& session, Address handler,
                                              std::span<const ResumePlace> resumes);
@@ -125,7 +129,8 @@ private:
   // A thread whose step ended at a place.
   struct Ended {
     std::uint64_t thread = 0; // 0: none
-    Address pc = 0, sp = 0;
+    // The runtime calls the handlers of several frames of a method with one stack pointer.
+    Address pc = 0, sp = 0, fp = 0;
     std::uint32_t told = 0; // the stop at which LLDB told of it again; 0: none
   };
   Ended ended_, before_;         // at this stop; at the one before, until the thread stops again
@@ -138,12 +143,18 @@ private:
     std::uint64_t of = 0;
     std::size_t before = 0;
   } plans_;
+  // The frame that the step began in, and its next caller that has lines.
+  struct Stood {
+    HandlerWatch::Frame frame, caller; // pc 0: none
+    Address cfa = 0;
+    std::uint32_t line = 0;
+    bool out = false; // a step out of it
+  } stood_;
   StepsOfPlugin for_stops_;
   StepSettings settings_;
   std::uint64_t begun_by_ = 0;
   std::uint64_t expected_of_ = 0; // the thread of expect(), until it shows whether it steps; 0: none
   std::uint32_t expected_at_ = 0; // the stop of the last expect()
-  Address left_at_ = 0;           // where a step was ended that goes on; 0: none
   bool following_ = false;        // end_following() comes
   bool waits_for_code_ = false;   // see there
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr::lldb_plugin {
 
 namespace {
@@ -11,16 +13,40 @@ StepUnderWay kind_of(std::string_view plan) {
   if (plan.starts_with("Stepping out")) return StepUnderWay::out;
   return StepUnderWay::other;
 }
+
+// The numbers of those that have ended begin with 0, and the outermost one ends last.
+StepUnderWay last_of(std::string_view text, std::string_view title) {
+  std::string_view plans = text.substr(std::min(text.find(title), text.size()));
+  if (const std::size_t next = plans.find("plan stack", title.size()); next != std::string_view::npos)
+    plans = plans.substr(0, next);
+  StepUnderWay last = StepUnderWay::none;
+  constexpr std::string_view element = "Element ";
+  for (std::size_t at = plans.find(element); at != std::string_view::npos; at = plans.find(element)) {
+    plans.remove_prefix(at + element.size());
+    const std::size_t colon = plans.find(": ");
+    if (colon == std::string_view::npos) break;
+    const StepUnderWay kind = kind_of(plans.substr(colon + 2));
+    if (kind != StepUnderWay::other) last = kind;
+  }
+  return last;
+}
+
+// LLDB discards a step when a breakpoint is hit in a caller of its frame.
+StepUnderWay last_ended(std::string_view text) {
+  const StepUnderWay completed = last_of(text, "Completed plan stack");
+  return completed != StepUnderWay::none ? completed : last_of(text, "Discarded plan stack");
+}
 } // namespace
 
 // Element 0 of the active plans is the base plan, which every thread has.
 StepsUnderWay steps_in_list(std::string_view text) {
   const std::size_t active = text.find("Active plan stack");
-  if (active == std::string_view::npos) return {};
+  if (active == std::string_view::npos) return {.ended = last_ended(text)};
   std::string_view plans = text.substr(active);
   for (const char* const other : {"Completed plan stack", "Discarded plan stack"})
     plans = plans.substr(0, plans.find(other));
   StepsUnderWay found;
+  found.ended = last_ended(text);
   while (true) {
     const std::string element = fmt::format("Element {}: ", found.count + 1);
     const std::size_t at = plans.find(element);

@@ -14,6 +14,8 @@ enum class StepUnderWay : std::uint8_t { none, over, into, out, other };
 struct StepsUnderWay {
   std::size_t count = 0;
   StepUnderWay last = StepUnderWay::none; // that began last
+  // That has ended at this stop, which a breakpoint may be the reason of that stands where it ended.
+  StepUnderWay ended = StepUnderWay::none;
 };
 
 // Of the text for one thread.

@@ -4,10 +4,23 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string_view>
+
 namespace clr::lldb_plugin {
 
 StepsUnderWay steps_under_way(lldb::SBThread& thread) {
   return steps_in_list(run_own(thread, fmt::format("thread plan list {}", thread.GetIndexID())).output);
+}
+
+StepUnderWay ended_step(lldb::SBThread& thread) {
+  if (thread.GetStopReason() != lldb::eStopReasonPlanComplete) return StepUnderWay::none;
+  std::array<char, 64> text{};
+  thread.GetStopDescription(text.data(), text.size());
+  const std::string_view description = text.data();
+  if (description.starts_with("step over")) return StepUnderWay::over;
+  if (description.starts_with("step in")) return StepUnderWay::into;
+  return description.starts_with("step out") ? StepUnderWay::out : StepUnderWay::other;
 }
 
 } // namespace clr::lldb_plugin

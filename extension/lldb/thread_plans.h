@@ -10,6 +10,8 @@ namespace clr::lldb_plugin {
 // Those of `thread`, of commands and of the API. For callbacks of breakpoints, too. Cost: a command of
 // LLDB's.
 StepsUnderWay steps_under_way(lldb::SBThread& thread);
+// That of which `thread` tells at this stop.
+StepUnderWay ended_step(lldb::SBThread& thread);
 inline bool is_stepping(lldb::SBThread& thread) {
   return steps_under_way(thread).count != 0;
 }

@@ -139,6 +139,22 @@ TEST_CASE("a step goes on behind the await on the thread that resumes the method
   CHECK(async.hit(0x1050));
 }
 
+TEST_CASE("whether a step is one out of the method is known behind the await, too", "[await_watch]") {
+  Async async;
+  async.watch.arm(async.step());
+  CHECK_FALSE(async.watch.ends_outside());
+  AwaitWatch::Step out = async.step();
+  out.out = true;
+  async.watch.arm(out);
+  async.wait();
+  CHECK_FALSE(async.called_again(second, boxed));
+  async.in_body();
+  CHECK_FALSE(async.hit(0x1040));
+  CHECK(async.watch.ends_outside());
+  async.watch.end_step();
+  CHECK_FALSE(async.watch.ends_outside());
+}
+
 TEST_CASE("other runs of the method, threads and frames are no end of a step", "[await_watch]") {
   Async async;
   async.watch.arm(async.step());

@@ -147,6 +147,16 @@ TEST_CASE("behind code without lines the step ends in the next caller", "[handle
   CHECK_FALSE(step.watch.hit(stepping, 0x3010, 0xC0));
 }
 
+TEST_CASE("a step ends at any place that it is told of", "[handler_watch]") {
+  Step step;
+  step.arm();
+  step.watch.stop_at(0x1500, 0xA0);
+  CHECK(step.watch.hit(stepping, 0x1500, 0xA0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x1500, 0xB0)); // of a deeper call
+  step.watch.disarm();
+  CHECK_FALSE(step.plants.stops().contains(0x1500));
+}
+
 TEST_CASE("a method that waits in its middle is followed otherwise", "[handler_watch]") {
   Step step;
   step.arm();

@@ -35,9 +35,16 @@ TEST_CASE("steps that have ended are under way no more", "[plan_list]") {
                            "  Completed plan stack:\n    Element 0: Stepping over line Shop.cs:31:9.\n"
                            "    Element 1: Stepping in through line Shop.cs:32:9.\n";
   CHECK(steps_in_list(text).count == 0);
+  CHECK(steps_in_list(text).ended == StepUnderWay::into);
+  CHECK(steps_in_list(begin).ended == StepUnderWay::none);
   const std::string one =
       std::string(begin) + "    Element 1: Stepping over line Shop.cs:30.\n" +
       "  Discarded plan stack:\n    Element 0: Stepping in.\n    Element 2: Stepping out.\n";
   CHECK(steps_in_list(one).count == 1);
   CHECK(steps_in_list(one).last == StepUnderWay::over);
+  CHECK(steps_in_list(one).ended == StepUnderWay::out);
+  CHECK(steps_in_list(std::string(begin) +
+                      "  Discarded plan stack:\n    Element 0: Stepping over line A.cs:3.\n" +
+                      "    Element 1: Single stepping past breakpoint site 3 at 0x7f00\n")
+            .ended == StepUnderWay::over);
 }

@@ -176,6 +176,9 @@ STEPS = [
 ]
 
 
+# Out of the finally block of a method that called itself: into that of its caller, the same lines.
+DEEP = [("next", "Program.Deep:Deep finally"), ("stepOut", "Program.Deep:Deep finally"), ("stepOut", "Program.Steps:Deep caught")]
+
 # Behind these, at the end of a method that has waited, an editor's step may let the process run.
 TO_THE_END = STEPS.index(("next", "Program.Later:Later+3")) + 1
 
@@ -199,17 +202,20 @@ def check_steps(adapter, plugin, program, environment):
                 break
 
     try:
-        session.begin("launch", [{"line": line_of("Call of Steps")}, {"line": line_of("Interface")}], program=str(program), args=["steps"],
+        session.begin("launch", [{"line": line_of("Call of Steps")}, {"line": line_of("Interface")}, {"line": line_of("Deep throws")}], program=str(program), args=["steps"],
                       env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
         session.stopped()
         # A breakpoint breaks this step off, and it waits below all others.
         walk([("next", "Program.Steps:Interface")])
         walk(STEPS[:TO_THE_END])
-        session.set_breakpoints([{"line": line_of("Call of Fail")}])
+        session.set_breakpoints([{"line": line_of("Call of Fail")}, {"line": line_of("Deep throws")}])
         session.go("continue")
         session.stopped()
         walk(STEPS[STEPS.index(("next", "Program.Steps:Catch")):])
+        session.go("continue")
+        session.stopped()
         session.set_breakpoints([])
+        walk(DEEP)
         session.go("continue")
         session.client.event("exited", EVENT)
         expect(wrong, "the program's words", re.findall(r"steps (\d+ \d+)", session.output()), ["10 10"])
@@ -217,7 +223,7 @@ def check_steps(adapter, plugin, program, environment):
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
         session.client.close()
-    return wrong.require_none(f"{len(STEPS) - 3} steps")
+    return wrong.require_none(f"{len(STEPS) + len(DEEP) - 3} steps")
 
 
 def check_attach(adapter, plugin, environment, pid):

@@ -53,6 +53,15 @@ static class Program {
         throw new InvalidOperationException("failed"); // at: Fail+1
     }
 
+    static void Deep(int n) {
+        try {
+            if (n > 0) Deep(n - 1);
+            throw new InvalidOperationException("deep"); // at: Deep throws
+        } finally { // at: Deep finally
+            total++; // at: Deep finally+1
+        } // at: Deep finally+2
+    }
+
     static async Task Steps() {
         IShape shape = new Square(); // at: Steps
         int size = shape.Size(3); // at: Interface
@@ -66,6 +75,11 @@ static class Program {
             size++; // at: Catch+1
         } // at: Catch+2
         Console.WriteLine($"steps {size} {later}"); // at: Done
+        try {
+            Deep(1);
+        } catch (InvalidOperationException) { // at: Deep caught
+            size++;
+        }
     }
 
     static void Main(string[] args) {
