@@ -76,11 +76,20 @@ bool ManagedSteps::goes_on_out_of_call() {
   return go_by_places(thread);
 }
 
+// LLDB found no way out of code that it does not know, for example of the runtime's handler of a signal.
+bool ManagedSteps::goes_on_after_failure() {
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
+  if (!thread.IsValid() || !has_failed_step(thread)) return false;
+  if (expected_of_ != 0) begun(ended_step(thread));
+  stands_ = thread;
+  return go_by_places(thread);
+}
+
 bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
   const bool lone = std::ranges::all_of(stops, [&](const ThreadStop& stop) {
     return stop.thread == handlers_.thread() || stop.kind >= ThreadStop::Kind::passing;
   });
-  if (lone && (goes_on_behind_hijack() || goes_on_out_of_call())) return true;
+  if (lone && (goes_on_behind_hijack() || goes_on_out_of_call() || goes_on_after_failure())) return true;
   // Not the selected one: that may be the one that the first of several steps began with.
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());
   return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());

@@ -102,6 +102,7 @@ private:
   void watch_loader();
   bool goes_on_behind_hijack();
   bool goes_on_out_of_call();
+  bool goes_on_after_failure();
   std::vector<Address> next_lines(Address at);
   void look_at(Address place);
   void end_plan(lldb::SBThread& thread);

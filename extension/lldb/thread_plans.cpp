@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string_view>
+#include <string>
 
 namespace clr::lldb_plugin {
 
@@ -13,11 +13,24 @@ StepsUnderWay steps_under_way(lldb::SBThread& thread) {
   return steps_in_list(run_own(thread, fmt::format("thread plan list {}", thread.GetIndexID())).output);
 }
 
-StepUnderWay ended_step(lldb::SBThread& thread) {
-  if (thread.GetStopReason() != lldb::eStopReasonPlanComplete) return StepUnderWay::none;
+namespace {
+std::string description_of(lldb::SBThread& thread) {
   std::array<char, 64> text{};
   thread.GetStopDescription(text.data(), text.size());
-  const std::string_view description = text.data();
+  return text.data();
+}
+} // namespace
+
+bool has_failed_step(lldb::SBThread& thread) {
+  if (thread.GetStopReason() != lldb::eStopReasonPlanComplete) return false;
+  const std::string description = description_of(thread);
+  return description.starts_with("step over failed") || description.starts_with("step in failed") ||
+         description.starts_with("step out failed");
+}
+
+StepUnderWay ended_step(lldb::SBThread& thread) {
+  if (thread.GetStopReason() != lldb::eStopReasonPlanComplete) return StepUnderWay::none;
+  const std::string description = description_of(thread);
   if (description.starts_with("step over")) return StepUnderWay::over;
   if (description.starts_with("step in")) return StepUnderWay::into;
   return description.starts_with("step out") ? StepUnderWay::out : StepUnderWay::other;

@@ -12,6 +12,8 @@ namespace clr::lldb_plugin {
 StepsUnderWay steps_under_way(lldb::SBThread& thread);
 // That of which `thread` tells at this stop.
 StepUnderWay ended_step(lldb::SBThread& thread);
+// LLDB has given it up ("step over failed (...)").
+bool has_failed_step(lldb::SBThread& thread);
 inline bool is_stepping(lldb::SBThread& thread) {
   return steps_under_way(thread).count != 0;
 }
