@@ -118,7 +118,11 @@ void write_frames(HtmlWriter& html, const std::vector<FrameRow>& rows, const Sta
   }
   if (!rows.empty()) html.end();
   write_more(html, rows.size() - passed, "frames");
-  write_more(html, left_out, "frames that the runtime puts around async methods");
+  if (left_out != 0)
+    html.element("p",
+                 fmt::format("{} that the runtime puts around async methods {} left out",
+                             count_text(left_out, "frame", Digits::grouped), left_out == 1 ? "is" : "are"),
+                 {{"class", "dim"}});
   if (end.end == "limit")
     html.element("p", fmt::format("the stack has more than {} frames", grouped(max_page_walk)),
                  {{"class", "dim"}});
