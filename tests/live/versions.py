@@ -4,8 +4,8 @@
     versions.py [--plugin build/liblldb-clr.so] [--lldbs build/lldbs] [--versions 14,15,...] [--only KIND,...] [--work DIR]
 
 In each version: `clrbt` has the frames that the program reports of itself, and `bt all` those of `clrbt`, with names, lines, stack pointers and CFAs (check_lldb_bt.py).
-Then the text of `bt all` is held against that of LLDB 19: threads, addresses, modules, names and lines must be the same; what else differs is counted. The closing
-table says how often. The last line is `N passed, N failed, N skipped`.
+Then the text of `bt all` is held against that of LLDB 19: threads and addresses, and modules, names, lines and values of managed frames must be the same; what differs
+of native frames is counted. The last line is `N passed, N failed, N skipped`.
 """
 import argparse
 import collections
@@ -88,9 +88,9 @@ def compare(base, other, figures, managed, known):
             for part in ("module", "name", "line", "values"):
                 if x[part] == y[part]:
                     continue
-                if part == "values" or x["address"] not in managed:
-                    figures[f"other {part} " + ("of managed frames" if x["address"] in managed else "of native frames")] += 1
-                    figures.examples.setdefault(f"{part}, {'managed' if x['address'] in managed else 'native'}", f"{y[part]!r} for {x[part]!r}")
+                if x["address"] not in managed:
+                    figures[f"other {part} of native frames"] += 1
+                    figures.examples.setdefault(part, f"{y[part]!r} for {x[part]!r}")
                 else:
                     wrong.append(f"thread {number}: {part} {y[part]!r} for {x[part]!r} at {x['address']}")
     return wrong
@@ -241,7 +241,7 @@ class Campaign:
                 variant = make(self.work)
                 self.parked(kind, variant, cores, removable)
                 self.crashed(kind, variant)
-            except (Unavailable, AssertionError, TimeoutError) as error:
+            except (Unavailable, AssertionError, TimeoutError, subprocess.SubprocessError) as error:
                 self.results.skip(kind, str(error))
         versions = list(self.drivers)
         print("\n| core | " + " | ".join(versions) + " |\n|---" * (1) + "|---" * len(versions) + "|")
