@@ -68,7 +68,7 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
              return find_compile_method(target_, *sessions_->after_short_run());
            },
            .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); },
-           .told = [this] { return notifications_.tells() && !steps_->waits_for_code(); }}),
+           .told = [this] { return notifications_.tells() && !steps_->waits_for_code() && !looks_again_; }}),
       // Code that was compiled since the step began is not writable yet.
       steps_(std::make_unique<ManagedSteps>(
           target, sessions, publishing, entries.handler_stop,
@@ -213,14 +213,6 @@ bool ManagedBreakpoints::prepare_step() {
   return true;
 }
 
-void ManagedBreakpoints::expect_step() {
-  if (!prepare_step()) return;
-  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
-  lone_run_.watch();
-  steps_->expect(thread);
-  if (steps_->waits_for_code()) compilations_.arm();
-}
-
 void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
   const std::vector<Address> places = places_of(target_, wish);
   std::vector<CodeSpan> spans;
@@ -334,6 +326,7 @@ bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
 
 void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
   const bool waited = steps_->waits_for_code();
+  if (looks_again_ && !look_again()) return;
   HitThread visitor(thread);
   if (notifications_.is_at(visitor.pc())) {
     const std::shared_ptr<Session> session = sessions_->after_short_run();

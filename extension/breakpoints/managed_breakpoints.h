@@ -63,6 +63,9 @@ public:
   bool prepare_step();
   // At a stop, behind at_stop(): a client of the API may step next.
   void expect_step();
+  // Likewise: it may set breakpoints. The first method that is compiled after the stop lets the plugin look
+  // for them; that costs one stop of the process, which nobody sees.
+  void expect_breakpoints();
 
   struct HookState {
     bool armed = false, learned = false;
@@ -82,6 +85,7 @@ private:
   void arm();
   void disarm();
   void watch_again();
+  bool look_again();
   void listen(Session& session);
   void plant_pending();
   bool was_ours(Address pc) const;
@@ -115,6 +119,7 @@ private:
   Shown shown_;
   std::uint32_t stop_told_ = 0;         // the last stop that the user was told of; 0: none
   std::vector<lldb::SBBreakpoint> off_; // the user's, while LLDB detaches
+  bool looks_again_ = false;            // for breakpoints, when code is compiled
   bool told_ = false, told_failure_ = false;
 };
 

@@ -195,8 +195,11 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     ManagedBreakpoints& breakpoints = process->breakpoints();
     if (breakpoints.at_stop()) return true;
     process->tell_what_is_missing();
-    // Nobody tells when a client of the API is about to step.
-    if (Workspace::serves_client()) breakpoints.expect_step();
+    // Nobody tells when a client of the API is about to step, or sets breakpoints.
+    if (Workspace::serves_client()) {
+      breakpoints.expect_step();
+      breakpoints.expect_breakpoints();
+    }
     return false;
   });
 }

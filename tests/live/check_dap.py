@@ -144,6 +144,30 @@ def check_launch(adapter, plugin, program, environment, stale):
     return wrong.require_none("launch, 4 pending breakpoints, frames, variables, steps")
 
 
+def check_late(adapter, plugin, program, environment):
+    """Breakpoints that an editor sets at a stop, in code that is not there yet: no command tells the plugin of them before the process goes on."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("launch", [{"line": line_of("Show")}], program=str(program), args=["steps", "show"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        expect(wrong, "the first stop", session.stopped()[0], f"Edited.Program.Show:{line_of('Show')}")
+        for mark, function in (("Size+1", "Edited.Square.Size"), ("Numbers+1", "Numbers"), ("Fail+1", "Edited.Program.Fail")):
+            late, = session.set_breakpoints([{"line": line_of(mark)}])
+            expect(wrong, f"{mark} before there is code", late["verified"], False)
+            session.go("continue")
+            place, reason = session.stopped()
+            expect(wrong, mark, (function in place, place.rpartition(":")[2], reason), (True, str(line_of(mark)), "breakpoint"))
+        session.client.ask("setFunctionBreakpoints", breakpoints=[{"name": "Edited.Program.Deep"}])
+        session.go("continue")
+        expect(wrong, "a breakpoint by name", session.stopped()[0].partition(":")[0], "Edited.Program.Deep")
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none("4 breakpoints that were set late")
+
+
 # What an editor's buttons do in Edited.Program.Steps, one after the other: the marks of the lines at which they stop.
 STEPS = [
     ("stepIn", "Square.Size:Size"),            # through an interface, into a method that the call compiles

@@ -867,6 +867,7 @@ def editors(c):
         for protection in PROTECTIONS:
             knobs = settings(**PROTECTIONS[protection])
             c.results.with_second_try(f"{label}/launch/{protection}", functools.partial(editor_launch, c, f"{label}/launch/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
+            c.results.with_second_try(f"{label}/late/{protection}", functools.partial(editor_late, c, f"{label}/late/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
         c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
 
@@ -874,6 +875,11 @@ def editors(c):
 def editor_launch(c, label, adapter, program, environment, stale):
     if c.wants(label):
         c.check(label, check_dap.check_launch, adapter, c.plugin, program, environment, stale)
+
+
+def editor_late(c, label, adapter, program, environment):
+    if c.wants(label):
+        c.check(label, check_dap.check_late, adapter, c.plugin, program, environment)
 
 
 def editor_steps(c, label, adapter, program, environment):

@@ -83,6 +83,7 @@ static class Program {
     }
 
     static void Main(string[] args) {
+        if (args.Length > 1) Show();
         if (args.Length != 0 && args[0] == "steps") {
             Steps().Wait(); // at: Call of Steps
             return;

@@ -1,0 +1,43 @@
+// What a client of the API may do at a stop, of which nobody tells: it runs no command.
+#include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/breakpoints/managed_steps.h"
+
+#include <algorithm>
+
+namespace clr::lldb_plugin {
+
+void ManagedBreakpoints::expect_step() {
+  if (!prepare_step()) return;
+  lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
+  lone_run_.watch();
+  steps_->expect(thread);
+  if (steps_->waits_for_code()) compilations_.arm();
+}
+
+void ManagedBreakpoints::expect_breakpoints() {
+  if (!is_stopped_process(target_) || !publishing_->settings().on) return;
+  const std::shared_ptr<Session> session = sessions_->at_stop();
+  if (session->runtime().absence() != nullptr) return;
+  // A step out of a handler is lost by a stop on its way through the runtime: seen in LLDB 19.
+  const RuntimeThread* const thread =
+      session->stacks().thread_of(target_.GetProcess().GetSelectedThread().GetThreadID());
+  if (thread != nullptr && thread->exception_tracker != 0) return;
+  looks_again_ = true;
+  compilations_.arm();
+}
+
+// The process runs, perhaps in a step, which a look at everything may break off: only where there is a
+// reason. False when nobody else wants to hear of this compilation.
+bool ManagedBreakpoints::look_again() {
+  looks_again_ = false;
+  const std::vector<BreakpointWish> before(breakpoints_.wishes().begin(), breakpoints_.wishes().end());
+  breakpoints_.collect(*publishing_);
+  if (!std::ranges::equal(before, breakpoints_.wishes())) refresh();
+  if (steps_->waits_for_code())
+    compilations_.arm();
+  else
+    watch_again();
+  return compilations_.armed();
+}
+
+} // namespace clr::lldb_plugin
