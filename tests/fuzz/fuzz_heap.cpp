@@ -82,12 +82,13 @@ void follow(const Target& target) {
   const HeapTree tree(graph, roots);
   for (std::uint32_t i = 0; i < graph.index().count(); ++i) {
     require(graph.index().find(graph.index().address(i)) == i, "a number leads to its object");
-    const auto path = tree.path(i);
-    require(path.empty() != tree.reached(i), "what is reached has a path");
-    for (std::size_t step = 1; step < path.size(); ++step) {
-      const auto out = graph.out().of(path[step - 1]);
-      require(std::ranges::find(out, path[step]) != out.end(), "each step is a reference");
-    }
+    const HeapTree::Path path = tree.path(i, 4);
+    require((path.first.empty() && path.last.empty()) != tree.reached(i), "what is reached has a path");
+    for (const std::vector<std::uint32_t>& way : {path.first, path.last})
+      for (std::size_t step = 1; step < way.size(); ++step) {
+        const auto out = graph.out().of(way[step - 1]);
+        require(std::ranges::find(out, way[step]) != out.end(), "each step is a reference");
+      }
   }
   HeapRootGroups groups{.of_root = {}, .count = 2, .cut = {}};
   for (std::size_t i = 0; i < roots.size(); ++i) groups.of_root.push_back(i % 2);
