@@ -112,8 +112,8 @@ FrameRow StackReporter::row_of(const StackFrame& frame, const Options& options) 
 bool StackReporter::name_by_image(FrameRow& row, Address lookup) {
   const auto image = runtime_->image_of(lookup);
   if (!image) return false;
-  row.module = image->name;
-  row.position = fmt::format(" + {:#x}", row.ip - image->base);
+  // `module` is that of native frames: JSON of this one would differ from that of the method, were it known.
+  row.position = fmt::format(" {} + {:#x}", image->name, row.ip - image->base);
   return true;
 }
 
