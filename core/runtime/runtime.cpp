@@ -143,8 +143,8 @@ std::optional<Runtime::CodeImage> Runtime::image_of(Address ip) {
     // The image of many assemblies has no name of its own in memory.
     return CodeImage{is_composite(parts_->target, named.module) ? "composite image" : named.name.str(),
                      section->begin};
-  } catch (const std::exception&) {
-    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt; // the frame's own fault tells what is missing
   }
 }
 

@@ -10,8 +10,6 @@ constexpr std::string_view core_library = "System.Private.CoreLib.dll";
 constexpr std::string_view async_helpers = "System.Runtime.CompilerServices.AsyncHelpers";
 constexpr std::string_view async_resume = "IL_STUB_AsyncResume"; // .NET 10 adds the method's name
 
-} // namespace
-
 std::string_view async_part_of(const Method& method) {
   if (method.kind == MethodKind::async_thunk) return "async_thunk";
   if (method.kind == MethodKind::il_stub)
@@ -24,6 +22,8 @@ std::string_view async_part_of(const Method& method) {
              ? "async_helper"
              : "";
 }
+
+} // namespace
 
 std::string_view folded_as(const FrameRow& row) {
   if (!row.answer || row.index == 0 || !row.fault.empty()) return "";

@@ -37,8 +37,6 @@ struct FrameRow {
 // "async_resumption", "async_helper". People are shown the methods without these. "" for every other frame,
 // for the one in which the thread stands, and where there is a problem to be told.
 std::string_view folded_as(const FrameRow& row);
-// The same of a method, wherever its frame lies.
-std::string_view async_part_of(const Method& method);
 
 // The text of the frame for people, without "frame #N: ".
 std::string text_of(const FrameRow& row);
