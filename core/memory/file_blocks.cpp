@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sys/mman.h>
 
 namespace clr {
 namespace {
@@ -17,43 +16,15 @@ constexpr std::uint64_t blocks_of(std::uint64_t bytes) {
   return (bytes + FileBlocks::block_size - 1) / FileBlocks::block_size;
 }
 
-// Where the system has pages of this size it makes one for the cost of a few small ones.
-constexpr std::uint64_t large_page = 2 << 20;
-
-// Zeroes, which take memory only where they are written; null when the system has no addresses.
-void* reserve(std::uint64_t bytes) {
-  void* const at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return at == MAP_FAILED ? nullptr : at;
-}
-
-void release(void* at, std::uint64_t bytes) {
-  if (bytes != 0) ::munmap(at, static_cast<std::size_t>(bytes));
-}
-
-// The same as reserve(), in large pages as far as the system has them.
-std::byte* reserve_large(std::uint64_t bytes) {
-  auto* const room = static_cast<std::byte*>(reserve(bytes + large_page));
-  if (room == nullptr) return nullptr;
-  const std::uint64_t front = (large_page - reinterpret_cast<std::uintptr_t>(room) % large_page) % large_page;
-  release(room, front);
-  release(room + front + bytes, large_page - front);
-  ::madvise(room + front, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-  return room + front;
-}
-
 } // namespace
 
 FileBlocks::FileBlocks(int file, std::uint64_t size, std::uint64_t begin)
     : file_(file), size_(size), shift_((block_size - begin % block_size) % block_size) {
   if (size == 0 || size > max_size) return;
-  places_ = static_cast<std::uint32_t*>(reserve(blocks() * sizeof(std::uint32_t)));
-  if (places_ != nullptr) bytes_ = reserve_large(max_kept);
-}
-
-FileBlocks::~FileBlocks() {
-  if (places_ != nullptr) release(places_, blocks() * sizeof(std::uint32_t));
-  if (bytes_ != nullptr) release(bytes_, max_kept);
+  places_ = OwnPages(blocks() * sizeof(std::uint32_t));
+  if (places_.data() == nullptr) return;
+  bytes_ = OwnPages(max_kept);
+  bytes_.prefer_large(0, max_kept);
 }
 
 std::uint64_t FileBlocks::blocks() const {
@@ -61,19 +32,20 @@ std::uint64_t FileBlocks::blocks() const {
 }
 
 std::span<const std::byte> FileBlocks::lend(std::uint64_t offset, std::size_t size) {
-  if (bytes_ == nullptr || size == 0 || size > max_lent || offset > size_ || size > size_ - offset) return {};
+  if (bytes_.data() == nullptr || size == 0 || size > max_lent || offset > size_ || size > size_ - offset)
+    return {};
   const std::uint64_t at = shift_ + offset;
   const std::uint64_t first = at / block_size, end = blocks_of(at + size);
   if (!in_one_piece(first, end) && !keep(first, end)) return {};
-  return {block_at(places_[first]) + at % block_size, size};
+  return {block_at(places()[first]) + at % block_size, size};
 }
 
 // Whether the blocks [first, end) are kept, one behind the other.
 bool FileBlocks::in_one_piece(std::uint64_t first, std::uint64_t end) const {
-  const std::uint32_t begin = places_[first];
+  const std::uint32_t begin = places()[first];
   if (begin == 0) return false;
   for (std::uint64_t block = first + 1; block < end; ++block)
-    if (places_[block] != begin + (block - first)) return false;
+    if (places()[block] != begin + (block - first)) return false;
   return true;
 }
 
@@ -86,13 +58,13 @@ bool FileBlocks::keep(std::uint64_t first, std::uint64_t end) {
   const std::uint64_t place = kept_ + 1;
   for (std::uint64_t block = first; block < end;) {
     std::byte* const to = block_at(place + (block - first));
-    if (places_[block] != 0) {
-      std::memcpy(to, block_at(places_[block]), block_size);
+    if (places()[block] != 0) {
+      std::memcpy(to, block_at(places()[block]), block_size);
       ++block;
       continue;
     }
     std::uint64_t next = block + 1;
-    while (next < end && places_[next] == 0) ++next;
+    while (next < end && places()[next] == 0) ++next;
     const std::uint64_t from = std::max(block * block_size, shift_);
     const std::uint64_t until = std::min(next * block_size, shift_ + size_);
     const std::span<std::byte> wanted(to + (from - block * block_size),
@@ -100,7 +72,7 @@ bool FileBlocks::keep(std::uint64_t first, std::uint64_t end) {
     if (read_at(file_, wanted, from - shift_) != wanted.size()) return false; // the file was cut meanwhile
     block = next;
   }
-  for (std::uint64_t i = 0; i < count; ++i) places_[first + i] = static_cast<std::uint32_t>(place + i);
+  for (std::uint64_t i = 0; i < count; ++i) places()[first + i] = static_cast<std::uint32_t>(place + i);
   kept_ += count;
   return true;
 }
@@ -109,12 +81,8 @@ bool FileBlocks::keep(std::uint64_t first, std::uint64_t end) {
 // written.
 void FileBlocks::make_pages(std::uint64_t blocks) {
   if (blocks <= made_together) return;
-  for (made_ = std::max(made_, kept_); made_ < blocks && made_ < most_blocks; made_ += made_together) {
-#ifdef MADV_POPULATE_WRITE
-    const std::uint64_t count = std::min(made_together, most_blocks - made_);
-    ::madvise(bytes_ + made_ * block_size, static_cast<std::size_t>(count * block_size), MADV_POPULATE_WRITE);
-#endif
-  }
+  for (made_ = std::max(made_, kept_); made_ < blocks && made_ < most_blocks; made_ += made_together)
+    bytes_.make(made_ * block_size, std::min(made_together, most_blocks - made_) * block_size);
 }
 
 } // namespace clr

@@ -3,6 +3,8 @@
 // many small ones at once cost half. A mapped file would not survive that somebody cuts it (loaded_file.h).
 #pragma once
 
+#include "core/memory/own_pages.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,9 +18,6 @@ public:
   // blocks. Reserves addresses, and no memory. A file beyond max_size, or for which the system has no
   // addresses, is not lent.
   FileBlocks(int file, std::uint64_t size, std::uint64_t begin = 0);
-  ~FileBlocks();
-  FileBlocks(const FileBlocks&) = delete;
-  FileBlocks& operator=(const FileBlocks&) = delete;
 
   // The bytes [offset, offset + size), valid as long as this. Empty when they are not all there, when there
   // are more than max_lent, and when max_kept bytes are kept already. Blocks that were lent apart are copied
@@ -39,13 +38,14 @@ private:
   bool in_one_piece(std::uint64_t first, std::uint64_t end) const;
   bool keep(std::uint64_t first, std::uint64_t end);
   void make_pages(std::uint64_t blocks);
-  std::byte* block_at(std::uint64_t place) const { return bytes_ + (place - 1) * block_size; }
+  std::byte* block_at(std::uint64_t place) const { return bytes_.data() + (place - 1) * block_size; }
+  std::uint32_t* places() const { return reinterpret_cast<std::uint32_t*>(places_.data()); }
 
   int file_;
   std::uint64_t size_;
   std::uint64_t shift_;               // the bytes of the first block that lie in front of the file
-  std::byte* bytes_ = nullptr;        // the blocks that are kept; null: nothing is lent
-  std::uint32_t* places_ = nullptr;   // by block of the file its place in bytes_, from 1; 0: not read yet
+  OwnPages bytes_;                    // the blocks that are kept; none: nothing is lent
+  OwnPages places_;                   // by block of the file its place in bytes_, from 1; 0: not read yet
   std::uint64_t kept_ = 0, made_ = 0; // blocks of bytes_ that are in use, and that have pages
 };
 

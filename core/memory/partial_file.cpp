@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <utility>
 
@@ -20,19 +19,12 @@ bool is_unchanged(const HostFile& file) {
 
 } // namespace
 
-void PartialFile::Unmap::operator()(std::byte* at) const {
-  ::munmap(at, size);
-}
-
 PartialFile::PartialFile(HostFile file) : file_(std::move(file)) {
   const auto size = static_cast<std::size_t>(file_->status().st_size);
   if (size == 0) return;
-  // Zeroes, which take memory only where they are written.
-  void* const at =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) throw std::bad_alloc();
-  room_ = {static_cast<std::byte*>(at), Unmap{size}};
-  bytes_ = {room_.get(), size};
+  room_ = OwnPages(size);
+  if (room_.data() == nullptr) throw std::bad_alloc();
+  bytes_ = {room_.data(), size};
   known_.resize((size + block_size - 1) / block_size);
 }
 
@@ -55,7 +47,8 @@ std::span<const std::byte> PartialFile::bytes(std::uint64_t offset, std::uint64_
 bool PartialFile::read_blocks(std::uint64_t first, std::uint64_t end) {
   const std::uint64_t begin = first * block_size,
                       until = std::min<std::uint64_t>(end * block_size, bytes_.size());
-  const std::span<std::byte> to(room_.get() + begin, static_cast<std::size_t>(until - begin));
+  const std::span<std::byte> to(room_.data() + begin, static_cast<std::size_t>(until - begin));
+  if (to.size() >= large_run) room_.prefer_large(begin, to.size());
   if (read_at(file_->descriptor(), to, begin) != to.size() || !is_unchanged(*file_)) return false;
   std::fill(known_.begin() + static_cast<std::ptrdiff_t>(first),
             known_.begin() + static_cast<std::ptrdiff_t>(end), true);

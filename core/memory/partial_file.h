@@ -5,10 +5,10 @@
 
 #include "core/memory/host_file.h"
 #include "core/memory/loaded_file.h"
+#include "core/memory/own_pages.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,18 +37,16 @@ public:
   std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t size);
 
   static constexpr std::uint64_t block_size = 64 * 1024;
+  // Runs of so many bytes get large pages: the metadata of a large assembly, which is asked for as a whole.
+  // Few of the files that a program loads have such a run, so that what lies beside it costs little.
+  static constexpr std::uint64_t large_run = 512 * 1024;
 
 private:
-  struct Unmap {
-    std::size_t size;
-    void operator()(std::byte* at) const;
-  };
-
   bool read_blocks(std::uint64_t first, std::uint64_t end);
 
   LoadedFile whole_;
   std::optional<HostFile> file_; // nothing: bytes_ are all there
-  std::unique_ptr<std::byte[], Unmap> room_;
+  OwnPages room_;
   std::span<const std::byte> bytes_;
   std::vector<bool> known_; // by block
 };

@@ -159,6 +159,10 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
       const std::uint64_t in_target = place.mapping->begin + (image.offset + section.raw_offset - begin);
       const std::uint64_t loaded = in_target - section.rva;
       if (!header_places_.contains({image.offset, loaded})) continue;
+      // Some of the section in the file, for the words that follow each other.
+      std::span<const std::byte> in_file;
+      std::uint64_t held_from = 0;
+      const std::uint64_t moved = loaded - image.layout.preferred_base;
       for (auto word = image.layout.first_relocation(section.rva);
            word != image.layout.relocations.end() && word->address - section.rva < section.raw_size; ++word) {
         const std::uint64_t into = word->address - section.rva;
@@ -167,16 +171,19 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
         const Address address = loaded + word->address;
         const auto there = window.word(address, word->size);
         if (there.empty()) continue;
-        const auto in_file = file_.bytes(offset, word->size);
-        if (in_file.empty()) continue;
-        const std::uint64_t moved = loaded - image.layout.preferred_base;
+        if (into < held_from || into + word->size > held_from + in_file.size()) {
+          held_from = into;
+          in_file = file_.bytes(offset, std::min<std::uint64_t>(page, section.raw_size - into));
+          if (in_file.empty()) break; // the file was cut or changed
+        }
+        const auto raw = in_file.subspan(static_cast<std::size_t>(into - held_from), word->size);
         ++words.all;
         if (word->size == 8)
           words.equal += load<std::uint64_t>(there, ByteOrder::little) ==
-                         load<std::uint64_t>(in_file, ByteOrder::little) + moved;
+                         load<std::uint64_t>(raw, ByteOrder::little) + moved;
         else
           words.equal += load<std::uint32_t>(there, ByteOrder::little) ==
-                         static_cast<std::uint32_t>(load<std::uint32_t>(in_file, ByteOrder::little) + moved);
+                         static_cast<std::uint32_t>(load<std::uint32_t>(raw, ByteOrder::little) + moved);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include "core/memory/elf_file.h"
 #include "core/memory/file_bytes.h"
 #include "core/memory/loaded_file.h"
+#include "core/memory/own_pages.h"
 #include "core/memory/partial_file.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/elf_core_builder.h"
@@ -39,6 +40,34 @@ TEST_CASE("a file beyond the limit is refused before it is read", "[shrinking]")
   CHECK_THAT(fault->what(), Catch::Contains("more than 536870912 bytes"));
   std::filesystem::resize_file(path, LoadedFile::max_user_file + 1);
   CHECK(fault_of([&] { LoadedFile::open(path); }).has_value());
+}
+
+TEST_CASE("a long run of a file is read into large pages of its own", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::vector<std::byte> content = pattern(2 * PartialFile::large_run + 100);
+  const std::span<const std::byte> all = content;
+  PartialFile file(HostFile::open(folder.write("app.dll", content)));
+  // The end first, so that what lies beside the run was written before.
+  CHECK(std::ranges::equal(file.bytes(content.size() - 10, 10), all.last(10)));
+  CHECK(std::ranges::equal(file.bytes(5, 2 * PartialFile::large_run - 5),
+                           all.subspan(5, 2 * PartialFile::large_run - 5)));
+  CHECK(std::ranges::equal(file.bytes(0, content.size()), all));
+}
+
+TEST_CASE("addresses that take memory where they are written", "[shrinking]") {
+  CHECK(OwnPages().data() == nullptr);
+  CHECK(OwnPages(0).data() == nullptr);
+  CHECK(OwnPages(~std::uint64_t{0}).data() == nullptr);
+  OwnPages pages(OwnPages::large_page + 1); // two large pages
+  REQUIRE(pages.data() != nullptr);
+  CHECK(reinterpret_cast<std::uintptr_t>(pages.data()) % OwnPages::large_page == 0);
+  pages.prefer_large(OwnPages::large_page, 1);
+  pages.make(0, 4096);
+  pages.data()[0] = std::byte{1};
+  CHECK(pages.data()[2 * OwnPages::large_page - 1] == std::byte{});
+  OwnPages taken = std::move(pages);
+  CHECK(taken.data()[0] == std::byte{1});
+  CHECK(pages.data() == nullptr);
 }
 
 TEST_CASE("a file of which parts are read when they are needed", "[shrinking]") {
