@@ -8,7 +8,8 @@ std::string framework_type_name(const TypeName& name) {
   const TypeName* type = &name;
   if (type->shape == TypeShape::instance && type->element) type = type->element.get();
   if (type->shape != TypeShape::definition || type->chain.empty()) return {};
-  if (type->assembly != "System" && !type->assembly.starts_with("System.") && type->assembly != "FSharp.Core")
+  if (type->assembly != "System" && !type->assembly.str().starts_with("System.") &&
+      type->assembly != "FSharp.Core")
     return {};
   return fmt::format("{}.{}", type->name_space, fmt::join(type->chain, "+"));
 }

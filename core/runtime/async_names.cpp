@@ -21,8 +21,8 @@ bool of_framework(const TypeName& type) {
   if (!framework_type_name(type).empty()) return true;
   const TypeName* definition = &type;
   if (type.shape == TypeShape::instance && type.element) definition = type.element.get();
-  return definition->assembly.starts_with("Microsoft.AspNetCore.") ||
-         definition->assembly.starts_with("Microsoft.Extensions.");
+  return definition->assembly.str().starts_with("Microsoft.AspNetCore.") ||
+         definition->assembly.str().starts_with("Microsoft.Extensions.");
 }
 
 // The JIT numbers the awaits in the order of its blocks before it lays them out. Where the calls stand in the

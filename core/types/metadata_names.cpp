@@ -63,8 +63,9 @@ struct MetadataNames::Provider {
     type.shape = TypeShape::array;
     type.element = std::move(element);
     type.rank = shape.rank;
-    type.sizes = std::move(shape.sizes);
-    type.lower_bounds = std::move(shape.lower_bounds);
+    if (!shape.sizes.empty() || !shape.lower_bounds.empty())
+      type.bounds =
+          std::make_shared<const ArrayBounds>(std::move(shape.sizes), std::move(shape.lower_bounds));
     return make_type(std::move(type));
   }
 
@@ -98,7 +99,7 @@ struct MetadataNames::Provider {
     if (index < arguments.size()) {
       type.element = arguments[index] != nullptr ? arguments[index] : unknown_type();
     } else if (owner != 0 && names != nullptr) {
-      const std::vector<std::string>& parameters = names->generic_parameter_names(owner);
+      const std::vector<SharedText>& parameters = names->generic_parameter_names(owner);
       if (index < parameters.size()) type.name = parameters[index];
     }
     return made(std::move(type));
@@ -111,7 +112,7 @@ struct MetadataNames::Provider {
     type.shape = TypeShape::variable;
     type.index = row.number;
     type.method_variable = table_of(row.owner) == MetadataTable::method_def;
-    type.name = names->metadata().string(row.name);
+    type.name = names->shared_text(row.name);
     return make_type(std::move(type));
   }
 
@@ -152,17 +153,23 @@ const SharedText& MetadataNames::shared_assembly_name() {
   return *assembly_name_;
 }
 
+// A text of the #Strings heap that many types have.
+const SharedText& MetadataNames::shared_text(std::uint32_t index) {
+  if (const auto known = texts_.find(index); known != texts_.end()) return known->second;
+  return texts_.emplace(index, metadata_->string(index)).first->second;
+}
+
 TypeName MetadataNames::read_type_def(std::uint32_t rid) {
   TypeName type;
   type.shape = TypeShape::definition;
-  type.assembly = assembly_name();
+  type.assembly = shared_assembly_name();
   for (unsigned level = 0;; ++level) {
     if (level == max_nesting) throw Error(ErrorKind::corrupt, "types nested too deeply");
     const TypeDefRow row = metadata_->type_def(rid);
     type.chain.push_back(metadata_->string(row.name));
     const std::uint32_t encloser = row.nested() ? metadata_->encloser_of(rid) : 0;
     if (encloser == 0) {
-      type.name_space = metadata_->string(row.name_space);
+      type.name_space = shared_text(row.name_space);
       break;
     }
     rid = encloser;
@@ -182,12 +189,12 @@ TypeName MetadataNames::read_type_ref(std::uint32_t rid) {
       rid = rid_of(row.resolution_scope);
       continue;
     }
-    type.name_space = metadata_->string(row.name_space);
+    type.name_space = shared_text(row.name_space);
     if (table_of(row.resolution_scope) == MetadataTable::assembly_ref && rid_of(row.resolution_scope) != 0) {
-      type.scope = metadata_->string(metadata_->assembly_ref(rid_of(row.resolution_scope)).name);
+      type.scope = shared_text(metadata_->assembly_ref(rid_of(row.resolution_scope)).name);
       type.assembly = type.scope;
     } else {
-      type.assembly = assembly_name();
+      type.assembly = shared_assembly_name();
     }
     break;
   }
@@ -256,8 +263,7 @@ TypeNamePtr MetadataNames::type_ref(std::uint32_t rid) {
 TypeNamePtr MetadataNames::open_type_def(std::uint32_t rid) {
   if (const auto found = open_types_.find(rid); found != open_types_.end()) return found->second;
   TypeNamePtr type = type_def(rid);
-  const std::vector<std::string>& parameters =
-      generic_parameter_names(token_of(MetadataTable::type_def, rid));
+  const std::vector<SharedText>& parameters = generic_parameter_names(token_of(MetadataTable::type_def, rid));
   if (!parameters.empty()) {
     TypeName open = *type;
     open.parameter_names = parameters;
@@ -266,14 +272,14 @@ TypeNamePtr MetadataNames::open_type_def(std::uint32_t rid) {
   return open_types_.emplace(rid, std::move(type)).first->second;
 }
 
-const std::vector<std::string>& MetadataNames::generic_parameter_names(std::uint32_t owner_token) {
+const std::vector<SharedText>& MetadataNames::generic_parameter_names(std::uint32_t owner_token) {
   if (const auto found = parameter_names_.find(owner_token); found != parameter_names_.end())
     return found->second;
   const auto [first, last] = metadata_->generic_params(owner_token);
   if (last - first > max_generic_parameters) throw Error(ErrorKind::corrupt, "too many type parameters");
-  std::vector<std::string> names;
+  std::vector<SharedText> names;
   for (std::uint32_t rid = first; rid < last; ++rid)
-    names.push_back(metadata_->string(metadata_->generic_param(rid).name));
+    names.push_back(shared_text(metadata_->generic_param(rid).name));
   return parameter_names_.emplace(owner_token, std::move(names)).first->second;
 }
 

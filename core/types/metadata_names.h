@@ -92,7 +92,7 @@ public:
   QualifiedMethodName member(std::uint32_t member_ref_rid, const SignatureContext& context = {},
                              TypeNamePtr declaring_type = nullptr);
   // Names of the type parameters of a TypeDef or MethodDef token. Kept.
-  const std::vector<std::string>& generic_parameter_names(std::uint32_t owner_token);
+  const std::vector<SharedText>& generic_parameter_names(std::uint32_t owner_token);
 
   static constexpr unsigned max_nesting = 64;            // enclosing types of a type
   static constexpr std::size_t max_signatures = 100'000; // further ones are not kept
@@ -114,6 +114,7 @@ private:
   void begin_signature();
   // Fills in the signature, or records in the name why the signature cannot be read.
   void try_signature(std::uint32_t blob, const SignatureContext& context, QualifiedMethodName& name);
+  const SharedText& shared_text(std::uint32_t index);
   TypeName read_type_def(std::uint32_t rid);
   TypeName read_type_ref(std::uint32_t rid);
   TypeNamePtr read_type_spec(std::uint32_t rid, const SignatureContext& context);
@@ -122,7 +123,8 @@ private:
   std::optional<SharedText> assembly_name_;
   std::unordered_map<std::uint64_t, TypeNamePtr> types_;      // by token and what is known of value_type
   std::unordered_map<std::uint32_t, TypeNamePtr> open_types_; // by rid
-  std::unordered_map<std::uint32_t, std::vector<std::string>> parameter_names_; // by owner token
+  std::unordered_map<std::uint32_t, std::vector<SharedText>> parameter_names_; // by owner token
+  std::unordered_map<std::uint32_t, SharedText> texts_; // by their place in the #Strings heap
   TypePool made_;
   std::unordered_map<std::uint32_t, MethodSignature<TypeNamePtr>> signatures_; // by blob; of no context
   unsigned type_spec_depth_ = 0;

@@ -100,15 +100,22 @@ UnspelledMethod MethodDescriber::describe(const Checked& checked) {
     switch (desc.classification()) {
     case MethodClassification::dynamic:
       name_dynamic_method(checked, draft);
+      named = true;
       break;
     case MethodClassification::array:
       name_array_method(checked, draft);
+      named = true;
       break;
     default:
       read_async(desc, draft);
-      name_from_metadata(checked, draft);
+      if (type.module && type.name) {
+        name_from_metadata(checked, draft);
+        named = true;
+      } else {
+        // Not thrown: a module without metadata may have ten thousand methods.
+        note(method.degraded, type.fault.empty() ? "the type has no name" : type.fault);
+      }
     }
-    named = true;
   } catch (const Error& fault) {
     if (draft.token_lies) throw;
     note(method.degraded, fault.what());
@@ -143,8 +150,6 @@ void MethodDescriber::read_async(const MethodDesc& desc, Draft& draft) {
 void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   const MethodDesc& desc = checked.desc;
   const RuntimeType& type = *checked.type;
-  if (!type.module || !type.name)
-    throw Error(ErrorKind::memory_missing, type.fault.empty() ? "the type has no name" : type.fault);
   note(draft.method.degraded, type.fault);
   QualifiedMethodName& name = *draft.name;
   name.declaring_type = type.name;

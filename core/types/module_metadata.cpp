@@ -28,17 +28,26 @@ Metadata image_metadata(const Target& target, const Module& module) {
 ModuleMetadata::ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files)
     : target_(&target), module_(&module), files_(files) {}
 
-MetadataNames& ModuleMetadata::current() {
+MetadataNames* ModuleMetadata::find() {
   if (!opened_) {
     open_memory();
     opened_ = true;
   }
-  if (file_) return file_->names;
-  if (memory_) return memory_->names;
-  if (!file_tried_) open_file();
-  if (file_) return file_->names;
-  throw Error(ErrorKind::memory_missing,
-              fmt::format("no metadata of {}: {}; {}", module_->display_name(), memory_fault_, file_fault_));
+  if (!file_ && !memory_ && !file_tried_) open_file();
+  if (file_) return &file_->names;
+  if (memory_) return &memory_->names;
+  if (absence_.empty())
+    absence_ = fmt::format("no metadata of {}: {}; {}", module_->display_name(), memory_fault_, file_fault_);
+  return nullptr;
+}
+
+MetadataNames& ModuleMetadata::current() {
+  if (MetadataNames* const names = find()) return *names;
+  throw Error(ErrorKind::memory_missing, absence_);
+}
+
+const std::string* ModuleMetadata::absence() {
+  return find() == nullptr ? &absence_ : nullptr;
 }
 
 void ModuleMetadata::open_memory() {

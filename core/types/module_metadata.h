@@ -42,6 +42,9 @@ public:
     return use(current());
   }
 
+  // Why there is no metadata, which with() would throw; null when there is some. Cost: that of with().
+  const std::string* absence();
+
   // Source of the metadata that with() uses. NameSource::token before the first use.
   NameSource source() const { return source_; }
   // Why the metadata is not fully trusted: the identity of the file could not be checked by its MVID. Empty
@@ -55,6 +58,8 @@ private:
     MetadataNames names;
   };
 
+  // Null when there is no metadata, and absence_ says why.
+  MetadataNames* find();
   MetadataNames& current();
   void open_memory();
   void name_assembly(MetadataNames& names) const;
@@ -69,7 +74,7 @@ private:
   bool opened_ = false, file_tried_ = false;
   NameSource source_ = NameSource::token;
   std::unique_ptr<Source> memory_, file_;
-  std::string memory_fault_, file_fault_, reservation_;
+  std::string memory_fault_, file_fault_, absence_, reservation_;
   std::vector<std::byte> file_bytes_;
   std::unique_ptr<HostMemory> file_memory_;
 };

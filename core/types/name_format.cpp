@@ -83,7 +83,7 @@ public:
     }
   }
 
-  void type_arguments(const std::vector<TypeNamePtr>& arguments, const std::vector<std::string>& names) {
+  void type_arguments(const std::vector<TypeNamePtr>& arguments, const std::vector<SharedText>& names) {
     if (!arguments.empty()) {
       out_.put('<');
       types(arguments);
@@ -159,7 +159,7 @@ private:
     }
   }
 
-  void parameter_names(const std::vector<std::string>& names, std::size_t first, std::size_t count,
+  void parameter_names(const std::vector<SharedText>& names, std::size_t first, std::size_t count,
                        std::size_t known) {
     out_.put('<');
     for (std::size_t i = 0; i < count && !out_.full(); ++i) {

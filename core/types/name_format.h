@@ -27,7 +27,7 @@ enum class TypeShape : std::uint8_t {
   definition,       // name_space, chain, assembly, scope, value_type, parameter_names
   instance,         // element = the definition, arguments = those of the whole chain, outermost first
   szarray,          // element[]
-  array,            // element[,]; rank, sizes, lower_bounds
+  array,            // element[,]; rank, bounds
   pointer,          // element*
   byref,            // element&
   function_pointer, // element = return type, arguments = parameters, header
@@ -84,30 +84,36 @@ private:
   mutable std::atomic<const Text*> text_{nullptr};
 };
 
+// The sizes and lower bounds of an array's first dimensions, as far as its signature gives them.
+struct ArrayBounds {
+  std::vector<std::uint32_t> sizes;
+  std::vector<std::int32_t> lower;
+};
+
+// Tens of thousands are kept, so its parts are small, or shared.
 struct TypeName {
   TypeShape shape = TypeShape::unknown;
   ElementType element_type = ElementType::end;
 
-  std::string name_space;         // of the outermost type: "System.Collections.Generic"
+  SharedText name_space;          // of the outermost type: "System.Collections.Generic"
   std::vector<std::string> chain; // names as in metadata, outermost first: "List`1", "Enumerator"
-  std::string assembly;           // simple name of the defining assembly, when known
-  std::string scope; // simple name of the AssemblyRef through which a signature names the type; "" within its
-                     // own module
+  SharedText assembly;            // simple name of the defining assembly, when known
+  SharedText scope; // simple name of the AssemblyRef through which a signature names the type; "" within
+                    // its own module
   std::optional<bool> value_type;
-  std::vector<std::string> parameter_names; // of the whole chain; needed only to print an open definition
+  std::vector<SharedText> parameter_names; // of the whole chain; needed only to print an open definition
 
   TypeNamePtr element;
   std::vector<TypeNamePtr> arguments;
 
   std::uint32_t rank = 0;
-  std::vector<std::uint32_t> sizes;
-  std::vector<std::int32_t> lower_bounds;
+  std::shared_ptr<const ArrayBounds> bounds; // of an array in a signature that gives some; null: none
 
   std::uint8_t header = 0; // of a function pointer's signature: calling convention in the low 4 bits
 
   std::uint32_t index = 0;
   bool method_variable = false;
-  std::string name; // of a variable: "TKey"; empty when not known
+  SharedText name; // of a variable: "TKey"; empty when not known
 
   bool required = false;
   // The type stood as a raw TypeHandle (`handle`) inside a signature that the runtime itself made
@@ -135,9 +141,9 @@ struct QualifiedMethodName {
   MethodContainer container = MethodContainer::type;
   TypeNamePtr declaring_type; // definition (open or not generic), instance or array; null when not known
   std::string method;         // as in metadata: "Run", ".ctor", "Ns.IFace.Run"; for arrays "Get"...
-  std::vector<TypeNamePtr> method_arguments;       // empty: not generic, or the definition
-  std::vector<std::string> method_parameter_names; // of an open generic method definition: "T", "TKey"
-  SharedText module;                               // simple name of the assembly, for the perf-map form
+  std::vector<TypeNamePtr> method_arguments;      // empty: not generic, or the definition
+  std::vector<SharedText> method_parameter_names; // of an open generic method definition: "T", "TKey"
+  SharedText module;                              // simple name of the assembly, for the perf-map form
 
   std::string signature_fault;       // why the signature is not known
   bool signature_known = false;      // the members below are valid

@@ -222,16 +222,18 @@ private:
 
   void dimensions(const TypeName& t) {
     out_.put('[');
-    if (t.rank == 1 && t.sizes.empty() && t.lower_bounds.empty()) out_.put("...");
+    if (t.rank == 1 && !t.bounds) out_.put("...");
+    static const ArrayBounds none;
+    const auto& [sizes, lower] = t.bounds ? *t.bounds : none;
     for (std::uint32_t i = 0; i < t.rank && !out_.full(); ++i) {
       if (i != 0) out_.put(',');
-      const std::int64_t low = i < t.lower_bounds.size() ? t.lower_bounds[i] : 0;
-      if (low == 0 && i < t.sizes.size()) {
-        out_.put_number(t.sizes[i]);
-      } else if (i < t.lower_bounds.size()) {
+      const std::int64_t low = i < lower.size() ? lower[i] : 0;
+      if (low == 0 && i < sizes.size()) {
+        out_.put_number(sizes[i]);
+      } else if (i < lower.size()) {
         out_.put_number(low);
         out_.put("...");
-        if (i < t.sizes.size()) out_.put_number(low + t.sizes[i] - 1);
+        if (i < sizes.size()) out_.put_number(low + sizes[i] - 1);
       }
     }
     out_.put(']');

@@ -94,7 +94,12 @@ RuntimeType TypeNames::read(Address method_table) {
   type.table = tables().read(method_table);
   try {
     type.module = &modules_->at(type.table.module);
-    type.name = name_of(type, type.fault);
+    const bool of_metadata = !type.table.is_array() && type.table.typedef_rid() != 0;
+    // Not thrown: a module without metadata may have thousands of types.
+    if (const std::string* why = of_metadata ? type.module->metadata.absence() : nullptr)
+      type.fault = *why;
+    else
+      type.name = name_of(type, type.fault);
   } catch (const Error& fault) {
     type.fault = fault.what();
   }

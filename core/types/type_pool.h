@@ -5,7 +5,6 @@
 
 #include "core/types/name_format.h"
 
-#include <string>
 #include <vector>
 
 namespace clr {
@@ -17,7 +16,7 @@ struct TypeParts {
   std::vector<TypeNamePtr> arguments = {};
   std::uint32_t index = 0;
   bool method_variable = false;
-  std::string name = {};
+  SharedText name = {};
   bool required = false;
 };
 

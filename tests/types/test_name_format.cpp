@@ -235,10 +235,9 @@ TEST_CASE("IL spelling of events and perf maps") {
       "method unmanaged void *(object)");
   CHECK(parameter(array_of(int32, 2)) == "int32[,]");
   CHECK(parameter(array_of(int32, 1)) == "int32[...]");
-  CHECK(
-      parameter(make_type(
-          {.shape = TypeShape::array, .element = int32, .rank = 2, .sizes = {3}, .lower_bounds = {0, -1}})) ==
-      "int32[3,-1...]");
+  const auto bounds = std::make_shared<const ArrayBounds>(ArrayBounds{.sizes = {3}, .lower = {0, -1}});
+  CHECK(parameter(make_type({.shape = TypeShape::array, .element = int32, .rank = 2, .bounds = bounds})) ==
+        "int32[3,-1...]");
   // A raw handle prints as its class and MethodTable.
   const TypeNamePtr span = internal(definition("System", {"Span`1"}), 0x7f4b287c93b0);
   CHECK(parameter(instantiate(span, {object})) == "System.Span`1 /* MT: 0x7f4b287c93b0 */<object>");
