@@ -6,6 +6,13 @@
 
 namespace clr {
 
+void ShownFrames::add(const FrameRow& row, bool fold) {
+  if (fold && !folded_as(row).empty())
+    ++left_out;
+  else
+    rows.push_back(row);
+}
+
 void MergedStacks::add(MergedStack stack) {
   std::vector<Address> key;
   for (const FrameRow& row : stack.rows) {

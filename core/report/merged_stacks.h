@@ -11,11 +11,18 @@
 
 namespace clr {
 
-struct MergedStack {
-  std::vector<FrameRow> rows; // of the first of the threads
+// The frames of a stack that are shown.
+struct ShownFrames {
+  std::vector<FrameRow> rows;
+  std::size_t left_out = 0; // those that folded_as tells, where they are not in `rows`
+
+  void add(const FrameRow& row, bool fold = true);
+};
+
+// Its rows are those of the first of its threads.
+struct MergedStack : ShownFrames {
   StackReporter::End end;
   std::size_t walked = 0;             // frames, those among them that are not in `rows`
-  std::size_t left_out = 0;           // those that folded_as tells, where they are not in `rows`
   std::vector<std::uint32_t> threads; // the debugger's numbers
 };
 

@@ -197,10 +197,7 @@ private:
       stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
         if (!shown(row)) return true;
         // What is not shown makes no difference between two stacks.
-        if (json_ || no_fold_ || folded_as(row).empty())
-          stack.rows.push_back(row);
-        else
-          ++stack.left_out;
+        stack.add(row, !json_ && !no_fold_);
         return true;
       });
       stack.walked = walked_;

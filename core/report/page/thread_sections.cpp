@@ -38,13 +38,11 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
   for (const PageThread& thread : source.threads) {
     stop.check();
     os_ids[thread.index] = thread.os_id;
-    MergedStack stack{.rows = {}, .end = {}, .threads = {thread.index}};
+    MergedStack stack;
+    stack.threads = {thread.index};
     stack.end =
         source.walk(thread, {.max_frames = max_page_walk, .runtime_frames = false}, [&](const FrameRow& row) {
-          if (folded_as(row).empty())
-            stack.rows.push_back(row);
-          else
-            ++stack.left_out;
+          stack.add(row);
           return !(source.stop && source.stop());
         });
     merged.add(std::move(stack));

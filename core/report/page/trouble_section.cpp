@@ -101,18 +101,14 @@ void write_chosen_thread(HtmlWriter& html, PageStop& stop) {
       html.element("p", "the runtime does not know this thread", {{"class", "dim"}});
     }
   }
-  std::vector<FrameRow> rows;
-  std::size_t left_out = 0;
+  ShownFrames frames;
   const StackReporter::End end =
       source.walk(thread, {.max_frames = max_page_walk, .runtime_frames = false}, [&](const FrameRow& row) {
-        if (folded_as(row).empty())
-          rows.push_back(row);
-        else
-          ++left_out;
+        frames.add(row);
         return !(source.stop && source.stop());
       });
   stop.check();
-  write_frames(html, rows, end, left_out);
+  write_frames(html, frames.rows, end, frames.left_out);
 }
 
 } // namespace clr
