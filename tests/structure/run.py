@@ -9,6 +9,7 @@ The linker sees a call into a room that a target does not name, but not an inclu
   first pages   each room and each folder of the extension has a README.md
   generic names a name that says too little in namespace clr stands in the namespace of its room
   names         each place that docs/architecture.md names exists: the file, and the name within it
+  decoders      each source of core is in tests/fuzz/decoders.txt, so that a new decoder is not forgotten, and each name there is one
 
 Prints one line for each check; the last line is `N passed, N failed`.
 """
@@ -149,10 +150,24 @@ def check_names():
     return problems
 
 
+def check_decoders(files):
+    named, problems = set(), []
+    for line in (ROOT / "tests/fuzz/decoders.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        for pattern in line.split(":")[1].split():
+            found = {str(path.relative_to(ROOT)) for path in ROOT.glob(pattern)}
+            problems += [] if found else [f"tests/fuzz/decoders.txt: there is no {pattern}"]
+            named |= found
+    sources = {name for name in files if name.startswith("core/") and name.endswith(".cpp")}
+    return problems + [f"tests/fuzz/decoders.txt does not say whose {name} is" for name in sorted(sources - named)]
+
+
 def main():
     files = product_files()
     passed = failed = 0
-    for label, problems in (("arrows", check_arrows(files)), ("sizes", check_sizes(files)), ("first pages", check_first_pages(files)), ("generic names", check_generic_names(files)), ("names of docs/architecture.md", check_names())):
+    for label, problems in (("arrows", check_arrows(files)), ("sizes", check_sizes(files)), ("first pages", check_first_pages(files)), ("generic names", check_generic_names(files)), ("names of docs/architecture.md", check_names()),
+                            ("decoders", check_decoders(files))):
         if problems:
             failed += 1
             print(f"FAILED   structure: {label}")
