@@ -314,6 +314,7 @@ def main():
     build = pathlib.Path(words[0]).resolve()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
+        run("cmake", "--build", build, "--target", "seed_tool")   # scripts/fuzz builds only what it runs
         all_inputs = candidates(folder, build)
         for target in words[1:] or all_inputs:
             inputs = all_inputs[target]
