@@ -79,7 +79,7 @@ FinalizerQueue read_finalizer_queue(const Target& target, const GcState& state) 
     try {
       QueueReader(target, queue).read(state.heaps[i].finalize_queue, state.generation_count);
     } catch (const Error& error) {
-      queue.problems.push_back(fmt::format("heap {}, the finalizer queue: {}", i, error.what()));
+      add_problem(queue.problems, fmt::format("heap {}, the finalizer queue: {}", i, error.what()));
     }
   }
   return queue;

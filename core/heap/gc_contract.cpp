@@ -79,7 +79,7 @@ void add_server_heaps(const Target& target, GcState& state) {
                .alloc_allocated = field("AllocAllocated"),
                .finalize_queue = fill_pointers(target, field("FinalizeQueue"))};
     } catch (const Error& error) {
-      state.problems.push_back(fmt::format("heap {}: {}", i, error.what()));
+      add_problem(state.problems, fmt::format("heap {}: {}", i, error.what()));
     }
   }
 }

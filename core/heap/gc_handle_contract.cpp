@@ -39,7 +39,7 @@ private:
       act();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::unsupported_contract) throw;
-      found_.problems.push_back(fmt::format("a table of handles: {}", error.what()));
+      add_problem(found_.problems, fmt::format("a table of handles: {}", error.what()));
     }
   }
 

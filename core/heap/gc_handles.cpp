@@ -42,7 +42,7 @@ private:
     try {
       act();
     } catch (const Error& error) {
-      found_.problems.push_back(fmt::format("a table of handles: {}", error.what()));
+      add_problem(found_.problems, fmt::format("a table of handles: {}", error.what()));
     }
   }
 

@@ -36,7 +36,7 @@ private:
     try {
       act();
     } catch (const Error& error) {
-      notes_.problems.push_back(fmt::format("{}: {}", what, error.what()));
+      add_problem(notes_.problems, fmt::format("{}: {}", what, error.what()));
     }
   }
 

@@ -156,12 +156,16 @@ void add_server_heaps(const Target& target, const Words& words, GcState& state) 
       if (queue) read.finalize_queue = target.read_pointer(heap + *queue);
       added = read;
     } catch (const Error& error) {
-      state.problems.push_back(fmt::format("heap {}: {}", i, error.what()));
+      add_problem(state.problems, fmt::format("heap {}: {}", i, error.what()));
     }
   }
 }
 
 } // namespace
+
+void add_problem(std::vector<std::string>& problems, std::string text) {
+  if (problems.size() < max_heap_problems) problems.push_back(std::move(text));
+}
 
 GcState read_gc_state(const Target& target, Address runtime_base) {
   if (target.descriptor().version != descriptor_format_integers) return read_gc_contract(target);

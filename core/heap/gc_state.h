@@ -48,8 +48,13 @@ struct GcState {
   std::int32_t structures_invalid = 0;
   BackgroundGc background = BackgroundGc::none;
   Address handle_table_map = 0;
-  std::vector<std::string> problems; // heaps that could not be read
+  std::vector<std::string> problems; // heaps that could not be read; at most max_heap_problems
 };
+
+// Adds what could not be read. Each heap, table and list of a damaged collector may have a fault of its own;
+// those beyond max_heap_problems are left out.
+constexpr std::size_t max_heap_problems = 100;
+void add_problem(std::vector<std::string>& problems, std::string text);
 
 // Reads it by the contract GC from .NET 11 on; before, by the table that the module at `runtime_base`
 // exports. Throws Error{unsupported_contract} when there is none, or none of its entries leads to variables

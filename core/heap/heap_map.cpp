@@ -28,9 +28,7 @@ public:
   }
 
 private:
-  void problem(std::string text) {
-    if (map_.problems.size() < max_heap_problems) map_.problems.push_back(std::move(text));
-  }
+  void problem(std::string text) { add_problem(map_.problems, std::move(text)); }
 
   template<typename Act>
   bool attempt(std::string_view what, const Act& act) {

@@ -54,6 +54,5 @@ HeapMap read_heap_map(const Target& target, Address runtime_base);
 
 constexpr std::size_t max_heap_segments = 1 << 20;
 constexpr std::uint64_t max_heap_segment_bytes = std::uint64_t{1} << 42;
-constexpr std::size_t max_heap_problems = 100;
 
 } // namespace clr
