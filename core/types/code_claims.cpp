@@ -29,18 +29,38 @@ void CodeClaims::check(const MethodDesc& method, Address start, Address code_hea
   if (other) throw_corrupt(code_header, "a code header of a method that keeps other code");
 }
 
-bool CodeClaims::disowns(const MethodDesc& method, Address start) {
+// 32-bit ARM marks Thumb code in bit 0 of every code pointer.
+Address CodeClaims::without_mark(Address code) const {
+  return code & ~architecture_of(target_->platform().cpu).code_pointer_mark;
+}
+
+// The code of the method's first version, 0 before it is compiled; nothing where it keeps none.
+std::optional<Address> CodeClaims::first_body(const MethodDesc& method) {
   const auto slot = descs().native_code_slot(method);
-  if (!slot) return false;
-  // 32-bit ARM marks Thumb code in bit 0 of every code pointer.
-  const Address mask = ~architecture_of(target_->platform().cpu).code_pointer_mark;
-  const Address first = target_->read_pointer(*slot) & mask;
-  if (first == 0 || first == start) return false;
+  if (!slot) return std::nullopt;
+  return without_mark(target_->read_pointer(*slot));
+}
+
+// Only then is the body not that of a method that is just being compiled, whose address is not kept yet.
+bool CodeClaims::another_keeps(const MethodDesc& method, Address start) {
+  bool found = false;
+  std::size_t seen = 0;
+  descs().for_each(method.chunk, [&](const MethodDesc& other) {
+    found = other.address != method.address && first_body(other) == start;
+    return !found && ++seen < max_methods_of_body;
+  });
+  return found;
+}
+
+bool CodeClaims::disowns(const MethodDesc& method, Address start) {
+  const auto first = first_body(method);
+  if (!first || *first == start) return false;
+  if (*first == 0) return another_keeps(method, start);
   if (!versions_) versions_.emplace(*target_);
   if (!versions_->known()) return false;
   bool owned = false;
   versions_->for_each(method.code_data, [&](const NativeCodeVersion& version) {
-    owned = version.code == 0 || (version.code & mask) == start;
+    owned = version.code == 0 || without_mark(version.code) == start;
     return !owned;
   });
   return !owned;

@@ -16,16 +16,24 @@ public:
   explicit CodeClaims(const Target& target) : target_(&target) {}
 
   // Throws Error{corrupt} when the method at `method_desc` keeps the addresses of its code, and the jitted
-  // body that begins at `start` is none of them. Nothing happens where it keeps none, where one of its
+  // body that begins at `start` is none of them; when it has no code yet, and a method behind it or beside it
+  // in its chunk keeps this body. Nothing happens where it has no place for its code, where one of its
   // versions is being compiled, and where its record cannot be read. Cost: 3 reads; where the body is not the
-  // method's first, one more per version of the method.
+  // method's first, one more per version of the method; where it has none, 2 for each method that is looked
+  // at.
   void check(Address method_desc, Address start, Address code_header);
   // The same for a record that was read already: 1 read.
   void check(const MethodDesc& method, Address start, Address code_header);
 
+  // Methods among which one is looked for that keeps a body.
+  static constexpr std::size_t max_methods_of_body = 4'096;
+
 private:
   const MethodDescs& descs();
   bool disowns(const MethodDesc& method, Address start);
+  Address without_mark(Address code) const;
+  std::optional<Address> first_body(const MethodDesc& method);
+  bool another_keeps(const MethodDesc& method, Address start);
 
   const Target* target_;
   std::optional<MethodDescs> descs_;

@@ -136,6 +136,10 @@ def judge(number, claims, true, late, text_damaged):
     return wrong
 
 
+def is_less_of(name, whole):
+    return bool(re.fullmatch(re.escape(name).replace(r"\?", ".+"), whole))
+
+
 def other_symbol(claim, true, text_damaged, method=None):
     if claim == true or (text_damaged and true is not None):
         return None
@@ -147,8 +151,8 @@ def other_symbol(claim, true, text_damaged, method=None):
         return None
     if true is None:
         return f"{claim[0]}`{claim[1]}, where the undamaged core has no name"
-    # A name of which less is known is that of its token: app.dll!0x06000123.
-    return None if "!0x06" in claim[1] or claim[1] == true[1] else f"{claim[0]}`{claim[1]}, for {true[0]}`{true[1]}"
+    # A name of which less is known is that of its token, app.dll!0x06000123, or has a "?" for each type that could not be read.
+    return None if "!0x06" in claim[1] or is_less_of(claim[1], true[1]) else f"{claim[0]}`{claim[1]}, for {true[0]}`{true[1]}"
 
 
 def judge_late(late, true):

@@ -189,6 +189,16 @@ TEST_CASE("a body that its method does not keep is not believed", "[types]") {
       CHECK_FALSE(fault(method, 0x1000));
       CHECK_FALSE(fault(method, 0x2000));
       CHECK_FALSE(fault(plain, 0x9000)); // keeps no record
+      // Of two methods in one chunk that are not compiled, the header of a body may name either, until one
+      // of them keeps the body.
+      const std::vector<Address> pair = runtime.chunk(type, {{.rid = 3}, {.rid = 4}});
+      CHECK_FALSE(fault(pair[1], 0xa000));
+      const auto first = MethodDescs(target).native_code_slot(MethodDescs(target).read(pair[0]));
+      REQUIRE(first);
+      runtime.target.memory().at(*first).pointer(0xa000);
+      CHECK(fault(pair[1], 0xa000));
+      CHECK_FALSE(fault(pair[1], 0xa010));
+      CHECK_FALSE(fault(pair[0], 0xa000));
       const auto other = fault(method, 0x9000);
       REQUIRE(other);
       CHECK(other->kind() == ErrorKind::corrupt);
