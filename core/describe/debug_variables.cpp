@@ -219,7 +219,7 @@ void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& typ
     DebugVariable& made = body.found.emplace_back(variable);
     made.scope_begin = part.begin;
     made.scope_end = part.end;
-    made.ranges = within(ranges, part);
+    made.ranges = within(ranges, part, body.code);
   }
 }
 
@@ -231,7 +231,7 @@ void DebugVariables::Impl::add_parameters(Body& body) {
     TypeUse pointer{.kind = TypeUse::Kind::byref, .element = type, .name = type->name};
     const bool by_reference = type->kind == TypeUse::Kind::value || type->kind == TypeUse::Kind::number;
     emit(body, std::string(compilers ? closure_name : "this"), by_reference ? pointer : *type,
-         homes_of(body.variables, number, body.code), true, !compilers, nullptr);
+         homes_of(body.variables, number, body.code, body.code), true, !compilers, nullptr);
     if (compilers) add_captured(body, *type, number, body.code, true);
     ++number;
   }
@@ -245,7 +245,8 @@ void DebugVariables::Impl::add_parameters(Body& body) {
     }
     std::string name = body.parameter_names[i];
     if (name.empty()) name = fmt::format("arg{}", i + 1);
-    emit(body, std::move(name), type, homes_of(body.variables, number, body.code), true, false, nullptr);
+    emit(body, std::move(name), type, homes_of(body.variables, number, body.code, body.code), true, false,
+         nullptr);
   }
 }
 
@@ -311,14 +312,13 @@ void DebugVariables::Impl::add_locals(Body& body) {
       } catch (const Error&) { // its elements have numbers
       }
     }
-    emit(body, local.name, *named, homes_of(body.variables, number, scope), false, false,
+    emit(body, local.name, *named, homes_of(body.variables, number, scope, body.code), false, false,
          local.everywhere ? nullptr : &scope);
   }
 }
 
 void DebugVariables::Impl::add_captured(Body& body, const TypeUse& type, std::int32_t number,
                                         const std::vector<NativeRange>& where, bool of_this) {
-  const std::vector<DebugVariableRange> homes = homes_of(body.variables, number, where);
   std::vector<IlRange> hoisted;
   if (of_this && body.pdb != nullptr && is_state_machine(*type.name))
     hoisted = body.pdb->hoisted_scopes(body.method.token);
@@ -328,7 +328,7 @@ void DebugVariables::Impl::add_captured(Body& body, const TypeUse& type, std::in
   for (const CapturedVariable& captured : captured_variables(runtime.objects()->layouts(), type, omissions)) {
     if (!of_this && captured.name == "this") continue; // the method has its own
     std::vector<DebugVariableRange> ranges;
-    for (const DebugVariableRange& home : homes) {
+    for (const DebugVariableRange& home : homes_of(body.variables, number, where, body.code)) {
       DebugVariableRange range = home;
       range.path = captured.path;
       if (!by_pointer) {

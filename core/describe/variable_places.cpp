@@ -3,6 +3,19 @@
 #include <algorithm>
 
 namespace clr {
+namespace {
+
+bool has(const std::vector<NativeRange>& code, std::uint32_t offset) {
+  return std::ranges::any_of(
+      code, [&](const NativeRange& range) { return range.begin <= offset && offset < range.end; });
+}
+
+bool on_stack(const VariableLocation& location) {
+  return location.home == VariableHome::stack || location.home == VariableHome::stack2 ||
+         location.home == VariableHome::stack_byref;
+}
+
+} // namespace
 
 std::vector<NativeRange> code_after_prologues(const IlMap& map, const std::vector<std::uint32_t>& entries,
                                               std::uint32_t size) {
@@ -66,7 +79,8 @@ std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std:
 }
 
 std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>& variables,
-                                         std::int32_t number, const std::vector<NativeRange>& where) {
+                                         std::int32_t number, const std::vector<NativeRange>& where,
+                                         const std::vector<NativeRange>& code) {
   std::vector<DebugVariableRange> homes;
   for (const debuginfo::Variable& variable : variables) {
     if (variable.number != number || variable.begin >= variable.end) continue;
@@ -88,15 +102,21 @@ std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>&
     }
     disjoint.push_back(std::move(home));
   }
+  for (std::size_t i = 0; i < disjoint.size(); ++i) {
+    std::uint32_t& end = disjoint[i].end;
+    const bool followed = i + 1 < disjoint.size() && disjoint[i + 1].begin == end;
+    if (!followed && on_stack(disjoint[i].location) && has(code, end)) ++end;
+  }
   return disjoint;
 }
 
-std::vector<DebugVariableRange> within(const std::vector<DebugVariableRange>& ranges,
-                                       const NativeRange& part) {
+std::vector<DebugVariableRange> within(const std::vector<DebugVariableRange>& ranges, const NativeRange& part,
+                                       const std::vector<NativeRange>& code) {
   std::vector<DebugVariableRange> found;
+  const std::uint32_t end = has(code, part.end) ? part.end + 1 : part.end;
   for (DebugVariableRange range : ranges) {
     range.begin = std::max(range.begin, part.begin);
-    range.end = std::min(range.end, part.end);
+    range.end = std::min(range.end, end);
     if (range.begin < range.end) found.push_back(std::move(range));
   }
   return found;

@@ -33,13 +33,17 @@ std::vector<NativeRange> code_of_scope(const IlMap& map, const IlRange& scope, s
 std::vector<NativeRange> intersect(const std::vector<NativeRange>& a, const std::vector<NativeRange>& b);
 
 // The homes of variable `number` within `where`, ascending and disjoint: of two that overlap the later one
-// begins where the earlier one ends.
+// begins where the earlier one ends. A home on the stack that no other one follows holds for the first byte
+// behind it, too, if `code` (code_after_prologues) has that byte: no instruction has run there that could
+// change it. Where a call is the last instruction of the home, that byte is the one that the call returns to,
+// by which LLDB 14 looks up the variables of a caller; later ones take the last byte of the call.
 std::vector<DebugVariableRange> homes_of(const std::vector<debuginfo::Variable>& variables,
-                                         std::int32_t number, const std::vector<NativeRange>& where);
+                                         std::int32_t number, const std::vector<NativeRange>& where,
+                                         const std::vector<NativeRange>& code);
 
-// The parts of `ranges` that lie in `part`.
-std::vector<DebugVariableRange> within(const std::vector<DebugVariableRange>& ranges,
-                                       const NativeRange& part);
+// The parts of `ranges` that lie in `part`, or in the first byte behind it if `code` has that byte, as above.
+std::vector<DebugVariableRange> within(const std::vector<DebugVariableRange>& ranges, const NativeRange& part,
+                                       const std::vector<NativeRange>& code);
 
 // The offsets of a method's functions, its hot and cold parts linearised.
 std::vector<std::uint32_t> offsets_of(const std::vector<ExecutionManager::Function>& functions,
