@@ -1,6 +1,7 @@
 #include "core/types/code_claims.h"
 
 #include "core/isa/architecture.h"
+#include "core/types/module.h"
 
 namespace clr {
 
@@ -63,7 +64,13 @@ bool CodeClaims::disowns(const MethodDesc& method, Address start) {
     owned = version.code == 0 || without_mark(version.code) == start;
     return !owned;
   });
-  return !owned;
+  return !owned && !may_be_edited(method);
+}
+
+bool CodeClaims::may_be_edited(const MethodDesc& method) {
+  const Address module =
+      target_->read_pointer(target_->field_address(method.method_table, "MethodTable", "Module"));
+  return read_module(*target_, module).edit_and_continue();
 }
 
 } // namespace clr

@@ -18,9 +18,10 @@ public:
   // Throws Error{corrupt} when the method at `method_desc` keeps the addresses of its code, and the jitted
   // body that begins at `start` is none of them; when it has no code yet, and a method behind it or beside it
   // in its chunk keeps this body. Nothing happens where it has no place for its code, where one of its
-  // versions is being compiled, and where its record cannot be read. Cost: 3 reads; where the body is not the
-  // method's first, one more per version of the method; where it has none, 2 for each method that is looked
-  // at.
+  // versions is being compiled, where its module can be edited while the program runs (hot reload: a method
+  // that was edited keeps its new code alone, and threads may still run the old one), and where its record
+  // cannot be read. Cost: 3 reads; where the body is not the method's first, one more per version of the
+  // method; where it has none, 2 for each method that is looked at.
   void check(Address method_desc, Address start, Address code_header);
   // The same for a record that was read already: 1 read.
   void check(const MethodDesc& method, Address start, Address code_header);
@@ -34,6 +35,7 @@ private:
   Address without_mark(Address code) const;
   std::optional<Address> first_body(const MethodDesc& method);
   bool another_keeps(const MethodDesc& method, Address start);
+  bool may_be_edited(const MethodDesc& method);
 
   const Target* target_;
   std::optional<MethodDescs> descs_;

@@ -203,6 +203,16 @@ TEST_CASE("a body that its method does not keep is not believed", "[types]") {
       REQUIRE(other);
       CHECK(other->kind() == ErrorKind::corrupt);
       CHECK(other->address() == 0x7000);
+      // Hot reload: a method that was edited keeps its new code, and its old code may still be on a stack.
+      const Address editable =
+          runtime.module({.path = "/srv/edited.dll", .metadata = two_methods(), .flags = 0x8819});
+      const Address edited = runtime.method(runtime.type({.module = editable, .rid = 2}), {.rid = 1});
+      const Target with_edited = runtime.target.target();
+      const MethodDescs descs(with_edited);
+      const auto slot = descs.native_code_slot(descs.read(edited));
+      REQUIRE(slot);
+      runtime.target.memory().at(*slot).pointer(0x1000);
+      CHECK_FALSE(fault(edited, 0x9000));
     }
   }
 }
