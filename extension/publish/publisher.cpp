@@ -93,6 +93,26 @@ std::vector<MemoryRange> Publisher::update_stacks(Session& session, CatalogOptio
   });
 }
 
+// A small core may lack parts of the tables of a ReadyToRun image, and then nobody can list its methods.
+void Publisher::add_unlisted(Session& session, CatalogOptions options, const StackPlaces& stacks,
+                             std::vector<MemoryRange>& added) {
+  std::vector<Address> unlisted;
+  for (const Address place : stacks.places) {
+    const RangeSection* const section = session.runtime().code()->section_at(place);
+    if (section != nullptr && section->r2r_module != 0 && !holds(place)) unlisted.push_back(place);
+  }
+  if (!options.r2r || unlisted.empty()) return;
+  options.grows = false;
+  std::vector<std::string> problems = std::move(status_.problems);
+  const bool was_complete = status_.complete;
+  const auto more = apply(session, std::move(options), [&](const CatalogOptions& with) {
+    return catalog_.add(session.runtime(), unlisted, with);
+  });
+  status_.complete = status_.complete && was_complete;
+  status_.problems.insert(status_.problems.begin(), problems.begin(), problems.end());
+  added.insert(added.end(), more.begin(), more.end());
+}
+
 std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
                                            PublishLevel& level, Clock::time_point began) {
   if (modules_.empty()) withdraw_remnants(target_);
@@ -111,11 +131,13 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   if (options.grows) options.executable = unknown_at(target_, options.exact);
   const bool first = modules_.empty();
   std::vector<MemoryRange> added;
-  if (level == PublishLevel::stacks)
+  if (level == PublishLevel::stacks) {
     added = update_stacks(session, std::move(options), stacks, level);
-  else
-    added = apply(session, std::move(options),
+  } else {
+    added = apply(session, options,
                   [&](const CatalogOptions& with) { return catalog_.update(session.runtime(), with); });
+    add_unlisted(session, std::move(options), stacks, added);
+  }
   if (with_native) {
     native_done_ = true;
     stand_ins_.add(session, stacks.native, status_.problems);

@@ -86,6 +86,8 @@ private:
                                       const std::function<CatalogChange(const CatalogOptions&)>& step);
   std::vector<MemoryRange> update_stacks(Session& session, CatalogOptions options, const StackPlaces& stacks,
                                          PublishLevel& level);
+  void add_unlisted(Session& session, CatalogOptions options, const StackPlaces& stacks,
+                    std::vector<MemoryRange>& added);
   void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
   void drop(std::uint64_t id);
 
