@@ -33,7 +33,8 @@ std::string_view name_of_format(std::span<const std::byte> bytes) {
       {"\x04\x22\x4d\x18", "packed with lz4; unpack it first"},
       {"\xfd\x37zXZ", "packed with xz; unpack it first"},
       {"PK\x03\x04", "a zip archive; unpack it first"},
-      {"MDMP", "a Windows minidump"},
+      {"MDMP",
+       "a minidump, of Windows or of LLDB's process save-core; clr savecore writes cores that are read"},
       {"\xcf\xfa\xed\xfe", "a Mach-O file"},
   }};
   for (const Magic& magic : known)

@@ -268,7 +268,8 @@ TEST_CASE("A file that is no core is named for what it is") {
   CHECK(message("hello") == "the core is not an ELF file");
   CHECK(message(std::string_view("\x28\xb5\x2f\xfd\0\0\0", 7)) ==
         "the core is packed with zstd; unpack it first");
-  CHECK(message("MDMP....") == "the core is a Windows minidump");
+  CHECK(message("MDMP....") == "the core is a minidump, of Windows or of LLDB's process save-core; "
+                               "clr savecore writes cores that are read");
   auto bytes = ElfCoreBuilder(arm64).build();
   bytes[16] = std::byte{3}; // ET_DYN
   CHECK_THROWS_WITH(ElfCore(bytes), "the core is an ELF file but not a core (type 3)");
