@@ -53,6 +53,7 @@ import line_program
 import plugin
 import processes
 import variants
+import versions
 from plugin import CoreTool, Lldb, Target
 from processes import Running, Unavailable, settings
 from results import Results
@@ -397,10 +398,24 @@ def kind_of_program(c, name, variant):
                 elif view == "core" and name != "musl-x64":   # LLDB does not unwind musl's system calls
                     # LLDB is not told of the executable, and finds no module by itself.
                     c.check(f"variants/{name}/lldb/{view}", check_lldb_bt.check, check_native.Stop(c.lldb, lambda: target))
+                if name.startswith("composite") and view == "core":
+                    c.check(f"variants/{name}/lldb/savecore", check_lldb_of_saved, c.lldb, target, folder / "small.core", pathlib.Path(variant.command[0]).parent)
                 if name == "self-contained-10.0.12":
                     c.check(f"variants/{name}/listing/{view}", check_listing.check, c.lldb, target, 1000 if c.full else 100)
                     c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
                             pathlib.Path(variant.command[0]).parent)
+
+
+def check_lldb_of_saved(lldb, target, core, program_folder):
+    """LLDB's own stacks of `clr savecore`'s core while the program's folder is away: what is left of one image of all assemblies cannot be listed."""
+    (saved,) = lldb.run(target, [f'clr savecore "{core}"'])
+    assert saved.startswith(str(core)), saved + lldb.errors
+    away = program_folder.with_name(program_folder.name + ".away")
+    program_folder.rename(away)
+    try:
+        return versions.check_bare(versions.Stop(lldb, lambda: Target(core=core), True))
+    finally:
+        away.rename(program_folder)
 
 
 # The oldest ones, and the newest. LLDB 14 and 15 by themselves lose their connection when they attach to a process in a container.
