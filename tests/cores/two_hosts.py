@@ -35,7 +35,7 @@ FILES = ["perfmap", "savecore", "symbols save"]   # a gcdump holds the time at w
 class Host:
     def __init__(self, plugin, driver, folder):
         self.lldb, self.folder, self.seconds = Lldb(plugin, driver), folder, 0.0
-        said = subprocess.run([self.lldb.driver, "--version"], capture_output=True, text=True, timeout=120).stdout
+        said = subprocess.run([self.lldb.driver, "--version"], capture_output=True, text=True, timeout=1200).stdout
         self.version = re.search(r"lldb version (\d+)", said)[1]
         folder.mkdir()
 
