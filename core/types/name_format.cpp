@@ -187,7 +187,8 @@ private:
     for (std::size_t i = 0; i < d.chain.size() && !out_.full(); ++i) {
       if (i != 0) out_.put('.');
       const auto [named, length] = split_arity(d.chain[i]);
-      out_.put(std::string_view(d.chain[i]).substr(0, length));
+      // No type is without a name but in damaged metadata, where one would print as nothing at all.
+      out_.put(length == 0 ? "?" : std::string_view(d.chain[i]).substr(0, length));
       if (!arguments.empty()) {
         // Arguments that no arity in the names accounts for belong to the innermost type.
         const std::size_t left = arguments.size() - used;

@@ -170,6 +170,9 @@ TEST_CASE("SOS escapes what would be read as structure") {
 }
 
 TEST_CASE("C#-like types") {
+  // Names that only damaged metadata gives.
+  CHECK(format_type(*definition("", {""})) == "?");
+  CHECK(format_type(*definition("Ns", {"Outer", "`1"})) == "Ns.Outer.?<>");
   const auto shown = [](const TypeNamePtr& type) { return format_type(*type); };
   CHECK(shown(primitive(ElementType::u1)) == "byte");
   CHECK(shown(primitive(ElementType::native_uint)) == "nuint");
