@@ -131,6 +131,11 @@ void publish_module(lldb::SBTarget& target, lldb::SBModule& module) {
   fail(why != nullptr ? why : "no reason given");
 }
 
+bool park_module(lldb::SBTarget& target, lldb::SBModule& module, std::int64_t place) {
+  constexpr unsigned memory_bits = 48; // of a process, from 0
+  return target.SetModuleLoadAddress(module, place << memory_bits).Success();
+}
+
 void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module) {
   if (!module.IsValid()) return;
   target.ClearModuleLoadAddress(module);

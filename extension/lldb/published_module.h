@@ -27,6 +27,12 @@ void publish_module(lldb::SBTarget& target, lldb::SBModule& module);
 // they would keep their names.
 void withdraw_module(lldb::SBTarget& target, lldb::SBModule& module);
 
+// Moves a module that publish_module added to where no process has memory: the `place`th of such places, from
+// 1 to last_parking. Of a module that is taken away LLDB tells its clients once for each of their
+// breakpoints; of this it does not. False when LLDB refuses it.
+bool park_module(lldb::SBTarget& target, lldb::SBModule& module, std::int64_t place);
+inline constexpr std::int64_t last_parking = 0x7FFE;
+
 // Takes away what is_published and no Publisher has: LLDB writes every module of a process into a minidump
 // (`process save-core`) and makes empty modules of them when it opens one.
 void withdraw_remnants(lldb::SBTarget& target);

@@ -83,14 +83,19 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
 
 bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t) {
   refresh_frames(thread);
-  if (const auto found = find(turn, process, Way::compile_hook)) found->breakpoints().at_compilation(thread);
+  if (const auto found = find(turn, process, Way::compile_hook)) {
+    found->publishing().keep_gone(true);
+    found->breakpoints().at_compilation(thread);
+  }
   return false; // the process goes on
 }
 
 bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t) {
   refresh_frames(thread);
   const auto found = find(turn, process, Way::handler_stop);
-  return found && found->breakpoints().stops_in_handler(thread);
+  if (!found) return false;
+  found->publishing().keep_gone(true);
+  return found->breakpoints().stops_in_handler(thread);
 }
 
 bool visit_throw(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id) {
@@ -189,11 +194,16 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     Workspace& workspace = Workspace::of(inner);
     lldb::SBTarget target = debugger.GetSelectedTarget();
     if (lldb::SBProcess process = target.GetProcess(); is_stopped_process(target)) refresh_frames(process);
+    std::shared_ptr<DebuggedProcess> process;
+    if (target.IsValid()) {
+      process = workspace.process(target);
+      process->publishing().keep_gone(true);
+    }
     workspace.publish_stop(debugger);
-    if (!target.IsValid()) return false;
-    const std::shared_ptr<DebuggedProcess> process = workspace.process(target);
+    if (!process) return false;
     ManagedBreakpoints& breakpoints = process->breakpoints();
     if (breakpoints.at_stop()) return true;
+    process->publishing().keep_gone(false);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.
     if (Workspace::serves_client()) {

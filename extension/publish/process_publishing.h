@@ -41,6 +41,8 @@ public:
   void before_step(Session& session);
   // Takes everything away; the next update brings it back.
   void withdraw();
+  // Publisher::keep_gone.
+  void keep_gone(bool on) { publisher_.keep_gone(on); }
   // The user's choices, or the places of symbols, are others: the next update makes anew what is concerned.
   void reconsider();
 

@@ -230,7 +230,7 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
     free_later(std::move(writer));
   }
   // LLDB keeps modules that nobody uses, with all that they hold.
-  if (!change.gone.empty()) lldb::SBModule::GarbageCollectAllocatedModules();
+  if (!change.gone.empty() && !keeps_gone_) lldb::SBModule::GarbageCollectAllocatedModules();
   return added;
 }
 
@@ -253,7 +253,11 @@ void Publisher::add_module(const WrittenModule& written, lldb::SBModule module,
 void Publisher::drop(std::uint64_t id) {
   const auto found = modules_.find(id);
   if (found == modules_.end()) return;
-  withdraw_module(target_, found->second.module);
+  if (keeps_gone_ && static_cast<std::int64_t>(parked_.size()) < last_parking &&
+      park_module(target_, found->second.module, static_cast<std::int64_t>(parked_.size()) + 1))
+    parked_.push_back(found->second.module);
+  else
+    withdraw_module(target_, found->second.module);
   for (const MemoryRange& range : found->second.ranges) ranges_.erase(range.begin);
   --status_.modules;
   status_.methods -= found->second.methods;
@@ -264,7 +268,16 @@ void Publisher::refuse(std::string why) {
   status_.problems.assign(1, std::move(why));
 }
 
+void Publisher::keep_gone(bool on) {
+  keeps_gone_ = on;
+  if (on || parked_.empty()) return;
+  const KeptSelection selection(target_);
+  for (lldb::SBModule& module : std::exchange(parked_, {})) withdraw_module(target_, module);
+  lldb::SBModule::GarbageCollectAllocatedModules();
+}
+
 void Publisher::withdraw() {
+  keep_gone(false);
   while (!modules_.empty()) drop(modules_.begin()->first);
   stand_ins_.withdraw();
   native_done_ = false;

@@ -62,6 +62,11 @@ public:
   void make_way() { stand_ins_.make_way(); }
   // Takes every module away; the next update brings all back.
   void withdraw();
+  // `on`: the process may run on from this stop before anybody asks LLDB for anything, so modules that are
+  // gone are moved out of the way, and taken away when it is off again. LLDB tells clients of modules that it
+  // takes away when the process runs already; lldb-dap 22 has it look at frames then, of where the thread
+  // stood, and LLDB judges by these whether its step has ended.
+  void keep_gone(bool on);
   // True when something was published and LLDB has it no more: it drops all modules of a target whose search
   // paths change (`target modules search-paths`), and loads only those that the process itself has again.
   bool was_dropped();
@@ -97,7 +102,9 @@ private:
   std::map<Address, Address> ranges_; // begin to end, of all modules
   PublishStatus status_;
   NativeStandIns stand_ins_;
-  bool native_done_ = false; // stand-ins were looked for
+  bool keeps_gone_ = false;
+  std::vector<lldb::SBModule> parked_; // that are gone
+  bool native_done_ = false;           // stand-ins were looked for
 };
 
 } // namespace clr::lldb_plugin
