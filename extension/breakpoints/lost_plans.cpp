@@ -85,6 +85,16 @@ bool ManagedSteps::goes_on_after_failure() {
   return go_by_places(thread);
 }
 
+void ManagedSteps::take_middle(std::span<ThreadStop> stops) {
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
+  if (!thread.IsValid() || (begun_by_ == 0 && expected_of_ == 0) || has_failed_step(thread) ||
+      ended_step(thread) == StepUnderWay::none)
+    return;
+  const auto found = std::ranges::find(stops, plans_.of, &ThreadStop::thread);
+  if (found != stops.end() && steps_under_way(thread).count > plans_.before)
+    *found = {.thread = found->thread};
+}
+
 bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
   const bool lone = std::ranges::all_of(stops, [&](const ThreadStop& stop) {
     return stop.thread == handlers_.thread() || stop.kind >= ThreadStop::Kind::passing;

@@ -286,6 +286,7 @@ bool ManagedBreakpoints::at_stop() {
   // of a client was made ready since.
   if (process.GetStopID() == stop_told_) return false;
   std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
+  steps_->take_middle(stops);
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
   if (lone_run_.goes_on(stops)) return true;
   if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) {

@@ -66,6 +66,10 @@ public:
   void let_unwind(lldb::SBThread& thread);
   // `thread` ran alone with its step, and waited for others: all run from now on.
   void goes_on_with_others(std::uint64_t thread);
+  // At a stop: takes the reason of the thread out of `stops` whose step is still under way. Of what a step
+  // has done on its way, for example that it came out of a frame without lines, LLDB tells as of its end when
+  // another thread stops in the same moment.
+  void take_middle(std::span<ThreadStop> stops);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
   bool go_on(std::span<const ThreadStop> stops);
   // At a stop that nobody asked for: the debugger may have given up its plan of the step, of which nothing
