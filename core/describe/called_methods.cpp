@@ -25,20 +25,14 @@ std::string name_of_token(const Metadata& metadata, std::uint32_t token) {
   return {};
 }
 
-// The IL of the statements that have code on the line of `il`, each up to the next one.
-std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, std::uint32_t il) {
-  const SequencePoint* at = nullptr;
-  for (const SequencePoint& point : points)
-    if (!point.hidden && point.il_offset <= il) at = &point;
-  std::vector<IlRange> ranges;
-  for (std::size_t i = 0; at != nullptr && i < points.size(); ++i) {
-    if (points[i].hidden || points[i].document != at->document || points[i].start_line != at->start_line)
-      continue;
-    const auto next = std::find_if(points.begin() + static_cast<std::ptrdiff_t>(i) + 1, points.end(),
-                                   [](const SequencePoint& point) { return !point.hidden; });
-    ranges.push_back({points[i].il_offset, next != points.end() ? next->il_offset : UINT32_MAX});
-  }
-  return ranges;
+// Ascending: the IL offsets at which native code begins.
+std::vector<std::uint32_t> offsets_with_code(const IlMap& map) {
+  std::vector<std::uint32_t> offsets;
+  for (const IlBoundary& boundary : map.boundaries())
+    if (boundary.il >= 0 && (boundary.source & IlBoundary::call_instruction) == 0)
+      offsets.push_back(static_cast<std::uint32_t>(boundary.il));
+  std::ranges::sort(offsets);
+  return offsets;
 }
 
 // The method by which users know what `method` holds.
@@ -51,13 +45,42 @@ std::string called_name(Runtime& runtime, const PortablePdb& pdb, const Method& 
 }
 } // namespace
 
+std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, std::uint32_t il,
+                                    std::span<const std::uint32_t> with_code) {
+  const SequencePoint* at = nullptr;
+  for (const SequencePoint& point : points)
+    if (!point.hidden && point.il_offset <= il) at = &point;
+  const auto end_of = [&](std::vector<SequencePoint>::const_iterator point) {
+    const auto next =
+        std::find_if(point + 1, points.end(), [](const SequencePoint& other) { return !other.hidden; });
+    return next != points.end() ? next->il_offset : UINT32_MAX;
+  };
+  const auto has_code = [&](std::vector<SequencePoint>::const_iterator point) {
+    const auto first = std::ranges::lower_bound(with_code, point->il_offset);
+    return with_code.empty() || (first != with_code.end() && *first < end_of(point));
+  };
+  std::vector<IlRange> ranges;
+  for (std::size_t i = 0; at != nullptr && i < points.size(); ++i) {
+    if (points[i].hidden || points[i].document != at->document || points[i].start_line != at->start_line)
+      continue;
+    auto last = points.begin() + static_cast<std::ptrdiff_t>(i);
+    for (auto next = last + 1; next != points.end() && (next->hidden || !has_code(next)); ++next)
+      if (!next->hidden) last = next;
+    ranges.push_back({points[i].il_offset, end_of(last)});
+  }
+  return ranges;
+}
+
 std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block) {
   std::set<std::string> called;
   const Method method = runtime.describe(block).method;
   const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
   if (pdb == nullptr || method.token == 0) return called;
   const IlPosition position = runtime.lines()->debug_info().il_position(block, NativeOffsetKind::exact);
-  const std::vector<IlRange> ranges = ranges_of_line(pdb->sequence_points(method.token), position.il);
+  const std::vector<std::uint32_t> with_code =
+      offsets_with_code(*runtime.lines()->debug_info().il_map(block));
+  const std::vector<IlRange> ranges =
+      ranges_of_line(pdb->sequence_points(method.token), position.il, with_code);
   if (ranges.empty()) return called;
   NamedModule& module = runtime.names()->named_modules().at(method.runtime_module);
   const ImageMapping mapping = image_mapping(*runtime.target(), module.module);
@@ -80,20 +103,24 @@ std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block) {
 }
 
 std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names) {
-  std::vector<Address> bodies;
+  std::vector<Address> bodies, lambdas;
+  const bool by_delegate = names.contains(std::string(invoke));
   runtime.for_each_method({.glob = {}, .r2r = false}, [&](const MethodRow& row) {
     try {
-      const bool by_delegate = names.contains(std::string(invoke)) && row.method.name.contains(lambda_mark);
       const PortablePdb* const pdb = runtime.lines()->pdb_of(row.method.runtime_module);
       if (pdb == nullptr || row.method.token == 0) return true;
-      if ((by_delegate || names.contains(called_name(runtime, *pdb, row.method))) &&
+      const bool named = names.contains(called_name(runtime, *pdb, row.method));
+      std::vector<Address>& found = named ? bodies : lambdas;
+      if ((named ||
+           (by_delegate && lambdas.size() < max_called_lambdas && row.method.name.contains(lambda_mark))) &&
           has_written_lines(runtime, row.method))
-        bodies.push_back(row.code.start);
+        found.push_back(row.code.start);
     } catch (const Error&) {
       // Another body may be the one.
     }
     return bodies.size() < max_called_bodies;
   });
+  bodies.insert(bodies.end(), lambdas.begin(), lambdas.end());
   return bodies;
 }
 
@@ -106,6 +133,10 @@ bool has_written_lines(Runtime& runtime, const Method& method) {
   } catch (const Error&) {
     return false;
   }
+}
+
+bool is_part_of_iterator(std::string_view name) {
+  return last_name(name).starts_with("<>m__Finally");
 }
 
 bool is_state_machine(Runtime& runtime, const Method& method) {

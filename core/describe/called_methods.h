@@ -3,14 +3,25 @@
 // callvirt, newobj, ldftn, ldvirtftn).
 #pragma once
 
+#include "core/metadata/portable_pdb.h"
 #include "core/runtime/runtime.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clr {
+
+// The IL of the statements that have code on the line of `il`, each up to the next one that has native code
+// of its own: what follows a statement without is done by its code. `with_code`, ascending: the IL offsets at
+// which native code begins (the JIT tells of places where nothing is on the stack); none of them: that is not
+// known. Never throws.
+std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, std::uint32_t il,
+                                    std::span<const std::uint32_t> with_code);
 
 // Last names of the methods that the IL of the line at block.ip calls, or makes a delegate of, with what the
 // compiler has added behind its statements (the end of a `using`); at most max_called_names. Empty when the
@@ -19,8 +30,9 @@ namespace clr {
 std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);
 
 // Starts of jitted bodies with source lines that a call of one of `names` may come to: methods of the name,
-// the MoveNext of a state machine that such a method starts, and lambdas when a delegate is called. At most
-// max_called_bodies. Never throws. Cost: that of Runtime::for_each_method over compiled code.
+// the MoveNext of a state machine that such a method starts, at most max_called_bodies; behind them lambdas
+// when a delegate is called, at most max_called_lambdas. Never throws. Cost: that of Runtime::for_each_method
+// over compiled code.
 std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names);
 
 // True when the method is one that somebody wrote with lines; constructors of types are not, as no line calls
@@ -31,6 +43,10 @@ bool has_written_lines(Runtime& runtime, const Method& method);
 // throws.
 bool is_state_machine(Runtime& runtime, const Method& method);
 
-constexpr std::size_t max_called_names = 64, max_called_bodies = 64;
+// True when the method called so is a part of the iterator that calls it: a `finally` block of that, which
+// the compiler has made a method of. Never throws.
+bool is_part_of_iterator(std::string_view name);
+
+constexpr std::size_t max_called_names = 64, max_called_bodies = 64, max_called_lambdas = 256;
 
 } // namespace clr

@@ -1,20 +1,34 @@
 #include "extension/breakpoints/call_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace clr::lldb_plugin {
 
-void CallWatch::arm(std::uint64_t thread, Address cfa, std::span<const Place> places) {
+void CallWatch::arm(std::uint64_t thread, std::vector<Address> callers, std::span<const Place> places) {
   disarm();
   if (full()) forget();
   thread_ = thread;
-  cfa_ = cfa;
+  callers_ = std::move(callers);
   for (const Place& place : places) add(place);
 }
 
 void CallWatch::add(const Place& place) {
+  if (over_ && !place.part) return;
   want(place.at);
-  if (place.any_line && wanted_.contains(place.at)) any_line_.insert(place.at);
+  if (!wanted_.contains(place.at)) return;
+  if (place.any_line) any_line_.insert(place.at);
+  if (place.part) parts_.insert(place.at);
+}
+
+void CallWatch::steps_over() {
+  over_ = true;
+  std::erase_if(wanted_, [&](Address place) {
+    if (parts_.contains(place)) return false;
+    if (const int number = places_[place]; number != 0) plants_->enable(number, false);
+    return true;
+  });
+  any_line_.clear();
 }
 
 void CallWatch::want(Address place) {
@@ -29,7 +43,8 @@ void CallWatch::want(Address place) {
 
 bool CallWatch::hit(Visitor& visitor) {
   const Address pc = visitor.pc();
-  if (thread_ == 0 || visitor.thread() != thread_ || !wanted_.contains(pc) || !visitor.is_called_by(cfa_))
+  if (thread_ == 0 || visitor.thread() != thread_ || !wanted_.contains(pc) ||
+      std::ranges::none_of(callers_, [&](Address cfa) { return visitor.is_called_by(cfa); }))
     return false;
   if (!any_line_.contains(pc)) return true;
   // Its prologue counts as the first line.
@@ -40,7 +55,9 @@ bool CallWatch::hit(Visitor& visitor) {
 
 void CallWatch::disarm() {
   thread_ = 0;
+  over_ = false;
   any_line_.clear();
+  parts_.clear();
   for (const Address place : std::exchange(wanted_, {}))
     if (const int number = places_[place]; number != 0) plants_->enable(number, false);
 }

@@ -20,6 +20,9 @@ public:
     Address at = 0; // 0: not known, and no place
     // The start of a method that goes on where it left: at any of its lines.
     bool any_line = false;
+    // A part of the method that calls it, which the compiler has made a method of: a step over the call ends
+    // there, too.
+    bool part = false;
   };
   // The thread that came to a place.
   class Visitor {
@@ -36,8 +39,12 @@ public:
   // The places must outlive this.
   explicit CallWatch(Plants& plants) : plants_(&plants) {}
 
-  // Until end_step(), a step of `thread` out of its frame with `cfa` ends at `places`.
-  void arm(std::uint64_t thread, Address cfa, std::span<const Place> places);
+  // Until end_step(), a step of `thread` ends at `places` when they are called by a frame with one of the
+  // CFAs `callers`: the one it stands in, and that which the code without lines has to return to by which
+  // this one was called (an operation over a collection calls its lambda again).
+  void arm(std::uint64_t thread, std::vector<Address> callers, std::span<const Place> places);
+  // The step that was armed is one over calls: of the places, and of those to come, parts count alone.
+  void steps_over();
   // One more, of a method that was compiled meanwhile.
   void add(const Place& place);
   // The thread that steps; 0: none.
@@ -59,10 +66,12 @@ private:
 
   Plants* plants_;
   std::uint64_t thread_ = 0;
-  Address cfa_ = 0;
+  std::vector<Address> callers_;
+  bool over_ = false;
   std::map<Address, int> places_; // by address; those of `wanted_` are enabled
   std::set<Address> wanted_;
   std::set<Address> any_line_; // of those, where the step does not end yet
+  std::set<Address> parts_;    // of those
 };
 
 } // namespace clr::lldb_plugin

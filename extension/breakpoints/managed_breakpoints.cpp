@@ -246,10 +246,9 @@ void ManagedBreakpoints::before_command(const char** words) {
   if (!steps || !prepare_step()) return;
   lone_run_.watch();
   lldb::SBThread thread = target_.GetProcess().GetSelectedThread();
-  if (all[1] == "step-over") return steps_->begin(thread, ManagedSteps::Kind::over);
   if (all[1] == "step-out") return steps_->begin(thread, ManagedSteps::Kind::out);
-  if (all[1] != "step-in") return;
-  steps_->begin(thread, ManagedSteps::Kind::into);
+  if (all[1] != "step-in" && all[1] != "step-over") return;
+  steps_->begin(thread, all[1] == "step-in" ? ManagedSteps::Kind::into : ManagedSteps::Kind::over);
   if (steps_->waits_for_code()) compilations_.arm();
 }
 

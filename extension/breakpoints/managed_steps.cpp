@@ -27,6 +27,21 @@ Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
   return error.Success() ? found : 0;
 }
 
+bool has_line(lldb::SBFrame& frame) {
+  lldb::SBLineEntry line = frame.GetLineEntry();
+  return line.IsValid() && line.GetLine() != 0;
+}
+
+// The first caller of frame 0 that has lines, where its next one has none; else no frame.
+lldb::SBFrame caller_behind_code_without_lines(lldb::SBThread& thread) {
+  for (std::uint32_t i = 1; i < HandlerFrames::max_frames; ++i) {
+    lldb::SBFrame frame = thread.GetFrameAtIndex(i);
+    if (!frame.IsValid()) break;
+    if (has_line(frame)) return i == 1 ? lldb::SBFrame() : frame;
+  }
+  return {};
+}
+
 class CallVisitor final : public CallWatch::Visitor {
 public:
   explicit CallVisitor(lldb::SBThread& thread) : thread_(&thread) {}
@@ -38,8 +53,7 @@ public:
       lldb::SBFrame frame = thread_->GetFrameAtIndex(i);
       if (!frame.IsValid() || frame.GetCFA() > cfa) return false;
       if (frame.GetCFA() == cfa) return true;
-      lldb::SBLineEntry line = frame.GetLineEntry();
-      if (line.IsValid() && line.GetLine() != 0) return false;
+      if (has_line(frame)) return false;
     }
     return false;
   }
@@ -65,7 +79,7 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   follow_awaits(thread, kind == Kind::out);
   go_out_of_code_without_lines(thread);
   watch_loader();
-  if (kind == Kind::into) follow_calls(thread);
+  if (kind != Kind::out) follow_calls(thread, kind);
 }
 
 void ManagedSteps::expect(lldb::SBThread& thread) {
@@ -80,7 +94,7 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
   follow_awaits(thread, false);
   go_out_of_code_without_lines(thread);
   watch_loader();
-  follow_calls(thread);
+  follow_calls(thread, Kind::into);
 }
 
 // Somebody came to a place or compiled a method: false when no step is under way, of which the process need
@@ -108,7 +122,10 @@ void ManagedSteps::begun(StepUnderWay kind) {
     handlers_.steps_out();
     stood_.out = true;
   }
-  if (kind != StepUnderWay::into) calls_.disarm();
+  if (kind == StepUnderWay::over && calls_part_)
+    calls_.steps_over();
+  else if (kind != StepUnderWay::into)
+    calls_.disarm();
 }
 
 void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
@@ -174,7 +191,9 @@ std::vector<Address> ManagedSteps::places_behind_handler(Session& session, Addre
   const std::vector<Address> handlers = handler_entries(code, std::get<CodeBlock>(found));
   std::vector<Address> places;
   for (const ResumePlace& resume : resumes)
-    for (const Address line : next_lines(resume.begins))
+    // Optimised code may go on in the middle of what a line that is long over was made into.
+    for (const Address line :
+         begins_line(resume.begins) ? std::vector<Address>{resume.begins} : all_lines(resume.begins))
       if (line == resume.begins || handlers.empty() || line < handlers.front()) places.push_back(line);
   return places;
 }
@@ -190,12 +209,21 @@ void ManagedSteps::follow_awaits(lldb::SBThread& thread, bool out) {
 
 // The end of a lambda that the framework calls, or of a method that the compiler has made a caller of.
 void ManagedSteps::go_out_of_code_without_lines(lldb::SBThread& thread) {
-  lldb::SBLineEntry line = thread.GetFrameAtIndex(0).GetLineEntry();
-  if (line.IsValid() && line.GetLine() != 0) settings_.switch_on(StepSettings::avoid_no_lines);
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  if (has_line(frame)) settings_.switch_on(StepSettings::avoid_no_lines);
+}
+
+bool ManagedSteps::begins_line(Address at) {
+  lldb::SBLineEntry line = target_.ResolveLoadAddress(at).GetLineEntry();
+  return line.GetLine() != 0 && line.GetStartAddress().GetLoadAddress(target_) == at;
 }
 
 std::vector<Address> ManagedSteps::next_lines(Address at) {
   if (target_.ResolveLoadAddress(at).GetLineEntry().GetLine() != 0) return {at};
+  return all_lines(at);
+}
+
+std::vector<Address> ManagedSteps::all_lines(Address at) {
   std::vector<Address> places;
   for (const AwaitWatch::Line& line : lines_of(target_, at))
     if (line.line != 0 && places.size() < AwaitWatch::max_lines) places.push_back(line.begin);
@@ -220,7 +248,7 @@ void ManagedSteps::look_at(Address place) {
   number = passing_.plant(place);
 }
 
-void ManagedSteps::follow_calls(lldb::SBThread& thread) {
+void ManagedSteps::follow_calls(lldb::SBThread& thread, Kind kind) {
   try {
     const std::shared_ptr<Session> session = sessions_->after_short_run();
     Runtime& runtime = session->runtime();
@@ -229,11 +257,25 @@ void ManagedSteps::follow_calls(lldb::SBThread& thread) {
     const CodeLookup found = runtime.code()->find(frame.GetPC());
     const auto* const block = std::get_if<CodeBlock>(&found);
     if (block == nullptr) return;
-    const std::set<std::string> names = called_names(runtime, *block);
+    std::set<std::string> names = called_names(runtime, *block);
+    calls_part_ = std::ranges::any_of(names, is_part_of_iterator);
+    std::vector<Address> callers{frame.GetCFA()};
+    if (kind == Kind::over) {
+      std::erase_if(names, [](const std::string& name) { return !is_part_of_iterator(name); });
+    } else if (lldb::SBFrame outer = caller_behind_code_without_lines(thread); outer.IsValid()) {
+      // Where an async method goes on is not where its caller does.
+      const CodeLookup calls = runtime.code()->find(outer.GetPC() - 1);
+      const auto* const caller = std::get_if<CodeBlock>(&calls);
+      if (caller != nullptr && awaits_.thread() == 0) {
+        names.merge(called_names(runtime, *caller));
+        callers.push_back(outer.GetCFA());
+      }
+    }
     if (names.empty()) return;
     std::vector<CallWatch::Place> places;
     for (const Address start : called_bodies(runtime, names)) places.push_back(entry_of(*session, start));
-    calls_.arm(thread.GetThreadID(), frame.GetCFA(), places);
+    calls_.arm(thread.GetThreadID(), std::move(callers), places);
+    if (kind == Kind::over) calls_.steps_over();
   } catch (const Error&) {
     // The step goes as LLDB's own do.
   }
@@ -252,12 +294,12 @@ CallWatch::Place ManagedSteps::entry_of(Session& session, Address start) {
       (steps_over_properties(debugger) && is_property_or_operator(method.name)))
     return {};
   show_(session, start, stands_);
-  if (is_state_machine(runtime, method)) return {.at = start, .any_line = true};
+  if (is_state_machine(runtime, method)) return {.at = start, .any_line = true, .part = false};
   lldb::SBFunction function = target_.ResolveLoadAddress(start).GetFunction();
   if (!function.IsValid()) return {};
   const Address place = start + function.GetPrologueByteSize();
   if (target_.ResolveLoadAddress(place).GetLineEntry().GetLine() == 0) return {};
-  return {.at = place};
+  return {.at = place, .any_line = false, .part = is_part_of_iterator(method.name)};
 }
 
 // A thread that LLDB did not let go on yet, since another one had to go first, may tell of its stop again.

@@ -101,13 +101,16 @@ private:
   void begun(StepUnderWay kind);
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
-  void follow_calls(lldb::SBThread& thread);
+  void follow_calls(lldb::SBThread& thread, Kind kind);
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
   bool goes_on_behind_hijack();
   bool goes_on_out_of_call();
   bool goes_on_after_failure();
+  bool begins_line(Address at);
   std::vector<Address> next_lines(Address at);
+  // Where lines begin in the function that has code at `at`.
+  std::vector<Address> all_lines(Address at);
   void look_at(Address place);
   void end_plan(lldb::SBThread& thread);
   bool go_by_places(lldb::SBThread& thread);
@@ -128,6 +131,7 @@ private:
   HandlerWatch handlers_;
   HandlerFrames handler_frames_;
   CallWatch calls_;
+  bool calls_part_ = false; // the line of the step calls a part of its method
   HijackedReturns hijacks_;
   AwaitFrames await_frames_;
   AwaitWatch awaits_;

@@ -188,6 +188,20 @@ STEPS = [
     ("next", "Program.Steps:Lambda"),
     ("stepIn", "Program.Steps:Lambda"),        # the lambda, through the framework's code
     ("next", "Program.Steps:Lambda"),          # and back through it
+    ("next", "Program.Steps:Sum"),
+    ("stepIn", "Program.Steps:Sum+1"),
+    ("next", "Program.Steps:Sum+2"),
+    ("next", "Program.Steps:Sum+3"),
+    ("stepIn", "Program.Steps:Sum+1"),         # the framework calls the lambda again
+    ("stepOut", "Program.Steps:Sum"),
+    ("next", "Program.Steps:Each kept"),
+    ("next", "Program.Steps:Each kept+1"),
+    ("next", "Program.Steps:Each kept"),
+    ("stepIn", "Program.Kept:Kept+1"),
+    ("next", "Program.Kept:Kept+2"),           # `finally` in an iterator is a method of its own
+    ("next", "Program.Kept:Kept+3"),
+    ("stepOut", "Program.Kept:Kept+1"),
+    ("stepOut", "Program.Steps:Each kept"),
     ("next", "Program.Steps:Each"),
     ("stepIn", "Program.Numbers:Numbers"),     # the code that an iterator becomes
     ("stepOut", "Program.Steps:Each"),

@@ -49,6 +49,15 @@ static class Program {
         yield return 2; // at: Numbers+2
     } // at: Numbers+3
 
+    static IEnumerable<int> Kept() {
+        try {
+            yield return 1; // at: Kept
+        } // at: Kept+1
+        finally { // at: Kept+2
+            total++; // at: Kept+3
+        } // at: Kept+4
+    }
+
     static void Fail() { // at: Fail
         throw new InvalidOperationException("failed"); // at: Fail+1
     }
@@ -66,6 +75,12 @@ static class Program {
         IShape shape = new Square(); // at: Steps
         int size = shape.Size(3); // at: Interface
         total += Sides.Max(side => side + 1); // at: Lambda
+        total += Sides.Sum(side => // at: Sum
+        { // at: Sum+1
+            return side + 1; // at: Sum+2
+        }); // at: Sum+3
+        foreach (int n in Kept()) // at: Each kept
+            total += n; // at: Each kept+1
         foreach (int n in Numbers()) // at: Each
             total += n; // at: Each+1
         int later = await Later(size); // at: Await
