@@ -133,6 +133,7 @@ void ManagedBreakpoints::listen(Session& session) {
   const bool precompiled = notifications_.arm(session.runtime(), breakpoints_.wishes());
   if (!precompiled || !breakpoints_.waiting() || !publishing_->settings().r2r) return;
   publishing_->update();
+  breakpoints_.drop_wrong_lines(session, *publishing_);
   plant_pending();
 }
 
@@ -284,6 +285,8 @@ bool ManagedBreakpoints::at_stop() {
   // LLDB calls for each thread that has a reason to stop. What the first call judged by is gone when a step
   // of a client was made ready since.
   if (process.GetStopID() == stop_told_) return false;
+  // The process may go on from here, with what was published at this stop.
+  if (publishing_->begun()) breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
   std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
   steps_->take_middle(stops);
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
@@ -362,6 +365,7 @@ void ManagedBreakpoints::publish_new_images(Runtime& runtime) {
       runtime.code()->sections(), [](const RangeSection& section) { return section.r2r_module != 0; }));
   if (std::exchange(images_, images) == images) return;
   publishing_->update();
+  breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
   plant_pending();
 }
 

@@ -96,15 +96,21 @@ void TargetBreakpoints::drop_wrong_lines(Session& session, const ProcessPublishi
     const std::size_t locations = locations_of(breakpoint);
     if (locations == 0 || is_hidden(breakpoint)) continue;
     LineCheck& check = lines_[breakpoint.GetID()];
-    if (check.locations == locations) continue;
+    // A module that is made anew takes its location away and brings another one.
+    lldb::SBBreakpointLocation newest =
+        breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(locations - 1));
+    const std::pair<int, Address> last{newest.GetID(), newest.GetLoadAddress()};
+    if (check.locations == locations && check.last == last) continue;
     const BreakpointWish wish = wish_of(breakpoint);
-    const std::size_t first = std::exchange(check.locations, locations);
+    check.last = last;
+    const std::size_t before = std::exchange(check.locations, locations);
+    const std::size_t first = before < locations ? before : 0;
     if (wish.kind == BreakpointWish::Kind::name && ours_.contains(breakpoint.GetID()))
-      drop_native(breakpoint, publishing, std::min(first, locations), locations);
+      drop_native(breakpoint, publishing, first, locations);
     if (wish.kind != BreakpointWish::Kind::line || is_native_source(wish.file)) continue;
     check.line = methods_at_line(session.runtime(), file_name_of(wish.file), wish.line, {}).line;
     if (check.line == 0) continue;
-    for (std::size_t k = std::min(first, locations); k < locations; ++k) {
+    for (std::size_t k = first; k < locations; ++k) {
       lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
       lldb::SBAddress address = location.GetAddress();
       if (!publishing.holds(location.GetLoadAddress())) continue;

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -48,10 +49,11 @@ public:
 private:
   static void drop_native(lldb::SBBreakpoint& breakpoint, const ProcessPublishing& publishing,
                           std::size_t first, std::size_t end);
-  // The line where a breakpoint on a line belongs, and how many of its locations were looked at.
+  // The line where a breakpoint on a line belongs, and which of its locations were looked at.
   struct LineCheck {
     std::uint32_t line = 0; // 0: symbols do not tell
     std::size_t locations = 0;
+    std::pair<int, Address> last; // the number and the address of the newest one
   };
 
   lldb::SBTarget target_;
