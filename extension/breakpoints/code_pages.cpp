@@ -1,6 +1,7 @@
 #include "extension/breakpoints/code_pages.h"
 
 #include "extension/lldb/lldb_error.h"
+#include "extension/lldb/memory.h"
 
 #include <fmt/format.h>
 
@@ -47,7 +48,7 @@ bool is_fit(lldb::SBProcess& process, lldb::SBThread& thread) {
   if (!frame.IsValid()) return false;
   const Address stack = frame.GetSP();
   lldb::SBMemoryRegionInfo region;
-  if (stack < wanted_stack || process.GetMemoryRegionInfo(stack - wanted_stack, region).Fail()) return false;
+  if (stack < wanted_stack || !region_at(process, stack - wanted_stack, region)) return false;
   return region.IsWritable();
 }
 
@@ -123,7 +124,7 @@ std::vector<CodeSpan> CodePages::not_writable(const std::vector<CodeSpan>& wante
     Address at = want.begin & ~(page_size - 1);
     while (at < want.end && spans.size() < max_mappings) {
       lldb::SBMemoryRegionInfo region;
-      if (process.GetMemoryRegionInfo(at, region).Fail() || region.GetRegionEnd() <= at) break;
+      if (!region_at(process, at, region) || region.GetRegionEnd() <= at) break;
       const Address whole_end = (want.end + page_size - 1) & ~(page_size - 1);
       const Address end = std::min<Address>(region.GetRegionEnd(), std::max(whole_end, at + page_size));
       if (region.IsMapped() && region.IsExecutable() && !region.IsWritable() && is_shared_heap(region)) {

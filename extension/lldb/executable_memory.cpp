@@ -1,5 +1,7 @@
 #include "extension/lldb/executable_memory.h"
 
+#include "extension/lldb/memory.h"
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -14,7 +16,7 @@ constexpr std::size_t max_looks = 10'000;
 // The mapping at `address`, mapped or not.
 std::optional<MemoryRange> mapping_at(lldb::SBProcess& process, Address address,
                                       lldb::SBMemoryRegionInfo& mapping) {
-  if (process.GetMemoryRegionInfo(address, mapping).Fail()) return std::nullopt;
+  if (!region_at(process, address, mapping)) return std::nullopt;
   const Address begin = mapping.GetRegionBase(), end = mapping.GetRegionEnd();
   if (begin > address || end <= address) return std::nullopt;
   return MemoryRange{begin, end - begin};

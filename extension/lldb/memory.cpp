@@ -1,10 +1,13 @@
 #include "extension/lldb/memory.h"
 
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/memory_map.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <optional>
 #include <string_view>
 
 namespace clr::lldb_plugin {
@@ -40,6 +43,21 @@ std::size_t LldbMemory::read_some(Address address, std::span<std::byte> out) {
 bool on_this_host(lldb::SBTarget& target) {
   const char* platform = target.GetPlatform().GetName();
   return platform != nullptr && std::string_view(platform) == "host";
+}
+
+bool region_at(lldb::SBProcess& process, Address at, lldb::SBMemoryRegionInfo& region) {
+  if (process.GetMemoryRegionInfo(at, region).Success()) return true;
+  lldb::SBTarget target = process.GetTarget();
+  if (is_core(process) || !on_this_host(target)) return false;
+  std::ifstream maps(fmt::format("/proc/{}/maps", process.GetProcessID()));
+  const std::optional<MappedRegion> found = region_in(maps, at);
+  if (!found) return false;
+  const std::uint32_t permissions = (found->readable ? lldb::ePermissionsReadable : 0U) |
+                                    (found->writable ? lldb::ePermissionsWritable : 0U) |
+                                    (found->executable ? lldb::ePermissionsExecutable : 0U);
+  region =
+      lldb::SBMemoryRegionInfo(found->name.c_str(), found->begin, found->end, permissions, found->mapped);
+  return true;
 }
 
 std::unique_ptr<ProcessMemory> local_memory(lldb::SBTarget& target, MemoryReader& lldb_memory) {
