@@ -23,11 +23,22 @@ std::optional<MemoryRange> mapping_at(lldb::SBProcess& process, Address address,
 }
 
 // Memory that .NET maps twice, once to write and once to run it, has a file without a path.
-bool is_code_of_no_file(lldb::SBMemoryRegionInfo& mapping) {
-  if (!mapping.IsMapped() || !mapping.IsExecutable()) return false;
+bool is_of_no_file(lldb::SBMemoryRegionInfo& mapping) {
   const char* const text = mapping.GetName();
   const std::string_view name = text != nullptr ? text : "";
   return name.empty() || name.starts_with("/memfd:");
+}
+
+bool is_code_of_no_file(lldb::SBMemoryRegionInfo& mapping) {
+  return mapping.IsMapped() && mapping.IsExecutable() && is_of_no_file(mapping);
+}
+
+// The runtime takes memory in large pieces, and makes parts of it code or stubs when it needs some: while a
+// step is under way, too.
+bool is_reserved(lldb::SBMemoryRegionInfo& mapping) {
+  if (!mapping.IsMapped() || mapping.IsReadable() || mapping.IsWritable() || mapping.IsExecutable())
+    return false;
+  return is_of_no_file(mapping);
 }
 
 } // namespace
@@ -38,7 +49,7 @@ std::vector<MemoryRange> executable_memory_in(lldb::SBProcess& process, Address 
   for (std::size_t looks = 0; begin < end && looks < max_looks; ++looks) {
     const std::optional<MemoryRange> range = mapping_at(process, begin, mapping);
     if (!range) break;
-    if (is_code_of_no_file(mapping)) found.push_back(*range);
+    if (is_code_of_no_file(mapping) || is_reserved(mapping)) found.push_back(*range);
     begin = range->end();
   }
   return found;
