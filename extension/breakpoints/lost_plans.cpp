@@ -79,20 +79,25 @@ bool ManagedSteps::goes_on_out_of_call() {
 // LLDB found no way out of code that it does not know, for example of the runtime's handler of a signal.
 bool ManagedSteps::goes_on_after_failure() {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
-  if (!thread.IsValid() || !has_failed_step(thread)) return false;
-  if (expected_of_ != 0) begun(ended_step(thread));
+  if (!thread.IsValid() || (begun_by_ == 0 && expected_of_ == 0)) return false;
+  const bool middle = thread.GetStopReason() == lldb::eStopReasonTrace; // no step ends so
+  if (!middle && !has_failed_step(thread)) return false;
+  if (expected_of_ != 0) begun(middle ? StepUnderWay::over : ended_step(thread));
   stands_ = thread;
   return go_by_places(thread);
 }
 
 void ManagedSteps::take_middle(std::span<ThreadStop> stops) {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
-  if (!thread.IsValid() || (begun_by_ == 0 && expected_of_ == 0) || has_failed_step(thread) ||
-      ended_step(thread) == StepUnderWay::none)
-    return;
+  if (!thread.IsValid() || (begun_by_ == 0 && expected_of_ == 0) || has_failed_step(thread)) return;
+  const bool single = thread.GetStopReason() == lldb::eStopReasonTrace;
+  if (!single && ended_step(thread) == StepUnderWay::none) return;
   const auto found = std::ranges::find(stops, plans_.of, &ThreadStop::thread);
-  if (found != stops.end() && steps_under_way(thread).count > plans_.before)
-    *found = {.thread = found->thread};
+  if (found == stops.end() || steps_under_way(thread).count <= plans_.before) return;
+  *found = {.thread = found->thread};
+  if (!single) return;
+  found->kind = ThreadStop::Kind::passing;
+  found->at_breakpoint = true;
 }
 
 bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
