@@ -45,6 +45,7 @@ public:
   void arm(std::uint64_t thread, std::vector<Address> callers, std::span<const Place> places);
   // The step that was armed is one over calls: of the places, and of those to come, parts count alone.
   void steps_over();
+  bool is_over() const { return over_; }
   // One more, of a method that was compiled meanwhile.
   void add(const Place& place);
   // The thread that steps; 0: none.

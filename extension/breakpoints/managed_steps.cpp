@@ -49,13 +49,20 @@ public:
   std::uint64_t thread() override { return thread_->GetThreadID(); }
   Address pc() override { return thread_->GetFrameAtIndex(0).GetPC(); }
   bool is_called_by(Address cfa) override {
-    for (std::uint32_t i = 1; i < HandlerFrames::max_frames; ++i) {
-      lldb::SBFrame frame = thread_->GetFrameAtIndex(i);
-      if (!frame.IsValid() || frame.GetCFA() > cfa) return false;
-      if (frame.GetCFA() == cfa) return true;
-      if (has_line(frame)) return false;
+    std::uint32_t caller = 1;
+    for (;; ++caller) {
+      lldb::SBFrame frame = thread_->GetFrameAtIndex(caller);
+      if (caller >= HandlerFrames::max_frames || !frame.IsValid() || frame.GetCFA() > cfa) return false;
+      if (frame.GetCFA() == cfa) break;
     }
-    return false;
+    lldb::SBFrame found = thread_->GetFrameAtIndex(caller);
+    const Address own = frame_pointer(found);
+    // The handlers of the caller's method have its frame pointer: the end of a `using` is one.
+    for (std::uint32_t i = 1; i < caller; ++i) {
+      lldb::SBFrame frame = thread_->GetFrameAtIndex(i);
+      if (has_line(frame) && frame_pointer(frame) != own) return false;
+    }
+    return true;
   }
   std::vector<Address> lines(Address at) override {
     std::vector<Address> begins;
@@ -272,10 +279,29 @@ void ManagedSteps::follow_calls(lldb::SBThread& thread, Kind kind) {
       }
     }
     if (names.empty()) return;
-    std::vector<CallWatch::Place> places;
-    for (const Address start : called_bodies(runtime, names)) places.push_back(entry_of(*session, start));
-    calls_.arm(thread.GetThreadID(), std::move(callers), places);
+    arm_calls(*session, thread, names, std::move(callers));
     if (kind == Kind::over) calls_.steps_over();
+    called_ = std::move(names);
+  } catch (const Error&) {
+    // The step goes as LLDB's own do.
+  }
+}
+
+void ManagedSteps::arm_calls(Session& session, lldb::SBThread& thread, const std::set<std::string>& names,
+                             std::vector<Address> callers) {
+  std::vector<CallWatch::Place> places;
+  for (const Address start : called_bodies(session.runtime(), names))
+    places.push_back(entry_of(session, start));
+  calls_.arm(thread.GetThreadID(), std::move(callers), places);
+}
+
+// An async method goes on, perhaps on another thread, in the middle of the line of the step.
+void ManagedSteps::follow_calls_again(lldb::SBThread& thread) {
+  if (calls_.thread() == 0) return;
+  const bool over = calls_.is_over();
+  try {
+    arm_calls(*sessions_->after_short_run(), thread, called_, {thread.GetFrameAtIndex(0).GetCFA()});
+    if (over) calls_.steps_over();
   } catch (const Error&) {
     // The step goes as LLDB's own do.
   }
@@ -324,10 +350,9 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   AwaitVisitor visitor(
       thread,
       [&](bool on) {
-        if (on)
-          follow_handlers(thread, awaits_.ends_outside());
-        else
-          handlers_.end_step();
+        if (!on) return handlers_.end_step();
+        follow_handlers(thread, awaits_.ends_outside());
+        follow_calls_again(thread);
       },
       [&](lldb::SBThread& left) { end_plan(left); });
   const bool waited = awaits_.waiting() != nullptr;

@@ -20,7 +20,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
+#include <string>
 
 namespace clr::lldb_plugin {
 
@@ -102,6 +104,9 @@ private:
   void follow_handlers(lldb::SBThread thread, bool out);
   void follow_awaits(lldb::SBThread& thread, bool out);
   void follow_calls(lldb::SBThread& thread, Kind kind);
+  void follow_calls_again(lldb::SBThread& thread);
+  void arm_calls(Session& session, lldb::SBThread& thread, const std::set<std::string>& names,
+                 std::vector<Address> callers);
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
   bool goes_on_behind_hijack();
@@ -131,7 +136,8 @@ private:
   HandlerWatch handlers_;
   HandlerFrames handler_frames_;
   CallWatch calls_;
-  bool calls_part_ = false; // the line of the step calls a part of its method
+  std::set<std::string> called_; // by the line of the step
+  bool calls_part_ = false;      // the line of the step calls a part of its method
   HijackedReturns hijacks_;
   AwaitFrames await_frames_;
   AwaitWatch awaits_;
