@@ -180,6 +180,30 @@ def check_late(adapter, plugin, program, environment):
     return wrong.require_none("4 breakpoints that were set late")
 
 
+# How often Edited.Program.Counts comes to these lines.
+COUNTS = {"Parsed finally": 5, "Fault": 5, "Fault caught": 5, "Local": 5, "Counted side": 10, "Loop": 0}
+
+
+def check_counts(adapter, plugin, program, environment):
+    """Hits of breakpoints that were set before there was code, and never stop; of those that are listed nobody else's."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("launch", [{"line": line_of(mark), "hitCondition": "1000"} for mark in COUNTS] + [{"line": line_of("Counted")}], program=str(program), args=["counts"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        expect(wrong, "the only stop", session.stopped(), (f"Edited.Program.Counts:{line_of('Counted')}", "breakpoint"))
+        listed = session.client.ask("evaluate", expression="`breakpoint list --brief", context="repl")["result"]
+        lines = [re.search(r"line = (\d+).*?(?:hit count = (\d+))?(?: Options|$)", line) for line in listed.splitlines() if re.match(r"\d+:", line)]
+        found = {int(line[1]): int(line[2] or 0) for line in lines if line}
+        expect(wrong, "hits by line", found, {line_of(mark): count for mark, count in {**COUNTS, "Counted": 1}.items()})
+        expect(wrong, "breakpoints in the list", len(lines), len(COUNTS) + 1)
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none(f"hits of {len(COUNTS)} breakpoints")
+
+
 # What an editor's buttons do in Edited.Program.Steps, one after the other: the marks of the lines at which they stop.
 STEPS = [
     ("stepIn", "Square.Size:Size"),            # through an interface, into a method that the call compiles

@@ -97,7 +97,48 @@ static class Program {
         }
     }
 
+    static int Local(int n) {
+        int Parsed(string text) {
+            int parsed = 1;
+            try {
+                parsed = int.Parse(text + parsed);
+            } finally {
+                parsed++; // at: Parsed finally
+            }
+            return parsed;
+        }
+        try {
+            n += Parsed("x");
+        } catch (FormatException) {
+            n += 7;
+        }
+        return n; // at: Local
+    }
+
+    static int Faulty(int n) {
+        string none = null;
+        try {
+            n += none.Length; // at: Fault
+        } catch (NullReferenceException) {
+            n++; // at: Fault caught
+        }
+        return n;
+    }
+
+    static void Counts() {
+        for (int i = 0; i < 5; i++)
+            total += Local(i) + Faulty(i) + Sides.Sum(side =>
+            {
+                return side + 1; // at: Counted side
+            });
+        Console.WriteLine($"counted {total}"); // at: Counted
+    }
+
     static void Main(string[] args) {
+        if (args.Length != 0 && args[0] == "counts") {
+            Counts();
+            return;
+        }
         if (args.Length > 1) Show();
         if (args.Length != 0 && args[0] == "steps") {
             Steps().Wait(); // at: Call of Steps
