@@ -1,6 +1,9 @@
-// Steps whose plan the debugger gives up, or cannot lead on: they go on by places of the plugin's.
+// Steps whose plan the debugger gives up, or cannot lead on: what keeps it from that, and how they go on by
+// places of the plugin's.
+#include "core/isa/architecture.h"
 #include "core/memory/error.h"
 #include "extension/breakpoints/managed_steps.h"
+#include "extension/lldb/native_modules.h"
 #include "extension/lldb/step_end.h"
 #include "extension/lldb/thread_plans.h"
 
@@ -8,6 +11,69 @@
 #include <utility>
 
 namespace clr::lldb_plugin {
+
+namespace {
+// Where the last frame that LLDB finds, that before `index`, returns to: a caller in code that nothing is
+// known of is no frame at all. 0: not known.
+Address hidden_caller(lldb::SBThread& thread, std::uint32_t index, Cpu cpu) {
+  if (!architecture_of(cpu).returns_by_stack()) return 0;
+  lldb::SBFrame frame = thread.GetFrameAtIndex(index - 1);
+  lldb::SBProcess process = thread.GetProcess();
+  const Address cfa = frame.IsValid() ? frame.GetCFA() : LLDB_INVALID_ADDRESS;
+  if (cfa == LLDB_INVALID_ADDRESS || cfa == 0) return 0;
+  lldb::SBError error;
+  const Address found = process.ReadPointerFromMemory(cfa - process.GetAddressByteSize(), error);
+  return error.Success() ? found : 0;
+}
+} // namespace
+
+// Of the code that was compiled since the step began LLDB knows nothing; where it cannot unwind through that,
+// it takes the step for lost and ends it in the middle of the runtime.
+void ManagedSteps::let_unwind(lldb::SBThread& thread) {
+  if (!publishing_->begun() || !is_stepping(thread)) return;
+  std::shared_ptr<Session> session; // made when there is a frame to look at
+  Address last = 0;                 // that was published
+  for (std::uint32_t i = 1; i < HandlerFrames::max_frames;) {
+    // A frame that was published now has another caller than it seemed to have.
+    lldb::SBFrame frame = thread.GetFrameAtIndex(i);
+    if (frame.IsValid() && publishing_->holds(frame.GetPC() - 1)) {
+      ++i;
+      continue;
+    }
+    if (!session) session = sessions_->after_short_run();
+    Runtime& runtime = session->runtime();
+    if (runtime.absence() != nullptr) return;
+    const Address returns =
+        frame.IsValid() ? frame.GetPC() : hidden_caller(thread, i, runtime.platform().cpu);
+    if (returns == 0) return;
+    const Address call = returns - 1;
+    const bool managed = std::holds_alternative<CodeBlock>(runtime.code()->find(call));
+    if (managed && std::exchange(last, call) != call) {
+      publishing_->add(*session, call);
+      continue;
+    }
+    if (!frame.IsValid()) return;
+    ++i;
+  }
+}
+
+// LLDB stops by itself when the process loads a library, and looks at the plan of the step there: it must be
+// able to unwind through what was compiled since the step began.
+void ManagedSteps::watch_loader() {
+  if (loader_ == 0) loader_ = function_in(target_, "ld-", "_dl_debug_state");
+  if (loader_ != 0) look_at(loader_);
+}
+
+// Until the step has ended the plugin looks at what thread comes to `place`, where none stops.
+void ManagedSteps::look_at(Address place) {
+  if (looks_.size() >= max_looks) {
+    for (const auto& [known, number] : looks_) passing_.remove(number);
+    looks_.clear();
+  }
+  int& number = looks_[place];
+  if (number != 0) return passing_.enable(number, true);
+  number = passing_.plant(place);
+}
 
 // Nothing of the debugger's is left of the step. Where another thread has gone on with it the debugger has no
 // plan for it.
