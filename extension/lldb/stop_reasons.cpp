@@ -2,6 +2,7 @@
 
 #include "extension/lldb/hidden_breakpoints.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -34,11 +35,15 @@ bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread, bool passed) {
   return true;
 }
 
-// At a breakpoint that was LLDB's own, on the way of a step: these have negative numbers.
+// At a breakpoint that was LLDB's own, on the way of a step: these have negative numbers, or are told of by
+// what they were for.
 bool is_of_step(lldb::SBThread& thread) {
   std::array<char, 64> text{};
   thread.GetStopDescription(text.data(), text.size());
-  return std::string_view(text.data()).starts_with("breakpoint -");
+  const std::string_view description(text.data());
+  return std::ranges::any_of(
+      std::array<std::string_view, 3>{"breakpoint -", "internal step-out ", "internal next-branch-location "},
+      [&](std::string_view begin) { return description.starts_with(begin); });
 }
 
 // Of a thread at a signal: whether that stops the process.
