@@ -10,6 +10,7 @@
 #include "core/runtime/lock_report.h"
 #include "core/runtime/native_names.h"
 #include "core/runtime/pool_report.h"
+#include "core/runtime/root_rows.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/target/descriptor_locator.h"
 
@@ -17,6 +18,7 @@
 #include <elf.h>
 #include <memory>
 #include <unordered_set>
+#include <utility>
 
 namespace clr {
 
@@ -128,6 +130,57 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
   });
 }
 
+// The objects that stacks hold and what they refer to, level by level, as far as debuggers show it.
+class ObjectsOfStacks {
+public:
+  ObjectsOfStacks(Runtime& runtime, RecordingReader& recording, const SaveOptions& options)
+      : objects_(*runtime.objects()), recording_(recording), options_(options) {}
+
+  void add(Address object) {
+    if (object != 0 && known_.size() < max_saved_objects && known_.insert(object).second)
+      next_.push_back(object);
+  }
+
+  void touch() {
+    for (unsigned level = 0; level < max_saved_levels; ++level)
+      for (const Address object : std::exchange(next_, {})) {
+        if (options_.stop && options_.stop()) return;
+        attempt([&] { touch(object); });
+      }
+  }
+
+private:
+  void touch(Address object) {
+    const InspectedObject found = inspect_object(objects_, object, {.stop = options_.stop});
+    recording_.record(object, std::min(found.size, max_saved_object));
+    for (const InspectedField& field : found.fields) add(field.value.object);
+    for (const InspectedItem& item : found.items) {
+      if (item.key) add(item.key->object);
+      add(item.value.object);
+    }
+  }
+
+  ObjectReader& objects_;
+  RecordingReader& recording_;
+  const SaveOptions& options_;
+  std::unordered_set<Address> known_;
+  std::vector<Address> next_; // of the level that was not touched yet
+};
+
+void touch_values(Runtime& runtime, RecordingReader& recording, StackReporter& stacks,
+                  const SaveSource& source, const SaveOptions& options) {
+  ObjectsOfStacks objects(runtime, recording, options);
+  RootReporter roots(runtime, stacks);
+  for (const ThreadRegisters& thread : source.threads)
+    attempt([&] {
+      roots.walk(context_of_thread(source.platform.cpu, thread), thread.os_id, [&](const RootRow& row) {
+        if (row.object) objects.add(*row.object);
+        return !options.stop || !options.stop();
+      });
+    });
+  objects.touch();
+}
+
 void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& stacks, const SaveSource& source,
                 const SaveOptions& options) {
   try {
@@ -174,17 +227,24 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
   Runtime runtime(recording, source.modules, source.platform, nullptr);
   StackReporter stacks(runtime, recording, source.name_native);
   RecordedNames names;
+  std::vector<Address> managed; // instructions of the stacks
   for (const ThreadRegisters& thread : source.threads) {
     if (options.stop && options.stop()) break;
     const RegisterContext context = context_of_thread(source.platform.cpu, thread);
     if (const auto sp = context.sp()) recording.record(*sp - *sp % RecordingReader::page_size, stack_around);
+    std::optional<Address> bottom;
     stacks.walk(context, thread.os_id, {}, [&](const FrameRow& row) {
-      if (row.answer)
+      if (row.sp) bottom = row.sp;
+      if (row.answer) {
         runtime.resolve(row.ip);
-      else
+        managed.push_back(row.ip);
+      } else {
         names.add(row);
+      }
       return true;
     });
+    if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp)
+      recording.record(*sp, std::min(*bottom - *sp, max_saved_stack));
   }
   runtime.summary();
   if (runtime.absence() == nullptr) {
@@ -194,6 +254,10 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
     if (options.all_methods) {
       runtime.info();
       runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
+    }
+    if (options.values) {
+      touch_values(runtime, recording, stacks, source, options);
+      if (options.describe) options.describe(runtime, managed);
     }
     if (options.heap) touch_heap(runtime, recording, stacks, source, options);
   }

@@ -8,6 +8,7 @@
 #include "core/runtime/stack_reporter.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct SaveOptions {
   // Also the managed heap with everything that the commands about objects, async methods, locks and the
   // thread pool read: about as much as the heap holds.
   bool heap = false;
+  // Also the values of arguments and locals: the stacks, the objects that they hold, and what those refer to.
+  bool values = false;
+  // With `values`: reads by a runtime that records what else a debugger needs of the managed code at
+  // `places`, for example the types of its variables. May be empty.
+  std::function<void(Runtime& runtime, std::span<const Address> places)> describe = {};
   // Called between threads and while writing; returning true gives up.
   std::function<bool()> stop = {};
 };
@@ -47,5 +53,11 @@ struct SaveOptions {
 // records the pages that this reads, including those from files on disk, and writes them to `path`, with the
 // notes of the source and the names of its native frames. Throws Error{io}.
 WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options = {});
+
+// Of SaveOptions::values.
+constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack
+constexpr std::size_t max_saved_objects = 50'000;     // that all stacks lead to
+constexpr std::uint64_t max_saved_object = 64 * 1024; // bytes of one
+constexpr unsigned max_saved_levels = 3;              // from a stack to an object, and from object to object
 
 } // namespace clr

@@ -1,4 +1,5 @@
 // clr savecore: a minimal core of a process or of a larger core.
+#include "core/publish/code_catalog.h"
 #include "core/report/save_core.h"
 #include "extension/commands/command.h"
 
@@ -13,14 +14,23 @@ public:
   explicit SaveCore(CLI::App& app) {
     app.add_option("FILE", path_, "The core to write.")->required();
     app.add_flag("-a,--all-methods", all_methods_, "Keep what a list of all jitted methods needs, too.");
+    app.add_flag(
+        "--values", values_,
+        "Keep the values of arguments and locals, too: the stacks, the objects that they hold, and what "
+        "those refer to, to the third.");
     app.add_flag("--heap", heap_, "Keep the managed heap, too: about as many bytes as it holds.");
   }
 
   void run(Invocation& invocation) override {
     Output& out = invocation.out;
-    const WrittenCore written =
-        save_core(invocation.session().save_source(), path_,
-                  {.all_methods = all_methods_, .heap = heap_, .stop = [&out] { return out.interrupted(); }});
+    const WrittenCore written = save_core(
+        invocation.session().save_source(), path_,
+        {.all_methods = all_methods_,
+         .heap = heap_,
+         .values = values_,
+         .describe = [](Runtime& runtime,
+                        std::span<const Address> places) { CodeCatalog().add(runtime, places, {}); },
+         .stop = [&out] { return out.interrupted(); }});
     out.line("{}: {} bytes, {} of memory in {} segments", path_, written.file_size, written.memory_size,
              written.segments);
     if (!written.missing.empty())
@@ -30,7 +40,7 @@ public:
 
 private:
   std::string path_;
-  bool all_methods_ = false, heap_ = false;
+  bool all_methods_ = false, values_ = false, heap_ = false;
 };
 
 } // namespace

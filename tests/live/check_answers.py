@@ -1,5 +1,7 @@
 """Checks for every target, whatever its kind: `clr info` tells what it is, every managed frame has a name, and the same stop
 answers alike from the process and from each core of it."""
+import re
+
 from plugin import Target
 from results import Examples
 
@@ -99,6 +101,18 @@ def check_same(lldb, first, second, addresses):
         elif essence(a[address]) != essence(b[address]):
             wrong.add("answers differ", f"{address:#x}: {essence(a[address])} and {essence(b[address])}")
     return wrong, missing
+
+
+def check_saved_values(lldb, core, saved):
+    """`clr savecore --values` of a core: `bt all` shows the same values of arguments as in the whole core."""
+    def arguments_in(target):
+        (text,) = lldb.run(target, ["bt all"], 120)
+        return re.findall(r"\.dll`(.*)", text)
+    whole, small = arguments_in(core), arguments_in(saved)
+    assert small == whole, next((f"{b} for {a}" for a, b in zip(whole, small) if a != b), f"{len(small)} frames for {len(whole)}")
+    texts = sum(1 for line in whole if re.search(r'=("|\w[\w.`<>]*\[|0x\w+ \{|Count = |\{)', line))
+    assert texts, "no frame shows the text of an object, so the objects are not tested"
+    return f"{len(whole)} frames, {texts} with objects, {saved.core.stat().st_size} bytes for {core.core.stat().st_size}"
 
 
 def check_minimal_core(lldb, target, core, program_folder):

@@ -730,6 +730,9 @@ def verdict(c, label, program, mode, arguments, knobs, check):
                 bare = folder / "core.bare"
                 c.lldb.run(core, [f"clr savecore {bare}"])
                 c.check(f"{label}/bare", check_verdict.check_bare, c.lldb, Target(core=bare))
+                valued = folder / "core.values"
+                c.lldb.run(core, [f"clr savecore --values {valued}"])
+                c.check(f"{label}/values", check_answers.check_saved_values, c.lldb, core, Target(core=valued))
             if mode == "web":
                 c.check(f"{label}/load", check_verdict.check_load, c.lldb, live, running)
                 c.check(f"{label}/signal", check_verdict.check_signal, c.lldb, live, running)
