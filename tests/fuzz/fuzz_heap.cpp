@@ -5,6 +5,7 @@
 #include "core/heap/heap_free.h"
 #include "core/heap/heap_retained.h"
 #include "core/heap/heap_table.h"
+#include "core/heap/object_starts.h"
 #include "core/memory/page_cache.h"
 #include "core/report/heap_gcdump.h"
 #include "core/report/heap_json.h"
@@ -63,7 +64,17 @@ void walk(const Target& target) {
     require(map.find(table.addresses[i]) != nullptr && table.types[i] < types.count(), "a row is an object");
     require(i == 0 || table.addresses[i] > table.addresses[i - 1], "rows are ascending");
   }
-  require(of_table == bytes, "a table has all objects");
+  // During a collection a walk finds its way behind the collector's notes by the types that it has met, and
+  // a later one has met more.
+  require(of_table == bytes || (map.state.structures_invalid > 0 && of_table > bytes),
+          "a table has all objects");
+  ObjectStarts starts(target, map);
+  for (const HeapRange& range : map.ranges)
+    for (const Address at : {range.begin, range.begin + (range.end - range.begin) / 2, range.end}) {
+      const auto holder = starts.holder(at);
+      require(!holder || (at >= holder->begin && at - holder->begin < holder->size),
+              "what holds an address lies around it");
+    }
 }
 
 void follow(const Target& target) {

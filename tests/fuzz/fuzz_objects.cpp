@@ -1,5 +1,6 @@
 // Objects of a damaged runtime: their texts, the layouts of their types, types behind tokens and signatures.
 #include "core/objects/inspected_object.h"
+#include "core/objects/loaded_types.h"
 #include "core/objects/object_condition.h"
 #include "core/objects/object_path.h"
 #include "core/objects/object_reader.h"
@@ -234,14 +235,25 @@ public:
       attempt([&] { types_.insert(names.method_desc(body.method_desc).method_table); });
   }
 
-  unsigned parts() const override { return groups; }
+  // Its objects and types in groups; the static fields of all threads; the types that are loaded.
+  unsigned parts() const override { return groups + 2; }
   void ask(const Target& target, unsigned part) override {
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
+    if (part == groups) return tell_statics(objects);
+    if (part > groups) {
+      const LoadedTypes loaded = loaded_types(objects.finder(), [](const Error&) {});
+      require(loaded.types.size() <= max_loaded_types, "types are bounded");
+      mark_of_loaded_types(objects.finder());
+      return;
+    }
     unsigned number = 0;
     for (const Address object : objects_)
-      if (number++ % groups == part) tell(objects, object);
+      if (number++ % groups == part) {
+        tell(objects, object);
+        take_apart(objects, object);
+      }
     number = 0;
     for (const Address type : types_)
       if (number < 8 * groups && number++ % groups == part) tell_type(objects, type, type);
@@ -252,6 +264,20 @@ private:
     if (word % 8 != 0 || objects_.contains(word)) return;
     objects.layouts().of(objects.method_table_of(word));
     objects_.insert(word);
+  }
+
+  static void tell_statics(ObjectReader& objects) {
+    StaticSearch search{.accepts = [](const std::string& name) { return name.find("Situations") == 0; },
+                        .threads = {},
+                        .limits = {.text = limits, .items = 6, .structure_depth = 4}};
+    attempt([&] {
+      for (const RuntimeThread& thread : read_threads(objects.finder().target()).threads)
+        if (search.threads.size() < 4)
+          search.threads.push_back({.os_id = thread.os_id.value_or(0), .address = thread.address});
+    });
+    for_each_static(objects, search, [](const StaticRow& row) { return !row.name.empty(); });
+    search.accepts = [](const std::string& name) { return name.find("System.Threading.Thread") == 0; };
+    for_each_static(objects, search, [](const StaticRow& row) { return !row.name.empty(); });
   }
 
   static constexpr unsigned groups = 8, words_of_stack = 512;
@@ -267,5 +293,6 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
     all.push_back(std::make_unique<BuiltObjects>(platform));
   all.push_back(std::make_unique<RecordedObjects>("gallery-arm64"));
   all.push_back(std::make_unique<RecordedObjects>("gallery-x64"));
+  all.push_back(std::make_unique<RecordedObjects>("waiting-x64"));
   return all;
 }

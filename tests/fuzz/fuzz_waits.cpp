@@ -386,6 +386,7 @@ private:
 std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   std::vector<std::unique_ptr<Scene>> all;
   all.push_back(std::make_unique<BuiltWaits>(Platform{}));
-  all.push_back(std::make_unique<RecordedWaits>("waiting-x64"));
+  for (const char* const core : {"waiting-x64", "waiting11-x64"})
+    all.push_back(std::make_unique<RecordedWaits>(core));
   return all;
 }

@@ -30,7 +30,7 @@ SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
 RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
-SCENES = {"code": 4000, "types": 3000, "objects": 8000, "stack": 5000, "heap": 5000, "waits": 300, "whole_core": 600}
+SCENES = {"code": 4000, "types": 3000, "objects": 8000, "stack": 5000, "heap": 5000, "waits": 1500, "whole_core": 1500}
 
 NATIVE = """
 int deeper(int, void*);
