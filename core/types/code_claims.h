@@ -16,8 +16,8 @@ public:
   explicit CodeClaims(const Target& target) : target_(&target) {}
 
   // Throws Error{corrupt} when the method at `method_desc` keeps the addresses of its code, and the jitted
-  // body that begins at `start` is none of them; when it has no code yet, and a method behind it or beside it
-  // in its chunk keeps this body. Nothing happens where it has no place for its code, where one of its
+  // body that begins at `start` is none of them; when it has no code yet, and another method of its chunk, or
+  // of those behind it, keeps this body. Nothing happens where it has no place for its code, where one of its
   // versions is being compiled, where its module can be edited while the program runs (hot reload: a method
   // that was edited keeps its new code alone, and threads may still run the old one), and where its record
   // cannot be read. Cost: 3 reads; where the body is not the method's first, one more per version of the

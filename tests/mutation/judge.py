@@ -5,6 +5,7 @@ A wrong name is a name that the undamaged core does not have at that address, or
   - to read another text where the text itself was damaged: metadata and the names of modules and of dynamic methods are the only truth about themselves. Then a name is wrong
     when it belongs to another method: another MethodDesc, token or start.
 Where a damaged stack leads to other addresses, the undamaged core is asked about these (`Late`)."""
+import itertools
 import json
 import re
 
@@ -136,8 +137,16 @@ def judge(number, claims, true, late, text_damaged):
     return wrong
 
 
+def is_one_type(text):
+    """Whether the brackets of `text` close only what it opened: "int>.Inner<int" is no type."""
+    depths = list(itertools.accumulate({"<": 1, ">": -1}.get(c, 0) for c in text))
+    return min(depths) >= 0 and depths[-1] == 0
+
+
 def is_less_of(name, whole):
-    return bool(re.fullmatch(re.escape(name).replace(r"\?", ".+"), whole))
+    """Whether `name` is `whole`, but for a "?" where that has a type."""
+    found = re.fullmatch(re.escape(name).replace(r"\?", "(.+?)"), whole)
+    return bool(found) and all(map(is_one_type, found.groups()))
 
 
 def other_symbol(claim, true, text_damaged, method=None):
