@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 struct clr_symbols {
   clr::capi::BulkAnswer answer;
@@ -193,7 +194,17 @@ clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_err
 clr_rows* clr_query_save_core(clr_runtime* runtime, const char* path, int all_methods, clr_error* error) {
   return query(runtime, error, [&] {
     require(path, "no path is given");
-    return save_core_rows(path, all_methods != 0);
+    return save_core_rows(path, all_methods != 0 ? CLR_SAVE_ALL_METHODS : 0);
+  });
+}
+
+clr_rows* clr_query_small_core(clr_runtime* runtime, const char* path, uint32_t flags, clr_error* error) {
+  return query(runtime, error, [&] {
+    require(path, "no path is given");
+    constexpr uint32_t known = CLR_SAVE_ALL_METHODS | CLR_SAVE_HEAP | CLR_SAVE_VALUES;
+    if ((flags & ~known) != 0)
+      throw Error(ErrorKind::invalid_argument, fmt::format("the flags {:#x} are not known", flags & ~known));
+    return save_core_rows(path, flags);
   });
 }
 

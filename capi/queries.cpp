@@ -1,5 +1,6 @@
 #include "capi/queries.h"
 
+#include "core/publish/code_catalog.h"
 #include "core/report/answer_json.h"
 #include "core/report/exception_report.h"
 #include "core/report/gc_json.h"
@@ -11,6 +12,7 @@
 #include "core/runtime/name_filter.h"
 #include "core/runtime/presence.h"
 #include "core/types/code_versions.h"
+#include "include/lldb_clr.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -238,15 +240,21 @@ RowStream::Producer version_rows(Address method_desc) {
   };
 }
 
-RowStream::Producer save_core_rows(std::string path, bool all_methods) {
-  return [path = std::move(path), all_methods](Inspection& inspection, const RowStream::Emit& emit) {
-    const WrittenCore written = save_core(inspection.save_source(), path, {.all_methods = all_methods});
+RowStream::Producer save_core_rows(std::string path, std::uint32_t flags) {
+  return [path = std::move(path), flags](Inspection& inspection, const RowStream::Emit& emit) {
+    const SavedCore written = save_core(inspection.save_source(), path,
+                                        {.all_methods = (flags & CLR_SAVE_ALL_METHODS) != 0,
+                                         .heap = (flags & CLR_SAVE_HEAP) != 0,
+                                         .values = (flags & CLR_SAVE_VALUES) != 0,
+                                         .describe = read_descriptions,
+                                         .made_by = fmt::format("lldb-clr {}", clr_version())});
     Json json;
     json["path"] = path;
     json["size"] = written.file_size;
     json["memory"] = written.memory_size;
     json["segments"] = written.segments;
     json["missing"] = written.missing.size();
+    json["left_out"] = written.left_out;
     emit(dump(json));
     return Json();
   };

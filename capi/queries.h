@@ -49,7 +49,8 @@ RowStream::Producer lock_rows();
 RowStream::Producer deadlock_rows();
 RowStream::Producer wait_rows();
 RowStream::Producer version_rows(Address method_desc);
-RowStream::Producer save_core_rows(std::string path, bool all_methods);
+// `flags` of clr_query_small_core.
+RowStream::Producer save_core_rows(std::string path, std::uint32_t flags);
 
 // The answer of `clrip2md` for an address, without its source line.
 runtime::Answer answer_at(Inspection& inspection, Address address);

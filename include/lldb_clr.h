@@ -241,8 +241,15 @@ CLR_API clr_rows* clr_query_waits(clr_runtime* runtime, clr_error* error);
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not
  * in the list. */
 CLR_API clr_rows* clr_query_versions(clr_runtime* runtime, uint64_t method_desc, clr_error* error);
-/* Writes a minimal core to `path`. One row: {"path", "size", "memory", "segments", "missing"} in bytes and
- * counts. */
+#define CLR_SAVE_ALL_METHODS 1u /* also what a list of all jitted methods needs */
+#define CLR_SAVE_HEAP 2u        /* also the managed heap */
+#define CLR_SAVE_VALUES 4u      /* also the values of arguments and locals */
+/* Writes a minimal core to `path`, as `clr savecore` does; `flags` are a sum of CLR_SAVE_*. One row: {"path",
+ * "size", "memory", "segments", "missing", "left_out"} in bytes and counts; "left_out" are sentences about
+ * what a limit kept out of it. */
+CLR_API clr_rows* clr_query_small_core(clr_runtime* runtime, const char* path, uint32_t flags,
+                                       clr_error* error);
+/* The same with CLR_SAVE_ALL_METHODS, when `all_methods` is not 0, or without flags. */
 CLR_API clr_rows* clr_query_save_core(clr_runtime* runtime, const char* path, int all_methods,
                                       clr_error* error);
 

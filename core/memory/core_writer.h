@@ -31,6 +31,9 @@ struct WrittenCore {
   std::vector<MemoryRange> missing; // requested but not readable
 };
 
+// The owner of the notes that only this project writes and reads.
+constexpr const char* own_note_owner = "lldb-clr";
+
 constexpr std::uint64_t max_core_pages = 1u << 24; // 64 GB of memory in one core that we write
 
 // The notes of `core`, unchanged: threads with all their registers, process, signal, auxiliary vector, files.

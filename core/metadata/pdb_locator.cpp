@@ -39,11 +39,12 @@ public:
   Search(const PdbId* id, const PdbSearch& where, PdbResult& result)
       : id_(id), where_(where), result_(result) {}
 
-  // Accepts the PDB that `open` returns, if it is the right one.
+  // Accepts the PDB that `open` returns, if there is one and it is the right one.
   template<typename Open>
   bool take(const std::string& path, Open open) {
     try {
       auto pdb = open();
+      if (pdb == nullptr) return false;
       if (id_ == nullptr || pdb->id() == *id_) {
         result_.pdb = std::move(pdb);
         result_.path = path;
@@ -142,7 +143,7 @@ std::string why_no_reference(const PeDebugDirectory& directory) {
 } // namespace
 
 PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assembly_path,
-                     const PdbSearch& search) {
+                     const PdbSearch& search, const RecordedPdbs& recorded) {
   PdbResult result;
   const CodeViewEntry* reference = directory.portable();
   if (reference == nullptr && !directory.embedded) {
@@ -164,6 +165,11 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
   }
 
   Search files(&reference->id, search, result);
+  const std::string kept = fmt::format("{} in the core", file_name_of(reference->path));
+  if (files.take(kept, [&] { return recorded.open(reference->id, kept); })) {
+    result.recorded = true;
+    return result;
+  }
   const std::vector<std::string> names = names_of(reference, assembly_path);
   const std::string folder(folder_of(assembly_path));
   if (!folder.empty())

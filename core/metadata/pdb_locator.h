@@ -1,10 +1,11 @@
-// Finds the PDB of an assembly: in the assembly itself, beside it, in places that the user named, or where
-// the build put it. Only a PDB with the assembly's id is accepted.
+// Finds the PDB of an assembly: in the assembly itself, in the core, beside the assembly, in places that the
+// user named, or where the build put it. Only a PDB with the assembly's id is accepted.
 #pragma once
 
 #include "core/memory/path_map.h"
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/portable_pdb.h"
+#include "core/metadata/recorded_pdbs.h"
 
 #include <memory>
 #include <string>
@@ -22,8 +23,9 @@ struct PdbSearch {
 
 struct PdbResult {
   std::unique_ptr<PortablePdb> pdb; // null: none was found
-  std::string path;                 // the file on this host, or the assembly that contains the PDB
-  bool embedded = false;
+  std::string path;                 // the file on this host, or the assembly or core that contains the PDB
+  bool embedded = false;            // it is in the assembly
+  bool recorded = false;            // it is in the core
 
   struct Refusal {
     std::string path; // of the candidate
@@ -38,10 +40,10 @@ struct PdbResult {
   std::string no_reference; // why there was no search: the assembly names no portable PDB
 };
 
-// `assembly_path` is the assembly's path in the target (may be empty). Never throws: a problem of a candidate
-// becomes its refusal. Cost: no reads of the target, except for an embedded PDB; up to 10 files are tried per
-// place.
+// `assembly_path` is the assembly's path in the target (may be empty); `recorded` are the PDBs that the core
+// keeps. Never throws: a problem of a candidate becomes its refusal. Cost: no reads of the target, except for
+// an embedded PDB; up to 10 files are tried per place.
 PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assembly_path,
-                     const PdbSearch& search);
+                     const PdbSearch& search, const RecordedPdbs& recorded = {});
 
 } // namespace clr

@@ -116,7 +116,7 @@ void PortablePdb::fail(const Error& fault) const {
 }
 
 void PortablePdb::read_header() {
-  const std::span<const std::byte> content = file_.bytes().empty() ? std::span(bytes_) : file_.bytes();
+  const std::span<const std::byte> content = bytes();
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   if (text.starts_with(windows_magic))
     throw Error(

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,8 @@ public:
     return assembly_rows_[static_cast<std::size_t>(table)];
   }
   const Metadata& metadata() const { return *metadata_; }
+  // The whole PDB. Valid as long as this.
+  std::span<const std::byte> bytes() const { return file_.bytes().empty() ? bytes_ : file_.bytes(); }
 
   // --- methods, by MethodDef token. An unknown token has no points, scopes or names.
 

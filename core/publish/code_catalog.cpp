@@ -60,4 +60,8 @@ Omissions CodeCatalog::omissions() const {
   return impl_->state.all_omissions();
 }
 
+void read_descriptions(Runtime& runtime, std::span<const Address> places) {
+  CodeCatalog().add(runtime, places, {});
+}
+
 } // namespace clr

@@ -106,4 +106,8 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
+// Reads what the description of the code at `places` takes (SaveOptions::describe): for a runtime that
+// records what is read. Cost: that of CodeCatalog::add.
+void read_descriptions(Runtime& runtime, std::span<const Address> places);
+
 } // namespace clr

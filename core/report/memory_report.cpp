@@ -1,5 +1,6 @@
 #include "core/report/memory_report.h"
 
+#include "core/report/core_origin.h"
 #include "core/runtime/core_session.h"
 
 #include <fmt/format.h>
@@ -8,11 +9,13 @@
 namespace clr {
 
 MemoryReport memory_report(const CoreSession& session) {
-  MemoryReport report{.source = fmt::format("core {}", session.core().path()),
-                      .pages_filled = session.pages_used(),
-                      .files = {},
-                      .refusals = {},
-                      .notes = session.problems()};
+  const std::string origin = origin_of(session.core());
+  MemoryReport report{
+      .source = fmt::format("core {}{}{}", session.core().path(), origin.empty() ? "" : ", ", origin),
+      .pages_filled = session.pages_used(),
+      .files = {},
+      .refusals = {},
+      .notes = session.problems()};
   for (const FileOverlay::FileUse& use : session.overlay().files())
     if (use.refusal.empty())
       report.files.push_back(fmt::format("{}: {} pages; {}", use.host_path, use.pages, use.proof));

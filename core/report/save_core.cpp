@@ -1,7 +1,10 @@
 #include "core/report/save_core.h"
 
 #include "core/memory/recording_reader.h"
+#include "core/metadata/recorded_pdbs.h"
 #include "core/objects/inspected_object.h"
+#include "core/report/core_origin.h"
+#include "core/report/count_text.h"
 #include "core/report/exception_report.h"
 #include "core/report/memory_use.h"
 #include "core/runtime/async_report.h"
@@ -11,11 +14,13 @@
 #include "core/runtime/native_names.h"
 #include "core/runtime/pool_report.h"
 #include "core/runtime/root_rows.h"
+#include "core/runtime/source_lines.h"
 #include "core/runtime/stack_reporter.h"
 #include "core/target/descriptor_locator.h"
 
 #include <algorithm>
 #include <elf.h>
+#include <fmt/format.h>
 #include <memory>
 #include <unordered_set>
 #include <utility>
@@ -137,8 +142,13 @@ public:
       : objects_(*runtime.objects()), recording_(recording), options_(options) {}
 
   void add(Address object) {
-    if (object != 0 && known_.size() < max_saved_objects && known_.insert(object).second)
-      next_.push_back(object);
+    if (object == 0 || known_.contains(object)) return;
+    if (known_.size() >= max_saved_objects) {
+      full_ = true;
+      return;
+    }
+    known_.insert(object);
+    next_.push_back(object);
   }
 
   void touch() {
@@ -149,10 +159,21 @@ public:
       }
   }
 
+  void tell(std::vector<std::string>& left_out) const {
+    if (full_)
+      left_out.push_back(
+          fmt::format("the stacks lead to more than {} objects: the values of the others are left out",
+                      max_saved_objects));
+    if (cut_ != 0)
+      left_out.push_back(fmt::format("{} {} kept to {} bytes: the rest is left out",
+                                     count_text(cut_, "object"), cut_ == 1 ? "is" : "are", max_saved_object));
+  }
+
 private:
   void touch(Address object) {
     const InspectedObject found = inspect_object(objects_, object, {.stop = options_.stop});
     recording_.record(object, std::min(found.size, max_saved_object));
+    if (found.size > max_saved_object) ++cut_;
     for (const InspectedField& field : found.fields) add(field.value.object);
     for (const InspectedItem& item : found.items) {
       if (item.key) add(item.key->object);
@@ -165,10 +186,12 @@ private:
   const SaveOptions& options_;
   std::unordered_set<Address> known_;
   std::vector<Address> next_; // of the level that was not touched yet
+  bool full_ = false;         // more than max_saved_objects
+  std::size_t cut_ = 0;       // objects of more than max_saved_object bytes
 };
 
 void touch_values(Runtime& runtime, RecordingReader& recording, StackReporter& stacks,
-                  const SaveSource& source, const SaveOptions& options) {
+                  const SaveSource& source, const SaveOptions& options, std::vector<std::string>& left_out) {
   ObjectsOfStacks objects(runtime, recording, options);
   RootReporter roots(runtime, stacks);
   for (const ThreadRegisters& thread : source.threads)
@@ -179,6 +202,7 @@ void touch_values(Runtime& runtime, RecordingReader& recording, StackReporter& s
       });
     });
   objects.touch();
+  objects.tell(left_out);
 }
 
 void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& stacks, const SaveSource& source,
@@ -198,11 +222,40 @@ void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& sta
     // The copy will say so, too.
   }
 }
+std::string core_text(const ElfCore& core) {
+  const std::uint64_t process = core.notes().process_id;
+  return fmt::format("core {}{}", core.path(), process == 0 ? "" : fmt::format(" of process {}", process));
+}
+
+void add_pdbs(const SourceLines& lines, std::vector<CoreNote>& notes, std::vector<std::string>& left_out) {
+  std::uint64_t kept = 0;
+  for (const SourceLines::SeparatePdb& found : lines.separate_pdbs()) {
+    std::optional<CoreNote> note = RecordedPdbs::note(*found.pdb);
+    if (note && kept + note->description.size() <= max_saved_pdbs) {
+      kept += note->description.size();
+      notes.push_back(std::move(*note));
+    } else {
+      left_out.push_back(fmt::format("the PDB of {} is left out: {} bytes are too many for the copy",
+                                     found.module, found.pdb->bytes().size()));
+    }
+  }
+}
+
+std::string origin_text(const SaveSource& source, const SaveOptions& options) {
+  std::string text = "made by clr savecore";
+  if (options.all_methods) text += " --all-methods";
+  if (options.values) text += " --values";
+  if (options.heap) text += " --heap";
+  if (!options.made_by.empty()) text += fmt::format(" ({})", options.made_by);
+  if (!source.origin.empty()) text += " of " + source.origin;
+  return text;
+}
 } // namespace
 
 SaveSource source_of(CoreSession& session, const PathMap& paths) {
   const auto names = std::make_shared<NativeNames>(session.memory(), session.modules(), paths);
   const auto recorded = std::make_shared<const RecordedNames>(session.core());
+  const SourceLines* const lines = session.runtime().lines();
   const auto& auxiliary = session.core().notes().auxv;
   const auto name = auxiliary.find(AT_EXECFN);
   return {.memory = &session.memory(),
@@ -213,18 +266,25 @@ SaveSource source_of(CoreSession& session, const PathMap& paths) {
           .segments = session.core().segments(),
           .files = session.core().file_mappings(),
           .program_name = name == auxiliary.end() ? 0 : name->second,
+          .origin = core_text(session.core()),
+          .symbols = lines == nullptr ? PdbSearch{.paths = paths, .places = {}} : lines->search(),
           .name_native = [names, recorded](FrameRow& row, Address lookup) {
             if (!recorded->name(row)) names->name(row, lookup);
           }};
 }
 
-WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
+SavedCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
+  std::vector<std::string> left_out;
   RecordingReader recording(*source.memory);
   touch_for_debugger(recording, source.modules);
   touch_descriptors(recording, source.modules, source.platform.cpu);
 
   // A second reader without any caches, so that everything that is needed is read again.
   Runtime runtime(recording, source.modules, source.platform, nullptr);
+  if (SourceLines* lines = runtime.lines()) {
+    lines->set_search(source.symbols);
+    lines->set_recorded(RecordedPdbs(source.notes));
+  }
   StackReporter stacks(runtime, recording, source.name_native);
   RecordedNames names;
   std::vector<Address> managed; // instructions of the stacks
@@ -243,8 +303,13 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
       }
       return true;
     });
-    if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp)
+    if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp) {
       recording.record(*sp, std::min(*bottom - *sp, max_saved_stack));
+      if (*bottom - *sp > max_saved_stack)
+        left_out.push_back(fmt::format(
+            "the stack of thread {} is kept to {} bytes: the values of the frames behind are left out",
+            thread.os_id, max_saved_stack));
+    }
   }
   runtime.summary();
   if (runtime.absence() == nullptr) {
@@ -256,17 +321,20 @@ WrittenCore save_core(const SaveSource& source, const std::string& path, const S
       runtime.for_each_method({.glob = "", .r2r = false}, [](const MethodRow&) { return true; });
     }
     if (options.values) {
-      touch_values(runtime, recording, stacks, source, options);
+      touch_values(runtime, recording, stacks, source, options, left_out);
       if (options.describe) options.describe(runtime, managed);
     }
     if (options.heap) touch_heap(runtime, recording, stacks, source, options);
   }
   std::vector<CoreNote> notes = source.notes;
-  // A core made from a minimal core would otherwise have the names twice.
-  std::erase_if(notes, [](const CoreNote& note) { return note.owner == RecordedNames::note_owner; });
+  // A core made from a minimal core would otherwise have these twice.
+  std::erase_if(notes, [](const CoreNote& note) { return note.owner == own_note_owner; });
+  notes.push_back(origin_note(origin_text(source, options)));
   if (!names.empty()) notes.push_back(names.note());
-  return write_core(path, source.platform, notes, with_access_of(source.segments, recording.ranges()),
-                    *source.memory, options.stop);
+  if (const SourceLines* lines = runtime.lines()) add_pdbs(*lines, notes, left_out);
+  return {write_core(path, source.platform, notes, with_access_of(source.segments, recording.ranges()),
+                     *source.memory, options.stop),
+          std::move(left_out)};
 }
 
 } // namespace clr

@@ -1,9 +1,10 @@
 // Writes a minimal core of a process or of a larger core: the pages that are needed for stacks, threads,
-// exceptions and the methods on the stacks. It can be opened on any machine and gives the same answers there,
-// without the binaries.
+// exceptions and the methods on the stacks, and the PDBs of these methods. It can be opened on any machine
+// and gives the same answers there, without the binaries.
 #pragma once
 
 #include "core/memory/core_writer.h"
+#include "core/metadata/pdb_locator.h"
 #include "core/runtime/core_session.h"
 #include "core/runtime/stack_reporter.h"
 
@@ -24,12 +25,14 @@ struct SaveSource {
   std::vector<CoreSegment> segments; // access rights of the memory; sorted by begin
   std::vector<FileMapping> files;    // empty when they are not known
   Address program_name = 0; // where the kernel put it, above the environment (AT_EXECFN); 0: not known
+  std::string origin;       // "process 123", "core FILE": written into the copy
+  PdbSearch symbols = {};   // where PDBs are; those of methods on stacks are written into the copy
   // Names native rows as StackReporter does; the names are written into the core.
   StackReporter::NativeNamer name_native;
 };
 
-// A core as the source, with its notes; symbol tables name its native code. `session` must outlive the
-// result.
+// A core as the source, with its notes; symbol tables name its native code, and PDBs are where the session
+// looks for them. `session` must outlive the result.
 SaveSource source_of(CoreSession& session, const PathMap& paths);
 
 // The contents of the copy.
@@ -47,12 +50,20 @@ struct SaveOptions {
   std::function<void(Runtime& runtime, std::span<const Address> places)> describe = {};
   // Called between threads and while writing; returning true gives up.
   std::function<bool()> stop = {};
+  std::string made_by; // program and version, for the note that says what the copy was made from
+};
+
+struct SavedCore : WrittenCore {
+  std::vector<std::string> left_out; // what a limit kept out of the copy, a sentence without its stop each
 };
 
 // Repeats the work of the commands (clr info, clrbt all, clrip2md of every frame, clr threads, clr pe),
 // records the pages that this reads, including those from files on disk, and writes them to `path`, with the
-// notes of the source and the names of its native frames. Throws Error{io}.
-WrittenCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options = {});
+// notes of the source, the names of its native frames, and the PDBs that gave lines. Throws Error{io}.
+SavedCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options = {});
+
+constexpr std::uint64_t max_saved_pdbs = 128
+                                         << 20; // bytes of all PDBs, compressed; of one RecordedPdbs::max_pdb
 
 // Of SaveOptions::values.
 constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack

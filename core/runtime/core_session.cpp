@@ -1,5 +1,7 @@
 #include "core/runtime/core_session.h"
 
+#include "core/runtime/source_lines.h"
+
 #include <elf.h>
 
 namespace clr {
@@ -22,7 +24,9 @@ CoreSession::CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths,
                          std::shared_ptr<const DescriptorFile> descriptor)
     : core_(std::move(core)), assemblies_(paths), overlay_(*core_, {.paths = paths}),
       list_(modules_of(*core_, overlay_)), pages_(overlay_),
-      runtime_(pages_, list_.modules, core_->platform(), &assemblies_, std::move(descriptor)) {}
+      runtime_(pages_, list_.modules, core_->platform(), &assemblies_, std::move(descriptor)) {
+  if (SourceLines* lines = runtime_.lines()) lines->set_recorded(RecordedPdbs(*core_));
+}
 
 std::string CoreSession::executable_file() {
   const auto headers = core_->notes().auxv.find(AT_PHDR); // they lie in its first mapping

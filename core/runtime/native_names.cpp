@@ -27,7 +27,7 @@ std::string_view take(std::string_view& text, char end) {
 
 RecordedNames::RecordedNames(const ElfCore& core) {
   for (const ElfNote& note : core.notes().all) {
-    if (note.owner != note_owner || note.type != note_type) continue;
+    if (note.owner != own_note_owner || note.type != note_type) continue;
     std::string_view text(reinterpret_cast<const char*>(note.description.data()), note.description.size());
     while (!text.empty() && names_.size() < max_names) {
       std::string_view line = take(text, line_end);
@@ -64,7 +64,7 @@ CoreNote RecordedNames::note() const {
     text += fmt::format("{:x}{}{}{}{}{}{}{}", ip, field_end, name.module, field_end, name.symbol, field_end,
                         name.position, line_end);
   const auto bytes = std::as_bytes(std::span(text));
-  return {note_owner, note_type, {bytes.begin(), bytes.end()}};
+  return {own_note_owner, note_type, {bytes.begin(), bytes.end()}};
 }
 
 void NativeNames::name(FrameRow& row, Address lookup) {

@@ -16,8 +16,7 @@ namespace clr {
 // core knew them. With it, the binaries whose symbols gave the names are not needed to read the core.
 class RecordedNames {
 public:
-  static constexpr const char* note_owner = "lldb-clr";
-  static constexpr std::uint32_t note_type = 0x434c5201; // "CLR", 1
+  static constexpr std::uint32_t note_type = 0x434c5201; // "CLR", 1; the owner is own_note_owner
   static constexpr std::size_t max_names = 1u << 20;
 
   RecordedNames() = default;

@@ -2,6 +2,8 @@
 
 #include "core/metadata/pe_debug_directory.h"
 
+#include <fmt/format.h>
+
 namespace clr {
 
 SourceLines::SourceLines(const Target& target, ExecutionManager& code) : target_(&target), reader_(code) {}
@@ -9,7 +11,17 @@ SourceLines::~SourceLines() = default;
 
 void SourceLines::set_search(PdbSearch search) {
   search_ = std::move(search);
+  forget();
+}
+
+void SourceLines::set_recorded(RecordedPdbs recorded) {
+  recorded_ = std::move(recorded);
+  forget();
+}
+
+void SourceLines::forget() {
   modules_.clear();
+  of_target_ = 0;
 }
 
 std::optional<SourceLine> SourceLines::at(const CodeBlock& block, const Method& method,
@@ -75,9 +87,18 @@ SourceLines::Found SourceLines::locate(Address address) {
     const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
                                          : PeImage::detect(memory, mapping.base);
     const std::string path = module.path.empty() ? program_folder_ + module.display_name() : module.path;
-    PdbResult result = locate_pdb(read_debug_directory(image), path, search_);
+    PdbResult result = locate_pdb(read_debug_directory(image), path, search_, recorded_);
+    found.embedded = result.embedded;
     found.symbols.path = result.path;
     found.symbols.problem = result.reason();
+    if (result.embedded || result.recorded) {
+      const std::uint64_t size = result.pdb->bytes().size();
+      if (of_target_ + size > max_pdbs_of_target)
+        throw Error(
+            ErrorKind::corrupt,
+            fmt::format("its PDB and those of other modules have more than {} bytes", max_pdbs_of_target));
+      of_target_ += size;
+    }
     found.pdb = std::move(result.pdb);
   } catch (const std::exception& error) {
     found.symbols.problem = error.what();
@@ -88,6 +109,13 @@ SourceLines::Found SourceLines::locate(Address address) {
 std::vector<SourceLines::Symbols> SourceLines::symbols() const {
   std::vector<Symbols> all;
   for (const auto& [address, found] : modules_) all.push_back(found.symbols);
+  return all;
+}
+
+std::vector<SourceLines::SeparatePdb> SourceLines::separate_pdbs() const {
+  std::vector<SeparatePdb> all;
+  for (const auto& [address, found] : modules_)
+    if (found.pdb != nullptr && !found.embedded) all.push_back({found.symbols.module, found.pdb.get()});
   return all;
 }
 

@@ -25,8 +25,12 @@ public:
 
   // Sets where to look for PDBs. Forgets earlier results.
   void set_search(PdbSearch search);
+  // PDBs that a minimal core keeps; they come before files. What they lie in must outlive this. Forgets
+  // earlier results.
+  void set_recorded(RecordedPdbs recorded);
   // Where the target's files are on this host, as set_search() was told.
   const PathMap& paths() const { return search_.paths; }
+  const PdbSearch& search() const { return search_; }
   // Sets the folder of the program in the target's spelling, with the separator at its end. Assemblies in a
   // single file have no path, and their PDBs lie beside that file.
   void set_program_folder(std::string folder) { program_folder_ = std::move(folder); }
@@ -54,26 +58,39 @@ public:
   // The result of the search for the PDB of a module that was asked for.
   struct Symbols {
     std::string module;  // "app.dll"
-    std::string path;    // of the PDB, or of the assembly that contains it; empty: none
+    std::string path;    // of the PDB, or of the assembly or core that contains it; empty: none
     std::string problem; // why there is none
   };
   std::vector<Symbols> symbols() const;
+  // A PDB that was found outside its assembly. Valid as long as this object.
+  struct SeparatePdb {
+    std::string module; // "app.dll"
+    const PortablePdb* pdb = nullptr;
+  };
+  std::vector<SeparatePdb> separate_pdbs() const;
 
   DebugInfoReader& debug_info() { return reader_; }
+
+  // Bytes of all PDBs that the target itself holds; what is beyond counts as not found.
+  static constexpr std::uint64_t max_pdbs_of_target = 512u << 20;
 
 private:
   struct Found {
     std::unique_ptr<PortablePdb> pdb;
+    bool embedded = false; // the PDB, in the assembly
     Symbols symbols;
   };
+  void forget();
   Found& find(Address module);
   Found locate(Address module);
 
   const Target* target_;
   DebugInfoReader reader_;
   PdbSearch search_;
+  RecordedPdbs recorded_;
   std::string program_folder_;
   std::map<Address, Found> modules_;
+  std::uint64_t of_target_ = 0; // bytes of the PDBs in modules_ that the target holds
 };
 
 } // namespace clr

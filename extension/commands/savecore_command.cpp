@@ -23,19 +23,19 @@ public:
 
   void run(Invocation& invocation) override {
     Output& out = invocation.out;
-    const WrittenCore written = save_core(
-        invocation.session().save_source(), path_,
-        {.all_methods = all_methods_,
-         .heap = heap_,
-         .values = values_,
-         .describe = [](Runtime& runtime,
-                        std::span<const Address> places) { CodeCatalog().add(runtime, places, {}); },
-         .stop = [&out] { return out.interrupted(); }});
+    const SavedCore written = save_core(invocation.session().save_source(), path_,
+                                        {.all_methods = all_methods_,
+                                         .heap = heap_,
+                                         .values = values_,
+                                         .describe = read_descriptions,
+                                         .stop = [&out] { return out.interrupted(); },
+                                         .made_by = fmt::format("lldb-clr {}", CLR_PROJECT_VERSION)});
     out.line("{}: {} bytes, {} of memory in {} segments", path_, written.file_size, written.memory_size,
              written.segments);
     if (!written.missing.empty())
       out.warning(
           fmt::format("{} runs of memory cannot be read and are missing in it", written.missing.size()));
+    for (const std::string& sentence : written.left_out) out.warning(sentence);
   }
 
 private:

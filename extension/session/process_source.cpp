@@ -1,6 +1,7 @@
 #include "extension/session/process_source.h"
 
 #include "core/memory/process_memory.h"
+#include "core/runtime/source_lines.h"
 #include "extension/lldb/memory.h"
 #include "extension/lldb/registers.h"
 
@@ -79,15 +80,19 @@ SaveSource process_source(lldb::SBTarget& target, Runtime& runtime, MemoryReader
   }
   if (!described.threads.empty() && described.threads.front().signal != 0)
     described.signal = SignalInfo{.number = described.threads.front().signal};
-  SaveSource source{.memory = &memory,
-                    .platform = platform,
-                    .modules = runtime.modules(),
-                    .threads = {},
-                    .notes = make_notes(platform, described),
-                    .segments = segments_of(process),
-                    .files = described.files,
-                    .program_name = described.auxv.contains(AT_EXECFN) ? described.auxv.at(AT_EXECFN) : 0,
-                    .name_native = {}};
+  const SourceLines* const lines = runtime.lines();
+  SaveSource source{
+      .memory = &memory,
+      .platform = platform,
+      .modules = runtime.modules(),
+      .threads = {},
+      .notes = make_notes(platform, described),
+      .segments = segments_of(process),
+      .files = described.files,
+      .program_name = described.auxv.contains(AT_EXECFN) ? described.auxv.at(AT_EXECFN) : 0,
+      .origin = fmt::format("{} {}", is_core(process) ? "core of process" : "process", described.process_id),
+      .symbols = lines == nullptr ? PdbSearch() : lines->search(),
+      .name_native = {}};
   source.threads = std::move(described.threads);
   return source;
 }

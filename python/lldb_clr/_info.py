@@ -96,9 +96,11 @@ class Info:
 
 @dataclass(frozen=True)
 class SavedCore:
-    """A core that was written: bytes of the file and of memory in it; ``missing`` runs of memory could not be read and are not in it."""
+    """A core that was written: bytes of the file and of memory in it; ``missing`` runs of memory could not be read and are not in it;
+    ``left_out`` says what a limit kept out of it."""
     path: str
     size: int
     memory: int
     segments: int
     missing: int
+    left_out: Tuple[str, ...] = ()

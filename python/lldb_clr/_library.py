@@ -132,7 +132,7 @@ _FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "clr_query_finalizers": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_verification": (_HANDLE, [_HANDLE, _ERROR]),
     "clr_query_versions": (_HANDLE, [_HANDLE, ctypes.c_uint64, _ERROR]),
-    "clr_query_save_core": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_int, _ERROR]),
+    "clr_query_small_core": (_HANDLE, [_HANDLE, ctypes.c_char_p, ctypes.c_uint32, _ERROR]),
     "clr_rows_next": (ctypes.c_int, [_HANDLE, ctypes.POINTER(ctypes.c_void_p), _SIZE, _ERROR]),
     "clr_rows_close": (None, [_HANDLE]),
     "clr_symbolize": (_HANDLE, [_HANDLE, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32, _ERROR]),

@@ -31,6 +31,7 @@ from ._values import CodeReader, CodeVersion, Method, Miss, Owner, Source, Symbo
 _JITTED, _R2R = 1, 2
 _RUNTIME_FRAMES, _REGISTERS, _LINES = 1, 2, 4
 _SYMBOL_LINES = 1
+_SAVE_ALL_METHODS, _SAVE_HEAP, _SAVE_VALUES = 1, 2, 4
 _BULK = 1 << 17
 _make_symbol = cast(Callable[[Tuple[int, Owner, Optional[int], Optional[Source]]], Symbol], functools.partial(tuple.__new__, Symbol))
 
@@ -300,9 +301,12 @@ class Runtime:
         # Symbol(...) is a function of Python, which would take most of the time.
         return map(_make_symbol, zip(column, map(owners.__getitem__, owner), offsets, sources))
 
-    def save_core(self, path: Union[str, os.PathLike[str]], all_methods: bool = False) -> SavedCore:
-        """Writes a minimal core: what stacks, threads, exceptions and their methods need; ``all_methods`` adds what ``methods`` needs. Raises FileError."""
-        return SavedCore(**self._one("clr_query_save_core", os.fsencode(path), 1 if all_methods else 0))
+    def save_core(self, path: Union[str, os.PathLike[str]], all_methods: bool = False, *, heap: bool = False, values: bool = False) -> SavedCore:
+        """Writes a minimal core: what stacks, threads, exceptions and their methods need, lines too. ``all_methods`` adds what ``methods`` needs, ``heap`` the
+        managed heap, ``values`` the values of arguments and locals. Raises FileError."""
+        flags = (_SAVE_ALL_METHODS if all_methods else 0) | (_SAVE_HEAP if heap else 0) | (_SAVE_VALUES if values else 0)
+        row = self._one("clr_query_small_core", os.fsencode(path), flags)
+        return SavedCore(row["path"], row["size"], row["memory"], row["segments"], row["missing"], tuple(row["left_out"]))
 
 
 def _sources(places: bytes, files: List[str]) -> Iterator[Optional[Source]]:

@@ -1,11 +1,14 @@
-// Portable PDBs from arbitrary bytes, and PDBs embedded in assemblies. The form of an
-// input: metadata_input.h.
+// Portable PDBs from arbitrary bytes, PDBs embedded in assemblies, and those that a small core keeps. The
+// form of an input: metadata_input.h.
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/portable_pdb.h"
+#include "core/metadata/recorded_pdbs.h"
 #include "tests/fuzz/attempt.h"
 #include "tests/fuzz/metadata_input.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 using namespace clr;
 using namespace clr::fuzz;
@@ -15,8 +18,24 @@ namespace {
 // Of each kind: what a longer run would find, a shorter finds sooner.
 constexpr std::uint32_t most_rows = 64;
 
+// A note of a core with any bytes, which name the PDB themselves.
+void read_kept(const std::vector<std::byte>& bytes) {
+  const CoreNote note{own_note_owner, RecordedPdbs::note_type, bytes};
+  PdbId id;
+  if (bytes.size() < sizeof id.guid + sizeof id.stamp) return;
+  std::memcpy(id.guid.data(), bytes.data(), sizeof id.guid);
+  std::memcpy(&id.stamp, bytes.data() + sizeof id.guid, sizeof id.stamp);
+  RecordedPdbs(std::span(&note, 1)).open(id, "kept.pdb");
+}
+
 void read_pdb(std::vector<std::byte> bytes) {
+  attempt([&] { read_kept(bytes); });
   const auto pdb = PortablePdb::of_bytes(std::move(bytes), "fuzz.pdb");
+  if (const auto note = RecordedPdbs::note(*pdb)) {
+    const auto again = RecordedPdbs(std::span(&*note, 1)).open(pdb->id(), "kept.pdb");
+    if (again == nullptr || !std::ranges::equal(again->bytes(), pdb->bytes()))
+      __builtin_trap(); // the same PDB
+  }
   attempt([&] { pdb->source_link(); });
   attempt([&] { pdb->kickoff_methods(); });
   for (std::uint32_t row = 0; row <= std::min(pdb->documents(), most_rows); ++row) {

@@ -1,5 +1,6 @@
 """Checks for every target, whatever its kind: `clr info` tells what it is, every managed frame has a name, and the same stop
 answers alike from the process and from each core of it."""
+import contextlib
 import re
 
 from plugin import Target
@@ -103,34 +104,51 @@ def check_same(lldb, first, second, addresses):
     return wrong, missing
 
 
-def check_saved_values(lldb, core, saved):
-    """`clr savecore --values` of a core: `bt all` shows the same values of arguments as in the whole core."""
-    def arguments_in(target):
-        (text,) = lldb.run(target, ["bt all"], 120)
-        return re.findall(r"\.dll`(.*)", text)
-    whole, small = arguments_in(core), arguments_in(saved)
+EVERY_VARIABLE = ('script _ = [print("variable", f.name, v.name, v.GetTypeName(), v.summary or v.value or v.error) for t in lldb.process for f in t '
+                  'if (f.module.file.basename or "").endswith(".dll") for v in f.GetVariables(True, True, False, True)]')
+
+
+@contextlib.contextmanager
+def without(folder):
+    """While the program's folder is away, as on another machine."""
+    away = folder.with_name(folder.name + ".away")
+    folder.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(folder)
+
+
+def check_saved_values(lldb, core, saved, program_folder):
+    """`clr savecore --values` of a core: `bt all` shows the same lines and values of arguments as in the whole core, and `frame variable` the same locals,
+    while the program and its PDBs are away."""
+    def shown(target):
+        stacks, values = lldb.run(target, ["bt all", EVERY_VARIABLE], 120)
+        return re.findall(r"\.dll`(.*)", stacks), re.findall(r"^variable (.*)", values, re.M)
+    whole, variables = shown(core)
+    with without(program_folder):
+        small, again = shown(saved)
     assert small == whole, next((f"{b} for {a}" for a, b in zip(whole, small) if a != b), f"{len(small)} frames for {len(whole)}")
     texts = sum(1 for line in whole if re.search(r'=("|\w[\w.`<>]*\[|0x\w+ \{|Count = |\{)', line))
     assert texts, "no frame shows the text of an object, so the objects are not tested"
-    return f"{len(whole)} frames, {texts} with objects, {saved.core.stat().st_size} bytes for {core.core.stat().st_size}"
+    lines = sum(1 for line in whole if re.search(r" at \w+\.cs:\d+", line))
+    assert lines, "no frame has a line, so the PDBs are not tested"
+    assert variables and again == variables, next((f"{b} for {a}" for a, b in zip(variables, again) if a != b), f"{len(again)} variables for {len(variables)}")
+    return f"{len(whole)} frames, {texts} with objects, {lines} with lines, {len(variables)} variables, {saved.core.stat().st_size} bytes for {core.core.stat().st_size}"
 
 
 def check_minimal_core(lldb, target, core, program_folder):
     """`clr savecore` of target: opened while the program's folder is away, the core says the same as its source."""
-    away = program_folder.with_name(program_folder.name + ".away")
     first = ["clrbt --json all", "clr threads --json"]
     # At one stop: between two a process ends the workers of its pool that have had nothing to do for a while.
     saved, *texts = lldb.run(target, [f'clr savecore "{core}"', *first])
     assert saved.startswith(str(core)), saved + lldb.errors
     source = [lldb.parse(command, text, target) for command, text in zip(first, texts)]
-    program_folder.rename(away)
-    try:
+    with without(program_folder):
         minimal = Target(core=core)
         copy = lldb.json(minimal, first)
         ips = sorted({int(f["ip"], 16) for t in source[0]["threads"] for f in t["frames"] if f["kind"] == "managed"})
         answers = lldb.ip2md(minimal, ips)
-    finally:
-        away.rename(program_folder)
     wrong, frames = Examples(), 0
     threads = {t["os_id"]: t for t in copy[0]["threads"]}
     for thread in source[0]["threads"]:

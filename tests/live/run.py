@@ -410,12 +410,8 @@ def check_lldb_of_saved(lldb, target, core, program_folder):
     """LLDB's own stacks of `clr savecore`'s core while the program's folder is away: what is left of one image of all assemblies cannot be listed."""
     (saved,) = lldb.run(target, [f'clr savecore "{core}"'])
     assert saved.startswith(str(core)), saved + lldb.errors
-    away = program_folder.with_name(program_folder.name + ".away")
-    program_folder.rename(away)
-    try:
+    with check_answers.without(program_folder):
         return versions.check_bare(versions.Stop(lldb, lambda: Target(core=core), True))
-    finally:
-        away.rename(program_folder)
 
 
 # The oldest ones, and the newest. LLDB 14 and 15 by themselves lose their connection when they attach to a process in a container.
@@ -732,7 +728,7 @@ def verdict(c, label, program, mode, arguments, knobs, check):
                 c.check(f"{label}/bare", check_verdict.check_bare, c.lldb, Target(core=bare))
                 valued = folder / "core.values"
                 c.lldb.run(core, [f"clr savecore --values {valued}"])
-                c.check(f"{label}/values", check_answers.check_saved_values, c.lldb, core, Target(core=valued))
+                c.check(f"{label}/values", check_answers.check_saved_values, c.lldb, core, Target(core=valued), pathlib.Path(program).parent)
             if mode == "web":
                 c.check(f"{label}/load", check_verdict.check_load, c.lldb, live, running)
                 c.check(f"{label}/signal", check_verdict.check_signal, c.lldb, live, running)

@@ -104,7 +104,7 @@ def c_interface(setup):
             assert exported == declared | entry, exported ^ (declared | entry)
     Library(find_library(CORE_LIBRARY))   # knows every function that the package calls
     c = ctypes.CDLL(str(setup.core_library))
-    for name in ("clr_open_core", "clr_query_info", "clr_query_frames", "clr_query_save_core", "clr_symbolize"):
+    for name in ("clr_open_core", "clr_query_info", "clr_query_frames", "clr_query_save_core", "clr_query_small_core", "clr_symbolize"):
         getattr(c, name).restype = ctypes.c_void_p
     error = CError()
 
@@ -123,6 +123,8 @@ def c_interface(setup):
     runtime = ctypes.c_void_p(c.clr_open_core(core, None, ctypes.byref(error)))
     assert runtime.value and error.status == 0 and error.text == b""
     refused(4, c.clr_query_save_core, runtime, None, 0)
+    refused(4, c.clr_query_small_core, runtime, None, 0)
+    refused(4, c.clr_query_small_core, runtime, b"/nowhere/at/all", 8)   # a flag of the future
     refused(3, c.clr_publish, runtime)   # there is no debugger
     refused(4, c.clr_symbolize, runtime, None, ctypes.c_size_t(1), 0)
     rows = ctypes.c_void_p(c.clr_query_frames(runtime, ctypes.c_uint64(1), ctypes.c_size_t(0), 0, ctypes.byref(error)))
@@ -233,7 +235,11 @@ def lists(setup):
     saved = lldb_clr.open_core(setup.cores["gallery-x64"][0]).save_core(setup.folder / "saved.core")
     again = lldb_clr.open_core(saved.path)
     assert saved.size == os.path.getsize(saved.path) and len(again.threads) == 25
-    os.unlink(saved.path)
+    with_values = again.save_core(setup.folder / "values.core", values=True)   # what is not there is said by the copy
+    source = lldb_clr.open_core(with_values.path).info.memory.source
+    assert with_values.left_out == () and re.fullmatch(rf"core {with_values.path}, made by clr savecore --values \(lldb-clr [\d.]+\) of core {saved.path} of process \d+", source), source
+    for core in (saved, with_values):
+        os.unlink(core.path)
     return f"{len(jitted)} jitted methods"
 
 

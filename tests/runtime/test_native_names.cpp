@@ -61,9 +61,9 @@ TEST_CASE("names of native code travel in a note of the core") {
 TEST_CASE("a core without the note has no names, and torn lines of it are left out") {
   CHECK(read({}).empty());
   CHECK(read({{"other", RecordedNames::note_type, text("10\ta\tb\tc\n")}}).empty());
-  CHECK(read({{RecordedNames::note_owner, RecordedNames::note_type + 1, text("10\ta\tb\tc\n")}}).empty());
+  CHECK(read({{own_note_owner, RecordedNames::note_type + 1, text("10\ta\tb\tc\n")}}).empty());
 
-  const RecordedNames torn = read({{RecordedNames::note_owner, RecordedNames::note_type,
+  const RecordedNames torn = read({{own_note_owner, RecordedNames::note_type,
                                     text("\n\t\t\t\nzz\ta\tb\tc\n10\n11\ta\n12\ta\tb\n123456789abcdef01\ta\tb"
                                          "\tc\n13 \ta\tb\tc\n14\ta\tb")}});
   CHECK(named(torn, 0x12) == "a`b");

@@ -1,6 +1,7 @@
 #include "core/memory/error.h"
 #include "core/report/exception_report.h"
 #include "core/report/fail_fast.h"
+#include "core/report/merged_stacks.h"
 #include "core/report/page/sections.h"
 #include "core/report/trouble_report.h"
 #include "core/runtime/presence.h"
