@@ -210,7 +210,7 @@ def attempt(function, oracle, *arguments):
 
 QUICK = ["recursion", "mutual", "generics-values", "generics-nested", "interface-default", "lambda", "dynamic-method", "reflection", "static-constructors",
          "osr-loop", "hot-tier1", "localloc", "large-frame", "many-threads", "pinvoke-block", "pinvoke-setlasterror", "callback-delegate", "callback-unmanaged",
-         "callback-nested", "monitor-wait", "busy-loop", "finalizer", "async-resumed", "timer", "in-catch-deep", "in-filter", "in-finally", "nested-catch",
+         "callback-nested", "monitor-wait", "busy-loop", "finalizer", "async-resumed", "timer", "many-assemblies", "in-catch-deep", "in-filter", "in-finally", "nested-catch",
          "catch-in-catch", "unhandled", "unhandled-in-thread", "unhandled-in-catch", "null-dereference", "divide-by-zero", "fail-fast",
          "native-segv", "native-abort-in-callback", "crash-in-catch", "crash-in-finally", "crash-in-filter"]
 
@@ -241,13 +241,42 @@ def situations(c):
                 c.results.with_second_try(label, functools.partial(situation, c, label, program, name, end, knobs))
 
 
-def situation(c, label, program, name, end, knobs):
+REWRITTEN_QUICK = ["lambda", "in-filter", "unhandled"]   # with --full, all of these:
+REWRITTEN = ["generics-nested", "interface-default", "lambda", "callback-nested", "localloc", "async-resumed", "in-catch-deep", "in-filter", "in-finally",
+             "static-constructors", "unhandled"]
+
+
+def rewritten(c):
+    """Situations of a program whose IL a profiler rewrote: every method begins later in its IL than the PDB knows."""
+    if not c.may_want("rewritten"):
+        return
+    program = processes.build("situations", c.work / "artifacts", "Debug")
+    library = c.work / "rewriter.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, pathlib.Path(__file__).with_name("rewriter.c")], check=True, timeout=60)
+    ends = dict(line.split() for line in subprocess.run([program, "list"], capture_output=True, text=True, timeout=60).stdout.splitlines())
+    for name in REWRITTEN if c.full or c.only else REWRITTEN_QUICK:
+        label = f"rewritten/{name}"
+        log = c.work / f"rewritten-{name}"
+        log.unlink(missing_ok=True)
+        environment = {"CORECLR_ENABLE_PROFILING": "1", "CORECLR_PROFILER": "{6A8B2A0E-6D7C-4B57-9C5B-3D1C1F0E7A11}", "CORECLR_PROFILER_PATH": str(library),
+                       "REWRITER_ASSEMBLY": "situations.dll", "REWRITER_LOG": str(log)}
+        c.results.with_second_try(label, functools.partial(situation, c, label, program, name, ends[name], {}, environment))
+        if c.may_want(label):
+            c.check(f"{label}/rewrote", check_rewrote, log)
+
+
+def check_rewrote(log):
+    assert log.exists(), "the profiler rewrote no method"
+    return f"{log.stat().st_size} methods"
+
+
+def situation(c, label, program, name, end, knobs, environment=None):
     if not c.may_want(label):
         return
     with c.scratch(label.replace("/", "-")) as folder:
         report = folder / "report"
         crashes = end != "parks"
-        with Running([program, name, report], folder, settings(**knobs), core_limit=-1 if crashes else 0) as running:
+        with Running([program, name, report], folder, settings(**knobs) | (environment or {}), core_limit=-1 if crashes else 0) as running:
             running.wait_ready(60)
             if crashes:
                 running.wait_end(60)
@@ -280,7 +309,7 @@ def situation(c, label, program, name, end, knobs):
 
 def as_net11(c, label, core, program, folder):
     """The core once more as if its runtime, which is .NET 10's, were .NET 11's, in memory and in what it says of itself."""
-    if not c.runtime and (c.full or label.rpartition("/")[2] in AS_NET11 or f"{label}/net11" in (c.only or ())):
+    if not c.runtime and not label.startswith("rewritten/") and (c.full or label.rpartition("/")[2] in AS_NET11 or f"{label}/net11" in (c.only or ())):
         c.check(f"{label}/net11/core", net11_check, c, core, program, folder)
 
 
@@ -1071,7 +1100,7 @@ def main():
             root = variants.installed(c.work, options.runtime)
             processes.use_root(root)
             plugin.ENVIRONMENT["DOTNET_ROOT"] = str(root)   # of programs that LLDB launches
-        for suite in (perf_maps, situations, stepping, kinds_of_program, containers, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, pages, verdicts, symbols, traces, debugging, editors):
+        for suite in (perf_maps, situations, rewritten, stepping, kinds_of_program, containers, heaps, heaps_of_variants, frames_with_arguments, waits, locks, deadlocks, pages, verdicts, symbols, traces, debugging, editors):
             try:
                 suite(c)
             except Unavailable as e:

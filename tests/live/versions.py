@@ -36,6 +36,8 @@ PROGRAMS = {
     "self-contained-11": (lambda work: variants.self_contained(work, "situations", "11.0.0"), SOME, True),
     "single-file": (lambda work: variants.single_file(work, "situations", "10.0.12"), SOME, True),
     "single-file-compressed": (lambda work: published(work, "compressed", "-p:PublishSingleFile=true", "-p:EnableCompressionInSingleFile=true"), SOME, True),
+    "single-file-trimmed": (lambda work: published(work, "trimmed", "-p:PublishSingleFile=true", "-p:PublishTrimmed=true", "-p:EnableCompressionInSingleFile=true",
+                                                   "-p:InvariantGlobalization=true", "-p:SuppressTrimAnalysisWarnings=true"), SOME, True),
     "single-file-r2r": (lambda work: published(work, "r2r", "-p:PublishSingleFile=true", "-p:PublishReadyToRun=true"), SOME, True),
     "composite": (lambda work: variants.composite(work, "situations", "10.0.12"), SOME, True),
     "single-file-composite": (lambda work: published(work, "one-composite", "-p:PublishSingleFile=true", "-p:PublishReadyToRun=true", "-p:PublishReadyToRunComposite=true"), SOME, True),

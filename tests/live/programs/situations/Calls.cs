@@ -1,10 +1,12 @@
 // Managed calls of every shape.
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
+using System.Runtime.Loader;
 using System.Threading;
 
 namespace Situations;
@@ -45,7 +47,40 @@ public static class Calls
         ["sort-callback"] = () => new List<int> { 3, 1, 2 }.Sort((a, b) => { Report.Here(); return 0; }),
         ["many-threads"] = ManyThreads,
         ["many-locals"] = () => Locals(11),
+#if NET9_0_OR_GREATER
+        ["many-assemblies"] = () => Assemblies(150),
+#endif
     };
+
+#if NET9_0_OR_GREATER
+    // Each calls the next one. They are loaded from bytes, from files, and into collectible contexts.
+    private static void Assemblies(int count)
+    {
+        string folder = Directory.CreateDirectory(Report.Path + ".parts").FullName;
+        Action next = Report.Here;
+        for (int i = 0; i < count; i++)
+        {
+            string name = "Part" + i, path = Path.Combine(folder, name + ".dll");
+            var assembly = new PersistedAssemblyBuilder(new AssemblyName(name), typeof(object).Assembly);
+            bool fromBytes = i % 3 == 0;
+            TypeBuilder type = assembly.DefineDynamicModule(fromBytes ? name : name + ".dll").DefineType($"Parts.{name}.Step", TypeAttributes.Public);
+            ILGenerator il = type.DefineMethod("Go", MethodAttributes.Public | MethodAttributes.Static, typeof(void), new[] { typeof(Action) }).GetILGenerator();
+            il.Emit(OpCodes.Ldarg_0);
+            il.Emit(OpCodes.Callvirt, typeof(Action).GetMethod("Invoke"));
+            il.Emit(OpCodes.Nop);   // no tail call
+            il.Emit(OpCodes.Ret);
+            type.CreateType();
+            assembly.Save(path);
+            Assembly loaded = fromBytes ? Assembly.Load(File.ReadAllBytes(path))
+                : i % 3 == 1 ? Assembly.LoadFrom(path)
+                : new AssemblyLoadContext(name, isCollectible: true).LoadFromAssemblyPath(path);
+            var go = loaded.GetType(type.FullName).GetMethod("Go").CreateDelegate<Action<Action>>();
+            Action inner = next;
+            next = () => go(inner);
+        }
+        next();
+    }
+#endif
 
     private static int Deep(int n) { if (n == 0) { Report.Here(); return 0; } return Deep(n - 1) + 1; }
     private static bool Even(int n) { if (n == 0) { Report.Here(); return true; } return !Odd(n - 1); }
