@@ -72,18 +72,23 @@ void Runtime::count_code(RuntimeInfo& info) {
   const std::vector<RangeSection>& sections = parts_->code.sections();
   info.range_sections = sections.size();
   std::set<Address> heaps;
-  std::size_t functions = 0;
+  std::size_t functions = 0, unread = 0; // of ReadyToRun images; images that cannot be read
+  std::string fault;                     // of the first one
   for (const RangeSection& section : sections) {
     if (section.heap_list != 0) heaps.insert(section.heap_list);
     if (section.r2r_module == 0) continue;
     try {
       functions += parts_->code.r2r_image(section).function_count;
     } catch (const std::exception& error) {
-      info.problems.emplace_back(error.what());
+      if (unread++ == 0) fault = error.what();
     }
   }
+  if (unread != 0)
+    info.problems.push_back(fmt::format("R2R functions of {} {} not counted: {}{}", unread,
+                                        unread == 1 ? "image are" : "images are", fault,
+                                        unread == 1 ? "" : ", and so on"));
   info.code_heaps = heaps.size();
-  info.r2r_functions = functions;
+  if (functions != 0 || unread == 0) info.r2r_functions = functions; // none read: not known
   std::size_t bodies = 0;
   parts_->code.for_each_jitted([&](const JittedBody&) {
     ++bodies;

@@ -2,6 +2,7 @@
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace clr;
@@ -161,4 +162,34 @@ TEST_CASE("whichever read fails, opening and resolving end in an answer") {
       });
     });
   }
+}
+
+TEST_CASE("R2R images that cannot be read are one problem, and no count of zero functions") {
+  Process process(execution_platforms()[0]);
+  constexpr Address size = 0x1'0000;
+  for (const Address begin : {0x60'0000u, 0x62'0000u})
+    process.builder.section({.begin = begin, .end = begin + size, .flags = 0, .r2r_module = 0x7777'1000});
+  const auto info = [&](std::size_t readable) {
+    for (std::size_t i = 0; i < readable; ++i) {
+      const Address begin = 0x80'0000 + 0x2'0000 * i;
+      process.builder.image(
+          {.begin = begin, .end = begin + size, .functions = {{.begin = 0x2000, .length = 0x10}}});
+    }
+    const Address descriptor = process.builder.types().write_descriptor();
+    std::vector<LoadedModule> modules = process.modules();
+    modules.back().contract_descriptor = descriptor;
+    return Runtime(process.builder.memory(), modules, execution_platforms()[0], nullptr).info();
+  };
+  const auto told = [](const RuntimeInfo& of) {
+    return std::ranges::count_if(of.problems, [](const std::string& problem) {
+      return problem.starts_with("R2R functions of 2 images are not counted: memory at 0x7777") &&
+             problem.ends_with(", and so on");
+    });
+  };
+  const RuntimeInfo none = info(0);
+  CHECK(told(none) == 1);
+  CHECK_FALSE(none.r2r_functions.has_value());
+  const RuntimeInfo some = info(1);
+  CHECK(told(some) == 1);
+  CHECK(some.r2r_functions == 1u);
 }
