@@ -41,6 +41,16 @@ private:
   // The method to which a hijacked return address belongs, when this is the runtime's stub that runs in its
   // place. `next`: its caller by the stub's own call frame information, which does not lead there.
   std::optional<Unwound> leave_hijack_stub(const std::optional<Unwound>& next);
+  // The caller of ReadyToRun code whose image the target lacks. Such code sets a frame pointer, but for short
+  // methods with few calls. Source: dotnet/runtime src/coreclr/jit/regalloc.cpp (rpMustCreateEBPFrame).
+  std::optional<Unwound> step_unread();
+  // The caller of such code when the frame pointer is still that of the caller, whose unwind data say where
+  // its stack pointer is then, and so where the return address lies. For CPUs that return by the stack.
+  std::optional<Unwound> caller_with_frame_pointer();
+  // With this stack pointer, the method saved the frame pointer of its own caller where `fp` points to.
+  bool keeps_frame_pointer_at(const CodeBlock& block, Address sp, Address fp);
+  // The runtime lists an image of ReadyToRun code at `pc`, whether or not the target has it.
+  bool in_listed_image(Address pc);
   // The return address of a call to nowhere, or the frame pointer.
   std::optional<Unwound> step_last_resort();
   // Continues from the first explicit Frame beyond the present stack pointer that leads to managed code.

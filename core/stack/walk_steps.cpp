@@ -10,6 +10,9 @@ namespace {
 // Words above the stack pointer in which a dispatch stub may have left the return address: resolve stubs push
 // one word.
 constexpr unsigned stub_slots = 2;
+// Words of the frame of a method without a frame pointer in which its return address is looked for. Those
+// methods are short: they push some registers and have few locals.
+constexpr unsigned max_words_without_frame = 32;
 
 } // namespace
 
@@ -110,13 +113,77 @@ std::optional<Unwound> StackWalker::Run::leave_hijack_stub(const std::optional<U
                  .interrupted = passed_context_->leaf};
 }
 
+bool StackWalker::Run::in_listed_image(Address pc) {
+  if (walker_.code_ == nullptr || !walker_.managed_) return false;
+  try {
+    const RangeSection* const section = walker_.code_->section_at(pc);
+    return section != nullptr && section->r2r_module != 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool StackWalker::Run::keeps_frame_pointer_at(const CodeBlock& block, Address sp, Address fp) {
+  const RegisterRoles& roles = context_.architecture().roles;
+  const SavedRegister* const saved = walker_.managed_->layout(block, false).find(roles.fp);
+  return saved != nullptr && saved->at.reg == roles.sp && sp + static_cast<Address>(saved->at.offset) == fp;
+}
+
+std::optional<Unwound> StackWalker::Run::caller_with_frame_pointer() {
+  const Architecture& architecture = context_.architecture();
+  const Address sp = context_.sp().value_or(0), fp = context_.fp().value_or(0);
+  if (!architecture.returns_by_stack()) return std::nullopt;
+  const unsigned word = walker_.target_->pointer_size();
+  for (Address at = sp; at < sp + max_words_without_frame * word && at + word <= fp; at += word) try {
+      const Address return_address = walker_.target_->read_pointer(at);
+      const Place place = classify(return_address, false);
+      if (!place.code || !keeps_frame_pointer_at(*place.code, at + word, fp)) continue;
+      Unwound unwound{.caller = RegisterContext(context_.cpu()),
+                      .cfa = at + word,
+                      .return_address_at = at,
+                      .found_by = FoundBy::frame_pointer};
+      unwound.caller.set_pc(return_address);
+      unwound.caller.set_sp(at + word);
+      unwound.caller.set_fp(fp);
+      return unwound;
+    } catch (const Error&) {
+      // This word is no return address that could be proved.
+    }
+  return std::nullopt;
+}
+
+std::optional<Unwound> StackWalker::Run::step_unread() {
+  if (leaf_ || !in_listed_image(*context_.pc())) return std::nullopt;
+  if (auto caller = caller_with_frame_pointer()) return caller;
+  std::optional<Unwound> recorded = step_explicit_frame();
+  try {
+    Unwound guess = walker_.native_->by_frame_pointer(context_);
+    const Address to = guess.caller.pc().value_or(0);
+    if (guess.outermost || (recorded && recorded->cfa <= guess.cfa)) return recorded;
+    const bool returns =
+        in_listed_image(to) || (walker_.native_->follows_call(to).value_or(false) &&
+                                (is_managed(to) || walker_.native_->module_at(to) != nullptr));
+    if (returns) return guess;
+  } catch (const Error& error) {
+    why_ = error.what();
+  }
+  return recorded;
+}
+
 std::optional<Unwound> StackWalker::Run::step_last_resort() {
   try {
     return walker_.native_->unwind(context_, leaf_);
   } catch (const Error& error) {
     if (why_.empty()) why_ = error.what();
-    return std::nullopt;
   }
+  // A return address into an image that the target lacks cannot be told by the call before it.
+  try {
+    Unwound guess = walker_.native_->by_frame_pointer(context_);
+    if (!guess.outermost && in_listed_image(guess.caller.pc().value_or(0))) return guess;
+  } catch (const Error&) {
+    // It leads nowhere.
+  }
+  return std::nullopt;
 }
 
 std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
@@ -126,11 +193,12 @@ std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
     const std::optional<FrameContext> restored = context_of(frames_[i]);
     if (!restored || restored->registers.sp().value_or(0) <= sp) continue;
     const Place place = classify(*restored->registers.pc(), restored->leaf);
-    if (!place.fault.empty())
+    const bool unread = !place.fault.empty() && in_listed_image(*restored->registers.pc());
+    if (!place.fault.empty() && !unread)
       note(fmt::format("{} at {:#x} leads to {:#x}, and frames may be missing: {}",
                        to_string(frames_[i].kind), frames_[i].address, *restored->registers.pc(),
                        place.fault));
-    if (!place.code) continue;
+    if (!place.code && !unread) continue;
     return Unwound{.caller = restored->registers,
                    .cfa = *restored->registers.sp(),
                    .found_by = FoundBy::runtime_frame,

@@ -297,6 +297,7 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
         next = step_stub();
       } else {
         next = step_native();
+        if (!next && !place.fault.empty()) next = step_unread();
         if (!next) next = step_unlisted();
         if (auto returned = leave_hijack_stub(next)) next = returned;
       }

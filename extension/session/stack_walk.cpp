@@ -82,10 +82,13 @@ StackPlaces stack_places(Session& session, bool with_native) {
     std::size_t frames = 0;
     StackPlaces::Native* inner = nullptr; // of the frame before, when it is native
     Address inner_sp = 0;
+    std::optional<Address> inner_fp;
     const stack::Walk walk =
         session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
           if (frame.kind == StackFrameKind::runtime) return true;
-          if (inner != nullptr && frame.found_by == FoundBy::runtime_frame) {
+          // A frame pointer may also be that of the caller, of which the code alone tells nothing.
+          const bool of_caller = frame.found_by == FoundBy::frame_pointer && inner_fp == frame.registers.fp();
+          if (inner != nullptr && (frame.found_by == FoundBy::runtime_frame || of_caller)) {
             if (inner->jumps.size() < max_frame_jumps)
               inner->jumps.push_back({.sp = inner_sp, .caller = frame.registers});
           } else if (inner != nullptr && inner->caller == FoundBy::context) {
@@ -101,6 +104,7 @@ StackPlaces stack_places(Session& session, bool with_native) {
             inner = &native.try_emplace(frame.lookup_pc(), StackPlaces::Native{frame.pc(), frame.leaf})
                          .first->second;
             inner_sp = frame.sp();
+            inner_fp = frame.registers.fp();
             return true;
           }
           ++times[frame.lookup_pc()];

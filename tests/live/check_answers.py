@@ -137,6 +137,38 @@ def check_saved_values(lldb, core, saved, program_folder):
     return f"{len(whole)} frames, {texts} with objects, {lines} with lines, {len(variables)} variables, {saved.core.stat().st_size} bytes for {core.core.stat().st_size}"
 
 
+def check_without_files(lldb, core, program_folder):
+    """A core without the program's files, in which the framework's ReadyToRun code is missing: the managed frames stand where they stood, each with a name,
+    a token or an assembly; what cannot be known is told; and LLDB's `bt all` has them too. A few may be missing, also told: short methods set no frame pointer."""
+    def code(thread):
+        return [int(f["ip"], 16) for f in thread["frames"] if f["kind"] == "managed" or re.search(r"\.dll [+]", f["text"])]
+    (whole,) = lldb.json(core, ["clrbt --json all"])
+    with without(program_folder):
+        (bare,) = lldb.json(core, ["clrbt --json all"])
+        (text,) = lldb.run(core, ["bt all"], 120)
+    def same(a, b):
+        return a == b or 0 < b - a < 64   # the call of an InlinedCallFrame, and the place that it records: to tell that these are one call takes the code
+    threads, wrong, frames, unread, lost = {t["os_id"]: t for t in bare["threads"]}, Examples(), 0, 0, 0
+    shown = {int(ip, 16) for ip in re.findall(r"frame #\d+: (0x[0-9a-f]+)", text)}
+    for thread in whole["threads"]:
+        expected, there = code(thread), code(threads[thread["os_id"]])
+        frames += len(expected)
+        missing = [f["text"] for f in threads[thread["os_id"]]["frames"] if f.get("fault")]
+        unread += len(missing)
+        rest = iter(expected)
+        lost += len(expected) - len(there)
+        if not all(any(same(a, b) for a in rest) for b in there):
+            wrong.add("frames", f"thread {thread['os_id']}: {[hex(ip) for ip in there]} for {[hex(ip) for ip in expected]}")
+        if missing and not any(note.startswith("frames may be missing behind") for note in threads[thread["os_id"]].get("notes", [])):
+            wrong.add("gap not told", f"thread {thread['os_id']}: {missing[0]}")
+        if lacks := [hex(ip) for ip in there if ip not in shown]:
+            wrong.add("not in bt", f"thread {thread['os_id']}: {lacks[:3]}")
+    wrong.require_none(f"{frames} managed frames")
+    assert unread, "no code is missing, so nothing was tested"
+    assert lost <= frames // 20, f"{lost} of {frames} frames are missing"
+    return f"{frames} managed frames, {unread} of them in code that the core lacks, {lost} missing"
+
+
 def check_minimal_core(lldb, target, core, program_folder):
     """`clr savecore` of target: opened while the program's folder is away, the core says the same as its source."""
     first = ["clrbt --json all", "clr threads --json"]

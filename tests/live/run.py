@@ -430,6 +430,8 @@ def kind_of_program(c, name, variant):
                 if name.startswith("composite") and view == "core":
                     c.check(f"variants/{name}/lldb/savecore", check_lldb_of_saved, c.lldb, target, folder / "small.core", pathlib.Path(variant.command[0]).parent)
                 if name == "self-contained-10.0.12":
+                    if view == "core":
+                        c.check(f"variants/{name}/without-files", check_answers.check_without_files, c.lldb, target, pathlib.Path(variant.command[0]).parent)
                     c.check(f"variants/{name}/listing/{view}", check_listing.check, c.lldb, target, 1000 if c.full else 100)
                     c.check(f"variants/{name}/savecore/{view}", check_answers.check_minimal_core, c.lldb, target, folder / f"minimal.{view}",
                             pathlib.Path(variant.command[0]).parent)

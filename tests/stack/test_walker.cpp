@@ -368,3 +368,100 @@ TEST_CASE("a stub that the runtime lists nowhere is left by the return address o
     CHECK(lines[2].starts_with("M0+20 @400"));
   }
 }
+
+namespace {
+
+// Code of an image that the runtime lists and of which the target has nothing: neither code nor unwind data.
+constexpr Address unread_begin = 0x5800'0000, in_unread = unread_begin + 0x20;
+
+void list_unread_image(WalkerRuntime& runtime) {
+  runtime.execution.section(
+      {.begin = unread_begin, .end = unread_begin + 0x1'0000, .flags = 0, .r2r_module = 0x7777'1000});
+}
+
+// A call instruction ends where M`index` is returned to.
+void add_call(WalkerRuntime& runtime, unsigned index, Cpu cpu) {
+  MemoryCursor before = runtime.memory().at(runtime.in(index) - (cpu == Cpu::x64 ? 5 : 4));
+  if (cpu == Cpu::x64)
+    before.bytes({0xE8, 0x00, 0x00, 0x00, 0x00});
+  else
+    before.u32(0x9400'0000);
+}
+
+} // namespace
+
+TEST_CASE("through code whose image is missing a walk goes on by the frame pointer", "[walker]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  WalkerRuntime runtime(cpu);
+  list_unread_image(runtime);
+  add_call(runtime, 1, cpu);
+  runtime.memory().at(runtime.at(0x100)).u64(runtime.at(0x110)).u64(runtime.in(1));
+  runtime.frame(0x110, runtime.in(0));
+  runtime.frame(0x210, 0);
+  const Lines rest{"M1+20 @110 frame_pointer", "M0+20 @210 unwind_info"};
+  const auto is_told = [](const stack::Walk& walk) {
+    return walk.end == WalkEnd::bottom && walk.notes.size() == 1 &&
+           walk.notes.front().starts_with("frames may be missing behind 0x58000020, ");
+  };
+  SECTION("when the Frame of its call leads there") {
+    runtime.inlined_call(0xC0, in_unread, 0x100);
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @c0",
+                                         "N 58000020 @100 runtime_frame", rest[0], rest[1]});
+    CHECK(is_told(walked.walk));
+  }
+  SECTION("when a frame pointer leads there") {
+    runtime.memory().at(runtime.at(0x80)).u64(runtime.at(0x100)).u64(in_unread);
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(walked) ==
+          Lines{"N 50000000 @80 context leaf", "N 58000020 @90 frame_pointer", rest[0], rest[1]});
+    CHECK(is_told(walked.walk));
+  }
+  SECTION("not when it leads to no return address") {
+    runtime.memory().at(runtime.at(0x108)).u64(runtime.in(1) + 8); // no call ends there
+    runtime.inlined_call(0xC0, in_unread, 0x100);
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(walked) ==
+          Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @c0", "N 58000020 @100 runtime_frame"});
+    CHECK(walked.walk.end == WalkEnd::failed);
+  }
+  SECTION("not beyond a Frame that leads to managed code before") {
+    runtime.inlined_call(0xC0, in_unread, 0x100, runtime.at(0x104));
+    runtime.memory().at(runtime.at(0x100)).u64(runtime.at(0x250)).u64(0);
+    runtime.frame(0x210, 0);
+    runtime.memory().at(runtime.at(0xC0) + 8).u64(runtime.at(0x1C0));
+    runtime.explicit_frame(0x1C0, frame_identifier::inlined_call);
+    runtime.memory()
+        .at(runtime.at(0x1D0))
+        .u64(0xAB'0008)
+        .u64(runtime.at(0x210))
+        .u64(runtime.in(0))
+        .u64(runtime.at(0x210));
+    const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
+    CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @c0",
+                                         "N 58000020 @100 runtime_frame", "InlinedCallFrame @1c0",
+                                         "M0+20 @210 runtime_frame"});
+  }
+}
+
+TEST_CASE("code without a frame pointer, whose image is missing, leaves that of its caller", "[walker]") {
+  WalkerRuntime runtime(Cpu::x64);
+  list_unread_image(runtime);
+  add_call(runtime, 0, Cpu::x64);
+  runtime.inlined_call(0xC0, in_unread, 0x100);
+  runtime.memory().at(runtime.at(0xC0 + 40)).u64(runtime.at(0x200)); // M1's frame pointer
+  runtime.memory().at(runtime.at(0x100)).u64(0x1234).u64(runtime.in(1));
+  runtime.frame(0x110, runtime.in(0));
+  runtime.frame(0x210, 0);
+  const RegisterContext start = runtime.registers(runtime.native_code, 0x80);
+  const Lines first{"N 50000000 @80 context leaf", "InlinedCallFrame @c0", "N 58000020 @100 runtime_frame"};
+  Lines all = first;
+  all.insert(all.end(), {"M1+20 @110 frame_pointer", "M0+20 @210 unwind_info"});
+  CHECK(runtime.lines(runtime.walk(start)) == all);
+  SECTION("a return address elsewhere is not the caller's") {
+    runtime.memory().at(runtime.at(0x100)).u64(runtime.in(1)).u64(0x1234);
+    Lines skipped = first; // by the frame pointer, which is the caller's
+    skipped.emplace_back("M0+20 @210 frame_pointer");
+    CHECK(runtime.lines(runtime.walk(start)) == skipped);
+  }
+}
