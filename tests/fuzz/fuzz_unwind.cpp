@@ -90,6 +90,11 @@ void unwind_native(MemoryReader& memory, Cpu cpu, Address size) {
   unwinder.modules();
   for (Address pc = 1; pc < size; pc += size / 32 + 1) try {
       unwinder.layout(pc);
+      for (const FoundBy found_by : {FoundBy::stub, FoundBy::frame_pointer, FoundBy::cfi})
+        unwinder.layout(pc, pc % 2 == 0, found_by);
+      const auto start = unwinder.function_start(pc);
+      if (start && unwinder.module_at(pc) == nullptr) __builtin_trap();
+      unwinder.follows_call(pc);
       unwinder.unwind(context_in(cpu, pc), pc % 2 == 0);
     } catch (const Error&) {
     }
