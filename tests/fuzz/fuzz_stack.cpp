@@ -257,6 +257,11 @@ public:
                     },
                     {.max_frames = most_frames});
     check(frames, walk);
+    // One that the caller has seen enough of.
+    const stack::Walk left =
+        walker.walk(recorded_.registers_of(registers), thread == list.threads.end() ? nullptr : &*thread,
+                    [](const StackFrame&) { return false; });
+    require(frames.empty() || left.end == WalkEnd::stopped, "a walk stops when it is told to");
     read_roots(target, code, thread == list.threads.end() ? nullptr : &*thread, frames);
     for (const StackFrame& frame : frames) {
       attempt([&] {
