@@ -66,6 +66,18 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+std::string whole_utf8(std::string_view text) {
+  constexpr std::string_view replacement = "\xef\xbf\xbd";
+  std::string whole;
+  whole.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    whole += length == 0 ? replacement : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return whole;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);

@@ -16,6 +16,9 @@ std::size_t utf8_length(std::string_view text);
 // Whether all of `text` is valid UTF-8; true for empty text.
 bool is_utf8(std::string_view text);
 
+// `text` with U+FFFD in the place of each byte that belongs to no character.
+std::string whole_utf8(std::string_view text);
+
 // The longest beginning of `text` that has at most `limit` bytes and does not end within a character.
 std::string_view cut_utf8(std::string_view text, std::size_t limit);
 

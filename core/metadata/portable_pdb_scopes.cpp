@@ -20,7 +20,7 @@ constexpr unsigned information_parent = 0, information_kind = 1, information_val
 
 constexpr std::uint32_t debugger_hidden = 1;
 
-constexpr metadata::Guid guid_of(std::uint32_t a, std::uint16_t b, std::uint16_t c, std::uint64_t rest) {
+consteval metadata::Guid guid_of(std::uint32_t a, std::uint16_t b, std::uint16_t c, std::uint64_t rest) {
   metadata::Guid guid{};
   for (unsigned i = 0; i < 4; ++i) guid[i] = static_cast<std::byte>(a >> (8 * i));
   for (unsigned i = 0; i < 2; ++i) guid[4 + i] = static_cast<std::byte>(b >> (8 * i));

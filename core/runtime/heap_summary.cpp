@@ -1,5 +1,6 @@
 #include "core/runtime/heap_summary.h"
 
+#include "core/memory/utf8.h"
 #include "core/runtime/name_filter.h"
 
 #include <algorithm>
@@ -37,7 +38,9 @@ HeapSummary summarize(HeapReporter& heap, const HeapWalkOptions& options) {
     throw Error(ErrorKind::interrupted, "interrupted while the objects of the heap were counted");
   HeapSummary summary{.all = report.all, .free = report.free};
   for (const HeapTypeRow& row : report.rows)
-    summary.types.push_back({.name = row.name, .module = row.module, .count = row.count});
+    // As a file of it has them: a damaged name would not be equal to itself.
+    summary.types.push_back(
+        {.name = whole_utf8(row.name), .module = whole_utf8(row.module), .count = row.count});
   put_in_order(summary.types);
   summary.warnings = heap.warnings();
   for (std::string& text : gap_texts(report.gaps, heap.map().bytes()))

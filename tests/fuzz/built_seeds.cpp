@@ -98,6 +98,16 @@ void metadata(SeedFolder& folder) {
     made.nested("<>c", outer);
     made.method("<Run>b__0_0", bytes_of({0x20, 0, 0x01}));
     made.method("<Run>g__Local|0_1", bytes_of({0x00, 0, 0x01}));
+    // F#'s machine of a task, whose method stands in the type around it.
+    made.nested("Load@22-1", outer);
+    made.set(MetadataTable::type_def, made.rows(MetadataTable::type_def), 4,
+             made.rows(MetadataTable::field) + 1);
+    made.add(MetadataTable::field, {0x06, made.string("ResumptionPoint"), made.blob(bytes_of({6, 0x08}))});
+    made.method("MoveNext", bytes_of({0x20, 0, 0x01}));
+    made.nested("Loads", outer);
+    made.set(MetadataTable::type_def, made.rows(MetadataTable::type_def), 4,
+             made.rows(MetadataTable::field) + 1);
+    made.method("Load", bytes_of({0x00, 0, 0x01}));
     made.add(MetadataTable::type_spec, {made.blob(bytes_of({0x15, 0x12, 0x05, 1, 0x08}))});
     made.add(MetadataTable::member_ref,
              {1u << 3 | 1, made.string(".ctor"), made.blob(bytes_of({0x20, 1, 0x01, 0x0e}))});

@@ -49,7 +49,7 @@ def decoders():
 FUNCTION = r"(?P<indent> *)(?:static |explicit |constexpr |friend )*"
 BEYOND = (
     # Reads or writes a file of the host: a target gives bytes, and faults of the host have tests of their own.
-    re.compile(FUNCTION + r"\S[^;=]*\((?:const std::string& path|HostFile file|LoadedFile file|std::vector<std::string> folders)\b"),
+    re.compile(FUNCTION + r"\S[^;=]*\((?:const std::string& path|(?:const )?HostFile&? file|LoadedFile file|std::vector<std::string> folders)\b"),
     # Writes a file: output, beside the reader of the same form.
     re.compile(FUNCTION + r"\S[^;=(]* (?:\w+::)*(?:write_\w+|save)\("),
     # Prints a value: output, beside the decoder that made the value.

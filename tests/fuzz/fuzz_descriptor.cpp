@@ -49,7 +49,8 @@ void ask(MemoryReader& memory, const ContractDescriptor& descriptor) {
   for (const auto& [name, version] : descriptor.contracts) attempt([&] { target.find_contract_form(name); });
   attempt([&] { check_descriptor_format(descriptor); });
   describes_native_aot(descriptor);
-  contracts_beginning_with(descriptor, 'n');
+  for (const char letter : {'n', 'c', '1'}) contracts_beginning_with(descriptor, letter);
+  for (const auto& [name, version] : descriptor.contracts) is_contract_read(name);
   supplements_in_use(target);
   attempt([&] { MethodTables{target}; });
   attempt([&] { MethodDescs{target}; });

@@ -112,7 +112,11 @@ void read_il(const PeImage& image, const Metadata& metadata) {
   for (std::uint32_t rid = 1; rid <= rows; ++rid)
     attempt([&] {
       const std::vector<std::byte> il = il_code(image, metadata.method_def(rid).rva);
-      for (const IlInstruction& instruction : il_instructions(il)) pushed_constant(instruction);
+      for (const IlInstruction& instruction : il_instructions(il)) {
+        pushed_constant(instruction);
+        loaded_variable(instruction);
+        stored_variable(instruction);
+      }
       await_sites(metadata, il);
       await_calls(metadata, il);
     });

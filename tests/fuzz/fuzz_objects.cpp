@@ -10,10 +10,12 @@
 #include "core/objects/thread_statics.h"
 #include "core/objects/type_search.h"
 #include "core/objects/value_parts.h"
+#include "core/runtime/heap_report.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
 #include "tests/objects/framework_types.h"
 
+#include <array>
 #include <set>
 
 using namespace clr;
@@ -39,6 +41,37 @@ void tell_type(ObjectReader& objects, Address type, Address at) {
   require(use != nullptr && use->name != nullptr, "a type has a name");
   attempt([&] { objects.layouts().size_of(*use); });
   require(objects.describe_value(*use, at, limits).size() <= limits.text + 3, "a text has its length");
+}
+
+// Each of the object's fields compared with values of every kind, and conditions that are none.
+void judge(ObjectReader& objects, Address object) {
+  static constexpr std::array values{"0x10", "'y'",        "\"text\"",         "1.5", "-1",
+                                     "null", "1970-01-02", "1970-01-02T00:00", "true"};
+  static constexpr std::array signs{"=", "!=", "<", "<=", ">", ">="};
+  constexpr std::size_t most_fields = 6, values_of_field = 3;
+  attempt([&] {
+    std::size_t number = 0;
+    for (const InspectedField& field : inspect_object(objects, object, {.text = limits}).fields) {
+      if (++number > most_fields) break;
+      std::vector<std::string> all;
+      for (std::size_t i = 0; i < values_of_field; ++i)
+        all.push_back(field.name + " " + signs[number % signs.size()] + " " +
+                      values[(object / 8 + number * values_of_field + i) % values.size()]);
+      all.push_back(field.name + " <= " + field.value.text);
+      for (const std::string& text : all)
+        attempt([&] {
+          ObjectConditions conditions(std::vector<std::string>{text});
+          const bool first = conditions.hold(objects, object);
+          require(conditions.hold(objects, object) == first, "a condition holds or does not");
+          conditions.problem();
+        });
+    }
+  });
+  for (const char* const text : {"", "= 1", "Name", "Name['=']", "[\"a=b\"] = 1"})
+    attempt([&] {
+      std::string why;
+      ObjectCondition(text).holds(objects, object, why);
+    });
 }
 
 // The object as values, and the places that paths lead to from it.
@@ -74,6 +107,7 @@ void take_apart(ObjectReader& objects, Address object) {
       });
     parts.find("[1]");
   });
+  judge(objects, object);
   for (const char* const condition : {"_size >= 2", "Name = \"text\"", "Place.X < 1.5", "_items[0] != null",
                                       "value__ = Red", "Name > 'a'", "flag = true"}) {
     std::string why;
@@ -231,6 +265,7 @@ public:
       for (unsigned word = 0; word < words_of_stack && objects_.size() < most_objects; ++word)
         attempt([&] { look_at(objects, target.read_pointer(*context.sp() + 8 * word)); });
     }
+    attempt([&] { look_at_heap(); });
     for (const JittedBody& body : recorded_.bodies)
       attempt([&] { types_.insert(names.method_desc(body.method_desc).method_table); });
   }
@@ -241,7 +276,14 @@ public:
     ExecutionManager code(target);
     MethodNames names(target, code, nullptr);
     ObjectReader objects(target, names);
-    if (part == groups) return tell_statics(objects);
+    if (part == groups) {
+      tell_statics(objects);
+      attempt([&] {
+        for (const RuntimeThread& thread : read_threads(target).threads)
+          for (const Address type : types_) attempt([&] { thread_statics(objects, type, thread.address); });
+      });
+      return;
+    }
     if (part > groups) {
       const LoadedTypes loaded = loaded_types(objects.finder(), [](const Error&) {});
       require(loaded.types.size() <= max_loaded_types, "types are bounded");
@@ -260,6 +302,40 @@ public:
   }
 
 private:
+  // What a debugger steps from: async methods that wait, and what holds several of them.
+  void look_at_heap() {
+    Runtime runtime(*recorded_.core, recorded_.modules, recorded_.platform, nullptr);
+    HeapReporter heap(runtime);
+    for (const char* const type : {"*<*>d__*", "System.Collections.Generic.List<object>"}) {
+      std::size_t left = most_of_heap;
+      heap.for_each_object({.glob = type}, [&](const HeapObjectRow& row) {
+        objects_.insert(row.address);
+        return --left != 0;
+      });
+    }
+  }
+
+  // Thread statics of every kind, in the place of those that the type has.
+  static void thread_statics(ObjectReader& objects, Address table, Address thread) {
+    const Target& target = objects.finder().target();
+    const TypeLayout& layout = objects.layouts().of(table);
+    for (const FieldLayout& field : layout.fields) {
+      if (!field.is_static || !field.thread_static) continue;
+      const Address info = target.read_pointer(target.field_address(table, "MethodTable", "AuxiliaryData")) -
+                           target.size_of("ThreadStaticsInfo");
+      const Address index = target.field_address(info, "ThreadStaticsInfo",
+                                                 field.in_gc_statics ? "GCTlsIndex" : "NonGCTlsIndex");
+      for (std::uint32_t kind = 0; kind < 4; ++kind)
+        for (const std::uint32_t number : {0U, 1U, 0xffffU})
+          attempt([&] {
+            EditedMemory edited(target.memory(), {{.width = 4, .at = index, .value = kind << 24 | number}},
+                                target.platform().byte_order);
+            const Target other(edited, target.descriptor(), target.platform());
+            thread_static_address(other, layout.table, field, thread);
+          });
+    }
+  }
+
   void look_at(ObjectReader& objects, Address word) {
     if (word % 8 != 0 || objects_.contains(word)) return;
     objects.layouts().of(objects.method_table_of(word));
@@ -267,7 +343,7 @@ private:
   }
 
   static void tell_statics(ObjectReader& objects) {
-    StaticSearch search{.accepts = [](const std::string& name) { return name.find("Situations") == 0; },
+    StaticSearch search{.accepts = [](const std::string& name) { return name.find("System.") != 0; },
                         .threads = {},
                         .limits = {.text = limits, .items = 6, .structure_depth = 4}};
     attempt([&] {
@@ -280,8 +356,8 @@ private:
     for_each_static(objects, search, [](const StaticRow& row) { return !row.name.empty(); });
   }
 
-  static constexpr unsigned groups = 8, words_of_stack = 512;
-  static constexpr std::size_t most_objects = 64;
+  static constexpr unsigned groups = 16, words_of_stack = 1024;
+  static constexpr std::size_t most_objects = 320, most_of_heap = 40;
   std::set<Address> objects_, types_;
 };
 
@@ -294,5 +370,6 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   all.push_back(std::make_unique<RecordedObjects>("gallery-arm64"));
   all.push_back(std::make_unique<RecordedObjects>("gallery-x64"));
   all.push_back(std::make_unique<RecordedObjects>("waiting-x64"));
+  all.push_back(std::make_unique<RecordedObjects>("stuck-x64"));
   return all;
 }

@@ -54,6 +54,7 @@ void read_pdb(std::vector<std::byte> bytes) {
     attempt([&] {
       for (const LocalScope& scope : pdb->local_scopes(method)) pdb->constants(scope);
     });
+    attempt([&] { pdb->tuple_names(rid); });
     attempt([&] { pdb->kickoff_method(method); });
     attempt([&] { pdb->async_method(method); });
     attempt([&] { pdb->hoisted_scopes(method); });

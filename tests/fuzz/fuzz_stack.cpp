@@ -1,6 +1,7 @@
 // Stacks of a damaged runtime: its threads, explicit Frames and exceptions, and walks that go through them.
 #include "core/stack/argument_map.h"
 #include "core/stack/exceptions.h"
+#include "core/stack/interpreted_methods.h"
 #include "core/stack/interrupted_code.h"
 #include "core/stack/stack_roots.h"
 #include "core/stack/threads.h"
@@ -117,6 +118,8 @@ public:
     const Address slot = built_.at(built_.return_slot(0x1000));
     built_.memory().at(built_.thread_address + 0x40).u64(slot + 0x500).u64(built_.in(3));
     built_.memory().at(built_.thread_address + 0x80).u64(slot).u64(built_.in(0));
+    // A reference, an interior one, and one behind the words of the registers.
+    built_.memory().at(built_.at(many_arguments)).bytes({0xb9, 0x8f, 0x01, 0x47, 0x00});
     // A GCFrame that protects two words.
     built_.memory().at(built_.thread_address + 0x2B0).u64(built_.at(0x40));
     built_.memory()
@@ -135,7 +138,8 @@ public:
   void ask(const Target& target, unsigned part) override {
     if (part == 4) {
       interrupted_codes(target);
-      attempt([&] { read_argument_map(target, built_.at(0x208)); });
+      for (const Address map : {Address{0x208}, many_arguments})
+        attempt([&] { read_argument_map(target, built_.at(map)); });
       return read_chain(target, built_.thread.frame);
     }
     built_.thread.state = part == 3 ? thread_state::return_address_hijacked : 0;
@@ -154,9 +158,63 @@ public:
   }
 
 private:
-  static constexpr Address jump = 0x60;
+  static constexpr Address jump = 0x60, many_arguments = 0x3f00;
   static constexpr Address stub = test::WalkerRuntime::code + 0x2000, stub_sp = 0x1bf8;
   test::WalkerRuntime built_;
+};
+
+// Methods that the interpreter executes, above M2 to M0.
+class InterpretedStack final : public Scene {
+public:
+  explicit InterpretedStack(Cpu cpu) : built_(cpu) {
+    const Address byte_code = built_.add_byte_code();
+    built_.frame(0x400, built_.in(1));
+    built_.frame(0x500, built_.in(0));
+    built_.frame(0x600, built_.native_return);
+    for (unsigned i = 0; i < 3; ++i)
+      built_.interpreted(node(i), byte_code + 0x10 * i, i < 2 ? node(i + 1) : 0);
+    built_.execution.types().set(node(0), "InterpMethodContextFrame", "StartIp", built_.at(0x3800));
+    built_.interpreter(0x200, built_.in(2), 0x400, node(0));
+    ContractDescriptor descriptor = built_.execution.types().contract_descriptor();
+    const Platform platform = descriptor.platform;
+    set_up(built_.memory(), std::move(descriptor), platform);
+    byte_code_ = byte_code;
+    // A node that is no longer in use may be the runtime's hint.
+    hint_ = built_.at(0x3300);
+    built_.interpreted(hint_, 0, node(0));
+  }
+
+  // As a debugger has it, with a method's node in place of the stack pointer; in the interpreter itself; the
+  // list from another node.
+  unsigned parts() const override { return 4; }
+  void ask(const Target& target, unsigned part) override {
+    built_.thread.frame = built_.at(0x200);
+    RegisterContext start = built_.registers(built_.native_code, 0x80);
+    if (part < 2) {
+      start = RegisterContext(built_.registers(0, 0).cpu());
+      start.set_pc(byte_code_ + 0x10 * part);
+      start.set_sp(node(part));
+      start.set_fp(0x7000);
+    }
+    const auto argument = first_argument_register(start.architecture());
+    if (argument && part != 2) start.set(*argument, built_.at(0x200));
+    if (part == 3) {
+      EditedMemory other(target.memory(), {{.at = built_.at(0x200 + 32), .value = hint_}},
+                         target.platform().byte_order);
+      const Target from_hint(other, target.descriptor(), target.platform());
+      const InterpretedMethods list = interpreted_methods(from_hint, built_.at(0x200));
+      require(list.methods.size() <= max_interpreted_methods, "interpreted methods are bounded");
+    }
+    const test::WalkedStack walked =
+        built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
+    ExecutionManager code(target);
+    read_roots(target, code, &built_.thread, walked.frames);
+  }
+
+private:
+  Address node(unsigned number) const { return built_.at(0x3000 + 0x100 * number); }
+  test::WalkerRuntime built_;
+  Address byte_code_ = 0, hint_ = 0;
 };
 
 class RecordedStacks final : public RecordedScene {
@@ -199,6 +257,11 @@ public:
                     },
                     {.max_frames = most_frames});
     check(frames, walk);
+    // One that the caller has seen enough of.
+    const stack::Walk left =
+        walker.walk(recorded_.registers_of(registers), thread == list.threads.end() ? nullptr : &*thread,
+                    [](const StackFrame&) { return false; });
+    require(frames.empty() || left.end == WalkEnd::stopped, "a walk stops when it is told to");
     read_roots(target, code, thread == list.threads.end() ? nullptr : &*thread, frames);
     for (const StackFrame& frame : frames) {
       attempt([&] {
@@ -218,5 +281,8 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) all.push_back(std::make_unique<BuiltStack>(cpu));
   all.push_back(std::make_unique<RecordedStacks>("gallery-arm64"));
   all.push_back(std::make_unique<RecordedStacks>("gallery-x64"));
+  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) all.push_back(std::make_unique<InterpretedStack>(cpu));
+  all.push_back(std::make_unique<RecordedStacks>("gallery11-x64"));
+  all.push_back(std::make_unique<RecordedStacks>("stuck-x64"));
   return all;
 }

@@ -2,9 +2,13 @@
 #include "core/memory/byte_range.h"
 #include "core/memory/loaded_file.h"
 #include "core/metadata/pe_image.h"
+#include "core/stack/argument_map.h"
+#include "core/stack/filter_funclets.h"
+#include "core/stack/frame_references.h"
 #include "core/types/code_claims.h"
 #include "core/types/method_names.h"
 #include "core/types/r2r_format.h"
+#include "core/types/slot_method.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/laid_out_image.h"
 #include "tests/fuzz/recorded_core.h"
@@ -88,6 +92,12 @@ public:
         format_sos_type(*type);
       });
     for (const Address method : more_methods_) name_method(names, method, 0x8000);
+    for (const test::SampleMethod& method : sample_.methods)
+      attempt([&] {
+        const MethodDesc found = names.method_desc(method.address);
+        for (const std::uint32_t slot : {std::uint32_t{found.slot}, 0xffffU})
+          method_in_slot(target, found.method_table, slot);
+      });
   }
 
 private:
@@ -265,6 +275,7 @@ public:
         const ByteRange row = bytes.range(imports->rva + at, 20);
         for (std::uint32_t cell = 0; cell < row.u32(4); cell += 8) cells_.push_back(base + row.u32(0) + cell);
       }
+    call_cells();
     set_up(types.memory(), types.contract_descriptor(), types.platform());
   }
 
@@ -291,13 +302,39 @@ private:
           const CodeBlock block = names.code().r2r_block(section, index);
           names.code().find(block.start + 1);
         });
+      FilterFunclets filters(names.code());
+      const std::uint32_t functions = names.code().r2r_image(section).function_count;
+      for (std::uint32_t index = 0; index < functions; ++index)
+        attempt([&] { filters.is_filter(names.code().r2r_block(section, index)); });
     } else {
-      for (const Address cell : cells_) attempt([&] { names.import_at(cell); });
+      FrameReferences references(names.code(), nullptr);
+      for (std::size_t i = 0; i < cells_.size(); ++i) {
+        attempt([&] { names.import_at(cells_[i]); });
+        attempt([&] {
+          const auto held =
+              references.of({.address = calls_ + call_bytes * i, .kind = FrameKind::external_method});
+          require(held.size() <= max_map_bytes * 4, "a map of arguments is bounded");
+        });
+      }
     }
   }
 
+  // A Frame for each cell, as a call through it leaves one.
+  void call_cells() {
+    test::TargetBuilder& types = runtime_.target;
+    types.type("FramedMethodFrame", {{"TransitionBlockPtr", test::Width::pointer, 0, 16}}, 32);
+    types.type("ExternalMethodFrame", {{"Indirection", test::Width::pointer, 0, 32}}, call_bytes);
+    types.type("TransitionBlock", {{"FirstGCRefMapSlot", test::Width::pointer, 0, 16}}, 104);
+    const Address block = types.memory().allocate(0x400);
+    calls_ = types.memory().allocate(call_bytes * cells_.size());
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      types.memory().at(calls_ + call_bytes * i).u64(0).u64(0).u64(block).u64(0).u64(cells_[i]);
+  }
+
+  static constexpr std::size_t call_bytes = 48;
   test::RuntimeTypes runtime_;
   std::vector<Address> cells_;
+  Address calls_ = 0;
 };
 
 class RecordedTypes final : public RecordedScene {

@@ -5,6 +5,7 @@
 #include "core/isa/code_instructions.h"
 #include "core/isa/code_reference.h"
 #include "core/isa/suspension_place.h"
+#include "core/isa/system_call.h"
 #include "core/isa/unwind_record.h"
 #include "core/isa/x64/frame_pointer.h"
 #include "core/isa/x64/unwind.h"
@@ -77,6 +78,10 @@ void read_code(MemoryReader& memory, Cpu cpu, std::span<const std::byte> code) {
   instructions.known(0, size);
   if (architecture.visit_own_addresses != nullptr) architecture.visit_own_addresses(at, code, [](Address) {});
   for (Address address = at + 1; address < at + size; address += size / 32 + 1) {
+    for (const Cpu any : {cpu, Cpu::unknown}) {
+      const bool behind = stands_behind_system_call(memory, any, address).value_or(false);
+      if (stands_behind_yield(memory, any, address) && !behind) __builtin_trap();
+    }
     if (architecture.follows_call != nullptr) architecture.follows_call(memory, address);
     if (architecture.direct_call_target != nullptr) architecture.direct_call_target(memory, address);
     if (architecture.leaves_by_indirect_jump != nullptr)
@@ -90,6 +95,11 @@ void unwind_native(MemoryReader& memory, Cpu cpu, Address size) {
   unwinder.modules();
   for (Address pc = 1; pc < size; pc += size / 32 + 1) try {
       unwinder.layout(pc);
+      for (const FoundBy found_by : {FoundBy::stub, FoundBy::frame_pointer, FoundBy::cfi})
+        unwinder.layout(pc, pc % 2 == 0, found_by);
+      const auto start = unwinder.function_start(pc);
+      if (start && unwinder.module_at(pc) == nullptr) __builtin_trap();
+      unwinder.follows_call(pc);
       unwinder.unwind(context_in(cpu, pc), pc % 2 == 0);
     } catch (const Error&) {
     }

@@ -192,32 +192,37 @@ public:
                                       threads_of_group)) {}
 
   // The async methods; the heap's locks without stacks; the pool, timers and faulted tasks; the page; the
-  // threads in groups, each with and without the heap.
-  unsigned parts() const override { return 4 + 2 * groups_; }
+  // verdict over all threads; the threads in groups, each with and without the heap.
+  unsigned parts() const override { return parts_before_threads + 2 * groups_; }
   void ask(const Target& target, unsigned part) override {
     PageCache pages(target.memory());
     Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
     if (runtime.absence() != nullptr) return;
-    Asked asked(*this, runtime, pages, part < 4 ? groups_ : (part - 4) % groups_);
+    recorded_.give_lines(runtime);
+    const unsigned first = part < parts_before_threads ? 0 : (part - parts_before_threads) % groups_;
+    const std::size_t count = part == 4 ? all_threads : part < parts_before_threads ? 0 : threads_of_group;
+    Asked asked(*this, runtime, pages, first * threads_of_group, count);
     if (part == 0) return asked.async_methods();
     if (part == 1) return asked.locks_of_heap();
     if (part == 2) return asked.pool_and_timers();
     if (part == 3) return asked.page();
-    asked.threads(part - 4 < groups_);
+    if (part == 4) return asked.verdict();
+    asked.threads(part - parts_before_threads < groups_);
   }
 
 private:
-  static constexpr std::size_t threads_of_group = 16, most_rows = 40;
+  static constexpr std::size_t threads_of_group = 16, all_threads = 1000, most_rows = 40;
+  static constexpr unsigned parts_before_threads = 5;
 
-  // The readers over one damaged runtime. `group`: the threads that are looked at.
+  // The readers over one damaged runtime. `count` threads from the one at `first` on are looked at.
   struct Asked {
-    Asked(RecordedWaits& scene, Runtime& of, MemoryReader& memory, unsigned group)
-        : runtime(of), stacks(of, memory, [&scene](FrameRow& row, Address) { scene.names_.name(row); }),
+    Asked(RecordedWaits& scene, Runtime& of, MemoryReader& memory, std::size_t first, std::size_t count)
+        : runtime(of), program_name(scene.recorded_.program_name()),
+          stacks(of, memory, [&scene](FrameRow& row, Address) { scene.names_.name(row); }),
           locks(
               of, [this]() -> WaitObjects& { return waits(); }, stacks, [this] { return starts; }) {
       const auto& threads = scene.recorded_.core->threads();
-      for (std::size_t i = group * threads_of_group; i < threads.size() && i < (group + 1) * threads_of_group;
-           ++i)
+      for (std::size_t i = first; i < threads.size() && i < first + count; ++i)
         starts.push_back({.os_id = threads[i].os_id,
                           .index = static_cast<unsigned>(i + 1),
                           .name = "a thread",
@@ -235,6 +240,7 @@ private:
     AsyncReporter& async() {
       if (!async_) {
         async_.emplace(waits());
+        async_->set_stacks(stacks);
         std::vector<ThreadTop> tops;
         for (const LockReporter::ThreadStart& start : starts) tops.push_back({start.os_id, start.registers});
         async_->set_threads(std::move(tops));
@@ -263,6 +269,8 @@ private:
         check(graph, async_chains(graph));
         async().stacks({.tops = true, .glob = "*.Sim*"});
         for (const FaultedTask& task : async().faulted({})) tell(task);
+        attempt([&] { waits().locks({.progress = [](std::uint64_t, std::uint64_t) { return false; }}); });
+        waits().locks();
       });
     }
 
@@ -305,17 +313,7 @@ private:
         }
         wait_graph_dot(locks);
       });
-      attempt([&] {
-        TroubleSources sources{.locks = locks,
-                               .stacks = stacks,
-                               .heap = [this]() -> HeapReporter& { return heap(); },
-                               .async = [this]() -> AsyncReporter& { return async(); },
-                               .program_name = 0x7fff'0000'0000};
-        const TroubleReport report = find_trouble(sources, "");
-        require(!report.verdicts.empty(), "there is a verdict");
-        dump(to_json(report));
-        for (const AwaitGroup& group : report.waiting) text_of(group);
-      });
+      trouble("");
       attempt([&] {
         for (const LockReporter::ThreadStart& start : starts) {
           std::vector<FrameRow> rows;
@@ -333,6 +331,43 @@ private:
       });
     }
 
+    std::optional<StopMark> trouble(const std::string& crash) {
+      std::optional<StopMark> mark;
+      attempt([&] {
+        TroubleSources sources{.locks = locks,
+                               .stacks = stacks,
+                               .heap = [this]() -> HeapReporter& { return heap(); },
+                               .async = [this]() -> AsyncReporter& { return async(); },
+                               .program_name = program_name};
+        TroubleReport report = find_trouble(sources, crash);
+        require(!report.verdicts.empty(), "there is a verdict");
+        dump(to_json(report));
+        for (const AwaitGroup& group : report.waiting) text_of(group);
+        mark = std::move(report.mark);
+      });
+      return mark;
+    }
+
+    // At this stop, and at one more at which the collector has moved the heap and some have gone on.
+    void verdict() {
+      attempt([&] {
+        locks.table_by_stacks();
+        locks.stacks_tell_all();
+      });
+      trouble("a signal");
+      const std::optional<StopMark> first = trouble("");
+      if (!first) return;
+      StopMark second = *first;
+      if (!second.ranges.empty()) second.ranges.pop_back();
+      if (!second.threads.empty()) second.threads.front().place ^= 1;
+      if (!second.chains.empty()) second.chains.front().place ^= 1;
+      for (const StopMark& later : {*first, second}) {
+        const StopChange change = compare(*first, later);
+        require(change.chains.all() == first->chains.size(), "each chain stood or went");
+        require(!to_string(change.finding).empty(), "a finding has a name");
+      }
+    }
+
     void pool_and_timers() {
       attempt([&] {
         if (const auto pool = report_pool(runtime)) dump(to_json(*pool));
@@ -342,7 +377,7 @@ private:
       });
       attempt([&] {
         std::vector<std::string> missing;
-        heap_limit(*runtime.objects(), 0x7fff'0000'0000, missing);
+        heap_limit(*runtime.objects(), program_name, missing);
       });
     }
 
@@ -369,6 +404,7 @@ private:
     }
 
     Runtime& runtime;
+    Address program_name;
     StackReporter stacks;
     std::vector<LockReporter::ThreadStart> starts;
     std::optional<HeapReporter> heap_;
@@ -386,7 +422,7 @@ private:
 std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   std::vector<std::unique_ptr<Scene>> all;
   all.push_back(std::make_unique<BuiltWaits>(Platform{}));
-  for (const char* const core : {"waiting-x64", "waiting11-x64"})
+  for (const char* const core : {"waiting-x64", "waiting11-x64", "stuck-x64"})
     all.push_back(std::make_unique<RecordedWaits>(core));
   return all;
 }

@@ -47,6 +47,7 @@ public:
     switch (part - threads_) {
     case 0:
       dump(to_json(runtime.info()));
+      attempt([&] { take_descriptor(runtime, pages); });
       break;
     case 1:
       report_threads(runtime, pages);
@@ -69,6 +70,18 @@ public:
   }
 
 private:
+  // The descriptor goes into a file, and comes back in place of the runtime's own; a file of another build
+  // does not.
+  void take_descriptor(const Runtime& runtime, MemoryReader& memory) {
+    DescriptorFile file = parse_descriptor_file(write_descriptor_file(runtime.record_descriptor()), "saved");
+    for (const bool own : {true, false}) {
+      if (!own) file.build_id.push_back(0);
+      const Runtime again(memory, recorded_.modules, recorded_.platform, nullptr,
+                          std::make_shared<const DescriptorFile>(file));
+      require(again.absence() != nullptr || again.target() != nullptr, "a runtime is there or is not");
+    }
+  }
+
   void walk(Runtime& runtime, MemoryReader& memory, const ThreadRegisters& thread) {
     StackReporter reporter(runtime, memory, [this](FrameRow& row, Address) { names_.name(row); });
     std::size_t rows = 0;
@@ -264,5 +277,7 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   all.push_back(std::make_unique<WholeCore>("gallery-arm64", true));
   all.push_back(std::make_unique<WholeCore>("gallery-x64", false));
   for (const bool published : {true, false}) all.push_back(std::make_unique<Notifications>(published));
+  for (const char* const core : {"gallery11-x64", "stuck-x64"})
+    all.push_back(std::make_unique<WholeCore>(core, false));
   return all;
 }

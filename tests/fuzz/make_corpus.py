@@ -30,7 +30,7 @@ SYMBOLS = TESTS / "symbols/data"
 LARGEST = 20480   # bytes of a seed: the mutation of a larger one finds little, slowly
 RUNS = 10_000     # of each target, from the seeds of real files
 # The input of these is a list of edits of a sound runtime (scenes.h), so no file is a seed of theirs; each run reads a whole runtime.
-SCENES = {"code": 4000, "types": 3000, "objects": 8000, "stack": 5000, "heap": 5000, "waits": 1500, "whole_core": 1500}
+SCENES = {"code": 4000, "types": 3000, "objects": 3000, "stack": 3000, "heap": 3000, "waits": 1500, "whole_core": 1500}
 
 NATIVE = """
 int deeper(int, void*);
@@ -136,10 +136,25 @@ def gc_text(i):
                        "contracts": {"GC": "c1"}, "subDescriptors": {"More": [[1], "pointer"]}}).encode()
 
 
+def native_aot_text(how):
+    """The text of a descriptor of a NativeAOT program, which says so, or which has its own versions of contracts."""
+    return json.dumps({"version": 1, "baseline": "empty", "contracts": {"Thread": "n1" if how else "c1"},
+                       "globals": {} if how else {"RuntimeFlavor": ["NativeAOT", "string"]}}).encode()
+
+
 def descriptor_file(text):
     """A file for `clr settings --descriptor`, as fuzz_descriptor takes it."""
     return b"\x10" + json.dumps({"build_id": "0102ab", "pointer_size": 8, "byte_order": "little", "descriptor": json.loads(text),
                                  "pointers": [None, "0x10"]}).encode()
+
+
+def damaged_descriptor_files(text):
+    """Such files with one thing wrong each; and JSON with values of every kind, with too many, and too deep."""
+    whole = json.loads(descriptor_file(text)[1:])
+    changes = ({"build_id": "012"}, {"build_id": "xy"}, {"pointer_size": 5}, {"byte_order": "middle"}, {"descriptor": [1]}, {"pointers": {}}, {"pointers": [1]},
+               {"pointers": ["0xg"]}, {"descriptor": json.dumps(whole["descriptor"])}, {"more": [True, -1, 1.5, None, "text"]})
+    texts = [json.dumps(whole | change) for change in changes] + ["[" * 300, "[]", "{"]
+    return [b"\x10" + damaged.encode() for damaged in texts]
 
 
 def sub_descriptor(names):
@@ -202,6 +217,7 @@ def saved_files():
                                              {"types": [row | {"name": 1}]}, {"warnings": [7]}, {"objects": "2"})]
     core = b"\x7fELF" + bytes(200)
     return ([b"\0" + json.dumps(value).encode() for value in (whole, *damaged, {}, [])]
+            + [b"\0" + text for text in (b"no JSON", b"{" * 400)]
             + [b"\1" + gzip.compress(core, mtime=0) * 2]
             + [bytes([kind]) + subprocess.run([tool, "-c"], input=core, capture_output=True, check=True).stdout for kind, tool in ((2, "zstd"), (3, "lz4"))
                if shutil.which(tool)])
@@ -259,7 +275,8 @@ def candidates(folder, build):
         "debug_info": cores["debug_info"],
         "descriptor": [b"\x01" + text for text in descriptors] + [descriptor_memory(smallest, choice) for choice in (0, 2, 4, 6, 8)]
         + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")]
-        + [b"\x01" + net11_text(), nested_descriptors(gc_text), descriptor_file(net11_text()), descriptor_file(smallest)],
+        + [b"\x01" + net11_text(), nested_descriptors(gc_text), descriptor_file(net11_text()), descriptor_file(smallest)]
+        + damaged_descriptor_files(smallest) + [b"\x01" + native_aot_text(how) for how in (0, 1)],
         "elf_core": cores["elf_core"] + [native] + images[:2],
         "elf_symbols": native_symbols(folder),
         "gc_info": cores["gc_info"],

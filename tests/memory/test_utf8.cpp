@@ -41,6 +41,15 @@ TEST_CASE("text is UTF-8 or it is not", "[utf8]") {
   CHECK_FALSE(is_utf8("Ns.Caf\xc3"));
 }
 
+TEST_CASE("what is no character is replaced, byte by byte", "[utf8]") {
+  CHECK(whole_utf8("") == "");
+  CHECK(whole_utf8("a\u00e9\u20ac") == "a\u00e9\u20ac");
+  CHECK(whole_utf8("a\xa8\xd2"
+                   "F") == "a\ufffd\ufffd"
+                           "F");
+  CHECK(whole_utf8("\xe2\x82") == "\ufffd\ufffd"); // the end of one is missing
+}
+
 TEST_CASE("a cut never divides a character", "[utf8]") {
   CHECK(cut_utf8("abc", 3) == "abc");
   CHECK(cut_utf8("abc", 2) == "ab");

@@ -495,6 +495,16 @@ std::vector<Address> framework_samples(ObjectRuntime& runtime, FrameworkTypes& t
   const Address eight = t.make("ValueTuple`8", {{"Item1", 1}});
   t.set("ValueTuple`1", t.place("ValueTuple`8", eight, "Rest"), "Item1", text);
   const Address chunk = t.make("StringBuilder", {{"m_ChunkChars", characters}, {"m_ChunkLength", 2}});
+  const Address buckets = t.structures("HashBucket", 3);
+  t.set("HashBucket", t.structure_at("HashBucket", buckets, 1), "key", text);
+  t.set("HashBucket", t.structure_at("HashBucket", buckets, 2), "key", buckets);
+  const Address table = t.make("Hashtable", {{"_buckets", buckets}, {"_count", 1}});
+  const Address bottom = t.make("ImmutableStack`1", {});
+  const auto pushed = [&](std::uint32_t value, Address tail) {
+    return t.make("ImmutableStack`1", {{"_head", value}, {"_tail", tail}});
+  };
+  const Address queue =
+      t.make("BagQueue", {{"_array", numbers}, {"_headIndex", 3}, {"_tailIndex", 5}, {"_mask", 3}});
   return {list,
           t.make("Queue`1", {{"_array", numbers}, {"_head", 3}, {"_size", 2}}),
           t.make("Stack`1", {{"_array", numbers}, {"_size", 2}}),
@@ -538,7 +548,18 @@ std::vector<Address> framework_samples(ObjectRuntime& runtime, FrameworkTypes& t
           t.make("Int128", {{"_upper", 1}}),
           t.make("BigInteger", {{"_sign", 1}, {"_bits", numbers}}),
           t.make("BigInteger", {{"_sign", 7}}),
-          t.make("Index", {{"_value", 0xffff'fffe}})};
+          t.make("Index", {{"_value", 0xffff'fffe}}),
+          t.make("ArrayList", {{"_items", t.objects({text, list, 0})}, {"_size", 2}}),
+          table,
+          t.make("Hashtable+SyncHashtable", {{"_table", table}}),
+          t.make("OrderedDictionary`2", {{"_entries", t.structures("OrderedEntry", 3)}, {"_count", 2}}),
+          t.make("ImmutableQueue`1",
+                 {{"_forwards", pushed(1, pushed(2, bottom))}, {"_backwards", pushed(3, bottom)}}),
+          t.make("ConcurrentBag`1", {{"_workStealingQueues", queue}}),
+          t.make("BlockingCollection`1", {{"_collection", list}}),
+          t.make("SmallFrozenDictionary`2", {{"_keys", numbers}, {"_values", numbers}}),
+          t.make("ItemsFrozenSet`2", {{"_items", numbers}}),
+          t.make("Grouping`2", {{"_elements", numbers}, {"_count", 2}})};
 }
 
 } // namespace clr::test
