@@ -44,8 +44,8 @@ std::vector<HandlerWatch::Frame> HandlerFrames::of(Session& session, lldb::SBThr
       frame.has_line = line.IsValid() && line.GetLine() != 0;
       frame.handlers = &handlers_of(session, *block);
       frame.funclet = is_funclet(session, *block);
-      frame.runs_to_end =
-          i == 0 && !is_state_machine(session.runtime(), session.runtime().describe(*block).method);
+      frame.returns_to_caller =
+          i == 0 && !is_async_method(session.runtime(), session.runtime().describe(*block).method);
     }
     frames.push_back(frame);
   }

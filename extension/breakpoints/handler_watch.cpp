@@ -39,7 +39,7 @@ bool HandlerWatch::is_before(const Frame& frame, const HandlerEntries::Shown& en
 
 // Null: the innermost frame's caller has lines, or nobody has.
 const HandlerWatch::Frame* HandlerWatch::caller_behind_code_without_lines(std::span<const Frame> frames) {
-  if (frames.size() < 3 || !frames[0].has_line || frames[0].funclet || !frames[0].runs_to_end ||
+  if (frames.size() < 3 || !frames[0].has_line || frames[0].funclet || !frames[0].returns_to_caller ||
       frames[1].has_line)
     return nullptr;
   const auto caller =

@@ -30,8 +30,9 @@ public:
   struct Frame {
     Address pc = 0, rbp = 0;
     bool has_line = false, funclet = false;
-    // It does not go on in its caller before it has ended, as async methods and iterators do.
-    bool runs_to_end = false;
+    // What it returns to is its caller, at the end and where an iterator yields: an async method returns to
+    // its caller where it waits, and is gone on with from elsewhere.
+    bool returns_to_caller = false;
     const HandlerEntries* handlers = nullptr; // null: no managed code
   };
 

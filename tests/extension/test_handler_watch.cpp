@@ -128,7 +128,7 @@ TEST_CASE("when the step has ended nobody stops, when the process runs on there 
 
 TEST_CASE("behind code without lines the step ends in the next caller", "[handler_watch]") {
   Step step;
-  step.frames[0].runs_to_end = true;
+  step.frames[0].returns_to_caller = true;
   step.arm();
   CHECK(step.plants.stops().contains(0x3010));
   CHECK(step.watch.hit(stepping, 0x3010, 0xC0));

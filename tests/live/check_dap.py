@@ -235,6 +235,10 @@ STEPS = [
     ("stepOut", "Program.Steps:Each"),
     ("next", "Program.Steps:Each+1"),
     ("next", "Program.Steps:Each"),
+    ("next", "Program.Steps:Summed"),
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("next", "Program.Numbers:Numbers+1"),
+    ("next", "Program.Steps:Summed"),          # the framework calls the iterator again
     ("next", "Program.Steps:Await"),
     ("stepIn", "Program.Later:Later"),         # not into the code that starts it
     ("next", "Program.Later:Later+1"),

@@ -83,6 +83,7 @@ static class Program {
             total += n; // at: Each kept+1
         foreach (int n in Numbers()) // at: Each
             total += n; // at: Each+1
+        total += Numbers().Sum(); // at: Summed
         int later = await Later(size); // at: Await
         try { // at: Try
             Fail(); // at: Call of Fail
