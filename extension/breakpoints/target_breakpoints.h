@@ -38,7 +38,8 @@ public:
 
   // LLDB sets a breakpoint on the next line that it knows. Where the symbols have code on the very line that
   // is not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead. The same of
-  // native functions that are called as the method is that add_managed() named.
+  // native functions that are called as the method is that add_managed() named. And a line is come to once:
+  // of a body's places on it the one stays at which the line begins.
   void drop_wrong_lines(Session& session, const ProcessPublishing& publishing);
   // Enabled locations in published code that LLDB could not write to.
   std::vector<lldb::SBBreakpointLocation> not_planted(const ProcessPublishing& publishing);
@@ -49,6 +50,9 @@ public:
 private:
   static void drop_native(lldb::SBBreakpoint& breakpoint, const ProcessPublishing& publishing,
                           std::size_t first, std::size_t end);
+  static void drop_later_statements(Session& session, lldb::SBBreakpoint& breakpoint,
+                                    const ProcessPublishing& publishing, std::uint32_t line,
+                                    std::size_t first);
   // The line where a breakpoint on a line belongs, and which of its locations were looked at.
   struct LineCheck {
     std::uint32_t line = 0; // 0: symbols do not tell

@@ -120,15 +120,37 @@ static class Program {
         string none = null;
         try {
             n += none.Length; // at: Fault
-        } catch (NullReferenceException) {
+        } catch (NullReferenceException e)
+            when (e.Message.Length > 1) { // at: Filter
             n++; // at: Fault caught
         }
         return n;
     }
 
+    sealed class Ending : IDisposable { public void Dispose() { total++; } }
+
+    static IEnumerable<int> Each() {
+        foreach (int side in (IEnumerable<int>)Sides) // at: Each in iterator
+            yield return side;
+    }
+
+    static int Blocks(int n) {
+        foreach (int side in Sides) // at: Each side
+            n += side;
+        for (int i = 0; i < 2; i++) { // at: Both
+            int twice = i * 2;
+            n += twice;
+        }
+        using (new Ending()) // at: Using
+            n++;
+        foreach (int side in Each())
+            n += side;
+        return n;
+    }
+
     static void Counts() {
         for (int i = 0; i < 5; i++)
-            total += Local(i) + Faulty(i) + Sides.Sum(side =>
+            total += Local(i) + Faulty(i) + Blocks(i) + Sides.Sum(side =>
             {
                 return side + 1; // at: Counted side
             });
