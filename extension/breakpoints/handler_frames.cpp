@@ -59,7 +59,7 @@ const HandlerEntries& HandlerFrames::handlers_of(Session& session, const CodeBlo
   try {
     for (const HandlerPlace& place : places_in(session.runtime(), block)) {
       if (place.line)
-        known.entries.shown.push_back({.begin = place.begin, .line = *place.line});
+        known.entries.shown.push_back({.begin = place.entry, .line = *place.line});
       else
         known.entries.hidden.push_back(place.begin);
     }

@@ -18,7 +18,7 @@ namespace clr::lldb_plugin {
 // Where the handlers of a method begin.
 struct HandlerEntries {
   struct Shown {
-    Address begin = 0, line = 0; // its code, and its first source line
+    Address begin = 0, line = 0; // its first instruction, and its first source line
   };
   std::vector<Shown> shown;
   std::vector<Address> hidden; // begins of those without a source line
