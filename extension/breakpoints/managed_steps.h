@@ -101,7 +101,7 @@ public:
 private:
   bool is_step();
   void begun(StepUnderWay kind);
-  void follow_handlers(lldb::SBThread thread, bool out);
+  void follow_handlers(lldb::SBThread thread, Kind kind);
   void follow_awaits(lldb::SBThread& thread, bool out);
   void follow_calls(lldb::SBThread& thread, Kind kind);
   void follow_calls_again(lldb::SBThread& thread);
