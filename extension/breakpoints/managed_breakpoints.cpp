@@ -287,7 +287,9 @@ bool ManagedBreakpoints::at_stop(bool client) {
   if (process.GetStopID() == stop_told_) return false;
   // The process may go on from here, with what was published at this stop.
   if (publishing_->begun()) breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
-  std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
+  StepsOfPlugin known = steps_->for_stops();
+  known.one_shots = breakpoints_.one_shots();
+  std::vector<ThreadStop> stops = thread_stops(target_, known);
   steps_->take_middle(stops);
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
   if (lone_run_.goes_on(stops)) return true;

@@ -59,6 +59,7 @@ void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
   for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
     lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
     if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
+    if (breakpoint.IsOneShot()) one_shots_.insert(breakpoint.GetID());
     BreakpointWish wish = wish_of(breakpoint);
     if (!is_managed(breakpoint, wish, publishing)) continue;
     wishes_.push_back(std::move(wish));

@@ -33,6 +33,8 @@ public:
   // The enabled ones on managed code; one of them has no place yet.
   std::span<const BreakpointWish> wishes() const { return wishes_; }
   bool waiting() const { return waiting_; }
+  // Numbers of those that the next hit deletes, and that were ever there.
+  const std::set<lldb::break_id_t>& one_shots() const { return one_shots_; }
   // Can one of them mean `method`?
   bool concern(Session& session, const Method& method) const;
 
@@ -63,6 +65,7 @@ private:
   lldb::SBTarget target_;
   std::map<lldb::break_id_t, LineCheck> lines_; // of breakpoints on lines
   std::set<lldb::break_id_t> ours_;             // made by `clr break`
+  std::set<lldb::break_id_t> one_shots_;
   std::vector<BreakpointWish> wishes_;
   bool waiting_ = false;
 };
