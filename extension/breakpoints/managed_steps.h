@@ -111,6 +111,7 @@ private:
   void watch_loader();
   bool goes_on_behind_hijack();
   bool goes_on_out_of_call();
+  bool goes_on_to_lines();
   bool goes_on_after_failure();
   bool begins_line(Address at);
   std::vector<Address> next_lines(Address at);

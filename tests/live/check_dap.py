@@ -239,6 +239,9 @@ STEPS = [
     ("stepIn", "Program.Numbers:Numbers"),
     ("next", "Program.Numbers:Numbers+1"),
     ("next", "Program.Steps:Summed"),          # the framework calls the iterator again
+    ("next", "Program.Steps:Numbers counted"),
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("stepOut", "Program.Steps:Numbers counted"),
     ("next", "Program.Steps:Await"),
     ("stepIn", "Program.Later:Later"),         # not into the code that starts it
     ("next", "Program.Later:Later+1"),

@@ -84,6 +84,7 @@ static class Program {
         foreach (int n in Numbers()) // at: Each
             total += n; // at: Each+1
         total += Numbers().Sum(); // at: Summed
+        total += Numbers().Count(); // at: Numbers counted
         int later = await Later(size); // at: Await
         try { // at: Try
             Fail(); // at: Call of Fail
