@@ -148,7 +148,8 @@ bool ManagedSteps::goes_on_out_of_call() {
 // LLDB (14) ends a step in the framework's code that it came out to, whatever its setting says.
 bool ManagedSteps::goes_on_to_lines() {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
-  if (!thread.IsValid() || !stood_.frame.has_line || stood_.caller.pc == 0) return false;
+  const bool awaited = awaits_.thread() == plans_.of; // its task is followed
+  if (!thread.IsValid() || !stood_.frame.has_line || (stood_.caller.pc == 0 && !awaited)) return false;
   const StepUnderWay ended = ended_step(thread);
   if (ended != StepUnderWay::over && ended != StepUnderWay::out) return false;
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
@@ -156,7 +157,9 @@ bool ManagedSteps::goes_on_to_lines() {
   if (frame.GetCFA() <= stood_.cfa || (line.IsValid() && line.GetLine() != 0)) return false;
   if (expected_of_ != 0) begun(ended);
   stands_ = thread;
-  return go_by_places(thread);
+  if (stood_.caller.pc != 0) return go_by_places(thread);
+  end_plan(thread);
+  return true;
 }
 
 // LLDB found no way out of code that it does not know, for example of the runtime's handler of a signal.
