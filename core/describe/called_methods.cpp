@@ -139,13 +139,26 @@ bool is_part_of_iterator(std::string_view name) {
   return last_name(name).starts_with("<>m__Finally");
 }
 
-bool is_state_machine(Runtime& runtime, const Method& method) {
+namespace {
+template<typename Ask>
+bool symbols_say(Runtime& runtime, const Method& method, const Ask& ask) {
   try {
     const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
-    return pdb != nullptr && method.token != 0 && pdb->kickoff_method(method.token).has_value();
+    return pdb != nullptr && method.token != 0 && ask(*pdb);
   } catch (const Error&) {
     return false;
   }
+}
+} // namespace
+
+bool is_state_machine(Runtime& runtime, const Method& method) {
+  return symbols_say(runtime, method,
+                     [&](const PortablePdb& pdb) { return pdb.kickoff_method(method.token).has_value(); });
+}
+
+bool is_async_method(Runtime& runtime, const Method& method) {
+  return symbols_say(runtime, method,
+                     [&](const PortablePdb& pdb) { return pdb.async_method(method.token).has_value(); });
 }
 
 } // namespace clr

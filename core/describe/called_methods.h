@@ -43,6 +43,9 @@ bool has_written_lines(Runtime& runtime, const Method& method);
 // throws.
 bool is_state_machine(Runtime& runtime, const Method& method);
 
+// True when the method is the MoveNext of an async method, also of one that is an iterator. Never throws.
+bool is_async_method(Runtime& runtime, const Method& method);
+
 // True when the method called so is a part of the iterator that calls it: a `finally` block of that, which
 // the compiler has made a method of. Never throws.
 bool is_part_of_iterator(std::string_view name);

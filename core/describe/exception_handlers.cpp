@@ -49,7 +49,7 @@ std::vector<HandlerPlace> handler_places(ExecutionManager& code, const CodeBlock
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const BodyPart part = part_of(regions, entries[i]);
     const Address end = i + 1 < entries.size() ? std::min(entries[i + 1], part.end) : part.end;
-    HandlerPlace place{.begin = entries[i], .line = {}};
+    HandlerPlace place{.entry = entries[i], .begin = entries[i], .line = {}};
     for (const IlStretch& stretch : map.stretches()) {
       const Address begin = part.begin + (stretch.begin - part.offset);
       const bool inside = stretch.begin >= part.offset && begin >= entries[i] && begin < end;

@@ -18,6 +18,7 @@ std::vector<Address> handler_entries(ExecutionManager& code, const CodeBlock& bl
 
 // Where a debugger stops in a handler.
 struct HandlerPlace {
+  Address entry = 0;           // where the funclet begins
   Address begin = 0;           // behind the funclet's prologue, when the map tells where that ends
   std::optional<Address> line; // its first code with a line; nothing when a compiler made all of it (using,
                                // foreach, lock, async methods)

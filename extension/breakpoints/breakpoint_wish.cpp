@@ -47,7 +47,9 @@ BreakpointWish wish_of_serialized(std::string_view json) {
       wish.names.push_back(options.at("Regex"));
       wish.kind = BreakpointWish::Kind::pattern;
     } else if (type == "SymbolName") {
-      wish.names = options.at("SymbolNames");
+      // LLDB (23) has a name once for each kind of name that it may be.
+      for (std::string name : options.at("SymbolNames"))
+        if (std::ranges::find(wish.names, name) == wish.names.end()) wish.names.push_back(std::move(name));
       if (!wish.names.empty()) wish.kind = BreakpointWish::Kind::name;
     } else if (type == "Address") {
       wish.kind = BreakpointWish::Kind::address;

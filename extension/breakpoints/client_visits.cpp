@@ -3,6 +3,7 @@
 #include "extension/breakpoints/managed_steps.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace clr::lldb_plugin {
 
@@ -38,6 +39,13 @@ bool ManagedBreakpoints::look_again() {
   else
     watch_again();
   return compilations_.armed();
+}
+
+// A client of the API has just been told of new code, and looks at frames for that, wherever the process is
+// by then. A user who asks for a stop in that very second may have to ask again.
+bool ManagedBreakpoints::client_looks() const {
+  constexpr std::chrono::seconds looks(1);
+  return std::chrono::steady_clock::now() - shown_at_ < looks;
 }
 
 } // namespace clr::lldb_plugin

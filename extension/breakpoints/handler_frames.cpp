@@ -44,8 +44,8 @@ std::vector<HandlerWatch::Frame> HandlerFrames::of(Session& session, lldb::SBThr
       frame.has_line = line.IsValid() && line.GetLine() != 0;
       frame.handlers = &handlers_of(session, *block);
       frame.funclet = is_funclet(session, *block);
-      frame.runs_to_end =
-          i == 0 && !is_state_machine(session.runtime(), session.runtime().describe(*block).method);
+      frame.returns_to_caller =
+          i == 0 && !is_async_method(session.runtime(), session.runtime().describe(*block).method);
     }
     frames.push_back(frame);
   }
@@ -59,7 +59,7 @@ const HandlerEntries& HandlerFrames::handlers_of(Session& session, const CodeBlo
   try {
     for (const HandlerPlace& place : places_in(session.runtime(), block)) {
       if (place.line)
-        known.entries.shown.push_back({.begin = place.begin, .line = *place.line});
+        known.entries.shown.push_back({.begin = place.entry, .line = *place.line});
       else
         known.entries.hidden.push_back(place.begin);
     }

@@ -9,6 +9,7 @@ void HandlerWatch::disarm() {
   thread_ = 0;
   left_to_ = 0;
   own_.clear();
+  called_.clear();
   if (!std::exchange(planted_, false)) return;
   for (auto& [address, place] : places_) {
     plants_->enable(place.number, false);
@@ -17,8 +18,28 @@ void HandlerWatch::disarm() {
   }
 }
 
+void HandlerWatch::drop(std::vector<std::pair<Address, Address>>& handlers) {
+  for (const auto& [at, frame] : std::exchange(handlers, {})) {
+    places_[at].stops.erase(frame);
+    places_[at].then.erase(frame);
+  }
+}
+
+void HandlerWatch::steps_over() {
+  drop(called_);
+}
+
 void HandlerWatch::steps_out() {
-  for (const auto& [line, frame] : std::exchange(own_, {})) places_[line].stops.erase(frame);
+  drop(called_);
+  drop(own_);
+}
+
+// Index of the frame of the method whose handler the innermost frame is; 0: it is no handler.
+std::size_t HandlerWatch::method_of_handler(std::span<const Frame> frames) {
+  if (frames.empty() || !frames[0].funclet) return 0;
+  for (std::size_t i = 1; i < frames.size(); ++i)
+    if (frames[i].rbp == frames[0].rbp && !frames[i].funclet && frames[i].handlers != nullptr) return i;
+  return 0;
 }
 
 void HandlerWatch::forget() {
@@ -39,7 +60,7 @@ bool HandlerWatch::is_before(const Frame& frame, const HandlerEntries::Shown& en
 
 // Null: the innermost frame's caller has lines, or nobody has.
 const HandlerWatch::Frame* HandlerWatch::caller_behind_code_without_lines(std::span<const Frame> frames) {
-  if (frames.size() < 3 || !frames[0].has_line || frames[0].funclet || !frames[0].runs_to_end ||
+  if (frames.size() < 3 || !frames[0].has_line || frames[0].funclet || !frames[0].returns_to_caller ||
       frames[1].has_line)
     return nullptr;
   const auto caller =
@@ -52,6 +73,7 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
   disarm();
   thread_ = thread;
   const Frame* caller = nullptr; // the next one outward that has a line
+  const std::size_t method = method_of_handler(frames);
   for (std::size_t i = frames.size(); i-- > (out ? 1u : 0u);) {
     const Frame& frame = frames[i];
     if (frame.handlers != nullptr) {
@@ -60,10 +82,14 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
           // The method may have been entered from one of its own handlers: that frame's are not its own.
           const bool first = place(entry.line).stops.insert(frame.rbp).second;
           if (i == 0 && first) own_.emplace_back(entry.line, frame.rbp);
+          if (i > 0 && i < method && first) called_.emplace_back(entry.line, frame.rbp);
         }
       if (caller != nullptr)
-        for (const Address entry : frame.handlers->hidden)
-          place(entry).then[frame.rbp] = {caller->pc, caller->rbp};
+        for (const Address entry : frame.handlers->hidden) {
+          const bool first =
+              place(entry).then.insert_or_assign(frame.rbp, std::pair{caller->pc, caller->rbp}).second;
+          if (i > 0 && i < method && first) called_.emplace_back(entry, frame.rbp);
+        }
     }
     if (frame.has_line) caller = &frame;
   }

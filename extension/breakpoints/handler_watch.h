@@ -18,7 +18,7 @@ namespace clr::lldb_plugin {
 // Where the handlers of a method begin.
 struct HandlerEntries {
   struct Shown {
-    Address begin = 0, line = 0; // its code, and its first source line
+    Address begin = 0, line = 0; // its first instruction, and its first source line
   };
   std::vector<Shown> shown;
   std::vector<Address> hidden; // begins of those without a source line
@@ -30,8 +30,9 @@ public:
   struct Frame {
     Address pc = 0, rbp = 0;
     bool has_line = false, funclet = false;
-    // It does not go on in its caller before it has ended, as async methods and iterators do.
-    bool runs_to_end = false;
+    // What it returns to is its caller, at the end and where an iterator yields: an async method returns to
+    // its caller where it waits, and is gone on with from elsewhere.
+    bool returns_to_caller = false;
     const HandlerEntries* handlers = nullptr; // null: no managed code
   };
 
@@ -49,7 +50,10 @@ public:
   // that has some: the debugger gives up its own plans when that code calls the method again (an operation
   // over a collection, with a lambda).
   void arm(std::uint64_t thread, std::span<const Frame> frames, bool out, std::span<const Address> resumes);
-  // The step that was armed as any is one out of its frame, whose own handlers do not count.
+  // The step that was armed as any is one over calls, or out of its frame. Where it began in a handler, a
+  // filter for example, methods that the handler's method has called do not count, whose frames the exception
+  // has not left yet; out of a frame its own handlers do not, either.
+  void steps_over();
   void steps_out();
   // The frame goes on at `pc` by a way that the debugger's plan does not see, and the step ends there.
   void stop_behind(Address pc, Address rbp);
@@ -80,14 +84,17 @@ private:
     std::map<Address, std::pair<Address, Address>> then; // frame, and the place and frame to wait for
   };
   Place& place(Address address);
+  void drop(std::vector<std::pair<Address, Address>>& handlers);
+  static std::size_t method_of_handler(std::span<const Frame> frames);
   static bool is_before(const Frame& frame, const HandlerEntries::Shown& entry);
   static const Frame* caller_behind_code_without_lines(std::span<const Frame> frames);
 
   Plants* plants_;
   NextLines next_lines_;
-  std::uint64_t thread_ = 0;                     // 0: no step
-  bool planted_ = false;                         // some places are enabled
-  std::vector<std::pair<Address, Address>> own_; // places and frame of the innermost frame's handlers
+  std::uint64_t thread_ = 0; // 0: no step
+  bool planted_ = false;     // some places are enabled
+  // Places and frame of handlers: of the innermost frame, and of those between it and its method.
+  std::vector<std::pair<Address, Address>> own_, called_;
   Address left_to_ = 0; // where the handler that the thread stood in returns to in the runtime; 0: none
   std::map<Address, Place> places_; // by address; not all are wanted
 };

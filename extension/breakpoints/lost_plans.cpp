@@ -135,11 +135,31 @@ bool ManagedSteps::goes_on_out_of_call() {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
   if (!thread.IsValid() || stood_.cfa == 0 || ended_step(thread) != StepUnderWay::over) return false;
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-  // The handlers of the step's method have its frame pointer.
-  if (frame.GetCFA() >= stood_.cfa || frame_pointer(frame) == stood_.frame.rbp) return false;
+  // The handlers of the step's method have its frame pointer. Those of methods that it has called, which run
+  // behind one of its filters, have a lower one, wherever the runtime calls them.
+  const Address pointer = frame_pointer(frame);
+  const bool called = stood_.frame.funclet && pointer < stood_.frame.rbp;
+  if ((frame.GetCFA() >= stood_.cfa && !called) || pointer == stood_.frame.rbp) return false;
   if (expected_of_ != 0) begun(StepUnderWay::over);
   stands_ = thread;
   return go_by_places(thread);
+}
+
+// LLDB (14) ends a step in the framework's code that it came out to, whatever its setting says.
+bool ManagedSteps::goes_on_to_lines() {
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
+  const bool awaited = awaits_.thread() == plans_.of; // its task is followed
+  if (!thread.IsValid() || !stood_.frame.has_line || (stood_.caller.pc == 0 && !awaited)) return false;
+  const StepUnderWay ended = ended_step(thread);
+  if (ended != StepUnderWay::over && ended != StepUnderWay::out) return false;
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  lldb::SBLineEntry line = frame.GetLineEntry(); // LLDB 14 gives one that is none the greatest number
+  if (frame.GetCFA() <= stood_.cfa || (line.IsValid() && line.GetLine() != 0)) return false;
+  if (expected_of_ != 0) begun(ended);
+  stands_ = thread;
+  if (stood_.caller.pc != 0) return go_by_places(thread);
+  end_plan(thread);
+  return true;
 }
 
 // LLDB found no way out of code that it does not know, for example of the runtime's handler of a signal.
@@ -170,7 +190,9 @@ bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
   const bool lone = std::ranges::all_of(stops, [&](const ThreadStop& stop) {
     return stop.thread == handlers_.thread() || stop.kind >= ThreadStop::Kind::passing;
   });
-  if (lone && (goes_on_behind_hijack() || goes_on_out_of_call() || goes_on_after_failure())) return true;
+  if (lone &&
+      (goes_on_behind_hijack() || goes_on_out_of_call() || goes_on_to_lines() || goes_on_after_failure()))
+    return true;
   // Not the selected one: that may be the one that the first of several steps began with.
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());
   return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());

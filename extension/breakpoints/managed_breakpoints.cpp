@@ -279,7 +279,7 @@ void ManagedBreakpoints::select_shown(bool chooses) {
   if (!unmoved || restored || chooses) shown_ = {};
 }
 
-bool ManagedBreakpoints::at_stop() {
+bool ManagedBreakpoints::at_stop(bool client) {
   if (!is_stopped_process(target_)) return false;
   lldb::SBProcess process = target_.GetProcess();
   // LLDB calls for each thread that has a reason to stop. What the first call judged by is gone when a step
@@ -287,11 +287,15 @@ bool ManagedBreakpoints::at_stop() {
   if (process.GetStopID() == stop_told_) return false;
   // The process may go on from here, with what was published at this stop.
   if (publishing_->begun()) breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
-  std::vector<ThreadStop> stops = thread_stops(target_, steps_->for_stops());
+  StepsOfPlugin known = steps_->for_stops();
+  known.one_shots = breakpoints_.one_shots();
+  std::vector<ThreadStop> stops = thread_stops(target_, known);
   steps_->take_middle(stops);
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
   if (lone_run_.goes_on(stops)) return true;
-  if (nobody_asked(stops, [this](Address pc) { return was_ours(pc); }) || signal_goes_on(stops)) {
+  const auto is_ours = [this](Address pc) { return was_ours(pc); };
+  if (nobody_asked(stops, is_ours) || signal_goes_on(stops) ||
+      (client && client_looks() && asked_while_running(stops, is_ours))) {
     steps_->keep_given_up();
     return true;
   }
@@ -367,6 +371,7 @@ void ManagedBreakpoints::publish_new_images(Runtime& runtime) {
   publishing_->update();
   breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
   plant_pending();
+  shown_at_ = std::chrono::steady_clock::now();
 }
 
 void ManagedBreakpoints::publish_compiled(Session& session, lldb::SBThread& thread, Address start) {
@@ -389,6 +394,7 @@ void ManagedBreakpoints::show_code(Session& session, Address at, lldb::SBThread&
   make_writable({{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
   publishing_->add(session, at);
   breakpoints_.drop_wrong_lines(session, *publishing_);
+  shown_at_ = std::chrono::steady_clock::now();
 }
 
 } // namespace clr::lldb_plugin

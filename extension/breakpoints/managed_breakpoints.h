@@ -16,6 +16,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,8 +40,9 @@ public:
 
   // Before LLDB runs one of its commands; `words` as of CommandVisit.
   void before_command(const char** words);
-  // At a stop, after it was published. True when there is no reason to stop.
-  bool at_stop();
+  // At a stop, after it was published; `client`: of a program that uses LLDB's API. True when there is no
+  // reason to stop.
+  bool at_stop(bool client);
   // A thread came to a place where the runtime may have compiled a method.
   void at_compilation(lldb::SBThread& thread);
   // A thread came to an exception handler, or to another place of a step: true when its step ends there.
@@ -88,6 +90,7 @@ private:
   bool look_again();
   void listen(Session& session);
   void plant_pending();
+  bool client_looks() const;
   bool was_ours(Address pc) const;
   bool signal_goes_on(std::span<const ThreadStop> stops);
   // False when some are not writable.
@@ -117,9 +120,10 @@ private:
     std::uint32_t stop = 0;              // its number
   };
   Shown shown_;
-  std::uint32_t stop_told_ = 0;         // the last stop that the user was told of; 0: none
-  std::vector<lldb::SBBreakpoint> off_; // the user's, while LLDB detaches
-  bool looks_again_ = false;            // for breakpoints, when code is compiled
+  std::uint32_t stop_told_ = 0;                      // the last stop that the user was told of; 0: none
+  std::vector<lldb::SBBreakpoint> off_;              // the user's, while LLDB detaches
+  bool looks_again_ = false;                         // for breakpoints, when code is compiled
+  std::chrono::steady_clock::time_point shown_at_{}; // when code was shown while the process ran
   bool told_ = false, told_failure_ = false;
 };
 

@@ -67,7 +67,7 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   begun_by_ = thread.GetThreadID();
   stands_ = thread;
   settings_.switch_on(StepSettings::all_threads);
-  follow_handlers(thread, kind == Kind::out);
+  follow_handlers(thread, kind);
   follow_awaits(thread, kind == Kind::out);
   go_out_of_code_without_lines(thread);
   watch_loader();
@@ -82,7 +82,7 @@ void ManagedSteps::expect(lldb::SBThread& thread) {
   plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
   expected_of_ = thread.GetThreadID();
   stands_ = thread;
-  follow_handlers(thread, false);
+  follow_handlers(thread, Kind::into);
   follow_awaits(thread, false);
   go_out_of_code_without_lines(thread);
   watch_loader();
@@ -109,6 +109,7 @@ bool ManagedSteps::is_step() {
 void ManagedSteps::begun(StepUnderWay kind) {
   for_stops_.under_way = true;
   begun_by_ = std::exchange(expected_of_, 0);
+  if (kind == StepUnderWay::over) handlers_.steps_over();
   if (kind == StepUnderWay::out) {
     awaits_.ends_behind_method();
     handlers_.steps_out();
@@ -124,7 +125,7 @@ void ManagedSteps::follow_exceptions(lldb::SBThread thread) {
   following_ = true;
   plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
   stands_ = thread;
-  follow_handlers(std::move(thread), false);
+  follow_handlers(std::move(thread), Kind::into);
 }
 
 void ManagedSteps::end_following() {
@@ -132,7 +133,8 @@ void ManagedSteps::end_following() {
   handlers_.end_step();
 }
 
-void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
+void ManagedSteps::follow_handlers(lldb::SBThread thread, Kind kind) {
+  const bool out = kind == Kind::out;
   handlers_.disarm();
   stood_ = {};
   try {
@@ -150,6 +152,7 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, bool out) {
     const std::vector<Address> behind =
         resumes.empty() ? std::vector<Address>{} : places_behind_handler(*session, frames[0].pc, resumes);
     handlers_.arm(thread.GetThreadID(), frames, out, behind);
+    if (kind != Kind::into) handlers_.steps_over();
     if (!frames.empty() && frames[0].handlers != nullptr) {
       stood_.frame = frames[0];
       stood_.cfa = thread.GetFrameAtIndex(0).GetCFA();
@@ -318,7 +321,7 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
       thread,
       [&](bool on) {
         if (!on) return handlers_.end_step();
-        follow_handlers(thread, awaits_.ends_outside());
+        follow_handlers(thread, awaits_.ends_outside() ? Kind::out : Kind::into);
         follow_calls_again(thread);
       },
       [&](lldb::SBThread& left) { end_plan(left); });

@@ -101,7 +101,7 @@ public:
 private:
   bool is_step();
   void begun(StepUnderWay kind);
-  void follow_handlers(lldb::SBThread thread, bool out);
+  void follow_handlers(lldb::SBThread thread, Kind kind);
   void follow_awaits(lldb::SBThread& thread, bool out);
   void follow_calls(lldb::SBThread& thread, Kind kind);
   void follow_calls_again(lldb::SBThread& thread);
@@ -111,6 +111,7 @@ private:
   void watch_loader();
   bool goes_on_behind_hijack();
   bool goes_on_out_of_call();
+  bool goes_on_to_lines();
   bool goes_on_after_failure();
   bool begins_line(Address at);
   std::vector<Address> next_lines(Address at);

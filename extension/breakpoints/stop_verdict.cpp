@@ -38,4 +38,17 @@ std::uint64_t lone_signal(std::span<const ThreadStop> stops,
   return found;
 }
 
+bool asked_while_running(std::span<const ThreadStop> stops,
+                         const std::function<bool(std::uint64_t)>& is_ours) {
+  bool interrupted = false, passing = false;
+  for (const ThreadStop& stop : stops) {
+    const Kind kind = kind_of(stop, is_ours);
+    passing = passing || (kind == Kind::passing && stop.at_breakpoint);
+    if (kind >= Kind::passing) continue;
+    if (!stop.at_interrupt) return false;
+    interrupted = true;
+  }
+  return interrupted && passing;
+}
+
 } // namespace clr::lldb_plugin

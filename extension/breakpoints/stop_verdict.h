@@ -25,4 +25,10 @@ std::uint64_t thread_to_show(std::span<const ThreadStop> stops);
 std::uint64_t lone_signal(std::span<const ThreadStop> stops,
                           const std::function<bool(std::uint64_t pc)>& is_ours);
 
+// The debugger has stopped the process for a moment to ask its server something, and in the same moment a
+// thread came to a breakpoint at which it goes on: LLDB (22) then takes that for the reason of the stop and
+// tells of its own signal as of one that stops the process. Nobody else has a reason.
+bool asked_while_running(std::span<const ThreadStop> stops,
+                         const std::function<bool(std::uint64_t pc)>& is_ours);
+
 } // namespace clr::lldb_plugin

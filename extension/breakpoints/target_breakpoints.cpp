@@ -1,6 +1,7 @@
 #include "extension/breakpoints/target_breakpoints.h"
 
 #include "core/describe/break_targets.h"
+#include "core/describe/statement_places.h"
 #include "core/memory/path_map.h"
 #include "core/runtime/source_lines.h"
 #include "extension/breakpoints/breakpoint_places.h"
@@ -58,6 +59,7 @@ void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
   for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
     lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
     if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
+    if (breakpoint.IsOneShot()) one_shots_.insert(breakpoint.GetID());
     BreakpointWish wish = wish_of(breakpoint);
     if (!is_managed(breakpoint, wish, publishing)) continue;
     wishes_.push_back(std::move(wish));
@@ -116,7 +118,29 @@ void TargetBreakpoints::drop_wrong_lines(Session& session, const ProcessPublishi
       if (!publishing.holds(location.GetLoadAddress())) continue;
       if (address.GetLineEntry().GetLine() != check.line) location.SetEnabled(false);
     }
+    drop_later_statements(session, breakpoint, publishing, check.line, first);
   }
+}
+
+// The compiler gives what it adds behind a block (the end of a `using`, of a `foreach`) the line at which the
+// block began, and what a loop does each time round that of its head. LLDB has a place for each lexical block
+// and each function with code of the line, and the handlers of a method are functions of their own.
+void TargetBreakpoints::drop_later_statements(Session& session, lldb::SBBreakpoint& breakpoint,
+                                              const ProcessPublishing& publishing, std::uint32_t line,
+                                              std::size_t first) {
+  const std::size_t locations = locations_of(breakpoint);
+  std::vector<StatementPlace> places(locations);
+  std::set<Address> looked_at; // bodies that have a place which is new
+  for (std::size_t k = 0; k < locations; ++k) {
+    lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k));
+    const Address at = location.GetLoadAddress();
+    if (!location.IsEnabled() || !publishing.holds(at)) continue;
+    places[k] = statement_place(session.runtime(), at, line);
+    if (k >= first) looked_at.insert(places[k].body);
+  }
+  for (const std::size_t k : later_statements(places))
+    if (looked_at.contains(places[k].body))
+      breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(k)).SetEnabled(false);
 }
 
 std::vector<lldb::SBBreakpointLocation> TargetBreakpoints::not_planted(const ProcessPublishing& publishing) {

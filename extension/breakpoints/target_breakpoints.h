@@ -33,12 +33,15 @@ public:
   // The enabled ones on managed code; one of them has no place yet.
   std::span<const BreakpointWish> wishes() const { return wishes_; }
   bool waiting() const { return waiting_; }
+  // Numbers of those that the next hit deletes, and that were ever there.
+  const std::set<lldb::break_id_t>& one_shots() const { return one_shots_; }
   // Can one of them mean `method`?
   bool concern(Session& session, const Method& method) const;
 
   // LLDB sets a breakpoint on the next line that it knows. Where the symbols have code on the very line that
   // is not compiled yet (a lambda's), that is the wrong place: the breakpoint waits instead. The same of
-  // native functions that are called as the method is that add_managed() named.
+  // native functions that are called as the method is that add_managed() named. And a line is come to once:
+  // of a body's places on it the one stays at which the line begins.
   void drop_wrong_lines(Session& session, const ProcessPublishing& publishing);
   // Enabled locations in published code that LLDB could not write to.
   std::vector<lldb::SBBreakpointLocation> not_planted(const ProcessPublishing& publishing);
@@ -49,6 +52,9 @@ public:
 private:
   static void drop_native(lldb::SBBreakpoint& breakpoint, const ProcessPublishing& publishing,
                           std::size_t first, std::size_t end);
+  static void drop_later_statements(Session& session, lldb::SBBreakpoint& breakpoint,
+                                    const ProcessPublishing& publishing, std::uint32_t line,
+                                    std::size_t first);
   // The line where a breakpoint on a line belongs, and which of its locations were looked at.
   struct LineCheck {
     std::uint32_t line = 0; // 0: symbols do not tell
@@ -59,6 +65,7 @@ private:
   lldb::SBTarget target_;
   std::map<lldb::break_id_t, LineCheck> lines_; // of breakpoints on lines
   std::set<lldb::break_id_t> ours_;             // made by `clr break`
+  std::set<lldb::break_id_t> one_shots_;
   std::vector<BreakpointWish> wishes_;
   bool waiting_ = false;
 };

@@ -21,15 +21,24 @@ bool stops_at_libraries(lldb::SBTarget& target) {
 }
 
 // True when the thread stands only at breakpoints that are no stops: LLDB's own, which have negative numbers,
-// most of the plugin's, all of them if it has `passed`, and those that continue by themselves.
-bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread, bool passed) {
+// most of the plugin's, all of them if it has `passed`, those that continue by themselves, and of the user's
+// places that are disabled and hits that are not counted yet.
+bool lets_go_on(lldb::SBTarget& target, lldb::SBThread& thread, const StepsOfPlugin& steps) {
+  const bool passed = steps.passed.contains(thread.GetThreadID());
   // Pairs of a breakpoint's and a location's number.
   for (std::size_t i = 0; i < thread.GetStopReasonDataCount(); i += 2) {
     const auto id =
         static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i)));
     if (id < 0 && !stops_at_libraries(target)) continue;
     lldb::SBBreakpoint breakpoint = target.FindBreakpointByID(id);
+    if (!breakpoint.IsValid() && steps.one_shots.contains(id)) return false;
     if (!breakpoint.IsValid() || breakpoint.GetAutoContinue()) continue;
+    // A place that was found wrong at this stop: a client has set the breakpoint since the one before.
+    lldb::SBBreakpointLocation location = breakpoint.FindLocationByID(
+        static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(static_cast<std::uint32_t>(i) + 1)));
+    if (location.IsValid() && !location.IsEnabled()) continue;
+    // It has more hits to go over yet: this was one of them.
+    if (breakpoint.GetIgnoreCount() != 0 || (location.IsValid() && location.GetIgnoreCount() != 0)) continue;
     if (passed ? !is_hidden(breakpoint) : !is_passing(breakpoint)) return false;
   }
   return true;
@@ -75,8 +84,7 @@ ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread, const StepsOf
   case lldb::eStopReasonBreakpoint:
     stop.at_breakpoint = true;
     if (thread.GetStopReasonDataCount() != 0) {
-      stop.kind =
-          lets_go_on(target, thread, steps.passed.contains(stop.thread)) ? Kind::passing : Kind::asked;
+      stop.kind = lets_go_on(target, thread, steps) ? Kind::passing : Kind::asked;
     } else { // LLDB does not tell which breakpoints were there
       stop.kind = is_of_step(thread) ? Kind::passing : Kind::unknown;
       stop.pc = thread.GetFrameAtIndex(0).GetPC();
@@ -89,6 +97,7 @@ ThreadStop stop_of(lldb::SBTarget& target, lldb::SBThread& thread, const StepsOf
       break;
     }
     stop.at_signal = true;
+    stop.at_interrupt = thread.GetStopReasonDataAtIndex(0) == SIGSTOP;
     stop.kind = stops(target, thread) ? Kind::asked : Kind::passing;
     break;
   case lldb::eStopReasonTrace: // on the way: a step that has ended tells that

@@ -15,8 +15,9 @@ struct ThreadStop {
   };
   Kind kind = Kind::none;
   bool at_breakpoint = false, at_signal = false;
-  std::uint64_t thread = 0; // the kernel's id
-  std::uint64_t pc = 0;     // where it stands; only for a breakpoint that is gone
+  bool at_interrupt = false; // at the signal by which the debugger's server stops a process
+  std::uint64_t thread = 0;  // the kernel's id
+  std::uint64_t pc = 0;      // where it stands; only for a breakpoint that is gone
 };
 
 } // namespace clr::lldb_plugin

@@ -202,7 +202,7 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     workspace.publish_stop(debugger);
     if (!process) return false;
     ManagedBreakpoints& breakpoints = process->breakpoints();
-    if (breakpoints.at_stop()) return true;
+    if (breakpoints.at_stop(Workspace::serves_client())) return true;
     process->publishing().keep_gone(false);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.

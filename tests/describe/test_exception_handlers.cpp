@@ -90,6 +90,7 @@ TEST_CASE("exception handlers: stops are at the first line of a handler") {
                    {0x480, il_epilog}});
   const std::vector<HandlerPlace> places = handler_places(*runtime.code(), block, map, points);
   REQUIRE(places.size() == 2);
+  CHECK(places[0].entry == body + first_handler);
   CHECK(places[0].begin == body + 0x308);
   CHECK(places[0].line == body + 0x310);
   CHECK(places[1].begin == body + 0x404);

@@ -44,6 +44,8 @@ TEST_CASE("what LLDB serializes tells what a breakpoint is for", "[breakpoint_wi
   CHECK(serialized("SourceRegex", R"("Exact":false,"Regex":"Foo")").kind == Kind::pattern);
   CHECK(serialized("Address", R"("AddressOffset":4096,"Offset":0)").kind == Kind::address);
   CHECK(serialized("Exception", "").kind == Kind::unknown);
+  CHECK(serialized("SymbolName", R"("NameMask":[4,8,16],"SymbolNames":["Ns.b","Ns.b","a","Ns.b"])").names ==
+        std::vector<std::string>{"Ns.b", "a"});
   CHECK(serialized("SymbolName", R"("SymbolNames":[])").kind == Kind::unknown);
   CHECK(serialized("FileAndLine", R"("FileName":"x.cs")") == BreakpointWish{});
   CHECK(serialized("FileAndLine", R"("FileName":7,"LineNumber":"x")") == BreakpointWish{});

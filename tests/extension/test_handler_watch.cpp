@@ -77,6 +77,34 @@ TEST_CASE("a step shows later that it is one out of its frame", "[handler_watch]
   CHECK(step.watch.hit(stepping, 0x1100, 0xA0));
 }
 
+TEST_CASE("a step over calls in a filter does not end in what the filter's method has called",
+          "[handler_watch]") {
+  Step step;
+  HandlerEntries called{.shown = {{0x60F0, 0x6100}}, .hidden = {0x6200}};
+  step.frames = {{.pc = 0x11F8, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},
+                 {.pc = 0x7000},
+                 {.pc = 0x6010, .rbp = 0x90, .has_line = true, .handlers = &called}, // has thrown
+                 {.pc = 0x1010, .rbp = 0xA0, .has_line = true, .handlers = &step.inner},
+                 step.frames[2]};
+  step.arm();
+  CHECK(step.watch.hit(stepping, 0x6100, 0x90)); // a step into them does
+  step.watch.steps_over();
+  CHECK_FALSE(step.watch.hit(stepping, 0x6100, 0x90));
+  CHECK_FALSE(step.watch.hit(stepping, 0x6200, 0x90));
+  CHECK_FALSE(step.watch.hit(stepping, 0x1010, 0xA0)); // behind its handler without lines
+  CHECK(step.watch.hit(stepping, 0x1100, 0xA0));       // the method's own
+  CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
+  step.arm();
+  step.watch.steps_out();
+  CHECK_FALSE(step.watch.hit(stepping, 0x6100, 0x90));
+  CHECK(step.watch.hit(stepping, 0x3100, 0xC0));
+  // Not in a handler: the frame's callers all count.
+  step.frames.erase(step.frames.begin(), step.frames.begin() + 2);
+  step.arm();
+  step.watch.steps_over();
+  CHECK(step.watch.hit(stepping, 0x6100, 0x90));
+}
+
 TEST_CASE("a step in the first line of a handler goes on from there", "[handler_watch]") {
   Step step;
   step.frames = {{.pc = 0x10FF, .rbp = 0xA0, .has_line = true, .funclet = true, .handlers = &step.inner},
@@ -128,7 +156,7 @@ TEST_CASE("when the step has ended nobody stops, when the process runs on there 
 
 TEST_CASE("behind code without lines the step ends in the next caller", "[handler_watch]") {
   Step step;
-  step.frames[0].runs_to_end = true;
+  step.frames[0].returns_to_caller = true;
   step.arm();
   CHECK(step.plants.stops().contains(0x3010));
   CHECK(step.watch.hit(stepping, 0x3010, 0xC0));

@@ -143,4 +143,15 @@ TEST_CASE("a stop is the user's unless all go on", "[stop_states]") {
   CHECK(lone_signal(Stops{signal, gone}, always) ==
         6); // the other thread is at a place that was the plugin's
   CHECK(lone_signal(Stops{ignored, none}, never) == 0);
+
+  ThreadStop interrupt = signal;
+  interrupt.at_interrupt = true;
+  CHECK(asked_while_running(Stops{none, interrupt, passing}, never));
+  CHECK(asked_while_running(Stops{interrupt, gone}, always));
+  CHECK_FALSE(asked_while_running(Stops{interrupt, gone}, never));
+  CHECK_FALSE(asked_while_running(Stops{none, interrupt}, never)); // the user's
+  CHECK_FALSE(asked_while_running(Stops{interrupt, ignored}, never));
+  CHECK_FALSE(asked_while_running(Stops{interrupt, passing, asked}, never));
+  CHECK_FALSE(asked_while_running(Stops{signal, passing}, never));
+  CHECK_FALSE(asked_while_running(Stops{none, passing}, never)); // see nobody_asked()
 }

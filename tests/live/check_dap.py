@@ -180,8 +180,8 @@ def check_late(adapter, plugin, program, environment):
     return wrong.require_none("4 breakpoints that were set late")
 
 
-# How often Edited.Program.Counts comes to these lines.
-COUNTS = {"Parsed finally": 5, "Fault": 5, "Fault caught": 5, "Local": 5, "Counted side": 10, "Loop": 0}
+# How often Edited.Program.Counts comes to these lines. Those of blocks are come to where they begin.
+COUNTS = {"Each in iterator": 5, "Each side": 5, "Both": 5, "Using": 5, "Filter": 5, "Parsed finally": 5, "Fault": 5, "Fault caught": 5, "Local": 5, "Counted side": 10, "Loop": 0}
 
 
 def check_counts(adapter, plugin, program, environment):
@@ -235,6 +235,13 @@ STEPS = [
     ("stepOut", "Program.Steps:Each"),
     ("next", "Program.Steps:Each+1"),
     ("next", "Program.Steps:Each"),
+    ("next", "Program.Steps:Summed"),
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("next", "Program.Numbers:Numbers+1"),
+    ("next", "Program.Steps:Summed"),          # the framework calls the iterator again
+    ("next", "Program.Steps:Numbers counted"),
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("stepOut", "Program.Steps:Numbers counted"),
     ("next", "Program.Steps:Await"),
     ("stepIn", "Program.Later:Later"),         # not into the code that starts it
     ("next", "Program.Later:Later+1"),

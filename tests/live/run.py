@@ -831,7 +831,7 @@ def debugging(c):
     if c.may_want("lldb/into"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         for protection, knobs in PROTECTIONS.items():
-            c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", edited, knobs))
+            c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
@@ -895,6 +895,8 @@ def other_versions(c, debug, program):
         lldb = Lldb(c.plugin, found[version])
         c.results.with_second_try(f"{label}/lines", functools.partial(debug_lines, c, f"{label}/lines", lldb, debug, program, COUNTING, 300 if c.full else 40))
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
+        edited = processes.build("edited", c.work / "artifacts", "Debug")
+        c.results.with_second_try(f"{label}/into", functools.partial(debug_into, c, f"{label}/into", lldb, edited, {}))
         c.results.with_second_try(f"{label}/held", functools.partial(debug_held, c, f"{label}/held", lldb, debug, False))
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
 
@@ -938,9 +940,9 @@ def editor_steps(c, label, adapter, program, environment):
         c.check(label, check_dap.check_steps, adapter, c.plugin, program, environment)
 
 
-def debug_into(c, label, program, knobs):
+def debug_into(c, label, lldb, program, knobs):
     if c.wants(label):
-        c.check(label, check_lldb_into.check, c.lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+        c.check(label, check_lldb_into.check, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def editor_attach(c, label, adapter, program, environment):

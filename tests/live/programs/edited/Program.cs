@@ -83,6 +83,8 @@ static class Program {
             total += n; // at: Each kept+1
         foreach (int n in Numbers()) // at: Each
             total += n; // at: Each+1
+        total += Numbers().Sum(); // at: Summed
+        total += Numbers().Count(); // at: Numbers counted
         int later = await Later(size); // at: Await
         try { // at: Try
             Fail(); // at: Call of Fail
@@ -119,15 +121,37 @@ static class Program {
         string none = null;
         try {
             n += none.Length; // at: Fault
-        } catch (NullReferenceException) {
+        } catch (NullReferenceException e)
+            when (e.Message.Length > 1) { // at: Filter
             n++; // at: Fault caught
         }
         return n;
     }
 
+    sealed class Ending : IDisposable { public void Dispose() { total++; } }
+
+    static IEnumerable<int> Each() {
+        foreach (int side in (IEnumerable<int>)Sides) // at: Each in iterator
+            yield return side;
+    }
+
+    static int Blocks(int n) {
+        foreach (int side in Sides) // at: Each side
+            n += side;
+        for (int i = 0; i < 2; i++) { // at: Both
+            int twice = i * 2;
+            n += twice;
+        }
+        using (new Ending()) // at: Using
+            n++;
+        foreach (int side in Each())
+            n += side;
+        return n;
+    }
+
     static void Counts() {
         for (int i = 0; i < 5; i++)
-            total += Local(i) + Faulty(i) + Sides.Sum(side =>
+            total += Local(i) + Faulty(i) + Blocks(i) + Sides.Sum(side =>
             {
                 return side + 1; // at: Counted side
             });
