@@ -222,6 +222,7 @@ void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& sta
     // The copy will say so, too.
   }
 }
+
 std::string core_text(const ElfCore& core) {
   const std::uint64_t process = core.notes().process_id;
   return fmt::format("core {}{}", core.path(), process == 0 ? "" : fmt::format(" of process {}", process));

@@ -88,8 +88,6 @@ SourceLines::Found SourceLines::locate(Address address) {
                                          : PeImage::detect(memory, mapping.base);
     const std::string path = module.path.empty() ? program_folder_ + module.display_name() : module.path;
     PdbResult result = locate_pdb(read_debug_directory(image), path, search_, recorded_);
-    found.embedded = result.embedded;
-    found.symbols.path = result.path;
     found.symbols.problem = result.reason();
     if (result.embedded || result.recorded) {
       const std::uint64_t size = result.pdb->bytes().size();
@@ -99,6 +97,8 @@ SourceLines::Found SourceLines::locate(Address address) {
             fmt::format("its PDB and those of other modules have more than {} bytes", max_pdbs_of_target));
       of_target_ += size;
     }
+    found.embedded = result.embedded;
+    found.symbols.path = std::move(result.path);
     found.pdb = std::move(result.pdb);
   } catch (const std::exception& error) {
     found.symbols.problem = error.what();

@@ -73,9 +73,12 @@ public:
 
   // Walks from `start` outward and hands each frame to `visit` (false stops). `thread` is the runtime's, null
   // for one that it does not know. Runtime frames are reported where they lie among the others. Where `start`
-  // lacks pc or sp, the walk begins with the first of them that says where code goes on. The stack pointer
-  // grows with every frame; a walk that cannot go on says why. Never throws for target data. Cost per managed
-  // frame: that of ManagedUnwinder::unwind.
+  // lacks pc or sp, the walk begins with the first of them that says where code goes on. Code that the
+  // runtime lists and whose image the target lacks is a native frame with a fault; behind it the runtime's
+  // Frames and the frame pointer lead on, and a note says that frames may be missing. The stack pointer grows
+  // with every frame; a walk that cannot go on says why. Never throws for target data. Cost per managed
+  // frame: that of ManagedUnwinder::unwind; per frame without its image up to max_words_without_frame lookups
+  // of code.
   stack::Walk walk(const RegisterContext& start, const RuntimeThread* thread,
                    const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {});
 
