@@ -23,7 +23,7 @@ void StackRoots::begin(const Visit& visit, const RuntimeThread* thread) {
   notes_.clear();
   unsupported_.clear();
   gc_frames_.clear();
-  next_gc_frame_ = 0;
+  next_gc_frame_ = gc_words_ = 0;
   if (thread == nullptr) return;
   GcFrames found = read_gc_frames(*target_, *thread);
   gc_frames_ = std::move(found.frames);
@@ -52,15 +52,16 @@ bool StackRoots::tell_or_wait(FrameRoots roots) {
   return true;
 }
 
-void StackRoots::read_word(FrameRoots& roots, Address slot, bool interior) {
+bool StackRoots::read_word(FrameRoots& roots, Address slot, bool interior) {
   StackRoot root{.slot = {.interior = interior}, .address = slot, .why_uncertain = {}};
   try {
     root.value = target_->read_pointer(slot);
   } catch (const Error& error) {
     note(fmt::format("{} at {:#x}: {}", roots.frame_type, roots.sp, error.what()));
-    return;
+    return false;
   }
   if (root.value != 0) roots.roots.push_back(std::move(root));
+  return true;
 }
 
 bool StackRoots::add_runtime_frame(const StackFrame& frame) {
@@ -107,8 +108,17 @@ bool StackRoots::add_gc_frames(Address limit) {
                      .frame_type = "GCFrame",
                      .method_desc = {},
                      .roots = {}};
-    for (std::uint32_t i = 0; i < gc_frame.count; ++i)
-      read_word(roots, gc_frame.references + Address{i} * target_->pointer_size(), gc_frame.interior);
+    // The words stand behind each other: where one cannot be read, neither can the rest.
+    for (std::uint32_t i = 0; i < gc_frame.count; ++i) {
+      if (++gc_words_ > max_gc_words) {
+        note(fmt::format(
+            "GCFrame at {:#x}: those of the thread protect more than {} words, and the rest is left out",
+            gc_frame.address, max_gc_words));
+        break;
+      }
+      if (!read_word(roots, gc_frame.references + Address{i} * target_->pointer_size(), gc_frame.interior))
+        break;
+    }
     more = tell(std::move(roots));
   }
   return more;

@@ -56,13 +56,15 @@ public:
   // Frames whose roots wait until it is known whether a handler's method hides them; roots of one frame;
   // texts of finish().
   static constexpr std::size_t max_waiting = 100'000, max_notes = 100;
+  static constexpr std::size_t max_gc_words = 1'000'000; // that the GCFrames of one thread protect
 
 private:
   bool add_managed(const StackFrame& frame);
   bool add_runtime_frame(const StackFrame& frame);
   // The GCFrames that lie below `limit`.
   bool add_gc_frames(Address limit);
-  void read_word(FrameRoots& roots, Address slot, bool interior);
+  // False when the word cannot be read.
+  bool read_word(FrameRoots& roots, Address slot, bool interior);
   bool tell_or_wait(FrameRoots roots);
   FrameStand stand_of(const StackFrame& frame) const;
   FrameRoots roots_of(const StackFrame& frame, FrameStand stand, const LiveSlots& live);
@@ -83,7 +85,7 @@ private:
   bool may_handle_ = true, lost_ = false;
   std::size_t index_ = 0;
   std::vector<GcFrame> gc_frames_;
-  std::size_t next_gc_frame_ = 0;
+  std::size_t next_gc_frame_ = 0, gc_words_ = 0; // the words that were read
   std::vector<FrameContext> aborted_; // contexts of exception Frames passed since the last managed frame
   // A funclet reports for its whole method: the frames outward up to that method's own, and that one, hold
   // nothing any more.

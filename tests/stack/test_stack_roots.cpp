@@ -349,4 +349,11 @@ TEST_CASE("native code of the runtime holds references in GCFrames", "[roots]") 
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] == "0 GCFrame: 340=111 350=333");
   CHECK(lines[2].ends_with("signatures are not read"));
+
+  // A damaged count: the first word that cannot be read is the last.
+  memory.at(roots.runtime.at(0x300) + 16).u64(roots.runtime.at(WalkerRuntime::stack_size - 8)).u32(90'000);
+  const Lines damaged = roots.walk(roots.start(roots.runtime.native_code + 0x10, 0x40));
+  CHECK(std::ranges::count_if(damaged, [](const std::string& line) {
+          return line.find("GCFrame at 0x7fff10000300: memory at ") != std::string::npos;
+        }) == 1);
 }
