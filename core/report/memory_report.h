@@ -12,8 +12,9 @@ namespace clr {
 class CoreSession;
 
 struct MemoryReport {
-  std::string
-      source; // "process, by LLDB", "process, by LLDB and the kernel", "core FILE", with its origin_of
+  // "process, by LLDB", "process, by LLDB and the kernel", or "core FILE" with what it says that it was made
+  // from (core_origin.h).
+  std::string source;
   std::uint64_t pages_filled = 0;    // pages fetched from the source
   std::vector<std::string> files;    // files on disk that replaced pages that the core lacks
   std::vector<std::string> refusals; // files that were not accepted, and why
