@@ -14,8 +14,12 @@ constexpr std::size_t string_chunk = 64; // most names fit into one read
 ByteRange::ByteRange(MemoryReader& memory, Address begin, std::uint64_t size)
     : memory_(&memory), begin_(begin), size_(size) {
   if (size_ > std::numeric_limits<Address>::max() - begin_) throw_corrupt(begin, "range wraps around");
-  if (size_ != 0 && size_ <= std::numeric_limits<std::size_t>::max())
-    lent_ = memory.view(begin, static_cast<std::size_t>(size));
+  if (size_ == 0 || size_ > std::numeric_limits<std::size_t>::max()) return;
+  const LentBytes lent = memory.lend(begin, static_cast<std::size_t>(size));
+  if (lent.bytes.size() < size_) return;
+  lent_ = lent.bytes.data();
+  file_ = lent.file;
+  offset_ = lent.offset;
 }
 
 void ByteRange::throw_outside(std::uint64_t at, std::uint64_t count) const {
@@ -25,8 +29,8 @@ void ByteRange::throw_outside(std::uint64_t at, std::uint64_t count) const {
 void ByteRange::read(std::uint64_t at, std::span<std::byte> out) const {
   check(at, out.size());
   if (out.empty()) return;
-  if (!lent_.empty())
-    std::memcpy(out.data(), lent_.data() + at, out.size());
+  if (const auto there = lent(at, out.size()); !there.empty())
+    std::memcpy(out.data(), there.data(), out.size());
   else
     memory_->read(begin_ + at, out);
 }
@@ -37,8 +41,11 @@ ByteRange ByteRange::slice(std::uint64_t at, std::uint64_t size) const {
   part.memory_ = memory_;
   part.begin_ = begin_ + at;
   part.size_ = size;
-  if (!lent_.empty())
-    part.lent_ = lent_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
+  if (lent_ != nullptr) {
+    part.lent_ = lent_ + at;
+    part.file_ = file_;
+    part.offset_ = offset_ + at;
+  }
   return part;
 }
 
@@ -50,11 +57,16 @@ ByteRange ByteRange::from(std::uint64_t at) const {
 std::string ByteRange::c_string(std::uint64_t at, std::size_t limit) const {
   check(at, 0);
   const std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(limit, size_ - at));
-  if (!lent_.empty()) {
-    const char* text = reinterpret_cast<const char*>(lent_.data() + at);
-    const void* end = most == 0 ? nullptr : std::memchr(text, 0, most);
-    if (end == nullptr) throw_corrupt(begin_ + at, "string without an end");
-    return {text, static_cast<const char*>(end)};
+  if (lent_ != nullptr) {
+    const char* const text = reinterpret_cast<const char*>(lent_ + at);
+    for (std::size_t done = 0; done < most;) {
+      const std::size_t step = std::min(most - done, string_chunk);
+      if (!provide(at + done, step)) throw_missing(begin_ + at + done);
+      if (const void* const end = std::memchr(text + done, 0, step); end != nullptr)
+        return {text, static_cast<const char*>(end)};
+      done += step;
+    }
+    throw_corrupt(begin_ + at, "string without an end");
   }
   std::string text;
   std::array<std::byte, string_chunk> chunk;

@@ -1,9 +1,11 @@
 // A bounded run of bytes of metadata or of a PE image, in target memory or in a file. Nothing is copied when
-// the memory can lend its bytes (a mapped core or file). Otherwise each access is one read through the
-// reader, which is expected to cache pages. ECMA-335 and PE are little-endian on every target.
+// the memory can lend its bytes, and of a file no more is read than is looked at. Otherwise each access is
+// one read through the reader, which is expected to cache pages. ECMA-335 and PE are little-endian on every
+// target.
 #pragma once
 
 #include "core/memory/memory_reader.h"
+#include "core/memory/partial_file.h"
 
 #include <optional>
 #include <string>
@@ -14,7 +16,7 @@ namespace clr {
 class ByteRange {
 public:
   ByteRange() = default;
-  // The bytes [begin, begin + size) behind `memory`, which must outlive the range. Asks memory.view() once;
+  // The bytes [begin, begin + size) behind `memory`, which must outlive the range. Asks memory.lend() once;
   // reads nothing.
   ByteRange(MemoryReader& memory, Address begin, std::uint64_t size);
 
@@ -39,8 +41,16 @@ public:
   std::string c_string(std::uint64_t at, std::size_t limit) const;
   std::vector<std::byte> bytes(std::uint64_t at, std::size_t size) const;
 
-  // The whole range without a copy; empty when the memory does not lend it.
-  std::span<const std::byte> lent() const { return lent_; }
+  // Whether the memory lends the range. Some of it may still not be there when it is looked at.
+  bool is_lent() const { return lent_ != nullptr; }
+  // The part [at, at + size) without a copy; empty when the memory does not lend it. The part must lie within
+  // the range.
+  std::span<const std::byte> lent(std::uint64_t at, std::uint64_t size) const {
+    if (lent_ == nullptr || size == 0 || !provide(at, size)) return {};
+    return {lent_ + at, static_cast<std::size_t>(size)};
+  }
+  // The whole range.
+  std::span<const std::byte> lent() const { return lent(0, size_); }
 
 private:
   void check(std::uint64_t at, std::uint64_t count) const {
@@ -51,16 +61,24 @@ private:
   template<typename T>
   T integer(std::uint64_t at) const {
     check(at, sizeof(T));
-    if (!lent_.empty()) return load<T>(lent_.subspan(static_cast<std::size_t>(at)), ByteOrder::little);
+    if (lent_ != nullptr && provide(at, sizeof(T)))
+      return load<T>({lent_ + at, sizeof(T)}, ByteOrder::little);
     std::byte raw[sizeof(T)];
     memory_->read(begin_ + at, raw);
     return load<T>(raw, ByteOrder::little);
   }
 
+  // Whether the lent bytes [at, at + size) are there. They may not be when their file was cut or changed.
+  bool provide(std::uint64_t at, std::uint64_t size) const {
+    return file_ == nullptr || file_->provide(offset_ + at, size);
+  }
+
   MemoryReader* memory_ = nullptr;
   Address begin_ = 0;
   std::uint64_t size_ = 0;
-  std::span<const std::byte> lent_;
+  const std::byte* lent_ = nullptr; // null: nothing is lent
+  PartialFile* file_ = nullptr;     // of the lent bytes; null when all of them are there
+  std::uint64_t offset_ = 0;        // of the range in the file
 };
 
 // Bytes of the host (the content of a file, the data of a test) as memory that starts at `base`. Lends all of

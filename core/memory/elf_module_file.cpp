@@ -163,7 +163,7 @@ const std::vector<MemoryRange>& ElfModuleFile::constant_ranges() {
 std::size_t ElfModuleFile::read(const FilePlace& place, std::span<std::byte> out) {
   const ElfSegment* segment = segment_at(place);
   if (segment == nullptr) return 0;
-  if (const auto lent = lend(place, 1); !lent.empty()) {
+  if (!lend(place, 1).bytes.empty()) {
     const std::size_t size = std::min<std::uint64_t>(out.size(), raw_size(place, *segment));
     std::memcpy(out.data(), file_.bytes().data() + place.file_offset(), size);
     return size;
@@ -178,14 +178,14 @@ std::size_t ElfModuleFile::read(const FilePlace& place, std::span<std::byte> out
   return 0;
 }
 
-std::span<const std::byte> ElfModuleFile::lend(const FilePlace& place, std::uint64_t size) {
+LentBytes ElfModuleFile::lend(const FilePlace& place, std::uint64_t size) {
   const ElfSegment* segment = segment_at(place);
   if (segment == nullptr || segment->writable || place.mapped_writable ||
       split_off_.contains(place.mapping->begin))
     return {};
   if (!text_relocations_) text_relocations_ = file_.has_text_relocations();
   if (*text_relocations_ || size > raw_size(place, *segment)) return {};
-  return file_.bytes().subspan(place.file_offset(), size);
+  return {.bytes = file_.bytes().subspan(place.file_offset(), size)};
 }
 
 } // namespace clr

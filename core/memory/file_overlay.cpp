@@ -309,7 +309,13 @@ std::size_t FileOverlay::read_file(Address address, std::span<std::byte> out) {
 }
 
 std::span<const std::byte> FileOverlay::view(Address address, std::size_t size) {
-  if (const auto lent = core_.view(address, size); !lent.empty() || size == 0) return lent;
+  const LentBytes lent = lend(address, size);
+  const bool there = lent.file == nullptr || lent.file->provide(lent.offset, size);
+  return there ? lent.bytes : std::span<const std::byte>();
+}
+
+LentBytes FileOverlay::lend(Address address, std::size_t size) {
+  if (const auto lent = core_.view(address, size); !lent.empty() || size == 0) return {.bytes = lent};
   const Mapping* mapping = mapping_at(address);
   if (mapping == nullptr || size > mapping->mapping.end - address) return {};
   if (core_.next_readable(address) - address < size) return {};
@@ -317,8 +323,8 @@ std::span<const std::byte> FileOverlay::view(Address address, std::size_t size) 
   const FilePlace place = place_at(*mapping, address);
   ModuleFile* module = file.module_at(place);
   if (module == nullptr) return {};
-  const auto lent = module->lend(place, size);
-  file.lent_bytes += lent.size();
+  const LentBytes lent = module->lend(place, size);
+  file.lent_bytes += lent.bytes.size();
   return lent;
 }
 

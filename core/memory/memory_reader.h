@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/memory/error.h"
+#include "core/memory/lent_bytes.h"
 #include "core/memory/platform.h"
 
 #include <cstddef>
@@ -41,6 +42,10 @@ public:
   // The bytes [address, address + size) without a copy, or an empty span when the source cannot lend them in
   // one piece; read_some may succeed all the same. Valid as long as the reader.
   virtual std::span<const std::byte> view(Address address, std::size_t size);
+
+  // The same for bytes of which few will be looked at: those that come from a file are read where they are
+  // asked for. Empty where view() is.
+  virtual LentBytes lend(Address address, std::size_t size) { return {.bytes = view(address, size)}; }
 
   // Fills `out` with exactly the bytes at `address`, or throws Error{memory_missing} that names the first
   // missing address. One read.

@@ -58,7 +58,7 @@ public:
   // bytes of `out` are certain; 0 when the first one is not (writable data, words that the loader wrote).
   virtual std::size_t read(const FilePlace& place, std::span<std::byte> out) = 0;
   // The same bytes without a copy, when the process had them unchanged from the file; else empty.
-  virtual std::span<const std::byte> lend(const FilePlace& place, std::uint64_t size) = 0;
+  virtual LentBytes lend(const FilePlace& place, std::uint64_t size) = 0;
 };
 
 // An ELF module. It answers for segments that are not writable. Of writable segments it answers for the bytes
@@ -76,7 +76,7 @@ public:
   FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) override;
   Layout layout(const std::vector<FilePlace>& places) const override;
   std::size_t read(const FilePlace& place, std::span<std::byte> out) override;
-  std::span<const std::byte> lend(const FilePlace& place, std::uint64_t size) override;
+  LentBytes lend(const FilePlace& place, std::uint64_t size) override;
 
 private:
   struct Raw {
@@ -118,7 +118,7 @@ public:
   FileProof identify(ElfCore& core, const std::vector<FilePlace>& places) override;
   Layout layout(const std::vector<FilePlace>& places) const override;
   std::size_t read(const FilePlace& place, std::span<std::byte> out) override;
-  std::span<const std::byte> lend(const FilePlace& place, std::uint64_t size) override;
+  LentBytes lend(const FilePlace& place, std::uint64_t size) override;
 
 private:
   struct Image {

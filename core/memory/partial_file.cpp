@@ -43,6 +43,12 @@ std::span<const std::byte> PartialFile::bytes(std::uint64_t offset, std::uint64_
   return wanted;
 }
 
+LentBytes PartialFile::lend(std::uint64_t offset, std::uint64_t size) {
+  if (offset > bytes_.size() || size > bytes_.size() - offset) return {};
+  return {bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
+          file_ ? this : nullptr, offset};
+}
+
 // Reads the blocks [first, end).
 bool PartialFile::read_blocks(std::uint64_t first, std::uint64_t end) {
   const std::uint64_t begin = first * block_size,
@@ -51,7 +57,7 @@ bool PartialFile::read_blocks(std::uint64_t first, std::uint64_t end) {
   if (to.size() >= large_run) room_.prefer_large(begin, to.size());
   if (read_at(file_->descriptor(), to, begin) != to.size() || !is_unchanged(*file_)) return false;
   std::fill(known_.begin() + static_cast<std::ptrdiff_t>(first),
-            known_.begin() + static_cast<std::ptrdiff_t>(end), true);
+            known_.begin() + static_cast<std::ptrdiff_t>(end), std::uint8_t{1});
   return true;
 }
 

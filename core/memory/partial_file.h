@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/memory/host_file.h"
+#include "core/memory/lent_bytes.h"
 #include "core/memory/loaded_file.h"
 #include "core/memory/own_pages.h"
 
@@ -36,7 +37,20 @@ public:
   // calls for each run of blocks that were not asked for before.
   std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t size);
 
-  static constexpr std::uint64_t block_size = 64 * 1024;
+  // The same without reading them: the caller asks provide() for each part before it looks at it. Empty only
+  // when they lie outside the file.
+  LentBytes lend(std::uint64_t offset, std::uint64_t size);
+
+  // Whether the bytes [offset, offset + size) are there, which are read if they were not. `size` is not 0.
+  bool provide(std::uint64_t offset, std::uint64_t size) {
+    const std::uint64_t first = offset / block_size, last = (offset + size - 1) / block_size;
+    const bool inside = size <= bytes_.size() && offset <= bytes_.size() - size;
+    if (inside && last < known_.size() && last - first <= 1 && known_[first] != 0 && known_[last] != 0)
+      return true;
+    return !bytes(offset, size).empty();
+  }
+
+  static constexpr std::uint64_t block_size = 16 * 1024;
   // Runs of so many bytes get large pages: the metadata of a large assembly, which is asked for as a whole.
   // Few of the files that a program loads have such a run, so that what lies beside it costs little.
   static constexpr std::uint64_t large_run = 512 * 1024;
@@ -48,7 +62,7 @@ private:
   std::optional<HostFile> file_; // nothing: bytes_ are all there
   OwnPages room_;
   std::span<const std::byte> bytes_;
-  std::vector<bool> known_; // by block
+  std::vector<std::uint8_t> known_; // by block: 1 when it is there
 };
 
 } // namespace clr

@@ -131,7 +131,7 @@ std::size_t PeModuleFile::read(const FilePlace& place, std::span<std::byte> out)
   return size;
 }
 
-std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint64_t size) {
+LentBytes PeModuleFile::lend(const FilePlace& place, std::uint64_t size) {
   const Run run = run_at(place);
   if (size > run.size) return {};
   if (run.base != Base::irrelevant) {
@@ -141,7 +141,7 @@ std::span<const std::byte> PeModuleFile::lend(const FilePlace& place, std::uint6
         (word->address < run.image_address || word->address - run.image_address < size))
       return {};
   }
-  return file_.bytes(run.offset, size);
+  return file_.lend(run.offset, size);
 }
 
 // Compares the words of writable sections that relocation made with those that the core holds.

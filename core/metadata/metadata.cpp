@@ -133,8 +133,8 @@ Metadata::Row Metadata::row(MetadataTable table, std::uint32_t rid) const {
   Row row;
   row.layout = &layouts_[index_of(table)];
   const std::uint64_t at = table_offset_[index_of(table)] + std::uint64_t{rid - 1} * row.layout->row_size;
-  if (const auto lent = tables_.lent(); !lent.empty())
-    row.lent = lent.data() + at;
+  if (const auto lent = tables_.lent(at, row.layout->row_size); !lent.empty())
+    row.lent = lent.data();
   else
     tables_.read(at, std::span(row.copy).first(row.layout->row_size));
   return row;

@@ -21,7 +21,7 @@ class SectionBytes {
 public:
   SectionBytes(R2RImageBytes& image, const R2RHeader::Section& section)
       : bytes_(image.range(section.rva, section.size)) {
-    if (!bytes_.lent().empty() || section.size == 0 || section.size > max_copied_section) return;
+    if (bytes_.is_lent() || section.size == 0 || section.size > max_copied_section) return;
     try {
       copy_ = bytes_.bytes(0, section.size);
       memory_.emplace(copy_, bytes_.begin());
@@ -48,7 +48,7 @@ template<typename Decode>
 auto with_entry(const ByteRange& section, std::uint64_t at, Decode&& decode) {
   const std::uint64_t rest = std::min<std::uint64_t>(section.size() - at, R2RMethods::max_entry_signature);
   constexpr std::uint64_t usual_size = 256;
-  if (section.lent().empty() && rest > usual_size) {
+  if (!section.is_lent() && rest > usual_size) {
     try {
       return decode(BlobBytes(section.slice(at, usual_size)));
     } catch (const Error& error) {

@@ -1,5 +1,6 @@
 #include "core/memory/byte_range.h"
 #include "core/memory/counting_reader.h"
+#include "tests/memory/temporary_directory.h"
 #include "tests/support/metadata_builder.h"
 
 #include <catch2/catch.hpp>
@@ -40,6 +41,46 @@ TEST_CASE("a range reads little-endian integers, lent or not") {
     CHECK(range.bytes(1, 3) == bytes_of({2, 3, 4}));
   }
   CHECK(counting.reads() != 0);
+}
+
+namespace {
+
+// A file as memory at `base`, which lends its bytes and reads none by itself.
+class FileMemory final : public MemoryReader {
+public:
+  explicit FileMemory(const std::string& path) : file_(HostFile::open(path)) {}
+  std::size_t read_some(Address, std::span<std::byte>) override { return 0; }
+  LentBytes lend(Address address, std::size_t size) override { return file_.lend(address - base, size); }
+
+private:
+  PartialFile file_;
+};
+
+} // namespace
+
+TEST_CASE("a range of a file reads what is looked at") {
+  constexpr std::uint64_t block = PartialFile::block_size;
+  const TemporaryDirectory folder;
+  Bytes content(4 * block, std::byte{'x'});
+  for (const std::uint64_t at : {block - 2, 2 * block + 3}) content[at] = std::byte{1};
+  content[block + 70] = content[3 * block + 5] = std::byte{0};
+  const std::string path = folder.write("app.dll", content);
+  FileMemory memory(path);
+  const ByteRange range(memory, base, content.size());
+  CHECK(range.is_lent());
+  CHECK(range.u32(block - 2) == 0x78787801);
+  CHECK(range.c_string(block - 1, 100) == std::string(71, 'x'));
+  CHECK(range.slice(2 * block, 8).lent()[3] == std::byte{1});
+  const ByteRange later = range.from(3 * block);
+  std::filesystem::resize_file(path, 3 * block);
+  CHECK(range.u32(block - 2) == 0x78787801);
+  // What the file has lost is missing, whoever looks at it.
+  CHECK(later.is_lent());
+  CHECK(later.lent().empty());
+  CHECK(fault_address([&] { later.u8(0); }, ErrorKind::memory_missing) == base + 3 * block);
+  CHECK(fault_address([&] { later.c_string(0, 100).clear(); }, ErrorKind::memory_missing) ==
+        base + 3 * block);
+  CHECK(fault_address([&] { later.bytes(1, 8); }, ErrorKind::memory_missing) == base + 3 * block + 1);
 }
 
 TEST_CASE("bytes outside a range are corrupt data, whatever the memory holds there") {

@@ -97,6 +97,37 @@ TEST_CASE("a file of which parts are read when they are needed", "[shrinking]") 
   CHECK(std::ranges::equal(whole.bytes(0, 5 * block), all.first(5 * block)));
 }
 
+TEST_CASE("bytes of a file are lent before they are read", "[shrinking]") {
+  constexpr std::uint64_t block = PartialFile::block_size;
+  const TemporaryDirectory folder;
+  const std::vector<std::byte> content = pattern(4 * block + 100);
+  const std::span<const std::byte> all = content;
+  const std::string path = folder.write("app.dll", content);
+  PartialFile file(HostFile::open(path)), memory(all);
+  const LentBytes lent = file.lend(block - 8, 3 * block);
+  REQUIRE(lent.bytes.size() == 3 * block);
+  REQUIRE(lent.file == &file);
+  CHECK(lent.offset == block - 8);
+  CHECK_FALSE(std::ranges::equal(lent.bytes.first(16), all.subspan(block - 8, 16))); // nothing is there yet
+  CHECK(file.provide(block - 8, 16));
+  CHECK(std::ranges::equal(lent.bytes.first(16), all.subspan(block - 8, 16)));
+  CHECK(lent.bytes[block + 8] == std::byte{}); // the block behind them was not asked for
+  CHECK(file.provide(0, 4 * block + 100));
+  CHECK(std::ranges::equal(lent.bytes, all.subspan(block - 8, 3 * block)));
+  CHECK_FALSE(file.provide(4 * block + 99, 2));
+  CHECK(file.lend(4 * block + 99, 2).bytes.empty());
+  CHECK(file.lend(~std::uint64_t{0}, 8).bytes.empty());
+  // What lies in memory needs no provider.
+  CHECK(memory.lend(5, 10).file == nullptr);
+  CHECK(memory.lend(5, 10).bytes.data() == content.data() + 5);
+
+  PartialFile cut(HostFile::open(path));
+  CHECK(cut.provide(0, 1));
+  std::filesystem::resize_file(path, 2 * block);
+  CHECK(cut.provide(1, 10));
+  CHECK_FALSE(cut.provide(block, 1));
+}
+
 TEST_CASE("parts of a file that is written to are missing", "[shrinking]") {
   const TemporaryDirectory folder;
   const std::string path = folder.write("app.dll", pattern(3 * PartialFile::block_size));
