@@ -24,10 +24,11 @@ public:
   Search(Runtime& runtime, const std::function<bool()>& stop, std::function<bool(const MethodFacts&)> wanted)
       : runtime_(runtime), stop_(stop), wanted_(std::move(wanted)) {}
 
-  std::optional<std::vector<Address>> run() {
+  std::optional<std::vector<Address>> run(SearchedCode where) {
     if (runtime_.absence() != nullptr) return std::vector<Address>{};
     try {
       if (!jitted()) return std::nullopt;
+      if (where == SearchedCode::jitted) return std::move(found_);
       for (const RangeSection& section : runtime_.code()->sections())
         if (section.r2r_module != 0 && !image(section)) return std::nullopt;
     } catch (const Error&) {
@@ -155,19 +156,19 @@ private:
 } // namespace
 
 std::optional<std::vector<Address>> code_named(Runtime& runtime, std::span<const std::string> names,
-                                               const std::function<bool()>& stop) {
+                                               const std::function<bool()>& stop, SearchedCode where) {
   if (runtime.absence() != nullptr) return std::vector<Address>{};
   Names wanted;
   for (const std::string& name : names)
     if (!wanted.add(name)) return std::nullopt;
-  return Search(runtime, stop, [&](const MethodFacts& method) { return wanted.may_mean(method); }).run();
+  return Search(runtime, stop, [&](const MethodFacts& method) { return wanted.may_mean(method); }).run(where);
 }
 
 std::optional<std::vector<Address>> code_in_files(Runtime& runtime, std::span<const std::string> files,
-                                                  const std::function<bool()>& stop) {
+                                                  const std::function<bool()>& stop, SearchedCode where) {
   FileMethods wanted(runtime, files);
   auto found =
-      Search(runtime, stop, [&](const MethodFacts& method) { return wanted.contains(method); }).run();
+      Search(runtime, stop, [&](const MethodFacts& method) { return wanted.contains(method); }).run(where);
   if (wanted.is_unsure()) return std::nullopt;
   return found;
 }

@@ -18,6 +18,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,8 @@ public:
   // long as the breakpoint is there.
   void add(lldb::SBBreakpoint& breakpoint);
   bool is_managed(lldb::SBBreakpoint& breakpoint);
+  // TargetBreakpoints::asked.
+  std::optional<AskedCode> asked_code() { return breakpoints_.asked(*publishing_); }
   // Symbols of the process are looked for elsewhere now.
   void symbols_changed() { notifications_.forget(); }
   // Plants what could not be planted, and stops at compilations if there is a managed breakpoint.
@@ -71,7 +74,8 @@ public:
 
   struct HookState {
     bool armed = false, learned = false;
-    bool told = false; // the runtime tells of what is wanted; else each compilation stops
+    bool images_known = false; // what breakpoints mean of precompiled code is published
+    bool told = false;         // the runtime tells of what is wanted; else each compilation stops
     std::size_t compilations = 0;
     double milliseconds = 0; // spent on them here; LLDB's own part is not in it
   };

@@ -38,6 +38,9 @@ public:
   // Symbols or metadata are found elsewhere now: the next arm() looks for what is wanted anew.
   void forget();
 
+  // What arm() returned holds of all modules that were loaded by then, and the runtime was asked to tell of
+  // the methods of those that come later.
+  bool knows_images() const { return armed_; }
   // The runtime tells of every method that is wanted: it was heard. A runtime that looks as if it could may
   // keep silent, because a managed debugger is attached to it.
   bool tells() const { return heard_ && armed_; }

@@ -67,6 +67,23 @@ void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
   }
 }
 
+std::optional<AskedCode> TargetBreakpoints::asked(const ProcessPublishing& publishing) {
+  AskedCode code;
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
+    const BreakpointWish wish = wish_of(breakpoint);
+    if (!is_managed(breakpoint, wish, publishing)) continue;
+    if (wish.kind == BreakpointWish::Kind::name)
+      code.names.insert(code.names.end(), wish.names.begin(), wish.names.end());
+    else if (wish.kind == BreakpointWish::Kind::line && !wish.file.empty())
+      code.files.push_back(wish.file);
+    else
+      return std::nullopt;
+  }
+  return code;
+}
+
 void TargetBreakpoints::expect(const BreakpointWish& wish, bool waits) {
   wishes_.push_back(wish);
   waiting_ = waiting_ || waits;

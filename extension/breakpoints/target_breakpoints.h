@@ -8,6 +8,7 @@
 #include <lldb/API/LLDB.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ public:
   bool waiting() const { return waiting_; }
   // Numbers of those that the next hit deletes, and that were ever there.
   const std::set<lldb::break_id_t>& one_shots() const { return one_shots_; }
+  // The code that those may mean which are enabled: their names and files. Nothing when one of them may mean
+  // any code (a regular expression, a kind that LLDB does not tell). Looks at all of them.
+  std::optional<AskedCode> asked(const ProcessPublishing& publishing);
   // Can one of them mean `method`?
   bool concern(Session& session, const Method& method) const;
 

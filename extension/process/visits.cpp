@@ -160,7 +160,7 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
     // The first stop may be a signal that managed code makes an exception of.
     process->publishing().follow_stops();
   }
-  Workspace::of(turn).publish_command(debugger, *process, words);
+  Workspace::of(turn).publish_command(*process, words);
   process->breakpoints().before_command(words);
   const std::string text = text_of(words);
   if (text.starts_with("thread backtrace")) Workspace::of(turn).show_async_frames(debugger, *process);

@@ -25,16 +25,19 @@ bool is_gone(lldb::SBTarget& target) {
   return !target.IsValid() || target.GetDebugger().GetIndexOfTarget(target) == UINT32_MAX;
 }
 
-// The program is LLDB's driver.
+// The program is LLDB's driver, which does nothing but commands that somebody types or has written down.
+// (While a file of commands is read its interpreter says that it is not active.)
 bool is_driver() {
   const std::string_view program = program_invocation_short_name;
   return program.starts_with("lldb") && program.find("-dap") == std::string_view::npos &&
          program.find("-vscode") == std::string_view::npos;
 }
 
-// LLDB's own loop reads commands. Where there is none the interpreter may say that it is active all the same.
-bool reads_commands(lldb::SBDebugger& debugger) {
-  return is_driver() && debugger.GetCommandInterpreter().IsActive();
+// For breakpoints.
+void publish_code(DebuggedProcess& process, const AskedCode& asked) {
+  const auto state = process.breakpoints().hook_state();
+  process.publishing().for_breakpoints(
+      asked, state.armed && state.images_known ? SearchedCode::jitted : SearchedCode::all, state.armed);
 }
 
 std::uint32_t process_of(lldb::SBTarget& target) {
@@ -74,9 +77,10 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
   for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
     lldb::SBTarget target = debugger.GetTargetAtIndex(i);
     if (!target.IsValid()) continue;
-    const bool breakpoints = target.GetNumBreakpoints() != 0;
     const std::shared_ptr<DebuggedProcess> found = process(target);
-    found->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, breakpoints));
+    const std::optional<AskedCode> asked = found->breakpoints().asked_code();
+    found->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, !asked));
+    if (asked) publish_code(*found, *asked);
     // A client of the API runs no command before it looks at values.
     if (driver_.by_commands()) continue;
     offer_parts(debugger, *found);
@@ -90,12 +94,16 @@ void Workspace::publish_types(DebuggedProcess& process) {
   process.types().publish_loaded();
 }
 
-void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words) {
+void Workspace::publish_command(DebuggedProcess& process, const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
-  driver_.command(all, reads_commands(debugger));
-  const bool breakpoints = debugger.GetSelectedTarget().GetNumBreakpoints() != 0;
-  PublishLevel level = level_of_command(all, breakpoints);
+  driver_.command(all, is_driver());
+  PublishLevel level = level_of_command(all, false);
+  std::optional<AskedCode> waited_for;
+  if (level != level_of_command(all, true)) {
+    waited_for = process.breakpoints().asked_code();
+    level = level_of_command(all, !waited_for);
+  }
   // Who may look at code behind a command gets all with it.
   const bool all_at_stops = level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything;
   if (level != PublishLevel::nothing && all_at_stops) level = PublishLevel::everything;
@@ -103,6 +111,7 @@ void Workspace::publish_command(lldb::SBDebugger& debugger, DebuggedProcess& pro
     process.publishing().before_command(asked);
   else
     process.publishing().before_command(level, all);
+  if (waited_for) publish_code(process, *waited_for);
   if (!driver_.by_commands()) publish_types(process);
 }
 
@@ -128,7 +137,7 @@ bool Workspace::serves_client() {
 }
 
 void Workspace::loaded(lldb::SBDebugger& debugger) {
-  driver_.loaded(reads_commands(debugger));
+  driver_.loaded(is_driver());
   if (driver_.by_commands()) return;
   publish_stop(debugger);
   // The driver launches by commands, also before it reads any.

@@ -36,7 +36,7 @@ public:
   // who name types without a command.
   void publish_types(DebuggedProcess& process);
   // The same before a command of LLDB's for the target that it is about; `words` as of CommandVisit.
-  void publish_command(lldb::SBDebugger& debugger, DebuggedProcess& process, const char** words);
+  void publish_command(DebuggedProcess& process, const char** words);
   // Before values are shown: from now on LLDB asks for what stands below managed ones. Nothing happens until
   // some managed code is published, and when this LLDB has no Python.
   void offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process);

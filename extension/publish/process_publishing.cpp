@@ -1,7 +1,6 @@
 #include "extension/publish/process_publishing.h"
 
 #include "core/memory/error.h"
-#include "core/runtime/named_code.h"
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/native_modules.h"
 #include "extension/lldb/newer_api.h"
@@ -104,14 +103,41 @@ void ProcessPublishing::before_command(const AskedCode& asked) {
   update(PublishLevel::stacks);
   if (!settings_->on || this->level() != PublishLevel::stacks) return;
   try {
+    if (!add(*sessions_->at_stop(), asked)) update(PublishLevel::everything);
+  } catch (const Error& error) {
+    publisher_.refuse(error.what());
+  }
+}
+
+bool ProcessPublishing::add(Session& session, const AskedCode& asked, SearchedCode where) {
+  lldb::SBDebugger debugger = target_.GetDebugger();
+  const auto stop = [&] { return interrupt_requested(debugger); };
+  if (!asked.names.empty()) {
+    const auto found = code_named(session.runtime(), asked.names, stop, where);
+    if (!found) return false;
+    add(session, *found);
+  }
+  if (!asked.files.empty()) {
+    const auto found = code_in_files(session.runtime(), asked.files, stop, where);
+    if (!found) return false;
+    add(session, *found);
+  }
+  return true;
+}
+
+void ProcessPublishing::for_breakpoints(const AskedCode& asked, SearchedCode where, bool told) {
+  if (asked.empty()) looked_for_.reset(); // nobody tells of compilations then
+  if (!settings_->on || asked.empty() || level() != PublishLevel::stacks) return;
+  try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
-    lldb::SBDebugger debugger = target_.GetDebugger();
-    const auto stop = [&] { return interrupt_requested(debugger); };
-    if (const auto found = asked.files.empty() ? code_named(session->runtime(), asked.names, stop)
-                                               : code_in_files(session->runtime(), asked.files, stop))
-      add(*session, *found);
-    else
-      update(PublishLevel::everything);
+    if (session->runtime().absence() != nullptr) return;
+    const auto images = static_cast<std::size_t>(
+        std::ranges::count_if(session->runtime().code()->sections(),
+                              [](const RangeSection& section) { return section.r2r_module != 0; }));
+    std::pair<AskedCode, std::size_t> wanted{asked, images};
+    if (told && looked_for_ == wanted) return;
+    if (!add(*session, asked, where)) update(PublishLevel::everything);
+    looked_for_ = std::move(wanted);
   } catch (const Error& error) {
     publisher_.refuse(error.what());
   }
@@ -139,12 +165,14 @@ void ProcessPublishing::before_step(Session& session) {
 
 void ProcessPublishing::reconsider() {
   publisher_.reconsider();
+  looked_for_.reset();
   state_.reconsidered();
 }
 
 void ProcessPublishing::withdraw() {
   publisher_.withdraw();
   state_.withdrawn();
+  looked_for_.reset();
 }
 
 } // namespace clr::lldb_plugin

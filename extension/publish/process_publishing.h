@@ -1,6 +1,7 @@
 // The managed code of one process, as LLDB was told of it.
 #pragma once
 
+#include "core/runtime/named_code.h"
 #include "extension/publish/publish_state.h"
 #include "extension/publish/publisher.h"
 #include "extension/session/stop_session.h"
@@ -33,6 +34,10 @@ public:
   void before_command(PublishLevel level, std::span<const std::string_view> words);
   // The same before a command that needs what stands on stacks, and the code that it asks for.
   void before_command(const AskedCode& asked);
+  // The code that breakpoints may mean and that is found in `where`, with what stands on stacks. `told`: from
+  // now on somebody tells of each method of that code when it is compiled, so that it is looked for once, and
+  // again when there are other breakpoints or images.
+  void for_breakpoints(const AskedCode& asked, SearchedCode where, bool told);
   // The same at a stop, which LLDB shows.
   void at_stop(PublishLevel level);
   // Only the body that holds `ip`, which was compiled just now.
@@ -69,12 +74,16 @@ private:
   // False when nothing can be read now.
   bool reads();
   void add(Session& session, const std::vector<Address>& places);
+  // Publishes the code that is asked for; false when only everything is sure to contain it.
+  bool add(Session& session, const AskedCode& asked, SearchedCode where = SearchedCode::all);
 
   lldb::SBTarget target_;
   StopSession* sessions_;
   const PublishSettings* settings_;
   Publisher publisher_;
   PublishState state_;
+  // What breakpoints asked for when their code was last looked for, and how many images there were.
+  std::optional<std::pair<AskedCode, std::size_t>> looked_for_;
   bool hooked_ = false;       // LLDB tells us of its stops
   bool native_added_ = false; // its native modules are known to LLDB, as far as there are files
 };

@@ -26,13 +26,14 @@ enum class PublishTime : std::uint8_t {
 std::string_view to_string(PublishTime time); // "auto", "asked", "stop"
 
 // The need of the command `words`, which LLDB runs: its full name first, then its arguments. Commands that
-// are not known to need less need everything. `breakpoints`: the target has some, which may wait for code.
+// are not known to need less need everything. `breakpoints`: the target has some that may wait for any code.
 PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints);
 
 // A part of the code: all that is called by one of some names, or that belongs to one of some source files.
 struct AskedCode {
   std::vector<std::string> names, files;
   bool empty() const { return names.empty() && files.empty(); }
+  friend bool operator==(const AskedCode&, const AskedCode&) = default;
 };
 // The code that the command `words` asks for, when it asks for nothing else: `breakpoint set` with names or
 // with a line of a file, as `b` makes of what it is given, which may restrict the module and be for once, and
@@ -51,7 +52,7 @@ bool shows_registers(std::span<const std::string_view> words);
 // command.
 class Driver {
 public:
-  // A command comes; `interpreter_reads`: LLDB's own loop read it.
+  // A command comes; `interpreter_reads`: LLDB's driver read it.
   void command(std::span<const std::string_view> words, bool interpreter_reads);
   void loaded(bool interpreter_reads) { reads_ = interpreter_reads; }
   // Nobody looks at code without a command.
@@ -61,7 +62,7 @@ private:
   bool reads_ = false, scripts_ = false;
 };
 
-// The level of a stop that nobody asked anything at yet.
+// The level of a stop that nobody asked anything at yet; `breakpoints` as above.
 PublishLevel level_of_stop(PublishTime time, const Driver& driver, bool breakpoints);
 
 } // namespace clr::lldb_plugin

@@ -91,11 +91,14 @@ def two_targets(lldb, one, two):
 
 def launched(lldb, program, file):
     """Nothing of the runtime is there when LLDB starts the program and the breakpoint is set."""
-    texts = run(lldb, Commands(), [f'target create "{program}"', "settings set target.disable-aslr false", "b Debugged.Breaks.Plain", f'process launch --no-stdio -- breaks "{file}"', "bt", "frame variable n", "clr publish status --json",
+    texts = run(lldb, Commands(), [f'target create "{program}"', "settings set target.disable-aslr false", "b Debugged.Breaks.Plain", "b Debugged.Breaks.Never", f'process launch --no-stdio -- breaks "{file}"', "bt", "frame variable n", "clr publish status --json",
                                   "process kill"], 60)
-    named = managed_frames(texts[4])
-    assert named and "Debugged.Breaks.Plain" in named[0][1] and "Debugged.Breaks.Begin" in named[1][1], f"the stop: {texts[2]} {texts[3][-800:]} {texts[4][:1000]}"
-    assert re.search(r"\bn = 1\b", texts[5]), f"its argument: {texts[5]}"
+    named = managed_frames(texts[5])
+    assert named and "Debugged.Breaks.Plain" in named[0][1] and "Debugged.Breaks.Begin" in named[1][1], f"the stop: {texts[2]} {texts[4][-800:]} {texts[5][:1000]}"
+    assert re.search(r"\bn = 1\b", texts[6]), f"its argument: {texts[6]}"
+    # Breakpoints by name need the code of these names, and not all of the framework's.
+    published = status(texts[7])
+    assert published["level"] == "stacks" and published["methods"] < 5000, f"more is published than the breakpoints ask for: {published}"
     return f"stopped in {named[0][1]}"
 
 

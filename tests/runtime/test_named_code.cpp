@@ -69,6 +69,8 @@ TEST_CASE("code is found by the last part of a method's name") {
   CHECK(process.named({"Outer"}) == Starts{run, walk, nameless}); // a constructor may be called so
   CHECK(process.named({"Ns.Outer.Wander"}) == Starts{move_next, nameless});
   CHECK(process.named({"Nothing"}) == Starts{nameless});
+  CHECK(code_named(*process.runtime, std::vector<std::string>{"Run"}, {}, SearchedCode::jitted) ==
+        Starts{run, nameless});
 }
 
 TEST_CASE("a search that cannot tell says so") {
