@@ -30,14 +30,14 @@ public:
 
   // The GC info of method `index`.
   void gc_info(unsigned index, const GcInfoSpec& spec) {
-    header_word(index, "GCInfo", runtime.memory().place(gc_info_bytes(spec)));
+    runtime.header_word(index, "GCInfo", runtime.memory().place(gc_info_bytes(spec)));
   }
   // The funclet of method `index` is a filter.
   void filter(unsigned index) {
     const Address section = runtime.memory().allocate(64);
     runtime.memory().at(section).u64(1).u64(0).u32(1).u32(0).u32(0x10).u32(0x90).u32(0xA0).u32(0).u32(
         WalkerRuntime::funclet);
-    header_word(index, "EHInfo", section + 8);
+    runtime.header_word(index, "EHInfo", section + 8);
   }
   // Words of the frame at `sp`, whose frame register is `sp`, too.
   void words(Address sp) {
@@ -93,14 +93,6 @@ private:
     if (root.slot.reg)
       return root.slot.reg == x64_register::rbx || root.slot.reg == arm64_register::x19 ? "saved" : "scratch";
     return fmt::format("[{}+{:x}]", root.slot.base == GcBase::sp ? "sp" : "fp", *root.address - frame.sp);
-  }
-  void header_word(unsigned index, std::string_view field, Address value) {
-    const Target target = runtime.execution.target();
-    ExecutionManager manager(target);
-    const CodeBlock block = std::get<CodeBlock>(manager.find(WalkerRuntime::method(index)));
-    runtime.memory()
-        .at(block.code_header + static_cast<Address>(*target.find_offset("RealCodeHeader", field)))
-        .u64(value);
   }
 
   Cpu cpu_;
