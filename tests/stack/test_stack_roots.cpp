@@ -349,3 +349,28 @@ TEST_CASE("native code of the runtime holds references in GCFrames", "[roots]") 
           return line.find("GCFrame at 0x7fff10000300: memory at ") != std::string::npos;
         }) == 1);
 }
+
+TEST_CASE("the GCFrames of a thread protect no more words than a limit", "[roots]") {
+  constexpr std::uint32_t of_one = max_protected_words;
+  constexpr Address frames = StackRoots::max_gc_words / of_one + 1, size = 0x28, words = 0x6800'0000;
+  Roots roots(Cpu::x64);
+  MemoryBuilder& memory = roots.runtime.memory();
+  memory.at(words).fill(8 * of_one);
+  memory.at(words + 8 * (of_one - 1)).u64(0x111);
+  memory.at(WalkerRuntime::thread_address + 0x2B0).u64(roots.runtime.at(0x300));
+  for (Address i = 0; i < frames; ++i)
+    memory.at(roots.runtime.at(0x300 + size * i))
+        .u64(i + 1 < frames ? roots.runtime.at(0x300 + size * (i + 1)) : WalkerRuntime::end_of_chain)
+        .u64(WalkerRuntime::thread_address)
+        .u64(words)
+        .u32(of_one)
+        .u32(0);
+  const Lines lines = roots.walk(roots.start(roots.runtime.native_code + 0x10, 0x40));
+  const auto count = [&](std::string_view text) {
+    return std::ranges::count_if(lines,
+                                 [&](const std::string& line) { return line.find(text) != line.npos; });
+  };
+  CHECK(count("GCFrame: ") == frames - 1); // the last word of the others
+  CHECK(count("note GCFrame at 0x7fff10000490: those of the thread protect more than 1000000 words, and the "
+              "rest is left out") == 1);
+}
