@@ -62,7 +62,8 @@ RangeSection RangeSectionMap::read_section(Address address) const {
                        .heap_list = record.pointer(section_.heap_list),
                        .range_list = section_.range_list ? record.pointer(*section_.range_list) : 0,
                        .being_deleted = record.pointer(section_.next_for_delete) != 0};
-  if (section.end < section.begin)
+  // One that holds nothing would hide the code of the section around it.
+  if (section.end <= section.begin)
     throw_corrupt(address, fmt::format("range section from {:#x} to {:#x}", section.begin, section.end));
   // The runtime makes a section for one of these, and leaves the others null.
   const int owners = (section.r2r_module != 0 ? 1 : 0) + (section.heap_list != 0 ? 1 : 0) +

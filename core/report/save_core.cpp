@@ -143,7 +143,7 @@ public:
 
   void add(Address object) {
     if (object == 0 || known_.contains(object)) return;
-    if (known_.size() >= max_saved_objects) {
+    if (known_.size() >= options_.limits.objects) {
       full_ = true;
       return;
     }
@@ -163,17 +163,18 @@ public:
     if (full_)
       left_out.push_back(
           fmt::format("the stacks lead to more than {} objects: the values of the others are left out",
-                      max_saved_objects));
+                      options_.limits.objects));
     if (cut_ != 0)
       left_out.push_back(fmt::format("{} {} kept to {} bytes: the rest is left out",
-                                     count_text(cut_, "object"), cut_ == 1 ? "is" : "are", max_saved_object));
+                                     count_text(cut_, "object"), cut_ == 1 ? "is" : "are",
+                                     options_.limits.object));
   }
 
 private:
   void touch(Address object) {
     const InspectedObject found = inspect_object(objects_, object, {.stop = options_.stop});
-    recording_.record(object, std::min(found.size, max_saved_object));
-    if (found.size > max_saved_object) ++cut_;
+    recording_.record(object, std::min(found.size, options_.limits.object));
+    if (found.size > options_.limits.object) ++cut_;
     for (const InspectedField& field : found.fields) add(field.value.object);
     for (const InspectedItem& item : found.items) {
       if (item.key) add(item.key->object);
@@ -186,8 +187,8 @@ private:
   const SaveOptions& options_;
   std::unordered_set<Address> known_;
   std::vector<Address> next_; // of the level that was not touched yet
-  bool full_ = false;         // more than max_saved_objects
-  std::size_t cut_ = 0;       // objects of more than max_saved_object bytes
+  bool full_ = false;         // more than SaveLimits::objects
+  std::size_t cut_ = 0;       // objects of more than SaveLimits::object bytes
 };
 
 void touch_values(Runtime& runtime, RecordingReader& recording, StackReporter& stacks,
@@ -228,11 +229,12 @@ std::string core_text(const ElfCore& core) {
   return fmt::format("core {}{}", core.path(), process == 0 ? "" : fmt::format(" of process {}", process));
 }
 
-void add_pdbs(const SourceLines& lines, std::vector<CoreNote>& notes, std::vector<std::string>& left_out) {
+void add_pdbs(const SourceLines& lines, std::uint64_t most, std::vector<CoreNote>& notes,
+              std::vector<std::string>& left_out) {
   std::uint64_t kept = 0;
   for (const SourceLines::SeparatePdb& found : lines.separate_pdbs()) {
     std::optional<CoreNote> note = RecordedPdbs::note(*found.pdb);
-    if (note && kept + note->description.size() <= max_saved_pdbs) {
+    if (note && kept + note->description.size() <= most) {
       kept += note->description.size();
       notes.push_back(std::move(*note));
     } else {
@@ -305,11 +307,11 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
       return true;
     });
     if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp) {
-      recording.record(*sp, std::min(*bottom - *sp, max_saved_stack));
-      if (*bottom - *sp > max_saved_stack)
+      recording.record(*sp, std::min(*bottom - *sp, options.limits.stack));
+      if (*bottom - *sp > options.limits.stack)
         left_out.push_back(fmt::format(
             "the stack of thread {} is kept to {} bytes: the values of the frames behind are left out",
-            thread.os_id, max_saved_stack));
+            thread.os_id, options.limits.stack));
     }
   }
   runtime.summary();
@@ -332,7 +334,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
   std::erase_if(notes, [](const CoreNote& note) { return note.owner == own_note_owner; });
   notes.push_back(origin_note(origin_text(source, options)));
   if (!names.empty()) notes.push_back(names.note());
-  if (const SourceLines* lines = runtime.lines()) add_pdbs(*lines, notes, left_out);
+  if (const SourceLines* lines = runtime.lines()) add_pdbs(*lines, options.limits.pdbs, notes, left_out);
   return {write_core(path, source.platform, notes, with_access_of(source.segments, recording.ranges()),
                      *source.memory, options.stop),
           std::move(left_out)};

@@ -35,6 +35,22 @@ struct SaveSource {
 // looks for them. `session` must outlive the result.
 SaveSource source_of(CoreSession& session, const PathMap& paths);
 
+constexpr std::uint64_t max_saved_pdbs = 128
+                                         << 20; // bytes of all PDBs, compressed; of one RecordedPdbs::max_pdb
+
+// Of SaveOptions::values.
+constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack
+constexpr std::size_t max_saved_objects = 50'000;     // that all stacks lead to
+constexpr std::uint64_t max_saved_object = 64 * 1024; // bytes of one
+constexpr unsigned max_saved_levels = 3;              // from a stack to an object, and from object to object
+
+// What is kept at most; tests set less.
+struct SaveLimits {
+  std::uint64_t pdbs = max_saved_pdbs, stack = max_saved_stack;
+  std::size_t objects = max_saved_objects;
+  std::uint64_t object = max_saved_object;
+};
+
 // The contents of the copy.
 struct SaveOptions {
   // Also the pages for the counts of clr info and for lists of all jitted methods: about a kilobyte per
@@ -51,6 +67,7 @@ struct SaveOptions {
   // Called between threads and while writing; returning true gives up.
   std::function<bool()> stop = {};
   std::string made_by; // program and version, for the note that says what the copy was made from
+  SaveLimits limits = {};
 };
 
 struct SavedCore : WrittenCore {
@@ -61,14 +78,5 @@ struct SavedCore : WrittenCore {
 // records the pages that this reads, including those from files on disk, and writes them to `path`, with the
 // notes of the source, the names of its native frames, and the PDBs that gave lines. Throws Error{io}.
 SavedCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options = {});
-
-constexpr std::uint64_t max_saved_pdbs = 128
-                                         << 20; // bytes of all PDBs, compressed; of one RecordedPdbs::max_pdb
-
-// Of SaveOptions::values.
-constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack
-constexpr std::size_t max_saved_objects = 50'000;     // that all stacks lead to
-constexpr std::uint64_t max_saved_object = 64 * 1024; // bytes of one
-constexpr unsigned max_saved_levels = 3;              // from a stack to an object, and from object to object
 
 } // namespace clr

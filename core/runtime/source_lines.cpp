@@ -14,8 +14,9 @@ void SourceLines::set_search(PdbSearch search) {
   forget();
 }
 
-void SourceLines::set_recorded(RecordedPdbs recorded) {
+void SourceLines::set_recorded(RecordedPdbs recorded, std::uint64_t most) {
   recorded_ = std::move(recorded);
+  most_of_target_ = most;
   forget();
 }
 
@@ -91,10 +92,10 @@ SourceLines::Found SourceLines::locate(Address address) {
     found.symbols.problem = result.reason();
     if (result.embedded || result.recorded) {
       const std::uint64_t size = result.pdb->bytes().size();
-      if (of_target_ + size > max_pdbs_of_target)
+      if (of_target_ + size > most_of_target_)
         throw Error(
             ErrorKind::corrupt,
-            fmt::format("its PDB and those of other modules have more than {} bytes", max_pdbs_of_target));
+            fmt::format("its PDB and those of other modules have more than {} bytes", most_of_target_));
       of_target_ += size;
     }
     found.embedded = result.embedded;

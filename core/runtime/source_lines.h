@@ -26,8 +26,9 @@ public:
   // Sets where to look for PDBs. Forgets earlier results.
   void set_search(PdbSearch search);
   // PDBs that a minimal core keeps; they come before files. What they lie in must outlive this. Forgets
-  // earlier results.
-  void set_recorded(RecordedPdbs recorded);
+  // earlier results. Of the PDBs that the target itself holds no more than `most` bytes are read: tests set
+  // less.
+  void set_recorded(RecordedPdbs recorded, std::uint64_t most = max_pdbs_of_target);
   // Where the target's files are on this host, as set_search() was told.
   const PathMap& paths() const { return search_.paths; }
   const PdbSearch& search() const { return search_; }
@@ -91,6 +92,7 @@ private:
   std::string program_folder_;
   std::map<Address, Found> modules_;
   std::uint64_t of_target_ = 0; // bytes of the PDBs in modules_ that the target holds
+  std::uint64_t most_of_target_ = max_pdbs_of_target;
 };
 
 } // namespace clr

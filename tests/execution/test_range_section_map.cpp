@@ -1,4 +1,5 @@
 // Peer cases: dotnet/runtime src/native/managed/cdac/tests (RangeSectionMap).
+#include "core/execution/execution_manager.h"
 #include "core/execution/range_section_map.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
@@ -193,5 +194,26 @@ TEST_CASE("a fragment and its section that have different ranges are not believe
     CHECK_FALSE(refused());
     write("RangeList", 0x0a0a'0b00); // a code heap that is a list of stubs as well
     CHECK(refused());
+  }
+}
+
+TEST_CASE("a section that holds nothing is told, and hides no code") {
+  for (const Platform& platform : execution_platforms()) {
+    INFO(to_string(platform));
+    ExecutionBuilder b(platform);
+    const Address begin = 0x0a0a'0000, end = 0x0a0a'c000, inside = begin + 0x1000;
+    const Address section = b.section({.begin = begin, .end = end, .heap = 0x0a0a'0a00});
+    const Address empty = b.section({.begin = inside, .end = inside, .heap = 0x0a0a'0b00});
+    const Target target = b.target();
+    const Found all = enumerate(target);
+    REQUIRE(all.sections.size() == 1);
+    CHECK(all.sections[0].address == section);
+    CHECK(all.holes == std::vector<Address>{empty});
+    ExecutionManager manager(target);
+    for (const Address address : {inside - 1, inside, end - 1}) {
+      const RangeSection* const found = manager.section_at(address);
+      REQUIRE(found != nullptr);
+      CHECK(found->address == section);
+    }
   }
 }

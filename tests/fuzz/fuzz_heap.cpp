@@ -77,6 +77,48 @@ void walk(const Target& target) {
     }
 }
 
+// What learns of the objects up to one of them, and fails: as when the memory of this host is used up.
+class Failing final : public HeapWork {
+public:
+  std::unique_ptr<HeapSink> sink() override { return std::make_unique<Sink>(); }
+  void end(std::span<const std::unique_ptr<HeapSink>>, const HeapWalkResult&) override {
+    throw Error(ErrorKind::memory_missing, "the end");
+  }
+
+private:
+  struct Sink final : HeapSink {
+    void begin(std::size_t) override {}
+    void add(std::span<const HeapObject> objects) override {
+      if (objects.back().address % 64 != 0) throw Error(ErrorKind::memory_missing, "an object");
+    }
+  };
+};
+
+// A work that fails leaves the others whole; what fails in one thread is told when all have ended.
+void fail(const Target& target) {
+  const HeapMap map = read_heap_map(target, test::HeapRuntime::module);
+  HeapTypes types(target);
+  count_heap(map, types, {}, 1); // what a walk of its own cannot do, a shared one cannot either
+  Failing failing;
+  HeapCounting counting(map, types);
+  HeapWork* const works[] = {&failing, &counting};
+  walk_heap(map, types, works, {}, 1);
+  require(failing.failure != nullptr, "a failure is kept");
+  require(counting.failure == nullptr, "the others go on");
+  std::vector<std::unique_ptr<HeapSink>> sinks;
+  sinks.push_back(failing.sink());
+  attempt([&] { walk_heap(map, types, map.ranges, sinks, {}); });
+  bool told = false;
+  try {
+    share_out(map.ranges.size() + 1, 1, [](std::size_t number) {
+      if (number % 2 == 0) throw Error(ErrorKind::memory_missing, "a range");
+    });
+  } catch (const Error&) {
+    told = true;
+  }
+  require(told, "what fails is told");
+}
+
 void follow(const Target& target) {
   const HeapMap map = read_heap_map(target, test::HeapRuntime::module);
   const FinalizerQueue queue = read_finalizer_queue(target, map.state);
@@ -148,9 +190,9 @@ public:
     set_up(built_.memory, built_.t.contract_descriptor(), platform);
   }
 
-  unsigned parts() const override { return 2; }
+  unsigned parts() const override { return 3; }
   void ask(const Target& target, unsigned part) override {
-    attempt([&] { part == 0 ? walk(target) : follow(target); });
+    attempt([&] { part == 0 ? walk(target) : part == 1 ? follow(target) : fail(target); });
   }
 
 private:

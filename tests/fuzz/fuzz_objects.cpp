@@ -279,8 +279,11 @@ public:
     if (part == groups) {
       tell_statics(objects);
       attempt([&] {
-        for (const RuntimeThread& thread : read_threads(target).threads)
+        std::size_t left = most_threads; // each place that is tried makes a Target of its own
+        for (const RuntimeThread& thread : read_threads(target).threads) {
+          if (left-- == 0) break;
           for (const Address type : types_) attempt([&] { thread_statics(objects, type, thread.address); });
+        }
       });
       return;
     }
@@ -348,7 +351,7 @@ private:
                         .limits = {.text = limits, .items = 6, .structure_depth = 4}};
     attempt([&] {
       for (const RuntimeThread& thread : read_threads(objects.finder().target()).threads)
-        if (search.threads.size() < 4)
+        if (search.threads.size() < most_threads)
           search.threads.push_back({.os_id = thread.os_id.value_or(0), .address = thread.address});
     });
     for_each_static(objects, search, [](const StaticRow& row) { return !row.name.empty(); });
@@ -357,7 +360,7 @@ private:
   }
 
   static constexpr unsigned groups = 16, words_of_stack = 1024;
-  static constexpr std::size_t most_objects = 320, most_of_heap = 40;
+  static constexpr std::size_t most_objects = 320, most_of_heap = 40, most_threads = 4;
   std::set<Address> objects_, types_;
 };
 

@@ -5,6 +5,7 @@
 #include "core/metadata/recorded_pdbs.h"
 #include "tests/fuzz/attempt.h"
 #include "tests/fuzz/metadata_input.h"
+#include "tests/support/elf_core_builder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,14 +19,19 @@ namespace {
 // Of each kind: what a longer run would find, a shorter finds sooner.
 constexpr std::uint32_t most_rows = 64;
 
-// A note of a core with any bytes, which name the PDB themselves.
+// A note of a core with any bytes, which name the PDB themselves, behind one of somebody else's.
 void read_kept(const std::vector<std::byte>& bytes) {
-  const CoreNote note{own_note_owner, RecordedPdbs::note_type, bytes};
+  const CoreNote notes[] = {{"CORE", RecordedPdbs::note_type, bytes},
+                            {own_note_owner, RecordedPdbs::note_type, bytes}};
   PdbId id;
   if (bytes.size() < sizeof id.guid + sizeof id.stamp) return;
   std::memcpy(id.guid.data(), bytes.data(), sizeof id.guid);
   std::memcpy(&id.stamp, bytes.data() + sizeof id.guid, sizeof id.stamp);
-  RecordedPdbs(std::span(&note, 1)).open(id, "kept.pdb");
+  test::ElfCoreBuilder builder({});
+  for (const CoreNote& note : notes) builder.note(note.owner, note.type, note.description);
+  const ElfCore core(builder.build());
+  attempt([&] { RecordedPdbs(core).open(id, "kept.pdb"); });
+  RecordedPdbs(notes).open(id, "kept.pdb");
 }
 
 void read_pdb(std::vector<std::byte> bytes) {

@@ -9,6 +9,7 @@
 #include "core/stack/walker.h"
 #include "tests/fuzz/recorded_core.h"
 #include "tests/stack/walker_runtime.h"
+#include "tests/support/gc_info_builder.h"
 
 using namespace clr;
 using namespace clr::fuzz;
@@ -30,16 +31,28 @@ void check(const std::vector<StackFrame>& frames, const stack::Walk& walk) {
   require(walk.end != WalkEnd::failed || !walk.reason.empty(), "a walk that fails says why");
 }
 
-// Each method takes an object, a structure on the stack and a byref.
+// Each method takes an object, a structure on the stack and a byref; then what every convention passes in a
+// way of its own, and more of each than there are registers.
 class SomeShapes final : public CallShapes {
 public:
+  SomeShapes() {
+    using Kind = ArgumentShape::Kind;
+    shapes_ = {{.size = 8, .references = {{}}},
+               {.kind = Kind::structure, .size = 24, .references = {{16}}},
+               {.size = 8, .references = {{.interior = true}}},
+               {.kind = Kind::structure, .size = 16, .equal_reals = 2},
+               {.kind = Kind::structure, .size = 16, .references = {{}, {8}}, .memory_only = true},
+               {.kind = Kind::structure, .size = 16, .references = {{8}}, .real_words = 1}};
+    constexpr unsigned more_than_registers = 10;
+    for (unsigned i = 0; i < more_than_registers; ++i) shapes_.push_back({.kind = Kind::real, .size = 8});
+    shapes_.push_back({.kind = Kind::structure, .size = 16, .equal_reals = 4});
+    for (unsigned i = 0; i < more_than_registers; ++i)
+      shapes_.push_back({.kind = Kind::structure, .size = 16, .references = {{}}});
+  }
   const std::vector<ArgumentShape>& of(Address, bool) override { return shapes_; }
 
 private:
-  std::vector<ArgumentShape> shapes_{
-      {.size = 8, .references = {{}}},
-      {.kind = ArgumentShape::Kind::structure, .size = 24, .references = {{16}}},
-      {.size = 8, .references = {{.interior = true}}}};
+  std::vector<ArgumentShape> shapes_;
 };
 
 void read_roots(const Target& target, ExecutionManager& code, const RuntimeThread* thread,
@@ -148,7 +161,9 @@ public:
                             : part == 2 ? built_.registers(built_.in(1, 4), 0x1000)
                                         : built_.registers(part == 1 ? built_.in(3) : built_.native_code,
                                                            part == 1 ? 0x200 : 0x80);
-    if (part == 5) start.set(start.architecture().roles.return_address, built_.in(2));
+    // Of a CPU that returns by the stack that register is the program counter.
+    if (part == 5 && !start.architecture().returns_by_stack())
+      start.set(start.architecture().roles.return_address, built_.in(2));
     start.set_fp(built_.at(part == 5 ? Address{0x1c00} : *start.sp() - built_.stack));
     const test::WalkedStack walked =
         built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
@@ -160,6 +175,93 @@ public:
 private:
   static constexpr Address jump = 0x60, many_arguments = 0x3f00;
   static constexpr Address stub = test::WalkerRuntime::code + 0x2000, stub_sp = 0x1bf8;
+  test::WalkerRuntime built_;
+};
+
+// Stacks through code of which nothing says how to leave it: that of an image which the target lacks, the
+// stub of a hijacked return, and one that the runtime lists nowhere. Above them M1 and M0, whose slots lie at
+// every base that there is.
+class UnlistedCode final : public Scene {
+public:
+  explicit UnlistedCode(Cpu cpu) : built_(cpu) {
+    built_.list_unread_image();
+    for (const unsigned index : {0u, 1u, 2u}) {
+      built_.add_call(index);
+      built_.header_word(index, "GCInfo", built_.memory().place(test::gc_info_bytes(slots(cpu))));
+    }
+    frame_leads(0x000, built_.at(0x110), built_.in(1));
+    built_.memory().at(built_.at(0x480)).u64(built_.at(0x500)).u64(built_.in_unread);
+    built_.memory().at(built_.at(0x500)).u64(built_.at(0x510)).u64(built_.in(1));
+    callers(0x510);
+    // It has no frame pointer: that of M1 is still in its register.
+    frame_leads(0x800, 0x1234, built_.in(1));
+    built_.memory().at(built_.at(0x8C0 + 40)).u64(built_.at(0xA00));
+    frame_leads(0xC00, built_.at(0xD10), built_.in(1) + 8); // no call ends there
+    // A Frame that leads to managed code before the frame pointer does.
+    frame_leads(0x1000, built_.at(0x1250), 0);
+    built_.memory().at(built_.at(0x10C8)).u64(built_.at(0x11C0));
+    built_.inlined_call(0x11C0, built_.in(0), 0x1210);
+    built_.frame(0x1500, built_.in(1));
+    built_.hijack(0x1400, 0x1500);
+    callers(0x1600);
+    built_.memory().at(built_.at(0x1800)).u64(built_.in(1));
+    callers(0x1808);
+    ContractDescriptor descriptor = built_.execution.types().contract_descriptor();
+    const Platform platform = descriptor.platform;
+    set_up(built_.memory(), std::move(descriptor), platform);
+  }
+
+  unsigned parts() const override { return static_cast<unsigned>(std::size(starts)); }
+  void ask(const Target& target, unsigned part) override {
+    const auto& [sp, frame] = starts[part];
+    built_.thread.frame = frame != 0 ? built_.at(frame) : built_.end_of_chain;
+    RegisterContext start = built_.registers(built_.native_code + (part == hijacked ? 0x10 : 0), sp);
+    const RegisterRoles& roles = start.architecture().roles;
+    if (part == unlisted) {
+      start.set_fp(built_.at(0x1808));
+      if (!start.architecture().returns_by_stack()) {
+        start.set(roles.return_address, built_.in(1));
+        start.set_sp(built_.at(0x1808));
+      }
+    }
+    const test::WalkedStack walked =
+        built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
+    check(walked.frames, walked.walk);
+    ExecutionManager code(target);
+    read_roots(target, code, &built_.thread, walked.frames);
+  }
+
+private:
+  static constexpr unsigned hijacked = 5, unlisted = 6;
+  // Where the stack of each part begins, and its first Frame.
+  static constexpr std::pair<Address, Address> starts[] = {{0x080, 0x0C0}, {0x480, 0},       {0x880, 0x8C0},
+                                                           {0xC80, 0xCC0}, {0x1080, 0x10C0}, {0x1440, 0x1400},
+                                                           {0x1800, 0}};
+
+  static test::GcInfoSpec slots(Cpu cpu) {
+    return {.cpu = cpu,
+            .length = test::WalkerRuntime::method_size,
+            .fat = true,
+            .frame_register = true,
+            .stack = {{.base = 0, .offset = -0x20}, {.base = 1, .offset = 0x10}, {.base = 2, .offset = 0x40}},
+            .untracked = {{.base = 0, .offset = -0x28}},
+            .safe_points = {{.offset = 0x20, .live = {0, 1, 2}}}};
+  }
+  // A call of missing code at `part` + 0x100, whose frame begins with these words.
+  void frame_leads(Address part, Address fp, Address return_address) {
+    built_.inlined_call(part + 0xC0, built_.in_unread, part + 0x100);
+    built_.memory().at(built_.at(part + 0x100)).u64(fp).u64(return_address);
+    callers(part + 0x110);
+  }
+  // M1 and M0; each word below is another one.
+  void callers(Address sp) {
+    for (const Address frame : {sp, sp + built_.frame_size}) {
+      for (Address word = 0x10; word < built_.frame_size; word += 8)
+        built_.memory().at(built_.at(frame + word)).u64(built_.at(frame + word) + 1);
+      built_.frame(frame, frame == sp ? built_.in(0) : 0);
+    }
+  }
+
   test::WalkerRuntime built_;
 };
 
@@ -284,5 +386,6 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) all.push_back(std::make_unique<InterpretedStack>(cpu));
   all.push_back(std::make_unique<RecordedStacks>("gallery11-x64"));
   all.push_back(std::make_unique<RecordedStacks>("stuck-x64"));
+  for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) all.push_back(std::make_unique<UnlistedCode>(cpu));
   return all;
 }

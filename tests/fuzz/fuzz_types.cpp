@@ -153,6 +153,55 @@ private:
   std::vector<Address> handles_, more_methods_;
 };
 
+// Async methods as .NET 11 describes them, chunks whose first method is damaged, and methods of kinds that
+// have no size; also without what says where the signature of an async method is.
+class AsyncMethods final : public Scene {
+public:
+  explicit AsyncMethods(Platform platform) : runtime_(platform) {
+    runtime_.describe_net11_async();
+    test::MetadataBuilder metadata;
+    metadata.type("Ns", "C");
+    for (const char* const name : {"Run", "Go"}) metadata.method(name, test::bytes_of({0x20, 0, 0x1c}));
+    const Address module = runtime_.module(
+        {.path = "/srv/app.dll", .metadata = metadata.build(), .place = test::MetadataPlace::flat});
+    const auto type = [&] { return runtime_.type({.module = module, .rid = 2}); };
+    const test::Bytes returns_int = test::bytes_of({0x20, 0, 0x08});
+    for (const std::uint32_t flags : {0x05u, 0x12u, 0x35u, 0x15u, 0u}) {
+      methods_.push_back(runtime_.method(type(), {.rid = 1, .flags = 0x40}));
+      runtime_.net11_async_data(methods_.back(), flags, returns_int);
+    }
+    methods_.push_back(runtime_.method(type(), {.rid = 1, .flags = 0x40}));
+    runtime_.net11_async_data(methods_.back(), 0x05, {});
+    constexpr std::uint16_t no_kind_of_that_size = 0xf41f, com_interop = 6;
+    for (const std::uint16_t flags : {no_kind_of_that_size, com_interop}) {
+      const auto chunk = runtime_.chunk(type(), {{.rid = 1}, {.rid = 2}, {.rid = 2}});
+      runtime_.target.set(chunk.front(), "MethodDesc", "Flags", flags);
+      methods_.insert(methods_.end(), chunk.begin(), chunk.end());
+    }
+    // In front of it there is no room for a chunk.
+    methods_.push_back(platform.pointer_size);
+    runtime_.target.memory().at(methods_.back()).fill(64);
+    runtime_.app_domain({module});
+    test::TargetBuilder& built = runtime_.target;
+    set_up(built.memory(), built.contract_descriptor(), platform);
+  }
+
+  unsigned parts() const override { return static_cast<unsigned>(std::size(missing)); }
+  void ask(const Target& target, unsigned part) override {
+    ContractDescriptor poorer = target.descriptor();
+    poorer.types.erase(missing[part]);
+    const Target asked(target.memory(), poorer, target.platform());
+    ExecutionManager code(asked);
+    MethodNames names(asked, code, nullptr);
+    for (const Address method : methods_) name_method(names, method, 0x7000);
+  }
+
+private:
+  static constexpr const char* missing[] = {"", "AsyncMethodData", "Signature"};
+  test::RuntimeTypes runtime_;
+  std::vector<Address> methods_;
+};
+
 class OneFile final : public AssemblyFiles {
 public:
   explicit OneFile(test::Bytes content) : content_(std::move(content)) {}
@@ -393,5 +442,7 @@ std::vector<std::unique_ptr<Scene>> clr::fuzz::make_scenes() {
   all.push_back(std::make_unique<BuiltImage>("composite.r2r.dll", Cpu::x64));
   all.push_back(std::make_unique<RecordedTypes>("gallery-arm64"));
   all.push_back(std::make_unique<RecordedTypes>("gallery-x64"));
+  for (const Platform& platform : test::all_platforms(Cpu::x64))
+    all.push_back(std::make_unique<AsyncMethods>(platform));
   return all;
 }

@@ -13,8 +13,11 @@
 #include "tests/fuzz/recorded_core.h"
 #include "tests/objects/framework_types.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <map>
 #include <set>
 
 using namespace clr;
@@ -210,7 +213,125 @@ public:
     asked.threads(part - parts_before_threads < groups_);
   }
 
+  // Code, debug info and methods of what the runtime suspends and of what threads stand in, all of a kind at
+  // once: one alone leaves another way to the same answer.
+  std::vector<Damage> damages() override {
+    Runtime runtime(*recorded_.core, recorded_.modules, recorded_.platform, nullptr);
+    HeapReporter heap(runtime);
+    WaitObjects waits(runtime, heap);
+    AsyncReporter async(waits);
+    const Target& target = *runtime.target();
+    std::map<Address, std::uint64_t> bodies;
+    std::set<Address> classes;
+    for (const AsyncBox& box : async.graph().boxes())
+      attempt([&] {
+        if (box.resume == nullptr) {
+          classes.insert(runtime.names()->types().type(box.shape->method_table).table.ee_class);
+        } else if (box.resume->body != 0) {
+          const CodeLookup found = runtime.code()->find(box.resume->body);
+          bodies[box.resume->body] = runtime.code()->regions(std::get<CodeBlock>(found)).hot_size;
+        }
+      });
+    constexpr std::uint64_t no_instructions = 0x0606'0606'0606'0606;
+    const unsigned word = target.pointer_size();
+    std::vector<Edit> headers, debug_infos, chunks, descs;
+    for (const auto& [body, size] : bodies) {
+      headers.push_back({.width = 0, .at = body - word, .value = word});
+      attempt([&] {
+        const Address header = target.read_pointer(body - word);
+        debug_infos.push_back(
+            {.at = target.field_address(header, "RealCodeHeader", "DebugInfo"), .value = 8});
+      });
+    }
+    for (const Address type : classes)
+      chunks.push_back({.at = target.field_address(type, "EEClass", "MethodDescChunk")});
+    std::set<Address> methods;
+    for (const Address ip : recorded_.frames)
+      attempt([&] {
+        const CodeLookup found = runtime.code()->find(ip);
+        if (const auto* const block = std::get_if<CodeBlock>(&found)) methods.insert(block->method_desc);
+      });
+    for (const Address method : methods) descs.push_back({.width = 0, .at = method, .value = word});
+
+    std::vector<Damage> all;
+    const Address object = target.read_pointer(target.global("ObjectMethodTable"));
+    all.push_back({"object", 1, {{.at = target.field_address(object, "MethodTable", "Module")}}});
+    const auto add = [&](const std::string& name, unsigned part, const std::vector<Edit>& edits) {
+      for (std::size_t at = 0; at < edits.size(); at += Stage::max_edits)
+        all.push_back(
+            {fmt::format("{}{}", name, at),
+             part,
+             {edits.begin() + static_cast<std::ptrdiff_t>(at),
+              edits.begin() + static_cast<std::ptrdiff_t>(std::min(edits.size(), at + Stage::max_edits))}});
+    };
+    for (const unsigned quarter : {0u, 1u, 2u, 3u}) {
+      std::vector<Edit> code;
+      for (const auto& [body, size] : bodies)
+        code.push_back({.at = body + size * quarter / 4, .value = no_instructions});
+      add(fmt::format("code{}-", quarter), 0, code);
+    }
+    for (unsigned turn = 0; turn < turns; ++turn) {
+      std::vector<Edit> calls;
+      for (const auto& [body, size] : bodies)
+        if (const auto edit = call_in_map(runtime, body, turn))
+          calls.insert(calls.end(), {*edit, {.at = body, .value = no_instructions}});
+      add(fmt::format("call{}-", turn), 0, calls);
+    }
+    add("header", 0, headers);
+    add("debug", 0, debug_infos);
+    add("chunk", 0, chunks);
+    add("method", 4, descs);
+    return all;
+  }
+
 private:
+  // A sound memory but for one bit.
+  struct OneBit final : MemoryReader {
+    explicit OneBit(MemoryReader& of) : sound(of) {}
+    std::size_t read_some(Address address, std::span<std::byte> out) override {
+      const std::size_t got = sound.read_some(address, out);
+      if (at - address < got) out[at - address] ^= bit;
+      return got;
+    }
+    MemoryReader& sound;
+    Address at = 0;
+    std::byte bit{};
+  };
+
+  // A changed byte of the body's IL map, after which it has calls: those maps are made for few readers. Each
+  // `turn` has another one.
+  std::optional<Edit> call_in_map(Runtime& runtime, Address body, unsigned turn) {
+    std::optional<Edit> found;
+    attempt([&] {
+      OneBit memory(*recorded_.core);
+      const Target target(memory, runtime.target()->descriptor(), recorded_.platform);
+      ExecutionManager code(target);
+      const CodeLookup block = code.find(body);
+      const Address header = target.read_pointer(body - target.pointer_size());
+      const Address map = target.read_pointer(target.field_address(header, "RealCodeHeader", "DebugInfo"));
+      constexpr unsigned bytes = 48, bits = 8;
+      for (unsigned i = turn; i < bytes * bits; i += turns) {
+        memory.at = 0;
+        std::array<std::byte, 1> byte{};
+        memory.read(map + i / bits, byte);
+        const auto was = std::to_integer<std::uint8_t>(byte[0]);
+        memory.at = map + i / bits;
+        memory.bit = static_cast<std::byte>(1u << i % bits);
+        try {
+          DebugInfoReader reader(code);
+          for (const IlBoundary& boundary : reader.il_map(std::get<CodeBlock>(block))->boundaries())
+            if (boundary.il >= 0 && (boundary.source & IlBoundary::call_instruction) != 0)
+              found = {.width = 1, .at = memory.at, .value = was ^ (1u << i % bits)};
+        } catch (const Error&) {
+          continue; // no map at all
+        }
+        if (found) return;
+      }
+    });
+    return found;
+  }
+
+  static constexpr unsigned turns = 5; // of call_in_map
   static constexpr std::size_t threads_of_group = 16, all_threads = 1000, most_rows = 40;
   static constexpr unsigned parts_before_threads = 5;
 

@@ -184,7 +184,7 @@ std::size_t Stage::write(const Play& play, std::span<std::uint8_t> out) {
 }
 
 void Stage::write_seeds(const std::filesystem::path& folder) const {
-  std::vector<std::uint8_t> bytes(head_bytes + Edit::size_in_input);
+  std::vector<std::uint8_t> bytes(head_bytes + max_edits * Edit::size_in_input);
   const auto save = [&](const std::string& name, const Play& play) {
     const std::size_t size = write(play, bytes);
     std::ofstream(folder / name, std::ios::binary)
@@ -196,6 +196,11 @@ void Stage::write_seeds(const std::filesystem::path& folder) const {
     Play play{.scene = static_cast<std::uint8_t>(scene)};
     for (; play.part < scenes_[scene]->parts(); ++play.part)
       save(std::to_string(scene) + '-' + std::to_string(play.part), play);
+    for (const Scene::Damage& damage : scenes_[scene]->damages()) {
+      play.part = static_cast<std::uint8_t>(damage.part);
+      play.edits = damage.edits;
+      save(std::to_string(scene) + '-' + damage.name, play);
+    }
     play.part = 0;
     const auto with = [&](const std::string& name, std::uint64_t value) {
       play.edits = {{.width = Edit::of_descriptor, .at = entry_hash(name), .value = value}};

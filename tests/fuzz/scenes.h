@@ -82,6 +82,13 @@ public:
   // Everything that part `part` asks of the runtime `target`, which is the sound one or an edited one. An
   // Error is an answer, too. Anything that must hold for every memory is checked.
   virtual void ask(const Target& target, unsigned part) = 0;
+  // Damage that chance finds late or never, with which mutation begins, too.
+  struct Damage {
+    std::string name;
+    unsigned part = 0;
+    std::vector<Edit> edits; // the first Stage::max_edits count
+  };
+  virtual std::vector<Damage> damages() { return {}; }
 
 protected:
   // For constructors, when the sound runtime is complete. It must live as long as the scene.
@@ -102,8 +109,9 @@ public:
   static Stage& get();
 
   void run(std::span<const std::uint8_t> input);
-  // An input for each part of each scene, without edits; some whose contracts have a version which nobody
-  // knows; and some of the first scene with a field that lies far from the others of its type.
+  // An input for each part of each scene, without edits; the damages that it names; some whose contracts have
+  // a version which nobody knows; and some of the first scene with a field that lies far from the others of
+  // its type.
   void write_seeds(const std::filesystem::path& folder) const;
   std::size_t mutate(std::span<std::uint8_t> buffer, std::size_t size, unsigned seed);
   std::size_t cross(std::span<const std::uint8_t> one, std::span<const std::uint8_t> other,

@@ -118,3 +118,13 @@ TEST_CASE("the PDB in the core comes before files, and a damaged one does not st
   std::ranges::copy(sample(1, 7).id().guid, note.description.begin());
   CHECK_FALSE(find().recorded);
 }
+
+TEST_CASE("of the PDBs in a core no more than a limit are known") {
+  std::vector<CoreNote> notes(RecordedPdbs::max_pdbs - 1, note_of(sample(1, 10)));
+  notes.push_back(note_of(sample(2, 20)));
+  notes.push_back(note_of(sample(3, 30)));
+  const RecordedPdbs kept(notes);
+  CHECK(kept.open(sample(2, 20).id(), ""));
+  CHECK_FALSE(kept.open(sample(3, 30).id(), ""));
+  CHECK(RecordedPdbs(std::span(notes).subspan(1)).open(sample(3, 30).id(), ""));
+}

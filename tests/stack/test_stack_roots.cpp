@@ -30,14 +30,14 @@ public:
 
   // The GC info of method `index`.
   void gc_info(unsigned index, const GcInfoSpec& spec) {
-    header_word(index, "GCInfo", runtime.memory().place(gc_info_bytes(spec)));
+    runtime.header_word(index, "GCInfo", runtime.memory().place(gc_info_bytes(spec)));
   }
   // The funclet of method `index` is a filter.
   void filter(unsigned index) {
     const Address section = runtime.memory().allocate(64);
     runtime.memory().at(section).u64(1).u64(0).u32(1).u32(0).u32(0x10).u32(0x90).u32(0xA0).u32(0).u32(
         WalkerRuntime::funclet);
-    header_word(index, "EHInfo", section + 8);
+    runtime.header_word(index, "EHInfo", section + 8);
   }
   // Words of the frame at `sp`, whose frame register is `sp`, too.
   void words(Address sp) {
@@ -93,14 +93,6 @@ private:
     if (root.slot.reg)
       return root.slot.reg == x64_register::rbx || root.slot.reg == arm64_register::x19 ? "saved" : "scratch";
     return fmt::format("[{}+{:x}]", root.slot.base == GcBase::sp ? "sp" : "fp", *root.address - frame.sp);
-  }
-  void header_word(unsigned index, std::string_view field, Address value) {
-    const Target target = runtime.execution.target();
-    ExecutionManager manager(target);
-    const CodeBlock block = std::get<CodeBlock>(manager.find(WalkerRuntime::method(index)));
-    runtime.memory()
-        .at(block.code_header + static_cast<Address>(*target.find_offset("RealCodeHeader", field)))
-        .u64(value);
   }
 
   Cpu cpu_;
@@ -356,4 +348,29 @@ TEST_CASE("native code of the runtime holds references in GCFrames", "[roots]") 
   CHECK(std::ranges::count_if(damaged, [](const std::string& line) {
           return line.find("GCFrame at 0x7fff10000300: memory at ") != std::string::npos;
         }) == 1);
+}
+
+TEST_CASE("the GCFrames of a thread protect no more words than a limit", "[roots]") {
+  constexpr std::uint32_t of_one = max_protected_words;
+  constexpr Address frames = StackRoots::max_gc_words / of_one + 1, size = 0x28, words = 0x6800'0000;
+  Roots roots(Cpu::x64);
+  MemoryBuilder& memory = roots.runtime.memory();
+  memory.at(words).fill(8 * of_one);
+  memory.at(words + 8 * (of_one - 1)).u64(0x111);
+  memory.at(WalkerRuntime::thread_address + 0x2B0).u64(roots.runtime.at(0x300));
+  for (Address i = 0; i < frames; ++i)
+    memory.at(roots.runtime.at(0x300 + size * i))
+        .u64(i + 1 < frames ? roots.runtime.at(0x300 + size * (i + 1)) : WalkerRuntime::end_of_chain)
+        .u64(WalkerRuntime::thread_address)
+        .u64(words)
+        .u32(of_one)
+        .u32(0);
+  const Lines lines = roots.walk(roots.start(roots.runtime.native_code + 0x10, 0x40));
+  const auto count = [&](std::string_view text) {
+    return std::ranges::count_if(lines,
+                                 [&](const std::string& line) { return line.find(text) != line.npos; });
+  };
+  CHECK(count("GCFrame: ") == frames - 1); // the last word of the others
+  CHECK(count("note GCFrame at 0x7fff10000490: those of the thread protect more than 1000000 words, and the "
+              "rest is left out") == 1);
 }

@@ -289,23 +289,7 @@ TEST_CASE("a thread in a HijackFrame goes on in the method to which the return a
   WalkerRuntime runtime(cpu);
   add_chain(runtime, 0x400); // M2 at 0x400, M1 at 0x500, M0 at 0x600
   // The stub runs at 0x200 and has pushed the registers; nothing that describes it leads out of it.
-  const Address args = cpu == Cpu::x64 ? 0x400 - 80 : 0x400 - 192;
-  runtime.explicit_frame(0x180, frame_identifier::hijack);
-  runtime.memory().at(runtime.at(0x180 + 16)).u64(runtime.in(2)).u64(0).u64(runtime.at(args));
-  if (cpu == Cpu::x64) {
-    runtime.memory().at(runtime.at(args)).u64(0xA0).u64(0xA1).u64(0);
-    runtime.memory()
-        .at(runtime.at(args + 24))
-        .u64(12)
-        .u64(13)
-        .u64(14)
-        .u64(15)
-        .u64(0xB0)
-        .u64(runtime.at(0x400));
-  } else {
-    runtime.memory().at(runtime.at(args)).u64(runtime.at(0x400)).u64(0);
-    runtime.memory().at(runtime.at(args + 96)).u64(0xA0).u64(0xA1);
-  }
+  runtime.hijack(0x180, 0x400);
   const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code + 0x10, 0x200));
   const Lines lines = runtime.lines(walked);
   REQUIRE(lines.size() == 5);
@@ -369,32 +353,11 @@ TEST_CASE("a stub that the runtime lists nowhere is left by the return address o
   }
 }
 
-namespace {
-
-// Code of an image that the runtime lists and of which the target has nothing: neither code nor unwind data.
-constexpr Address unread_begin = 0x5800'0000, in_unread = unread_begin + 0x20;
-
-void list_unread_image(WalkerRuntime& runtime) {
-  runtime.execution.section(
-      {.begin = unread_begin, .end = unread_begin + 0x1'0000, .flags = 0, .r2r_module = 0x7777'1000});
-}
-
-// A call instruction ends where M`index` is returned to.
-void add_call(WalkerRuntime& runtime, unsigned index, Cpu cpu) {
-  MemoryCursor before = runtime.memory().at(runtime.in(index) - (cpu == Cpu::x64 ? 5 : 4));
-  if (cpu == Cpu::x64)
-    before.bytes({0xE8, 0x00, 0x00, 0x00, 0x00});
-  else
-    before.u32(0x9400'0000);
-}
-
-} // namespace
-
 TEST_CASE("through code whose image is missing a walk goes on by the frame pointer", "[walker]") {
   const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
   WalkerRuntime runtime(cpu);
-  list_unread_image(runtime);
-  add_call(runtime, 1, cpu);
+  runtime.list_unread_image();
+  runtime.add_call(1);
   runtime.memory().at(runtime.at(0x100)).u64(runtime.at(0x110)).u64(runtime.in(1));
   runtime.frame(0x110, runtime.in(0));
   runtime.frame(0x210, 0);
@@ -404,14 +367,14 @@ TEST_CASE("through code whose image is missing a walk goes on by the frame point
            walk.notes.front().starts_with("frames may be missing behind 0x58000020, ");
   };
   SECTION("when the Frame of its call leads there") {
-    runtime.inlined_call(0xC0, in_unread, 0x100);
+    runtime.inlined_call(0xC0, runtime.in_unread, 0x100);
     const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
     CHECK(runtime.lines(walked) == Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @c0",
                                          "N 58000020 @100 runtime_frame", rest[0], rest[1]});
     CHECK(is_told(walked.walk));
   }
   SECTION("when a frame pointer leads there") {
-    runtime.memory().at(runtime.at(0x80)).u64(runtime.at(0x100)).u64(in_unread);
+    runtime.memory().at(runtime.at(0x80)).u64(runtime.at(0x100)).u64(runtime.in_unread);
     const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
     CHECK(runtime.lines(walked) ==
           Lines{"N 50000000 @80 context leaf", "N 58000020 @90 frame_pointer", rest[0], rest[1]});
@@ -419,14 +382,14 @@ TEST_CASE("through code whose image is missing a walk goes on by the frame point
   }
   SECTION("not when it leads to no return address") {
     runtime.memory().at(runtime.at(0x108)).u64(runtime.in(1) + 8); // no call ends there
-    runtime.inlined_call(0xC0, in_unread, 0x100);
+    runtime.inlined_call(0xC0, runtime.in_unread, 0x100);
     const WalkedStack walked = runtime.walk(runtime.registers(runtime.native_code, 0x80));
     CHECK(runtime.lines(walked) ==
           Lines{"N 50000000 @80 context leaf", "InlinedCallFrame @c0", "N 58000020 @100 runtime_frame"});
     CHECK(walked.walk.end == WalkEnd::failed);
   }
   SECTION("not beyond a Frame that leads to managed code before") {
-    runtime.inlined_call(0xC0, in_unread, 0x100, runtime.at(0x104));
+    runtime.inlined_call(0xC0, runtime.in_unread, 0x100, runtime.at(0x104));
     runtime.memory().at(runtime.at(0x100)).u64(runtime.at(0x250)).u64(0);
     runtime.frame(0x210, 0);
     runtime.memory().at(runtime.at(0xC0) + 8).u64(runtime.at(0x1C0));
@@ -446,9 +409,9 @@ TEST_CASE("through code whose image is missing a walk goes on by the frame point
 
 TEST_CASE("code without a frame pointer, whose image is missing, leaves that of its caller", "[walker]") {
   WalkerRuntime runtime(Cpu::x64);
-  list_unread_image(runtime);
-  add_call(runtime, 0, Cpu::x64);
-  runtime.inlined_call(0xC0, in_unread, 0x100);
+  runtime.list_unread_image();
+  runtime.add_call(0);
+  runtime.inlined_call(0xC0, runtime.in_unread, 0x100);
   runtime.memory().at(runtime.at(0xC0 + 40)).u64(runtime.at(0x200)); // M1's frame pointer
   runtime.memory().at(runtime.at(0x100)).u64(0x1234).u64(runtime.in(1));
   runtime.frame(0x110, runtime.in(0));

@@ -103,6 +103,43 @@ public:
       memory().at(at(block)).u64(at(sp)).u64(pc);
     }
   }
+  // A word of the header of method `index`: its GC info, its exception clauses.
+  void header_word(unsigned index, std::string_view field, Address value) {
+    const Target target = execution.target();
+    ExecutionManager manager(target);
+    const CodeBlock block = std::get<CodeBlock>(manager.find(method(index)));
+    memory()
+        .at(block.code_header + static_cast<Address>(*target.find_offset("RealCodeHeader", field)))
+        .u64(value);
+  }
+  // Code of an image that the runtime lists and of which the target has nothing: neither code nor unwind
+  // data.
+  static constexpr Address unread_code = 0x5800'0000, in_unread = unread_code + 0x20;
+  void list_unread_image() {
+    execution.section(
+        {.begin = unread_code, .end = unread_code + 0x1'0000, .flags = 0, .r2r_module = 0x7777'1000});
+  }
+  // A call instruction ends where M`index` is returned to.
+  void add_call(unsigned index) {
+    MemoryCursor before = memory().at(in(index) - (cpu_ == Cpu::x64 ? 5 : 4));
+    if (cpu_ == Cpu::x64)
+      before.bytes({0xE8, 0x00, 0x00, 0x00, 0x00});
+    else
+      before.u32(0x9400'0000);
+  }
+  // A HijackFrame whose stub has pushed its registers below `sp`, where M2 goes on.
+  void hijack(Address offset, Address sp) {
+    const Address args = cpu_ == Cpu::x64 ? sp - 80 : sp - 192;
+    explicit_frame(offset, frame_identifier::hijack);
+    memory().at(at(offset + 16)).u64(in(2)).u64(0).u64(at(args));
+    if (cpu_ == Cpu::x64) {
+      memory().at(at(args)).u64(0xA0).u64(0xA1).u64(0);
+      memory().at(at(args + 24)).u64(12).u64(13).u64(14).u64(15).u64(0xB0).u64(at(sp));
+    } else {
+      memory().at(at(args)).u64(at(sp)).u64(0);
+      memory().at(at(args + 96)).u64(0xA0).u64(0xA1);
+    }
+  }
   // Makes this a runtime with an interpreter. Returns where byte code lies.
   Address add_byte_code() {
     constexpr Address begin = 0x7000'0000;

@@ -360,4 +360,23 @@ Address RuntimeTypes::chunk_of(Address method) {
   return MethodDescs(view).read(method).chunk;
 }
 
+void RuntimeTypes::describe_net11_async() {
+  const unsigned p = pointer();
+  target.as_net11();
+  target.descriptor().types["AsyncMethodData"] = {
+      .size = 3 * p, .fields = {{"Flags", {.offset = 0}}, {"Signature", {.offset = p}}}};
+  target.descriptor().types["Signature"] = {
+      .size = 2 * p, .fields = {{"SignatureLength", {.offset = p}}, {"SignaturePointer", {.offset = 0}}}};
+}
+
+void RuntimeTypes::net11_async_data(Address method, std::uint32_t flags, const Bytes& signature) {
+  const Address data = method + MethodDescs(target.target()).size(0).value();
+  target.memory().write_integer(data, flags, 4);
+  if (!signature.empty())
+    target.memory()
+        .at(data + pointer())
+        .pointer(target.memory().place(signature))
+        .u32(static_cast<std::uint32_t>(signature.size()));
+}
+
 } // namespace clr::test

@@ -81,6 +81,10 @@ public:
   void overlay(Address at, std::string_view type, const FieldValues& values);
   Address ee_class_of(Address type);
   Address chunk_of(Address method);
+  // From here on the descriptor is .NET 11's; its AsyncMethodData has the signature embedded.
+  void describe_net11_async();
+  // Gives `method`, whose optional parts are its async data alone, such data. `signature` may be empty.
+  void net11_async_data(Address method, std::uint32_t flags, const Bytes& signature);
 
 private:
   void describe();

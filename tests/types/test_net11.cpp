@@ -8,26 +8,12 @@
 using namespace clr;
 using namespace clr::test;
 
-namespace {
-
-// The layout of AsyncMethodData of .NET 11, with the signature embedded.
-void describe_async(RuntimeTypes& runtime) {
-  const unsigned p = runtime.pointer();
-  runtime.target.as_net11();
-  runtime.target.descriptor().types["AsyncMethodData"] = {
-      .size = 3 * p, .fields = {{"Flags", {.offset = 0}}, {"Signature", {.offset = p}}}};
-  runtime.target.descriptor().types["Signature"] = {
-      .size = 2 * p, .fields = {{"SignatureLength", {.offset = p}}, {"SignaturePointer", {.offset = 0}}}};
-}
-
-} // namespace
-
 TEST_CASE("net11: of two methods with one token the user's is named as written, the thunk as a thunk",
           "[types]") {
   for (const Platform& platform : all_platforms()) {
     DYNAMIC_SECTION(to_string(platform)) {
       RuntimeTypes runtime(platform);
-      describe_async(runtime);
+      runtime.describe_net11_async();
       MetadataBuilder metadata;
       metadata.type("Ns", "C");
       metadata.method("Run", bytes_of({0x20, 0, 0x1c})); // instance object Run()
@@ -36,15 +22,7 @@ TEST_CASE("net11: of two methods with one token the user's is named as written, 
       const auto method_with = [&](std::uint32_t flags, const Bytes& signature) {
         const Address type = runtime.type({.module = module, .rid = 2});
         const Address method = runtime.method(type, {.rid = 1, .flags = 0x40});
-        const Address data = method + MethodDescs(runtime.target.target()).size(0).value();
-        runtime.target.memory().write_integer(data, flags, 4);
-        if (!signature.empty()) {
-          const unsigned p = runtime.pointer();
-          runtime.target.memory()
-              .at(data + p)
-              .pointer(runtime.target.memory().place(signature))
-              .u32(signature.size());
-        }
+        runtime.net11_async_data(method, flags, signature);
         return method;
       };
       const Bytes returns_int = bytes_of({0x20, 0, 0x08});
