@@ -162,6 +162,21 @@ bool ManagedSteps::goes_on_to_lines() {
   return true;
 }
 
+// LLDB (14) takes the start of an iterator that the framework calls again, in a frame like the one that the step
+// has left, for the end of the step. The lines that the iterator may go on at are places by now.
+bool ManagedSteps::goes_on_in_iterator() {
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
+  if (!thread.IsValid() || calls_.thread() != plans_.of ||
+      !calls_.goes_on_at(thread.GetFrameAtIndex(0).GetPC()))
+    return false;
+  const StepUnderWay ended = ended_step(thread);
+  if (ended != StepUnderWay::over && ended != StepUnderWay::into) return false;
+  if (expected_of_ != 0) begun(ended);
+  stands_ = thread;
+  if (!go_by_places(thread)) end_plan(thread);
+  return true;
+}
+
 // LLDB found no way out of code that it does not know, for example of the runtime's handler of a signal.
 bool ManagedSteps::goes_on_after_failure() {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
@@ -191,7 +206,8 @@ bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
     return stop.thread == handlers_.thread() || stop.kind >= ThreadStop::Kind::passing;
   });
   if (lone &&
-      (goes_on_behind_hijack() || goes_on_out_of_call() || goes_on_to_lines() || goes_on_after_failure()))
+      (goes_on_behind_hijack() || goes_on_in_iterator() || goes_on_out_of_call() || goes_on_to_lines() ||
+       goes_on_after_failure()))
     return true;
   // Not the selected one: that may be the one that the first of several steps began with.
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());
