@@ -286,6 +286,13 @@ RELEASED = [
     ("next", "Program.Waits:Waits+1"),
 ]
 
+# In a filter of a Debug build, where the `finally` blocks of the methods that the call has entered run next.
+FILTERED = [
+    ("next", "Program.Released:When"),
+    ("next", "Program.Released:When"),         # the brace behind it
+    ("next", "Program.Released:When+1"),
+]
+
 # Behind these, at the end of a method that has waited, an editor's step may let the process run.
 TO_THE_END = STEPS.index(("next", "Program.Later:Later+3")) + 1
 

@@ -31,11 +31,11 @@ def place_of(text, names):
     return f"{found[1]}:{names[int(found[2])]}" if found else text.strip()
 
 
-def walk(lldb, program, environment, place, scene, steps, words):
-    """`steps` from the line `place` on, which one of the program's scenes comes to; at its end it says `words`."""
+def walk(lldb, program, environment, place, scene, steps, words, last="process continue"):
+    """`steps` from the line `place` on, which one of the program's scenes comes to; behind `last` it goes on to its end, where it says `words`."""
     names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
     target = Launched(program, environment, check_dap.line_of(place), scene)
-    texts = lldb.run(target, [command for how, _ in steps for command in (COMMANDS[how], "thread info", "frame info")] + ["breakpoint list", "process continue"], 120)
+    texts = lldb.run(target, [command for how, _ in steps for command in (COMMANDS[how], "thread info", "frame info")] + ["breakpoint list", last], 120)
     wrong = Examples()
     for number, (how, wanted) in enumerate(steps):
         found = place_of(texts[3 * number + 2], names)   # thread info: from then on the thread is selected that the step ended on
@@ -55,5 +55,9 @@ def check(lldb, program, environment):
 
 
 def check_released(lldb, program, environment):
-    """A Release build."""
-    return walk(lldb, program, environment, "Used", "released", check_dap.RELEASED, "released 47")
+    """A Release build. At its end a thread waits for the method that the last step leads out of: nobody goes on that could be shown."""
+    return walk(lldb, program, environment, "Used", "released", check_dap.RELEASED, "released 47", "thread step-out")
+
+
+def check_filtered(lldb, program, environment):
+    return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 47")

@@ -960,8 +960,10 @@ def debug_released(c, label, lldb, program, knobs):
 
 
 def debug_into(c, label, lldb, program, knobs):
+    environment = {f"DOTNET_{name}": value for name, value in knobs.items()}
     if c.wants(label):
-        c.check(label, check_lldb_into.check, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+        c.check(label, check_lldb_into.check, lldb, program, environment)
+        c.check(f"{label}/filtered", check_lldb_into.check_filtered, lldb, program, environment)
 
 
 def editor_attach(c, label, adapter, program, environment):
