@@ -1,5 +1,7 @@
 """`step` into calls that go through stubs (the first call of a method, an interface, a delegate), into an async method that another one starts,
 and `next` behind awaits and over calls that throw: against the marks of programs/edited. The same steps as an editor's (check_dap.py)."""
+import json
+import pathlib
 import re
 
 import check_dap
@@ -61,3 +63,15 @@ def check_released(lldb, program, environment):
 
 def check_filtered(lldb, program, environment):
     return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 47")
+
+
+def check_reserved(lldb, program, environment):
+    """During a step LLDB has code where the runtime will put its next stubs: it takes the caller's caller for their caller otherwise."""
+    driver = pathlib.Path(__file__).resolve().parent / "lldb_drive.py"
+    target = Launched(program, environment, check_dap.line_of("Interface"), "steps")
+    texts = lldb.run(target, [f'command script import "{driver}"', "thread step-over", "drive-reserved", "process kill"], 120)
+    found = json.loads(next(line for line in texts[2].splitlines() if line.startswith("[")))
+    # The step itself may have taken a block.
+    known = [row for row in found if row["modules"][0] == "clr-code" and row["modules"][-1] is None]
+    assert len(known) == 1, f"{found}"
+    return f"{known[0]['begin']:#x}, one of {len(found)} large reservations"

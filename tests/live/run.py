@@ -828,10 +828,11 @@ def debugging(c):
     for protection, knobs in PROTECTIONS.items():
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
-    if c.may_want("lldb/into"):
+    if c.may_want("lldb/into") or c.may_want("lldb/reserved"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
+            c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
     if c.may_want("lldb/released"):
         edited = processes.build("edited", c.work / "artifacts", "Release")
         for protection, knobs in PROTECTIONS.items():
@@ -957,6 +958,11 @@ def editor_released(c, label, adapter, program, environment):
 def debug_released(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_reserved(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_reserved, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def debug_into(c, label, lldb, program, knobs):
