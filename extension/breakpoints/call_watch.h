@@ -52,6 +52,8 @@ public:
   std::uint64_t thread() const { return thread_; }
   // A thread came to a place: true when the step ends there.
   bool hit(Visitor& visitor);
+  // The start of a method that goes on where it left, at which no step ends.
+  bool goes_on_at(Address pc) const { return thread_ != 0 && any_line_.contains(pc); }
   // No stops from now on. The places stay until the process runs on.
   void end_step() { thread_ = 0; }
   // Before the process runs on.

@@ -149,7 +149,10 @@ bool ManagedSteps::goes_on_out_of_call() {
 bool ManagedSteps::goes_on_to_lines() {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
   const bool awaited = awaits_.thread() == plans_.of; // its task is followed
-  if (!thread.IsValid() || !stood_.frame.has_line || (stood_.caller.pc == 0 && !awaited)) return false;
+  // Not when it has ended: then its task alone is followed, and who called it on this stack does not await
+  // it.
+  const bool by_places = stood_.caller.pc != 0 && handlers_.thread() == plans_.of;
+  if (!thread.IsValid() || !stood_.frame.has_line || (!by_places && !awaited)) return false;
   const StepUnderWay ended = ended_step(thread);
   if (ended != StepUnderWay::over && ended != StepUnderWay::out) return false;
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
@@ -157,8 +160,23 @@ bool ManagedSteps::goes_on_to_lines() {
   if (frame.GetCFA() <= stood_.cfa || (line.IsValid() && line.GetLine() != 0)) return false;
   if (expected_of_ != 0) begun(ended);
   stands_ = thread;
-  if (stood_.caller.pc != 0) return go_by_places(thread);
+  if (by_places) return go_by_places(thread);
   end_plan(thread);
+  return true;
+}
+
+// LLDB (14) takes the start of an iterator that the framework calls again, in a frame like the one that the
+// step has left, for the end of the step. The lines that the iterator may go on at are places by now.
+bool ManagedSteps::goes_on_in_iterator() {
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
+  if (!thread.IsValid() || calls_.thread() != plans_.of ||
+      !calls_.goes_on_at(thread.GetFrameAtIndex(0).GetPC()))
+    return false;
+  const StepUnderWay ended = ended_step(thread);
+  if (ended != StepUnderWay::over && ended != StepUnderWay::into) return false;
+  if (expected_of_ != 0) begun(ended);
+  stands_ = thread;
+  if (!go_by_places(thread)) end_plan(thread);
   return true;
 }
 
@@ -187,11 +205,13 @@ void ManagedSteps::take_middle(std::span<ThreadStop> stops) {
 }
 
 bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
+  // Behind an async method that has ended no exceptions are followed, but its task is.
+  const std::uint64_t steps = handlers_.thread() != 0 ? handlers_.thread() : awaits_.thread();
   const bool lone = std::ranges::all_of(stops, [&](const ThreadStop& stop) {
-    return stop.thread == handlers_.thread() || stop.kind >= ThreadStop::Kind::passing;
+    return stop.thread == steps || stop.kind >= ThreadStop::Kind::passing;
   });
-  if (lone &&
-      (goes_on_behind_hijack() || goes_on_out_of_call() || goes_on_to_lines() || goes_on_after_failure()))
+  if (lone && (goes_on_behind_hijack() || goes_on_in_iterator() || goes_on_out_of_call() ||
+               goes_on_to_lines() || goes_on_after_failure()))
     return true;
   // Not the selected one: that may be the one that the first of several steps began with.
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(handlers_.thread());

@@ -329,8 +329,11 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
   const bool ends = awaits_.hit(visitor);
   if (const AwaitWatch::Body* const waiting = awaits_.waiting(); waited != (waiting != nullptr))
     waits_for_code_ = waiting != nullptr && await_frames_.is_replaceable(*waiting);
+  // The last: LLDB's step into a function, a handler that the method calls itself for example, ends where a
+  // place is at which this one does not.
   if (!ends && !enters_call(thread) &&
-      !handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame))) {
+      !handlers_.hit(thread.GetThreadID(), frame.GetPC(), frame_pointer(frame)) &&
+      (thread.GetThreadID() != plans_.of || !stops_without_reason(thread))) {
     for_stops_.passed.insert(thread.GetThreadID());
     // Another thread steps.
     if (awaits_.thread() == 0 || awaits_.thread() == thread.GetThreadID()) let_unwind(thread);

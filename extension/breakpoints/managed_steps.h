@@ -110,6 +110,7 @@ private:
   CallWatch::Place entry_of(Session& session, Address start);
   void watch_loader();
   bool goes_on_behind_hijack();
+  bool goes_on_in_iterator();
   bool goes_on_out_of_call();
   bool goes_on_to_lines();
   bool goes_on_after_failure();

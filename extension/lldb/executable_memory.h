@@ -10,8 +10,8 @@
 
 namespace clr::lldb_plugin {
 
-// Of [begin, end), ascending, with what is reserved and may become such. Cost: a look at the memory map for
-// each mapping there.
+// Of [begin, end), ascending; of a process of this host with what is reserved and may become such. Cost: a
+// look at the memory map for each mapping there, and the whole map.
 std::vector<MemoryRange> executable_memory_in(lldb::SBProcess& process, Address begin, Address end);
 
 // The executable ranges that hold one of `addresses`, ascending. Cost: a look at the memory map for each.

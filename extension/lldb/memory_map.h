@@ -3,10 +3,12 @@
 
 #include "core/memory/platform.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -19,5 +21,11 @@ struct MappedRegion {
 // The mapping that holds `at`, or the room between two mappings; nothing behind the last one, or when a line
 // is none of a map. `maps` are the lines of /proc/PID/maps.
 std::optional<MappedRegion> region_in(std::istream& maps, Address at);
+
+// The mappings that meet [begin, end), ascending; at most max_regions, and none behind a line that is none of
+// a map.
+std::vector<MappedRegion> regions_in(std::istream& maps, Address begin, Address end);
+
+constexpr std::size_t max_regions = 10'000;
 
 } // namespace clr::lldb_plugin

@@ -20,5 +20,7 @@ struct StepsUnderWay {
 
 // Of the text for one thread.
 StepsUnderWay steps_in_list(std::string_view text);
+// Whether the text names a plan that has come to its end at this stop.
+bool names_completed(std::string_view text);
 
 } // namespace clr::lldb_plugin

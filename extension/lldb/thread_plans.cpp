@@ -6,11 +6,19 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace clr::lldb_plugin {
 
 StepsUnderWay steps_under_way(lldb::SBThread& thread) {
   return steps_in_list(run_own(thread, fmt::format("thread plan list {}", thread.GetIndexID())).output);
+}
+
+bool stops_without_reason(lldb::SBThread& thread) {
+  const auto list = [&](std::string_view option) {
+    return run_own(thread, fmt::format("thread plan list {}{}", option, thread.GetIndexID())).output;
+  };
+  return names_completed(list("--internal ")) && !names_completed(list(""));
 }
 
 namespace {

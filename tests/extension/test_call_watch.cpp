@@ -129,3 +129,16 @@ TEST_CASE("a step over a call ends in a part of its own method alone", "[call_wa
   step.watch.add({0x4000});
   CHECK(step.hit(stepping, 0x4000));
 }
+
+TEST_CASE("where a method goes on is told from where a step may end", "[call_watch]") {
+  Called step;
+  constexpr CallWatch::Place goes_on{.at = 0x1000, .any_line = true, .part = false};
+  step.watch.arm(stepping, {callers_cfa}, std::vector<CallWatch::Place>{goes_on, {0x2000}});
+  CHECK(step.watch.goes_on_at(0x1000));
+  CHECK_FALSE(step.watch.goes_on_at(0x2000));
+  CHECK_FALSE(step.hit(stepping, 0x1000));
+  CHECK(step.watch.goes_on_at(0x1000));
+  CHECK_FALSE(step.watch.goes_on_at(0x1010)); // a line of it
+  step.watch.end_step();
+  CHECK_FALSE(step.watch.goes_on_at(0x1000));
+}

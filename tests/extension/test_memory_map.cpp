@@ -45,3 +45,23 @@ TEST_CASE("memory map: room between mappings, and no map at all", "[memory_map]"
   CHECK_FALSE(at(1, "no map\n"));
   CHECK_FALSE(at(1, ""));
 }
+
+TEST_CASE("memory map: the mappings of a part", "[memory_map]") {
+  const auto count = [](std::uint64_t begin, std::uint64_t end, const std::string& maps = text) {
+    std::istringstream stream(maps);
+    return regions_in(stream, begin, end).size();
+  };
+  CHECK(count(0, ~std::uint64_t{0}) == 3);
+  CHECK(count(0x7fff79261fff, 0x7fff79262000) == 1);
+  CHECK(count(0x7fff79262000, 0x7fff79280001) == 2);
+  CHECK(count(0x7fff79264000, 0x7fff79280000) == 0);
+  CHECK(count(0, ~std::uint64_t{0}, std::string("no map\n") + text) == 0);
+  std::string many;
+  for (std::size_t i = 0; i <= max_regions; ++i) many += "1000-2000 ---p 0 0:0 0 \n";
+  CHECK(count(0, 0x3000, many) == max_regions);
+  std::istringstream stream(text);
+  const auto reserved = regions_in(stream, 0x7fff79280000, 0x7fff79280001);
+  REQUIRE(reserved.size() == 1);
+  CHECK(reserved[0].begin == 0x7fff79280000);
+  CHECK_FALSE((reserved[0].readable || reserved[0].writable || reserved[0].executable));
+}

@@ -48,3 +48,12 @@ TEST_CASE("steps that have ended are under way no more", "[plan_list]") {
                       "    Element 1: Single stepping past breakpoint site 3 at 0x7f00\n")
             .ended == StepUnderWay::over);
 }
+
+TEST_CASE("a plan that has ended is told from those under way and those that were given up", "[plan_list]") {
+  CHECK_FALSE(names_completed(""));
+  CHECK_FALSE(names_completed(std::string(begin) + "    Element 1: Stepping in through line Shop.cs:494:32.\n"));
+  CHECK_FALSE(names_completed(std::string(begin) + "  Completed plan stack:\n" +
+                              "  Discarded plan stack:\n    Element 0: Stepping over line A.cs:3.\n"));
+  CHECK(names_completed(std::string(begin) + "    Element 1: Stepping in through line Shop.cs:494:32.\n" +
+                        "  Completed plan stack:\n    Element 0: Stepping in through line Shop.cs.\n"));
+}

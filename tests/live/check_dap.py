@@ -260,46 +260,85 @@ STEPS = [
 # Out of the finally block of a method that called itself: into that of its caller, the same lines.
 DEEP = [("next", "Program.Deep:Deep finally"), ("stepOut", "Program.Deep:Deep finally"), ("stepOut", "Program.Steps:Deep caught")]
 
+# The same in a Release build, in Edited.Program.Released and what is called behind it. Its statements have no braces of their own.
+RELEASED = [
+    ("stepIn", "Program.Released:Used+1"),     # a handler that the method calls itself: where that has its first instruction is a place of the plugin's
+    ("stepIn", "Program.Ending.Dispose:Dispose"),
+    ("stepOut", "Program.Released:Used+1"),
+    ("next", "Program.Released:Summed again"),
+    ("stepIn", "Program.Numbers:Numbers+1"),
+    ("stepIn", "Program.Numbers:Numbers+2"),   # the framework calls the iterator again, in a frame like the one that it left
+    ("stepIn", "Program.Numbers:Numbers+3"),
+    ("stepIn", "Program.Released:Summed again"),
+    ("next", "Program.Released:Lambda again"),
+    ("stepIn", "Program.Released:Lambda again+1"),
+    ("stepOut", "Program.Released:Lambda again"),
+    ("next", "Program.Released:Call of Break"),
+    ("next", "Program.Released:When+1"),
+    ("next", "Program.Released:Looped"),       # for the loop's sake the first code of a method counts its blocks, by calls
+    ("next", "Program.Released:Released done"),
+    ("next", "Program.Main:Call of Released"),
+    ("next", "Program.Main:Call of Waits"),
+    ("stepIn", "Program.Waits:Waits"),
+    ("stepIn", "Program.Later:Later+1"),
+    ("next", "Program.Later:Later+2"),         # behind the await, on another thread
+    ("stepOut", "Program.Waits:Waits"),        # where it is awaited
+    ("next", "Program.Waits:Waits+1"),
+]
+
+# In a filter of a Debug build, where the `finally` blocks of the methods that the call has entered run next.
+FILTERED = [
+    ("next", "Program.Released:When"),
+    ("next", "Program.Released:When"),         # the brace behind it
+    ("next", "Program.Released:When+1"),
+]
+
 # Behind these, at the end of a method that has waited, an editor's step may let the process run.
 TO_THE_END = STEPS.index(("next", "Program.Later:Later+3")) + 1
 
 
-def check_steps(adapter, plugin, program, environment):
-    """Steps by requests, of which no command tells the plugin: through stubs and behind an await, then over a call that throws."""
-    wrong = Examples()
-    session = Session(adapter, plugin, environment)
-    names = {number: line.partition("// at: ")[2] for number, line in enumerate(SOURCE.read_text().splitlines(), 1)}
+class Walk:
+    """Steps by requests, of which no command tells the plugin, in a session that stands at a breakpoint."""
 
-    def mark_of(place):
+    def __init__(self, session, wrong, untouched=()):
+        self.session, self.wrong, self.untouched = session, wrong, untouched
+        self.names = {number: line.partition("// at: ")[2] for number, line in enumerate(SOURCE.read_text().splitlines(), 1)}
+
+    def mark_of(self, place):
         function, _, line = place.rpartition(":")
-        return f"{function.removeprefix('Edited.')}:{names.get(int(line), line)}"
+        return f"{function.removeprefix('Edited.')}:{self.names.get(int(line), line)}"
 
-    def walk(steps):
+    def go(self, steps):
         for how, wanted in steps:
-            told = [number for number in session.told_of_breakpoints(how) if number in untouched]
-            found = session.stopped_at(mark_of, wanted)
+            told = [number for number in self.session.told_of_breakpoints(how) if number in self.untouched]
+            found = self.session.stopped_at(self.mark_of, wanted)
             if told:
-                wrong.add("told of in the middle of a step: breakpoints to which nothing happened", f"{how} to {wanted}: {told}")
-            expect(wrong, f"{how} to {wanted}", found, wanted)
+                self.wrong.add("told of in the middle of a step: breakpoints to which nothing happened", f"{how} to {wanted}: {told}")
+            expect(self.wrong, f"{how} to {wanted}", found, wanted)
             if found != wanted:
                 break
 
+
+def check_steps(adapter, plugin, program, environment):
+    """Through stubs and behind an await, then over a call that throws."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
     try:
         lines, _ = session.begin("launch", [{"line": line_of("Call of Steps")}, {"line": line_of("Interface")}, {"line": line_of("Deep throws")}], program=str(program), args=["steps"],
                                  env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
-        untouched = [lines[0]["id"], lines[2]["id"]]
+        walk = Walk(session, wrong, [lines[0]["id"], lines[2]["id"]])
         session.stopped()
         # A breakpoint breaks this step off, and it waits below all others.
-        walk([("next", "Program.Steps:Interface")])
-        walk(STEPS[:TO_THE_END])
+        walk.go([("next", "Program.Steps:Interface")])
+        walk.go(STEPS[:TO_THE_END])
         session.set_breakpoints([{"line": line_of("Call of Fail")}, {"line": line_of("Deep throws")}])
         session.go("continue")
         session.stopped()
-        walk(STEPS[STEPS.index(("next", "Program.Steps:Catch")):])
+        walk.go(STEPS[STEPS.index(("next", "Program.Steps:Catch")):])
         session.go("continue")
         session.stopped()
         session.set_breakpoints([])
-        walk(DEEP)
+        walk.go(DEEP)
         session.go("continue")
         session.client.event("exited", EVENT)
         expect(wrong, "the program's words", re.findall(r"steps (\d+ \d+)", session.output()), ["10 10"])
@@ -308,6 +347,26 @@ def check_steps(adapter, plugin, program, environment):
     finally:
         session.client.close()
     return wrong.require_none(f"{len(STEPS) + len(DEEP) - 3} steps")
+
+
+def check_released(adapter, plugin, program, environment):
+    """Steps in a Release build."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("launch", [{"line": line_of("Used")}], program=str(program), args=["released"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        session.stopped()
+        session.set_breakpoints([])
+        Walk(session, wrong).go(RELEASED)
+        session.go("continue")
+        session.client.event("exited", EVENT)
+        expect(wrong, "the program's words", re.findall(r"released (\d+)", session.output()), ["47"])
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none(f"{len(RELEASED)} steps")
 
 
 def check_attach(adapter, plugin, environment, pid):

@@ -1,5 +1,7 @@
 """`step` into calls that go through stubs (the first call of a method, an interface, a delegate), into an async method that another one starts,
 and `next` behind awaits and over calls that throw: against the marks of programs/edited. The same steps as an editor's (check_dap.py)."""
+import json
+import pathlib
 import re
 
 import check_dap
@@ -12,11 +14,11 @@ class Launched:
     """A program that LLDB starts."""
     pid = None
 
-    def __init__(self, program, environment, place):
+    def __init__(self, program, environment, place, scene):
         words = " ".join(f"{name}={value}" for name, value in environment.items())
         self.program = program
         self.start = [f"settings set target.env-vars {words}"] if words else []
-        self.start += [f'target create "{program}"', f"breakpoint set --file Program.cs --line {place} --one-shot true", "process launch -- steps"]
+        self.start += [f'target create "{program}"', f"breakpoint set --file Program.cs --line {place} --one-shot true", f"process launch -- {scene}"]
 
     def commands(self):
         return self.start
@@ -31,12 +33,13 @@ def place_of(text, names):
     return f"{found[1]}:{names[int(found[2])]}" if found else text.strip()
 
 
-def check(lldb, program, environment):
+def walk(lldb, program, environment, place, scene, steps, words, last="process continue"):
+    """`steps` from the line `place` on, which one of the program's scenes comes to; behind `last` it goes on to its end, where it says `words`."""
     names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
-    target = Launched(program, environment, check_dap.line_of("Interface"))
-    texts = lldb.run(target, [command for how, _ in check_dap.STEPS for command in (COMMANDS[how], "thread info", "frame info")] + ["breakpoint list", "process continue"], 120)
+    target = Launched(program, environment, check_dap.line_of(place), scene)
+    texts = lldb.run(target, [command for how, _ in steps for command in (COMMANDS[how], "thread info", "frame info")] + ["breakpoint list", last], 120)
     wrong = Examples()
-    for number, (how, wanted) in enumerate(check_dap.STEPS):
+    for number, (how, wanted) in enumerate(steps):
         found = place_of(texts[3 * number + 2], names)   # thread info: from then on the thread is selected that the step ended on
         if found != wanted:
             wrong.add(how, f"step {number}: {found} for {wanted}")
@@ -44,6 +47,31 @@ def check(lldb, program, environment):
     if re.search(r"^\d+:", texts[-2], re.M):
         wrong.add("breakpoints that the user did not set are listed", texts[-2][:300])
     # Its last words, and not its end: lldb-server 19 is lost now and then in the moment in which the process exits.
-    if "steps 10 10" not in texts[-1]:
+    if words not in texts[-1]:
         wrong.add("the program did not go on", texts[-1][:300])
-    return wrong.require_none(f"{len(check_dap.STEPS)} steps")
+    return wrong.require_none(f"{len(steps)} steps")
+
+
+def check(lldb, program, environment):
+    return walk(lldb, program, environment, "Interface", "steps", check_dap.STEPS, "steps 10 10")
+
+
+def check_released(lldb, program, environment):
+    """A Release build. At its end a thread waits for the method that the last step leads out of: nobody goes on that could be shown."""
+    return walk(lldb, program, environment, "Used", "released", check_dap.RELEASED, "released 47", "thread step-out")
+
+
+def check_filtered(lldb, program, environment):
+    return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 47")
+
+
+def check_reserved(lldb, program, environment):
+    """During a step LLDB has code where the runtime will put its next stubs: it takes the caller's caller for their caller otherwise."""
+    driver = pathlib.Path(__file__).resolve().parent / "lldb_drive.py"
+    target = Launched(program, environment, check_dap.line_of("Interface"), "steps")
+    texts = lldb.run(target, [f'command script import "{driver}"', "thread step-over", "drive-reserved", "process kill"], 120)
+    found = json.loads(next(line for line in texts[2].splitlines() if line.startswith("[")))
+    # The step itself may have taken a block.
+    known = [row for row in found if row["modules"][0] == "clr-code" and row["modules"][-1] is None]
+    assert len(known) == 1, f"{found}"
+    return f"{known[0]['begin']:#x}, one of {len(found)} large reservations"

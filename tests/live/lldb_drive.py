@@ -6,6 +6,7 @@
     drive-walk FILE FUNCTION OPERATION [LAST]  to FUNCTION, then one operation again and again, until its lines are left or line LAST is reached;
                                         FILE as above
     drive-breaks FILE FLAG SPECS        breakpoints that let the process go on, until it ends; FILE is the mapped file, FLAG the place of its signal
+    drive-reserved                      what LLDB knows of the memory that the runtime has reserved for code
     drive-values PLACES                 stops at each place, and all variables there
 """
 import array
@@ -239,6 +240,25 @@ def breaks(debugger, command, result, _):
                                      "told": watch["told_by_runtime"], "compilations": watch["compilations"]}))
 
 
+# --- drive-reserved
+
+LARGE = 1 << 30   # the runtime reserves 2 GiB, and takes code and stubs from their beginning
+BLOCK = 1 << 16
+
+
+def reserved(debugger, command, result, _):
+    target = debugger.GetSelectedTarget()
+    found = []
+    with open(f"/proc/{target.GetProcess().GetProcessID()}/maps") as maps:
+        for line in maps:
+            place, permissions, _, _, inode, *_ = line.split()
+            begin, end = (int(word, 16) for word in place.split("-"))
+            if permissions.startswith("---") and inode == "0" and end - begin >= LARGE:
+                modules = [target.ResolveLoadAddress(begin + at).GetModule().GetFileSpec().GetFilename() for at in (0, BLOCK, 2 * BLOCK - 1, 2 * BLOCK)]
+                found.append({"begin": begin, "modules": modules})
+    result.AppendMessage(json.dumps(found))
+
+
 # --- drive-values
 
 MOST_CHILDREN, DEEPEST, MOST_OTHERS = 12, 4, 5
@@ -299,5 +319,5 @@ def values(debugger, command, result, _):
 
 
 def __lldb_init_module(debugger, _):
-    for name in ("instructions", "lines", "walk", "breaks", "values"):
+    for name in ("instructions", "lines", "walk", "breaks", "reserved", "values"):
         debugger.HandleCommand(f"command script add --function {__name__}.{name} drive-{name}")

@@ -828,10 +828,15 @@ def debugging(c):
     for protection, knobs in PROTECTIONS.items():
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
-    if c.may_want("lldb/into"):
+    if c.may_want("lldb/into") or c.may_want("lldb/reserved"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
+            c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
+    if c.may_want("lldb/released"):
+        edited = processes.build("edited", c.work / "artifacts", "Release")
+        for protection, knobs in PROTECTIONS.items():
+            c.results.with_second_try(f"lldb/released/{protection}", functools.partial(debug_released, c, f"lldb/released/{protection}", c.lldb, edited, knobs))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
@@ -897,6 +902,9 @@ def other_versions(c, debug, program):
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         c.results.with_second_try(f"{label}/into", functools.partial(debug_into, c, f"{label}/into", lldb, edited, {}))
+        if c.may_want(f"{label}/released"):
+            edited = processes.build("edited", c.work / "artifacts", "Release")
+            c.results.with_second_try(f"{label}/released", functools.partial(debug_released, c, f"{label}/released", lldb, edited, {}))
         c.results.with_second_try(f"{label}/held", functools.partial(debug_held, c, f"{label}/held", lldb, debug, False))
         c.results.with_second_try(f"{label}/values", functools.partial(debug_values, c, f"{label}/values", lldb, debug, PROTECTIONS["writable"], False, OTHER_PLACES))
 
@@ -906,6 +914,7 @@ def editors(c):
     if not c.may_want("dap"):
         return
     program = processes.build("edited", c.work / "artifacts", "Debug")
+    released = processes.build("edited", c.work / "artifacts", "Release")
     for version, adapter, environment in check_dap.adapters(c.lldbs):
         label = f"dap/{version}"
         if adapter is None:
@@ -917,6 +926,7 @@ def editors(c):
             c.results.with_second_try(f"{label}/late/{protection}", functools.partial(editor_late, c, f"{label}/late/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/counts/{protection}", functools.partial(editor_counts, c, f"{label}/counts/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
+            c.results.with_second_try(f"{label}/released/{protection}", functools.partial(editor_released, c, f"{label}/released/{protection}", adapter, released, {**knobs, **environment}))
         c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
 
 
@@ -940,9 +950,26 @@ def editor_steps(c, label, adapter, program, environment):
         c.check(label, check_dap.check_steps, adapter, c.plugin, program, environment)
 
 
-def debug_into(c, label, lldb, program, knobs):
+def editor_released(c, label, adapter, program, environment):
     if c.wants(label):
-        c.check(label, check_lldb_into.check, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+        c.check(label, check_dap.check_released, adapter, c.plugin, program, environment)
+
+
+def debug_released(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_reserved(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_reserved, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_into(c, label, lldb, program, knobs):
+    environment = {f"DOTNET_{name}": value for name, value in knobs.items()}
+    if c.wants(label):
+        c.check(label, check_lldb_into.check, lldb, program, environment)
+        c.check(f"{label}/filtered", check_lldb_into.check_filtered, lldb, program, environment)
 
 
 def editor_attach(c, label, adapter, program, environment):

@@ -128,7 +128,7 @@ static class Program {
         return n;
     }
 
-    sealed class Ending : IDisposable { public void Dispose() { total++; } }
+    sealed class Ending : IDisposable { public void Dispose() { total++; } } // at: Dispose
 
     static IEnumerable<int> Each() {
         foreach (int side in (IEnumerable<int>)Sides) // at: Each in iterator
@@ -158,6 +158,40 @@ static class Program {
         Console.WriteLine($"counted {total}"); // at: Counted
     }
 
+    static void Break(string text) {
+        try {
+            throw new InvalidOperationException(text); // at: Break
+        } finally {
+            total++; // at: Break finally
+        }
+    }
+
+    static bool Matches(Exception e) => e.Message.Length > 3;
+
+    static int Released(int n) {
+        using (new Ending()) { // at: Released
+            n += total; // at: Used
+        } // at: Used+1
+        n += Numbers().Sum(); // at: Summed again
+        n += Sides.Sum(side => // at: Lambda again
+        {
+            return side + n; // at: Lambda again+1
+        });
+        try {
+            Break("broken"); // at: Call of Break
+        } catch (InvalidOperationException e)
+            when (Matches(e)) { // at: When
+            n++; // at: When+1
+        }
+        for (int i = 0; i < 2; i++) n += i; // at: Looped
+        return n; // at: Released done
+    }
+
+    static async Task<int> Waits(int n) {
+        n += await Later(n); // at: Waits
+        return n; // at: Waits+1
+    }
+
     static void Main(string[] args) {
         if (args.Length != 0 && args[0] == "counts") {
             Counts();
@@ -166,6 +200,12 @@ static class Program {
         if (args.Length > 1) Show();
         if (args.Length != 0 && args[0] == "steps") {
             Steps().Wait(); // at: Call of Steps
+            return;
+        }
+        if (args.Length != 0 && args[0] == "released") {
+            int n = Released(3); // at: Call of Released
+            n = Waits(n).Result; // at: Call of Waits
+            Console.WriteLine($"released {n}");
             return;
         }
         Show();
