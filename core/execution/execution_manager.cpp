@@ -367,4 +367,14 @@ std::optional<Address> ExecutionManager::method_desc_of_entry_point(Address entr
   return block != nullptr && block->method_desc != 0 ? std::optional(block->method_desc) : std::nullopt;
 }
 
+std::optional<Precodes::Part> ExecutionManager::precode_part(Address address) {
+  Impl& impl = *impl_;
+  const RangeSection* section = impl.section_of(address);
+  if (section == nullptr || section->being_deleted || (section->flags & RangeSection::range_list_flag) == 0)
+    return std::nullopt;
+  const Address begin = section->begin, end = section->end;
+  const auto part = impl.precodes.part_at(address);
+  return part && part->begin >= begin && part->end <= end ? part : std::nullopt;
+}
+
 } // namespace clr

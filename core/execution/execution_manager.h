@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/execution/code_block.h"
+#include "core/execution/precode.h"
 #include "core/execution/walk_limit.h"
 #include "core/target/target.h"
 
@@ -116,6 +117,10 @@ public:
   // NonVirtualEntry2MethodDesc: the method to which the precode or code at `entry` belongs; nothing if none.
   // Precodes: 2 to 4 reads, 4 more the first time; code: see find().
   std::optional<Address> method_desc_of_entry_point(Address entry);
+
+  // The part of a precode that holds `address`, in a range list of precodes. Throws Error as find() does.
+  // Cost: that of find() for the section, and of Precodes::part_at.
+  std::optional<Precodes::Part> precode_part(Address address);
 
   // Forgets every known block and section, because the target ran. Facts from the target's descriptor are
   // kept. No reads.

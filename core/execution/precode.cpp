@@ -196,4 +196,27 @@ Precodes::Precode Precodes::containing(Address address) const {
   return {};
 }
 
+std::optional<Precodes::Part> Precodes::part_at(Address address) const {
+  const Machine& machine = this->machine();
+  for (const bool code : {true, false}) {
+    const Address distance = code ? 0 : machine.page_size;
+    if (address < distance) break;
+    Precode precode;
+    try {
+      precode = containing(address - distance);
+    } catch (const Error&) {
+      // There may be nothing before the first page of code.
+      if (code) throw;
+    }
+    if (!precode.method_desc) continue;
+    const Address begin = precode.entry + distance;
+    return Part{.begin = begin,
+                .end = begin + (precode.kind == PrecodeKind::fixup ? machine.fixup_size : machine.stub_size),
+                .method_desc = *precode.method_desc,
+                .code = code,
+                .kind = precode.kind};
+  }
+  return std::nullopt;
+}
+
 } // namespace clr

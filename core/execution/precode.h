@@ -42,6 +42,17 @@ public:
   Precode at_entry(Address entry) const;
   // The precode that contains `address`.
   Precode containing(Address address) const;
+  // The code of a precode, or the words that it reads, as far as they belong to a method: calls go to the one
+  // or through the other. [begin, end)
+  struct Part {
+    Address begin = 0, end = 0;
+    Address method_desc = 0;
+    bool code = false; // else its words
+    PrecodeKind kind = PrecodeKind::invalid;
+  };
+  // The part that holds `address`; nothing when there is none, or when the runtime does not tell how long
+  // precodes are (before .NET 10). Cost: twice that of containing().
+  std::optional<Part> part_at(Address address) const;
 
 private:
   struct Machine;

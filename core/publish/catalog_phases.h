@@ -29,11 +29,12 @@ struct NewBody {
   const RangeSection* section = nullptr; // of ExecutionManager::sections()
 };
 
-// Stubs of a code heap that are not described.
+// Stubs that are not described.
 struct NewStubs {
   StubKind kind = StubKind::unknown;
   Address begin = 0, end = 0;
-  Address section = 0; // its begin
+  Address section = 0;  // its begin
+  bool of_list = false; // of a range list, else of a code heap or an image
 };
 
 // A value that is moved from phase to phase and made by the phase's own class alone.

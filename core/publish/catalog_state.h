@@ -27,6 +27,11 @@ struct CatalogState {
     Address owner = 0; // the runtime's Module; 0: none
     bool image = false, lines = false, variables = false;
   };
+  // A stub that somebody asked for: it has the name of its method.
+  struct NamedStub {
+    Address end = 0, method_desc = 0;
+    std::string name;
+  };
   struct Span {
     Address end = 0;
     ModuleId module = no_module_id;
@@ -37,6 +42,7 @@ struct CatalogState {
   std::map<Address, Heap> heaps;            // wholly described code heaps, by begin of their section
   std::map<Address, Image> images;          // wholly described ReadyToRun sections, by begin
   std::map<Address, ModuleId> stubs;        // by begin
+  std::map<Address, NamedStub> named_stubs; // parts of those in range lists, by begin; disjoint
   std::map<Address, Span> spans;            // sections of published modules, by begin; disjoint
   std::vector<InterruptedCode> interrupted; // as the modules say
   std::set<Address> exact;    // starts of bodies whose epilogues are described because a thread stood there

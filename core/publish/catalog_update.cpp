@@ -35,7 +35,8 @@ CatalogChange update_places(CatalogState& state, Runtime& runtime, const Catalog
                             std::span<const Address> places) {
   UpdateRun run(state, runtime, options);
   CodeFinder finder(run);
-  const CodeAtPlaces placed = code_at_places(run, places);
+  CodeAtPlaces placed = code_at_places(run, places);
+  if (options.stubs) name_precodes(run, placed);
   std::optional<FoundCode> found = finder.at(placed);
   if (!found) return publish_everything(run, finder);
   CodePublisher publisher(run, std::nullopt);

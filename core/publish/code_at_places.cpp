@@ -1,9 +1,15 @@
 #include "core/publish/code_at_places.h"
 
+#include "core/describe/code_names.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace clr {
 namespace {
+
+constexpr std::size_t max_named_stubs = 100'000;
 
 void each_once(std::vector<CodeBlock>& blocks) {
   std::ranges::sort(blocks, {}, &CodeBlock::start);
@@ -27,6 +33,13 @@ void add(UpdateRun& run, Address place, CodeAtPlaces& placed) {
   if (section == nullptr) return;
   const bool stub = std::get<execution::Miss>(found).stub.has_value();
   const bool list = (section->flags & RangeSection::range_list_flag) != 0;
+  if (list) {
+    try {
+      if (const auto part = run.code.precode_part(place)) placed.precodes.push_back(*part);
+    } catch (const Error&) {
+      // Whose precode it is cannot be read: it is called by its kind.
+    }
+  }
   if (list || (section->r2r_module != 0 && stub))
     placed.stub_sections.insert(section->begin);
   else if (stub)
@@ -42,6 +55,30 @@ CodeAtPlaces code_at_places(UpdateRun& run, std::span<const Address> places) {
   each_once(placed.jitted);
   each_once(placed.images);
   return placed;
+}
+
+void name_precodes(UpdateRun& run, CodeAtPlaces& placed) {
+  CatalogState& state = run.state;
+  for (const Precodes::Part& part : placed.precodes) {
+    // One method's precode may become another's when its heap is freed.
+    const auto known = state.named_stubs.find(part.begin);
+    if (known != state.named_stubs.end() && known->second.method_desc == part.method_desc) continue;
+    if (known == state.named_stubs.end() && state.named_stubs.size() >= max_named_stubs)
+      return run.problem(
+          fmt::format("no more than {} stubs have the names of their methods", max_named_stubs));
+    const std::string method = kickoff_names(run.runtime.describe(part.method_desc)).full_name;
+    state.named_stubs.insert_or_assign(
+        part.begin, CatalogState::NamedStub{
+                        .end = part.end,
+                        .method_desc = part.method_desc,
+                        .name = part.code ? fmt::format("{} [{}]", method, to_string(part.kind)) : method});
+    state.modules_in(part.begin, part.end, placed.renamed);
+  }
+  for (const auto& [begin, module] : state.stubs) {
+    if (!placed.renamed.contains(module)) continue;
+    if (const RangeSection* const section = run.code.section_at(begin))
+      placed.stub_sections.insert(section->begin);
+  }
 }
 
 } // namespace clr

@@ -198,8 +198,20 @@ void CodeDescriber::add_range_list(const RangeSection& section, DescribedBatch& 
   StubKind kind = StubKind::unknown; // it is a range of stubs all the same
   run_.guarded([&] { return fmt::format("the kind of the stubs at {:#x}", section.begin); },
                [&] { kind = stub_kind_of_section(run_.code, section); });
-  add_stubs({.kind = kind, .begin = section.begin, .end = section.end, .section = section.begin}, false,
-            batch);
+  NewStubs stubs{.kind = kind, .begin = section.begin, .section = section.begin, .of_list = true};
+  const auto add_to = [&](Address end, const std::string& name) {
+    stubs.end = end;
+    add_stubs(stubs, false, batch, name);
+    stubs.begin = end;
+  };
+  const auto& named = run_.state.named_stubs;
+  for (auto stub = named.lower_bound(section.begin); stub != named.end() && stub->second.end <= section.end;
+       ++stub) {
+    if (stub->first < stubs.begin) continue;
+    add_to(stub->first, {});
+    add_to(stub->second.end, stub->second.name);
+  }
+  add_to(section.end, {});
 }
 
 void CodeDescriber::add_thunks(const RangeSection& section, DescribedBatch& batch) {
@@ -217,21 +229,20 @@ void CodeDescriber::add_thunks(const RangeSection& section, DescribedBatch& batc
       true, batch);
 }
 
-void CodeDescriber::add_stubs(const NewStubs& stubs, bool follow, DescribedBatch& batch) {
+void CodeDescriber::add_stubs(const NewStubs& stubs, bool follow, DescribedBatch& batch,
+                              const std::string& name) {
   if (stubs.end <= stubs.begin) return;
   std::vector<std::byte> bytes;
   if (follow) {
     bytes.resize(static_cast<std::size_t>(std::min<Address>(stubs.end - stubs.begin, max_stub_block)));
     bytes.resize(run_.runtime.target()->memory().read_some(stubs.begin, bytes));
   }
-  const CodeOwner key{std::string(stub_module), 0, false};
+  const CodeOwner key{.file_name = std::string(stub_module), .lists = stubs.of_list};
   Owner& owner = owners_[key];
   if (!owner.owner) owner.owner = std::make_shared<const CodeOwner>(key);
-  batch.code_.push_back(
-      {.owner = owner.owner,
-       .code = stub_code(run_.runtime.target()->platform(), stubs.kind, stubs.begin, stubs.end, bytes),
-       .range = stubs.section,
-       .files = {}});
+  DebugCode code = stub_code(run_.runtime.target()->platform(), stubs.kind, stubs.begin, stubs.end, bytes);
+  if (!name.empty()) code.name = code.full_name = name;
+  batch.code_.push_back({.owner = owner.owner, .code = std::move(code), .range = stubs.section, .files = {}});
   run_.state.stubs.try_emplace(stubs.begin, no_module_id);
 }
 

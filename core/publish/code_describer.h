@@ -54,8 +54,9 @@ private:
   void remember(const FoundBody& body);
   void add_range_list(const RangeSection& section, DescribedBatch& batch);
   void add_thunks(const RangeSection& section, DescribedBatch& batch);
-  // `follow`: the stubs begin at `begin`, so that their instructions can be followed.
-  void add_stubs(const NewStubs& stubs, bool follow, DescribedBatch& batch);
+  // `follow`: the stubs begin at `begin`, so that their instructions can be followed. They are called by
+  // their kind when `name` is empty.
+  void add_stubs(const NewStubs& stubs, bool follow, DescribedBatch& batch, const std::string& name = {});
 
   UpdateRun& run_;
   BodyDescriber bodies_;

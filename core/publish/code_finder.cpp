@@ -32,6 +32,7 @@ FoundCode CodeFinder::everything() {
 
 std::optional<FoundCode> CodeFinder::at(const CodeAtPlaces& placed) {
   find_unwanted();
+  unwanted_.insert(placed.renamed.begin(), placed.renamed.end());
   find_interrupted();
   find_epilogues();
   for (const CodeBlock& block : placed.jitted) {
@@ -157,6 +158,7 @@ void CodeFinder::find_freed() {
     if ((section.flags & RangeSection::code_heap) != 0) live.insert(section.begin);
   std::erase_if(state.heaps, [&](const auto& heap) { return !live.contains(heap.first); });
   std::erase_if(state.refused, [&](const auto& range) { return code_.section_at(range.first) == nullptr; });
+  std::erase_if(state.named_stubs, [&](const auto& stub) { return code_.section_at(stub.first) == nullptr; });
   const bool lost = state.bodies.any_heap([&](Address heap) { return !live.contains(heap); });
   if (lost || !walked_.empty()) find_freed_bodies(live);
   for (auto image = state.images.begin(); image != state.images.end();) {

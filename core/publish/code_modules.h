@@ -20,6 +20,7 @@ struct CodeOwner {
   Address module = 0;    // the runtime's Module; several assemblies may have one name
   bool image = false;    // ReadyToRun code, which stays where it is for good
   bool unknown = false;  // nothing describes it
+  bool lists = false;    // range lists of stubs, whose modules are made anew when stubs get names
 
   friend auto operator<=>(const CodeOwner&, const CodeOwner&) = default;
 };

@@ -27,6 +27,8 @@ ReferenceName name_of(Runtime& runtime, Address address, const NativeNamer& nati
     name.thunk = miss->reason == MissReason::thunk || miss->reason == MissReason::helper;
     name.named = miss->reason == MissReason::precode || miss->reason == MissReason::stub ||
                  miss->reason == MissReason::thunk || miss->reason == MissReason::helper;
+    if (miss->reason == MissReason::precode && miss->method && !miss->method->shown_name().empty())
+      name.text = fmt::format("{} [{}]", miss->method->shown_name(), miss->text);
     if (!name.named) {
       const std::string symbol = miss->symbol.empty() ? native(address) : miss->symbol;
       if (!symbol.empty()) {

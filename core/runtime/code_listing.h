@@ -27,7 +27,7 @@ std::vector<ListingMark> listing_marks(Runtime& runtime, const CodeBlock& block,
 
 // The target of a reference in code, with a name for people.
 struct ReferenceName {
-  std::string text;               // "Ns.Type.Run(int)", "precode (fixup) of ...", "libcoreclr.so`JIT_New"
+  std::string text; // "Ns.Type.Run(int)", "Ns.Type.Run(int) [fixup precode]", "libcoreclr.so`JIT_New"
   std::optional<Address> address; // of the target; for a cell, the address that the cell holds
   bool named = false;             // false: `text` says why it has no name
   bool thunk = false;             // shared code that jumps on to the real target

@@ -5,6 +5,7 @@
 #include "extension/lldb/native_modules.h"
 #include "extension/lldb/newer_api.h"
 #include "extension/lldb/stop_hook.h"
+#include "extension/publish/disassembled_code.h"
 #include "extension/publish/shown_code.h"
 
 #include <algorithm>
@@ -86,11 +87,16 @@ void ProcessPublishing::add(Session& session, const std::vector<Address>& places
 void ProcessPublishing::before_command(PublishLevel level, std::span<const std::string_view> words) {
   if (level == PublishLevel::nothing) return;
   update(level);
-  if (!settings_->on || this->level() != PublishLevel::stacks) return;
+  const bool listing = disassembles(words);
+  const PublishLevel reached = this->level();
+  if (!settings_->on || reached == PublishLevel::nothing || (reached != PublishLevel::stacks && !listing))
+    return;
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     if (session->runtime().absence() != nullptr) return;
-    if (const auto named = addresses_shown(*session, words))
+    if (listing)
+      add(*session, addresses_disassembled(*session, words));
+    else if (const auto named = addresses_shown(*session, words))
       add(*session, *named);
     else
       update(PublishLevel::everything);

@@ -2,6 +2,7 @@
 
 #include "core/memory/process_memory.h"
 #include "core/runtime/source_lines.h"
+#include "extension/lldb/core_file.h"
 #include "extension/lldb/memory.h"
 #include "extension/lldb/registers.h"
 

@@ -97,6 +97,18 @@ TEST_CASE("a range of precodes") {
     const execution::Miss free = std::get<execution::Miss>(manager.find(unused + 4));
     CHECK(free.reason == MissReason::stub);
     CHECK_FALSE(free.method_desc);
+    for (const Address at : {fixup, fixup + 23, p.data_of(fixup), p.data_of(fixup) + 8}) {
+      const auto part = manager.precode_part(at);
+      REQUIRE(part);
+      const bool code = at < fixup + 24;
+      CHECK(part->begin == (code ? fixup : p.data_of(fixup)));
+      CHECK(part->end == part->begin + 24);
+      CHECK(part->code == code);
+      CHECK(part->method_desc == Address{0x0202'bbb0});
+      CHECK(part->kind == PrecodeKind::fixup);
+    }
+    for (const Address at : {unused, p.data_of(unused), fixup + 0x9000})
+      CHECK_FALSE(manager.precode_part(at));
     CHECK(manager.method_desc_of_entry_point(fixup) == Address{0x0202'bbb0});
     CHECK_FALSE(manager.method_desc_of_entry_point(unused));
     CHECK_FALSE(manager.method_desc_of_entry_point(p.data_of(fixup)));

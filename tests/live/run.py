@@ -32,6 +32,7 @@ import check_lldb_bt
 import check_lldb_into
 import check_lldb_life
 import check_lldb_lines
+import check_lldb_listing
 import check_lldb_step
 import check_generics
 import check_held
@@ -828,8 +829,9 @@ def debugging(c):
     for protection, knobs in PROTECTIONS.items():
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
-    if c.may_want("lldb/into") or c.may_want("lldb/reserved"):
+    if c.may_want("lldb/into") or c.may_want("lldb/listing") or c.may_want("lldb/reserved"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
+        c.results.with_second_try("lldb/listing/edited", functools.partial(debug_listing, c, "lldb/listing/edited", c.lldb, edited))
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
@@ -902,6 +904,7 @@ def other_versions(c, debug, program):
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         c.results.with_second_try(f"{label}/into", functools.partial(debug_into, c, f"{label}/into", lldb, edited, {}))
+        c.results.with_second_try(f"{label}/listing", functools.partial(debug_listing, c, f"{label}/listing", lldb, edited))
         if c.may_want(f"{label}/released"):
             edited = processes.build("edited", c.work / "artifacts", "Release")
             c.results.with_second_try(f"{label}/released", functools.partial(debug_released, c, f"{label}/released", lldb, edited, {}))
@@ -970,6 +973,11 @@ def debug_into(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check, lldb, program, environment)
         c.check(f"{label}/filtered", check_lldb_into.check_filtered, lldb, program, environment)
+
+
+def debug_listing(c, label, lldb, program):
+    if c.wants(label):
+        c.check(label, check_lldb_listing.check, lldb, program, {})
 
 
 def editor_attach(c, label, adapter, program, environment):

@@ -1,5 +1,6 @@
 #include "core/publish/code_catalog.h"
 #include "core/publish/range_check.h"
+#include "tests/execution/precode_builder.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
 #include "tests/support/out_of_memory_reader.h"
@@ -596,6 +597,65 @@ TEST_CASE("catalog: of given places the stubs") {
         std::vector<Address>{list});
   CHECK(catalog_starts(catalog.update(runtime, catalog_options)) ==
         std::vector<Address>{0x2'1000, 0x2'1100, other});
+}
+
+TEST_CASE("catalog: precodes at given places have the names of their methods") {
+  PrecodeBuilder precodes(catalog_platform, 3);
+  ExecutionBuilder& builder = precodes.b;
+  auto heap = builder.heap(catalog_heap, catalog_heap + 0x8'0000);
+  builder.stub(heap, 0x2'1080, 0x40, 1);
+  std::vector<Address> entries;
+  for (unsigned i = 0; i < 3; ++i) {
+    entries.push_back(precodes.precode(i, true, 0));
+    builder.types().set(precodes.data_of(entries[i]), "FixupPrecodeData", "MethodDesc", 0x7777'0000 + i * 16);
+  }
+  const Address begin = entries[0], end = begin + 0x8000, other = 0xd0'0000;
+  builder.memory().at(other).fill(0x10, 0x90);
+  for (const auto& [from, to] : {std::pair(begin, end), std::pair(other, other + 0x1000)})
+    builder.section(
+        {.begin = from, .end = to, .flags = RangeSection::range_list_flag, .range_list = 0x5550'0000});
+  builder.types().variable("AppDomain", 0x1234);
+  builder.types().variable("ThreadStore", 0);
+  std::vector<LoadedModule> modules = {{.path = "/usr/share/dotnet/libcoreclr.so",
+                                        .base = 0x20'0000,
+                                        .size = 0x1'0000,
+                                        .build_id = {},
+                                        .contract_descriptor = builder.types().write_descriptor()}};
+  Runtime runtime(builder.memory(), std::move(modules), catalog_platform, nullptr);
+  REQUIRE(runtime.absence() == nullptr);
+  // The stubs of a change: start, end and name of each.
+  const auto stubs_of = [](const CatalogChange& change) {
+    std::vector<std::string> all;
+    for (const SpelledModule& added : change.added)
+      for (const DebugCode& code : added.module.code)
+        all.push_back(fmt::format("{:#x} {:#x} {}", code.start, code.start + code.size, code.full_name));
+    return all;
+  };
+  CodeCatalog catalog;
+  const CatalogChange whole = catalog.update(runtime, catalog_options);
+  CHECK(stubs_of(whole).size() == 3);
+  CHECK(whole.added.size() == 2); // those of lists by themselves
+  const Address cell = precodes.data_of(entries[1]);
+  const CatalogChange named =
+      catalog.add(runtime, std::vector<Address>{cell, entries[0], entries[1] + 0x600}, catalog_options);
+  CHECK(named.gone.size() == 1);
+  CHECK_FALSE(named.everything);
+  const std::vector<std::string> texts = stubs_of(named);
+  REQUIRE(texts.size() == 5);
+  CHECK(texts[0] == fmt::format("{:#x} {:#x} method 0x77770000 [fixup precode]", begin, begin + 24));
+  CHECK_THAT(texts[1], Catch::StartsWith(fmt::format("{:#x} {:#x} [", begin + 24, cell)));
+  CHECK(texts[2] == fmt::format("{:#x} {:#x} method 0x77770010", cell, cell + 24));
+  CHECK_THAT(texts[3], Catch::StartsWith(fmt::format("{:#x} {:#x} [", cell + 24, end)));
+  CHECK_THAT(texts[4], Catch::StartsWith(fmt::format("{:#x} {:#x} [", other, other + 0x1000)));
+  // They are named once, and anew when another method has the precode.
+  CHECK(catalog.add(runtime, std::vector<Address>{cell, entries[0]}, catalog_options).added.empty());
+  builder.types().set(cell, "FixupPrecodeData", "MethodDesc", 0x7777'0020);
+  Runtime later(builder.memory(), runtime.modules(), catalog_platform, nullptr);
+  const CatalogChange renamed = catalog.add(later, std::vector<Address>{cell}, catalog_options);
+  CHECK(renamed.gone.size() == 1);
+  REQUIRE(stubs_of(renamed).size() == 5);
+  CHECK(stubs_of(renamed)[2] == fmt::format("{:#x} {:#x} method 0x77770020", cell, cell + 24));
+  CHECK(catalog.update(later, catalog_options).added.empty());
 }
 
 TEST_CASE("catalog: places in code that was replaced bring everything up to date") {
