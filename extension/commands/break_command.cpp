@@ -388,7 +388,8 @@ private:
 CommandSpec break_command() {
   return {"break",
           nullptr,
-          "Set a breakpoint on a managed method or line, compiled or not; list or delete such breakpoints.",
+          "Set a breakpoint on a managed method or line, compiled or not, or on exceptions; list or delete "
+          "such breakpoints.",
           "clr break Program.cs:41",
           "stops where line 41 of Program.cs begins, also in code that is not compiled yet.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Break>(app); }};

@@ -110,6 +110,9 @@ def check_help(driver, report, tag, text):
     report.check(f"{tag} clr help is help clr", listed, re.escape(helped.strip()), "savecore")
     report.check(f"{tag} clr alone lists the commands", plain, "savecore", "ip2md")
     report.check(f"{tag} clr help NAME", one, re.escape(of_one.strip()), "Syntax: clr bt", "--no-lines")
+    for word, command in {"deadlock": "clr deadlocks", "heap": "clr heap", "await": "clr async", "exception": "clr break"}.items():
+        (found,) = driver.run([f"apropos {word}"])
+        report.check(f"{tag} apropos {word}", found, rf"^ *{command} +-- ")
     examples = re.findall(r"^Example: `", text, re.M)
     report.check(f"{tag} every command has an example", f"{len(examples)} of {len(set(names.values()))}", rf"^{len(set(names.values()))} of ")
 
