@@ -176,7 +176,6 @@ void ManagedBreakpoints::add(lldb::SBBreakpoint& breakpoint) {
 ManagedBreakpoints::HookState ManagedBreakpoints::hook_state() const {
   return {.armed = compilations_.armed(),
           .learned = compilations_.learned(),
-          .images_known = notifications_.knows_images(),
           .told = notifications_.tells(),
           .compilations = compilations_.hits() + notifications_.hits(),
           .milliseconds = compile_milliseconds_};

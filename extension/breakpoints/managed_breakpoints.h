@@ -74,12 +74,13 @@ public:
 
   struct HookState {
     bool armed = false, learned = false;
-    bool images_known = false; // what breakpoints mean of precompiled code is published
-    bool told = false;         // the runtime tells of what is wanted; else each compilation stops
+    bool told = false; // the runtime tells of what is wanted; else each compilation stops
     std::size_t compilations = 0;
     double milliseconds = 0; // spent on them here; LLDB's own part is not in it
   };
   HookState hook_state() const;
+  // What breakpoints mean of precompiled code is published.
+  bool images_known() const { return notifications_.knows_images(); }
 
   ManagedSteps& steps() { return *steps_; }
   ManagedThrows& throws() { return throws_; }

@@ -35,9 +35,9 @@ bool is_driver() {
 
 // For breakpoints.
 void publish_code(DebuggedProcess& process, const AskedCode& asked) {
-  const auto state = process.breakpoints().hook_state();
-  process.publishing().for_breakpoints(
-      asked, state.armed && state.images_known ? SearchedCode::jitted : SearchedCode::all, state.armed);
+  const bool armed = process.breakpoints().hook_state().armed;
+  const bool images = armed && process.breakpoints().images_known();
+  process.publishing().for_breakpoints(asked, images ? SearchedCode::jitted : SearchedCode::all, armed);
 }
 
 std::uint32_t process_of(lldb::SBTarget& target) {

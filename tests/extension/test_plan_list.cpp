@@ -51,7 +51,8 @@ TEST_CASE("steps that have ended are under way no more", "[plan_list]") {
 
 TEST_CASE("a plan that has ended is told from those under way and those that were given up", "[plan_list]") {
   CHECK_FALSE(names_completed(""));
-  CHECK_FALSE(names_completed(std::string(begin) + "    Element 1: Stepping in through line Shop.cs:494:32.\n"));
+  CHECK_FALSE(
+      names_completed(std::string(begin) + "    Element 1: Stepping in through line Shop.cs:494:32.\n"));
   CHECK_FALSE(names_completed(std::string(begin) + "  Completed plan stack:\n" +
                               "  Discarded plan stack:\n    Element 0: Stepping over line A.cs:3.\n"));
   CHECK(names_completed(std::string(begin) + "    Element 1: Stepping in through line Shop.cs:494:32.\n" +
