@@ -14,6 +14,11 @@ bool is_of_framework(std::string_view module) {
          module == "netstandard.dll";
 }
 
+// The stub of a P/Invoke belongs to the assembly that declares it, and is optimised in Debug builds, too.
+bool is_made_at_run_time(MethodKind kind) {
+  return kind == MethodKind::il_stub || kind == MethodKind::dynamic;
+}
+
 bool is_optimised(Tier tier) {
   return tier == Tier::tier1 || tier == Tier::optimized || tier == Tier::osr ||
          tier == Tier::instrumented_optimized || tier == Tier::r2r;
@@ -32,6 +37,7 @@ FirstStop look_at_first_stop(Session& session, lldb::SBThread& thread) {
     const MethodAnswer answer = runtime.describe(*block);
     const std::string_view module = answer.method.module.str();
     if (answer.method.runtime_module == 0 || module.empty() || is_of_framework(module)) continue;
+    if (is_made_at_run_time(answer.method.kind)) continue;
     FirstStop stop{.seen = true, .text = {}};
     if (runtime.lines()->pdb_of(answer.method.runtime_module) == nullptr)
       stop.text = fmt::format(

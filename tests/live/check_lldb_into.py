@@ -65,6 +65,18 @@ def check_filtered(lldb, program, environment):
     return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 47")
 
 
+def check_first_stop(lldb, program, environment, optimised):
+    """The line that tells what is missing, at a stop in a native function: the stub of the P/Invoke is optimised in every build."""
+    target = Launched(program, environment, 0, "native")
+    target.start = [*target.start[:-2], "breakpoint set --name labs --shlib libc.so.6", target.start[-1]]
+    texts = lldb.run(target, ["thread backtrace -c 4", "process continue"], 120)
+    said = "runs optimised code" in lldb.errors + "".join(texts)
+    # Optimised code makes such a call by itself.
+    assert "Edited.Program.Main" in texts[0] and ("IL_STUB_PInvoke" in texts[0]) == (not optimised), f"the stop: {texts[0]}"
+    assert said == optimised, f"said: {said}; {lldb.errors[-500:]}"
+    return "said" if said else "nothing is missing"
+
+
 def check_reserved(lldb, program, environment):
     """During a step LLDB has code where the runtime will put its next stubs: it takes the caller's caller for their caller otherwise."""
     driver = pathlib.Path(__file__).resolve().parent / "lldb_drive.py"

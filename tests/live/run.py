@@ -835,6 +835,10 @@ def debugging(c):
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
+    if c.may_want("lldb/first"):
+        for build in ("Debug", "Release"):
+            label = f"lldb/first/{build.lower()}"
+            c.results.with_second_try(label, functools.partial(debug_first_stop, c, label, processes.build("edited", c.work / "artifacts", build), build))
     if c.may_want("lldb/released"):
         edited = processes.build("edited", c.work / "artifacts", "Release")
         for protection, knobs in PROTECTIONS.items():
@@ -961,6 +965,11 @@ def editor_released(c, label, adapter, program, environment):
 def debug_released(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_first_stop(c, label, program, build):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_first_stop, c.lldb, program, {"DOTNET_TieredCompilation": "0"}, build == "Release")
 
 
 def debug_reserved(c, label, lldb, program, knobs):

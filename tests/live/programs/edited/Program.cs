@@ -192,7 +192,13 @@ static class Program {
         return n; // at: Waits+1
     }
 
+    [System.Runtime.InteropServices.DllImport("libc", EntryPoint = "labs")] static extern nint Absolute(nint value);
+
     static void Main(string[] args) {
+        if (args.Length != 0 && args[0] == "native") {
+            Console.WriteLine($"native {Absolute(-3)}");
+            return;
+        }
         if (args.Length != 0 && args[0] == "counts") {
             Counts();
             return;
