@@ -18,7 +18,7 @@ def annotations(text):
 
 
 def check(lldb, program, environment):
-    target = Launched(program, environment, check_dap.line_of("Interface"))
+    target = Launched(program, environment, check_dap.line_of("Interface"), "steps")
     whole, named, ours, listed = lldb.run(target, ["disassemble", "disassemble -c 2000 -s $pc", "clr u --json", "breakpoint list"], 120)
     wrong, compared = Examples(), 0
     said = annotations(whole)
