@@ -15,7 +15,7 @@ ByteRange::ByteRange(MemoryReader& memory, Address begin, std::uint64_t size)
     : memory_(&memory), begin_(begin), size_(size) {
   if (size_ > std::numeric_limits<Address>::max() - begin_) throw_corrupt(begin, "range wraps around");
   if (size_ == 0 || size_ > std::numeric_limits<std::size_t>::max()) return;
-  const LentBytes lent = memory.lend(begin, static_cast<std::size_t>(size));
+  const LentBytes lent = memory.view_in_parts(begin, static_cast<std::size_t>(size));
   if (lent.bytes.size() < size_) return;
   lent_ = lent.bytes.data();
   file_ = lent.file;

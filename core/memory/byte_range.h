@@ -16,8 +16,8 @@ namespace clr {
 class ByteRange {
 public:
   ByteRange() = default;
-  // The bytes [begin, begin + size) behind `memory`, which must outlive the range. Asks memory.lend() once;
-  // reads nothing.
+  // The bytes [begin, begin + size) behind `memory`, which must outlive the range. Asks
+  // memory.view_in_parts() once; reads nothing.
   ByteRange(MemoryReader& memory, Address begin, std::uint64_t size);
 
   Address begin() const { return begin_; }

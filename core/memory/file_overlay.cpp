@@ -309,12 +309,12 @@ std::size_t FileOverlay::read_file(Address address, std::span<std::byte> out) {
 }
 
 std::span<const std::byte> FileOverlay::view(Address address, std::size_t size) {
-  const LentBytes lent = lend(address, size);
+  const LentBytes lent = view_in_parts(address, size);
   const bool there = lent.file == nullptr || lent.file->provide(lent.offset, size);
   return there ? lent.bytes : std::span<const std::byte>();
 }
 
-LentBytes FileOverlay::lend(Address address, std::size_t size) {
+LentBytes FileOverlay::view_in_parts(Address address, std::size_t size) {
   if (const auto lent = core_.view(address, size); !lent.empty() || size == 0) return {.bytes = lent};
   const Mapping* mapping = mapping_at(address);
   if (mapping == nullptr || size > mapping->mapping.end - address) return {};

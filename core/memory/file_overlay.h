@@ -58,7 +58,7 @@ public:
   }
   // Lends from the core, or from one file when it holds all of the bytes unchanged.
   std::span<const std::byte> view(Address address, std::size_t size) override;
-  LentBytes lend(Address address, std::size_t size) override;
+  LentBytes view_in_parts(Address address, std::size_t size) override;
 
   // The path on this host of the ELF file that is mapped at `address` and is proven or accepted; empty when
   // there is none. Cost: as for the first byte of a file.

@@ -45,7 +45,9 @@ public:
 
   // The same for bytes of which few will be looked at: those that come from a file are read where they are
   // asked for. Empty where view() is.
-  virtual LentBytes lend(Address address, std::size_t size) { return {.bytes = view(address, size)}; }
+  virtual LentBytes view_in_parts(Address address, std::size_t size) {
+    return {.bytes = view(address, size)};
+  }
 
   // Fills `out` with exactly the bytes at `address`, or throws Error{memory_missing} that names the first
   // missing address. One read.

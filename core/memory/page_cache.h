@@ -39,7 +39,9 @@ public:
   }
   // Lends bytes of `next`. The cache's own pages are not lent, because clear() frees them.
   std::span<const std::byte> view(Address address, std::size_t size) override;
-  LentBytes lend(Address address, std::size_t size) override { return next_->lend(address, size); }
+  LentBytes view_in_parts(Address address, std::size_t size) override {
+    return next_->view_in_parts(address, size);
+  }
 
   // Forgets everything, because the target ran.
   void clear();

@@ -50,7 +50,9 @@ class FileMemory final : public MemoryReader {
 public:
   explicit FileMemory(const std::string& path) : file_(HostFile::open(path)) {}
   std::size_t read_some(Address, std::span<std::byte>) override { return 0; }
-  LentBytes lend(Address address, std::size_t size) override { return file_.lend(address - base, size); }
+  LentBytes view_in_parts(Address address, std::size_t size) override {
+    return file_.lend(address - base, size);
+  }
 
 private:
   PartialFile file_;
