@@ -82,7 +82,8 @@ void ask(ModuleFile& module, std::span<const std::byte> bytes_of_core, const std
       if (got > out.size() || (got != 0 && !covered)) __builtin_trap();
       const auto lent = module.lend(here, 64);
       // What is lent is what is read.
-      if (got >= lent.size() && !std::equal(lent.begin(), lent.end(), out.begin())) __builtin_trap();
+      if (got >= lent.bytes.size() && !std::equal(lent.bytes.begin(), lent.bytes.end(), out.begin()))
+        __builtin_trap();
     }
 }
 
