@@ -71,7 +71,7 @@ public:
     std::string proof;                  // why it is the same file
     std::string refusal;                // or why it is not accepted
     std::uint64_t bytes = 0, pages = 0; // answered by reads; pages: number of different pages
-    std::uint64_t lent_bytes = 0;       // answered by view
+    std::uint64_t lent_bytes = 0;       // answered by view and view_in_parts
     // Reads behind the first page of the file that it could not answer. A refused file with 0 such reads was
     // opened only to see whether it is a module.
     std::uint64_t missed_reads = 0;

@@ -44,7 +44,7 @@ public:
   virtual std::span<const std::byte> view(Address address, std::size_t size);
 
   // The same for bytes of which few will be looked at: those that come from a file are read where they are
-  // asked for. Empty where view() is.
+  // asked for. Some of these may be gone by then, so that it lends what view() does not.
   virtual LentBytes view_in_parts(Address address, std::size_t size) {
     return {.bytes = view(address, size)};
   }
