@@ -16,8 +16,9 @@ namespace clr {
 template<typename Value>
 class RecentTable {
 public:
-  // Values that are kept. The addresses that a stack repeats are few hundreds.
-  static constexpr std::size_t max_kept = 2048;
+  // Values that are kept. The addresses that a stack repeats are few hundreds; of more, the oldest are no
+  // longer in the cache of the processor when they are thrown away, and that costs more than they are worth.
+  static constexpr std::size_t max_kept = 512;
 
   // The value at `address`; null when there is none, or no longer. Valid until the next add().
   const Value* find(Address address) const {
