@@ -59,6 +59,13 @@ Wanted wanted_by(std::span<const std::string_view> words) {
   return wanted;
 }
 
+// Whether evaluating the expression could change something, where no code may run for it.
+bool may_write(std::string_view expression) {
+  return std::ranges::any_of(std::array<std::string_view, 3>{"=", "++", "--"}, [&](std::string_view writes) {
+    return expression.find(writes) != expression.npos;
+  });
+}
+
 std::optional<Address> address_of(lldb::SBTarget& target, lldb::SBFrame& frame, const std::string& text) {
   Address number = 0;
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
@@ -67,8 +74,10 @@ std::optional<Address> address_of(lldb::SBTarget& target, lldb::SBFrame& frame, 
   if (const auto [rest, error] = std::from_chars(begin, end, number, hexadecimal ? 16 : 10);
       error == std::errc() && rest == end)
     return number;
+  // LLDB evaluates it again, and nothing may be done twice.
+  if (may_write(text)) return std::nullopt;
   lldb::SBExpressionOptions options;
-  options.SetAllowJIT(false); // LLDB evaluates it again, and nothing may run twice
+  options.SetAllowJIT(false);
   lldb::SBValue value = frame.IsValid() ? frame.EvaluateExpression(text.c_str(), options)
                                         : target.EvaluateExpression(text.c_str(), options);
   if (!value.IsValid() || value.GetError().Fail()) return std::nullopt;
