@@ -68,7 +68,8 @@ void OwnBreakpoints::enable(int place, bool on) {
   hide_left();
   const auto found = all_.find(place);
   if (found == all_.end()) return;
-  found->second.on = on;
+  // One that is off stays where it is; one that is on may have to be made again.
+  if (!std::exchange(found->second.on, on) && !on) return;
   if (found->second.address != 0)
     apply(found->second.address);
   else

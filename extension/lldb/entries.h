@@ -21,9 +21,14 @@ namespace clr::lldb_plugin {
 
 // --- Breakpoints
 
-// Called when `thread` of `process` came to the breakpoint with number `id`. False: the process goes on.
+// The breakpoint that a thread came to, and where that is.
+struct HitPlace {
+  lldb::break_id_t breakpoint = 0;
+  lldb::addr_t address = LLDB_INVALID_ADDRESS;
+};
+// Called when `thread` of `process` came to a breakpoint. False: the process goes on.
 using HitVisit = bool (*)(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
-                          lldb::break_id_t id);
+                          const HitPlace& place);
 
 class HitEntry {
 public:
@@ -147,7 +152,7 @@ bool hit(void*, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakp
     return false;
   }
   return door->pass(way, otherwise, [&](const Turn& turn) {
-    return visit(turn, process, thread, location.GetBreakpoint().GetID());
+    return visit(turn, process, thread, {location.GetBreakpoint().GetID(), location.GetLoadAddress()});
   });
 }
 

@@ -5,11 +5,11 @@
 
 namespace clr::lldb_plugin {
 
-// At a stop, or in a callback of a breakpoint: lets LLDB find the frames of `thread` anew if those that it
-// hands out are not of where the thread stands. LLDB 22 keeps them at times when a callback that let the
-// process run on has looked at some; registers are always right. Cost: a register of frame 0.
-void refresh_frames(lldb::SBThread& thread);
-// All threads at a breakpoint.
+// In a callback of a breakpoint at `place`, to which `thread` came: lets LLDB find its frames anew if those
+// that it hands out are not of there. LLDB 22 keeps them at times when a callback that let the process run on
+// has looked at some; registers are always right. Cost: frame 0, and a register when it is another.
+void refresh_frames(lldb::SBThread& thread, lldb::addr_t place);
+// At a stop: all threads at a breakpoint. Cost: a register of each.
 void refresh_frames(lldb::SBProcess& process);
 
 } // namespace clr::lldb_plugin

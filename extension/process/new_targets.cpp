@@ -10,10 +10,11 @@
 namespace clr::lldb_plugin {
 
 namespace {
-bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&, lldb::break_id_t id) {
+bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&, const HitPlace& place) {
   lldb::SBTarget target = process.GetTarget();
   // LLDB forgets of a breakpoint that it copies that lists are not to show it.
-  if (lldb::SBBreakpoint loading = target.FindBreakpointByID(id); loading.IsValid()) hide(target, loading);
+  if (lldb::SBBreakpoint loading = target.FindBreakpointByID(place.breakpoint); loading.IsValid())
+    hide(target, loading);
   Workspace::of(turn).process(target)->breakpoints().refresh();
   return false; // the process goes on
 }

@@ -1,5 +1,6 @@
 #include "extension/process/visits.h"
 
+#include "extension/lldb/branch_marker.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/published_module.h"
@@ -81,27 +82,30 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
   return found;
 }
 
-bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t) {
-  refresh_frames(thread);
+bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
+                       const HitPlace& place) {
+  refresh_frames(thread, place.address);
   if (const auto found = find(turn, process, Way::compile_hook)) {
     found->publishing().keep_gone(true);
     found->breakpoints().at_compilation(thread);
   }
+  pass_branch_marker(thread, place.address);
   return false; // the process goes on
 }
 
-bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t) {
-  refresh_frames(thread);
+bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
+                   const HitPlace& place) {
+  refresh_frames(thread, place.address);
   const auto found = find(turn, process, Way::handler_stop);
   if (!found) return false;
   found->publishing().keep_gone(true);
   return found->breakpoints().stops_in_handler(thread);
 }
 
-bool visit_throw(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id) {
-  refresh_frames(thread);
+bool visit_throw(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, const HitPlace& place) {
+  refresh_frames(thread, place.address);
   const auto found = find(turn, process, Way::handler_stop);
-  return !found || found->breakpoints().throws().stops(thread, id);
+  return !found || found->breakpoints().throws().stops(thread, place.breakpoint);
 }
 
 bool is_launch(const char** words) {
