@@ -55,6 +55,8 @@ std::optional<Address> CompileWatch::hit(Visitor& visitor) {
 }
 
 void CompileWatch::compilation_begins(Visitor& visitor) {
+  // The places behind it are not worth their stops then.
+  if (client_.unwanted(visitor)) return;
   const std::vector<Address> returns = visitor.return_addresses(watched_frames);
   if (ready_site_ != 0 && std::ranges::find(returns, ready_site_) != returns.end()) {
     // Several in a row went by the learned place: there is no other way.

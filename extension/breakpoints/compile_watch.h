@@ -21,6 +21,7 @@ namespace clr::lldb_plugin {
 class CompileWatch {
 public:
   enum class Code : std::uint8_t { none, jitted, ready_to_run };
+  class Visitor;
   struct Client {
     // Address of compileMethod; 0: not known (yet).
     std::function<Address()> compile_method;
@@ -28,12 +29,16 @@ public:
     std::function<Code(Address address)> code_at;
     // Whether the code that is wanted is told of in another way, so that no compilation need stop.
     std::function<bool()> told;
+    // Whether nobody waits for the method whose compilation begins.
+    std::function<bool(Visitor& visitor)> unwanted;
   };
   // A thread that came to a place.
   class Visitor {
   public:
     virtual ~Visitor() = default;
     virtual Address pc() = 0;
+    // At compileMethod: the MethodDesc that is to be compiled; 0: not known.
+    virtual Address compiled_method() = 0;
     // The return addresses of the functions around it, innermost first, as far as they lie in known modules:
     // at most `most`.
     virtual std::vector<Address> return_addresses(std::size_t most) = 0;

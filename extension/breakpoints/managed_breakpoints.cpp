@@ -68,7 +68,14 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
              return find_compile_method(target_, *sessions_->after_short_run());
            },
            .code_at = [this](Address address) { return code_at(*sessions_->after_short_run(), address); },
-           .told = [this] { return notifications_.tells() && !steps_->waits_for_code() && !looks_again_; }}),
+           .told = [this] { return notifications_.tells() && !steps_->waits_for_code() && !looks_again_; },
+           .unwanted =
+               [this](CompileWatch::Visitor& visitor) {
+                 if (!notifications_.knows_images() || steps_->waits_for_code()) return false;
+                 const Address method = visitor.compiled_method();
+                 return method != 0 &&
+                        notifications_.is_unwanted(sessions_->after_short_run()->runtime(), method);
+               }}),
       // Code that was compiled since the step began is not writable yet.
       steps_(std::make_unique<ManagedSteps>(
           target, sessions, publishing, entries.handler_stop,
@@ -342,8 +349,9 @@ void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
     // It was heard, or cannot tell any more.
     compilations_.arm();
   } else {
-    const std::optional<Address> start = compilations_.hit(visitor);
+    // What is wanted of modules that were loaded since is known before that is judged which is compiled.
     if (compilations_.armed() && !notifications_.tells()) listen(*sessions_->after_short_run());
+    const std::optional<Address> start = compilations_.hit(visitor);
     if (start) at_compiled(thread, *start);
   }
   steps_->let_unwind(thread);

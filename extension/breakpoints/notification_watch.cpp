@@ -79,6 +79,16 @@ void NotificationWatch::disarm(Runtime& runtime) {
     client_.write(each.address, each.bytes);
 }
 
+bool NotificationWatch::is_unwanted(Runtime& runtime, Address method_desc) {
+  if (runtime.absence() != nullptr || !waits_to_hear()) return false;
+  const UnspelledMethod method = runtime.describe_once(method_desc);
+  // Made at run time, without metadata: no name and no line that is wanted.
+  if (method.kind == MethodKind::dynamic || method.kind == MethodKind::il_stub) return true;
+  const auto known = methods_.find(method.runtime_module);
+  return method.token != 0 && known != methods_.end() &&
+         !std::ranges::binary_search(known->second, method.token);
+}
+
 void NotificationWatch::forget() {
   methods_.clear();
   unable_ = false;

@@ -47,6 +47,9 @@ public:
   // A method was compiled that the runtime did not tell of. False when it should have told of something by
   // now: so many methods do not come without a module or a method that is wanted when a program starts.
   bool waits_to_hear() { return armed_ && (heard_ || ++unheard_ <= max_unheard); }
+  // The method of a MethodDesc is about to be compiled, and none that is wanted: as far as the runtime may be
+  // heard yet, for which this counts too. Never throws. Cost: that of Runtime::describe_once().
+  bool is_unwanted(Runtime& runtime, Address method_desc);
   // A place of this is, or was, there.
   bool is_at(Address pc) const { return pc != 0 && planted_.contains(pc); }
   // A thread came to a place of this. Returns the start of the code that is ready, if any. Never throws.

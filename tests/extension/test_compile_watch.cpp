@@ -13,9 +13,10 @@ constexpr Address compile_method = 0x1000, inner = 0x2010, ready = 0x2020, outer
 constexpr Address code = 0x9000;
 
 struct Thread final : CompileWatch::Visitor {
-  Address at = 0, result = 0;
+  Address at = 0, result = 0, method = 0;
   std::vector<Address> returns;
   Address pc() override { return at; }
+  Address compiled_method() override { return method; }
   std::vector<Address> return_addresses(std::size_t most) override {
     return {returns.begin(), returns.begin() + static_cast<std::ptrdiff_t>(std::min(most, returns.size()))};
   }
@@ -26,15 +27,19 @@ struct Process {
   FakePlants plants;
   Address jit = compile_method; // where compileMethod is known to be
   bool told = false;
+  std::set<Address> unwanted; // methods
   std::map<Address, CompileWatch::Code> known{{code, CompileWatch::Code::jitted}};
-  CompileWatch watch{plants,
-                     {.compile_method = [this] { return jit; },
-                      .code_at =
-                          [this](Address address) {
-                            const auto found = known.find(address);
-                            return found == known.end() ? CompileWatch::Code::none : found->second;
-                          },
-                      .told = [this] { return told; }}};
+  CompileWatch watch{
+      plants,
+      {.compile_method = [this] { return jit; },
+       .code_at =
+           [this](Address address) {
+             const auto found = known.find(address);
+             return found == known.end() ? CompileWatch::Code::none : found->second;
+           },
+       .told = [this] { return told; },
+       .unwanted =
+           [this](CompileWatch::Visitor& visitor) { return unwanted.contains(visitor.compiled_method()); }}};
 
   std::optional<Address> hit(Address pc, Address result = 0) {
     Thread thread;
@@ -161,4 +166,19 @@ TEST_CASE("no compilation stops when the code is told of in another way", "[comp
   process.told = false;
   process.watch.arm();
   CHECK(process.plants.stops().contains(ready));
+}
+
+TEST_CASE("what nobody waits for is not followed to its end", "[compile_watch]") {
+  Process process;
+  process.unwanted = {0x5000};
+  process.watch.arm();
+  Thread thread;
+  thread.at = compile_method;
+  thread.method = 0x5000;
+  thread.returns = {inner, ready, outer};
+  process.watch.hit(thread);
+  CHECK(process.plants.stops() == std::set<Address>{compile_method});
+  thread.method = 0x5001;
+  process.watch.hit(thread);
+  CHECK(process.plants.stops() == std::set<Address>{compile_method, inner, ready, outer});
 }

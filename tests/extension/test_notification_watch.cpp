@@ -123,6 +123,28 @@ TEST_CASE("a runtime that keeps silent is not waited for", "[notification_watch]
   CHECK(told.watch.waits_to_hear());
 }
 
+TEST_CASE("methods that nobody wants need not be waited for", "[notification_watch]") {
+  Told told;
+  RuntimeTypes& types = told.program.types;
+  const std::vector<Address> orders =
+      types.chunk(types.type({.module = told.program.app, .rid = 2}), {{.rid = 1}, {.rid = 2}});
+  const Address type_of_late = types.type({.module = told.program.late, .rid = 2});
+  const Address late = types.method(type_of_late, {.rid = 1});
+  const Address made = types.method(type_of_late, {.rid = 0, .kind = MethodClassification::dynamic});
+  Runtime runtime = told.program.runtime();
+  CHECK_FALSE(told.watch.is_unwanted(runtime, orders[1])); // nothing is known yet
+  told.watch.arm(runtime, Told::wish("Place"));
+  CHECK_FALSE(told.watch.is_unwanted(runtime, orders[0]));
+  CHECK(told.watch.is_unwanted(runtime, orders[1]));
+  CHECK(told.watch.is_unwanted(runtime, made)); // no name and no line of a user's
+  // Of a module of which the runtime should have told, and of what is no method, nobody knows.
+  CHECK_FALSE(told.watch.is_unwanted(runtime, late));
+  CHECK_FALSE(told.watch.is_unwanted(runtime, 0x7777'0000));
+  // A runtime that keeps silent is not believed for long.
+  for (std::size_t i = 0; i < NotificationWatch::max_unheard; ++i) told.watch.is_unwanted(runtime, orders[1]);
+  CHECK_FALSE(told.watch.is_unwanted(runtime, orders[1]));
+}
+
 TEST_CASE("no notifications: patterns, old runtimes, no place, no writing", "[notification_watch]") {
   const auto tells = [](Told& told, const std::vector<BreakpointWish>& wishes) {
     Runtime runtime = told.program.runtime();
