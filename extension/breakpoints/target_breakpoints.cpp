@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -53,31 +54,43 @@ bool TargetBreakpoints::is_managed(lldb::SBBreakpoint& breakpoint, const Breakpo
   return false;
 }
 
-void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
-  wishes_.clear();
-  waiting_ = false;
-  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
-    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+namespace {
+// What the enabled breakpoints of a target need.
+struct Needs {
+  std::vector<BreakpointWish> wishes; // of those on managed code
+  bool waiting = false;               // one of these has no place yet
+  std::set<lldb::break_id_t> one_shots;
+};
+
+Needs needs_of(lldb::SBTarget& target, const TargetBreakpoints& all, const ProcessPublishing& publishing) {
+  Needs needs;
+  for (std::uint32_t i = 0; i < target.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target.GetBreakpointAtIndex(i);
     if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
-    if (breakpoint.IsOneShot()) one_shots_.insert(breakpoint.GetID());
+    if (breakpoint.IsOneShot()) needs.one_shots.insert(breakpoint.GetID());
     BreakpointWish wish = wish_of(breakpoint);
-    if (!is_managed(breakpoint, wish, publishing)) continue;
-    wishes_.push_back(std::move(wish));
-    waiting_ = waiting_ || breakpoint.GetNumLocations() == 0;
+    if (!all.is_managed(breakpoint, wish, publishing)) continue;
+    needs.wishes.push_back(std::move(wish));
+    needs.waiting = needs.waiting || breakpoint.GetNumLocations() == 0;
   }
+  return needs;
+}
+} // namespace
+
+void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
+  Needs needs = needs_of(target_, *this, publishing);
+  wishes_ = std::move(needs.wishes);
+  waiting_ = needs.waiting;
+  one_shots_.merge(needs.one_shots);
 }
 
 std::optional<AskedCode> TargetBreakpoints::asked(const ProcessPublishing& publishing) {
   AskedCode code;
-  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
-    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
-    if (is_hidden(breakpoint) || !breakpoint.IsEnabled()) continue;
-    const BreakpointWish wish = wish_of(breakpoint);
-    if (!is_managed(breakpoint, wish, publishing)) continue;
+  for (BreakpointWish& wish : needs_of(target_, *this, publishing).wishes) {
     if (wish.kind == BreakpointWish::Kind::name)
-      code.names.insert(code.names.end(), wish.names.begin(), wish.names.end());
+      std::ranges::move(wish.names, std::back_inserter(code.names));
     else if (wish.kind == BreakpointWish::Kind::line && !wish.file.empty())
-      code.files.push_back(wish.file);
+      code.files.push_back(std::move(wish.file));
     else
       return std::nullopt;
   }
