@@ -1,7 +1,9 @@
 #include "extension/process/debugged_process.h"
 
 #include "core/memory/error.h"
+#include "extension/breakpoints/managed_steps.h"
 #include "extension/lldb/notice.h"
+#include "extension/lldb/published_module.h"
 #include "extension/process/async_frames.h"
 #include "extension/process/first_stop.h"
 #include "extension/process/visits.h"
@@ -25,6 +27,31 @@ void DebuggedProcess::tell_what_is_missing() {
   } catch (const Error&) {
     // The next stop may tell.
   }
+}
+
+std::vector<Address> DebuggedProcess::known_places_of_stop() {
+  if (!is_stopped_process(target_) || !publishing_.settings().on ||
+      breakpoints_.steps().for_stops().under_way)
+    return {};
+  lldb::SBProcess process = target_.GetProcess();
+  std::vector<Address> places;
+  try {
+    for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+      lldb::SBThread thread = process.GetThreadAtIndex(i);
+      const lldb::StopReason reason = thread.GetStopReason();
+      if (reason == lldb::eStopReasonInvalid || reason == lldb::eStopReasonNone) continue;
+      lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+      lldb::SBModule module = frame.GetModule();
+      // LLDB drops all modules of a target when its search paths change.
+      if (reason != lldb::eStopReasonBreakpoint || !publishing_.holds(frame.GetPC()) || !module.IsValid() ||
+          !is_published(module) || !stands_in_users_code(*sessions_.at_stop(), frame))
+        return {};
+      places.push_back(frame.GetPC());
+    }
+  } catch (const Error&) {
+    return {}; // who publishes the stacks tells what is wrong
+  }
+  return places;
 }
 
 void DebuggedProcess::show_async_frames(lldb::SBDebugger& debugger, unsigned switched_on) {

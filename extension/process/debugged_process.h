@@ -9,6 +9,8 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <vector>
+
 namespace clr::lldb_plugin {
 
 // The user's settings for all targets of a debugger.
@@ -33,6 +35,10 @@ public:
   ManagedBreakpoints& breakpoints() { return breakpoints_; }
   ShownValues& values() { return values_; }
   NamedTypes& types() { return types_; }
+
+  // Where threads stand that have a reason for this stop, if all of these stand at breakpoints in code of the
+  // user's which is published: then LLDB shows nothing else by itself. Else nothing, also within a step.
+  std::vector<Address> known_places_of_stop();
 
   // At a stop that the user sees: says once what is missing.
   void tell_what_is_missing();

@@ -1,5 +1,6 @@
 #include "extension/process/first_stop.h"
 
+#include "core/memory/error.h"
 #include "core/runtime/source_lines.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,12 @@ bool is_optimised(Tier tier) {
   return tier == Tier::tier1 || tier == Tier::optimized || tier == Tier::osr ||
          tier == Tier::instrumented_optimized || tier == Tier::r2r;
 }
+
+bool is_users(const Method& method) {
+  const std::string_view module = method.module.str();
+  return method.runtime_module != 0 && !module.empty() && !is_of_framework(module) &&
+         !is_made_at_run_time(method.kind);
+}
 } // namespace
 
 FirstStop look_at_first_stop(Session& session, lldb::SBThread& thread) {
@@ -35,9 +42,8 @@ FirstStop look_at_first_stop(Session& session, lldb::SBThread& thread) {
     const auto* const block = std::get_if<CodeBlock>(&found);
     if (block == nullptr) continue;
     const MethodAnswer answer = runtime.describe(*block);
+    if (!is_users(answer.method)) continue;
     const std::string_view module = answer.method.module.str();
-    if (answer.method.runtime_module == 0 || module.empty() || is_of_framework(module)) continue;
-    if (is_made_at_run_time(answer.method.kind)) continue;
     FirstStop stop{.seen = true, .text = {}};
     if (runtime.lines()->pdb_of(answer.method.runtime_module) == nullptr)
       stop.text = fmt::format(
@@ -52,6 +58,18 @@ FirstStop look_at_first_stop(Session& session, lldb::SBThread& thread) {
     return stop;
   }
   return {};
+}
+
+bool stands_in_users_code(Session& session, lldb::SBFrame frame) {
+  Runtime& runtime = session.runtime();
+  if (runtime.absence() != nullptr) return false;
+  try {
+    const CodeLookup found = runtime.code()->find(frame.GetPC());
+    const auto* const block = std::get_if<CodeBlock>(&found);
+    return block != nullptr && is_users(runtime.describe(*block).method);
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 } // namespace clr::lldb_plugin

@@ -20,4 +20,8 @@ FirstStop look_at_first_stop(Session& session, lldb::SBThread& thread);
 
 constexpr unsigned max_first_frames = 32;
 
+// `frame` stands in a method of the user's: not in the framework's, nor in code that is made at run time.
+// False also when that cannot be read. Never throws Error. Cost: that of Runtime::describe().
+bool stands_in_users_code(Session& session, lldb::SBFrame frame);
+
 } // namespace clr::lldb_plugin

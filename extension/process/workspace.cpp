@@ -79,7 +79,13 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
     if (!target.IsValid()) continue;
     const std::shared_ptr<DebuggedProcess> found = process(target);
     const std::optional<AskedCode> asked = found->breakpoints().asked_code();
-    found->publishing().at_stop(level_of_stop(settings_.publish.when, driver_, !asked));
+    const PublishLevel level = level_of_stop(settings_.publish.when, driver_, !asked);
+    if (level == PublishLevel::stacks && driver_.shows_by_commands())
+      if (const std::vector<Address> places = found->known_places_of_stop(); !places.empty()) {
+        found->publishing().at_known_places(places);
+        continue;
+      }
+    found->publishing().at_stop(level);
     if (asked) publish_code(*found, *asked);
     // A client of the API runs no command before it looks at values.
     if (driver_.by_commands()) continue;

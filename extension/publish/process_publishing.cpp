@@ -160,6 +160,18 @@ void ProcessPublishing::at_stop(PublishLevel level) {
   }
 }
 
+void ProcessPublishing::at_known_places(const std::vector<Address>& places) {
+  try {
+    const std::shared_ptr<Session> session = sessions_->at_stop();
+    if (session->runtime().absence() != nullptr) return;
+    publisher_.add_standing(*session, *settings_, places);
+    state_.added(publisher_.status().complete);
+    add(*session, addresses_at_stop(*session));
+  } catch (const Error& error) {
+    publisher_.refuse(error.what());
+  }
+}
+
 PublishLevel ProcessPublishing::level() {
   if (!reads()) return PublishLevel::nothing;
   return state_.level_at(target_.GetProcess().GetStopID(true));

@@ -40,6 +40,9 @@ public:
   void for_breakpoints(const AskedCode& asked, SearchedCode where, bool told);
   // The same at a stop, which LLDB shows.
   void at_stop(PublishLevel level);
+  // The same at a stop of which LLDB shows nothing but `places`, where threads stand in code that is
+  // published: the stacks wait for a command, and so does what breakpoints may mean.
+  void at_known_places(const std::vector<Address>& places);
   // Only the body that holds `ip`, which was compiled just now.
   std::vector<MemoryRange> add(Session& session, Address ip);
   // Before the process runs on by a step: Publisher::add_unknown_stubs.

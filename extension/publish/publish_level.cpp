@@ -89,6 +89,7 @@ bool shows_registers(std::span<const std::string_view> words) {
 
 void Driver::command(std::span<const std::string_view> words, bool interpreter_reads) {
   reads_ = reads_ || interpreter_reads;
+  draws_ = draws_ || (!words.empty() && words[0] == "gui");
   // LLDB 22 has `script` below `scripting`.
   if (!words.empty() && (words[0] == "script" || words[0] == "scripting" ||
                          (words[0] == "command" && words.size() >= 2 && words[1] == "script")))

@@ -57,9 +57,11 @@ public:
   void loaded(bool interpreter_reads) { reads_ = interpreter_reads; }
   // Nobody looks at code without a command.
   bool by_commands() const { return reads_ && !scripts_; }
+  // Nothing but a command shows more than the innermost frames of a stop: LLDB's `gui` was never on.
+  bool shows_by_commands() const { return by_commands() && !draws_; }
 
 private:
-  bool reads_ = false, scripts_ = false;
+  bool reads_ = false, scripts_ = false, draws_ = false;
 };
 
 // The level of a stop that nobody asked anything at yet; `breakpoints` as above.

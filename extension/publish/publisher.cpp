@@ -164,6 +164,15 @@ void Publisher::add(Session& session, const PublishSettings& settings, const std
              [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), places, with); });
 }
 
+void Publisher::add_standing(Session& session, const PublishSettings& settings,
+                             const std::vector<Address>& places) {
+  CatalogOptions options = options_of(target_, settings);
+  options.grows = false;
+  options.exact = places;
+  apply_part(session, std::move(options),
+             [&](const CatalogOptions& with) { return catalog_.add(session.runtime(), places, with); });
+}
+
 void Publisher::add_unknown_stubs(Session& session, const PublishSettings& settings) {
   if (modules_.empty() || session.runtime().absence() != nullptr) return;
   CatalogOptions options = options_of(target_, settings);

@@ -47,6 +47,8 @@ public:
                                   std::chrono::steady_clock::time_point began);
   // Adds the bodies and stubs that hold `places`, as far as they are not known. Never throws.
   void add(Session& session, const PublishSettings& settings, const std::vector<Address>& places);
+  // The same where threads stand, which LLDB is about to show.
+  void add_standing(Session& session, const PublishSettings& settings, const std::vector<Address>& places);
   // Adds the body that holds `ip` if it is not known yet: code that was compiled just now. Never throws.
   std::vector<MemoryRange> add(Session& session, const PublishSettings& settings, Address ip);
   // Before the process runs on by a step: memory near the managed code that may hold stubs which the runtime

@@ -117,6 +117,14 @@ TEST_CASE("commands that name code beside the stacks", "[publish_level]") {
   CHECK(shows({"frame"}) == std::pair(false, false));
 }
 
+TEST_CASE("LLDB's gui draws stacks that no command asks for", "[publish_level]") {
+  CHECK(driver_of({{"thread", "list"}}).shows_by_commands());
+  const Driver drawn = driver_of({{"gui"}, {"thread", "list"}});
+  CHECK(drawn.by_commands());
+  CHECK_FALSE(drawn.shows_by_commands());
+  CHECK_FALSE(driver_of({{"script", "1"}}).shows_by_commands());
+}
+
 TEST_CASE("a stop that nobody asked anything at", "[publish_level]") {
   const Driver nobody, typed = driver_of({{"thread", "list"}}),
                        program = driver_of({{"thread", "list"}}, false),
