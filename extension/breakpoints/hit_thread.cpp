@@ -1,5 +1,7 @@
 #include "extension/breakpoints/hit_thread.h"
 
+#include "extension/lldb/registers.h"
+
 namespace clr::lldb_plugin {
 
 std::vector<Address> HitThread::return_addresses(std::size_t most) {
@@ -15,10 +17,8 @@ std::vector<Address> HitThread::return_addresses(std::size_t most) {
 
 Address HitThread::register_value(std::initializer_list<const char*> names) {
   lldb::SBFrame frame = thread_->GetFrameAtIndex(0);
-  for (const char* name : names) {
-    lldb::SBValue value = frame.FindRegister(name);
-    if (value.IsValid()) return value.GetValueAsUnsigned(0);
-  }
+  for (const char* name : names)
+    if (const auto value = register_of(frame, name)) return *value;
   return 0;
 }
 

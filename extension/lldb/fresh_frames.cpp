@@ -1,5 +1,7 @@
 #include "extension/lldb/fresh_frames.h"
 
+#include "extension/lldb/registers.h"
+
 #include <cstdint>
 
 namespace clr::lldb_plugin {
@@ -7,14 +9,11 @@ namespace clr::lldb_plugin {
 namespace {
 // Whoever sets the program counter, be it to what it is, makes LLDB drop the frames that it has.
 void refresh_by_register(lldb::SBFrame frame) {
-  lldb::SBValue counter = frame.FindRegister("pc");
-  if (!counter.IsValid()) return;
-  const lldb::addr_t pc = counter.GetValueAsUnsigned(LLDB_INVALID_ADDRESS);
-  if (pc != LLDB_INVALID_ADDRESS && pc != frame.GetPC()) frame.SetPC(pc);
+  const auto pc = register_of(frame, "pc");
+  if (pc && *pc != frame.GetPC()) frame.SetPC(*pc);
 }
 } // namespace
 
-// The first value that LLDB makes, be it of a register, loads all that it formats values with: some 30 ms.
 void refresh_frames(lldb::SBThread& thread, lldb::addr_t place) {
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
   if (frame.GetPC() != place) refresh_by_register(frame);
