@@ -138,10 +138,7 @@ void ManagedBreakpoints::disarm() {
 
 void ManagedBreakpoints::listen(Session& session) {
   const bool precompiled = notifications_.arm(session.runtime(), breakpoints_.wishes());
-  if (!precompiled || !breakpoints_.waiting() || !publishing_->settings().r2r) return;
-  publishing_->update();
-  breakpoints_.drop_wrong_lines(session, *publishing_);
-  plant_pending();
+  if (precompiled && breakpoints_.waiting() && publishing_->settings().r2r) publish_asked(session);
 }
 
 bool ManagedBreakpoints::is_managed(lldb::SBBreakpoint& breakpoint) {
@@ -356,53 +353,6 @@ void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {
   }
   steps_->let_unwind(thread);
   if (waited && !steps_->waits_for_code()) watch_again();
-}
-
-void ManagedBreakpoints::at_compiled(lldb::SBThread& thread, Address start) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point began = Clock::now();
-  const std::shared_ptr<Session> session = sessions_->after_short_run();
-  if (session->runtime().absence() == nullptr) {
-    steps_->compiled(thread, start);
-    publish_compiled(*session, thread, start);
-    if (!notifications_.waits_to_hear()) publish_new_images(session->runtime());
-  }
-  compile_milliseconds_ += std::chrono::duration<double, std::milli>(Clock::now() - began).count();
-}
-
-// Code of an image that was loaded since the last look is there without being compiled.
-void ManagedBreakpoints::publish_new_images(Runtime& runtime) {
-  if (!breakpoints_.waiting() || !publishing_->settings().r2r) return;
-  const auto images = static_cast<std::size_t>(std::ranges::count_if(
-      runtime.code()->sections(), [](const RangeSection& section) { return section.r2r_module != 0; }));
-  if (std::exchange(images_, images) == images) return;
-  publishing_->update();
-  breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
-  plant_pending();
-  shown_at_ = std::chrono::steady_clock::now();
-}
-
-void ManagedBreakpoints::publish_compiled(Session& session, lldb::SBThread& thread, Address start) {
-  Runtime& runtime = session.runtime();
-  const CodeLookup found = runtime.code()->find(start);
-  const auto* block = std::get_if<CodeBlock>(&found);
-  if (block == nullptr) return;
-  const Method method = runtime.describe(block->method_desc);
-  // The runtime uses the MethodDesc of a dynamic method again for another one.
-  if (method.kind == MethodKind::dynamic || !breakpoints_.concern(session, method)) return;
-  show_code(session, start, thread);
-}
-
-void ManagedBreakpoints::show_code(Session& session, Address at, lldb::SBThread& thread) {
-  const CodeLookup found = session.runtime().code()->find(at);
-  const auto* block = std::get_if<CodeBlock>(&found);
-  if (block == nullptr) return;
-  const MethodRegions regions = session.runtime().code()->regions(*block);
-  // Before LLDB learns of the code: it plants the breakpoints in it at once.
-  make_writable({{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
-  publishing_->add(session, at);
-  breakpoints_.drop_wrong_lines(session, *publishing_);
-  shown_at_ = std::chrono::steady_clock::now();
 }
 
 } // namespace clr::lldb_plugin

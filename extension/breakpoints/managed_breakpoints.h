@@ -104,7 +104,9 @@ private:
   void publish_compiled(Session& session, lldb::SBThread& thread, Address start);
   // LLDB is told of the body that holds `at`.
   void show_code(Session& session, Address at, lldb::SBThread& thread);
-  void publish_new_images(Runtime& runtime);
+  void publish_new_images(Session& session);
+  // LLDB is told of the code that breakpoints may mean, precompiled code too.
+  void publish_asked(Session& session);
 
   lldb::SBTarget target_;
   StopSession* sessions_;

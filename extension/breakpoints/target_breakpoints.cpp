@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -75,6 +74,19 @@ Needs needs_of(lldb::SBTarget& target, const TargetBreakpoints& all, const Proce
   }
   return needs;
 }
+
+std::optional<AskedCode> code_asked_by(std::span<const BreakpointWish> wishes) {
+  AskedCode code;
+  for (const BreakpointWish& wish : wishes) {
+    if (wish.kind == BreakpointWish::Kind::name)
+      code.names.insert(code.names.end(), wish.names.begin(), wish.names.end());
+    else if (wish.kind == BreakpointWish::Kind::line && !wish.file.empty())
+      code.files.push_back(wish.file);
+    else
+      return std::nullopt;
+  }
+  return code;
+}
 } // namespace
 
 void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
@@ -85,16 +97,11 @@ void TargetBreakpoints::collect(const ProcessPublishing& publishing) {
 }
 
 std::optional<AskedCode> TargetBreakpoints::asked(const ProcessPublishing& publishing) {
-  AskedCode code;
-  for (BreakpointWish& wish : needs_of(target_, *this, publishing).wishes) {
-    if (wish.kind == BreakpointWish::Kind::name)
-      std::ranges::move(wish.names, std::back_inserter(code.names));
-    else if (wish.kind == BreakpointWish::Kind::line && !wish.file.empty())
-      code.files.push_back(std::move(wish.file));
-    else
-      return std::nullopt;
-  }
-  return code;
+  return code_asked_by(needs_of(target_, *this, publishing).wishes);
+}
+
+std::optional<AskedCode> TargetBreakpoints::asked_last() const {
+  return code_asked_by(wishes_);
 }
 
 void TargetBreakpoints::expect(const BreakpointWish& wish, bool waits) {

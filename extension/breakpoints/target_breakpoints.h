@@ -39,6 +39,8 @@ public:
   // The code that those may mean which are enabled: their names and files. Nothing when one of them may mean
   // any code (a regular expression, a kind that LLDB does not tell). Looks at all of them.
   std::optional<AskedCode> asked(const ProcessPublishing& publishing);
+  // The same by wishes().
+  std::optional<AskedCode> asked_last() const;
   // Can one of them mean `method`?
   bool concern(Session& session, const Method& method) const;
 

@@ -131,6 +131,12 @@ bool ProcessPublishing::add(Session& session, const AskedCode& asked, SearchedCo
   return true;
 }
 
+bool ProcessPublishing::add_asked(Session& session, const AskedCode& asked) {
+  if (!settings_->on || session.runtime().absence() != nullptr || !add(session, asked)) return false;
+  hook();
+  return true;
+}
+
 void ProcessPublishing::for_breakpoints(const AskedCode& asked, SearchedCode where, bool told) {
   if (asked.empty()) looked_for_.reset(); // nobody tells of compilations then
   if (!settings_->on || asked.empty() || level() != PublishLevel::stacks) return;

@@ -43,6 +43,9 @@ public:
   // The same at a stop of which LLDB shows nothing but `places`, where threads stand in code that is
   // published: the stacks wait for a command, and so does what breakpoints may mean.
   void at_known_places(const std::vector<Address>& places);
+  // The code that is asked for, while the process stands for a moment; false when only everything is sure to
+  // contain it.
+  bool add_asked(Session& session, const AskedCode& asked);
   // Only the body that holds `ip`, which was compiled just now.
   std::vector<MemoryRange> add(Session& session, Address ip);
   // Before the process runs on by a step: Publisher::add_unknown_stubs.

@@ -102,6 +102,18 @@ def launched(lldb, program, file):
     return f"stopped in {named[0][1]}"
 
 
+def later_image(lldb, program, file):
+    """The breakpoint's method is precompiled, in an assembly that is loaded long after it was set, and only what stands on stacks is published."""
+    file.write_bytes((1).to_bytes(8, "little") + bytes(4088))   # it goes on by itself
+    texts = run(lldb, Commands(), [f'target create "{program}"', "settings set target.disable-aslr false", "b System.Text.RegularExpressions.Regex.Escape", f'process launch --no-stdio -- breaks "{file}"', "bt", "clr publish status --json",
+                                  "process kill"], 60)
+    named = managed_frames(texts[4])
+    assert named and named[0][0] == "System.Text.RegularExpressions.dll" and "Regex.Escape" in named[0][1] and "Debugged.Breaks.Phases" in named[1][1], f"the stop: {texts[2]} {texts[3][-800:]} {texts[4][:1000]}"
+    published = status(texts[5])
+    assert published["level"] == "stacks" and published["methods"] < 5000, f"more is published than the breakpoint asks for: {published}"
+    return f"stopped in {named[0][1]}"
+
+
 def left_alone(lldb, running, log):
     """After detaching, the process is as it was: no trap in its code, no page that can be written and run, and it goes on."""
     with open(log, "r+b") as f:
@@ -154,4 +166,5 @@ def check_all(c, executable, folder):
         assert three.wait_ready(), "the program did not start"
         c.check("lldb/life/left-alone", left_alone, c.lldb, three, folder / "mix")
     c.check("lldb/life/launched", launched, c.lldb, executable, folder / "counts-launched")
+    c.check("lldb/life/later-image", later_image, c.lldb, executable, folder / "counts-later-image")
     c.check("lldb/life/no-runtime", no_runtime, c.lldb, folder)

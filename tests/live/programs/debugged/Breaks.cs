@@ -69,6 +69,8 @@ public static class Breaks
         byte[] bytes = { 1, 2, 3 };
         for (int i = 0; i < 9; i++) { Count(Slot.R2r); GC.KeepAlive(Convert.ToBase64String(bytes)); }
         for (int round = 0; round < 12; round++) { for (int i = 0; i < 10; i++) { Count(Slot.R2rHot); GC.KeepAlive(Version.Parse("1.2.3.4")); } Thread.Sleep(20); }
+        // The only use of that assembly.
+        GC.KeepAlive(System.Text.RegularExpressions.Regex.Escape("a.b"));
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
