@@ -209,12 +209,11 @@ std::optional<Precodes::Part> Precodes::part_at(Address address) const {
       if (code) throw;
     }
     if (!precode.method_desc) continue;
-    const Address begin = precode.entry + distance;
-    return Part{.begin = begin,
-                .end = begin + (precode.kind == PrecodeKind::fixup ? machine.fixup_size : machine.stub_size),
-                .method_desc = *precode.method_desc,
-                .code = code,
-                .kind = precode.kind};
+    const Address begin = precode.entry + distance,
+                  end = begin + (precode.kind == PrecodeKind::fixup ? machine.fixup_size : machine.stub_size);
+    if (end <= begin) continue; // its words would go on at address 0
+    return Part{
+        .begin = begin, .end = end, .method_desc = *precode.method_desc, .code = code, .kind = precode.kind};
   }
   return std::nullopt;
 }

@@ -54,10 +54,11 @@ inline std::vector<PrecodeCase> precode_cases() {
 
 class PrecodeBuilder {
 public:
-  // `seed`, for version 3 only: of the order of fields in a descriptor of .NET 11; 0: .NET 10's.
-  PrecodeBuilder(Platform platform, unsigned version, unsigned seed = 0)
+  // `seed`, for version 3 only: of the order of fields in a descriptor of .NET 11; 0: .NET 10's. `code`:
+  // where the page of precodes begins.
+  PrecodeBuilder(Platform platform, unsigned version, unsigned seed = 0, Address code = 0x60'0000)
       : b(platform), version_(version), place_(precode_type_place(platform.cpu)),
-        thumb_(platform.cpu == Cpu::arm), page_(thumb_ ? 0x1000 : 0x4000) {
+        thumb_(platform.cpu == Cpu::arm), page_(thumb_ ? 0x1000 : 0x4000), code_(code) {
     TargetBuilder& t = b.types();
     t.contract("PrecodeStubs", version);
     if (seed != 0) t.as_net11();
@@ -122,7 +123,6 @@ public:
       b.memory().at(field("FixupBytes")).bytes({0x55, 0x66, 0x77, 0x88}).fill(20);
       b.memory().at(field("FixupIgnoredBytes")).bytes({0, 1, 0, 0}).fill(20, 1);
     }
-    code_ = 0x60'0000;
     b.memory().at(code_).fill(2 * page_);
   }
 
@@ -152,7 +152,7 @@ private:
   unsigned version_;
   PrecodeTypePlace place_;
   bool thumb_;
-  Address page_, code_ = 0;
+  Address page_, code_;
 };
 
 } // namespace clr::test

@@ -130,6 +130,21 @@ TEST_CASE("a range of precodes") {
   }
 }
 
+TEST_CASE("words of a precode that would go on at address 0") {
+  constexpr Address page = 0x4000, top = 0 - 2 * page;
+  PrecodeBuilder p({.pointer_size = 8, .cpu = Cpu::x64}, 3, 0, top);
+  const unsigned last = page / 24;
+  const Address inside = p.precode(last - 1, true, 0), across = p.precode(last, true, 0);
+  for (const Address entry : {inside, across})
+    p.b.types().set(p.data_of(entry), "FixupPrecodeData", "MethodDesc", 0x0202'bbb0);
+  p.b.section(
+      {.begin = top, .end = ~Address{0}, .flags = RangeSection::range_list_flag, .range_list = 0x5550'0000});
+  const Target target = p.b.target();
+  ExecutionManager manager(target);
+  CHECK(manager.precode_part(p.data_of(inside)));
+  CHECK_FALSE(manager.precode_part(p.data_of(across)));
+}
+
 TEST_CASE("precodes that cannot be read") {
   PrecodeBuilder p({.pointer_size = 8, .cpu = Cpu::x64}, 3);
   const Address entry = p.precode(0, false, 3);
