@@ -1,6 +1,7 @@
 #include "core/publish/code_at_places.h"
 
 #include "core/describe/code_names.h"
+#include "core/memory/utf8.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +9,6 @@
 
 namespace clr {
 namespace {
-
-constexpr std::size_t max_named_stubs = 100'000;
 
 void each_once(std::vector<CodeBlock>& blocks) {
   std::ranges::sort(blocks, {}, &CodeBlock::start);
@@ -50,11 +49,19 @@ void add(UpdateRun& run, Address place, CodeAtPlaces& placed) {
 
 CodeAtPlaces code_at_places(UpdateRun& run, std::span<const Address> places) {
   CodeAtPlaces placed;
-  for (const Address place : places)
+  for (const Address place : places) {
+    if (run.stop()) break;
     run.guarded([&] { return fmt::format("the code at {:#x}", place); }, [&] { add(run, place, placed); });
+  }
   each_once(placed.jitted);
   each_once(placed.images);
   return placed;
+}
+
+std::string stub_name(const Method& method, const Precodes::Part& part) {
+  const std::string full = kickoff_names(method).full_name;
+  const std::string_view name = cut_utf8(full, max_stub_name);
+  return part.code ? fmt::format("{} [{}]", name, to_string(part.kind)) : std::string(name);
 }
 
 void name_precodes(UpdateRun& run, CodeAtPlaces& placed) {
@@ -63,15 +70,16 @@ void name_precodes(UpdateRun& run, CodeAtPlaces& placed) {
     // One method's precode may become another's when its heap is freed.
     const auto known = state.named_stubs.find(part.begin);
     if (known != state.named_stubs.end() && known->second.method_desc == part.method_desc) continue;
-    if (known == state.named_stubs.end() && state.named_stubs.size() >= max_named_stubs)
-      return run.problem(
-          fmt::format("no more than {} stubs have the names of their methods", max_named_stubs));
-    const std::string method = kickoff_names(run.runtime.describe(part.method_desc)).full_name;
+    if (known == state.named_stubs.end() && state.named_stubs.size() >= run.options.named_stubs) {
+      run.problem(
+          fmt::format("no more than {} stubs have the names of their methods", run.options.named_stubs));
+      break;
+    }
+    if (run.stop()) break;
     state.named_stubs.insert_or_assign(
-        part.begin, CatalogState::NamedStub{
-                        .end = part.end,
-                        .method_desc = part.method_desc,
-                        .name = part.code ? fmt::format("{} [{}]", method, to_string(part.kind)) : method});
+        part.begin, CatalogState::NamedStub{.end = part.end,
+                                            .method_desc = part.method_desc,
+                                            .name = stub_name(run.runtime.describe(part.method_desc), part)});
     state.modules_in(part.begin, part.end, placed.renamed);
   }
   for (const auto& [begin, module] : state.stubs) {

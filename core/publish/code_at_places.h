@@ -3,9 +3,11 @@
 
 #include "core/execution/precode.h"
 #include "core/publish/update_run.h"
+#include "core/types/method.h"
 
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace clr {
@@ -24,6 +26,12 @@ struct CodeAtPlaces {
 // Addresses in no managed code are left out; those that cannot be looked up become problems of `run`. Cost:
 // that of ExecutionManager::find for each.
 CodeAtPlaces code_at_places(UpdateRun& run, std::span<const Address> places);
+
+// What a debugger calls a part of a precode of `method`: by the name of the method, of which it has
+// max_stub_name bytes at most. Many precodes may lead to one method, and each has the name for itself.
+std::string stub_name(const Method& method, const Precodes::Part& part);
+
+constexpr std::size_t max_stub_name = 1024;
 
 // Enters the names of `placed.precodes` into the state, and what has to be made anew for them into `placed`.
 // Cost: that of Runtime::describe for each that has no name yet.

@@ -30,6 +30,8 @@ struct SpelledModule {
   bool unknown = false;
 };
 
+constexpr std::size_t max_named_stubs = 100'000;
+
 struct CatalogOptions {
   bool lines = true;     // where symbols are found
   bool variables = true; // likewise
@@ -56,6 +58,8 @@ struct CatalogOptions {
   // Pieces of described code of which modules are made before all code is described, so that whoever takes
   // them works meanwhile. Not fewer, because every module costs a debugger something.
   std::size_t codes_at_once = 12'000;
+  // Stubs that have the names of their methods; tests set less.
+  std::size_t named_stubs = max_named_stubs;
 };
 
 struct CatalogChange {

@@ -1,3 +1,4 @@
+#include "core/publish/code_at_places.h"
 #include "core/publish/code_catalog.h"
 #include "core/publish/range_check.h"
 #include "tests/execution/precode_builder.h"
@@ -599,38 +600,59 @@ TEST_CASE("catalog: of given places the stubs") {
         std::vector<Address>{0x2'1000, 0x2'1100, other});
 }
 
-TEST_CASE("catalog: precodes at given places have the names of their methods") {
-  PrecodeBuilder precodes(catalog_platform, 3);
+namespace {
+
+// Three precodes, and another range list of stubs.
+struct PrecodeProcess {
+  static constexpr Address other = 0xd0'0000;
+  PrecodeBuilder precodes{catalog_platform, 3};
   ExecutionBuilder& builder = precodes.b;
-  auto heap = builder.heap(catalog_heap, catalog_heap + 0x8'0000);
-  builder.stub(heap, 0x2'1080, 0x40, 1);
   std::vector<Address> entries;
-  for (unsigned i = 0; i < 3; ++i) {
-    entries.push_back(precodes.precode(i, true, 0));
-    builder.types().set(precodes.data_of(entries[i]), "FixupPrecodeData", "MethodDesc", 0x7777'0000 + i * 16);
+  Address begin = 0, end = 0; // of the list of the precodes
+  std::vector<LoadedModule> modules;
+
+  PrecodeProcess() {
+    auto heap = builder.heap(catalog_heap, catalog_heap + 0x8'0000);
+    builder.stub(heap, 0x2'1080, 0x40, 1);
+    for (unsigned i = 0; i < 3; ++i) {
+      entries.push_back(precodes.precode(i, true, 0));
+      builder.types().set(precodes.data_of(entries[i]), "FixupPrecodeData", "MethodDesc",
+                          0x7777'0000 + i * 16);
+    }
+    begin = entries[0];
+    end = begin + 0x8000;
+    builder.memory().at(other).fill(0x10, 0x90);
+    for (const auto& [from, to] : {std::pair(begin, end), std::pair(other, other + 0x1000)})
+      builder.section(
+          {.begin = from, .end = to, .flags = RangeSection::range_list_flag, .range_list = 0x5550'0000});
+    builder.types().variable("AppDomain", 0x1234);
+    builder.types().variable("ThreadStore", 0);
+    modules = {{.path = "/usr/share/dotnet/libcoreclr.so",
+                .base = 0x20'0000,
+                .size = 0x1'0000,
+                .build_id = {},
+                .contract_descriptor = builder.types().write_descriptor()}};
   }
-  const Address begin = entries[0], end = begin + 0x8000, other = 0xd0'0000;
-  builder.memory().at(other).fill(0x10, 0x90);
-  for (const auto& [from, to] : {std::pair(begin, end), std::pair(other, other + 0x1000)})
-    builder.section(
-        {.begin = from, .end = to, .flags = RangeSection::range_list_flag, .range_list = 0x5550'0000});
-  builder.types().variable("AppDomain", 0x1234);
-  builder.types().variable("ThreadStore", 0);
-  std::vector<LoadedModule> modules = {{.path = "/usr/share/dotnet/libcoreclr.so",
-                                        .base = 0x20'0000,
-                                        .size = 0x1'0000,
-                                        .build_id = {},
-                                        .contract_descriptor = builder.types().write_descriptor()}};
-  Runtime runtime(builder.memory(), std::move(modules), catalog_platform, nullptr);
+  Runtime runtime() { return Runtime(builder.memory(), modules, catalog_platform, nullptr); }
+};
+
+// The stubs of a change: start, end and name of each.
+std::vector<std::string> stubs_of(const CatalogChange& change) {
+  std::vector<std::string> all;
+  for (const SpelledModule& added : change.added)
+    for (const DebugCode& code : added.module.code)
+      all.push_back(fmt::format("{:#x} {:#x} {}", code.start, code.start + code.size, code.full_name));
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("catalog: precodes at given places have the names of their methods") {
+  PrecodeProcess process;
+  const auto& [precodes, builder, entries, begin, end, modules] = process;
+  constexpr Address other = PrecodeProcess::other;
+  Runtime runtime = process.runtime();
   REQUIRE(runtime.absence() == nullptr);
-  // The stubs of a change: start, end and name of each.
-  const auto stubs_of = [](const CatalogChange& change) {
-    std::vector<std::string> all;
-    for (const SpelledModule& added : change.added)
-      for (const DebugCode& code : added.module.code)
-        all.push_back(fmt::format("{:#x} {:#x} {}", code.start, code.start + code.size, code.full_name));
-    return all;
-  };
   CodeCatalog catalog;
   const CatalogChange whole = catalog.update(runtime, catalog_options);
   CHECK(stubs_of(whole).size() == 3);
@@ -650,12 +672,52 @@ TEST_CASE("catalog: precodes at given places have the names of their methods") {
   // They are named once, and anew when another method has the precode.
   CHECK(catalog.add(runtime, std::vector<Address>{cell, entries[0]}, catalog_options).added.empty());
   builder.types().set(cell, "FixupPrecodeData", "MethodDesc", 0x7777'0020);
-  Runtime later(builder.memory(), runtime.modules(), catalog_platform, nullptr);
+  Runtime later = process.runtime();
   const CatalogChange renamed = catalog.add(later, std::vector<Address>{cell}, catalog_options);
   CHECK(renamed.gone.size() == 1);
   REQUIRE(stubs_of(renamed).size() == 5);
   CHECK(stubs_of(renamed)[2] == fmt::format("{:#x} {:#x} method 0x77770020", cell, cell + 24));
   CHECK(catalog.update(later, catalog_options).added.empty());
+}
+
+TEST_CASE("catalog: more precodes than may have names are called by their kind") {
+  PrecodeProcess process;
+  Runtime runtime = process.runtime();
+  CodeCatalog catalog;
+  CatalogOptions options = catalog_options;
+  options.named_stubs = 1;
+  CHECK(stubs_of(catalog.update(runtime, options)).size() == 3);
+  const CatalogChange named =
+      catalog.add(runtime, std::vector<Address>{process.entries[1], process.entries[0]}, options);
+  CHECK(named.problems == std::vector<std::string>{"no more than 1 stubs have the names of their methods"});
+  const std::vector<std::string> texts = stubs_of(named);
+  REQUIRE(texts.size() == 4); // the other list was in the same module
+  CHECK(texts[1] == fmt::format("{:#x} {:#x} method 0x77770010 [fixup precode]", process.entries[1],
+                                process.entries[1] + 24));
+  CHECK_THAT(texts[3], Catch::StartsWith(fmt::format("{:#x} {:#x} [", PrecodeProcess::other,
+                                                     PrecodeProcess::other + 0x1000)));
+}
+
+TEST_CASE("catalog: the name of a stub is cut") {
+  Method method;
+  method.name = std::string(5000, 'n');
+  for (const bool code : {true, false}) {
+    const std::string name = stub_name(method, {.code = code, .kind = PrecodeKind::fixup});
+    CHECK(name.size() == max_stub_name + (code ? std::string_view(" [fixup precode]").size() : 0));
+  }
+}
+
+TEST_CASE("catalog: many places are given up when they are asked to be") {
+  PrecodeProcess process;
+  Runtime runtime = process.runtime();
+  CodeCatalog catalog;
+  CatalogOptions options = catalog_options;
+  catalog.update(runtime, options);
+  unsigned asked = 0;
+  options.stop = [&] { return ++asked != 0; };
+  const CatalogChange change = catalog.add(runtime, std::vector<Address>(1000, process.entries[0]), options);
+  CHECK(asked == 1);
+  CHECK_FALSE(change.complete);
 }
 
 TEST_CASE("catalog: places in code that was replaced bring everything up to date") {
