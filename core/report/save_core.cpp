@@ -291,6 +291,8 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
   StackReporter stacks(runtime, recording, source.name_native);
   RecordedNames names;
   std::vector<Address> managed; // instructions of the stacks
+  std::uint64_t stack_room = options.limits.stacks;
+  bool stacks_cut = false;
   for (const ThreadRegisters& thread : source.threads) {
     if (options.stop && options.stop()) break;
     const RegisterContext context = context_of_thread(source.platform.cpu, thread);
@@ -307,13 +309,21 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
       return true;
     });
     if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp) {
-      recording.record(*sp, std::min(*bottom - *sp, options.limits.stack));
-      if (*bottom - *sp > options.limits.stack)
+      const std::uint64_t size = *bottom - *sp, wanted = std::min(size, options.limits.stack),
+                          kept = std::min(wanted, stack_room);
+      recording.record(*sp, kept);
+      stack_room -= kept;
+      stacks_cut = stacks_cut || kept < wanted;
+      if (wanted < size)
         left_out.push_back(fmt::format(
             "the stack of thread {} is kept to {} bytes: the values of the frames behind are left out",
             thread.os_id, options.limits.stack));
     }
   }
+  if (stacks_cut)
+    left_out.push_back(
+        fmt::format("all stacks together are kept to {} bytes: the values of the other frames are left out",
+                    options.limits.stacks));
   runtime.summary();
   if (runtime.absence() == nullptr) {
     for (const RuntimeThread& thread : stacks.threads().threads) touch_exceptions(runtime, thread);

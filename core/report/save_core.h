@@ -40,13 +40,14 @@ constexpr std::uint64_t max_saved_pdbs = 128
 
 // Of SaveOptions::values.
 constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack
+constexpr std::uint64_t max_saved_stacks = 1 << 30;   // bytes of all stacks
 constexpr std::size_t max_saved_objects = 50'000;     // that all stacks lead to
 constexpr std::uint64_t max_saved_object = 64 * 1024; // bytes of one
 constexpr unsigned max_saved_levels = 3;              // from a stack to an object, and from object to object
 
 // What is kept at most; tests set less.
 struct SaveLimits {
-  std::uint64_t pdbs = max_saved_pdbs, stack = max_saved_stack;
+  std::uint64_t pdbs = max_saved_pdbs, stack = max_saved_stack, stacks = max_saved_stacks;
   std::size_t objects = max_saved_objects;
   std::uint64_t object = max_saved_object;
 };

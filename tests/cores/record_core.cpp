@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
     clr::SaveLimits limits;
     take_number(words, "pdbs", limits.pdbs);
     take_number(words, "stack", limits.stack);
+    take_number(words, "stacks", limits.stacks);
     take_number(words, "objects", limits.objects);
     take_number(words, "object", limits.object);
     if (words.size() != 2 && words.size() != 3) {

@@ -46,6 +46,10 @@ def check(saver):
     assert left_out and all(re.fullmatch(r"the stack of thread \d+ is kept to 256 bytes: the values of the frames behind are left out", t) for t in left_out), left_out
     assert stack <= whole, (stack, whole)
 
+    stacks, left_out, _ = saver.save("--stacks=256")
+    assert left_out == ["all stacks together are kept to 256 bytes: the values of the other frames are left out"], left_out
+    assert stacks <= stack, (stacks, stack)
+
     objects, left_out, _ = saver.save("--objects=3")
     assert left_out == ["the stacks lead to more than 3 objects: the values of the others are left out"], left_out
     assert objects < whole, (objects, whole)
