@@ -56,6 +56,12 @@ void look_up(ExecutionManager& manager, Address ip) {
     if (const auto* block = std::get_if<CodeBlock>(&found)) use(manager, *block);
   });
   attempt([&] { manager.method_desc_of_entry_point(ip); });
+  attempt([&] {
+    const auto part = manager.precode_part(ip);
+    const RangeSection* const section = part ? manager.section_at(part->begin) : nullptr;
+    require(!part || (part->begin < part->end && section != nullptr && part->end <= section->end),
+            "a part of a precode lies within its range list");
+  });
   call_counting_target(manager.target().memory(), manager.target().platform().cpu, ip);
 }
 
@@ -219,7 +225,8 @@ public:
   unsigned parts() const override { return 1; }
   void ask(const Target& target, unsigned) override {
     ExecutionManager manager(target);
-    for (const Address entry : entries_) look_up(manager, entry);
+    for (const Address entry : entries_)
+      for (const Address at : {entry, entry + 5, built_.data_of(entry)}) look_up(manager, at);
     const Precodes precodes(target);
     for (const Address entry : entries_) {
       attempt([&] { precodes.at_entry(entry); });

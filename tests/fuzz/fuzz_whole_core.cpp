@@ -4,11 +4,13 @@
 #include "core/dwarf/elf_module_writer.h"
 #include "core/memory/page_cache.h"
 #include "core/publish/code_catalog.h"
+#include "core/report/save_core.h"
 #include "core/report/thread_report.h"
 #include "core/runtime/address_queries.h"
 #include "core/runtime/call_shapes.h"
 #include "core/runtime/code_listing.h"
 #include "core/runtime/code_notifications.h"
+#include "core/runtime/named_code.h"
 #include "core/runtime/native_names.h"
 #include "tests/fuzz/recorded_core.h"
 #include "tests/fuzz/written_module.h"
@@ -39,7 +41,7 @@ public:
       : RecordedScene(name), names_(*recorded_.core), images_(images),
         threads_(static_cast<unsigned>(recorded_.core->threads().size())) {}
 
-  unsigned parts() const override { return threads_ + 7; }
+  unsigned parts() const override { return threads_ + 9; }
   void ask(const Target& target, unsigned part) override {
     PageCache pages(target.memory());
     Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
@@ -64,8 +66,14 @@ public:
     case 5:
       publish(runtime, nullptr);
       break;
-    default:
+    case 6:
       damage_between_stops(runtime);
+      break;
+    case 7:
+      search(runtime);
+      break;
+    default:
+      attempt([&] { save(pages); });
     }
   }
 
@@ -149,6 +157,48 @@ private:
     }
   }
 
+  // What a breakpoint by a name or a file may mean.
+  void search(Runtime& runtime) {
+    const std::vector<std::string> names{"Run", "Gallery.Program.Main"}, files{"/src/Program.cs"};
+    for (const SearchedCode where : {SearchedCode::jitted, SearchedCode::all}) {
+      const auto named = code_named(runtime, names, patience(400), where);
+      require(!named || named->size() <= max_named_code, "what a name may mean is bounded");
+      code_in_files(runtime, files, patience(400), where);
+    }
+  }
+
+  // A small copy of the damaged core, which nobody keeps. The limits are low, so that inputs reach them.
+  void save(MemoryReader& memory) {
+    const SaveSource source{.memory = &memory,
+                            .platform = recorded_.platform,
+                            .modules = recorded_.modules,
+                            .threads = recorded_.core->threads(),
+                            .notes = copy_notes(*recorded_.core),
+                            .segments = recorded_.core->segments(),
+                            .files = recorded_.core->file_mappings(),
+                            .program_name = recorded_.program_name(),
+                            .origin = {},
+                            .symbols = {},
+                            .name_native = [this](FrameRow& row, Address) { names_.name(row); }};
+    SaveOptions options{.values = true, .describe = read_descriptions, .stop = patience(400)};
+    options.limits = {.stack = 64 * 1024, .stacks = 256 * 1024, .objects = 100, .object = 4096};
+    save_core(source, "/dev/null", options);
+  }
+
+  // Some places in each list of stubs, and where the calls of what was published lead.
+  std::vector<Address> places_of_stubs(Runtime& runtime) {
+    std::vector<Address> places;
+    if (runtime.code() == nullptr) return places;
+    std::size_t left = most_modules;
+    for (const RangeSection& section : runtime.code()->sections()) {
+      if ((section.flags & RangeSection::range_list_flag) == 0 || left-- == 0) continue;
+      for (const Address at : {Address{0}, Address{24}, Address{0x4000}, (section.end - section.begin) / 2,
+                               section.end - section.begin - 1})
+        places.push_back(section.begin + at);
+    }
+    return places;
+  }
+
   CatalogOptions options() const {
     CatalogOptions options;
     options.r2r = images_;
@@ -198,6 +248,7 @@ private:
       take(catalog.add(runtime, body.start, options()), known);
       break;
     }
+    attempt([&] { take(catalog.add(runtime, places_of_stubs(runtime), options()), known); });
     take(catalog.update(runtime, options()), known);
     catalog.omissions();
   }
