@@ -1,6 +1,10 @@
 // Everything that a user asks of a core, of one whose runtime is damaged: from its descriptor to named
 // stacks, and to the modules of debug information that a debugger is given.
 #include "core/describe/break_targets.h"
+#include "core/describe/called_methods.h"
+#include "core/describe/exception_handlers.h"
+#include "core/describe/named_types.h"
+#include "core/describe/statement_places.h"
 #include "core/dwarf/elf_module_writer.h"
 #include "core/memory/page_cache.h"
 #include "core/publish/code_catalog.h"
@@ -10,6 +14,7 @@
 #include "core/runtime/call_shapes.h"
 #include "core/runtime/code_listing.h"
 #include "core/runtime/code_notifications.h"
+#include "core/runtime/gc_report.h"
 #include "core/runtime/named_code.h"
 #include "core/runtime/native_names.h"
 #include "tests/fuzz/recorded_core.h"
@@ -41,10 +46,11 @@ public:
       : RecordedScene(name), names_(*recorded_.core), images_(images),
         threads_(static_cast<unsigned>(recorded_.core->threads().size())) {}
 
-  unsigned parts() const override { return threads_ + 9; }
+  unsigned parts() const override { return threads_ + 10; }
   void ask(const Target& target, unsigned part) override {
     PageCache pages(target.memory());
     Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
+    recorded_.give_lines(runtime);
     if (part < threads_) return walk(runtime, pages, recorded_.core->threads()[part]);
     switch (part - threads_) {
     case 0:
@@ -71,6 +77,9 @@ public:
       break;
     case 7:
       search(runtime);
+      break;
+    case 8:
+      step(runtime, pages);
       break;
     default:
       attempt([&] { save(pages); });
@@ -159,12 +168,49 @@ private:
 
   // What a breakpoint by a name or a file may mean.
   void search(Runtime& runtime) {
-    const std::vector<std::string> names{"Run", "Gallery.Program.Main"}, files{"/src/Program.cs"};
+    const std::vector<std::string> names{"Run", "Gallery.Program.Main"}, files{"/src/Deadlocks.cs"};
     for (const SearchedCode where : {SearchedCode::jitted, SearchedCode::all}) {
       const auto named = code_named(runtime, names, patience(400), where);
       require(!named || named->size() <= max_named_code, "what a name may mean is bounded");
       code_in_files(runtime, files, patience(400), where);
     }
+  }
+
+  // Types that expressions name, and their static fields.
+  void name_types(Runtime& runtime) {
+    ObjectReader* const objects = runtime.objects();
+    if (objects == nullptr) return;
+    Omissions omissions;
+    std::vector<NamedType> named = named_types(objects->finder(), omissions);
+    named.resize(std::min<std::size_t>(named.size(), most_modules));
+    for (const bool colons : {true, false}) {
+      DebugModule module = named_types_module(objects->layouts(), named, colons, omissions);
+      if (colons) write_elf_module(module);
+    }
+  }
+
+  // What steps and breakpoints ask of the code on stacks.
+  void step(Runtime& runtime, MemoryReader& memory) {
+    ExecutionManager* const code = runtime.code();
+    if (code == nullptr) return;
+    std::size_t left = most_methods;
+    std::set<std::string> called;
+    for (const Address ip : recorded_.frames) {
+      if (left-- == 0) break;
+      attempt([&] {
+        const CodeLookup found = code->find(ip);
+        const auto* const block = std::get_if<CodeBlock>(&found);
+        if (block == nullptr) return;
+        const MethodAnswer answer = runtime.describe(*block);
+        if (answer.source) statement_place(runtime, ip, answer.source->line);
+        attempt([&] { called.merge(called_names(runtime, *block)); });
+        attempt([&] { gc_marks(report_gc_info(runtime, *block)); });
+        resume_places(*code, memory, *block);
+      });
+    }
+    attempt([&] { name_types(runtime); });
+    require(called_bodies(runtime, called).size() <= max_called_bodies + max_called_lambdas,
+            "the methods that a line may call are bounded");
   }
 
   // A small copy of the damaged core, which nobody keeps. The limits are low, so that inputs reach them.
@@ -260,6 +306,7 @@ private:
     {
       PageCache pages(*recorded_.core);
       Runtime runtime(pages, recorded_.modules, recorded_.platform, nullptr);
+      recorded_.give_lines(runtime);
       take(catalog.update(runtime, options()), known_);
     }
     publish(damaged, &catalog);
