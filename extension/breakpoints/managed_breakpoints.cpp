@@ -8,6 +8,7 @@
 #include "extension/breakpoints/managed_steps.h"
 #include "extension/breakpoints/stop_verdict.h"
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/native_modules.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/stop_reasons.h"
@@ -286,8 +287,7 @@ void ManagedBreakpoints::select_shown(bool chooses) {
 bool ManagedBreakpoints::at_stop(bool client) {
   if (!is_stopped_process(target_)) return false;
   lldb::SBProcess process = target_.GetProcess();
-  // LLDB calls for each thread that has a reason to stop. What the first call judged by is gone when a step
-  // of a client was made ready since.
+  // LLDB calls for each thread with a reason. What the first call judged by may be gone since.
   if (process.GetStopID() == stop_told_) return false;
   // The process may go on from here, with what was published at this stop.
   if (publishing_->begun()) breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
@@ -299,7 +299,7 @@ bool ManagedBreakpoints::at_stop(bool client) {
   if (lone_run_.goes_on(stops)) return true;
   const auto is_ours = [this](Address pc) { return was_ours(pc); };
   if (nobody_asked(stops, is_ours) || signal_goes_on(stops) ||
-      (client && client_looks() && asked_while_running(stops, is_ours))) {
+      ((client ? client_looks() : looks_while_running()) && asked_while_running(stops, is_ours))) {
     steps_->keep_given_up();
     return true;
   }

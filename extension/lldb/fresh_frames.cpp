@@ -1,5 +1,6 @@
 #include "extension/lldb/fresh_frames.h"
 
+#include "extension/lldb/newer_api.h"
 #include "extension/lldb/registers.h"
 
 #include <cstdint>
@@ -24,6 +25,19 @@ void refresh_frames(lldb::SBProcess& process) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
     if (thread.GetStopReason() == lldb::eStopReasonBreakpoint) refresh_by_register(thread.GetFrameAtIndex(0));
   }
+}
+
+bool looks_while_running() {
+  static const unsigned version = version_of_lldb();
+  constexpr unsigned first = 21, last = 22;
+  return version >= first && version <= last;
+}
+
+void read_ahead(lldb::SBProcess& process) {
+  if (!looks_while_running()) return;
+  lldb::SBThread thread = process.GetSelectedThread();
+  lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+  frame.GetCFA(); // what is asked of a frame makes LLDB find it
 }
 
 } // namespace clr::lldb_plugin

@@ -82,6 +82,12 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
   return found;
 }
 
+// Of a hit: the process goes on unless it `stops`.
+bool judged(lldb::SBProcess& process, bool stops) {
+  if (!stops) read_ahead(process);
+  return stops;
+}
+
 bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
                        const HitPlace& place) {
   refresh_frames(thread, place.address);
@@ -90,22 +96,22 @@ bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThrea
     found->breakpoints().at_compilation(thread);
   }
   pass_branch_marker(thread, place.address);
-  return false; // the process goes on
+  return judged(process, false);
 }
 
 bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
                    const HitPlace& place) {
   refresh_frames(thread, place.address);
   const auto found = find(turn, process, Way::handler_stop);
-  if (!found) return false;
+  if (!found) return judged(process, false);
   found->publishing().keep_gone(true);
-  return found->breakpoints().stops_in_handler(thread);
+  return judged(process, found->breakpoints().stops_in_handler(thread));
 }
 
 bool visit_throw(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, const HitPlace& place) {
   refresh_frames(thread, place.address);
   const auto found = find(turn, process, Way::handler_stop);
-  return !found || found->breakpoints().throws().stops(thread, place.breakpoint);
+  return judged(process, !found || found->breakpoints().throws().stops(thread, place.breakpoint));
 }
 
 bool is_launch(const char** words) {

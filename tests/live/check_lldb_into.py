@@ -1,10 +1,15 @@
 """`step` into calls that go through stubs (the first call of a method, an interface, a delegate), into an async method that another one starts,
 and `next` behind awaits and over calls that throw: against the marks of programs/edited. The same steps as an editor's (check_dap.py)."""
 import json
+import os
 import pathlib
 import re
+import select
+import subprocess
+import time
 
 import check_dap
+import plugin
 from results import Examples
 
 COMMANDS = {"stepIn": "thread step-in", "next": "thread step-over", "stepOut": "thread step-out"}
@@ -63,6 +68,69 @@ def check_released(lldb, program, environment):
 
 def check_filtered(lldb, program, environment):
     return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 47")
+
+
+class Typed:
+    """An LLDB at whose prompt somebody types: it does not wait for the end of a step, and a thread of its own tells of stops."""
+
+    def __init__(self, lldb, target):
+        self.process = subprocess.Popen([lldb.driver, "--no-lldbinit", "--no-use-colors"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=plugin.ENVIRONMENT)
+        self.heard, self.asked = "", 0
+        # The program has no terminal, which would take what is typed while it runs.
+        for command in ["settings set auto-confirm true", f'plugin load "{lldb.plugin}"', *target.commands()[:-1]]:
+            self.ask(command)
+        self.go(target.commands()[-1].replace("process launch", "process launch --no-stdio"))
+
+    def until(self, pattern, seconds=60):
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.heard)):
+            left = end - time.monotonic()
+            assert left > 0, f"LLDB says no {pattern}: {self.heard[-300:]!r}"
+            if select.select([self.process.stdout], [], [], min(left, 1))[0]:
+                part = os.read(self.process.stdout.fileno(), 1 << 16)
+                assert part, f"LLDB ended: {self.heard[-300:]!r}"
+                self.heard += part.decode("utf-8", "replace")
+        text, self.heard = self.heard[:found.end()], self.heard[found.end():]
+        return text
+
+    def send(self, text):
+        self.process.stdin.write(f"{text}\n".encode())
+        self.process.stdin.flush()
+
+    def ask(self, command):
+        """What a command prints that is over at once."""
+        self.asked += 1
+        self.send(command)
+        self.send(f"no-command-{self.asked}")
+        return self.until(f"error: 'no-command-{self.asked}' is not a valid command[^\n]*\n")
+
+    def go(self, command):
+        """The stop behind a command that lets the program run."""
+        self.send(command)
+        return self.until(r"Process \d+ (stopped|exited)[^\n]*\n")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def check_typed(lldb, program, environment):
+    """The steps of check() as somebody types them."""
+    names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
+    typed = Typed(lldb, Launched(program, environment, check_dap.line_of("Interface"), "steps"))
+    wrong = Examples()
+    try:
+        for number, (how, wanted) in enumerate(check_dap.STEPS):
+            typed.go(COMMANDS[how])
+            reason = typed.ask("thread info")   # from then on the thread is selected that the step ended on
+            found = place_of(typed.ask("frame info"), names)
+            if found != wanted:
+                wrong.add(how, f"step {number}: {found} for {wanted}; {reason.strip()}")
+                break
+    finally:
+        typed.send("process kill")
+        typed.close()
+    return wrong.require_none(f"{len(check_dap.STEPS)} steps")
 
 
 def check_first_stop(lldb, program, environment, optimised):

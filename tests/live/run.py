@@ -873,6 +873,7 @@ def debugging(c):
         c.results.with_second_try("lldb/generics/release", functools.partial(debug_generics, c, "lldb/generics/release", release, True))
         for name, knobs in (("release", PROTECTIONS["writable"]), ("release-optimized", {"TieredCompilation": 0, **PROTECTIONS["writable"]})):
             c.results.with_second_try(f"lldb/values/{name}", functools.partial(debug_values, c, f"lldb/values/{name}", c.lldb, release, knobs, True))
+    typed(c)
     other_versions(c, debug, program)
 
 
@@ -882,6 +883,7 @@ OTHER_BREAKS = ["b Breaks.cs:LINE(Plain)", "b Debugged.Breaks.Plain", "b Breaks.
 
 # The oldest ones, and the newest. Those between were tried with the same checks.
 OTHER_VERSIONS = ("14", "15", "16", "23")
+TYPED_VERSIONS = ("19", "22")
 
 
 def other_lldbs(c, versions):
@@ -890,6 +892,23 @@ def other_lldbs(c, versions):
         return {}
     done = subprocess.run([HERE.parent.parent / "scripts" / "get-lldbs", c.lldbs, *versions], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def typed(c):
+    """Steps as somebody types them, also in LLDB 22, whose thread that tells of events looks at what runs."""
+    versions = [v for v in TYPED_VERSIONS if c.may_want(f"lldb/typed/{v}")]
+    if not versions:
+        return
+    edited = processes.build("edited", c.work / "artifacts", "Debug")
+    found = other_lldbs(c, [v for v in versions if v != "19"])
+    for version in versions:
+        lldb = c.lldb if version == "19" else Lldb(c.plugin, found[version]) if version in found else None
+        if lldb is None:
+            c.results.skip(f"lldb/typed/{version}", f"LLDB {version} cannot be had here")
+            continue
+        for protection, knobs in PROTECTIONS.items():
+            label = f"lldb/typed/{version}/{protection}"
+            c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, edited, knobs))
 
 
 def other_versions(c, debug, program):
@@ -965,6 +984,11 @@ def editor_released(c, label, adapter, program, environment):
 def debug_released(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_typed(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_typed, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def debug_first_stop(c, label, program, build):
