@@ -91,6 +91,31 @@ private:
   std::vector<lldb::SBThread> suspended_;
 };
 
+// No program has memory here.
+constexpr lldb::addr_t lowest_memory = 16 * page_size;
+constexpr std::size_t least_piece = 16, max_pieces = 64; // bytes, in which LLDB divides its pages
+
+// LLDB puts the code and the values of a call into pages of its own, one for each kind of protection, and
+// keeps them. Its server has a thread make the system call for them; when that thread has another stop
+// waiting, as when several came to breakpoints in the same moment, the call is not made, and the server takes
+// what is left in a register, the call's number, for the address (seen in 21 and 22). No call from such a
+// page comes to an end. What it has room for is taken here, so that LLDB uses another one.
+void fill_pages_that_are_none(lldb::SBProcess& process) {
+  constexpr std::uint32_t readable = lldb::ePermissionsReadable;
+  for (const std::uint32_t permissions :
+       {readable | lldb::ePermissionsWritable, readable | lldb::ePermissionsExecutable, readable}) {
+    std::size_t size = page_size;
+    for (std::size_t pieces = 0; size >= least_piece && pieces < max_pieces; ++pieces) {
+      lldb::SBError error;
+      const lldb::addr_t at = process.AllocateMemory(size, permissions, error);
+      if (error.Fail() || at == LLDB_INVALID_ADDRESS) break;
+      if (at < lowest_memory) continue;
+      process.DeallocateMemory(at);
+      size /= 2;
+    }
+  }
+}
+
 lldb::SBExpressionOptions call_options() {
   lldb::SBExpressionOptions options;
   options.SetLanguage(lldb::eLanguageTypeC99);
@@ -173,6 +198,7 @@ std::string CodePages::protect(const std::vector<CodeSpan>& spans, int protectio
   const lldb::addr_t function = mprotect_address();
   if (function == 0) return "no mprotect was found in the process";
   lldb::SBProcess process = target_.GetProcess();
+  fill_pages_that_are_none(process);
   const OthersSuspended suspended(process, thread);
   for (std::size_t first = 0; first < spans.size(); first += max_in_call) {
     const std::size_t last = std::min(spans.size(), first + max_in_call);
