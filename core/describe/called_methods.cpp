@@ -14,7 +14,7 @@ namespace clr {
 namespace {
 // call, callvirt, newobj, ldftn, ldvirtftn.
 constexpr std::array<std::uint16_t, 5> naming_opcodes{0x28, 0x6f, 0x73, 0xfe06, 0xfe07};
-constexpr std::string_view invoke = "Invoke", lambda_mark = ">b__";
+constexpr std::string_view invoke = "Invoke", lambda_mark = ">b__", local_function_mark = ">g__";
 
 std::string name_of_token(const Metadata& metadata, std::uint32_t token) {
   if (table_of(token) == MetadataTable::method_spec) token = metadata.method_spec(rid_of(token)).method;
@@ -42,6 +42,11 @@ std::string called_name(Runtime& runtime, const PortablePdb& pdb, const Method& 
   NamedModule& module = runtime.names()->named_modules().at(method.runtime_module);
   return module.metadata.with(
       [&](MetadataNames& names) { return name_of_token(names.metadata(), *kickoff); });
+}
+
+// What a delegate most often calls.
+bool is_in_method(std::string_view name) {
+  return name.find(lambda_mark) != name.npos || name.find(local_function_mark) != name.npos;
 }
 } // namespace
 
@@ -111,8 +116,7 @@ std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>
       if (pdb == nullptr || row.method.token == 0) return true;
       const bool named = names.contains(called_name(runtime, *pdb, row.method));
       std::vector<Address>& found = named ? bodies : lambdas;
-      if ((named ||
-           (by_delegate && lambdas.size() < max_called_lambdas && row.method.name.contains(lambda_mark))) &&
+      if ((named || (by_delegate && lambdas.size() < max_called_lambdas && is_in_method(row.method.name))) &&
           has_written_lines(runtime, row.method))
         found.push_back(row.code.start);
     } catch (const Error&) {
