@@ -69,12 +69,13 @@ const HandlerEntries& HandlerFrames::handlers_of(Session& session, const CodeBlo
   return known.entries;
 }
 
-std::vector<ResumePlace> HandlerFrames::resumes(Session& session, const HandlerWatch::Frame& frame) {
-  if (frame.handlers == nullptr) return {};
+std::vector<ResumePlace> HandlerFrames::resumes(Session& session, Address pc) {
   try {
     Runtime& runtime = session.runtime();
-    const CodeLookup found = runtime.code()->find(frame.pc);
-    return resume_places(*runtime.code(), runtime.target()->memory(), std::get<CodeBlock>(found));
+    const CodeLookup found = runtime.code()->find(pc);
+    const auto* const block = std::get_if<CodeBlock>(&found);
+    if (block == nullptr) return {};
+    return resume_places(*runtime.code(), runtime.target()->memory(), *block);
   } catch (const Error&) {
     return {}; // the step runs on behind the handler
   }

@@ -17,8 +17,8 @@ public:
   // The frames of `thread`, innermost first; their handlers are valid until forget(). Cost: max_frames frames
   // are unwound; that of handler_places for each method that is new.
   std::vector<HandlerWatch::Frame> of(Session& session, lldb::SBThread& thread);
-  // Where the catch handler that `frame` stands in goes on; nothing when that cannot be told.
-  static std::vector<ResumePlace> resumes(Session& session, const HandlerWatch::Frame& frame);
+  // Where the catch handler that has code at `pc` goes on; nothing when that cannot be told.
+  static std::vector<ResumePlace> resumes(Session& session, Address pc);
   void forget() { known_.clear(); }
 
   static constexpr std::uint32_t max_frames = 128;

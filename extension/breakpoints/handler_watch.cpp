@@ -84,12 +84,12 @@ void HandlerWatch::arm(std::uint64_t thread, std::span<const Frame> frames, bool
           if (i == 0 && first) own_.emplace_back(entry.line, frame.rbp);
           if (i > 0 && i < method && first) called_.emplace_back(entry.line, frame.rbp);
         }
-      if (caller != nullptr)
-        for (const Address entry : frame.handlers->hidden) {
-          const bool first =
-              place(entry).then.insert_or_assign(frame.rbp, std::pair{caller->pc, caller->rbp}).second;
-          if (i > 0 && i < method && first) called_.emplace_back(entry, frame.rbp);
-        }
+      const auto behind =
+          caller != nullptr ? std::pair{caller->pc, caller->rbp} : std::pair{Address{0}, Address{0}};
+      for (const Address entry : frame.handlers->hidden) {
+        const bool first = place(entry).then.insert_or_assign(frame.rbp, behind).second;
+        if (i > 0 && i < method && first) called_.emplace_back(entry, frame.rbp);
+      }
     }
     if (frame.has_line) caller = &frame;
   }
@@ -121,7 +121,8 @@ bool HandlerWatch::hit(std::uint64_t thread, Address pc, Address rbp) {
   if (found->second.stops.contains(rbp)) return true;
   if (const auto then = found->second.then.find(rbp); then != found->second.then.end()) {
     const auto [address, callers_rbp] = then->second;
-    stop_behind(address, callers_rbp);
+    if (address != 0) stop_behind(address, callers_rbp);
+    for (const Address line : lines_behind_(pc)) place(line).stops.insert(rbp);
   }
   return false;
 }

@@ -39,12 +39,16 @@ public:
   // Where a frame that goes on at an address comes to a line next: there, or at any line of its method when
   // the address has none.
   using NextLines = std::function<std::vector<Address>(Address)>;
+  // Where a method may come to a line next behind the handler, of its own, that starts at an address.
+  using LinesBehind = std::function<std::vector<Address>(Address)>;
   // The places must outlive this.
-  HandlerWatch(Plants& plants, NextLines next_lines) : plants_(&plants), next_lines_(std::move(next_lines)) {}
+  HandlerWatch(Plants& plants, NextLines next_lines, LinesBehind lines_behind)
+      : plants_(&plants), next_lines_(std::move(next_lines)), lines_behind_(std::move(lines_behind)) {}
 
   // Until end_step(), `thread` stops at the first line of each handler of the methods of `frames`, innermost
   // first, when it runs for one of them; without source lines (of async methods, using, foreach) it does not
-  // stop in the handler, but in the frame that called the method. `out`: a step out of the innermost frame,
+  // stop in the handler, but behind it (optimised async methods have the code of a catch block with an await
+  // there), or in the frame that called the method. `out`: a step out of the innermost frame,
   // whose own handlers do not count. `resumes`: where the handler that the thread stands in goes on, which
   // counts too. Where the innermost frame was called by code without lines the step ends in the next caller
   // that has some: the debugger gives up its own plans when that code calls the method again (an operation
@@ -80,8 +84,10 @@ public:
 private:
   struct Place {
     int number = 0;
-    std::set<Address> stops;                             // frames for which it is a stop
-    std::map<Address, std::pair<Address, Address>> then; // frame, and the place and frame to wait for
+    std::set<Address> stops; // frames for which it is a stop
+    // Of a handler without lines: its frame, and the place and frame of the caller to wait for; 0: there is
+    // none.
+    std::map<Address, std::pair<Address, Address>> then;
   };
   Place& place(Address address);
   void drop(std::vector<std::pair<Address, Address>>& handlers);
@@ -91,6 +97,7 @@ private:
 
   Plants* plants_;
   NextLines next_lines_;
+  LinesBehind lines_behind_;
   std::uint64_t thread_ = 0; // 0: no step
   bool planted_ = false;     // some places are enabled
   // Places and frame of handlers: of the innermost frame, and of those between it and its method.

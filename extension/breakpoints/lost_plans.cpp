@@ -109,6 +109,18 @@ void ManagedSteps::goes_on_with_others(std::uint64_t id) {
   go_by_places(thread);
 }
 
+// An exception came to a handler without lines, and no plan follows it out of that.
+std::vector<Address> ManagedSteps::lines_behind(Address handler) {
+  try {
+    const std::shared_ptr<Session> session = sessions_->after_short_run();
+    const std::vector<ResumePlace> resumes = HandlerFrames::resumes(*session, handler);
+    if (resumes.empty()) return {};
+    return places_behind_handler(*session, handler, resumes);
+  } catch (const Error&) {
+    return {}; // the step ends in the caller
+  }
+}
+
 // The thread came back to the runtime, which was to let it return later: LLDB has given its plan up.
 bool ManagedSteps::goes_on_behind_hijack() {
   try {

@@ -148,7 +148,7 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, Kind kind) {
     }
     const std::vector<HandlerWatch::Frame> frames = handler_frames_.of(*session, thread);
     std::vector<ResumePlace> resumes;
-    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0]);
+    if (frames.size() >= 2 && frames[0].funclet) resumes = HandlerFrames::resumes(*session, frames[0].pc);
     const std::vector<Address> behind =
         resumes.empty() ? std::vector<Address>{} : places_behind_handler(*session, frames[0].pc, resumes);
     handlers_.arm(thread.GetThreadID(), frames, out, behind);

@@ -41,9 +41,11 @@ public:
         make_writable_(std::move(make_writable)), show_(std::move(show)),
         places_(target, Hidden::asked, hit, [this](Address at) { make_writable_(at, stands_); }),
         passing_(target, Hidden::passing, hit, [this](Address at) { make_writable_(at, stands_); }),
-        handlers_(places_, [this](Address at) { return next_lines(at); }), calls_(places_),
-        await_frames_(target, sessions,
-                      [this](Session& session, Address at) { show_(session, at, stands_); }),
+        handlers_(
+            places_, [this](Address at) { return next_lines(at); },
+            [this](Address handler) { return lines_behind(handler); }),
+        calls_(places_), await_frames_(target, sessions,
+                                       [this](Session& session, Address at) { show_(session, at, stands_); }),
         awaits_(passing_, places_, await_frames_), settings_(target) {}
 
   enum class Kind : std::uint8_t { over, into, out };
@@ -122,6 +124,7 @@ private:
   void end_plan(lldb::SBThread& thread);
   bool go_by_places(lldb::SBThread& thread);
   void go_out_of_code_without_lines(lldb::SBThread& thread);
+  std::vector<Address> lines_behind(Address handler);
   std::vector<Address> places_behind_handler(Session& session, Address handler,
                                              std::span<const ResumePlace> resumes);
   bool enters_call(lldb::SBThread& thread);

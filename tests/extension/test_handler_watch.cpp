@@ -13,9 +13,12 @@ constexpr std::uint64_t stepping = 7, other = 8;
 struct Step {
   FakePlants plants;
   // The innermost caller goes on at 0x3010, and at 0x5010 without a line.
-  HandlerWatch watch{plants, [](Address at) {
+  HandlerWatch watch{plants,
+                     [](Address at) {
                        return at == 0x5010 ? std::vector<Address>{0x5020, 0x5030} : std::vector<Address>{at};
-                     }};
+                     },
+                     [this](Address handler) { return handler == 0x2100 ? behind : std::vector<Address>{}; }};
+  std::vector<Address> behind; // the handler without a line
   HandlerEntries inner{.shown = {{0x10F0, 0x1100}, {0x11F0, 0x1200}}, .hidden = {}},
       hidden{.shown = {}, .hidden = {0x2100}}, outer{.shown = {{0x30F0, 0x3100}}, .hidden = {}}, nothing;
   // A method with handlers, one whose handler has no line, and their caller.
@@ -47,6 +50,18 @@ TEST_CASE("behind a handler without lines the step ends in the caller", "[handle
   CHECK_FALSE(step.watch.hit(stepping, 0x2100, 0xB0));
   CHECK(step.plants.stops().contains(0x3010));
   CHECK(step.watch.hit(stepping, 0x3010, 0xC0));
+}
+
+TEST_CASE("a step ends behind a handler without lines when its method goes on there", "[handler_watch]") {
+  Step step;
+  step.behind = {0x2050, 0x2060};
+  step.frames.resize(2); // nobody has called it who has a line
+  step.arm();
+  CHECK_FALSE(step.watch.hit(stepping, 0x2060, 0xB0));
+  CHECK_FALSE(step.watch.hit(stepping, 0x2100, 0xB0));
+  CHECK(step.plants.stops().contains(0x2050));
+  CHECK_FALSE(step.watch.hit(stepping, 0x2060, 0xC0)); // another call of the method
+  CHECK(step.watch.hit(stepping, 0x2060, 0xB0));
 }
 
 TEST_CASE("where the caller goes on without a line the step ends at its next one", "[handler_watch]") {

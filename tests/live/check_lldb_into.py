@@ -63,11 +63,11 @@ def check(lldb, program, environment):
 
 def check_released(lldb, program, environment):
     """A Release build. At its end a thread waits for the method that the last step leads out of: nobody goes on that could be shown."""
-    return walk(lldb, program, environment, "Used", "released", check_dap.RELEASED, "released 47", "thread step-out")
+    return walk(lldb, program, environment, "Used", "released", check_dap.RELEASED, "released 48", "thread step-out")
 
 
 def check_filtered(lldb, program, environment):
-    return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 47")
+    return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 48")
 
 
 class Typed:

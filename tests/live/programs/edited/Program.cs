@@ -189,7 +189,20 @@ static class Program {
 
     static async Task<int> Waits(int n) {
         n += await Later(n); // at: Waits
-        return n; // at: Waits+1
+        try {
+            Break("caught"); // at: Waits+1
+        } catch (InvalidOperationException) {
+            n++; // at: Waits caught
+            await Task.Yield(); // at: Waits caught+1
+        }
+        Func<int, int> none = None; // at: None
+        n += none(n); // at: None called
+        n += none(n); // at: None called again
+        return n; // at: Waits+2
+
+        static int None(int n) {
+            return n - n; // at: None+1
+        }
     }
 
     [System.Runtime.InteropServices.DllImport("libc", EntryPoint = "labs")] static extern nint Absolute(nint value);
