@@ -144,12 +144,16 @@ lldb::addr_t CodePages::mprotect_address() {
 
 std::vector<CodeSpan> CodePages::not_writable(const std::vector<CodeSpan>& wanted) {
   lldb::SBProcess process = target_.GetProcess();
-  std::vector<CodeSpan> spans;
-  for (const CodeSpan& want : wanted) {
+  std::vector<CodeSpan> sorted = wanted, spans;
+  std::ranges::sort(sorted, {}, &CodeSpan::begin);
+  lldb::SBMemoryRegionInfo region; // the last one that was asked for
+  bool known = false;
+  for (const CodeSpan& want : sorted) {
     Address at = want.begin & ~(page_size - 1);
     while (at < want.end && spans.size() < max_mappings) {
-      lldb::SBMemoryRegionInfo region;
-      if (!region_at(process, at, region) || region.GetRegionEnd() <= at) break;
+      known = known && region.GetRegionBase() <= at && at < region.GetRegionEnd();
+      if (!known) known = region_at(process, at, region) && region.GetRegionEnd() > at;
+      if (!known) break;
       const Address whole_end = (want.end + page_size - 1) & ~(page_size - 1);
       const Address end = std::min<Address>(region.GetRegionEnd(), std::max(whole_end, at + page_size));
       if (region.IsMapped() && region.IsExecutable() && !region.IsWritable() && is_shared_heap(region)) {

@@ -220,12 +220,20 @@ bool ManagedBreakpoints::prepare_step() {
 }
 
 void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
-  const std::vector<Address> places = places_of(target_, wish);
+  const bool stopped = is_stopped_process(target_);
+  std::vector<CodeSpan> places;
+  if (wish.kind != BreakpointWish::Kind::pattern)
+    places = places_of(target_, wish);
+  else if (stopped)
+    places = jitted_code_of(*sessions_->after_short_run(), wish);
   std::vector<CodeSpan> spans;
-  for (const Address at : places)
-    if (publishing_->holds(at)) spans.push_back({at, at + 1});
-  if (!spans.empty() && is_stopped_process(target_))
+  for (const CodeSpan& place : places)
+    if (publishing_->holds(place.begin)) spans.push_back(place);
+  if (!spans.empty() && stopped) {
+    // What is missing may be anywhere.
+    if (places.size() >= max_places) spans = code_heaps(*sessions_->after_short_run());
     make_writable(spans, target_.GetProcess().GetSelectedThread());
+  }
   const bool native = wish.kind == BreakpointWish::Kind::address || (!places.empty() && spans.empty()) ||
                       (wish.kind == BreakpointWish::Kind::line && is_native_source(wish.file));
   if (native) return;

@@ -102,3 +102,24 @@ def check(lldb, target, running, file, folder, chosen=None, seconds=90):
     places = sum(row["locations"] for row in rows if "spec" in row)
     assert hits, "no breakpoint was hit: " + "; ".join(f"{r['set']}: {r['text'].strip()[:100]}" for r in rows if "set" in r)[:2000]
     return wrong.require_none(f"{hits} hits of {len(specs)} breakpoints at {places} places, {end['compilations']} stops for new code, {end['seconds']:.1f} s")
+
+
+# Jitted methods of the program's and of the framework's, on many pages.
+PATTERNS = (r"Debugged\.", r"^System\.", ".")
+NATIVE = "^__cxa_throw$"
+
+
+def check_pattern(lldb, target):
+    """Breakpoints by regular expressions are planted when they are set, whatever page their code is on, and native ones touch no page."""
+    commands = [f"breakpoint set -s libstdc++.so.6 -r {NATIVE}"]
+    commands += [f"breakpoint set -s {module} -r {pattern}" for pattern in PATTERNS for module in ("debugged.dll", "System.Private.CoreLib.dll")]
+    wrong, places = Examples(), 0
+    for command, text in zip(commands, lldb.run(target, commands)):
+        if "failed to set breakpoint site" in text:
+            wrong.add("a place was not planted", f"{command}: {text.strip()[:300]}")
+        if "made writable" in text and NATIVE in command:
+            wrong.add("pages were changed for native code", text.strip()[:300])
+        found = re.search(r"(\d+) locations|(where = )", text)
+        places += int(found[1] or 1) if found else 0
+    assert places > len(commands), "the breakpoints have no places"
+    return wrong.require_none(f"{places} places of {len(commands)} breakpoints")

@@ -826,6 +826,8 @@ def debugging(c):
         for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
+        label = f"lldb/pattern/debug/{protection}"
+        c.results.with_second_try(label, functools.partial(debug_pattern, c, label, c.lldb, debug, knobs))
     for protection, knobs in PROTECTIONS.items():
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
@@ -1067,6 +1069,14 @@ def debug_breaks(c, label, lldb, executable, knobs, only=None):
         assert running.wait_ready(), "the program did not start"
         chosen = {spec: check_lldb_breaks.SPECS[spec] for spec in only} if only else None
         c.check(label, check_lldb_breaks.check, lldb, Target(pid=running.pid), running, folder / "counts", folder, chosen)
+
+
+def debug_pattern(c, label, lldb, executable, knobs):
+    if not c.wants(label):
+        return
+    with c.scratch(label.replace("/", "-")) as folder, Running([executable, "breaks", folder / "counts"], folder, settings(**knobs)) as running:
+        assert running.wait_ready(), "the program did not start"
+        c.check(label, check_lldb_breaks.check_pattern, lldb, Target(pid=running.pid))
 
 
 def debug_values(c, label, lldb, executable, knobs, release, chosen=None):
