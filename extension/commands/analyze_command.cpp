@@ -10,6 +10,7 @@
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/frame_numbers.h"
 #include "extension/lldb/short_run.h"
 #include "extension/session/chosen_thread.h"
 
@@ -176,9 +177,11 @@ private:
   void print_stack(Output& out, Session& session, lldb::SBThread& thread) const {
     out.line("stack:");
     std::vector<FrameRow> rows;
+    FrameNumbers numbers(session.target());
     const StackReporter::End end = walk_stack(
         session, thread, {.max_frames = limit_, .runtime_frames = false}, [&](const FrameRow& row) {
           rows.push_back(row);
+          rows.back().index = numbers.next(row);
           return !out.interrupted();
         });
     const std::size_t left_out = print_frames(out, rows, std::nullopt);

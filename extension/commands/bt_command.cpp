@@ -10,6 +10,7 @@
 #include "extension/commands/parser.h"
 #include "extension/commands/stack_text.h"
 #include "extension/commands/threads.h"
+#include "extension/lldb/frame_numbers.h"
 
 #include <fmt/format.h>
 
@@ -97,14 +98,19 @@ private:
 
   void print(lldb::SBThread& thread) {
     const bool current = thread.GetThreadID() == selected_;
-    // LLDB counts functions that are inlined in native code, too.
     const lldb::SBFrame frame = current ? thread.GetSelectedFrame() : lldb::SBFrame();
     std::optional<unsigned> selected;
     out_->line("{} {}", current ? "*" : " ", thread_header(thread));
     std::vector<FrameRow> rows;
-    const StackReporter::End end = walk(thread, runtime_frames_, [&](const FrameRow& row) {
-      if (current && row.ip == frame.GetPC() && row.sp == frame.GetSP()) selected = row.index;
-      if (shown(row)) rows.push_back(row);
+    FrameNumbers numbers(session_->target());
+    const StackReporter::End end = walk(thread, runtime_frames_, [&](const FrameRow& walked) {
+      FrameRow row = walked;
+      row.index = numbers.next(walked);
+      // Of a function that is inlined there, and of the one around it, the registers are the same but for the
+      // address.
+      const bool same = current && row.sp == frame.GetSP();
+      if (same && (row.ip == frame.GetPC() || !selected)) selected = row.index;
+      if (shown(row)) rows.push_back(std::move(row));
       return true;
     });
     if (current && !selected) selected = frame.GetFrameID();
@@ -194,7 +200,10 @@ private:
     for (lldb::SBThread& thread : threads) {
       if (out_->interrupted()) break;
       MergedStack stack;
-      stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& row) {
+      FrameNumbers numbers(session_->target());
+      stack.end = walk(thread, runtime_frames_ || json_, [&](const FrameRow& walked) {
+        FrameRow row = walked;
+        if (!json_) row.index = numbers.next(walked);
         if (!shown(row)) return true;
         // What is not shown makes no difference between two stacks.
         stack.add(row, !json_ && !no_fold_);

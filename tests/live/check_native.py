@@ -1,6 +1,7 @@
 """clrbt against LLDB's own stacks of the same stop: every native frame of LLDB's is there, in the same order; and the walk of every
 thread ends where the thread began, whether LLDB gets there or not."""
 import pathlib
+import re
 
 from plugin import CoreTool
 from processes import Unavailable
@@ -31,6 +32,31 @@ class Stop:
                 texts = self._lldb.run(target, [STACKS, imported, "native-frames"], seconds)
                 self._answers = self._lldb.parse(STACKS, texts[0], target), self._lldb.parse("native-frames", texts[2], target)
         return self._answers
+
+
+def check_numbers(lldb, target):
+    """The numbers of clrbt's frames are those of LLDB's `bt`, so that `frame select` takes them: LLDB counts functions that are inlined in native code."""
+    text, _, theirs = lldb.run(target, ["clrbt --no-fold all", f'command script import "{HERE / "lldb_frames.py"}"', "native-frames"])
+    shown, thread = {}, None
+    for line in text.splitlines():
+        if m := re.match(r"[* ] thread #(\d+)", line):
+            thread = int(m[1])
+        elif m := re.match(r" +\*? *frame #(\d+): (0x[0-9a-f]+) ", line):
+            shown.setdefault(thread, {})[int(m[1])] = int(m[2], 16)
+    wrong, compared, behind = Examples(), 0, 0
+    for thread in lldb.parse("native-frames", theirs, target)["threads"]:
+        ours = shown.get(thread["index"], {})
+        for place, f in enumerate(thread["frames"]):
+            at = ours.get(f["number"])
+            # The address of a P/Invoke's caller in ReadyToRun code: check_lldb_bt.calls_out.
+            if at is None or not at <= f["pc"] <= at + 128:
+                wrong.add("another frame has the number", f"thread #{thread['index']} frame #{f['number']}: {f['pc']:#x} {f['module']}, {at and hex(at)}")
+                break
+            compared += 1
+            behind += f["number"] > place
+    if not behind and not wrong.counts:
+        raise Unavailable("no native function on these stacks has inlined ones: the C library has no symbols here")
+    return wrong.require_none(f"{compared} frames, {behind} of them behind inlined ones")
 
 
 # Names of the functions that begin a thread, where the modules have symbols.

@@ -12,16 +12,17 @@ START_BYTES = 64     # from there to the call of the thread's function; and from
 def frames(thread):
     """Concrete frames. Of the frames that are inlined into one, the innermost has the address that the thread is at; the others, and the
     concrete one itself, show where the inlined code stands."""
-    found, pc, cut = [], None, True
+    found, pc, number, cut = [], None, 0, True
     for i in range(MOST_FRAMES):
         frame = thread.GetFrameAtIndex(i)
         if not frame.IsValid():
             cut = False
             break
-        pc = frame.GetPC() if pc is None else pc
+        if pc is None:
+            pc, number = frame.GetPC(), i
         if frame.IsInlined():
             continue
-        found.append({"pc": pc, "sp": frame.GetSP(), "module": frame.GetModule().GetFileSpec().GetFilename(), "symbol": frame.GetSymbol().GetName(),
+        found.append({"number": number, "pc": pc, "sp": frame.GetSP(), "module": frame.GetModule().GetFileSpec().GetFilename(), "symbol": frame.GetSymbol().GetName(),
                       "cfa": frame.GetCFA(), "function": frame.GetFunctionName(), **line_of(frame)})
         pc = None
     return {"frames": found, "cut": cut}

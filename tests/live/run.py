@@ -300,6 +300,8 @@ def situation(c, label, program, name, end, knobs, environment=None):
             c.check(f"{label}/live", check_stacks.check, live, None, report)
             c.check(f"{label}/native/live", check_native.check, live)
             c.check(f"{label}/lldb/live", check_lldb_bt.check, live)
+            if c.may_want(f"{label}/numbers"):
+                c.check(f"{label}/numbers/live", check_native.check_numbers, c.lldb, Target(pid=running.pid))
             core = functools.cache(lambda: processes.gcore(running.pid, folder / "core.gcore"))
             stop = check_native.Stop(c.lldb, lambda: Target(core=core()))
             c.check(f"{label}/core", parked_core, c, stop, running.pid, folder, report)
