@@ -22,11 +22,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-bool is_core_file(lldb::SBTarget& target) {
-  lldb::SBProcess process = target.GetProcess();
-  return is_core(process);
-}
-
 std::vector<CodeSpan> code_heaps(Session& session) {
   std::vector<CodeSpan> heaps;
   for (const RangeSection& section : session.runtime().code()->sections())
@@ -109,10 +104,7 @@ bool ManagedBreakpoints::stops_in_handler(lldb::SBThread& thread) {
 
 // A step wants to hear of compilations no more; breakpoints may.
 void ManagedBreakpoints::watch_again() {
-  if (breakpoints_.wishes().empty())
-    compilations_.disarm();
-  else
-    compilations_.arm();
+  breakpoints_.wishes().empty() ? compilations_.disarm() : compilations_.arm();
 }
 
 void ManagedBreakpoints::switch_on_again() {
@@ -127,7 +119,8 @@ void ManagedBreakpoints::retire() {
 }
 
 void ManagedBreakpoints::arm() {
-  if (!publishing_->settings().on || is_core_file(target_)) return;
+  lldb::SBProcess process = target_.GetProcess();
+  if (!publishing_->settings().on || is_core(process)) return;
   if (is_stopped_process(target_)) listen(*sessions_->after_short_run());
   compilations_.arm();
 }
@@ -167,10 +160,7 @@ void ManagedBreakpoints::refresh() {
     breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
   plant_pending();
   breakpoints_.collect(*publishing_);
-  if (!breakpoints_.wishes().empty())
-    arm();
-  else
-    disarm();
+  breakpoints_.wishes().empty() ? disarm() : arm();
 }
 
 void ManagedBreakpoints::add(lldb::SBBreakpoint& breakpoint) {
@@ -221,14 +211,11 @@ bool ManagedBreakpoints::prepare_step() {
 
 void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
   const bool stopped = is_stopped_process(target_);
-  std::vector<CodeSpan> places;
-  if (wish.kind != BreakpointWish::Kind::pattern)
-    places = places_of(target_, wish);
-  else if (stopped)
+  std::vector<CodeSpan> places = places_of(target_, wish);
+  if (stopped && wish.kind == BreakpointWish::Kind::pattern)
     places = jitted_code_of(*sessions_->after_short_run(), wish);
-  std::vector<CodeSpan> spans;
-  for (const CodeSpan& place : places)
-    if (publishing_->holds(place.begin)) spans.push_back(place);
+  std::vector<CodeSpan> spans = places;
+  std::erase_if(spans, [this](const CodeSpan& place) { return !publishing_->holds(place.begin); });
   if (!spans.empty() && stopped) {
     // What is missing may be anywhere.
     if (places.size() >= max_places) spans = code_heaps(*sessions_->after_short_run());
