@@ -107,7 +107,10 @@ void ManagedBreakpoints::watch_again() {
   breakpoints_.wishes().empty() ? compilations_.disarm() : compilations_.arm();
 }
 
+// LLDB has detached, or its user did not want to quit.
 void ManagedBreakpoints::switch_on_again() {
+  if (!off_.empty() && is_stopped_process(target_))
+    make_writable(code_heaps(*sessions_->after_short_run()), target_.GetProcess().GetSelectedThread());
   for (lldb::SBBreakpoint& breakpoint : std::exchange(off_, {})) breakpoint.SetEnabled(true);
 }
 
@@ -233,7 +236,7 @@ void ManagedBreakpoints::before_command(const char** words) {
   std::vector<std::string_view> all;
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
-  if (!off_.empty() && !is_stopped_process(target_)) switch_on_again(); // LLDB has detached
+  switch_on_again();
   select_shown(all[1] == "select");
   const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");

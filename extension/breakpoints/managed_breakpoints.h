@@ -48,6 +48,9 @@ public:
   void at_compilation(lldb::SBThread& thread);
   // A thread came to an exception handler, or to another place of a step: true when its step ends there.
   bool stops_in_handler(lldb::SBThread& thread);
+  // LLDB is about to detach from the process, unless its user says no: then the next of its commands goes on
+  // as before.
+  void leave_process();
   // The process is another one or gone, or the target is.
   void retire();
 
@@ -87,7 +90,6 @@ public:
 
 private:
   void select_shown(bool chooses);
-  void leave_process();
   void switch_on_again();
   void arm();
   void disarm();

@@ -7,6 +7,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/text.h"
+#include "extension/lldb/core_file.h"
 #include "extension/lldb/hidden_breakpoints.h"
 #include "extension/lldb/signal_info.h"
 
@@ -78,16 +79,14 @@ public:
     delete_ = app.add_subcommand("delete", "Delete breakpoints.");
     delete_->add_option("N", ids_, "The number of a breakpoint, as `clr break list` shows it.")->required();
     app.footer(
-        "As long as there is a breakpoint on managed code (one of b as well), the process stops for a moment "
-        "when code is new that may be meant, so that the plugin sees it before it runs: .NET 10 tells of the "
-        "methods by itself, and stops also when it loads an assembly or throws a C++ exception. Where it "
-        "cannot (breakpoints by regular expression, more than 500 methods) each compilation stops. Jitted "
-        "code that W^X keeps "
-        "from breakpoints is made writable by a call of mprotect in the process; where that is not possible, "
-        "start the program with DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime turns "
-        "into "
-        "an exception (a null reference in managed code) is no stop. Every other one is; `process handle` "
-        "decides.");
+        "As long as there is a breakpoint on managed code (one of b as well), the process stops for a "
+        "moment when code is new that may be meant, so that the plugin sees it before it runs: .NET 10 "
+        "tells of the methods by itself, and stops also when it loads an assembly or throws a C++ "
+        "exception. Where it cannot (breakpoints by regular expression, more than 500 methods) each "
+        "compilation stops. Jitted code that W^X keeps from breakpoints is made writable by a call of "
+        "mprotect in the process; where that is not possible, start the program with "
+        "DOTNET_EnableWriteXorExecute=0. A SIGSEGV or SIGFPE that the runtime turns into an exception (a "
+        "null reference in managed code) is no stop. Every other one is; `process handle` decides.");
   }
 
   void run(Invocation& invocation) override {
@@ -251,11 +250,13 @@ private:
     }
     out.line("Breakpoint {}: {}", breakpoint.GetID(), where);
     for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
+    lldb::SBProcess process = invocation.session().target().GetProcess();
+    const char* const state = is_core(process) ? "not compiled" : "not compiled yet: will be set when it is";
     std::size_t rows = 0;
     for (const BreakTarget& target : found.methods) {
       if (is_compiled(target, bodies)) continue;
       if (++rows > max_rows) break;
-      out.line("  {}`{}: not compiled yet: will be set when it is", target.module, target.name);
+      out.line("  {}`{}: {}", target.module, target.name, state);
     }
   }
 
@@ -331,6 +332,7 @@ private:
       for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
       if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");
     }
+    if (count == 0 && stopped) invocation.process(target)->breakpoints().refresh();
     const ManagedBreakpoints::HookState hook = invocation.process(target)->breakpoints().hook_state();
     if (json_) {
       out.line("{}", dump(Json{{"schema", json_schema},

@@ -73,6 +73,7 @@ constexpr const char* commands[] = {
     "target modules dump sections",
     "target modules dump objfile",
     "target modules dump ast",
+    "quit",
 };
 
 // Null, which the user is told, when the process is not known.
@@ -158,7 +159,15 @@ void prepare_values(const Turn& turn, lldb::SBDebugger& debugger, DebuggedProces
   }
 }
 
+// LLDB lets the processes go that it was attached to.
+void leave_all(const Turn& turn, lldb::SBDebugger& debugger) {
+  for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i)
+    if (const auto process = Workspace::of(turn).find(debugger.GetTargetAtIndex(i)))
+      process->breakpoints().leave_process();
+}
+
 void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
+  if (words[0] == std::string_view("quit")) return leave_all(turn, debugger);
   lldb::SBTarget target = debugger.GetSelectedTarget();
   if (!target.IsValid()) return;
   const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);

@@ -127,10 +127,7 @@ def left_alone(lldb, running, log):
         for at in stops:
             memory.seek(at)
             assert memory.read(1) != b"\xcc", f"a trap is left at {at:#x}"
-    with open(f"/proc/{running.pid}/maps") as f:
-        # LLDB itself leaves an anonymous page in which it evaluates expressions.
-        left = [line.strip() for line in f if line.split()[1].startswith("rwx") and "doublemapper" in line]
-    assert not left, f"pages are left writable: {left[:3]}"
+    assert not writable_code(running.pid), f"pages are left writable: {writable_code(running.pid)[:3]}"
     assert "disabled" not in texts[6], f"the user's breakpoints: {texts[6]}"
     before = written(log)
     for _ in range(50):
@@ -138,6 +135,21 @@ def left_alone(lldb, running, log):
             return f"{len(stops)} stops, no trap and no writable code left"
         time.sleep(0.1)
     raise AssertionError("the process does not go on")
+
+
+def writable_code(pid):
+    with open(f"/proc/{pid}/maps") as f:
+        # LLDB itself leaves an anonymous page in which it evaluates expressions.
+        return [line.strip() for line in f if line.split()[1].startswith("rwx") and "doublemapper" in line]
+
+
+def left_by_quit(lldb, running):
+    """The same of an LLDB that ends by `quit`, which lets the process go."""
+    run(lldb, Commands(), [f"process attach --pid {running.pid}", r"breakpoint set -s debugged.dll -r Debugged\.Mix", "quit"])
+    assert "made writable" in lldb.errors, f"nothing was changed that could be left: {lldb.errors[-500:]}"
+    assert not writable_code(running.pid), f"pages are left writable: {writable_code(running.pid)[:3]}"
+    assert running.process.poll() is None, "the process ended"
+    return "no writable code left"
 
 
 def written(log):
@@ -165,6 +177,7 @@ def check_all(c, executable, folder):
     with Running([executable, "mix", folder / "mix"], folder / "three", settings()) as three:
         assert three.wait_ready(), "the program did not start"
         c.check("lldb/life/left-alone", left_alone, c.lldb, three, folder / "mix")
+        c.check("lldb/life/left-by-quit", left_by_quit, c.lldb, three)
     c.check("lldb/life/launched", launched, c.lldb, executable, folder / "counts-launched")
     c.check("lldb/life/later-image", later_image, c.lldb, executable, folder / "counts-later-image")
     c.check("lldb/life/no-runtime", no_runtime, c.lldb, folder)
