@@ -123,20 +123,28 @@ std::vector<CodeSpan> jitted_code_of(Session& session, const BreakpointWish& wis
   if (wish.kind != BreakpointWish::Kind::pattern || wish.names.empty() || runtime.absence() != nullptr)
     return places;
   const Pattern pattern(wish.names.front());
-  try {
+  const auto add_body = [&](const JittedBody& body) {
+    const bool interpreted = (body.section.flags & RangeSection::interpreter) != 0;
+    if (interpreted || !is_named(runtime.describe_once(body.method_desc).spell(), pattern)) return;
+    const CodeLookup found = runtime.code()->find(body.start);
+    if (const auto* const block = std::get_if<CodeBlock>(&found)) {
+      const MethodRegions regions = runtime.code()->regions(*block);
+      places.push_back({regions.hot_start, regions.hot_start + regions.hot_size});
+    }
+  };
+  // Places that cannot be found are planted before the process goes on.
+  const auto guarded = [](const auto& look) {
+    try {
+      look();
+    } catch (const Error&) {
+    }
+  };
+  guarded([&] {
     runtime.code()->for_each_jitted([&](const JittedBody& body) {
-      const bool interpreted = (body.section.flags & RangeSection::interpreter) != 0;
-      if (interpreted || !is_named(runtime.describe_once(body.method_desc).spell(), pattern)) return true;
-      const CodeLookup found = runtime.code()->find(body.start);
-      if (const auto* const block = std::get_if<CodeBlock>(&found)) {
-        const MethodRegions regions = runtime.code()->regions(*block);
-        places.push_back({regions.hot_start, regions.hot_start + regions.hot_size});
-      }
+      guarded([&] { add_body(body); });
       return places.size() < max_places;
     });
-  } catch (const Error&) {
-    // Places that cannot be found are planted before the process goes on.
-  }
+  });
   return places;
 }
 
