@@ -46,14 +46,16 @@ bool is_reserved(const MappedRegion& mapping) {
   return !mapping.readable && !mapping.writable && !mapping.executable && is_of_no_file(mapping.name);
 }
 
-// It takes them from the beginning, block by block. LLDB looks at all instructions of a piece when a thread
+// It takes them from the beginning, block by block. The block in which the reserved memory begins is a part
+// of the runtime's as a rule, so that it is apart. LLDB looks at all instructions of a piece when a thread
 // steps into it: a large one takes it minutes.
 void add_pieces(const MappedRegion& reserved, std::vector<MemoryRange>& found) {
-  constexpr Address piece = Address{64} << 10;
+  constexpr Address block = Address{64} << 10;
   constexpr unsigned taken_at_once = 2;
   Address begin = reserved.begin;
-  for (unsigned i = 0; i < taken_at_once && begin < reserved.end; ++i) {
-    const Address size = std::min(piece, reserved.end - begin);
+  const unsigned pieces = taken_at_once + (begin % block != 0 ? 1 : 0);
+  for (unsigned i = 0; i < pieces && begin < reserved.end; ++i) {
+    const Address size = std::min(block - begin % block, reserved.end - begin);
     found.push_back({begin, size});
     begin += size;
   }

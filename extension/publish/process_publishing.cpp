@@ -184,7 +184,10 @@ PublishLevel ProcessPublishing::level() {
 }
 
 void ProcessPublishing::before_step(Session& session) {
-  if (settings_->on) publisher_.add_unknown_stubs(session, *settings_);
+  if (!settings_->on) return;
+  // The runtime's lists of stubs, too: a stop that showed known code alone has not looked at them.
+  update(PublishLevel::stacks);
+  publisher_.add_unknown_stubs(session, *settings_);
 }
 
 void ProcessPublishing::reconsider() {

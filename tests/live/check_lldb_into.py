@@ -152,6 +152,6 @@ def check_reserved(lldb, program, environment):
     texts = lldb.run(target, [f'command script import "{driver}"', "thread step-over", "drive-reserved", "process kill"], 120)
     found = json.loads(next(line for line in texts[2].splitlines() if line.startswith("[")))
     # The step itself may have taken a block.
-    known = [row for row in found if row["modules"][0] == "clr-code" and row["modules"][-1] is None]
+    known = [row for row in found if row["modules"][:3] == ["clr-code"] * 3 and row["modules"][-1] is None]
     assert len(known) == 1, f"{found}"
     return f"{known[0]['begin']:#x}, one of {len(found)} large reservations"

@@ -254,7 +254,8 @@ def reserved(debugger, command, result, _):
             place, permissions, _, _, inode, *_ = line.split()
             begin, end = (int(word, 16) for word in place.split("-"))
             if permissions.startswith("---") and inode == "0" and end - begin >= LARGE:
-                modules = [target.ResolveLoadAddress(begin + at).GetModule().GetFileSpec().GetFilename() for at in (0, BLOCK, 2 * BLOCK - 1, 2 * BLOCK)]
+                first = -(-begin // BLOCK) * BLOCK   # that is the reservation's as a whole
+                modules = [target.ResolveLoadAddress(first + at).GetModule().GetFileSpec().GetFilename() for at in (0, BLOCK, 2 * BLOCK - 1, 2 * BLOCK)]
                 found.append({"begin": begin, "modules": modules})
     result.AppendMessage(json.dumps(found))
 
