@@ -30,11 +30,17 @@ COMMANDS = ["clr info --json", "clr threads --json", "clrbt --json all"]
 WAITS = ["clr locks --json", "clr async --all --json", "clr async --faulted --json", "clr deadlocks --json", "clr pool --json", "clr timers --json", "clr analyze --json"]
 
 
+# Where one core's runtime lay. Somebody may have one there, of which answers must not come: as long a path that nobody has.
+LAY, LIES = "/tmp/dotnet11/", "/gone/dotnet1/"
+
+
 def unpack(path, folder):
     out = folder / path.name[:-len(".xz")]
-    with lzma.open(path) as packed, open(out, "wb") as f:
-        while part := packed.read(1 << 20):
-            f.write(part)
+    with lzma.open(path) as packed:
+        core = packed.read()
+    for encoding in ("utf-8", "utf-16-le"):
+        core = core.replace(LAY.encode(encoding), LIES.encode(encoding))
+    out.write_bytes(core)
     return out
 
 
