@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PYTHON = ROOT / "python"
 CORES = HERE.parent / "cores"
-sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "extension"), str(PYTHON), str(HERE)]
+sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "extension"), str(CORES), str(PYTHON), str(HERE)]
 
 import dotnet_process
 import exception_tree
@@ -30,6 +30,7 @@ from json_schema import Schema
 from plugin import Lldb, Target
 from processes import Unavailable
 from results import Results
+from run_cores import unpack
 
 
 def header_number():
@@ -49,8 +50,7 @@ class Setup:
         self.cores = {}
         for packed in sorted(CORES.glob("*.core.xz")):
             name = packed.name[:-len(".core.xz")]
-            core, expected = folder / f"{name}.core", folder / f"{name}.json"
-            core.write_bytes(lzma.open(packed).read())
+            core, expected = unpack(packed, folder), folder / f"{name}.json"
             expected.write_bytes(lzma.open(CORES / f"{name}.expected.json.xz").read())
             self.cores[name] = core, expected
 
