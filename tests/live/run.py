@@ -828,8 +828,10 @@ def debugging(c):
         for kind, only in (("breaks", None), ("told", check_lldb_breaks.TOLD)):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
-        label = f"lldb/pattern/debug/{protection}"
-        c.results.with_second_try(label, functools.partial(debug_pattern, c, label, c.lldb, debug, knobs))
+        # Where all code is writable there is less to see.
+        if protection == "w^x" or c.full or c.only:
+            label = f"lldb/pattern/debug/{protection}"
+            c.results.with_second_try(label, functools.partial(debug_pattern, c, label, c.lldb, debug, knobs))
     for protection, knobs in PROTECTIONS.items():
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
