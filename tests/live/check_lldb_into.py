@@ -149,9 +149,8 @@ def check_reserved(lldb, program, environment):
     """During a step LLDB has code where the runtime will put its next stubs: it takes the caller's caller for their caller otherwise."""
     driver = pathlib.Path(__file__).resolve().parent / "lldb_drive.py"
     target = Launched(program, environment, check_dap.line_of("Interface"), "steps")
-    texts = lldb.run(target, [f'command script import "{driver}"', "thread step-over", "drive-reserved", "process kill"], 120)
-    found = json.loads(next(line for line in texts[2].splitlines() if line.startswith("[")))
-    # The step itself may have taken a block.
+    texts = lldb.run(target, [f'command script import "{driver}"', "drive-reserved", "process kill"], 120)
+    found = json.loads(next(line for line in texts[1].splitlines() if line.startswith("[")))
     known = [row for row in found if row["modules"][:3] == ["clr-code"] * 3 and row["modules"][-1] is None]
     assert len(known) == 1, f"{found}"
     return f"{known[0]['begin']:#x}, one of {len(found)} large reservations"

@@ -246,17 +246,26 @@ LARGE = 1 << 30   # the runtime reserves 2 GiB, and takes code and stubs from th
 BLOCK = 1 << 16
 
 
-def reserved(debugger, command, result, _):
-    target = debugger.GetSelectedTarget()
-    found = []
-    with open(f"/proc/{target.GetProcess().GetProcessID()}/maps") as maps:
+def large_reservations(process):
+    with open(f"/proc/{process.GetProcessID()}/maps") as maps:
         for line in maps:
             place, permissions, _, _, inode, *_ = line.split()
             begin, end = (int(word, 16) for word in place.split("-"))
             if permissions.startswith("---") and inode == "0" and end - begin >= LARGE:
-                first = -(-begin // BLOCK) * BLOCK   # that is the reservation's as a whole
-                modules = [target.ResolveLoadAddress(first + at).GetModule().GetFileSpec().GetFilename() for at in (0, BLOCK, 2 * BLOCK - 1, 2 * BLOCK)]
-                found.append({"begin": begin, "modules": modules})
+                yield begin
+
+
+def reserved(debugger, command, result, _):
+    """Steps over a line, and says what LLDB knows then at the beginning of each large reservation as it was before: the step itself may take some of it."""
+    target = debugger.GetSelectedTarget()
+    process = target.GetProcess()
+    begins = list(large_reservations(process))
+    run(debugger, "thread step-over", process, 60)
+    found = []
+    for begin in begins:
+        first = -(-begin // BLOCK) * BLOCK   # that is the reservation's as a whole
+        modules = [target.ResolveLoadAddress(first + at).GetModule().GetFileSpec().GetFilename() for at in (0, BLOCK, 2 * BLOCK - 1, 2 * BLOCK)]
+        found.append({"begin": begin, "modules": modules})
     result.AppendMessage(json.dumps(found))
 
 
