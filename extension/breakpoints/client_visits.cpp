@@ -1,4 +1,5 @@
 // What a client of the API may do at a stop, of which nobody tells: it runs no command.
+#include "extension/breakpoints/code_pages.h"
 #include "extension/breakpoints/managed_breakpoints.h"
 #include "extension/breakpoints/managed_steps.h"
 
@@ -15,7 +16,7 @@ void ManagedBreakpoints::expect_step() {
   if (steps_->waits_for_code()) compilations_.arm();
 }
 
-void ManagedBreakpoints::expect_breakpoints() {
+void ManagedBreakpoints::expect_breakpoints(bool attaches) {
   if (!is_stopped_process(target_) || !publishing_->settings().on) return;
   const std::shared_ptr<Session> session = sessions_->at_stop();
   if (session->runtime().absence() != nullptr) return;
@@ -23,6 +24,8 @@ void ManagedBreakpoints::expect_breakpoints() {
   const RuntimeThread* const thread =
       session->stacks().thread_of(target_.GetProcess().GetSelectedThread().GetThreadID());
   if (thread != nullptr && thread->exception_tracker != 0) return;
+  if (!attaches && make_writable(code_heaps(*session), target_.GetProcess().GetSelectedThread()))
+    plant_pending();
   looks_again_ = true;
   compilations_.arm();
 }

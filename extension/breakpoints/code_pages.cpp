@@ -168,6 +168,14 @@ std::vector<CodeSpan> CodePages::not_writable(const std::vector<CodeSpan>& wante
   return spans;
 }
 
+std::vector<CodeSpan> code_heaps(Session& session) {
+  std::vector<CodeSpan> heaps;
+  for (const RangeSection& section : session.runtime().code()->sections())
+    if ((section.flags & RangeSection::code_heap) != 0 && section.r2r_module == 0)
+      heaps.push_back({section.begin, section.end});
+  return heaps;
+}
+
 CodePages::Outcome CodePages::make_writable(const std::vector<CodeSpan>& wanted, lldb::SBThread wished) {
   Outcome outcome;
   std::vector<CodeSpan> spans = not_writable(wanted);

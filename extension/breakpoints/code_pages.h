@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/memory/platform.h"
+#include "extension/session/session.h"
 
 #include <lldb/API/LLDB.h>
 
@@ -14,6 +15,9 @@ namespace clr::lldb_plugin {
 struct CodeSpan {
   Address begin = 0, end = 0;
 };
+
+// The memory that the runtime takes jitted code from.
+std::vector<CodeSpan> code_heaps(Session& session);
 
 class CodePages {
 public:

@@ -22,14 +22,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-std::vector<CodeSpan> code_heaps(Session& session) {
-  std::vector<CodeSpan> heaps;
-  for (const RangeSection& section : session.runtime().code()->sections())
-    if ((section.flags & RangeSection::code_heap) != 0 && section.r2r_module == 0)
-      heaps.push_back({section.begin, section.end});
-  return heaps;
-}
-
 CompileWatch::Code code_at(Session& session, Address address) {
   if (session.runtime().absence() != nullptr) return CompileWatch::Code::none;
   const CodeLookup found = session.runtime().code()->find(address);
@@ -181,7 +173,9 @@ ManagedBreakpoints::HookState ManagedBreakpoints::hook_state() const {
 
 bool ManagedBreakpoints::make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread) {
   const CodePages::Outcome outcome = pages_.make_writable(spans, std::move(thread));
-  if (!outcome.problem.empty() && !outcome.passing && !std::exchange(told_failure_, true))
+  // A client may have let the process go on meanwhile.
+  const bool lasting = !outcome.problem.empty() && !outcome.passing && is_stopped_process(target_);
+  if (lasting && !std::exchange(told_failure_, true))
     notice(target_.GetDebugger(),
            fmt::format("breakpoints and steps in jitted code are not possible: its pages are not writable "
                        "(W^X) and {}; {}",

@@ -71,9 +71,10 @@ public:
   bool prepare_step();
   // At a stop, behind at_stop(): a client of the API may step next.
   void expect_step();
-  // Likewise: it may set breakpoints. The first method that is compiled after the stop lets the plugin look
-  // for them; that costs one stop of the process, which nobody sees.
-  void expect_breakpoints();
+  // Likewise: it may set breakpoints. Jitted code becomes writable; `attaches`: not yet, as nothing can run
+  // in the process before LLDB has attached. The first method that is compiled after the stop lets the plugin
+  // look for them; that costs one stop of the process, which nobody sees.
+  void expect_breakpoints(bool attaches = false);
 
   struct HookState {
     bool armed = false, learned = false;

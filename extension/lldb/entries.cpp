@@ -67,6 +67,17 @@ bool name_is_taken(lldb::SBDebugger& debugger, const std::string& name) {
 
 namespace entries {
 
+std::string file_name_of(const lldb::SBModuleSpec& module) {
+  const char* const name = lldb::SBModuleSpec(module).GetFileSpec().GetFilename();
+  return name != nullptr ? name : "";
+}
+
+lldb::SBError no_module() {
+  lldb::SBError none;
+  none.SetErrorString("the plugin has no modules");
+  return none;
+}
+
 std::uint64_t debugger_of(lldb::SBTarget target) {
   return target.GetDebugger().GetID();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "extension/door/door.h"
+#include "extension/lldb/newer_api.h"
 #include "extension/lldb/output.h"
 #include "extension/lldb/own_command.h"
 
@@ -41,6 +42,12 @@ private:
   explicit HitEntry(lldb::SBBreakpointHitCallback raw) : raw_(raw) {}
   lldb::SBBreakpointHitCallback raw_;
 };
+
+// --- Modules
+
+// LLDB is about to load a module, of the file that is named so, for a process of `debugger`'s selected
+// target.
+using ModuleVisit = void (*)(const Turn& turn, lldb::SBDebugger& debugger, std::string_view file);
 
 // --- Commands of LLDB's
 
@@ -156,6 +163,21 @@ bool hit(void*, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakp
   });
 }
 
+std::string file_name_of(const lldb::SBModuleSpec& module);
+lldb::SBError no_module();
+
+template<ModuleVisit visit>
+lldb::SBError at_module(void* baton, const lldb::SBModuleSpec& module, lldb::SBFileSpec&, lldb::SBFileSpec&) {
+  const auto debugger = reinterpret_cast<std::uintptr_t>(baton);
+  if (const std::shared_ptr<Door> door = doors().find(debugger))
+    door->pass(Way::stop_hook, false, [&](const Turn& turn) {
+      lldb::SBDebugger found = lldb::SBDebugger::FindDebuggerWithID(static_cast<int>(debugger));
+      if (found.IsValid()) visit(turn, found, file_name_of(module));
+      return found.IsValid();
+    });
+  return no_module();
+}
+
 template<CommandStandIn stand_in>
 bool at_command(void* baton, const char** words) {
   if (runs_own()) return false;
@@ -240,6 +262,13 @@ void call_before(lldb::SBDebugger& debugger, std::span<const char* const> comman
 template<CommandStandIn stand_in>
 void call_instead(lldb::SBDebugger& debugger, const char* command) {
   entries::set_overrides(debugger, std::span(&command, 1), &entries::at_command<stand_in>);
+}
+
+// From now on `visit` is called for each module that LLDB is about to load for a process of this host, as far
+// as this LLDB does so (call_when_located).
+template<ModuleVisit visit>
+void call_before_modules(lldb::SBDebugger& debugger) {
+  call_when_located(debugger, &entries::at_module<visit>, reinterpret_cast<void*>(debugger.GetID()));
 }
 
 template<SummaryVisit visit>

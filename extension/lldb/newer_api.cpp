@@ -45,6 +45,16 @@ bool interrupt_requested(lldb::SBDebugger& debugger) {
   return requested != nullptr && requested(&debugger);
 }
 
+bool call_when_located(lldb::SBDebugger& debugger, LocateModule locate, void* baton) {
+  using SetCallback = lldb::SBError (*)(lldb::SBPlatform*, LocateModule, void*);
+  const auto set = find_function<SetCallback>("_ZN4lldb10SBPlatform23SetLocateModuleCallbackEPFNS_"
+                                              "7SBErrorEPvRKNS_12SBModuleSpecERNS_10SBFileSpecES7_ES2_");
+  constexpr unsigned newest = 19;
+  if (set == nullptr || version_of_lldb() > newest) return false;
+  lldb::SBPlatform platform = debugger.GetSelectedPlatform();
+  return platform.IsValid() && set(&platform, locate, baton).Success();
+}
+
 unsigned version_of_lldb() {
   const char* const text = lldb::SBDebugger::GetVersionString();
   constexpr std::string_view before = "lldb version ";

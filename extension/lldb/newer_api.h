@@ -21,4 +21,13 @@ unsigned version_of_lldb();
 // Whether the user asked LLDB to stop what it does; false when this LLDB cannot tell.
 bool interrupt_requested(lldb::SBDebugger& debugger);
 
+// LLDB calls it for each module that it is about to load for a process; an error lets it look for the file by
+// itself.
+using LocateModule = lldb::SBError (*)(void* baton, const lldb::SBModuleSpec& module, lldb::SBFileSpec& file,
+                                       lldb::SBFileSpec& symbols);
+// From now on `locate` is called, with `baton`, for the processes of this host that `debugger` has, and
+// nobody else is. False: this LLDB does not call (before 17), or does so on threads that its own locks keep
+// from looking at the process (from 21; 20 is untried).
+bool call_when_located(lldb::SBDebugger& debugger, LocateModule locate, void* baton);
+
 } // namespace clr::lldb_plugin

@@ -9,6 +9,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <utility>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -40,6 +41,9 @@ public:
   // user's which is published: then LLDB shows nothing else by itself. Else nothing, also within a step.
   std::vector<Address> known_places_of_stop();
 
+  // True but for the first call: somebody waits until LLDB has attached.
+  bool expects_attach() { return std::exchange(expects_attach_, true); }
+
   // At a stop that the user sees: says once what is missing.
   void tell_what_is_missing();
 
@@ -58,7 +62,7 @@ private:
   ManagedBreakpoints breakpoints_;
   ShownValues values_;
   NamedTypes types_;
-  bool told_what_is_missing_ = false;
+  bool told_what_is_missing_ = false, expects_attach_ = false;
   unsigned async_frames_ = 0; // WorkspaceSettings::async_frames when LLDB was given frames, of the stop:
   std::uint32_t async_frames_stop_ = 0;
 };

@@ -3,13 +3,17 @@
 #include "extension/breakpoints/compile_watch.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/hidden_breakpoints.h"
+#include "extension/lldb/native_modules.h"
 #include "extension/lldb/stop_hook.h"
+#include "extension/process/visits.h"
 #include "extension/process/workspace.h"
 #include "extension/publish/process_publishing.h"
 
 namespace clr::lldb_plugin {
 
 namespace {
+constexpr const char *runtime_library = "libcoreclr.so", *runtime_export = "coreclr_initialize";
+
 bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&, const HitPlace& place) {
   lldb::SBTarget target = process.GetTarget();
   // LLDB forgets of a breakpoint that it copies that lists are not to show it.
@@ -17,6 +21,18 @@ bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread
     hide(target, loading);
   Workspace::of(turn).process(target)->breakpoints().refresh();
   return false; // the process goes on
+}
+
+// LLDB attaches, and has loaded the modules up to the one of `file`. No command, no stop hook and no
+// breakpoint lets the plugin look before a client of the API sees frames and lets the process go on.
+void visit_loading(const Turn& turn, lldb::SBDebugger& debugger, std::string_view file) {
+  lldb::SBTarget target = debugger.GetSelectedTarget();
+  if (!attaches(target)) return;
+  const bool runtime = function_in(target, runtime_library, runtime_export) != 0;
+  const bool jit = file == CompileWatch::jit_library ||
+                   function_in(target, CompileWatch::jit_library, CompileWatch::jit_export) != 0;
+  // Both are looked at; the last module that is loaded may be the second of them.
+  if (runtime && jit) visit_attach(turn, debugger);
 }
 } // namespace
 
@@ -30,6 +46,7 @@ void follow_new_targets(lldb::SBDebugger& debugger) {
   hide(dummy, loading);
   hit_entry<Way::compile_hook, visit_jit_loaded, false>().attach(loading);
   add_stop_hook_of_new_targets(debugger, ProcessPublishing::hook_command);
+  call_before_modules<visit_loading>(debugger);
 }
 
 } // namespace clr::lldb_plugin

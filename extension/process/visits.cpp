@@ -10,11 +10,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace clr::lldb_plugin {
+
+bool attaches(lldb::SBTarget& target) {
+  constexpr std::uint32_t first_stop = 1;
+  return is_stopped_process(target) && target.GetProcess().GetStopID() <= first_stop;
+}
 
 namespace {
 // LLDB's commands that show or use what is published. Their aliases (bt, b, up) end in these.
@@ -186,6 +193,31 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   prepare_values(turn, debugger, *process, text);
 }
 
+// Waits until LLDB has attached, and lets the plugin do what it could not do before. The client hears of the
+// end of it at the same time: it has to ask for more than one thing before it lets the process go on, and
+// waits with the first until this is done.
+void finish_attach(lldb::user_id_t debugger, lldb::SBTarget target) {
+  constexpr std::chrono::milliseconds pause(1);
+  constexpr std::chrono::seconds most(10);
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (life_of(target) == ProcessLife::not_yet && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(pause);
+  const std::shared_ptr<Door> door = doors().find(debugger);
+  if (!door) return;
+  door->pass(Way::stop_hook, false, [&](const Turn& turn) {
+    const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).find(target);
+    if (process && attaches(target)) process->breakpoints().expect_breakpoints();
+    return true;
+  });
+}
+
+// While LLDB attaches nothing can run in the process, and LLDB's own thread waits for who tries.
+void expect_at_attach(lldb::SBDebugger& debugger, DebuggedProcess& process) {
+  process.breakpoints().expect_breakpoints(true);
+  if (process.expects_attach()) return;
+  std::thread(finish_attach, debugger.GetID(), debugger.GetSelectedTarget()).detach();
+}
+
 // The commands that evaluate an expression.
 bool stand_in_for_expression(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
   visit_command(turn, debugger, words);
@@ -225,11 +257,25 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     process->publishing().keep_gone(false);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.
-    if (Workspace::serves_client()) {
+    if (!Workspace::serves_client()) return false;
+    if (attaches(target)) {
+      expect_at_attach(debugger, *process);
+    } else {
       breakpoints.expect_step();
       breakpoints.expect_breakpoints();
     }
     return false;
+  });
+}
+
+void visit_attach(const Turn& turn, lldb::SBDebugger& debugger) {
+  turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
+    Workspace& workspace = Workspace::of(inner);
+    const std::shared_ptr<DebuggedProcess> process = workspace.process(debugger.GetSelectedTarget());
+    workspace.publish_stop(debugger);
+    expect_at_attach(debugger, *process);
+    process->sessions().drop(); // more modules follow
+    return true;
   });
 }
 

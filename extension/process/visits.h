@@ -21,4 +21,12 @@ void follow_commands(lldb::SBDebugger& debugger);
 // one has no reason to stop.
 bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger);
 
+// The process of `target` has not run since LLDB has it. A runtime that is there then is one that LLDB
+// attached to: in a process that it launched there is none yet.
+bool attaches(lldb::SBTarget& target);
+
+// While LLDB attaches, for a client of the API: publishes what there is. Pages for breakpoints are made
+// writable when LLDB has attached, by a thread of the plugin's own.
+void visit_attach(const Turn& turn, lldb::SBDebugger& debugger);
+
 } // namespace clr::lldb_plugin

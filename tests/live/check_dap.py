@@ -377,18 +377,37 @@ def check_released(adapter, plugin, program, environment):
     return wrong.require_none(f"{len(RELEASED)} steps")
 
 
-def check_attach(adapter, plugin, environment, pid):
-    """A process that waits: all is named after `clr publish`."""
+def check_attach(adapter, plugin, environment, running):
+    """A process that waits, of which the client says no more than `plugin load`: its stacks at once, and breakpoints in code that has run already, and
+    that was never called."""
     wrong, names = Examples(), []
+    again, fresh = line_of("Again"), line_of("Fresh")
     session = Session(adapter, plugin, environment)
+
+    def tell(line):
+        running.process.stdin.write(line)
+        running.process.stdin.flush()
+
     try:
-        session.begin("attach", pid=pid, stopOnEntry=True, postRunCommands=["clr publish"])
+        session.begin("attach", [{"line": again}, {"line": fresh}], pid=running.pid, stopOnEntry=True)
         session.client.event("stopped", EVENT)
         for thread in session.client.ask("threads")["threads"]:
             session.thread = thread["id"]
             names += [frame["name"] for frame in session.frames(100)]
         expect(wrong, "the program's method", "Edited.Program.Main(string[])" in names, True)
-    except (DapError, KeyError, TypeError) as error:
+        tell(b"1\n")
+        session.seen = len(session.client.events)   # all threads stopped when LLDB attached
+        session.go("continue")
+        for sent, expected in (b"22\n", f"Edited.Program.Again:{again}"), (b"", f"Edited.Program.Again:{again}"), (b"", f"Edited.Program.Fresh:{fresh}"):
+            expect(wrong, "a stop", session.stopped_at(str, expected), expected)
+            expect(wrong, "its values", "size" in session.locals()[0], True)
+            tell(sent)
+            session.go("continue")
+        running.wait_for(b"told 13")
+        session.client.ask("disconnect", terminateDebuggee=False)
+        tell(b"333\n")
+        running.wait_for(b"told 17")
+    except (DapError, KeyError, TypeError, TimeoutError) as error:
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
         session.client.close()

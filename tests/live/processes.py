@@ -100,15 +100,19 @@ class Running:
 
     def wait_ready(self, seconds=120):
         """Waits for the line READY; False when the program ended without it."""
+        return self.wait_for(b"READY", seconds)
+
+    def wait_for(self, text, seconds=120):
+        """Waits until it has written `text`; False when it ended without that."""
         end = time.monotonic() + seconds
-        while b"READY" not in self.output:
+        while text not in self.output:
             left = end - time.monotonic()
             if left <= 0:
-                raise TimeoutError(f"{' '.join(self.command)}: no READY in {seconds} s")
+                raise TimeoutError(f"{' '.join(self.command)}: no {text.decode()} in {seconds} s")
             if select.select([self.process.stdout], [], [], min(left, 0.5))[0]:
                 part = os.read(self.process.stdout.fileno(), 65536)
                 if not part:
-                    return b"READY" in self.output
+                    return text in self.output
                 self.output += part
         return True
 

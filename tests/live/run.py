@@ -959,7 +959,7 @@ def editors(c):
             c.results.with_second_try(f"{label}/counts/{protection}", functools.partial(editor_counts, c, f"{label}/counts/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/released/{protection}", functools.partial(editor_released, c, f"{label}/released/{protection}", adapter, released, {**knobs, **environment}))
-        c.results.with_second_try(f"{label}/attach", functools.partial(editor_attach, c, f"{label}/attach", adapter, program, {**os.environ, **environment}))
+            c.results.with_second_try(f"{label}/attach/{protection}", functools.partial(editor_attach, c, f"{label}/attach/{protection}", adapter, program, {**os.environ, **environment}, knobs))
 
 
 def editor_launch(c, label, adapter, program, environment, stale):
@@ -1019,12 +1019,12 @@ def debug_listing(c, label, lldb, program):
         c.check(label, check_lldb_listing.check, lldb, program, {})
 
 
-def editor_attach(c, label, adapter, program, environment):
+def editor_attach(c, label, adapter, program, environment, knobs):
     if not c.wants(label):
         return
-    with c.scratch(label.replace("/", "-")) as folder, Running([program, "wait"], folder, settings()) as running:
+    with c.scratch(label.replace("/", "-")) as folder, Running([program, "wait"], folder, {**os.environ, **knobs}) as running:
         assert running.wait_ready(), "the program did not start"
-        c.check(label, check_dap.check_attach, adapter, c.plugin, environment, running.pid)
+        c.check(label, check_dap.check_attach, adapter, c.plugin, environment, running)
 
 
 def debug_lines(c, label, lldb, executable, program, knobs, count):

@@ -231,8 +231,24 @@ static class Program {
         Loop();
         Console.WriteLine($"total {total}"); // at: End
         if (args.Length == 0) return;
+        int told = Again(0);
         Console.WriteLine("READY");
-        Console.ReadLine(); // until whoever looks at it goes away
+        // Until whoever looks at it goes away. Nothing is compiled when it goes on, but what was never called.
+        while (Console.ReadLine() is { Length: > 0 } line) {
+            told = Again(line.Length);
+            if (line.Length > 1) told += Fresh(told);
+            Console.WriteLine($"told {told}");
+        }
+    }
+
+    [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+    static int Again(int size) {
+        int twice = 2 * size; // at: Again
+        return twice;
+    }
+
+    static int Fresh(int size) {
+        return size + 5; // at: Fresh
     }
 }
 }
