@@ -375,6 +375,8 @@ void TypeFinder::forget() {
   listed_.clear();
   all_listed_ = false;
   instance_count_ = 0;
+  instance_tables_.clear();
+  core_types_.clear();
   global_tables_.clear();
   modules_by_name_.clear();
 }

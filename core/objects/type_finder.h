@@ -3,6 +3,7 @@
 // docs/design/datacontracts/RuntimeTypeSystem.md; src/coreclr/vm/typehash.h.
 #pragma once
 
+#include "core/objects/instance_table.h"
 #include "core/objects/lookup_map.h"
 #include "core/objects/type_use.h"
 #include "core/types/method_names.h"
@@ -33,10 +34,10 @@ public:
   TypeUsePtr of_handle(Address type_handle);
 
   // A type within a signature. Throws Error{corrupt} for a damaged signature. Cost: up to 4 reads for each
-  // token. Generic instances cost more: the first one of a module's types lists the instances that the module
-  // keeps, 2 reads each. An instance that is not there is looked for in the modules of its arguments: a type
-  // whose arguments can be unloaded is kept by one of these (src/coreclr/vm/clsload.cpp,
-  // ComputeLoaderModuleWorker).
+  // token. Generic instances cost that of InstanceTable::find, and where that does not tell the first one of
+  // a module's types lists the instances that the module keeps, 4 reads each. An instance that is not there
+  // is looked for in the modules of its arguments: a type whose arguments can be unloaded is kept by one of
+  // these (src/coreclr/vm/clsload.cpp, ComputeLoaderModuleWorker).
   TypeUsePtr read(SignatureReader& reader, const TypeScope& scope);
 
   struct Signature {
@@ -65,6 +66,10 @@ public:
   // once, then none.
   bool has_assembly(const std::string& simple_name) { return module_named(simple_name) != nullptr; }
 
+  // From now on instances of generic types are found by a list of all in a module, as a reader needs them who
+  // gets no other memory than what is read now.
+  void list_all() { lists_all_ = true; }
+
   // Forgets everything: the process ran, and may have loaded types.
   void forget();
 
@@ -72,7 +77,6 @@ public:
   MethodNames& names() { return *names_; }
 
   static constexpr std::size_t max_instances = 1'000'000; // entries of all hash tables of types
-  static constexpr std::uint32_t max_buckets = 4'000'000; // of one hash table
   static constexpr std::uint32_t max_locals = 65'535;     // of a method; the format's own limit
   static constexpr unsigned max_forwards = 8;             // modules that forward a type to another module
 
@@ -93,8 +97,11 @@ private:
   Address listed_instance(Address definition, const std::string& key);
   void list_all_instances();
   void list_instances(Address module);
-  void list_instances_of(const TypeUse& argument, unsigned depth = 0);
-  void read_instances(Address module);
+  void add_modules_of(const TypeUse& argument, std::vector<Address>& modules, unsigned depth = 0);
+  // Null: it cannot be read.
+  InstanceTable* table_of_instances(Address module);
+  Address handle_of(const TypeUse& use, unsigned depth = 0);
+  Address core_type(const std::string& name);
   TypeUsePtr use_of(const RuntimeType& type);
   // The same without a name, without the element of an array, and not canonical.
   TypeUse nameless(const MethodTable& table);
@@ -112,11 +119,14 @@ private:
     std::unordered_map<std::string, Address> by_key;
     std::size_t seen = 0;
   };
-  bool all_listed_ = false;
+  bool lists_all_ = false, all_listed_ = false;
   std::unordered_set<Address> listed_;                                          // modules
   std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_; // by module and rid
   std::unordered_map<Address, KeyedInstances> instances_by_key_;                // by definition
   std::size_t instance_count_ = 0;
+  std::unordered_map<Address, std::optional<InstanceTable>>
+      instance_tables_;                                         // by module; nothing: unreadable
+  std::unordered_map<std::string, Address> core_types_;         // by name; 0: not found
   std::unordered_map<std::string_view, Address> global_tables_; // by name; the keys are string literals
   std::unordered_map<std::string, NamedModule*> modules_by_name_;
   unsigned spec_depth_ = 0, depth_ = 0;

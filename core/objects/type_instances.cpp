@@ -1,9 +1,11 @@
 // The part of TypeFinder that finds instances of generic types, in each module's table of types that it has
 // made.
 #include "core/objects/type_finder.h"
+#include "core/types/type_handle.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace clr {
@@ -72,54 +74,90 @@ void TypeFinder::list_all_instances() {
   for (const Address module : names_->module_addresses()) list_instances(module);
 }
 
-// The instances in each module that may keep one with this argument.
-void TypeFinder::list_instances_of(const TypeUse& argument, unsigned depth) {
+// The modules that may keep an instance with this argument are put behind `modules`.
+void TypeFinder::add_modules_of(const TypeUse& argument, std::vector<Address>& modules, unsigned depth) {
   if (depth >= TypeNames::max_depth) return;
-  if (argument.element) return list_instances_of(*argument.element, depth + 1);
+  if (argument.element) return add_modules_of(*argument.element, modules, depth + 1);
   if (argument.method_table == 0) return;
   const MethodTables& tables = names_->types().tables();
   const MethodTable table = tables.read(argument.method_table);
-  list_instances(table.module);
-  for (const Address inner : tables.generic_arguments(table)) list_instances_of(*of_handle(inner), depth + 1);
+  if (std::ranges::find(modules, table.module) == modules.end()) modules.push_back(table.module);
+  for (const Address inner : tables.generic_arguments(table))
+    add_modules_of(*of_handle(inner), modules, depth + 1);
+}
+
+InstanceTable* TypeFinder::table_of_instances(Address module) {
+  const auto [slot, is_new] = instance_tables_.try_emplace(module);
+  if (is_new) {
+    try {
+      slot->second.emplace(*target_, names_->types().tables(), module);
+    } catch (const Error&) {
+      // This table cannot be read: its instances stay unknown.
+    }
+  }
+  return slot->second ? &*slot->second : nullptr;
 }
 
 void TypeFinder::list_instances(Address module) {
-  if (!listed_.insert(module).second) return;
+  InstanceTable* const table = listed_.insert(module).second ? table_of_instances(module) : nullptr;
+  if (table == nullptr) return;
   try {
-    read_instances(module);
+    for (Address i = 0; i < table->chains() && instance_count_ < max_instances; ++i)
+      table->visit(i, [&](Address handle) {
+        if (!is_type_desc(handle) && handle != 0) {
+          const std::uint32_t rid =
+              target_->read_u32(target_->field_address(handle, "MethodTable", "MTFlags2")) >> 8;
+          const Address owner =
+              target_->read_pointer(target_->field_address(handle, "MethodTable", "Module"));
+          if (rid != 0) instances_[{owner, rid}].push_back(handle);
+          ++instance_count_;
+        }
+        return instance_count_ < max_instances;
+      });
   } catch (const Error&) {
-    // This table cannot be read: its instances stay unknown.
+    // The instances in the rest of this table stay unknown.
   }
 }
 
-void TypeFinder::read_instances(Address module) {
-  const Target& target = *target_;
-  const unsigned pointer = target.pointer_size();
-  const Address table = target.read_pointer(target.field_address(module, "Module", "AvailableTypeParams"));
-  if (table == 0) return;
-  const Address buckets = target.read_pointer(target.field_address(table, "EETypeHashTable", "Buckets"));
-  if (buckets == 0) return;
-  const std::int64_t value = target.offset("EETypeHashTable", "VolatileEntryValue");
-  const std::int64_t next = target.offset("EETypeHashTable", "VolatileEntryNextEntry");
-  // Slot 0 is the number of chains. Two more slots lead to the successor of the table and to its end mark.
-  constexpr unsigned reserved = 3;
-  const Address count = target.read_pointer(buckets);
-  if (count > max_buckets) throw_corrupt(buckets, "a hash table of types with too many buckets");
-  for (Address i = 0; i < count; ++i) {
-    Address entry = target.read_pointer(buckets + (i + reserved) * pointer);
-    while (entry != 0 && (entry & 1) == 0) {
-      if (instance_count_ >= max_instances) return;
-      const Address handle = target.read_pointer(entry + static_cast<Address>(value)) & ~Address{1};
-      if (!is_type_desc(handle) && handle != 0) {
-        const std::uint32_t rid =
-            target.read_u32(target.field_address(handle, "MethodTable", "MTFlags2")) >> 8;
-        const Address owner = target.read_pointer(target.field_address(handle, "MethodTable", "Module"));
-        if (rid != 0) instances_[{owner, rid}].push_back(handle);
-        ++instance_count_;
-      }
-      entry = target.read_pointer(entry + static_cast<Address>(next));
-    }
+// A type of the core library's that is not generic; 0: it cannot be found.
+Address TypeFinder::core_type(const std::string& name) {
+  const auto [slot, is_new] = core_types_.try_emplace(name, 0);
+  const Address object = global_table("ObjectMethodTable");
+  if (!is_new || object == 0) return slot->second;
+  try {
+    const Address module = names_->types().type(object).table.module;
+    const std::uint32_t rid =
+        names_->named_modules().at(module).metadata.with([&](MetadataNames& names) -> std::uint32_t {
+          const Metadata& metadata = names.metadata();
+          for (std::uint32_t i = 1; i <= metadata.rows(MetadataTable::type_def); ++i) {
+            const TypeDefRow row = metadata.type_def(i);
+            if (!row.nested() && metadata.string(row.name) == name &&
+                metadata.string(row.name_space) == "System")
+              return i;
+          }
+          return 0;
+        });
+    if (rid != 0) slot->second = in_map(module, "TypeDefToMethodTableMap", rid);
+  } catch (const Error&) {
+    // Then instances with it are found by a list of all.
   }
+  return slot->second;
+}
+
+// The TypeHandle of a type argument; 0: it is not known.
+Address TypeFinder::handle_of(const TypeUse& use, unsigned depth) {
+  if (use.canonical) return core_type("__Canon");
+  if (use.kind == TypeUse::Kind::value || use.kind == TypeUse::Kind::reference) return use.method_table;
+  if (use.kind == TypeUse::Kind::array && use.vector && use.element && depth < TypeNames::max_depth) {
+    const Address element = handle_of(*use.element, depth + 1);
+    if (element == 0 || is_type_desc(element)) return 0;
+    InstanceTable* const table = table_of_instances(names_->types().type(element).table.module);
+    return table == nullptr ? 0 : table->find_vector(element);
+  }
+  if (use.kind != TypeUse::Kind::number) return 0;
+  constexpr std::string_view name_space = "System.";
+  const std::string name = format_sos_type(*primitive_type(use.number));
+  return name.starts_with(name_space) ? core_type(name.substr(name_space.size())) : 0;
 }
 
 Address TypeFinder::listed_instance(Address definition, const std::string& key) {
@@ -159,14 +197,31 @@ std::vector<Address> TypeFinder::all_instances() {
 Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
   try {
     std::string key;
+    std::vector<Address> handles; // of all arguments, or none
     for (const TypeUsePtr& argument : arguments) {
       if (argument->kind == TypeUse::Kind::unknown) return 0;
+      // Of a type that is not loaded there is no instance.
+      if (argument->kind == TypeUse::Kind::reference && argument->method_table == 0 && !argument->canonical)
+        return 0;
       append_key_of(key, *argument, 0);
+      handles.push_back(lists_all_ ? 0 : handle_of(*argument));
     }
-    list_instances(names_->types().type(definition).table.module);
-    if (const Address found = listed_instance(definition, key); found != 0) return found;
-    for (const TypeUsePtr& argument : arguments) list_instances_of(*argument);
-    return listed_instance(definition, key);
+    if (std::ranges::find(handles, Address{0}) != handles.end()) handles.clear();
+    const MethodTable open = names_->types().type(definition).table;
+    const auto look_in = [&](Address module) -> Address {
+      InstanceTable* const table =
+          handles.empty() || listed_.contains(module) ? nullptr : table_of_instances(module);
+      if (table != nullptr)
+        if (const auto found = table->find(open.module, open.typedef_rid(), handles)) return *found;
+      list_instances(module);
+      return listed_instance(definition, key);
+    };
+    std::vector<Address> modules{open.module};
+    if (const Address found = look_in(open.module); found != 0) return found;
+    for (const TypeUsePtr& argument : arguments) add_modules_of(*argument, modules);
+    for (const Address module : std::span(modules).subspan(1))
+      if (const Address found = look_in(module); found != 0) return found;
+    return 0;
   } catch (const Error&) {
     return 0;
   }

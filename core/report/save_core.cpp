@@ -284,6 +284,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
 
   // A second reader without any caches, so that everything that is needed is read again.
   Runtime runtime(recording, source.modules, source.platform, nullptr);
+  if (ObjectReader* const objects = runtime.objects()) objects->finder().list_all();
   if (SourceLines* lines = runtime.lines()) {
     lines->set_search(source.symbols);
     lines->set_recorded(RecordedPdbs(source.notes));
