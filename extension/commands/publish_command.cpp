@@ -118,6 +118,10 @@ private:
     }
     out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",
              status.modules, status.methods, status.first_milliseconds, status.last_milliseconds);
+    if (level == PublishLevel::stack)
+      out.line(
+          "code on the stack of the selected thread is published; the rest follows when a command needs it "
+          "(clr publish)");
     if (level == PublishLevel::stacks)
       out.line("code on stacks is published; the rest follows when a command needs it (clr publish)");
     for (const std::string& sentence : missing.sentences()) out.line("{}", sentence);

@@ -80,7 +80,7 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
     const std::shared_ptr<DebuggedProcess> found = process(target);
     const std::optional<AskedCode> asked = found->breakpoints().asked_code();
     const PublishLevel level = level_of_stop(settings_.publish.when, driver_, !asked);
-    if (level == PublishLevel::stacks && driver_.shows_by_commands())
+    if (is_partial(level) && driver_.shows_by_commands())
       if (const std::vector<Address> places = found->known_places_of_stop(); !places.empty()) {
         found->publishing().at_known_places(places);
         continue;
@@ -113,6 +113,7 @@ void Workspace::publish_command(DebuggedProcess& process, const char** words) {
   // Who may look at code behind a command gets all with it.
   const bool all_at_stops = level_of_stop(settings_.publish.when, driver_, false) == PublishLevel::everything;
   if (level != PublishLevel::nothing && all_at_stops) level = PublishLevel::everything;
+  if (level == PublishLevel::stack && !driver_.shows_by_commands()) level = PublishLevel::stacks;
   if (const AskedCode asked = code_of_command(all); !asked.empty() && !all_at_stops)
     process.publishing().before_command(asked);
   else

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -30,6 +31,10 @@ std::optional<std::uint64_t> offset_of(const std::string& position) {
 // rules to unwind by. What it has of a file has at least sections with names.
 bool describes_code(lldb::SBModule module) {
   return module.IsValid() && module.FindSection(".text").IsValid();
+}
+
+Address lookup_of(const StackPlaces::Native& frame) {
+  return frame.leaf || frame.pc == 0 ? frame.pc : frame.pc - 1;
 }
 
 // What a stand-in is made of: a native module, or an image of ReadyToRun code that the core lacks, so that
@@ -97,13 +102,19 @@ std::optional<NativePlace> described(Session& session, const Image& module,
 
 } // namespace
 
+bool NativeStandIns::are_needed(const std::vector<StackPlaces::Native>& places) {
+  return std::ranges::any_of(places, [&](const StackPlaces::Native& frame) {
+    return !describes_code(target_.ResolveLoadAddress(lookup_of(frame)).GetModule());
+  });
+}
+
 void NativeStandIns::add(Session& session, const std::vector<StackPlaces::Native>& places,
                          std::vector<std::string>& problems) {
   const char* const triple_text = target_.GetTriple();
   const std::string triple = triple_text != nullptr ? triple_text : "";
   std::map<std::string, std::vector<NativePlace>> found; // by file name
   for (const StackPlaces::Native& frame : places) {
-    const Address lookup = frame.leaf || frame.pc == 0 ? frame.pc : frame.pc - 1;
+    const Address lookup = lookup_of(frame);
     if (describes_code(target_.ResolveLoadAddress(lookup).GetModule())) continue;
     const std::optional<Image> image = image_at(session, lookup);
     if (!image || modules_.contains(image->name)) continue;

@@ -18,6 +18,9 @@ class NativeStandIns {
 public:
   explicit NativeStandIns(lldb::SBTarget target) : target_(std::move(target)) {}
 
+  // Whether LLDB lacks a module that describes code, or has a stand-in, where a frame of `places` stands.
+  // Cost: no reads.
+  bool are_needed(const std::vector<StackPlaces::Native>& places);
   // Gives LLDB a module for each native module of `session` in which a frame of `places` stands, and at whose
   // address LLDB has none, or one that describes no code: with the functions of those frames, their names and
   // how their callers are found. What went wrong is added to `problems`. Cost: that of Session::name_native

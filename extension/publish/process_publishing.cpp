@@ -15,6 +15,8 @@
 namespace clr::lldb_plugin {
 
 namespace {
+constexpr std::size_t max_shown_threads = 16; // that are described at a stop, beside the selected one
+
 bool has_no_runtime(const Runtime& runtime) {
   const auto* absence = runtime.absence();
   const auto* miss = absence == nullptr ? nullptr : std::get_if<MissAnswer>(absence);
@@ -48,7 +50,30 @@ bool ProcessPublishing::reads() {
 }
 
 std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level) {
+  std::vector<lldb::tid_t> threads;
+  if (level == PublishLevel::stack)
+    if (lldb::SBThread thread = target_.GetProcess().GetSelectedThread(); thread.IsValid())
+      threads.push_back(thread.GetThreadID());
+  return update(level, std::move(threads));
+}
+
+std::optional<std::vector<lldb::tid_t>> ProcessPublishing::shown_at_stop() {
+  lldb::SBProcess process = target_.GetProcess();
+  std::vector<lldb::tid_t> shown{process.GetSelectedThread().GetThreadID()};
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    const lldb::StopReason reason = thread.GetStopReason();
+    if (reason == lldb::eStopReasonInvalid || reason == lldb::eStopReasonNone) continue;
+    if (shown.size() > max_shown_threads) return std::nullopt;
+    shown.push_back(thread.GetThreadID());
+  }
+  return shown;
+}
+
+std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level, std::vector<lldb::tid_t> threads) {
   if (!settings_->on || level == PublishLevel::nothing || !reads()) return {};
+  if (level == PublishLevel::stack && threads.empty()) level = PublishLevel::stacks;
+  std::ranges::sort(threads);
   const auto began = std::chrono::steady_clock::now();
   if (publisher_.was_dropped()) withdraw();
   publisher_.make_way();
@@ -56,12 +81,19 @@ std::vector<MemoryRange> ProcessPublishing::update(PublishLevel level) {
   const std::uint32_t modules = target_.GetNumModules();
   // What was interrupted is gone on with.
   if (!state_.complete()) level = std::max(level, state_.level_at(stop));
-  if (!state_.wants_update(level, stop, modules)) return {};
+  if (!state_.wants_update(level, stop, modules, threads)) return {};
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     add_native(*session);
-    std::vector<MemoryRange> added = publisher_.update(*session, *settings_, level, began);
-    state_.updated(level, stop, publisher_.status().complete, !has_no_runtime(session->runtime()), modules);
+    std::vector<MemoryRange> added = publisher_.update(*session, *settings_, level, threads, began);
+    // A thread without managed code: something is published of every process with a runtime, because LLDB's
+    // stops are followed from then on.
+    if (level == PublishLevel::stack && publisher_.status().modules == 0) {
+      level = PublishLevel::stacks;
+      added = publisher_.update(*session, *settings_, level, {}, began);
+    }
+    state_.updated(level, stop, publisher_.status().complete, !has_no_runtime(session->runtime()), modules,
+                   threads);
     hook();
     return added;
   } catch (const Error& error) {
@@ -89,8 +121,7 @@ void ProcessPublishing::before_command(PublishLevel level, std::span<const std::
   update(level);
   const bool listing = disassembles(words);
   const PublishLevel reached = this->level();
-  if (!settings_->on || reached == PublishLevel::nothing || (reached != PublishLevel::stacks && !listing))
-    return;
+  if (!settings_->on || reached == PublishLevel::nothing || (!is_partial(reached) && !listing)) return;
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     if (session->runtime().absence() != nullptr) return;
@@ -107,7 +138,7 @@ void ProcessPublishing::before_command(PublishLevel level, std::span<const std::
 
 void ProcessPublishing::before_command(const AskedCode& asked) {
   update(PublishLevel::stacks);
-  if (!settings_->on || this->level() != PublishLevel::stacks) return;
+  if (!settings_->on || !is_partial(this->level())) return;
   try {
     if (!add(*sessions_->at_stop(), asked)) update(PublishLevel::everything);
   } catch (const Error& error) {
@@ -139,7 +170,7 @@ bool ProcessPublishing::add_asked(Session& session, const AskedCode& asked) {
 
 void ProcessPublishing::for_breakpoints(const AskedCode& asked, SearchedCode where, bool told) {
   if (asked.empty()) looked_for_.reset(); // nobody tells of compilations then
-  if (!settings_->on || asked.empty() || level() != PublishLevel::stacks) return;
+  if (!settings_->on || asked.empty() || !is_partial(level())) return;
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     if (session->runtime().absence() != nullptr) return;
@@ -156,8 +187,12 @@ void ProcessPublishing::for_breakpoints(const AskedCode& asked, SearchedCode whe
 }
 
 void ProcessPublishing::at_stop(PublishLevel level) {
-  update(level);
-  if (!settings_->on || this->level() != PublishLevel::stacks) return;
+  const auto shown = level == PublishLevel::stack && reads() ? shown_at_stop() : std::nullopt;
+  if (shown)
+    update(level, *shown);
+  else
+    update(std::max(level, PublishLevel::stacks));
+  if (!settings_->on || !is_partial(this->level())) return;
   try {
     const std::shared_ptr<Session> session = sessions_->at_stop();
     if (session->runtime().absence() == nullptr) add(*session, addresses_at_stop(*session));

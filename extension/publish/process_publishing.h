@@ -8,6 +8,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,10 @@ public:
 
   const PublishSettings& settings() const { return *settings_; }
 
-  // Brings what LLDB knows up to date with this stop, to `level` at least, and returns the code that is new
-  // to it; what was done for this stop already is not done again, and what the user interrupted is gone on
-  // with. Nothing happens when publishing is off, or when the process cannot be read. A fault of the target
-  // becomes a problem of status().
+  // Brings what LLDB knows up to date with this stop, to `level` at least (of level `stack` the selected
+  // thread), and returns the code that is new to it; what was done for this stop already is not done again,
+  // and what the user interrupted is gone on with. Nothing happens when publishing is off, or when the
+  // process cannot be read. A fault of the target becomes a problem of status().
   std::vector<MemoryRange> update(PublishLevel level = PublishLevel::everything);
   // The same before the command `words` of LLDB's, to the `level` that it needs, and then what else it names.
   void before_command(PublishLevel level, std::span<const std::string_view> words);
@@ -74,6 +75,10 @@ public:
   void follow_stops();
 
 private:
+  // Of level `stack` these threads.
+  std::vector<MemoryRange> update(PublishLevel level, std::vector<lldb::tid_t> threads);
+  // The threads whose frames LLDB shows at a stop by itself; nothing when these are many.
+  std::optional<std::vector<lldb::tid_t>> shown_at_stop();
   void hook();
   // Once: the native modules of a core that LLDB lacks.
   void add_native(Session& session);

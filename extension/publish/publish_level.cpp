@@ -10,12 +10,22 @@ struct Command {
   std::string_view first, second;
 };
 
-// Show frames, threads and variables of stacks.
+// Show frames and variables of the selected thread.
+constexpr std::array of_stack{
+    Command{"frame", "info"},
+    Command{"frame", "select"},
+    Command{"frame", "variable"},
+    Command{"register", "read"},
+};
+// Show those of other threads, too, unless they are given nothing but options.
+constexpr std::array of_some_stacks{
+    Command{"thread", "backtrace"},
+    Command{"thread", "info"},
+};
+// Show frames and threads.
 constexpr std::array of_stacks{
-    Command{"thread", "backtrace"}, Command{"thread", "list"},      Command{"thread", "info"},
-    Command{"thread", "select"},    Command{"thread", "exception"}, Command{"thread", "siginfo"},
-    Command{"frame", "info"},       Command{"frame", "select"},     Command{"frame", "variable"},
-    Command{"process", "status"},   Command{"register", "read"},
+    Command{"thread", "list"},    Command{"thread", "select"},  Command{"thread", "exception"},
+    Command{"thread", "siginfo"}, Command{"process", "status"},
 };
 // Let the process run, or concern breakpoints: without any there is nothing that waits for a name.
 constexpr std::array of_breakpoints{
@@ -31,10 +41,18 @@ bool is_one_of(std::span<const Command> commands, std::span<const std::string_vi
          });
 }
 
+// `words` of a command behind its name are options for which the selected thread alone is shown.
+bool shows_selected(std::span<const std::string_view> words) {
+  constexpr std::array<std::string_view, 6> with_value{"-c", "--count", "-s", "--start", "-e", "--extended"};
+  for (std::size_t i = 0; i < words.size(); i += 2)
+    if (std::ranges::find(with_value, words[i]) == with_value.end() || i + 1 == words.size()) return false;
+  return true;
+}
+
 } // namespace
 
 std::string_view to_string(PublishLevel level) {
-  constexpr std::array<std::string_view, 3> names{"nothing", "stacks", "everything"};
+  constexpr std::array<std::string_view, 4> names{"nothing", "stack", "stacks", "everything"};
   return names.at(static_cast<std::size_t>(level));
 }
 
@@ -45,8 +63,11 @@ std::string_view to_string(PublishTime time) {
 
 PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints) {
   if (is_one_of(of_nothing, words)) return PublishLevel::nothing;
+  if (is_one_of(of_stack, words)) return PublishLevel::stack;
+  if (is_one_of(of_some_stacks, words))
+    return shows_selected(words.subspan(2)) ? PublishLevel::stack : PublishLevel::stacks;
   if (is_one_of(of_stacks, words)) return PublishLevel::stacks;
-  if (is_one_of(of_breakpoints, words)) return breakpoints ? PublishLevel::everything : PublishLevel::stacks;
+  if (is_one_of(of_breakpoints, words)) return breakpoints ? PublishLevel::everything : PublishLevel::stack;
   return PublishLevel::everything;
 }
 
@@ -98,7 +119,8 @@ void Driver::command(std::span<const std::string_view> words, bool interpreter_r
 
 PublishLevel level_of_stop(PublishTime time, const Driver& driver, bool breakpoints) {
   const bool asked = time == PublishTime::asked || (time == PublishTime::automatic && driver.by_commands());
-  return asked && !breakpoints ? PublishLevel::stacks : PublishLevel::everything;
+  if (!asked || breakpoints) return PublishLevel::everything;
+  return driver.shows_by_commands() ? PublishLevel::stack : PublishLevel::stacks;
 }
 
 } // namespace clr::lldb_plugin

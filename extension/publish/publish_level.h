@@ -11,11 +11,16 @@ namespace clr::lldb_plugin {
 
 enum class PublishLevel : std::uint8_t {
   nothing,
+  stack,      // the bodies and stubs that stand on the stacks of the threads that are shown
   stacks,     // the bodies and stubs that stand on the stacks of all threads
   everything, // all code, so that every name is found and every address described
 };
-// "nothing", "stacks", "everything": a word of JSON.
+// "nothing", "stack", "stacks", "everything": a word of JSON.
 std::string_view to_string(PublishLevel level);
+// Only what stands on stacks, and what was asked for beside them.
+constexpr bool is_partial(PublishLevel level) {
+  return level == PublishLevel::stack || level == PublishLevel::stacks;
+}
 
 // The user's choice of when everything is published.
 enum class PublishTime : std::uint8_t {
@@ -26,7 +31,8 @@ enum class PublishTime : std::uint8_t {
 std::string_view to_string(PublishTime time); // "auto", "asked", "stop"
 
 // The need of the command `words`, which LLDB runs: its full name first, then its arguments. Commands that
-// are not known to need less need everything. `breakpoints`: the target has some that may wait for any code.
+// are not known to need less need everything; `stack` is that of the selected thread. `breakpoints`: the
+// target has some that may wait for any code.
 PublishLevel level_of_command(std::span<const std::string_view> words, bool breakpoints);
 
 // A part of the code: all that is called by one of some names, or that belongs to one of some source files.
@@ -64,7 +70,8 @@ private:
   bool reads_ = false, scripts_ = false, draws_ = false;
 };
 
-// The level of a stop that nobody asked anything at yet; `breakpoints` as above.
+// The level of a stop that nobody asked anything at yet; `breakpoints` as above. The threads of level `stack`
+// are the selected one and those that stopped for a reason, of which LLDB shows the innermost frames.
 PublishLevel level_of_stop(PublishTime time, const Driver& driver, bool breakpoints);
 
 } // namespace clr::lldb_plugin

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <span>
 
 namespace clr::lldb_plugin {
 
@@ -13,11 +15,12 @@ class PublishState {
 public:
   // Is an update to `level` worth it at this stop, when `modules` are loaded? Not when this stop was
   // published to it, nor when no module was loaded since there was no runtime. One that the user interrupted
-  // is continued.
-  bool wants_update(PublishLevel level, std::uint32_t stop, std::uint32_t modules) const;
+  // is continued. `threads`: those of level `stack`.
+  bool wants_update(PublishLevel level, std::uint32_t stop, std::uint32_t modules,
+                    std::span<const std::uint64_t> threads = {}) const;
   // An update was made, and reached `level`.
-  void updated(PublishLevel level, std::uint32_t stop, bool complete, bool has_runtime,
-               std::uint32_t modules);
+  void updated(PublishLevel level, std::uint32_t stop, bool complete, bool has_runtime, std::uint32_t modules,
+               std::span<const std::uint64_t> threads = {});
   // A part of the code was published beside updates.
   void added(bool complete);
   // All was taken away again.
@@ -35,6 +38,7 @@ public:
 private:
   std::optional<std::uint32_t> stop_;
   PublishLevel level_ = PublishLevel::nothing; // of that stop
+  std::set<std::uint64_t> threads_;            // whose stacks are published at level `stack`
   std::optional<std::uint32_t> modules_without_runtime_;
   bool begun_ = false, complete_ = true;
 };

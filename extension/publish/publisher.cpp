@@ -114,7 +114,8 @@ void Publisher::add_unlisted(Session& session, CatalogOptions options, const Sta
 }
 
 std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettings& settings,
-                                           PublishLevel& level, Clock::time_point began) {
+                                           PublishLevel& level, std::span<const lldb::tid_t> threads,
+                                           Clock::time_point began) {
   if (modules_.empty()) withdraw_remnants(target_);
   if (session.runtime().absence() != nullptr) {
     if (!modules_.empty()) withdraw();
@@ -123,7 +124,12 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   lldb::SBProcess process = target_.GetProcess();
   // A core has one stop.
   const bool with_native = !native_done_ && is_core(process);
-  const StackPlaces stacks = stack_places(session, with_native);
+  StackPlaces stacks = stack_places(session, with_native,
+                                    level == PublishLevel::stack ? threads : std::span<const lldb::tid_t>());
+  if (level == PublishLevel::stack && stand_ins_.are_needed(stacks.native)) {
+    level = PublishLevel::stacks;
+    stacks = stack_places(session, with_native, {});
+  }
   if (!stacks.whole) level = PublishLevel::everything;
   CatalogOptions options = options_of(target_, settings);
   options.exact = stacks.positions;
@@ -131,14 +137,14 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   if (options.grows) options.executable = unknown_at(target_, options.exact);
   const bool first = modules_.empty();
   std::vector<MemoryRange> added;
-  if (level == PublishLevel::stacks) {
+  if (is_partial(level)) {
     added = update_stacks(session, std::move(options), stacks, level);
   } else {
     added = apply(session, options,
                   [&](const CatalogOptions& with) { return catalog_.update(session.runtime(), with); });
     add_unlisted(session, std::move(options), stacks, added);
   }
-  if (with_native) {
+  if (with_native && level != PublishLevel::stack) {
     native_done_ = true;
     stand_ins_.add(session, stacks.native, status_.problems);
     if (!stacks.native_whole)

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,12 @@ public:
   explicit Publisher(lldb::SBTarget target) : target_(target), stand_ins_(std::move(target)) {}
 
   // Brings LLDB up to date with the session's stop: withdraws what was freed, adds what is new. Of `level`
-  // stacks only what stands on them, unless a stack cannot be walked by the core; `level` becomes the one
-  // that was reached. Returns the ranges of the modules that are new. `began` is when the work for this stop
-  // did. Never throws.
+  // stacks only what stands on them, of `stack` on those of `threads`, unless a stack cannot be walked by the
+  // core, or native modules need stand-ins, which describe all stacks; `level` becomes the one that was
+  // reached. Returns the ranges of the modules that are new. `began` is when the work for this stop did.
+  // Never throws.
   std::vector<MemoryRange> update(Session& session, const PublishSettings& settings, PublishLevel& level,
+                                  std::span<const lldb::tid_t> threads,
                                   std::chrono::steady_clock::time_point began);
   // Adds the bodies and stubs that hold `places`, as far as they are not known. Never throws.
   void add(Session& session, const PublishSettings& settings, const std::vector<Address>& places);

@@ -64,7 +64,7 @@ ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t 
   return row;
 }
 
-StackPlaces stack_places(Session& session, bool with_native) {
+StackPlaces stack_places(Session& session, bool with_native, std::span<const lldb::tid_t> threads) {
   StackPlaces found;
   std::unordered_set<Address> places, repeated; // a recursion has few
   std::unordered_map<Address, std::size_t> times;
@@ -72,6 +72,7 @@ StackPlaces stack_places(Session& session, bool with_native) {
   lldb::SBProcess process = session.target().GetProcess();
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (!threads.empty() && std::ranges::find(threads, thread.GetThreadID()) == threads.end()) continue;
     const RegisterContext registers = session.registers(thread);
     if (!registers.pc() || !registers.sp()) {
       found.whole = false;

@@ -9,6 +9,7 @@
 #include <lldb/API/LLDB.h>
 
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -16,13 +17,13 @@ namespace clr::lldb_plugin {
 // The row of `thread`, with what the runtime knows of it.
 ThreadRow describe_thread(Session& session, lldb::SBThread& thread, lldb::tid_t selected);
 
-// The code that stands on the stacks of all threads.
+// The code that stands on stacks.
 struct StackPlaces {
   std::vector<Address> positions; // where each thread stands
   std::vector<Address> places;    // an address of each managed frame and stub, ascending, each once
   // Those of `places` that stand very often on one stack which is very deep: recursion.
   std::vector<Address> repeated;
-  bool whole = true; // every stack was walked to its end
+  bool whole = true; // every one of these stacks was walked to its end
   // Frames of native code where they were asked for, each once: where it is, and how its caller was found.
   struct Native {
     Address pc = 0;
@@ -40,8 +41,9 @@ struct StackPlaces {
   static constexpr std::size_t deep = 5'000; // managed frames of one stack
   static constexpr std::size_t often = 100;  // times that a place stands on it
 };
-// Never throws for target data. Cost: that of StackReporter::walk_frames.
-StackPlaces stack_places(Session& session, bool with_native);
+// Of all threads, or of those in `threads` when it has any. Never throws for target data. Cost: that of
+// StackReporter::walk_frames, and of reading the registers of each thread, in a live process some hundred us.
+StackPlaces stack_places(Session& session, bool with_native, std::span<const lldb::tid_t> threads);
 
 // The stack of `thread` by the core's own walker where it knows the CPU, else by LLDB's unwinder. Never
 // throws for target data.

@@ -25,11 +25,20 @@ Driver driver_of(std::initializer_list<Words> commands, bool reads = true) {
 
 } // namespace
 
-TEST_CASE("commands that show stacks need what stands on them", "[publish_level]") {
+TEST_CASE("commands that show the selected thread need what stands on its stack", "[publish_level]") {
+  for (const Words words : {Words{"thread", "backtrace"}, Words{"thread", "backtrace", "-c", "5"},
+                            Words{"thread", "backtrace", "--start", "2", "-e", "true"},
+                            Words{"thread", "info"}, Words{"frame", "variable", "x"},
+                            Words{"frame", "select", "3"}, Words{"frame", "info"}, Words{"register", "read"}})
+    for (const bool breakpoints : {false, true}) CHECK(level(words, breakpoints) == PublishLevel::stack);
+}
+
+TEST_CASE("commands that show other threads need what stands on all stacks", "[publish_level]") {
   for (const Words words :
-       {Words{"thread", "backtrace"}, Words{"thread", "backtrace", "all"}, Words{"thread", "list"},
-        Words{"frame", "variable", "x"}, Words{"frame", "select", "3"}, Words{"register", "read"},
-        Words{"process", "status"}})
+       {Words{"thread", "backtrace", "all"}, Words{"thread", "backtrace", "3"},
+        Words{"thread", "backtrace", "-c", "5", "3"}, Words{"thread", "backtrace", "--unique"},
+        Words{"thread", "backtrace", "-c"}, Words{"thread", "info", "all"}, Words{"thread", "list"},
+        Words{"thread", "select", "2"}, Words{"process", "status"}})
     for (const bool breakpoints : {false, true}) CHECK(level(words, breakpoints) == PublishLevel::stacks);
 }
 
@@ -99,7 +108,7 @@ TEST_CASE("who lets the process run needs names for breakpoints only", "[publish
   for (const Words words :
        {Words{"process", "continue"}, Words{"process", "launch"}, Words{"process", "attach"},
         Words{"thread", "continue"}, Words{"breakpoint", "list"}}) {
-    CHECK(level(words, false) == PublishLevel::stacks);
+    CHECK(level(words, false) == PublishLevel::stack);
     CHECK(level(words, true) == PublishLevel::everything);
   }
 }
@@ -137,7 +146,9 @@ TEST_CASE("a stop that nobody asked anything at", "[publish_level]") {
     CHECK(level_of_stop(PublishTime::automatic, driver, false) == PublishLevel::everything);
     CHECK(level_of_stop(PublishTime::asked, driver, false) == PublishLevel::stacks);
   }
-  CHECK(level_of_stop(PublishTime::automatic, typed, false) == PublishLevel::stacks);
+  CHECK(level_of_stop(PublishTime::automatic, typed, false) == PublishLevel::stack);
+  CHECK(level_of_stop(PublishTime::asked, driver_of({{"thread", "list"}, {"gui"}}), false) ==
+        PublishLevel::stacks);
   CHECK(level_of_stop(PublishTime::automatic, typed, true) == PublishLevel::everything);
   CHECK(level_of_stop(PublishTime::asked, typed, true) == PublishLevel::everything);
   CHECK(level_of_stop(PublishTime::stop, typed, false) == PublishLevel::everything);
@@ -148,7 +159,13 @@ TEST_CASE("a stop that nobody asked anything at", "[publish_level]") {
 
 TEST_CASE("levels and times have names", "[publish_level]") {
   CHECK(to_string(PublishLevel::nothing) == "nothing");
+  CHECK(to_string(PublishLevel::stack) == "stack");
+  CHECK(to_string(PublishLevel::stacks) == "stacks");
   CHECK(to_string(PublishLevel::everything) == "everything");
+  CHECK(is_partial(PublishLevel::stack));
+  CHECK(is_partial(PublishLevel::stacks));
+  CHECK_FALSE(is_partial(PublishLevel::nothing));
+  CHECK_FALSE(is_partial(PublishLevel::everything));
   CHECK(to_string(PublishTime::automatic) == "auto");
   CHECK(to_string(PublishTime::stop) == "stop");
 }

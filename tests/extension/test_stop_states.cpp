@@ -83,6 +83,25 @@ TEST_CASE("a stop is published to the level that is needed", "[stop_states]") {
   CHECK_FALSE(state.wants_update(all, 6, 5));
 }
 
+TEST_CASE("the stacks of some threads are published one after the other", "[stop_states]") {
+  using Threads = std::vector<std::uint64_t>;
+  const auto stack = PublishLevel::stack, stacks = PublishLevel::stacks;
+  PublishState state;
+  state.updated(stack, 3, true, true, 5, Threads{7});
+  CHECK(state.level_at(3) == stack);
+  CHECK_FALSE(state.wants_update(stack, 3, 5, Threads{7}));
+  CHECK(state.wants_update(stack, 3, 5, Threads{8}));
+  CHECK(state.wants_update(stack, 3, 5, Threads{7, 8}));
+  CHECK(state.wants_update(stacks, 3, 5));
+  state.updated(stack, 3, true, true, 5, Threads{8});
+  CHECK_FALSE(state.wants_update(stack, 3, 5, Threads{7, 8}));
+  state.updated(stacks, 3, true, true, 5);
+  CHECK_FALSE(state.wants_update(stack, 3, 5, Threads{9}));
+  CHECK(state.wants_update(stack, 4, 5, Threads{7}));
+  state.updated(stack, 4, true, true, 5, Threads{9});
+  CHECK(state.wants_update(stack, 4, 5, Threads{7}));
+}
+
 TEST_CASE("what was interrupted is gone on with at the same stop", "[stop_states]") {
   PublishState state;
   state.updated(all, 7, false, true, 5);

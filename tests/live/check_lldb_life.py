@@ -98,20 +98,58 @@ def launched(lldb, program, file):
     assert re.search(r"\bn = 1\b", texts[6]), f"its argument: {texts[6]}"
     # Breakpoints by name need the code of these names, and not all of the framework's.
     published = status(texts[7])
-    assert published["level"] == "stacks" and published["methods"] < 5000, f"more is published than the breakpoints ask for: {published}"
+    assert published["level"] == "stack" and published["methods"] < 5000, f"more is published than the breakpoints ask for: {published}"
     return f"stopped in {named[0][1]}"
 
 
 def later_image(lldb, program, file):
-    """The breakpoint's method is precompiled, in an assembly that is loaded long after it was set, and only what stands on stacks is published."""
+    """The breakpoint's method is precompiled, in an assembly that is loaded long after it was set, and only what stands on the stack is published."""
     file.write_bytes((1).to_bytes(8, "little") + bytes(4088))   # it goes on by itself
     texts = run(lldb, Commands(), [f'target create "{program}"', "settings set target.disable-aslr false", "b System.Text.RegularExpressions.Regex.Escape", f'process launch --no-stdio -- breaks "{file}"', "bt", "clr publish status --json",
                                   "process kill"], 60)
     named = managed_frames(texts[4])
     assert named and named[0][0] == "System.Text.RegularExpressions.dll" and "Regex.Escape" in named[0][1] and "Debugged.Breaks.Phases" in named[1][1], f"the stop: {texts[2]} {texts[3][-800:]} {texts[4][:1000]}"
     published = status(texts[5])
-    assert published["level"] == "stacks" and published["methods"] < 5000, f"more is published than the breakpoint asks for: {published}"
+    assert published["level"] == "stack" and published["methods"] < 5000, f"more is published than the breakpoint asks for: {published}"
     return f"stopped in {named[0][1]}"
+
+
+# Behind a plain `bt`, which describes the selected thread alone: what shows other threads, or code by its address.
+BESIDE = ["thread backtrace 3", "bt all", "thread list", "thread info all", "frame select 2", "up", "process status", "thread select 3"]
+FRAMES = "script print([[f.GetFunctionName() for f in t] for t in lldb.debugger.GetSelectedTarget().GetProcess()])"
+
+
+def other_threads(lldb, pid):
+    """Each is a session of its own: the command says the same as behind `clr publish`."""
+    _, whole, *frames = run(lldb, Target(pid=pid), ["clr publish --wait", "bt all", FRAMES])
+    threads = [section for section in re.split(r"^(?=[* ] thread #)", whole, flags=re.M) if "Objects" in section]
+    assert len(threads) >= 3, f"threads with managed frames: {whole[:2000]}"
+    address = re.search(r"0x([0-9a-f]+) debugged\.dll`", threads[-1])[1]
+    asked = [*BESIDE, f"image lookup -a 0x{address}"]
+    for command in asked:
+        # What stands on all stacks is described by the first of them; the second is the same with everything.
+        plain, level, first, _, second = run(lldb, Target(pid=pid), ["bt", "clr publish status --json", command, "clr publish --wait", command if command != "up" else "frame select 1"])
+        assert status(level)["level"] == "stack", f"bt published {level}"
+        assert first == second and managed_frames(plain), f"{command}: {first[:1500]} but with everything {second[:1500]}"
+    one, by_api = run(lldb, Target(pid=pid), ["bt", FRAMES])
+    assert [by_api] == frames, f"by the API: {by_api[:1500]} but {frames[0][:1500]}"
+    return f"{len(asked)} commands, {len(threads)} threads"
+
+
+def other_threads_at_stops(lldb, program, file):
+    """At breakpoints, where several threads run: each command's text is the same when everything is published behind it."""
+    file.write_bytes((1).to_bytes(8, "little") + bytes(4088))   # it goes on by itself
+    opening = [f'target create "{program}"', "settings set target.disable-aslr false", "b Debugged.Breaks.OnThread", f'process launch --no-stdio -- breaks "{file}"']
+    turns = [["thread backtrace 1"], ["bt all"], ["thread list"], ["thread info all"]]
+    commands = [line for (command,) in turns for line in ("bt", "clr publish status --json", command, "clr publish --wait", command, "process continue")]
+    texts = run(lldb, Commands(), [*opening, *commands, "process kill"], 120)[len(opening):]
+    for i, (command,) in enumerate(turns):
+        plain, level, first, _, second, _ = texts[6 * i: 6 * i + 6]
+        named = managed_frames(plain)
+        assert named and "Breaks.OnThread" in named[0][1], f"stop {i}: {plain[:1500]}"
+        assert status(level)["level"] == "stack", f"stop {i}: bt published {level}"
+        assert first == second, f"{command}: {first[:1500]} but with everything {second[:1500]}"
+    return f"{len(turns)} stops"
 
 
 def left_alone(lldb, running, log):
@@ -174,6 +212,10 @@ def check_all(c, executable, folder):
         c.check("lldb/life/attached-again", detached_and_attached, c.lldb, one.pid)
         c.check("lldb/life/two-targets", two_targets, c.lldb, one.pid, two.pid)
         c.check("lldb/life/later-methods", later_methods, c.lldb, one, folder / "counts")
+    with Running([executable, "objects", folder / "objects"], folder / "four", settings()) as four:
+        assert four.wait_ready(), "the program did not start"
+        c.check("lldb/life/other-threads", other_threads, c.lldb, four.pid)
+    c.check("lldb/life/other-threads-at-stops", other_threads_at_stops, c.lldb, executable, folder / "counts-threads")
     with Running([executable, "mix", folder / "mix"], folder / "three", settings()) as three:
         assert three.wait_ready(), "the program did not start"
         c.check("lldb/life/left-alone", left_alone, c.lldb, three, folder / "mix")
