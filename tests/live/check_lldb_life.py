@@ -6,7 +6,7 @@ import time
 
 import processes
 from check_lldb_breaks import line_of, slots
-from plugin import Target
+from plugin import Target, without_selection
 from processes import Running, settings
 
 IMAGES = "image list -b"
@@ -114,24 +114,31 @@ def later_image(lldb, program, file):
     return f"stopped in {named[0][1]}"
 
 
-# Behind a plain `bt`, which describes the selected thread alone: what shows other threads, or code by its address.
-BESIDE = ["thread backtrace 3", "bt all", "thread list", "thread info all", "frame select 2", "up", "process status", "thread select 3"]
-FRAMES = "script print([[f.GetFunctionName() for f in t] for t in lldb.debugger.GetSelectedTarget().GetProcess()])"
+# Behind a plain `bt`, which describes the selected thread alone, what shows other threads, or code by its address; and then the same again.
+BESIDE = {"bt all": [], "thread list": [], "thread info all": [], "frame select 2": [], "up": ["down"], "process status": []}
+FRAMES = "script print([n for t in lldb.debugger.GetSelectedTarget().GetProcess() for n in [[f.GetFunctionName() for f in t]] if any('Debugged' in str(f) for f in n)])"
 
 
 def other_threads(lldb, pid):
     """Each is a session of its own: the command says the same as behind `clr publish`."""
     _, whole, *frames = run(lldb, Target(pid=pid), ["clr publish --wait", "bt all", FRAMES])
-    threads = [section for section in re.split(r"^(?=[* ] thread #)", whole, flags=re.M) if "Objects" in section]
+    threads = [section for section in re.split(r"^(?=[* ] thread #)", whole, flags=re.M) if "debugged.dll" in section]
     assert len(threads) >= 3, f"threads with managed frames: {whole[:2000]}"
+    # A thread of the runtime's may end meanwhile, and the numbers of those behind it change.
+    numbers = [int(re.search(r"thread #(\d+)", section)[1]) for section in threads[-2:]]
     address = re.search(r"0x([0-9a-f]+) debugged\.dll`", threads[-1])[1]
-    asked = [*BESIDE, f"image lookup -a 0x{address}"]
-    for command in asked:
-        # What stands on all stacks is described by the first of them; the second is the same with everything.
-        plain, level, first, _, second = run(lldb, Target(pid=pid), ["bt", "clr publish status --json", command, "clr publish --wait", command if command != "up" else "frame select 1"])
+    asked = {**BESIDE, **{f"thread backtrace {n}": [] for n in numbers}, f"image lookup -a 0x{address}": []}
+    for command, between in asked.items():
+        plain, level, first, *_, second = run(lldb, Target(pid=pid), ["bt", "clr publish status --json", command, "clr publish --wait", *between, command])
         assert status(level)["level"] == "stack", f"bt published {level}"
         assert first == second and managed_frames(plain), f"{command}: {first[:1500]} but with everything {second[:1500]}"
-    one, by_api = run(lldb, Target(pid=pid), ["bt", FRAMES])
+    stacks = []
+    for n in numbers:
+        *_, selected, _, again = run(lldb, Target(pid=pid), ["bt", f"thread select {n}", "bt", "clr publish --wait", "bt"])
+        assert without_selection(selected) == without_selection(again), f"thread select {n}: {selected[:1500]} but with everything {again[:1500]}"
+        stacks += managed_frames(selected)
+    assert any("Debugged.Objects" in name for _, name in stacks), f"selected threads: {stacks}"
+    _, by_api = run(lldb, Target(pid=pid), ["bt", FRAMES])
     assert [by_api] == frames, f"by the API: {by_api[:1500]} but {frames[0][:1500]}"
     return f"{len(asked)} commands, {len(threads)} threads"
 
