@@ -49,6 +49,28 @@ bool is_base_part(lldb::SBValue& value) {
   return name != nullptr && type != nullptr && std::string_view(name) == type;
 }
 
+namespace {
+std::optional<Address> pointer_in(lldb::SBValue& value) {
+  lldb::SBError error;
+  const std::uint64_t pointer = value.GetValueAsUnsigned(error, 0);
+  return error.Fail() ? std::nullopt : std::optional<Address>(pointer);
+}
+} // namespace
+
+std::optional<Address> ReferenceTypes::object_of(lldb::SBValue& value, const char* name) {
+  const auto known = types_.find(name);
+  if (known == types_.end()) return std::nullopt;
+  lldb::SBType type = value.GetType();
+  return type == known->second ? pointer_in(value) : std::nullopt;
+}
+
+void ReferenceTypes::met(lldb::SBValue& value, const char* name) {
+  lldb::SBType type = value.GetType();
+  if (name == nullptr || !is_indirect(type)) return;
+  if (types_.size() >= max_kept) types_.clear();
+  types_.insert_or_assign(name, type);
+}
+
 std::optional<Address> object_of(lldb::SBValue& value) {
   lldb::SBType type = value.GetType();
   const bool indirect = is_indirect(type);
@@ -61,12 +83,7 @@ std::optional<Address> object_of(lldb::SBValue& value) {
   if (type.GetNumberOfDirectBaseClasses() == 0 &&
       (name == nullptr || std::string_view(name) != "System.Object"))
     return std::nullopt;
-  if (indirect) {
-    lldb::SBError error;
-    const std::uint64_t pointer = value.GetValueAsUnsigned(error, 0);
-    if (error.Fail()) return std::nullopt;
-    return pointer;
-  }
+  if (indirect) return pointer_in(value);
   const lldb::addr_t at = value.GetLoadAddress();
   if (at == LLDB_INVALID_ADDRESS) return std::nullopt;
   return at;

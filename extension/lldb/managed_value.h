@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 namespace clr::lldb_plugin {
 
@@ -28,6 +29,22 @@ bool is_indirect(lldb::SBType type);
 // The object that a managed variable, field or element is or points to; nothing when it is a value, or when
 // LLDB cannot read it. `value` must be the raw one: what formatters made of it does not lie in memory.
 std::optional<Address> object_of(lldb::SBValue& value);
+
+// Types of references to objects, which object_of() has met: it asks LLDB ten questions of each value, and a
+// stack shows the same types thousands of times.
+class ReferenceTypes {
+public:
+  // The object that the raw `value` of type `name` (SBValue::GetTypeName) refers to, when it was met before.
+  std::optional<Address> object_of(lldb::SBValue& value, const char* name);
+  // The value is of a type that object_of() has taken for a reference, if it is indirect.
+  void met(lldb::SBValue& value, const char* name);
+
+  static constexpr std::size_t max_kept = 1'024; // types
+
+private:
+  // By the name as LLDB keeps it, once for all: another module may have another type of this name.
+  std::unordered_map<const void*, lldb::SBType> types_;
+};
 
 // What LLDB's members tell too little of: the framework's structures whose text is made of the runtime's
 // memory, by the names of their types.

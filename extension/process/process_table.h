@@ -58,9 +58,9 @@ private:
 
   std::shared_ptr<Process> look(Target& target, bool make) {
     drop_gone();
-    if (ask_.is_gone(target)) return nullptr;
-    const std::uint32_t now = ask_.process_of(target);
     const auto found = entry_of(target);
+    if (found == entries_.end() && ask_.is_gone(target)) return nullptr;
+    const std::uint32_t now = ask_.process_of(target);
     if (found == entries_.end()) return make ? add(target, now, nullptr) : nullptr;
     if (found->process == 0 || found->process == now) {
       found->process = now;

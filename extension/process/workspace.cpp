@@ -41,7 +41,8 @@ void publish_code(DebuggedProcess& process, const AskedCode& asked) {
 }
 
 std::uint32_t process_of(lldb::SBTarget& target) {
-  return is_alive(life_of(target)) ? target.GetProcess().GetUniqueID() : 0;
+  lldb::SBProcess process = target.GetProcess();
+  return is_alive(life_of(process)) ? process.GetUniqueID() : 0;
 }
 } // namespace
 

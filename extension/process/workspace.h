@@ -2,6 +2,7 @@
 #pragma once
 
 #include "extension/door/door.h"
+#include "extension/lldb/managed_value.h"
 #include "extension/process/debugged_process.h"
 #include "extension/process/process_table.h"
 
@@ -65,6 +66,9 @@ public:
   void show_async_frames(lldb::SBDebugger& debugger, DebuggedProcess& process) {
     if (async_frames()) process.show_async_frames(debugger, settings_.async_frames);
   }
+  // Of all targets.
+  ReferenceTypes& reference_types() { return reference_types_; }
+
   bool async_frames() const { return settings_.async_frames != 0; }
 
 private:
@@ -72,6 +76,7 @@ private:
 
   WorkspaceSettings settings_;
   Driver driver_;
+  ReferenceTypes reference_types_;
   bool parts_offered_ = false;
   unsigned async_frames_switched_on_ = 0;
   ProcessTable<lldb::SBTarget, DebuggedProcess> processes_;

@@ -10,6 +10,10 @@ namespace clr::lldb_plugin {
 ProcessLife life_of(lldb::SBTarget& target) {
   if (!target.IsValid()) return ProcessLife::none;
   lldb::SBProcess process = target.GetProcess();
+  return life_of(process);
+}
+
+ProcessLife life_of(lldb::SBProcess& process) {
   if (!process.IsValid()) return ProcessLife::none;
   switch (process.GetState()) {
   case lldb::eStateStopped:
@@ -38,12 +42,13 @@ bool is_stopped_process(lldb::SBTarget& target) {
 }
 
 std::uint32_t StopSession::require_stop() {
-  const ProcessLife life = life_of(target_);
+  lldb::SBProcess process = target_.GetProcess();
+  const ProcessLife life = target_.IsValid() ? life_of(process) : ProcessLife::none;
   const std::string_view why = why_unreadable(life);
   if (!why.empty())
     throw Error(life == ProcessLife::running ? ErrorKind::process_running : ErrorKind::invalid_argument,
                 std::string(why));
-  return target_.GetProcess().GetStopID(true);
+  return process.GetStopID(true);
 }
 
 std::shared_ptr<Session> StopSession::open(std::uint32_t stop) {

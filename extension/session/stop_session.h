@@ -21,6 +21,7 @@ struct SessionSettings {
 
 // The state of the process of `target`. No target, or none that is left: none.
 ProcessLife life_of(lldb::SBTarget& target);
+ProcessLife life_of(lldb::SBProcess& process);
 // It stands, and it is not a core file.
 bool is_stopped_process(lldb::SBTarget& target);
 

@@ -152,15 +152,18 @@ std::string structure_text(const Turn& turn, lldb::SBValue& raw) {
 }
 
 std::string object_text(lldb::SBTarget target, Address object, const Turn& turn) {
-  if (!why_unreadable(life_of(target)).empty()) return {};
   try {
-    const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
+    std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).find(target);
+    if (!process && why_unreadable(life_of(target)).empty()) process = Workspace::of(turn).process(target);
+    if (!process) return {};
     const std::shared_ptr<Session> session = process->sessions().after_short_run();
     ObjectReader* objects = session->runtime().objects();
     if (objects == nullptr) return {};
     // Who drives LLDB by its API runs no command before it looks at values.
-    lldb::SBDebugger debugger = target.GetDebugger();
-    if (Workspace::serves_client()) Workspace::of(turn).offer_parts(debugger, *process);
+    if (Workspace::serves_client()) {
+      lldb::SBDebugger debugger = target.GetDebugger();
+      Workspace::of(turn).offer_parts(debugger, *process);
+    }
     if (object == 0) return "null";
     objects->layouts().of(objects->method_table_of(object));
     return objects->describe_object(object, limits);
@@ -172,8 +175,14 @@ std::string object_text(lldb::SBTarget target, Address object, const Turn& turn)
 std::string object_summary(const Turn& turn, lldb::SBValue& value) {
   // The raw value: the one that formatters made of it is not what lies in memory.
   lldb::SBValue raw = value.GetNonSyntheticValue();
+  const char* const name = raw.GetTypeName();
+  ReferenceTypes& references = Workspace::of(turn).reference_types();
+  if (const auto object = references.object_of(raw, name)) return object_text(raw.GetTarget(), *object, turn);
   if (is_base_part(raw)) return {}; // the object itself says what it is
-  if (const auto object = object_of(raw)) return object_text(raw.GetTarget(), *object, turn);
+  if (const auto object = object_of(raw)) {
+    references.met(raw, name);
+    return object_text(raw.GetTarget(), *object, turn);
+  }
   // Patterns cannot tell a nullable from other generic types.
   if (!is_nullable(raw)) return structure_text(turn, raw);
   try {
