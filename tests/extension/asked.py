@@ -12,8 +12,10 @@ COMMANDS = [["bt"], ["bt all"], ["thread list"], ["thread info"], ["register rea
 FEW = [["bt"], ["up", "up"], ["b Recurse"]]   # of the versions that others stand for
 # Between commands of one session: as at its beginning.
 AGAIN = ["breakpoint delete --force", "frame select 0"]
-# What stands on stacks, and for breakpoints and searches by name or file what is called so.
-STACKS = ("bt", "thread", "register", "frame", "up", "process", "breakpoint set -n ", "breakpoint set -f ", "b ", "tbreak", "image lookup -n ", "image lookup -v -n ")
+# What stands on the stack of the selected thread.
+STACK = ("bt", "thread info", "register read", "frame variable", "frame select 3", "frame select 12", "up")
+# What stands on all stacks, and for breakpoints and searches by name or file what is called so.
+STACKS = ("bt ", "thread", "register", "frame", "up", "process", "breakpoint set -n ", "breakpoint set -f ", "b ", "tbreak", "image lookup -n ", "image lookup -v -n ")
 # Of the files that are made for LLDB: a folder for each module, the place of the code in a section, and the numbers of entries. And of breakpoints.
 TEMPORARY = re.compile(r"lldb-clr-published-\w+|\.PT_LOAD\[\d+\]\S* \+ \d+|id = \{0x[0-9a-f]+\}|[Bb]reakpoint \d+")
 
@@ -42,7 +44,7 @@ def check(driver, report, tag, core, every):
         (*_, asked, status) = driver.run([*opening, *commands, "clr publish status --json"], environment=ENVIRONMENT)
         name = f"{tag} {'; '.join(commands)}"
         report.check(f"{name}: as with everything published", TEMPORARY.sub("", asked), "^" + re.escape(TEMPORARY.sub("", whole)) + r"\Z")
-        wanted = "stacks" if commands[-1].startswith(STACKS) else "everything"
+        wanted = "stack" if commands[-1] in STACK else "stacks" if commands[-1].startswith(STACKS) else "everything"
         report.check(f"{name}: what is published", level(status), f"^{wanted}$")
     (_, first, _, kept, all_now, last) = driver.run([*opening, "clr publish status --json", "bt", "clr settings --publish lines,variables", "clr publish",
                                                      "clr publish status --json"])
