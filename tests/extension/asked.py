@@ -7,7 +7,7 @@ from every_command import ENVIRONMENT
 # Each is a session of its own; the text of the last command is compared.
 COMMANDS = [["bt"], ["bt all"], ["thread list"], ["thread info"], ["register read"], ["process status"], ["frame variable"], ["up", "up"],
             ["up", "up", "register read"], ["frame select 3"], ["frame select 12"], ["disassemble"], ["image lookup -n Main"],
-            ["image lookup -v -n Situations.Gallery.Customer"], ["image lookup -r -n Main"], ["breakpoint set -r Main"], ["bt", "bt all"], ["bt", "thread backtrace 3"], ["bt", "thread list"], ["bt", "thread select 2", "thread select 1"], ["bt", "up"],
+            ["image lookup -v -n Situations.Gallery.Customer"], ["image lookup -r -n Main"], ["breakpoint set -r Main"], ["bt", "bt all"], ["bt", "thread backtrace 3"], ["bt", "thread list"], ["bt", "up"],
             ["breakpoint set -n Situations.Gallery.Customer"], ["breakpoint set -n Main"], ["breakpoint set -f Program.cs -l 20"], ["b Nowhere.cs:3"], ["b Recurse"], ["b MoveNext"], ["tbreak NobodyIsCalledSo"]]
 FEW = [["bt"], ["up", "up"], ["b Recurse"]]   # of the versions that others stand for
 # Between commands of one session: as at its beginning.
