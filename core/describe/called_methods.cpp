@@ -48,6 +48,21 @@ std::string called_name(Runtime& runtime, const PortablePdb& pdb, const Method& 
 bool is_in_method(std::string_view name) {
   return name.find(lambda_mark) != name.npos || name.find(local_function_mark) != name.npos;
 }
+
+enum class Called : std::uint8_t { no, by_name, by_delegate };
+
+Called called_by(Runtime& runtime, const std::set<std::string>& names, const Method& method) {
+  try {
+    const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
+    if (pdb == nullptr || method.token == 0) return Called::no;
+    const bool named = names.contains(called_name(runtime, *pdb, method));
+    if (!named && !(names.contains(std::string(invoke)) && is_in_method(method.name))) return Called::no;
+    if (!has_written_lines(runtime, method)) return Called::no;
+    return named ? Called::by_name : Called::by_delegate;
+  } catch (const Error&) {
+    return Called::no; // another body may be the one
+  }
+}
 } // namespace
 
 std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, std::uint32_t il,
@@ -109,23 +124,19 @@ std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block) {
 
 std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names) {
   std::vector<Address> bodies, lambdas;
-  const bool by_delegate = names.contains(std::string(invoke));
   runtime.for_each_method({.glob = {}, .r2r = false}, [&](const MethodRow& row) {
-    try {
-      const PortablePdb* const pdb = runtime.lines()->pdb_of(row.method.runtime_module);
-      if (pdb == nullptr || row.method.token == 0) return true;
-      const bool named = names.contains(called_name(runtime, *pdb, row.method));
-      std::vector<Address>& found = named ? bodies : lambdas;
-      if ((named || (by_delegate && lambdas.size() < max_called_lambdas && is_in_method(row.method.name))) &&
-          has_written_lines(runtime, row.method))
-        found.push_back(row.code.start);
-    } catch (const Error&) {
-      // Another body may be the one.
-    }
+    const Called called = called_by(runtime, names, row.method);
+    if (called == Called::by_name) bodies.push_back(row.code.start);
+    if (called == Called::by_delegate && lambdas.size() < max_called_lambdas)
+      lambdas.push_back(row.code.start);
     return bodies.size() < max_called_bodies;
   });
   bodies.insert(bodies.end(), lambdas.begin(), lambdas.end());
   return bodies;
+}
+
+bool may_be_called(Runtime& runtime, const std::set<std::string>& names, const Method& method) {
+  return called_by(runtime, names, method) != Called::no;
 }
 
 bool has_written_lines(Runtime& runtime, const Method& method) {

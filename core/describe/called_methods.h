@@ -35,6 +35,9 @@ std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);
 // Runtime::for_each_method over compiled code.
 std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names);
 
+// True when code of this method would be one of called_bodies(). Never throws. Cost: a name.
+bool may_be_called(Runtime& runtime, const std::set<std::string>& names, const Method& method);
+
 // True when the method is one that somebody wrote with lines; constructors of types are not, as no line calls
 // them. Never throws.
 bool has_written_lines(Runtime& runtime, const Method& method);

@@ -352,9 +352,18 @@ bool ManagedSteps::enters_call(lldb::SBThread& thread) {
   return calls_.hit(visitor);
 }
 
+bool ManagedSteps::is_called(Address start) {
+  Runtime& runtime = sessions_->after_short_run()->runtime();
+  const CodeLookup found = runtime.code()->find(start);
+  const auto* const block = std::get_if<CodeBlock>(&found);
+  return block != nullptr && may_be_called(runtime, called_, runtime.describe(*block).method);
+}
+
 void ManagedSteps::compiled(lldb::SBThread& thread, Address start) {
   if (!waits_for_code() || !is_step()) return;
-  if (calls_.thread() == thread.GetThreadID()) {
+  // Of what other threads compile meanwhile (the runtime does by itself, for methods that are called often)
+  // the step's thread may enter what its line calls.
+  if (calls_.thread() == thread.GetThreadID() || (calls_.thread() != 0 && is_called(start))) {
     stands_ = thread;
     calls_.add(entry_of(*sessions_->after_short_run(), start));
   }

@@ -110,6 +110,8 @@ private:
   void arm_calls(Session& session, lldb::SBThread& thread, const std::set<std::string>& names,
                  std::vector<Address> callers);
   CallWatch::Place entry_of(Session& session, Address start);
+  // The code that starts at `start` is of a method that the line of the step may call.
+  bool is_called(Address start);
   void watch_loader();
   bool goes_on_behind_hijack();
   bool goes_on_in_iterator();

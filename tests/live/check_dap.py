@@ -276,6 +276,9 @@ RELEASED = [
     ("next", "Program.Released:Call of Break"),
     ("next", "Program.Released:When+1"),
     ("next", "Program.Released:Looped"),       # for the loop's sake the first code of a method counts its blocks, by calls
+    ("next", "Program.Released:Call of Shared"),
+    ("stepIn", "Program.Shared:Shared"),       # another thread has compiled it since the step began
+    ("stepOut", "Program.Released:Call of Shared"),
     ("next", "Program.Released:Released done"),
     ("next", "Program.Main:Call of Released"),
     ("next", "Program.Main:Call of Waits"),

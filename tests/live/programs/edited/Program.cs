@@ -2,6 +2,7 @@
 using System;
 using System.Collections.Generic;
 using System.Linq;
+using System.Threading;
 using System.Threading.Tasks;
 
 namespace Edited {
@@ -166,6 +167,18 @@ static class Program {
         }
     }
 
+    static readonly AutoResetEvent Asked = new(false), Answered = new(false);
+
+    static int Shared(int n) {
+        return n * 2; // at: Shared
+    }
+
+    static void Share() {
+        Asked.WaitOne();
+        Shared(1);
+        Answered.Set();
+    }
+
     static bool Matches(Exception e) => e.Message.Length > 3;
 
     static int Released(int n) {
@@ -184,6 +197,7 @@ static class Program {
             n++; // at: When+1
         }
         for (int i = 0; i < 2; i++) n += i; // at: Looped
+        WaitHandle.SignalAndWait(Asked, Answered); n += Shared(0); // at: Call of Shared
         return n; // at: Released done
     }
 
@@ -222,6 +236,7 @@ static class Program {
             return;
         }
         if (args.Length != 0 && args[0] == "released") {
+            new Thread(Share) { IsBackground = true }.Start();
             int n = Released(3); // at: Call of Released
             n = Waits(n).Result; // at: Call of Waits
             Console.WriteLine($"released {n}");
