@@ -216,6 +216,16 @@ void ManagedSteps::take_middle(std::span<ThreadStop> stops) {
   found->at_breakpoint = true;
 }
 
+bool ManagedSteps::ended_here() {
+  return ended_.thread != 0 && ended_.stop == target_.GetProcess().GetStopID();
+}
+
+void ManagedSteps::add_end(std::span<ThreadStop> stops) {
+  if (!ended_here()) return;
+  const auto found = std::ranges::find(stops, ended_.thread, &ThreadStop::thread);
+  if (found != stops.end() && found->kind == ThreadStop::Kind::none) found->kind = ThreadStop::Kind::asked;
+}
+
 bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
   // Behind an async method that has ended no exceptions are followed, but its task is.
   const std::uint64_t steps = handlers_.thread() != 0 ? handlers_.thread() : awaits_.thread();

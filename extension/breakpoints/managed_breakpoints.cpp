@@ -231,6 +231,7 @@ void ManagedBreakpoints::before_command(const char** words) {
   for (; words != nullptr && *words != nullptr; ++words) all.emplace_back(*words);
   if (all.size() < 2) return;
   switch_on_again();
+  if (is_stopped_process(target_) && steps_->ended_here()) at_stop(false);
   select_shown(all[1] == "select");
   const bool of_process = all[0] == "process", of_thread = all[0] == "thread";
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
@@ -287,6 +288,7 @@ bool ManagedBreakpoints::at_stop(bool client) {
   known.one_shots = breakpoints_.one_shots();
   std::vector<ThreadStop> stops = thread_stops(target_, known);
   steps_->take_middle(stops);
+  steps_->add_end(stops);
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
   if (lone_run_.goes_on(stops)) return true;
   const auto is_ours = [this](Address pc) { return was_ours(pc); };

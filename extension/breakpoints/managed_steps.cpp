@@ -340,7 +340,11 @@ bool ManagedSteps::stops(lldb::SBThread& thread) {
     return false;
   }
   end_plan(thread); // what LLDB had to do for the step is not to be gone on with at the next one
-  ended_ = {thread.GetThreadID(), frame.GetPC(), frame.GetSP(), frame_pointer(frame), 0};
+  ended_ = {.thread = thread.GetThreadID(),
+            .pc = frame.GetPC(),
+            .sp = frame.GetSP(),
+            .fp = frame_pointer(frame),
+            .stop = target_.GetProcess().GetStopID()};
   for_stops_.passed.erase(ended_.thread);
   return true;
 }

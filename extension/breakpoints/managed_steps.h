@@ -74,6 +74,11 @@ public:
   // has done on its way, for example that it came out of a frame without lines, LLDB tells as of its end when
   // another thread stops in the same moment.
   void take_middle(std::span<ThreadStop> stops);
+  // At a stop: a thread's step has ended at a place. LLDB (15 and 16) tells of no reason where a part of its
+  // own plan of the step has ended there, too, and calls no hook.
+  bool ended_here();
+  // Gives that thread a reason in `stops`.
+  void add_end(std::span<ThreadStop> stops);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
   bool go_on(std::span<const ThreadStop> stops);
   // At a stop that nobody asked for: the debugger may have given up its plan of the step, of which nothing
@@ -153,6 +158,7 @@ private:
     std::uint64_t thread = 0; // 0: none
     // The runtime calls the handlers of several frames of a method with one stack pointer.
     Address pc = 0, sp = 0, fp = 0;
+    std::uint32_t stop = 0; // LLDB's number of the stop
     std::uint32_t told = 0; // the stop at which LLDB told of it again; 0: none
   };
   Ended ended_, before_;         // at this stop; at the one before, until the thread stops again

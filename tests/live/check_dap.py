@@ -260,7 +260,7 @@ STEPS = [
 # Out of the finally block of a method that called itself: into that of its caller, the same lines.
 DEEP = [("next", "Program.Deep:Deep finally"), ("stepOut", "Program.Deep:Deep finally"), ("stepOut", "Program.Steps:Deep caught")]
 
-# The same in a Release build, in Edited.Program.Released and what is called behind it. Its statements have no braces of their own.
+# The same in a Release build and on another thread than the first, in Edited.Program.Released and what is called behind it. Its statements have no braces of their own.
 RELEASED = [
     ("stepIn", "Program.Released:Used+1"),     # a handler that the method calls itself: where that has its first instruction is a place of the plugin's
     ("stepIn", "Program.Ending.Dispose:Dispose"),
@@ -279,9 +279,11 @@ RELEASED = [
     ("next", "Program.Released:Call of Shared"),
     ("stepIn", "Program.Shared:Shared"),       # another thread has compiled it since the step began
     ("stepOut", "Program.Released:Call of Shared"),
-    ("next", "Program.Released:Released done"),
-    ("next", "Program.Main:Call of Released"),
-    ("next", "Program.Main:Call of Waits"),
+    ("next", "Program.Released:Parallel"),
+    ("stepIn", "Program.Released:Parallel"),   # its lambda
+    ("next", "Program.Released:Released done"),   # through several methods of the framework
+    ("next", "Program.Release:Call of Released"),
+    ("next", "Program.Release:Call of Waits"),
     ("stepIn", "Program.Waits:Waits"),
     ("stepIn", "Program.Later:Later+1"),
     ("next", "Program.Later:Later+2"),         # behind the await, on another thread

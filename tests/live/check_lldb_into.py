@@ -114,13 +114,13 @@ class Typed:
         self.process.wait()
 
 
-def check_typed(lldb, program, environment):
-    """The steps of check() as somebody types them."""
+def check_typed(lldb, program, environment, place, scene, steps):
+    """Steps as somebody types them, from a line of a scene on."""
     names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
-    typed = Typed(lldb, Launched(program, environment, check_dap.line_of("Interface"), "steps"))
+    typed = Typed(lldb, Launched(program, environment, check_dap.line_of(place), scene))
     wrong = Examples()
     try:
-        for number, (how, wanted) in enumerate(check_dap.STEPS):
+        for number, (how, wanted) in enumerate(steps):
             typed.go(COMMANDS[how])
             reason = typed.ask("thread info")   # from then on the thread is selected that the step ended on
             found = place_of(typed.ask("frame info"), names)
@@ -130,7 +130,7 @@ def check_typed(lldb, program, environment):
     finally:
         typed.send("process kill")
         typed.close()
-    return wrong.require_none(f"{len(check_dap.STEPS)} steps")
+    return wrong.require_none(f"{len(steps)} steps")
 
 
 def check_first_stop(lldb, program, environment, optimised):

@@ -889,7 +889,7 @@ OTHER_BREAKS = ["b Breaks.cs:LINE(Plain)", "b Debugged.Breaks.Plain", "b Breaks.
 
 # The oldest ones, and the newest. Those between were tried with the same checks.
 OTHER_VERSIONS = ("14", "15", "16", "23")
-TYPED_VERSIONS = ("19", "22")
+TYPED_VERSIONS = ("16", "19", "22")
 
 
 def other_lldbs(c, versions):
@@ -901,7 +901,8 @@ def other_lldbs(c, versions):
 
 
 def typed(c):
-    """Steps as somebody types them, also in LLDB 22, whose thread that tells of events looks at what runs."""
+    """Steps as somebody types them, also in LLDB 16, which tells of no reason where a part of its own plan ends, and in LLDB 22, whose thread that
+    tells of events looks at what runs."""
     versions = [v for v in TYPED_VERSIONS if c.may_want(f"lldb/typed/{v}")]
     if not versions:
         return
@@ -915,6 +916,9 @@ def typed(c):
         for protection, knobs in PROTECTIONS.items():
             label = f"lldb/typed/{version}/{protection}"
             c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, edited, knobs))
+        if c.may_want(f"lldb/typed/{version}/released"):
+            label, built = f"lldb/typed/{version}/released", processes.build("edited", c.work / "artifacts", "Release")
+            c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, built, {}, ("Used", "released", check_dap.RELEASED)))
 
 
 def other_versions(c, debug, program):
@@ -992,9 +996,9 @@ def debug_released(c, label, lldb, program, knobs):
         c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
-def debug_typed(c, label, lldb, program, knobs):
+def debug_typed(c, label, lldb, program, knobs, walk=("Interface", "steps", check_dap.STEPS)):
     if c.wants(label):
-        c.check(label, check_lldb_into.check_typed, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+        c.check(label, check_lldb_into.check_typed, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()}, *walk)
 
 
 def debug_first_stop(c, label, program, build):

@@ -198,6 +198,7 @@ static class Program {
         }
         for (int i = 0; i < 2; i++) n += i; // at: Looped
         WaitHandle.SignalAndWait(Asked, Answered); n += Shared(0); // at: Call of Shared
+        Parallel.For(0, 1, new ParallelOptions { MaxDegreeOfParallelism = 1 }, i => { total += i; }); // at: Parallel
         return n; // at: Released done
     }
 
@@ -219,6 +220,12 @@ static class Program {
         }
     }
 
+    static void Release() {
+        int n = Released(3); // at: Call of Released
+        n = Waits(n).Result; // at: Call of Waits
+        Console.WriteLine($"released {n}");
+    }
+
     [System.Runtime.InteropServices.DllImport("libc", EntryPoint = "labs")] static extern nint Absolute(nint value);
 
     static void Main(string[] args) {
@@ -237,9 +244,9 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "released") {
             new Thread(Share) { IsBackground = true }.Start();
-            int n = Released(3); // at: Call of Released
-            n = Waits(n).Result; // at: Call of Waits
-            Console.WriteLine($"released {n}");
+            var thread = new Thread(Release);
+            thread.Start();
+            thread.Join();
             return;
         }
         Show();
