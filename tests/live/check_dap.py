@@ -54,7 +54,11 @@ class Session:
         while not frame.get("source", {}).get("path", "").endswith(".cs"):
             body, self.seen = self.client.event("stopped", EVENT, self.seen)
             self.thread = body["threadId"]
-            frame = next(iter(self.frames(1)), {})
+            try:
+                frame = next(iter(self.frames(1)), {})
+            except DapError:   # "invalid thread": another one of the stop before, and the process runs
+                if not body.get("preserveFocusHint"):
+                    raise
         return f"{frame['name'].partition('(')[0]}:{frame['line']}", body["reason"]
 
     def stopped_at(self, place_of, wanted):
