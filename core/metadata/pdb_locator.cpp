@@ -60,6 +60,19 @@ public:
     return false;
   }
 
+  // The same for a PDB that the target itself holds, which will have `size` bytes.
+  template<typename Open>
+  bool take_of_target(const std::string& path, std::uint64_t size, PdbRoom* room, Open open) {
+    if (room == nullptr || size == 0) return take(path, open);
+    if (!room->has(size)) {
+      refuse(path, fmt::format("its PDB and those of other modules have more than {} bytes", room->most()));
+      return false;
+    }
+    const bool taken = take(path, open);
+    taken ? room->keep(size) : room->waste(size);
+    return taken;
+  }
+
   // A file of this host.
   bool try_file(const std::string& path, NamedBy named_by = NamedBy::user) {
     if (std::find(seen_.begin(), seen_.end(), path) != seen_.end()) return false;
@@ -143,7 +156,7 @@ std::string why_no_reference(const PeDebugDirectory& directory) {
 } // namespace
 
 PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assembly_path,
-                     const PdbSearch& search, const RecordedPdbs& recorded) {
+                     const PdbSearch& search, const RecordedPdbs& recorded, PdbRoom* room) {
   PdbResult result;
   const CodeViewEntry* reference = directory.portable();
   if (reference == nullptr && !directory.embedded) {
@@ -157,7 +170,7 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
     const auto open = [&] { return PortablePdb::of_bytes(expand(*directory.embedded), name); };
     // Without a CodeView entry there is no id to compare, but the PDB lies in the assembly itself.
     Search in_assembly(reference == nullptr ? nullptr : &reference->id, search, result);
-    if (in_assembly.take(name, open)) {
+    if (in_assembly.take_of_target(name, directory.embedded->size, room, open)) {
       result.embedded = true;
       result.path = assembly_path;
     }
@@ -166,7 +179,8 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
 
   Search files(&reference->id, search, result);
   const std::string kept = fmt::format("{} in the core", file_name_of(reference->path));
-  if (files.take(kept, [&] { return recorded.open(reference->id, kept); })) {
+  if (files.take_of_target(kept, recorded.size_of(reference->id), room,
+                           [&] { return recorded.open(reference->id, kept); })) {
     result.recorded = true;
     return result;
   }

@@ -36,10 +36,20 @@ void RecordedPdbs::add(std::string_view owner, std::uint32_t type, std::span<con
   pdbs_.push_back(packed);
 }
 
-std::unique_ptr<PortablePdb> RecordedPdbs::open(const PdbId& id, const std::string& name) const {
+const RecordedPdbs::Packed* RecordedPdbs::find(const PdbId& id) const {
   const auto found =
       std::find_if(pdbs_.begin(), pdbs_.end(), [&](const Packed& pdb) { return pdb.id == id; });
-  if (found == pdbs_.end()) return nullptr;
+  return found == pdbs_.end() ? nullptr : &*found;
+}
+
+std::uint64_t RecordedPdbs::size_of(const PdbId& id) const {
+  const Packed* const found = find(id);
+  return found == nullptr ? 0 : found->size;
+}
+
+std::unique_ptr<PortablePdb> RecordedPdbs::open(const PdbId& id, const std::string& name) const {
+  const Packed* const found = find(id);
+  if (found == nullptr) return nullptr;
   return PortablePdb::of_bytes(inflate_raw(found->stream, found->size, max_pdb), name);
 }
 

@@ -29,6 +29,9 @@ public:
   // are damaged; `name` is for messages.
   std::unique_ptr<PortablePdb> open(const PdbId& id, const std::string& name) const;
 
+  // The bytes of that PDB, as the core says, before it is expanded; 0 when there is none.
+  std::uint64_t size_of(const PdbId& id) const;
+
   // A note with `pdb`; nothing when that has more than max_pdb bytes.
   static std::optional<CoreNote> note(const PortablePdb& pdb);
 
@@ -38,6 +41,7 @@ private:
     std::uint32_t size = 0;            // bytes of the PDB
     std::span<const std::byte> stream; // raw Deflate
   };
+  const Packed* find(const PdbId& id) const;
   void add(std::string_view owner, std::uint32_t type, std::span<const std::byte> description);
 
   std::vector<Packed> pdbs_;

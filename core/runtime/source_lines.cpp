@@ -2,8 +2,6 @@
 
 #include "core/metadata/pe_debug_directory.h"
 
-#include <fmt/format.h>
-
 namespace clr {
 
 SourceLines::SourceLines(const Target& target, ExecutionManager& code) : target_(&target), reader_(code) {}
@@ -16,13 +14,13 @@ void SourceLines::set_search(PdbSearch search) {
 
 void SourceLines::set_recorded(RecordedPdbs recorded, std::uint64_t most) {
   recorded_ = std::move(recorded);
-  most_of_target_ = most;
+  room_ = PdbRoom(most);
   forget();
 }
 
 void SourceLines::forget() {
   modules_.clear();
-  of_target_ = 0;
+  room_ = PdbRoom(room_.most());
 }
 
 std::optional<SourceLine> SourceLines::at(const CodeBlock& block, const Method& method,
@@ -88,16 +86,8 @@ SourceLines::Found SourceLines::locate(Address address) {
     const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
                                          : PeImage::detect(memory, mapping.base);
     const std::string path = module.path.empty() ? program_folder_ + module.display_name() : module.path;
-    PdbResult result = locate_pdb(read_debug_directory(image), path, search_, recorded_);
+    PdbResult result = locate_pdb(read_debug_directory(image), path, search_, recorded_, &room_);
     found.symbols.problem = result.reason();
-    if (result.embedded || result.recorded) {
-      const std::uint64_t size = result.pdb->bytes().size();
-      if (of_target_ + size > most_of_target_)
-        throw Error(
-            ErrorKind::corrupt,
-            fmt::format("its PDB and those of other modules have more than {} bytes", most_of_target_));
-      of_target_ += size;
-    }
     found.embedded = result.embedded;
     found.symbols.path = std::move(result.path);
     found.pdb = std::move(result.pdb);

@@ -26,7 +26,7 @@ public:
   // Sets where to look for PDBs. Forgets earlier results.
   void set_search(PdbSearch search);
   // PDBs that a minimal core keeps; they come before files. What they lie in must outlive this. Forgets
-  // earlier results. Of the PDBs that the target itself holds no more than `most` bytes are read: tests set
+  // earlier results. Of the PDBs that the target itself holds no more than `most` bytes are kept: tests set
   // less.
   void set_recorded(RecordedPdbs recorded, std::uint64_t most = max_pdbs_of_target);
   // Where the target's files are on this host, as set_search() was told.
@@ -91,8 +91,7 @@ private:
   RecordedPdbs recorded_;
   std::string program_folder_;
   std::map<Address, Found> modules_;
-  std::uint64_t of_target_ = 0; // bytes of the PDBs in modules_ that the target holds
-  std::uint64_t most_of_target_ = max_pdbs_of_target;
+  PdbRoom room_{max_pdbs_of_target}; // for PDBs in modules_ that the target holds
 };
 
 } // namespace clr
