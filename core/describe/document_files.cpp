@@ -1,10 +1,13 @@
 #include "core/describe/document_files.h"
 
 #include "core/dwarf/lines.h"
+#include "core/dwarf/string_section.h"
+#include "core/memory/utf8.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -23,11 +26,13 @@ bool climbs(std::string_view path) {
   return false;
 }
 
-// The path that a debugger makes of the directory and the name in a line table.
-std::string joined(const std::string& document) {
+// The path that a debugger makes of the directory and the name in a line table, of which `shown` says how
+// they stand there.
+std::string joined(const std::string& document, const std::function<std::string(std::string_view)>& shown) {
   const SplitPath split = split_path(document);
-  if (split.directory.empty() || split.directory == "/") return document;
-  return fmt::format("{}/{}", split.directory, split.name);
+  if (split.directory.empty()) return shown(split.name);
+  const std::string directory = shown(split.directory);
+  return fmt::format("{}{}{}", directory, directory == "/" ? "" : "/", shown(split.name));
 }
 
 } // namespace
@@ -48,22 +53,28 @@ std::vector<std::string> DocumentFiles::take_problems() {
 }
 
 std::string DocumentFiles::refusal(const std::string& document) const {
-  if (document.starts_with('/')) {
-    const std::string why = refusal_of_path(document);
-    return why.empty() ? refusal_of_path(joined(document)) : why;
-  }
+  // A debugger opens what the line table says, in which other characters stand for those that a terminal
+  // obeys: that may be another file of this host.
+  const std::string as_it_is = joined(document, [](std::string_view part) { return std::string(part); });
+  std::string why = refusal_of_name(document);
+  if (why.empty() && as_it_is != document) why = refusal_of_name(as_it_is);
+  if (!why.empty() || is_printable(document)) return why;
+  return refusal_of_name(joined(document, shown_name));
+}
+
+std::string DocumentFiles::refusal_of_name(const std::string& name) const {
+  if (name.starts_with('/')) return refusal_of_path(name);
   // Looked for below the folder that the debugger runs in, paths of Windows too.
-  if (document.starts_with('~')) return "a debugger takes it for a file of a user's home";
-  if (climbs(document)) return "it leaves the folder that it is relative to";
+  if (name.starts_with('~')) return "a debugger takes it for a file of a user's home";
+  if (climbs(name)) return "it leaves the folder that it is relative to";
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
-  if (error) return {};
-  const std::string why = refusal_of_path(fmt::format("{}/{}", folder, document));
-  return why.empty() ? refusal_of_path(fmt::format("{}/{}", folder, joined(document))) : why;
+  return error ? std::string() : refusal_of_path(fmt::format("{}/{}", folder, name));
 }
 
 std::string DocumentFiles::refusal_of_path(const std::string& path) const {
-  const std::string normal = normal_path(path);
+  std::string normal = normal_path(path);
+  while (normal.size() > 1 && normal.ends_with('/')) normal.pop_back(); // as a debugger does
   NamedBy named_by = NamedBy::target;
   for (const PathMap::Candidate& candidate : paths_->candidates(normal))
     if (candidate.path == normal) named_by = candidate.named_by();

@@ -34,6 +34,7 @@ public:
 
 private:
   std::string refusal(const std::string& document) const;
+  std::string refusal_of_name(const std::string& name) const;
   std::string refusal_of_path(const std::string& path) const;
 
   const PathMap* paths_;

@@ -61,6 +61,23 @@ TEST_CASE("documents: what is no regular file loses its name, and it is said onc
   CHECK(documents.take_problems().empty());
 }
 
+TEST_CASE("documents: a name leads to no pipe as a line table writes it", "[documents]") {
+  const TemporaryDirectory folder;
+  for (const char* name : {"pipe.cs", "\\x1b.cs", "\\u202e"})
+    REQUIRE(::mkfifo(folder.path(name).c_str(), 0600) == 0);
+  const PathMap paths;
+  DocumentFiles documents(paths);
+  // Debuggers leave out what stands at the end of these.
+  for (const char* end : {"/", "//", "/.", "/./", "/a/.."})
+    CHECK_FALSE(documents.may_name(folder.path("pipe.cs") + end));
+  CHECK_FALSE(documents.may_name(folder.path("\x1b.cs")));
+  CHECK_FALSE(documents.may_name(folder.path("\u202e/.")));
+  CHECK(documents.may_name(folder.path("\x1c.cs")));
+  const WorkIn there(folder.path());
+  CHECK_FALSE(documents.may_name("\x1b.cs"));
+  CHECK_FALSE(documents.may_name("pipe.cs/"));
+}
+
 TEST_CASE("documents: relative names are those below the folder of the debugger", "[documents]") {
   const TemporaryDirectory folder;
   std::filesystem::create_directory(folder.path("src"));
