@@ -38,6 +38,7 @@ bool is_remote(std::string_view type) {
 }
 
 constexpr const char* names_system = "the target names a file of the system (/dev, /proc, /sys)";
+constexpr const char* leads_to_system = "it is a link to a file of the system (/proc, /sys)";
 constexpr const char* names_network = "the target names a file on a network or an automatic mount";
 
 // The same by what was found: a link may lead where the name does not tell.
@@ -48,6 +49,17 @@ bool is_remote(const struct ::statfs& found) {
   constexpr std::array<long, 5> remote{AUTOFS_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xFF534D42,
                                        0xFE534D42}; // the last two: CIFS, SMB2
   return std::ranges::find(remote, static_cast<long>(found.f_type)) != remote.end();
+}
+
+// Whether the user named a file of the system as such. What lies below /proc/PID/root is a process's view of
+// all files, and not one of these.
+bool says_system(const std::string& path) {
+  const std::string normal = normal_path(path);
+  constexpr std::string_view proc = "/proc/", root = "/root/";
+  const std::size_t behind = normal.starts_with(proc) ? normal.find('/', proc.size()) : std::string::npos;
+  if (behind == std::string::npos || normal.compare(behind, root.size(), root) != 0)
+    return is_system_path(normal);
+  return is_system_path(normal.substr(behind + root.size() - 1));
 }
 
 // A signal may interrupt the opening on file systems that wait for another process (FUSE, NFS).
@@ -135,12 +147,13 @@ HostFile HostFile::open(const std::string& path, NamedBy named_by) {
   if (::fstat(found.number(), &looked_at) != 0) refuse(path, std::strerror(errno));
   if (!S_ISREG(looked_at.st_mode))
     refuse(path, fmt::format("not a regular file but {}", kind_of_file(looked_at.st_mode)));
-  if (named_by == NamedBy::target) {
-    struct ::statfs system {};
-    if (::fstatfs(found.number(), &system) != 0) refuse(path, std::strerror(errno));
-    if (is_system(system)) refuse(path, names_system);
-    if (is_remote(system)) refuse(path, names_network);
-  }
+  struct ::statfs system {};
+  if (::fstatfs(found.number(), &system) != 0) refuse(path, std::strerror(errno));
+  const bool by_target = named_by == NamedBy::target;
+  if (by_target && is_system(system)) refuse(path, names_system);
+  if (by_target && is_remote(system)) refuse(path, names_network);
+  // Files that came with a core may be links, in a folder that the user named.
+  if (is_system(system) && !says_system(path)) refuse(path, leads_to_system);
   // Without /proc the name is resolved again; what it leads to must be what was looked at.
   constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   FileDescriptor file(open_patiently(fmt::format("/proc/self/fd/{}", found.number()), flags));

@@ -22,15 +22,18 @@ std::vector<PathMap::Candidate> PathMap::candidates(const std::string& target_pa
     if (!known) found.push_back({std::move(candidate), by_user});
   };
   if (path.starts_with('/')) {
+    // A sysroot of "/" does not say that the target may name files of the system; a prefix among them does.
+    const bool of_system = is_system_path(path);
     auto sorted = prefixes;
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
     for (const auto& [from, to] : sorted) {
       const std::string_view prefix = without_slash(from);
       if (!path.starts_with(prefix) || path.size() <= prefix.size() || path[prefix.size()] != '/') continue;
-      add(std::string(without_slash(to)) + path.substr(prefix.size()), true);
+      add(std::string(without_slash(to)) + path.substr(prefix.size()),
+          !of_system || is_system_path(std::string(prefix)));
     }
-    if (!sysroot.empty()) add(std::string(without_slash(sysroot)) + path, true);
+    if (!sysroot.empty()) add(std::string(without_slash(sysroot)) + path, !of_system);
     add(path, false);
   }
   const std::string name = path.substr(path.rfind('/') + 1);

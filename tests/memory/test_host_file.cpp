@@ -80,7 +80,12 @@ TEST_CASE("what only the target names is not looked for among the system's files
   const std::string link = folder.path() + "/app.pdb";
   REQUIRE(::symlink("/proc/self/environ", link.c_str()) == 0);
   CHECK(tells(refusal(link, NamedBy::target), "file of the system"));
-  CHECK(refusal(link, NamedBy::user) == "opened");
+  // Files that came with a core lie in a folder that the user named: such a link is no word of the user's.
+  CHECK(tells(refusal(link, NamedBy::user), "a link to a file of the system"));
+  const std::string root = "/proc/self/root";
+  CHECK(tells(refusal(root + link, NamedBy::user), "a link to a file of the system"));
+  CHECK(tells(refusal(root + "/proc/self/stat", NamedBy::user), "opened"));
+  CHECK(tells(refusal(root + "/etc/passwd", NamedBy::user), "opened"));
   CHECK(refusal_of_target_path("/device/app.dll").empty());
   CHECK(refusal_of_target_path("/processes/app.dll").empty());
 }
@@ -101,6 +106,19 @@ TEST_CASE("the target's path cannot lead out of a sysroot", "[host_file]") {
   CHECK(found[0].named_by() == NamedBy::user);
   CHECK(found[1].path == "/etc/shadow");
   CHECK(found[1].named_by() == NamedBy::target);
+}
+
+TEST_CASE("no sysroot lets the target name files of the system", "[host_file]") {
+  PathMap paths;
+  paths.sysroot = "/";
+  paths.prefixes = {{"/", "/"}, {"/dev/shm", "/dev/shm"}};
+  for (const char* path : {"/proc/self/environ", "//x/../dev/zero"}) {
+    const auto found = paths.candidates(path);
+    REQUIRE_FALSE(found.empty());
+    for (const auto& candidate : found) CHECK(candidate.named_by() == NamedBy::target);
+  }
+  CHECK(paths.candidates("/dev/shm/app.dll").front().named_by() == NamedBy::user);
+  CHECK(paths.candidates("/app/app.dll").front().named_by() == NamedBy::user);
 }
 
 TEST_CASE("somebody else who opens files by name is given regular files and free names", "[host_file]") {
