@@ -136,8 +136,10 @@ public:
   std::string document_name(std::uint32_t row) const;
   // Nothing when the compiler wrote none, as for files that a #line directive names.
   std::optional<DocumentHash> document_hash(std::uint32_t row) const;
-  // The source text as bytes, if the compiler put it into the PDB; else nothing.
-  std::optional<std::vector<std::byte>> embedded_source(std::uint32_t row) const;
+  // The source text as bytes, if the compiler put it into the PDB; else nothing. Throws Error{corrupt} before
+  // it is expanded when it has more than `most` bytes.
+  std::optional<std::vector<std::byte>> embedded_source(std::uint32_t row,
+                                                        std::size_t most = max_embedded_source) const;
   // The Source Link file, JSON in UTF-8: it maps documents to URLs. Empty when there is none.
   std::string source_link() const;
 

@@ -249,7 +249,9 @@ std::vector<IlRange> PortablePdb::hoisted_scopes(std::uint32_t move_next) const 
   });
 }
 
-std::optional<std::vector<std::byte>> PortablePdb::embedded_source(std::uint32_t row) const {
+std::optional<std::vector<std::byte>> PortablePdb::embedded_source(std::uint32_t row,
+                                                                   std::size_t most) const {
+  const std::size_t limit = std::min(most, max_embedded_source);
   return guarded([&]() -> std::optional<std::vector<std::byte>> {
     const auto blob = find_information(token_of(MetadataTable::document, row), embedded_source_kind);
     if (!blob) return std::nullopt;
@@ -258,8 +260,8 @@ std::optional<std::vector<std::byte>> PortablePdb::embedded_source(std::uint32_t
     const std::span<const std::byte> content = blob->from(4).lent();
     if (size > static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max()))
       throw Error(ErrorKind::corrupt, "embedded source of an unknown format");
-    if (size != 0) return inflate_raw(content, size, max_embedded_source);
-    if (content.size() > max_embedded_source) throw Error(ErrorKind::corrupt, "embedded source too long");
+    if (size != 0) return inflate_raw(content, size, limit);
+    if (content.size() > limit) throw Error(ErrorKind::corrupt, "embedded source too long");
     return std::vector<std::byte>(content.begin(), content.end());
   });
 }

@@ -50,9 +50,9 @@ SourceLine SourceLines::of_il(const Method& method, std::uint32_t il_offset) {
   return line;
 }
 
-std::optional<std::string> SourceLines::embedded_text(const SourceLine& line) {
+std::optional<std::string> SourceLines::embedded_text(const SourceLine& line, std::size_t most) {
   const PortablePdb* pdb = pdb_of(line.module);
-  const auto bytes = pdb == nullptr ? std::nullopt : pdb->embedded_source(line.document);
+  const auto bytes = pdb == nullptr ? std::nullopt : pdb->embedded_source(line.document, most);
   if (!bytes) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }

@@ -47,8 +47,9 @@ public:
   SourceLine of_il(const Method& method, std::uint32_t il_offset);
 
   // The text of the source file of `line`, if the compiler put it into the PDB; else nothing. Throws
-  // Error{corrupt} when the PDB is damaged there.
-  std::optional<std::string> embedded_text(const SourceLine& line);
+  // Error{corrupt} when the PDB is damaged there, and, before the text is expanded, when that has more than
+  // `most` bytes.
+  std::optional<std::string> embedded_text(const SourceLine& line, std::size_t most);
 
   // Whether `text`, the bytes of a file, is the source file of `line`, by the hash in the PDB. Without a PDB
   // there is no hash. Throws Error{corrupt} when the PDB is damaged there.

@@ -70,15 +70,14 @@ private:
                                                  : problem);
     }
     if (!file->doubt.empty()) out.warning(file->doubt);
-    const std::vector<std::string>& lines = file->lines;
-    if (source.line == 0 || source.line > lines.size())
+    if (source.line == 0 || source.line > file->lines())
       throw Error(ErrorKind::io,
-                  fmt::format("the file has {} lines only: it is of another build", lines.size()));
+                  fmt::format("the file has {} lines only: it is of another build", file->lines()));
     const std::size_t around = context_;
     const std::size_t first = source.line > around ? source.line - around : 1;
-    const std::size_t last = std::min(lines.size(), source.line + around);
+    const std::size_t last = std::min(file->lines(), source.line + around);
     for (std::size_t n = first; n <= last; ++n)
-      out.line("{} {:<5} {}", n == source.line ? "->" : "  ", n, lines[n - 1]);
+      out.line("{} {:<5} {}", n == source.line ? "->" : "  ", n, file->line(n));
   }
 
   std::string address_;

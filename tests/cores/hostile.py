@@ -195,6 +195,10 @@ def bad_file(path, folder):
     made = folder / path.lower()
     if path == "FIFO":
         os.mkfifo(made)
+    elif path == "FIFO/.":
+        made = folder / "fifo-and-more"
+        os.mkfifo(made)
+        return f"{made}/."   # a debugger leaves out what stands behind the name
     elif path == "ENDLESS":
         with open(made, "wb") as f:
             f.truncate(1 << 40)
@@ -216,6 +220,16 @@ def make_pdb(documents):
         names = [bad_file(name, folder) for name in documents]
         identity = core.pdb_identity(BUILT_PDB)
         (folder / "situations.pdb").write_bytes(Pdb(identity, core.method_rows("Gallery"), names).bytes())
+        return len(names)
+    return make
+
+
+def make_sources(source):
+    """A PDB that holds `source` for each of a hundred documents."""
+    def make(core, folder):
+        names = [f"/nowhere/{number}.cs" for number in range(100)]
+        pdb = Pdb(core.pdb_identity(BUILT_PDB), core.method_rows("Gallery"), names, source)
+        (folder / "situations.pdb").write_bytes(pdb.bytes())
         return len(names)
     return make
 
@@ -284,7 +298,7 @@ def padded(path, length):
     return first + "/" * (length - len(path)) + rest
 
 
-DEVICES = ["/dev/zero", "/dev/tty", "//dev/zero", "/tmp/../dev/zero", "/proc/self/environ", "/proc/kmsg", "FIFO", "ENDLESS", "/sys/kernel/notes", "/net/host/share/a.cs"]
+DEVICES = ["/dev/zero", "/dev/tty", "//dev/zero", "/tmp/../dev/zero", "/proc/self/environ", "/proc/kmsg", "FIFO", "FIFO/.", "ENDLESS", "/sys/kernel/notes", "/net/host/share/a.cs"]
 CASES = {
     "names": make_names,
     "assembly is a device": make_path("/dev/zero"),
@@ -294,6 +308,8 @@ CASES = {
     "assembly is endless": make_path("ENDLESS"),
     "documents": make_pdb(DEVICES),
     "names with symbols": make_names_with_symbols,
+    "sources of lines alone": make_sources(b"\n" * (31 << 20)),
+    "sources of one line": make_sources(b"\n\n\n\n" + b"\x1b" * (31 << 20)),
     "ranges of 4 GB": make_ranges,
     "ranges to the end of memory": make_ranges_beyond,
     "counts": make_counts(1),

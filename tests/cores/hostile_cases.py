@@ -229,6 +229,7 @@ CASES = {
 }
 # LLDB's own commands take minutes for these, with the plugin or without.
 OWN_COMMANDS = {
+    **dict.fromkeys(("sources of lines alone", "sources of one line"), ["clr source {at}", "clr u {at}", "clr u --any {at}", "clr u --json {at}"]),
     "stacks of 600,000 frames": ["clr info", "clrbt --json all", "clrbt all", "clrbt --unique", "clrbt -n 20 all", "clr analyze", "clr threads", "clr methods *ituations*"],
     "a method of 64 MB": ["clr info", "clrbt all", "clrip2md {at}", "clr u {at}", "clr u --json {at}", "clr u --gc {at}", "clr unwind {at}", "clr gcinfo {at}", "clr analyze", "bt", "image list"],
     "2,000 threads": ["clr info", "clr threads", "clrbt all", "clrbt --json all", "clrbt --unique", "clr analyze", "clr pe"],

@@ -3,6 +3,7 @@ import mmap
 import random
 import re
 import struct
+import zlib
 
 FORGED = "FORGED"   # behind a line break: a row that the target made up
 PAYLOADS = ["\x1b[2J", "\x1b]0;x\x07", "\n" + FORGED, "\x9b31m", "\u202e", "\u2028" + FORGED, "\x7f", "\r", "\u200f\u2066"]
@@ -13,6 +14,8 @@ REGISTERS = {EM_X86_64: ("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10",
              EM_AARCH64: (*(f"x{i}" for i in range(29)), "fp", "lr", "sp", "pc")}
 PRSTATUS_TID, PRSTATUS_REGISTERS = 32, 112
 METHOD_DEF = 6
+DOCUMENT_TAG = 22   # of HasCustomDebugInformation
+EMBEDDED_SOURCE = struct.pack("<IHH8B", 0x0E8A571B, 0x6926, 0x466E, 0xB4, 0xAD, 0x8A, 0xB0, 0x46, 0x11, 0xF5, 0xFE)
 PAGE = 0x1000
 
 
@@ -191,24 +194,33 @@ def compressed(number):
 
 
 class Pdb:
-    """A portable PDB of methods that each have line 5 of one of `documents`, and a variable with a payload in its name.
+    """A portable PDB of methods that each have line 5 of one of `documents`, and a variable with a payload in its name. `source`: the text of all documents,
+    which the PDB holds; each byte of IL is then of another one of them.
     Source: dotnet/runtime docs/design/specs/PortablePdb-Metadata.md."""
 
-    def __init__(self, identity, methods, documents):
+    def __init__(self, identity, methods, documents, source=None):
         self.blobs, self.strings = bytearray(1), bytearray(1)
         blob_of = [self.blob(b"\0" + compressed(self.blob(name.encode()))) for name in documents]
         # Any signature of locals, so that variables have types; IL 0, one line, 5 columns; line 5, column 1.
         points = [self.blob(compressed(signature) + b"\0" + b"\0\x05" + b"\x05\x01") for signature in range(1, 9)]
+        first = [1 + i % len(documents) for i in range(methods)]
+        if source is not None:
+            others = b"".join(b"\0" + compressed(1 + i) + b"\1\0\x05\0\0" for i in range(1, len(documents)))
+            points, first = [self.blob(b"\1\1" + b"\0\0\x05" + b"\x05\x01" + others)], [0] * methods
+            deflater = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+            text = self.blob(struct.pack("<I", len(source)) + deflater.compress(source) + deflater.flush())
         names = [self.string(f"v{payload}w") for payload in PAYLOADS]
         count = len(documents)
         tables = [(0x30, b"".join(struct.pack("<HHHH", name, 0, 0, 0) for name in blob_of), count),
-                  (0x31, b"".join(struct.pack("<HH", 1 + i % count, points[i % len(points)]) for i in range(methods)), methods),
+                  (0x31, b"".join(struct.pack("<HH", first[i], points[i % len(points)]) for i in range(methods)), methods),
                   (0x32, b"".join(struct.pack("<HHHHII", 1 + i, 0, 1 + i, 1, 0, 0x7FFF_FFFF) for i in range(methods)), methods),
                   (0x33, b"".join(struct.pack("<HHH", 0, 0, names[i % len(names)]) for i in range(methods)), methods)]
+        if source is not None:
+            tables.append((0x37, b"".join(struct.pack("<HHH", 1 + i << 5 | DOCUMENT_TAG, 1, text) for i in range(count)), count))
         valid = sum(1 << table for table, _, _ in tables)
         rows = struct.pack("<IBBBBQQ", 0, 2, 0, 0, 1, valid, 0) + b"".join(struct.pack("<I", n) for _, _, n in tables) + b"".join(t for _, t, _ in tables)
         pdb = identity + struct.pack("<IQII", 0, 1 | 1 << METHOD_DEF, 1, methods)
-        self.streams = [("#Pdb", pdb), ("#~", rows), ("#Strings", bytes(self.strings)), ("#GUID", b""), ("#Blob", bytes(self.blobs))]
+        self.streams = [("#Pdb", pdb), ("#~", rows), ("#Strings", bytes(self.strings)), ("#GUID", EMBEDDED_SOURCE), ("#Blob", bytes(self.blobs))]
 
     def blob(self, data):
         at = len(self.blobs)
