@@ -833,6 +833,8 @@ def debugging(c):
             label = f"lldb/pattern/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_pattern, c, label, c.lldb, debug, knobs))
     for protection, knobs in PROTECTIONS.items():
+        if protection != "w^x" and not c.full and not c.only:
+            continue
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
     if c.may_want("lldb/into") or c.may_want("lldb/listing") or c.may_want("lldb/reserved"):
