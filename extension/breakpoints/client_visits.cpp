@@ -16,7 +16,7 @@ void ManagedBreakpoints::expect_step() {
   if (steps_->waits_for_code()) compilations_.arm();
 }
 
-void ManagedBreakpoints::expect_breakpoints(bool attaches) {
+void ManagedBreakpoints::expect_breakpoints() {
   if (!is_stopped_process(target_) || !publishing_->settings().on) return;
   const std::shared_ptr<Session> session = sessions_->at_stop();
   if (session->runtime().absence() != nullptr) return;
@@ -24,8 +24,7 @@ void ManagedBreakpoints::expect_breakpoints(bool attaches) {
   const RuntimeThread* const thread =
       session->stacks().thread_of(target_.GetProcess().GetSelectedThread().GetThreadID());
   if (thread != nullptr && thread->exception_tracker != 0) return;
-  if (!attaches && make_writable(code_heaps(*session), target_.GetProcess().GetSelectedThread()))
-    plant_pending();
+  if (make_writable(code_heaps(*session), target_.GetProcess().GetSelectedThread())) plant_pending();
   looks_again_ = true;
   compilations_.arm();
 }

@@ -172,6 +172,7 @@ ManagedBreakpoints::HookState ManagedBreakpoints::hook_state() const {
 }
 
 bool ManagedBreakpoints::make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread) {
+  if (attaches_) return false;
   const CodePages::Outcome outcome = pages_.make_writable(spans, std::move(thread));
   // A client may have let the process go on meanwhile.
   const bool lasting = !outcome.problem.empty() && !outcome.passing && is_stopped_process(target_);

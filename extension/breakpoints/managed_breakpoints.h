@@ -39,6 +39,18 @@ public:
                      const OwnEntries& entries, ManagedBreakpoints* before);
   ~ManagedBreakpoints();
 
+  // While one of these lives nothing is run in the process: LLDB attaches, and would wait for itself.
+  class Attaching {
+  public:
+    explicit Attaching(ManagedBreakpoints& breakpoints) : now_(breakpoints.attaches_) { now_ = true; }
+    Attaching(const Attaching&) = delete;
+    Attaching& operator=(const Attaching&) = delete;
+    ~Attaching() { now_ = false; }
+
+  private:
+    bool& now_;
+  };
+
   // Before LLDB runs one of its commands; `words` as of CommandVisit.
   void before_command(const char** words);
   // At a stop, after it was published; `client`: of a program that uses LLDB's API. True when there is no
@@ -71,10 +83,9 @@ public:
   bool prepare_step();
   // At a stop, behind at_stop(): a client of the API may step next.
   void expect_step();
-  // Likewise: it may set breakpoints. Jitted code becomes writable; `attaches`: not yet, as nothing can run
-  // in the process before LLDB has attached. The first method that is compiled after the stop lets the plugin
-  // look for them; that costs one stop of the process, which nobody sees.
-  void expect_breakpoints(bool attaches = false);
+  // Likewise: it may set breakpoints. Jitted code becomes writable. The first method that is compiled after
+  // the stop lets the plugin look for them; that costs one stop of the process, which nobody sees.
+  void expect_breakpoints();
 
   struct HookState {
     bool armed = false, learned = false;
@@ -135,6 +146,7 @@ private:
   bool looks_again_ = false;                         // for breakpoints, when code is compiled
   std::chrono::steady_clock::time_point shown_at_{}; // when code was shown while the process ran
   bool told_ = false, told_failure_ = false;
+  bool attaches_ = false; // there is an Attaching
 };
 
 } // namespace clr::lldb_plugin

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -211,9 +212,8 @@ void finish_attach(lldb::user_id_t debugger, lldb::SBTarget target) {
   });
 }
 
-// While LLDB attaches nothing can run in the process, and LLDB's own thread waits for who tries.
 void expect_at_attach(lldb::SBDebugger& debugger, DebuggedProcess& process) {
-  process.breakpoints().expect_breakpoints(true);
+  process.breakpoints().expect_breakpoints();
   if (process.expects_attach()) return;
   std::thread(finish_attach, debugger.GetID(), debugger.GetSelectedTarget()).detach();
 }
@@ -253,12 +253,15 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     workspace.publish_stop(debugger);
     if (!process) return false;
     ManagedBreakpoints& breakpoints = process->breakpoints();
+    // LLDB 21 and later call while they attach.
+    std::optional<ManagedBreakpoints::Attaching> attaching;
+    if (attaches(target)) attaching.emplace(breakpoints);
     if (breakpoints.at_stop(Workspace::serves_client())) return true;
     process->publishing().keep_gone(false);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.
     if (!Workspace::serves_client()) return false;
-    if (attaches(target)) {
+    if (attaching) {
       expect_at_attach(debugger, *process);
     } else {
       breakpoints.expect_step();
@@ -272,6 +275,7 @@ void visit_attach(const Turn& turn, lldb::SBDebugger& debugger) {
   turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
     Workspace& workspace = Workspace::of(inner);
     const std::shared_ptr<DebuggedProcess> process = workspace.process(debugger.GetSelectedTarget());
+    const ManagedBreakpoints::Attaching attaching(process->breakpoints());
     workspace.publish_stop(debugger);
     expect_at_attach(debugger, *process);
     process->sessions().drop(); // more modules follow
