@@ -2,11 +2,27 @@
 #include "extension/breakpoints/code_pages.h"
 #include "extension/breakpoints/managed_breakpoints.h"
 #include "extension/breakpoints/managed_steps.h"
+#include "extension/lldb/thread_plans.h"
 
 #include <algorithm>
 #include <chrono>
 
 namespace clr::lldb_plugin {
+
+void ManagedSteps::expect(lldb::SBThread& thread) {
+  const std::uint32_t stop = target_.GetProcess().GetStopID();
+  // A stop may be handled more than once, and a command of the plugin's steps by many.
+  if (following_ || std::exchange(expected_at_, stop) == stop) return;
+  disarm();
+  plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
+  expected_of_ = thread.GetThreadID();
+  stands_ = thread;
+  follow_handlers(thread, Kind::into);
+  follow_awaits(thread, false);
+  go_out_of_code_without_lines(thread);
+  watch_loader();
+  follow_calls(thread, Kind::into);
+}
 
 void ManagedBreakpoints::expect_step() {
   if (!prepare_step()) return;

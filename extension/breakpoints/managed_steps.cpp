@@ -74,21 +74,6 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
   if (kind != Kind::out) follow_calls(thread, kind);
 }
 
-void ManagedSteps::expect(lldb::SBThread& thread) {
-  const std::uint32_t stop = target_.GetProcess().GetStopID();
-  // A stop may be handled more than once, and a command of the plugin's steps by many.
-  if (following_ || std::exchange(expected_at_, stop) == stop) return;
-  disarm();
-  plans_ = {.of = thread.GetThreadID(), .before = steps_under_way(thread).count};
-  expected_of_ = thread.GetThreadID();
-  stands_ = thread;
-  follow_handlers(thread, Kind::into);
-  follow_awaits(thread, false);
-  go_out_of_code_without_lines(thread);
-  watch_loader();
-  follow_calls(thread, Kind::into);
-}
-
 // Somebody came to a place or compiled a method: false when no step is under way, of which the process need
 // not be watched any more.
 bool ManagedSteps::is_step() {
