@@ -49,8 +49,8 @@ bool call_when_located(lldb::SBDebugger& debugger, LocateModule locate, void* ba
   using SetCallback = lldb::SBError (*)(lldb::SBPlatform*, LocateModule, void*);
   const auto set = find_function<SetCallback>("_ZN4lldb10SBPlatform23SetLocateModuleCallbackEPFNS_"
                                               "7SBErrorEPvRKNS_12SBModuleSpecERNS_10SBFileSpecES7_ES2_");
-  constexpr unsigned newest = 19;
-  if (set == nullptr || version_of_lldb() > newest) return false;
+  constexpr unsigned tried = 19;
+  if (set == nullptr || version_of_lldb() != tried) return false;
   lldb::SBPlatform platform = debugger.GetSelectedPlatform();
   return platform.IsValid() && set(&platform, locate, baton).Success();
 }

@@ -27,7 +27,7 @@ using LocateModule = lldb::SBError (*)(void* baton, const lldb::SBModuleSpec& mo
                                        lldb::SBFileSpec& symbols);
 // From now on `locate` is called, with `baton`, for the processes of this host that `debugger` has, and
 // nobody else is. False: this LLDB does not call (before 17), or does so on threads that its own locks keep
-// from looking at the process (from 21; 20 is untried).
+// from looking at the process (from 21), or nobody has tried it there: 19 alone is known to be fit.
 bool call_when_located(lldb::SBDebugger& debugger, LocateModule locate, void* baton);
 
 } // namespace clr::lldb_plugin
