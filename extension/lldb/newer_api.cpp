@@ -46,9 +46,9 @@ bool interrupt_requested(lldb::SBDebugger& debugger) {
 }
 
 bool call_when_located(lldb::SBDebugger& debugger, LocateModule locate, void* baton) {
-  using SetCallback = lldb::SBError (*)(lldb::SBPlatform*, LocateModule, void*);
-  const auto set = find_function<SetCallback>("_ZN4lldb10SBPlatform23SetLocateModuleCallbackEPFNS_"
-                                              "7SBErrorEPvRKNS_12SBModuleSpecERNS_10SBFileSpecES7_ES2_");
+  using SetLocate = lldb::SBError (*)(lldb::SBPlatform*, LocateModule, void*);
+  const auto set = find_function<SetLocate>("_ZN4lldb10SBPlatform23SetLocateModuleCallbackEPFNS_"
+                                            "7SBErrorEPvRKNS_12SBModuleSpecERNS_10SBFileSpecES7_ES2_");
   constexpr unsigned tried = 19;
   if (set == nullptr || version_of_lldb() != tried) return false;
   lldb::SBPlatform platform = debugger.GetSelectedPlatform();

@@ -251,7 +251,9 @@ def main():
         report.fail("the plugin", f"{arguments.plugin} is not built")
     else:
         with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ends:
-            sources.check(report)
+            of_sources = Report()
+            sources.check(of_sources)
+            report.print(of_sources)
             check_all(arguments, report, pathlib.Path(folder), ends)
     return report.finish()
 
