@@ -18,6 +18,8 @@ namespace clr {
 namespace {
 
 constexpr std::size_t max_key = 1'000'000; // UTF-16 units of a key that is compared
+// Elements that are gone through for one that is asked for; a span's length is what the target says.
+constexpr std::uint64_t max_passed_elements = 1 << 24;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorKind::invalid_argument, text);
@@ -151,10 +153,11 @@ private:
                                              [&](const CollectionItem& item) {
                                                if (item.key_type ? is_key(item, key) : is_index(index, key))
                                                  found = {item.type, item.at};
-                                               ++index;
-                                               return !found;
+                                               return !found && ++index < max_passed_elements;
                                              }});
     if (!known) refuse(fmt::format("{} is no collection that is known here", instance.layout.text));
+    if (!found && index == max_passed_elements)
+      refuse(fmt::format("no such element among the first {} of {}", index, instance.layout.text));
     if (!found) refuse(fmt::format("no such element among the {} of {}", count, instance.layout.text));
     return *found;
   }
