@@ -89,6 +89,10 @@ class Context:
         """False for what runs by its name alone, when nobody said that."""
         return self.full or label not in BY_NAME or label in (self.only or ())
 
+    def asked_for(self, group):
+        """Checks of `group` were asked for by its name, or all checks were."""
+        return self.full or any(prefix.startswith(group) for prefix in self.only or ())
+
     def oracle(self):
         if self._oracle is None:
             try:
@@ -829,11 +833,11 @@ def debugging(c):
             label = f"lldb/{kind}/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_breaks, c, label, c.lldb, debug, knobs, only))
         # Where all code is writable there is less to see.
-        if protection == "w^x" or c.full or c.only:
+        if protection == "w^x" or c.asked_for("lldb/pattern"):
             label = f"lldb/pattern/debug/{protection}"
             c.results.with_second_try(label, functools.partial(debug_pattern, c, label, c.lldb, debug, knobs))
     for protection, knobs in PROTECTIONS.items():
-        if protection != "w^x" and not c.full and not c.only:
+        if protection != "w^x" and not c.asked_for("lldb/walk"):
             continue
         for label, method in [(f"lldb/walk/debug/{protection}/{m}", m) for m in WALKED] + [(f"lldb/walk/debug/{protection}/{m}/finish", m) for m in FINISHED]:
             c.results.with_second_try(label, functools.partial(debug_walk, c, label, debug, method, knobs))
