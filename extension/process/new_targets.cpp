@@ -31,7 +31,7 @@ void visit_loading(const Turn& turn, lldb::SBDebugger& debugger, std::string_vie
   const bool runtime = function_in(target, runtime_library, runtime_export) != 0;
   const bool jit = file == CompileWatch::jit_library ||
                    function_in(target, CompileWatch::jit_library, CompileWatch::jit_export) != 0;
-  // Both are looked at; the last module that is loaded may be the second of them.
+  // The compiler counts as soon as it is about to be loaded: it may be the last module.
   if (runtime && jit) visit_attach(turn, debugger);
 }
 } // namespace

@@ -272,15 +272,12 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
 }
 
 void visit_attach(const Turn& turn, lldb::SBDebugger& debugger) {
-  turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
-    Workspace& workspace = Workspace::of(inner);
-    const std::shared_ptr<DebuggedProcess> process = workspace.process(debugger.GetSelectedTarget());
-    const ManagedBreakpoints::Attaching attaching(process->breakpoints());
-    workspace.publish_stop(debugger);
-    expect_at_attach(debugger, *process);
-    process->sessions().drop(); // more modules follow
-    return true;
-  });
+  Workspace& workspace = Workspace::of(turn);
+  const std::shared_ptr<DebuggedProcess> process = workspace.process(debugger.GetSelectedTarget());
+  const ManagedBreakpoints::Attaching attaching(process->breakpoints());
+  workspace.publish_stop(debugger);
+  expect_at_attach(debugger, *process);
+  process->sessions().drop(); // more modules follow
 }
 
 } // namespace clr::lldb_plugin
