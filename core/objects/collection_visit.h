@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,8 +87,9 @@ public:
     const std::uint32_t size = element ? reader_.objects().layouts().size_of(*element) : 0;
     visitor_.count(size == 0 ? 0 : length);
     const Address first = reader_.target().read_pointer(begin.at);
-    for (std::uint32_t i = 0; size != 0 && i < length; ++i)
-      if (!item(element, first + std::uint64_t{i} * size)) return;
+    if (size == 0) return;
+    for (std::uint64_t i = leave_out(length); i < length; ++i)
+      if (!item(element, first + i * size)) return;
   }
   void immutable_list(const Instance& what) {
     const Address root = reader_.reference(what, "_root");
@@ -127,7 +129,7 @@ public:
     const InstanceReader::Vector ring = reader_.vector(reader_.reference(what, "_array"));
     if (count > ring.count || head >= ring.count)
       throw_corrupt(ring.data, "a queue with more elements than its array");
-    for (std::uint64_t i = 0; i < count; ++i)
+    for (std::uint64_t i = leave_out(count); i < count; ++i)
       if (!item(ring.layout.element, ring.at((head + i) % ring.count))) return;
   }
 
@@ -136,7 +138,7 @@ public:
     if (count == 0) return;
     const InstanceReader::Vector array = reader_.vector(reader_.reference(what, "_array"));
     if (count > array.count) throw_corrupt(array.data, "a stack with more elements than its array");
-    for (std::uint64_t i = count; i-- > 0;)
+    for (std::uint64_t i = count - leave_out(count); i-- > 0;)
       if (!item(array.layout.element, array.at(i))) return;
   }
 
@@ -327,6 +329,13 @@ private:
       throw_corrupt(at, fmt::format("a collection of more than {} parts", visitor_.steps));
   }
 
+  // How many of the next `count` elements are left out.
+  std::uint64_t leave_out(std::uint64_t count) {
+    const std::uint64_t out = std::min(count, visitor_.left_out - left_out_);
+    left_out_ += out;
+    return out;
+  }
+
   // Where a node leads to; 0 of a leaf of F#'s, which has no such field.
   Address link(const Instance& node, std::string_view name) {
     if (node.layout.text.starts_with("Microsoft.FSharp.") && !reader_.find(node, name)) return 0;
@@ -346,6 +355,7 @@ private:
 
   bool item(const TypeUsePtr& type, Address at) {
     step(at);
+    if (leave_out(1) != 0) return true;
     return visitor_.item({.key_type = nullptr, .type = type, .at = at});
   }
   bool entry(const TypeUsePtr& key_type, Address key, const TypeUsePtr& type, Address at) {
@@ -380,13 +390,13 @@ private:
     const InstanceReader::Vector vector = reader_.vector(array);
     if (first > vector.count || count > vector.count - first)
       throw_corrupt(array, "a list with more elements than its array");
-    for (std::uint64_t i = 0; i < count; ++i)
+    for (std::uint64_t i = leave_out(count); i < count; ++i)
       if (!item(vector.layout.element, vector.at(first + i))) return;
   }
 
   InstanceReader& reader_;
   const CollectionVisitor& visitor_;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0, left_out_ = 0;
   unsigned wraps_ = 0;
 };
 

@@ -28,6 +28,9 @@ struct CollectionVisitor {
   std::function<void(std::uint64_t count)> count;
   // Called for each element; false ends the visit.
   std::function<bool(const CollectionItem& item)> item;
+  // Elements that are left out before the first one is told; entries with keys are all told. Nothing is read
+  // for those that stand side by side in an array or a span.
+  std::uint64_t left_out = 0;
   std::uint64_t steps = max_collection_steps; // are looked at
 };
 

@@ -18,8 +18,6 @@ namespace clr {
 namespace {
 
 constexpr std::size_t max_key = 1'000'000; // UTF-16 units of a key that is compared
-// Elements that are gone through for one that is asked for; a span's length is what the target says.
-constexpr std::uint64_t max_passed_elements = 1 << 24;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorKind::invalid_argument, text);
@@ -146,18 +144,18 @@ private:
       refuse(fmt::format("{} takes numbers", instance.layout.text));
     }
     std::optional<ValuePlace> found;
-    std::uint64_t index = 0, count = 0;
+    std::uint64_t count = 0;
+    const std::optional<std::uint64_t> index = index_of(key);
     const bool known = visit_collection(reader_, instance,
                                         {.count = [&](std::uint64_t all) { count = all; },
                                          .item =
                                              [&](const CollectionItem& item) {
-                                               if (item.key_type ? is_key(item, key) : is_index(index, key))
+                                               if (item.key_type ? is_key(item, key) : index.has_value())
                                                  found = {item.type, item.at};
-                                               return !found && ++index < max_passed_elements;
-                                             }});
+                                               return !found && item.key_type;
+                                             },
+                                         .left_out = index.value_or(0)});
     if (!known) refuse(fmt::format("{} is no collection that is known here", instance.layout.text));
-    if (!found && index == max_passed_elements)
-      refuse(fmt::format("no such element among the first {} of {}", index, instance.layout.text));
     if (!found) refuse(fmt::format("no such element among the {} of {}", count, instance.layout.text));
     return *found;
   }
@@ -194,10 +192,11 @@ private:
                        lower + length - 1));
   }
 
-  static bool is_index(std::uint64_t index, const Key& key) {
+  // Of an element that has no key: its place in the order of the collection.
+  static std::optional<std::uint64_t> index_of(const Key& key) {
     const auto* indices = std::get_if<Indices>(&key);
-    return indices != nullptr && indices->size() == 1 && indices->front() >= 0 &&
-           static_cast<std::uint64_t>(indices->front()) == index;
+    if (indices == nullptr || indices->size() != 1 || indices->front() < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(indices->front());
   }
 
   bool is_key(const CollectionItem& item, const Key& key) {

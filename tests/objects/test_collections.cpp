@@ -1,5 +1,6 @@
 #include "core/memory/counting_reader.h"
 #include "core/objects/inspected_object.h"
+#include "core/objects/object_path.h"
 #include "tests/objects/framework_types.h"
 #include "tests/support/faults.h"
 
@@ -57,6 +58,41 @@ TEST_CASE("queues and stacks", "[objects]") {
     CHECK_THAT(
         s.boxed(t.make("ArraySegment`1", {{"_array", t.numbers({1, 2})}, {"_offset", 1}, {"_count", 2}})),
         Catch::Contains("more elements than its array"));
+  });
+}
+
+TEST_CASE("an element is found by its number", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const auto at = [&](Address object, std::string_view path) {
+      const ValuePlace place = follow_path(s.view.objects, object, path);
+      return s.view.objects.describe_value(*place.type, place.at);
+    };
+    const Address queue =
+        t.make("Queue`1", {{"_array", t.numbers({4, 0, 2, 3})}, {"_head", 2}, {"_size", 3}});
+    CHECK(at(queue, "[0]") == "2");
+    CHECK(at(queue, "[2]") == "4");
+    CHECK_THROWS_WITH(at(queue, "[3]"), Catch::Contains("no such element among the 3 of"));
+    CHECK_THROWS_WITH(at(queue, "[-1]"), Catch::Contains("no such element among the 3 of"));
+    const Address stack = t.make("Stack`1", {{"_array", t.numbers({1, 2, 3, 9})}, {"_size", 3}});
+    CHECK(at(stack, "[0]") == "3");
+    CHECK(at(stack, "[2]") == "1");
+    CHECK(at(t.make("ArraySegment`1", {{"_array", t.numbers({1, 2, 3, 4})}, {"_offset", 1}, {"_count", 2}}),
+             "[1]") == "3");
+    const Address last = t.make("LinkedListNode`1", {{"item", 6}});
+    const Address first = t.make("LinkedListNode`1", {{"item", 5}, {"next", last}});
+    CHECK(at(t.make("LinkedList`1", {{"head", first}, {"count", 2}}), "[1]") == "6");
+  });
+}
+
+TEST_CASE("an element of a long span is found without those before it", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address data = s.r.elements_of(t.numbers({1}));
+    const Address span = t.make("Span`1", {{"_reference", data}, {"_length", 0xffff'ffff}});
+    CHECK(follow_path(s.view.objects, span, "[4000000000]").at == data + 16'000'000'000);
+    CHECK(fault_of([&] { follow_path(s.view.objects, span, "[4294967295]"); }));
+    CHECK(fault_of([&] { follow_path(s.view.objects, span, "[\"text\"]"); }));
   });
 }
 
