@@ -85,7 +85,7 @@ public:
     for (const CLI::Option* const option : of_types_)
       if (option->count() != 0 && !stat_ && other_.empty())
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("{} is possible only with --stat or --diff", option->get_name(true)));
+                    fmt::format("{} is possible only with --stat or --diff", option->get_name()));
     query_.part = part_named(part_);
     query_.by_count = sort_ == "count";
     const HeapWalkOptions options = walk_options(out);

@@ -81,26 +81,26 @@ private:
         else
           out.line("  {:<48} {:#018x} {}", root_text(root), root.object, type);
       }
-      if (!json_) out.line("{} {}{}", roots.size(), noun(kind), roots.size() == 1 ? "" : "s");
+      if (!json_) out.line("{} {}", roots.size(), noun(kind, roots.size() == 1));
     }
     for (const std::string& note : holders.notes()) out.warning(note);
     for (const std::string& text : session.heap().warnings()) out.warning(text);
   }
 
-  static std::string_view noun(HeapRoot::Kind kind) {
+  static std::string_view noun(HeapRoot::Kind kind, bool one) {
     switch (kind) {
     case HeapRoot::Kind::handle:
-      return "handle";
+      return one ? "handle" : "handles";
     case HeapRoot::Kind::finalizer:
-      return "due finalizer";
+      return one ? "due finalizer" : "due finalizers";
     case HeapRoot::Kind::static_field:
-      return "static field";
+      return one ? "static field" : "static fields";
     case HeapRoot::Kind::thread_static:
-      return "array of thread statics";
+      return one ? "array of thread statics" : "arrays of thread statics";
     case HeapRoot::Kind::stack:
       break;
     }
-    return "root";
+    return one ? "root" : "roots";
   }
 
   static StackReporter::End walk(Session& session, lldb::SBThread& thread, RootReporter& reporter,

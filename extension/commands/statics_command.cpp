@@ -19,7 +19,9 @@ namespace {
 class Statics final : public CommandRun {
 public:
   explicit Statics(CLI::App& app) {
-    app.add_option("GLOB", glob_, "Fields whose names (Ns.Type.Field) match this pattern, with * and ?.");
+    app.add_option("GLOB", glob_,
+                   "Fields whose names (Ns.Type.Field), or those of their types, match this pattern, with * "
+                   "and ?.");
     app.add_flag(
         "-b,--bytes", bytes_,
         "Show what would go with each field if it were null, the largest first. All references of the "
@@ -53,7 +55,8 @@ private:
     const NameFilter filter(glob_);
     std::vector<Row> rows;
     for (const StaticField& field : session.holders().statics().all([&] { return !out.interrupted(); })) {
-      if (!filter.accepts(field.name)) continue;
+      if (!filter.accepts(field.name) && !filter.accepts(field.name.substr(0, field.name.rfind('.'))))
+        continue;
       Row& row = rows.emplace_back();
       row.field = &field;
       try {
@@ -108,7 +111,10 @@ private:
                row.object ? fmt::format("{:#018x}", *row.object) : "?", row.field->name,
                type_of(session, row));
     }
-    out.line("{} {}", rows.size(), rows.size() == 1 ? "field" : "fields");
+    const bool asked_in_vain = rows.empty() && !glob_.empty();
+    out.line("{} {}{}", rows.size(), rows.size() == 1 ? "field" : "fields",
+             asked_in_vain ? fmt::format("; `clr static {}` also shows those that hold no objects", glob_)
+                           : "");
   }
 
   std::string glob_;

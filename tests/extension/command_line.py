@@ -128,7 +128,7 @@ NUMBERS = {
     "clrip2md -3": "'-3' is not an address: it is negative", "clr u -3": "'-3' is not an address", "clr unwind -3": "'-3' is not an address",
     "clr gcinfo -3": "'-3' is not an address", "clr roots heap": "'heap' is not one of stack",
     "clr roots stack -t x": "THREAD 'x' is not a thread number",
-    "clr heap *": "GLOB is possible only with --stat", "clr heap --stat -g 3": "'3' is not one of 0, 1, 2, loh, poh, frozen", "clr heap --stat -n 0": "--top takes", "clr heap --segments --stat": "cannot be used together",
+    "clr heap *": "GLOB is possible only with --stat", "clr heap --top 5": "--top is possible only with --stat", "clr heap --stat -g 3": "'3' is not one of 0, 1, 2, loh, poh, frozen", "clr heap --stat -n 0": "--top takes", "clr heap --segments --stat": "cannot be used together",
     "clr refs": "ADDRESS is missing", "clr root 0x10 -p 0": "--paths takes", "clr root 0x10 --all --paths 2": "cannot be used together", "clr refs -i -o 0x10": "cannot be used together",
     "clr source -3": "'-3' is not an address", "clr pe -3": "'-3' is not an address",
     "clrbt --bogus": r"there is no option '--bogus'; the syntax is: clr bt \[-n N\]", "clr info extra": "there is no place for 'extra'; the syntax is: clr info",

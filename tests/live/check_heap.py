@@ -192,13 +192,13 @@ def check_paths(lldb, core):
         steps += 1
         found = [r["field"] for r in refs["out"] if r["to"] == b]
         assert field in found or (field or "").startswith("("), f"{a} has {found} to {b}, the path says {field}"
-    for command in ("clr strings --duplicates --json", "clr strings --json --match customer*", "clr statics --json HeapProgram.*", "clr heap --verify --json",
+    for command in ("clr strings --duplicates --json", "clr strings --json --match customer*", "clr statics --json HeapProgram.*", "clr statics --json HeapProgram.Statics", "clr heap --verify --json",
                     "clr heap --stat --live --json", "clr heap --stat --dead --json", "clr heap --stat --json"):
         (answer,) = lldb.json(core, [command], 600)
         name = {"--verify": "clr heap --verify", "--stat": "clr heap --stat"}.get(command.split()[2], " ".join(command.split()[:2]))
         assert not schema.problems(name, answer), schema.problems(name, answer)[:3]
         answers.append(answer)
-    duplicates, customers, statics, verified, live, dead_counts, all_counts = answers[-7:]
+    duplicates, customers, statics, of_type, verified, live, dead_counts, all_counts = answers[-8:]
     # "twice 0" to "twice 99", each twice; five customers of ten orders each.
     twice = [s for s in duplicates if s["text"].startswith("twice ")]
     assert len(twice) == 100 and all(s["count"] == 2 for s in twice), twice[:3]
@@ -207,6 +207,7 @@ def check_paths(lldb, core):
     assert sum(len(s["text"]) == len("customer 0") for s in customers) == 50, len(customers)
     held = {s["name"]: s["type"] for s in statics}
     assert held.get("HeapProgram.Statics.Object") == "HeapProgram.Derived" and "HeapProgram.Statics.Orders" in held, held
+    assert of_type and of_type == [s for s in statics if s["name"].rpartition(".")[0] == "HeapProgram.Statics"], of_type
     assert verified["sound"], {k: v for k, v in verified.items() if v}
     for name in ("objects", "bytes"):
         assert live[name] + dead_counts[name] == all_counts[name], f"{live[name]} live and {dead_counts[name]} dead of {all_counts[name]} {name}"
