@@ -211,17 +211,6 @@ public:
     });
   }
 
-  void sorted_list(const Instance& what) {
-    const std::uint64_t count = counted(what, "_size");
-    if (count == 0) return;
-    const InstanceReader::Vector keys = reader_.vector(reader_.reference(what, "keys"));
-    const InstanceReader::Vector values = reader_.vector(reader_.reference(what, "values"));
-    if (count > keys.count || count > values.count)
-      throw_corrupt(keys.data, "a sorted list with more elements than its arrays");
-    for (std::uint64_t i = 0; i < count; ++i)
-      if (!entry(keys.layout.element, keys.at(i), values.layout.element, values.at(i))) return;
-  }
-
   void concurrent_dictionary(const Instance& what) {
     const Instance tables = reader_.of_object(reader_.reference(what, "_tables"));
     const InstanceReader::Vector counts = reader_.vector(reader_.reference(tables, "_countPerLock"));
@@ -307,6 +296,7 @@ public:
   }
 
   // In other_collections.cpp.
+  void sorted_list(const Instance& what);
   void hashtable(const Instance& what);
   void ordered_dictionary(const Instance& what);
   void immutable_queue(const Instance& what);

@@ -5,6 +5,17 @@
 
 namespace clr {
 
+void CollectionVisit::sorted_list(const Instance& what) {
+  const std::uint64_t count = counted(what, "_size");
+  if (count == 0) return;
+  const InstanceReader::Vector keys = reader_.vector(reader_.reference(what, "keys"));
+  const InstanceReader::Vector values = reader_.vector(reader_.reference(what, "values"));
+  if (count > keys.count || count > values.count)
+    throw_corrupt(keys.data, "a sorted list with more elements than its arrays");
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (!entry(keys.layout.element, keys.at(i), values.layout.element, values.at(i))) return;
+}
+
 // Its enumerator begins at the last bucket.
 void CollectionVisit::hashtable(const Instance& what) {
   counted(what, "_count");
