@@ -97,6 +97,18 @@ std::optional<Address> symbol_address(lldb::SBTarget& target, std::string_view t
   return first_of(target.FindFunctions(name.c_str(), lldb::eFunctionNameTypeFull));
 }
 
+// As the names of types and methods are.
+bool is_dotted_name(std::string_view text) {
+  return text.find('.') != std::string_view::npos &&
+         std::ranges::all_of(text,
+                             [](unsigned char c) {
+                               return std::isalnum(c) != 0 ||
+                                      std::string_view("._<>,`").find(static_cast<char>(c)) !=
+                                          std::string_view::npos;
+                             }) &&
+         std::isalpha(static_cast<unsigned char>(text.front())) != 0;
+}
+
 // A number, or a register of the selected frame.
 std::optional<Address> number_or_register(lldb::SBFrame frame, const std::string& text) {
   if (const auto number = parse_number(text)) return *number;
@@ -138,6 +150,10 @@ Address evaluate_address(lldb::SBTarget& target, const std::string& text) {
                                         : target.EvaluateExpression(text.c_str(), options);
   if (value.IsValid() && value.GetError().Success()) return value_of(value, text);
   if (const auto address = symbol_address(target, text)) return *address;
+  if (is_dotted_name(text) && value.IsValid() && value.GetError().Fail())
+    refuse(text, fmt::format("{}; `clr methods` tells where a method's code is, `clr objects` where the "
+                             "objects of a type are",
+                             message_of(value.GetError())));
   return value_of(value, text);
 }
 

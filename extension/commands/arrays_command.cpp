@@ -1,9 +1,11 @@
 // clr arrays: the largest arrays of the managed heap, and those of which most holds nothing.
+#include "core/report/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,8 +53,9 @@ private:
                row.counts.elements, row.counts.empty, row.counts.empty_bytes(),
                percent(row.counts.empty, row.counts.elements), row.object.type->name,
                row.counts.whole ? "" : " (memory of it is missing)");
-    out.line("{} array{}, {} bytes{}", found.arrays, found.arrays == 1 ? "" : "s", found.bytes,
-             query_.sparse ? fmt::format("; empty elements take {} of them", found.empty_bytes) : "");
+    out.line("{}, {} bytes{}{}", count_text(found.arrays, "array"), found.bytes,
+             query_.sparse ? fmt::format("; empty elements take {} of them", found.empty_bytes) : "",
+             whole_text_hint(found.arrays, query_.objects.glob));
   }
 
   ArrayQuery query_;

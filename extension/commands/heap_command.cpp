@@ -10,6 +10,7 @@
 #include "extension/commands/new_file.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/sos_words.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -204,9 +205,10 @@ private:
         out.line("{} not shown", report.types - report.rows.size() == 1
                                      ? "1 more type is"
                                      : fmt::format("{} more types are", report.types - report.rows.size()));
-      out.line("{} of {}, {} bytes; {}, {} bytes", count_text(report.all.objects, "object"),
+      out.line("{} of {}, {} bytes; {}, {} bytes{}", count_text(report.all.objects, "object"),
                count_text(report.types, "type"), report.all.bytes,
-               count_text(report.free.objects, "free block"), report.free.bytes);
+               count_text(report.free.objects, "free block"), report.free.bytes,
+               whole_text_hint(report.types, query_.glob));
     }
     if (live)
       for (const std::string& text : session.holders().notes()) out.warning(text);

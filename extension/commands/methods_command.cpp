@@ -1,5 +1,6 @@
 // clr methods: the methods that the runtime knows, body by body.
 #include "core/report/answer_json.h"
+#include "core/report/count_text.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -47,7 +48,7 @@ public:
       list.end();
       out.write("\n");
     } else {
-      out.line("{} {}", count, count == 1 ? "method" : "methods");
+      out.line("{}{}", count_text(count, "method"), whole_text_hint(count, query_.glob));
     }
     warn_of(out, holes);
   }

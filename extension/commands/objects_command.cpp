@@ -8,6 +8,7 @@
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/sos_words.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 
@@ -69,8 +70,8 @@ public:
       list.end();
       out.write("\n");
     } else {
-      out.line("{}, {} bytes{}", count_text(count.objects, "object"), count.bytes,
-               whole ? "" : "; there are more");
+      out.line("{}, {} bytes{}{}", count_text(count.objects, "object"), count.bytes,
+               whole ? "" : "; there are more", whole_text_hint(count.objects, query_.glob));
     }
     if (const std::string problem = conditions.problem(); !problem.empty()) out.warning(problem);
     warn_of_heap(out, heap, gaps);

@@ -6,6 +6,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -97,7 +98,7 @@ private:
                types ? "" : fmt::format("{:#018x} ", row.object), row.type + row.assembly,
                row.field.empty() ? "" : " in " + row.field);
     }
-    if (rows.empty()) out.line("none");
+    if (rows.empty()) out.line("none{}", whole_text_hint(0, glob_));
   }
 
   std::string address_, by_ = "object", glob_;

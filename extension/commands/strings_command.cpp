@@ -1,9 +1,11 @@
 // clr strings: the texts of the managed heap.
+#include "core/report/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -53,7 +55,8 @@ private:
       list.end();
       out.write("\n");
     } else {
-      out.line("{} strings, {} bytes{}", count, bytes, whole ? "" : "; there are more");
+      out.line("{}, {} bytes{}{}", count_text(count, "string"), bytes, whole ? "" : "; there are more",
+               whole_text_hint(count, query_.match));
     }
     warn_of_heap(out, session.heap(), gaps);
   }
@@ -70,7 +73,7 @@ private:
       for (const HeapString& string : found.rows)
         out.line("{:>11} {:>15} {:>9} \"{}\"{}", string.count, string.bytes, string.length, string.text,
                  more(string));
-      out.line("{} strings of {} different texts", found.strings, found.texts);
+      out.line("{} of {}", count_text(found.strings, "string"), count_text(found.texts, "different text"));
     }
     if (found.interrupted) out.warning("the counts are of the part of the heap that was looked at");
     warn_of_heap(out, session.heap(), found.gaps);

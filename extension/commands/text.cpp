@@ -79,6 +79,11 @@ std::string describe(const runtime::Answer& answer) {
   return out;
 }
 
+std::string whole_text_hint(std::uint64_t count, const std::string& glob) {
+  if (count != 0 || glob.empty() || glob.find_first_of("*?") != std::string::npos) return {};
+  return fmt::format("; the pattern must match from end to end: *{}* finds it anywhere", glob);
+}
+
 void warn_of(Output& out, const std::vector<EnumerationHole>& holes) {
   // A torn core has thousands of places that cannot be read; the first ones are enough.
   constexpr std::size_t max_holes_shown = 5;
