@@ -46,6 +46,11 @@ void BodyArgument::add_to(CLI::App& app) {
       "An address of code, the address of a MethodDesc, or a name; the selected frame's pc by default.");
 }
 
+std::string BodyArgument::name() const {
+  std::string text = fmt::format("{}", fmt::join(words_, " "));
+  return is_name(text) ? text : std::string();
+}
+
 CodeBlock BodyArgument::find(Session& session, Output& out, bool quiet) {
   session_ = &session;
   out_ = &out;

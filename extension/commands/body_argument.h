@@ -25,6 +25,11 @@ public:
   // the method has no code; Error as Runtime's functions do.
   CodeBlock find(Session& session, Output& out, bool quiet);
 
+  // False: the selected frame's pc is meant.
+  bool given() const { return !words_.empty(); }
+  // The name that was given; empty when it is an address or an expression.
+  std::string name() const;
+
   // The address that was given, when it is not the first of its body.
   const std::optional<Address>& asked() const { return asked_; }
 

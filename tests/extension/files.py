@@ -99,7 +99,10 @@ def check_lent(driver, report, tag, lent):
                         "source list -a " + frames["Pipe"][2], "source info -n Lent.Zero", *(f"breakpoint set -n Lent.{name}" for name in NAMELESS)], SECONDS)
     report.check(f"{tag} lent: LLDB shows source", "\n".join(shown[2:]), "the secret", absent=[r"\x00", "HOME="])
     commands = [f"clr {what} {frame[2]}" for frame in frames.values() for what in ("source", "u")]
-    texts = dict(zip(commands, driver.run([*opening, *commands], SECONDS)[1:]))
+    by_name = [f"clr source Lent.{name}" for name in DOCUMENTS]
+    texts = dict(zip([*commands, *by_name], driver.run([*opening, *commands, *by_name], SECONDS)[1:]))
+    for command in by_name:
+        report.check(f"{tag} lent: {command}", texts[command], r"lent\.dll`Lent\.", absent=["the secret", "HOME="])
     for name, frame in frames.items():
         expected = [r"^error: nothing tells whether .*secret\.txt is the file that was compiled: the PDB has no hash of it; --any shows it all the same"] if name == "Secret" \
             else ["^error: the file is not on this host"]
@@ -122,8 +125,9 @@ def check_proof(driver, report, tag, lent):
         mapped = [f'clr settings --path-map "{lent.source.parent}={lent.folder / folder}"']
         return driver.run([*opening, *mapped, *commands], SECONDS)[2:]
     for folder in ("same", "windows"):
-        source, listing = run(folder, f"clr source {own}", f"clr u {own}")
+        source, listing, named = run(folder, f"clr source {own}", f"clr u {own}", "clr source Lent.Own")
         report.check(f"{tag} proof: {folder}", source, r'^-> +\d+ .*READY', absent=["warning", "error"])
+        report.check(f"{tag} proof: {folder}, by the method's name", named, r"^lent\.dll`Lent\.Own\(int\) at Lent\.cs:\d+:\d+$", r"^-> +\d+ ", absent=["warning", "error"])
         report.check(f"{tag} proof: {folder}, clr u", listing, r'^ +\d+ .*READY', absent=["warning"])
     digests = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in (edited, lent.text)]
     differs = rf"edited/Lent\.cs is not the file that was compiled: its SHA-256 is {digests[0]}\.\.\., the PDB's is {digests[1]}\.\.\."

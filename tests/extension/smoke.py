@@ -159,7 +159,7 @@ def check_managed(driver, report, tag, opening, closing):
     report.check(f"{tag} clr u --json", listing_json, r'^\{"method":', r'"instructions":\[\{"address":"0x', r'"asked":true')
     report.check(f"{tag} clr u of nothing", no_listing, r"^error: ")
     report.check(f"{tag} clr source", source, r"\.dll`")
-    report.check(f"{tag} clr source of nothing", no_source, r"^error: 0x10 is no managed code")
+    report.check(f"{tag} clr source of nothing", no_source, r"^error: 0x10 is neither managed code nor a MethodDesc")
     # LLDB numbers inlined functions, too, where the C library has debug information.
     report.check(f"{tag} clrbt --registers", registers, r"frame #0: .* \[context\]", r"^ +rax = 0x[0-9a-f]{16}  rdx", r"frame #[1-9]: .* \[cfi\]", "stopped at 2 frames")
     report.check(f"{tag} clrbt --unique", unique, r"^\d+ threads?: #\d+", r"frame #\d+: 0x[0-9a-f]+ [\w.]+\.dll`")
