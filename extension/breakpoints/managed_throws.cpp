@@ -72,6 +72,16 @@ bool ManagedThrows::can_stop(Runtime& runtime) {
   return found;
 }
 
+Address ManagedThrows::thrown_by(Session& session, lldb::SBThread& thread) {
+  const Address pc = thread.GetFrameAtIndex(0).GetPC();
+  const CodeLookup found = session.runtime().code()->find(pc);
+  const auto* const block = std::get_if<CodeBlock>(&found);
+  const bool throws =
+      block != nullptr && block->start == pc &&
+      session.runtime().describe(*block).method.full_name.starts_with(ThrownExceptions::thrower);
+  return throws ? first_argument(thread) : 0;
+}
+
 // The argument is where it was passed only at the method's first instruction, and LLDB's API has no way to
 // say so.
 lldb::SBBreakpoint ManagedThrows::make(const std::string& type) {

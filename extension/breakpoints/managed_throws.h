@@ -32,6 +32,9 @@ public:
   }
   // This runtime throws by methods of the framework.
   static bool can_stop(Runtime& runtime);
+  // The exception that `thread` throws, when it stands where breakpoints of make() stop: the runtime does not
+  // know it yet. 0: the thread stands elsewhere. Throws Error. Cost: that of a name.
+  static Address thrown_by(Session& session, lldb::SBThread& thread);
 
   // A thread throws: true when breakpoint `id` means the exception. One that cannot be read stops.
   bool stops(lldb::SBThread& thread, lldb::break_id_t id);

@@ -1,6 +1,7 @@
 // clr pe: print a managed exception.
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
+#include "extension/breakpoints/managed_throws.h"
 #include "extension/commands/command.h"
 #include "extension/commands/exception_text.h"
 #include "extension/commands/object_argument.h"
@@ -49,6 +50,10 @@ private:
   std::vector<Address> objects(Session& session, ExceptionReporter& reporter, Output& out) const {
     if (!address_.empty()) return {evaluate_object(session.target(), address_)};
     lldb::SBThread thread = session.target().GetProcess().GetSelectedThread();
+    if (const Address thrown = ManagedThrows::thrown_by(session, thread); thrown != 0) {
+      if (!json_) out.line("(it is being thrown, and no handler was looked for yet)");
+      return {thrown};
+    }
     const RuntimeThread* known = session.stacks().thread_of(thread.GetThreadID());
     if (known == nullptr)
       throw Error(ErrorKind::invalid_argument,

@@ -34,6 +34,7 @@ import check_lldb_life
 import check_lldb_lines
 import check_lldb_listing
 import check_lldb_step
+import check_lldb_thrown
 import check_generics
 import check_held
 import check_kinds
@@ -847,6 +848,10 @@ def debugging(c):
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
+    if c.may_want("lldb/thrown"):
+        edited = processes.build("edited", c.work / "artifacts", "Debug")
+        for protection, knobs in PROTECTIONS.items():
+            c.results.with_second_try(f"lldb/thrown/{protection}", functools.partial(debug_thrown, c, f"lldb/thrown/{protection}", c.lldb, edited, knobs))
     if c.may_want("lldb/first"):
         for build in ("Debug", "Release"):
             label = f"lldb/first/{build.lower()}"
@@ -943,6 +948,7 @@ def other_versions(c, debug, program):
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         c.results.with_second_try(f"{label}/into", functools.partial(debug_into, c, f"{label}/into", lldb, edited, {}))
+        c.results.with_second_try(f"{label}/thrown", functools.partial(debug_thrown, c, f"{label}/thrown", lldb, edited, {}))
         c.results.with_second_try(f"{label}/listing", functools.partial(debug_listing, c, f"{label}/listing", lldb, edited))
         if c.may_want(f"{label}/released"):
             edited = processes.build("edited", c.work / "artifacts", "Release")
@@ -1000,6 +1006,11 @@ def editor_released(c, label, adapter, program, environment):
 def debug_released(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_thrown(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_thrown.check, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def debug_typed(c, label, lldb, program, knobs, walk=("Interface", "steps", check_dap.STEPS)):

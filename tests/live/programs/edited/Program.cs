@@ -226,6 +226,36 @@ static class Program {
         Console.WriteLine($"released {n}");
     }
 
+    class Refused : Exception { public Refused(string text) : base(text) { } }
+    class OutOfStock : Refused { public OutOfStock(string text) : base(text) { } }
+
+    static void Throw(int n) {
+        if (n % 3 == 0) throw new Refused($"refused {n}"); // at: Refused
+        if (n % 3 == 1) throw new OutOfStock($"no stock {n}"); // at: OutOfStock
+        throw new FormatException($"other {n}");
+    }
+
+    static void ThrowAgain() {
+        try {
+            throw new OutOfStock("no stock at all"); // at: Last thrown
+        } catch (Refused) {
+            throw;
+        }
+    }
+
+    static void Thrown() {
+        int caught = 0;
+        for (int i = 0; i <= 6; i++) {
+            try {
+                if (i < 6) Throw(i);
+                else ThrowAgain();
+            } catch (Exception) {
+                caught++;
+            }
+        }
+        Console.WriteLine($"thrown {caught}");
+    }
+
     [System.Runtime.InteropServices.DllImport("libc", EntryPoint = "labs")] static extern nint Absolute(nint value);
 
     static void Main(string[] args) {
@@ -235,6 +265,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "counts") {
             Counts();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "thrown") {
+            Thrown();
             return;
         }
         if (args.Length > 1) Show();
