@@ -118,7 +118,8 @@ def check_native_process(driver, report, tag):
     report.check(f"{tag} no such thread", texts["clrbt 99"], "^error: there is no thread #99")
     report.check(f"{tag} not a thread", texts["clrbt nonsense"], "^error: THREAD 'nonsense' is not a thread number")
     report.check(f"{tag} the process survives", str(alive), "True")
-    (*_, exited) = driver.run(["target create /bin/true", "process launch --no-stdio", "clrip2md 0x1000"])
+    # LLDB 14 to 17 wait for 20 s when they are to end before they have seen that the process has.
+    (*_, exited, _) = driver.run(["target create /bin/true", "process launch --no-stdio", "platform shell sleep 0.5", "clrip2md 0x1000", "process status"])
     report.check(f"{tag} after the process has exited", exited,
                  r"^(error: (the process (has exited|is running)|there is no process)|0x0+1000: no managed method \(no_runtime\))")   # LLDB may be behind
 
