@@ -12,7 +12,7 @@ namespace clr::lldb_plugin {
 
 namespace {
 
-std::string count_text(const std::optional<std::size_t>& count) {
+std::string text_of_count(const std::optional<std::size_t>& count) {
   return count ? fmt::format("{}", *count) : "not known";
 }
 
@@ -89,10 +89,10 @@ private:
   }
 
   void print_counts(Output& out, const RuntimeInfo& info) const {
-    out.line("range sections:  {}", count_text(info.range_sections));
-    out.line("code heaps:      {}", count_text(info.code_heaps));
-    out.line("jitted methods:  {}", count_text(info.jitted_methods));
-    out.line("R2R functions:   {}", count_text(info.r2r_functions));
+    out.line("range sections:  {}", text_of_count(info.range_sections));
+    out.line("code heaps:      {}", text_of_count(info.code_heaps));
+    out.line("jitted methods:  {}", text_of_count(info.jitted_methods));
+    out.line("R2R functions:   {}", text_of_count(info.r2r_functions));
     std::size_t r2r = 0;
     for (const ModuleDescription& module : info.modules) r2r += module.r2r ? 1 : 0;
     out.line("modules:         {}, {} of them ReadyToRun", info.modules.size(), r2r);

@@ -1,5 +1,6 @@
 #include "extension/publish/publisher.h"
 
+#include "extension/lldb/breakpoint_conditions.h"
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/executable_memory.h"
 #include "extension/lldb/kept_selection.h"
@@ -222,7 +223,7 @@ std::vector<MemoryRange> Publisher::apply(Session& session, CatalogOptions optio
   std::vector<MemoryRange> added;
   status_.problems = std::move(change.problems);
   status_.complete = change.complete;
-  for (const std::uint64_t id : change.gone) drop(id);
+  drop(change.gone);
   writer->finish([&](const WrittenModule& written) {
     if (!written.fault.empty()) {
       status_.problems.push_back(written.file_name + ": " + written.fault);
@@ -265,11 +266,21 @@ void Publisher::add_module(const WrittenModule& written, lldb::SBModule module,
   modules_[written.id] = std::move(entry);
 }
 
-void Publisher::drop(std::uint64_t id) {
+void Publisher::drop(const std::vector<std::uint64_t>& ids) {
+  if (ids.empty()) return;
+  const bool parks = keeps_gone_ || modules_stay(target_);
+  bool all_parked = true;
+  for (const std::uint64_t id : ids) all_parked = drop(id, parks) && all_parked;
+  if (!all_parked) renew_conditions(target_);
+}
+
+bool Publisher::drop(std::uint64_t id, bool parks) {
   const auto found = modules_.find(id);
-  if (found == modules_.end()) return;
-  if (keeps_gone_ && static_cast<std::int64_t>(parked_.size()) < last_parking &&
-      park_module(target_, found->second.module, static_cast<std::int64_t>(parked_.size()) + 1))
+  if (found == modules_.end()) return true;
+  const bool parked =
+      parks && static_cast<std::int64_t>(parked_.size()) < last_parking &&
+      park_module(target_, found->second.module, static_cast<std::int64_t>(parked_.size()) + 1);
+  if (parked)
     parked_.push_back(found->second.module);
   else
     withdraw_module(target_, found->second.module);
@@ -277,6 +288,7 @@ void Publisher::drop(std::uint64_t id) {
   --status_.modules;
   status_.methods -= found->second.methods;
   modules_.erase(found);
+  return parked;
 }
 
 void Publisher::refuse(std::string why) {
@@ -285,15 +297,21 @@ void Publisher::refuse(std::string why) {
 
 void Publisher::keep_gone(bool on) {
   keeps_gone_ = on;
-  if (on || parked_.empty()) return;
+  if (!on && !parked_.empty() && !modules_stay(target_)) withdraw_parked();
+}
+
+void Publisher::withdraw_parked() {
   const KeptSelection selection(target_);
   for (lldb::SBModule& module : std::exchange(parked_, {})) withdraw_module(target_, module);
+  renew_conditions(target_);
   lldb::SBModule::GarbageCollectAllocatedModules();
 }
 
 void Publisher::withdraw() {
-  keep_gone(false);
-  while (!modules_.empty()) drop(modules_.begin()->first);
+  keeps_gone_ = false;
+  if (!parked_.empty()) withdraw_parked();
+  while (!modules_.empty()) drop(modules_.begin()->first, false);
+  renew_conditions(target_);
   stand_ins_.withdraw();
   native_done_ = false;
   catalog_.clear();

@@ -99,7 +99,11 @@ private:
   void add_unlisted(Session& session, CatalogOptions options, const StackPlaces& stacks,
                     std::vector<MemoryRange>& added);
   void add_module(const WrittenModule& written, lldb::SBModule module, std::vector<MemoryRange>& added);
-  void drop(std::uint64_t id);
+  // Modules that are gone are parked or taken away, and conditions of breakpoints renewed where they are.
+  void drop(const std::vector<std::uint64_t>& ids);
+  // True when the module was parked.
+  bool drop(std::uint64_t id, bool parks);
+  void withdraw_parked();
 
   lldb::SBTarget target_;
   CodeCatalog catalog_;
