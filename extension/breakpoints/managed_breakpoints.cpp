@@ -37,7 +37,8 @@ ManagedBreakpoints::ManagedBreakpoints(lldb::SBTarget target, StopSession& sessi
     : target_(target), sessions_(&sessions), publishing_(&publishing),
       breakpoints_(before != nullptr ? std::move(before->breakpoints_) : TargetBreakpoints(target)),
       throws_(target, sessions, entries.throw_stop, before != nullptr ? &before->throws_ : nullptr),
-      pages_(target), compile_places_(target, Hidden::passing, entries.compile_hook),
+      conditions_(before != nullptr ? before->conditions_ : WrongConditions(target)), pages_(target),
+      compile_places_(target, Hidden::passing, entries.compile_hook),
       // Of the same process a session that only drops what it has read of the code's whereabouts will do:
       // this happens for every method.
       notifications_(compile_places_,
@@ -238,6 +239,7 @@ void ManagedBreakpoints::before_command(const char** words) {
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
   const bool runs = steps || (of_thread && all[1] == "continue") ||
                     (of_process && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach"));
+  if (runs) conditions_.forget_changed();
   if (runs) steps_->disarm(); // what the step before left
   if (of_process && all[1] == "detach") leave_process();
   if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));
@@ -290,6 +292,7 @@ bool ManagedBreakpoints::at_stop(bool client) {
   std::vector<ThreadStop> stops = thread_stops(target_, known);
   steps_->take_middle(stops);
   steps_->add_end(stops);
+  pass_wrong_conditions(stops);
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
   if (lone_run_.goes_on(stops)) return true;
   const auto is_ours = [this](Address pc) { return was_ours(pc); };
@@ -315,6 +318,15 @@ bool ManagedBreakpoints::at_stop(bool client) {
 
 bool ManagedBreakpoints::was_ours(Address pc) const {
   return compilations_.was_at(pc) || notifications_.is_at(pc);
+}
+
+void ManagedBreakpoints::pass_wrong_conditions(std::span<ThreadStop> stops) {
+  conditions_.forget_changed();
+  for (ThreadStop& stop : stops) {
+    if (stop.kind != ThreadStop::Kind::asked || !stop.at_breakpoint) continue;
+    lldb::SBThread thread = target_.GetProcess().GetThreadByID(stop.thread);
+    if (conditions_.pass(*sessions_, thread)) stop.kind = ThreadStop::Kind::passing;
+  }
 }
 
 // A signal that is no stop to the user.

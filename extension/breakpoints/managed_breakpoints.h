@@ -9,6 +9,7 @@
 #include "extension/breakpoints/notification_watch.h"
 #include "extension/breakpoints/own_breakpoints.h"
 #include "extension/breakpoints/target_breakpoints.h"
+#include "extension/breakpoints/wrong_conditions.h"
 #include "extension/lldb/lone_run.h"
 #include "extension/lldb/thread_stop.h"
 #include "extension/publish/process_publishing.h"
@@ -112,6 +113,7 @@ private:
   bool client_looks() const;
   bool was_ours(Address pc) const;
   bool signal_goes_on(std::span<const ThreadStop> stops);
+  void pass_wrong_conditions(std::span<ThreadStop> stops);
   // False when some are not writable.
   bool make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread);
   void at_compiled(lldb::SBThread& thread, Address start);
@@ -127,6 +129,7 @@ private:
   ProcessPublishing* publishing_;
   TargetBreakpoints breakpoints_;
   ManagedThrows throws_;
+  WrongConditions conditions_;
   CodePages pages_;
   OwnBreakpoints compile_places_;
   NotificationWatch notifications_;

@@ -28,6 +28,7 @@ import check_heap_files
 import check_locks
 import check_verdict
 import check_lldb_breaks
+import check_lldb_conditions
 import check_lldb_bt
 import check_lldb_into
 import check_lldb_life
@@ -848,9 +849,10 @@ def debugging(c):
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
-    if c.may_want("lldb/thrown"):
+    if c.may_want("lldb/thrown") or c.may_want("lldb/conditions"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         for protection, knobs in PROTECTIONS.items():
+            c.results.with_second_try(f"lldb/conditions/{protection}", functools.partial(debug_conditions, c, f"lldb/conditions/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/thrown/{protection}", functools.partial(debug_thrown, c, f"lldb/thrown/{protection}", c.lldb, edited, knobs))
     if c.may_want("lldb/first"):
         for build in ("Debug", "Release"):
@@ -927,6 +929,8 @@ def typed(c):
         for protection, knobs in PROTECTIONS.items():
             label = f"lldb/typed/{version}/{protection}"
             c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, edited, knobs))
+        if version != "19":
+            c.results.with_second_try(f"lldb/typed/{version}/conditions", functools.partial(debug_conditions, c, f"lldb/typed/{version}/conditions", lldb, edited, {}))
         if c.may_want(f"lldb/typed/{version}/released"):
             label, built = f"lldb/typed/{version}/released", processes.build("edited", c.work / "artifacts", "Release")
             c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, built, {}, ("Used", "released", check_dap.RELEASED)))
@@ -948,6 +952,7 @@ def other_versions(c, debug, program):
         c.results.with_second_try(f"{label}/breaks", functools.partial(debug_breaks, c, f"{label}/breaks", lldb, debug, {}, OTHER_BREAKS))
         edited = processes.build("edited", c.work / "artifacts", "Debug")
         c.results.with_second_try(f"{label}/into", functools.partial(debug_into, c, f"{label}/into", lldb, edited, {}))
+        c.results.with_second_try(f"{label}/conditions", functools.partial(debug_conditions, c, f"{label}/conditions", lldb, edited, {}))
         c.results.with_second_try(f"{label}/thrown", functools.partial(debug_thrown, c, f"{label}/thrown", lldb, edited, {}))
         c.results.with_second_try(f"{label}/listing", functools.partial(debug_listing, c, f"{label}/listing", lldb, edited))
         if c.may_want(f"{label}/released"):
@@ -1006,6 +1011,11 @@ def editor_released(c, label, adapter, program, environment):
 def debug_released(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check_released, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_conditions(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_conditions.check, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def debug_thrown(c, label, lldb, program, knobs):

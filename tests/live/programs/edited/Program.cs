@@ -226,6 +226,27 @@ static class Program {
         Console.WriteLine($"released {n}");
     }
 
+    static int Looked(int key, int n) {
+        return n + 1; // at: Looked
+    }
+
+    static int Keyed<T>(T key, int n) {
+        return n + 1; // at: Keyed
+    }
+
+    static int First(int n) { return n + 1; } // at: First
+    static int Second(int n) { return n + 1; } // at: Second
+
+    // Between the calls of Looked code is compiled that breakpoints are on.
+    static void Conditions() {
+        int n = First(Looked(1, 0));
+        n = Second(Looked(2, n));
+        n = Looked(3, n);
+        for (int i = 0; i < 5; i++)
+            n = Keyed((object)i, Keyed(1.0 * i, Keyed("key " + i, Keyed(i, n))));
+        Console.WriteLine($"conditions {n}");
+    }
+
     class Refused : Exception { public Refused(string text) : base(text) { } }
     class OutOfStock : Refused { public OutOfStock(string text) : base(text) { } }
 
@@ -265,6 +286,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "counts") {
             Counts();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "conditions") {
+            Conditions();
             return;
         }
         if (args.Length != 0 && args[0] == "thrown") {

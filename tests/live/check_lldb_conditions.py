@@ -1,0 +1,41 @@
+"""Conditions of breakpoints: they hold when code was compiled and shown since they were evaluated last, and one that has no meaning in some instantiation
+of generic code (`key == 3` where the key is a reference) says so once and does not stop there."""
+import re
+
+import check_dap
+from check_lldb_into import Launched
+from results import Examples
+
+# Breakpoint, condition, and the stops of the program's scene `conditions` in their order, with what `key` is there.
+BREAKPOINTS = [("Looked", "key == 3"), ("Keyed", "key == 3"), ("First", ""), ("Second", "")]
+STOPS = [("First", ""), ("Second", ""), ("Looked", "3"), ("Keyed", "3"), ("Keyed", "3")]   # of Keyed: int and double
+LAST = "conditions 25"
+
+
+class Conditional(Launched):
+    def __init__(self, program, environment):
+        super().__init__(program, environment, 1, "conditions")
+        self.start = [line for line in self.start if not line.startswith(("breakpoint set", "process launch"))]
+        for place, condition in BREAKPOINTS:
+            self.start.append(f"breakpoint set --file Program.cs --line {check_dap.line_of(place)}" + (f" --condition '{condition}'" if condition else ""))
+        self.start.append("process launch -- conditions")
+
+
+def check(lldb, program, environment):
+    names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
+    texts = lldb.run(Conditional(program, environment), [command for _ in STOPS for command in ("frame info", "frame variable --flat key", "process continue")], 120, go_on=True)
+    wrong = Examples()
+    for number, (place, key) in enumerate(STOPS):
+        frame, variable, _ = texts[3 * number:3 * number + 3]
+        line = re.search(r" at Program\.cs:(\d+)", frame)
+        if not line or names[int(line[1])] != place:
+            wrong.add("a stop", f"stop {number}: {frame[:200]} for {place}")
+            break
+        if key and variable.strip() != f"key = {key}":
+            wrong.add("the key", f"stop {number}: {variable[:200]} for {key}")
+    if LAST not in texts[-1]:
+        wrong.add("the program did not run to its end", texts[-1][:300])
+    said = re.findall(r"^lldb-clr: (breakpoint \d+ does not stop in .*)$", lldb.errors, re.M)
+    if len(said) != 1 or "Keyed<System.__Canon>" not in said[0] or "its condition `key == 3` has no meaning there: " not in said[0]:
+        wrong.add("what is said of references", f"{said}")
+    return wrong.require_none(f"{len(STOPS)} stops at {len(BREAKPOINTS)} breakpoints")
