@@ -52,7 +52,7 @@ def report(runtime: lldb_clr.Runtime, samples: Samples, top: int) -> List[str]:
     rows: Counter[Tuple[str, str]] = Counter()
     for kind, name, count in by_owner(runtime, samples):
         rows[kind, name] += count
-    lines = [f"{count:8} {100 * count / samples.total:6.2f}%  {kind:<12} {name}" for (kind, name), count in rows.most_common(top)]
+    lines = [f"{count:8} {100 * count / samples.total:6.2f}%  {kind:<12} {lldb_clr.printable(name)}" for (kind, name), count in rows.most_common(top)]
     return [*lines, f"{samples.total} samples, {len(rows)} functions, {samples.left_out} lines left out"]
 
 

@@ -68,8 +68,8 @@ def managed_stacks(pid: int, threads: Dict[int, float]) -> List[str]:
                 managed = [f for f in thread.backtrace(runtime_frames=False) if f.kind == "managed"]
                 if not managed:
                     continue
-                lines.append(f"thread {thread.os_id}{f' {thread.name}' if thread.name else ''} has waited for {waited:.0f} s")
-                lines.extend(f"    {frame.text.partition(' ')[2]}" for frame in managed)
+                lines.append(f"thread {thread.os_id}{f' {lldb_clr.printable(thread.name)}' if thread.name else ''} has waited for {waited:.0f} s")
+                lines.extend(f"    {lldb_clr.printable(frame.text.partition(' ')[2])}" for frame in managed)
     finally:
         process.Detach()
         lldb.SBDebugger.Destroy(debugger)

@@ -6,6 +6,7 @@ In any Python:       runtime = lldb_clr.open_core("core.1234")             needs
                      for thread in runtime.threads: print(thread, thread.backtrace())
 
 Addresses are numbers, sizes and offsets bytes. Answers are values; what cannot be had raises Error or one of its kinds.
+Names and texts are what the target holds; what is to be printed goes through printable(), as every repr() does.
 """
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from ._locks import Deadlock, DeadlockMember, Lock, LockWaiter, WaitingFor
 from ._info import Contract, Descriptor, Info, MemorySource, Module, RuntimeVersion, SavedCore
 from ._lldb import import_lldb, init_module
 from ._objects import Field, Item, Object, Static, Value
+from ._printable import printable
 from ._roots import Root, Roots
 from ._runtime import Methods, Runtime, open_core
 from ._table import HeapTable, TableType
@@ -33,7 +35,7 @@ __all__ = ["Allocation", "Analysis", "AsyncFrame", "Backtrace", "BusyError", "Co
            "GcRange", "GcSafePoint", "GcSlot", "Handle", "Heap", "HeapArray", "HeapChange", "HeapFailure", "HeapInfo", "HeapObject", "HeapPath", "HeapRoot", "HeapSegment", "HeapString", "HeapTable", "HeapType", "Info", "Interrupted", "Item", "LibraryError", "Lock", "LockWaiter",
            "ManagedException", "MemorySource", "Method", "Methods", "Miss", "Module", "Object", "Owner", "Reference", "Region", "Retained", "Root", "Roots", "Runtime", "RuntimeVersion",
            "SavedCore", "SavedGcdump", "Source", "StaleError", "Static", "Step", "Symbol", "TableType", "Task", "Thread", "ThrownException", "TraceFrame", "UnwindInfo", "UsageError", "UserMethod",
-           "Value", "Verification", "WaitingFor", "import_lldb", "open_core"]
+           "Value", "Verification", "WaitingFor", "import_lldb", "open_core", "printable"]
 
 
 def __lldb_init_module(debugger: Any, _dictionary: Dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from ._json import Json
+from ._printable import shown
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Analysis:
     why_thread: Optional[str]
     """"it had the signal", "an exception is in flight on it", ..."""
 
+    @shown
     def __repr__(self) -> str:
         return f"<Analysis {self.text}>"
 

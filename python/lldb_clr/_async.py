@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from ._json import Json
+from ._printable import shown
 from ._values import Method, Source
 
 
@@ -46,6 +47,7 @@ class Task:
     age_ms: Optional[int] = None
     """For how long it has waited at least; None where nobody noted when it began."""
 
+    @shown
     def __repr__(self) -> str:
         return f"<Task {self.object:#x} {self.chain[0].method.shown_name}, waits for {self.text}>"
 

@@ -3,9 +3,15 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ._printable import shown
+
 
 class Error(Exception):
-    """Anything that this package raises by itself."""
+    """Anything that this package raises by itself. Its text may hold names of the target; printed, they are escaped."""
+
+    @shown
+    def __str__(self) -> str:
+        return super().__str__()
 
 
 class Fault(Error):
@@ -21,6 +27,7 @@ class Fault(Error):
         self.reason = reason
         self.at = at
 
+    @shown
     def __repr__(self) -> str:
         where = "" if self.at is None else f" at {self.at:#x}"
         return f"<Fault {self.reason}{where}: {self.text}>"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Dict, Mapping, Optional, Tuple
 
 from ._json import Json, number
+from ._printable import shown
 from ._values import Code, CodeReader, Method, Source
 
 
@@ -35,6 +36,7 @@ class Frame:
     """Why `clrbt` leaves the frame out, which the runtime puts around an async method that it suspends itself: "async_thunk", "async_resumption" or
     "async_helper". None for every other frame."""
 
+    @shown
     def __repr__(self) -> str:
         return f"<Frame #{self.index} {self.kind}: {self.text}>"
 
@@ -118,6 +120,7 @@ class ManagedException:
     """Text of a part of the trace that was thrown elsewhere."""
     fault: Optional[str] = None
 
+    @shown
     def __repr__(self) -> str:
         return f"<ManagedException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
 

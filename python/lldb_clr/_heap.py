@@ -10,6 +10,7 @@ from ._errors import UsageError
 from ._heap_lists import Allocation, Finalizers, FreeSpace, Generation, Handle, HeapArray, HeapInfo, HeapString, Verification
 from ._holders import Held, HeapReader, Retained
 from ._json import Json
+from ._printable import shown
 from ._table import HeapTable
 
 _BY = ("object", "type", "assembly", "static", "root")
@@ -47,6 +48,7 @@ class HeapObject(Held):
     generation: Generation
     _reader: Optional[HeapReader] = field(default=None, repr=False, compare=False)
 
+    @shown
     def __repr__(self) -> str:
         return f"<HeapObject {self.address:#x} {self.type}, {self.size} bytes>"
 

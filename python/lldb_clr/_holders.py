@@ -7,6 +7,7 @@ from typing import List, Optional, Protocol, Tuple
 from ._errors import UsageError
 from ._json import Json, number
 from ._library import Rows
+from ._printable import shown
 
 
 class HeapReader(Protocol):
@@ -25,6 +26,7 @@ class Reference:
     offset: Optional[int] = None
     """In the object that refers; None for references that lead to an object, and for those that no field holds."""
 
+    @shown
     def __repr__(self) -> str:
         return f"<Reference {self.field or '?'}: {self.object:#x} {self.type or ''}>"
 
@@ -51,6 +53,7 @@ class HeapRoot:
     type: Optional[str] = None
     """Of the object; None for the root of a path, whose first step has it."""
 
+    @shown
     def __repr__(self) -> str:
         where = self.name or self.handle_kind or (f"thread {self.thread}" + (f" frame #{self.frame}" if self.frame is not None else "") if self.thread else "")
         return f"<HeapRoot {self.kind} {where}: {self.object:#x}>"
@@ -76,6 +79,7 @@ class HeapPath:
     root: HeapRoot
     steps: Tuple[Step, ...]
 
+    @shown
     def __repr__(self) -> str:
         return f"<HeapPath {self.root!r} -> " + " -> ".join(f"{step.field or ''} {step.type}".strip() for step in self.steps) + ">"
 
@@ -110,6 +114,7 @@ class Retained:
     holder: Optional[int] = None
     """The object with which this one would go; None when there is none, and in lists."""
 
+    @shown
     def __repr__(self) -> str:
         what = self.root or self.static or self.assembly or f"{self.type}{f' at {self.object:#x}' if self.object else ''}"
         return f"<Retained {self.retained} bytes by {what}>"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Dict, Optional, Tuple
 
 from ._json import Json, hex_of, number
+from ._printable import shown
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Module:
     methods: Optional[int]
     mvid: Optional[str]
 
+    @shown
     def __repr__(self) -> str:
         return f"<Module {self.name}{' r2r' if self.r2r else ''} at {hex_of(self.base)}>"
 
@@ -78,6 +80,7 @@ class Info:
     absent: Optional[str] = None
     """Why there is no runtime to read; None when there is one."""
 
+    @shown
     def __repr__(self) -> str:
         if self.absent:
             return f"<Info no runtime: {self.absent}>"

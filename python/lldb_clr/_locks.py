@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from ._json import Json
+from ._printable import shown
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Lock:
     waiters: Tuple[LockWaiter, ...]
     text: Optional[str]
 
+    @shown
     def __repr__(self) -> str:
         held = f"held by {self.owner}" if self.owner is not None else "not held" if self.owner_known else "of unknown owner"
         return f"<Lock {self.object:#x} {self.type or 'of unknown type'}, {held}, {len(self.waiters)} waiters>"

@@ -7,6 +7,7 @@ from typing import Optional, Tuple, Union
 from ._errors import UsageError
 from ._holders import Held, HeapReader
 from ._json import Json, number
+from ._printable import shown
 
 Plain = Union[str, int, float, bool, None]
 
@@ -26,6 +27,7 @@ class Value:
     """Of a structure."""
     fault: Optional[str] = None
 
+    @shown
     def __repr__(self) -> str:
         return f"<Value {self.object_type or self.type}: {self.fault or self.value!r}>"
 
@@ -44,6 +46,7 @@ class Field:
     """From the object's address, or from the start of the structure."""
     value: Value
 
+    @shown
     def __repr__(self) -> str:
         return f"<Field {self.property or self.name}: {self.value!r}>"
 
@@ -87,6 +90,7 @@ class Object(Held):
                 return known.value
         raise UsageError(f"{self.type} has no field {name}")
 
+    @shown
     def __repr__(self) -> str:
         return f"<Object {self.type} at {self.address:#x}: {self.text}>"
 
@@ -108,6 +112,7 @@ class Static:
     thread: Optional[int]
     value: Value
 
+    @shown
     def __repr__(self) -> str:
         return f"<Static {self.property or self.name}: {self.value!r}>"
 

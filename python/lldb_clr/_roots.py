@@ -6,6 +6,7 @@ from typing import Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from ._json import Json, number
 from ._library import Rows
+from ._printable import shown
 from ._values import CodeReader, Method
 
 
@@ -37,6 +38,7 @@ class Root:
     certain: bool
     why_uncertain: Optional[str] = None
 
+    @shown
     def __repr__(self) -> str:
         words = [word for word, on in (("interior", self.interior), ("pinned", self.pinned), ("untracked", self.untracked), ("uncertain", not self.certain)) if on]
         place = self.register or self.frame_type or f"[{self.base}{self.offset or 0:+#x}]"

@@ -20,6 +20,7 @@ from ._holders import HeapRoot
 from ._analysis import Analysis
 from ._async import Task
 from ._locks import Deadlock, Lock, WaitingFor
+from ._printable import shown
 from ._roots import Roots
 from ._info import Info, Module, SavedCore
 from ._json import Json, number
@@ -85,6 +86,7 @@ class Runtime:
         runtime._adopt(library, handle, f"core {path}", None)
         return runtime
 
+    @shown
     def __repr__(self) -> str:
         return f"<Runtime of {self._what}{'' if self.is_current else ' (stale)'}>"
 

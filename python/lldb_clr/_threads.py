@@ -10,6 +10,7 @@ from ._frames import Frame, ManagedException
 from ._json import Json, number
 from ._library import Rows
 from ._locks import WaitingFor
+from ._printable import printable, shown
 from ._roots import Roots
 from ._values import CodeReader
 
@@ -41,6 +42,7 @@ class ThrownException:
             raise UsageError("this exception was made without a Runtime")
         return self._reader.exception(self.address)
 
+    @shown
     def __repr__(self) -> str:
         return f"<ThrownException {self.type or 'of unknown type'} at {self.address:#x}: {self.message!r}>"
 
@@ -94,6 +96,7 @@ class Thread:
             raise UsageError("this thread was made without a Runtime")
         return self._reader.waiting_for(self.os_id) if self.os_id is not None else None
 
+    @shown
     def __repr__(self) -> str:
         who = f"#{self.index}" if self.index is not None else "without a stack"
         managed = f" managed {self.managed_id}" if self.managed_id is not None else ""
@@ -155,4 +158,4 @@ class Backtrace(Sequence[Frame]):
         return tuple(self._rows.end["notes"])
 
     def __repr__(self) -> str:
-        return "\n".join(f"#{frame.index}: {frame.text}" for frame in self) or "<empty Backtrace>"
+        return "\n".join(printable(f"#{frame.index}: {frame.text}") for frame in self) or "<empty Backtrace>"

@@ -8,6 +8,7 @@ from typing import NamedTuple, Optional, Protocol, Tuple, Union
 from ._errors import Fault, UsageError
 from ._gc import GcInfo
 from ._json import Json, hex_of, number
+from ._printable import shown
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Code:
         """Bytes of all regions."""
         return sum(region.size for region in self.regions)
 
+    @shown
     def __repr__(self) -> str:
         where = "at an unknown place" if self.start is None else f"at {self.start:#x}"
         return f"<Code {self.kind} {self.tier or 'tier not known'} {where}, {self.size} bytes>"
@@ -65,6 +67,7 @@ class Source:
     line: Optional[int] = None
     column: Optional[int] = None
 
+    @shown
     def __repr__(self) -> str:
         return f"<Source {self.file}:{self.line}:{self.column}>" if self.file else f"<Source IL {hex_of(self.il_offset)}>"
 
@@ -90,6 +93,7 @@ class CodeVersion:
     active: bool
     il_version: int
 
+    @shown
     def __repr__(self) -> str:
         return f"<CodeVersion {self.tier} at {hex_of(self.start)}{' active' if self.active else ''}>"
 
@@ -105,6 +109,7 @@ class UnwindInfo:
     cfa: Optional[Json]
     saved: Tuple[Json, ...]
 
+    @shown
     def __repr__(self) -> str:
         return f"<UnwindInfo {self.source} at {self.address:#x} of {self.name}>"
 
@@ -154,6 +159,7 @@ class Method:
     runtime_async: bool = False
     """The user's body of an async method that the runtime itself suspends, or of one that returns a task, as it was compiled for those who await it."""
 
+    @shown
     def __repr__(self) -> str:
         offset = f" + {self.offset}" if self.offset is not None else ""
         return f"<Method {self.module or '?'}`{self.shown_name}{offset}>"
@@ -237,6 +243,7 @@ class Miss:
     def __bool__(self) -> bool:
         return False
 
+    @shown
     def __repr__(self) -> str:
         return f"<Miss {self.reason}: {self.symbol or self.text}>"
 

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import stat
 import struct
@@ -412,6 +413,36 @@ def check_found(lldb, core, frames, folder):
     return f"{len(commands)} ways to find {shown}"
 
 
+def check_python(lldb, make, core, folder):
+    """What the Python package prints of such a core, and what it opens and takes."""
+    library = pathlib.Path(lldb.plugin).parent
+    if not list(library.glob("libclr.so*")):
+        raise Unavailable(f"no libclr.so in {library}")
+    harmful = Core(core.bytes)
+    make(harmful, folder)
+    (folder / "python").write_bytes(harmful.bytes)
+    words, trace = [sys.executable, str(HERE / "hostile_python.py"), str(folder / "python"), str(folder)], folder / "trace"
+    if STRACE:
+        words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
+    environment = {**ENVIRONMENT, "LLDB_CLR_LIBRARY_DIR": str(library), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8:surrogateescape"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, timeout=LONGEST * 3)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = done.stdout.decode(errors="surrogateescape")
+    assert done.returncode == 0, ascii(text[-500:])
+    bad = OBEYED.search(text)
+    assert not bad, f"it prints {bad[0]!a}: {text[max(0, bad.start() - 60):bad.end() + 20]!a}"
+    assert not FORGED_ROW.search(text), "it prints a row that the target made up"
+    assert not any("\udc80" <= c <= "\udcff" for c in text), "it prints bytes that are no text"
+    odd = odd_files(opened(trace)) - OWN if STRACE else set()
+    assert not odd, f"it opened {sorted(odd)}"
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < SLOWEST, f"{used:.1f} s"
+    shown = len(re.findall(r"\\x1b|\\u202e", text))
+    assert shown > 100, f"only {shown} spoiled names are shown: the test tests nothing"
+    return f"{shown} escapes in {len(text)} bytes, {used:.1f} s"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", default=HERE.parent.parent / "build" / "liblldb-clr.so")
@@ -437,6 +468,8 @@ def main():
         usual = odd_files(Run(lldb, path, ["bt all", "image list"], folder, plugin=False).opened) | opened_always(lldb)
         if not options.only:
             results.check("hostile/names are found as they are shown", check_found, lldb, core, frames, folder)
+        if not options.only or "names in Python" in options.only:
+            results.check("hostile/names in Python", check_python, lldb, make_names_with_symbols, core, folder)
         for name, make in CASES.items():
             if not options.only or name in options.only:
                 results.check(f"hostile/{name}", check, lldb, name, make, core, frames, usual, options.keep)
