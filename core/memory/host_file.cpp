@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <linux/magic.h>
 #include <memory>
 #include <mntent.h>
+#include <optional>
 #include <string_view>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -30,13 +32,6 @@ bool lies_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-// File systems whose files wait for another host, or are mounted when somebody goes there.
-bool is_remote(std::string_view type) {
-  constexpr std::array<std::string_view, 12> remote{"autofs", "nfs",  "nfs4", "cifs", "smb3",  "smbfs",
-                                                    "afs",    "coda", "ceph", "9p",   "ncpfs", "fuse.sshfs"};
-  return std::ranges::find(remote, type) != remote.end();
-}
-
 constexpr const char* names_system = "the target names a file of the system (/dev, /proc, /sys)";
 constexpr const char* leads_to_system = "it is a link to a file of the system (/proc, /sys)";
 constexpr const char* names_network = "the target names a file on a network or an automatic mount";
@@ -46,9 +41,49 @@ bool is_system(const struct ::statfs& found) {
   return found.f_type == PROC_SUPER_MAGIC || found.f_type == SYSFS_MAGIC;
 }
 bool is_remote(const struct ::statfs& found) {
-  constexpr std::array<long, 5> remote{AUTOFS_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0xFF534D42,
-                                       0xFE534D42}; // the last two: CIFS, SMB2
+  // The last three: CIFS, SMB2, Ceph. Those of FUSE say nothing: also a disk of this host may be one.
+  constexpr std::array<long, 10> remote{
+      AUTOFS_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC,
+      CODA_SUPER_MAGIC,   V9FS_MAGIC,      0xFF534D42,      0xFE534D42,      0x00C36400};
   return std::ranges::find(remote, static_cast<long>(found.f_type)) != remote.end();
+}
+
+// What the link `path` says; nothing when it is no link or cannot be asked.
+std::optional<std::string> link_at(const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return std::nullopt;
+  return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+// Why `path` (absolute) is not followed: where it leads, link by link, lies what a target may not name. To
+// ask the system where it leads would go there. Null when it may be followed.
+const char* refusal_on_the_way(const std::string& path, const RemoteFolders& remote) {
+  constexpr unsigned max_links = 40; // the kernel's own limit; beyond it opens nothing
+  std::string done, rest = path;
+  unsigned links = 0;
+  while (!rest.empty()) {
+    const std::size_t begin = std::min(rest.find_first_not_of('/'), rest.size());
+    const std::size_t end = std::min(rest.find('/', begin), rest.size());
+    const std::string name = rest.substr(begin, end - begin);
+    rest.erase(0, end);
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      done.erase(std::min(done.rfind('/'), done.size()));
+      continue;
+    }
+    const std::string next = done + "/" + name;
+    if (is_system_path(next)) return names_system;
+    if (remote.hold(next)) return names_network;
+    if (const auto link = link_at(next)) {
+      if (++links > max_links) return nullptr;
+      rest = *link + rest;
+      if (link->starts_with('/')) done.clear();
+    } else {
+      done = next;
+    }
+  }
+  return nullptr;
 }
 
 // Whether the user named a file of the system as such. What lies below /proc/PID/root is a process's view of
@@ -84,13 +119,27 @@ std::string_view kind_of_file(mode_t mode) {
   return S_ISLNK(mode) ? "a symbolic link" : "a device";
 }
 
+bool is_remote_file_system(std::string_view type) {
+  // A program of this host answers for each file system of FUSE, and nobody can tell where it asks: on
+  // another host (sshfs, rclone, s3fs, davfs, gvfs), or in what it mounts then. These are known to keep to
+  // this one.
+  constexpr std::array<std::string_view, 3> local{"fuse.fuse-overlayfs", "fuse.squashfuse", "fuse.snapfuse"};
+  if (type == "fuse" || type.starts_with("fuse.")) return std::ranges::find(local, type) == local.end();
+  constexpr std::array<std::string_view, 18> remote{
+      "autofs", "nfs",   "nfs4",  "cifs",   "smb3",   "smbfs", "afs",      "coda",  "ceph",
+      "9p",     "ncpfs", "davfs", "lustre", "beegfs", "gpfs",  "orangefs", "pvfs2", "glusterfs"};
+  return std::ranges::find(remote, type) != remote.end();
+}
+
+RemoteFolders::RemoteFolders(std::vector<std::string> folders) : folders_(std::move(folders)) {}
+
 RemoteFolders::RemoteFolders() {
   const std::unique_ptr<FILE, int (*)(FILE*)> mounts(::setmntent("/proc/self/mounts", "r"), &::endmntent);
   if (!mounts) return;
   struct ::mntent entry {};
   std::array<char, 8192> texts{};
   while (::getmntent_r(mounts.get(), &entry, texts.data(), texts.size()) != nullptr)
-    if (is_remote(std::string_view(entry.mnt_type)) && std::string_view(entry.mnt_dir) != "/")
+    if (is_remote_file_system(entry.mnt_type) && std::string_view(entry.mnt_dir) != "/")
       folders_.emplace_back(entry.mnt_dir);
 }
 
@@ -99,9 +148,11 @@ bool RemoteFolders::hold(std::string_view normal) const {
 }
 
 std::string refusal_of_target_path(const std::string& path) {
-  const std::string normal = normal_path(path);
-  if (is_system_path(normal)) return names_system;
-  return RemoteFolders().hold(normal) ? names_network : std::string();
+  const RemoteFolders remote;
+  const char* why = refusal_on_the_way(normal_path(path), remote);
+  // With ".." behind a link, the kernel goes elsewhere than the names say.
+  if (why == nullptr && path.starts_with('/')) why = refusal_on_the_way(path, remote);
+  return why == nullptr ? "" : why;
 }
 
 std::string refusal_to_lend(const std::string& path, NamedBy named_by, std::uint64_t max_size,
@@ -109,7 +160,7 @@ std::string refusal_to_lend(const std::string& path, NamedBy named_by, std::uint
   const std::string normal = normal_path(path);
   const bool by_user = named_by == NamedBy::user;
   if (is_system_path(normal)) return names_system;
-  if (!by_user && remote.hold(normal)) return names_network;
+  if (const char* why = by_user ? nullptr : refusal_on_the_way(normal, remote); why != nullptr) return why;
   struct ::stat status {};
   struct ::statfs system {};
   if (::stat(normal.c_str(), &status) != 0 || ::statfs(normal.c_str(), &system) != 0) {

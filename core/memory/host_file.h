@@ -48,11 +48,18 @@ private:
 // "a folder", "a device", "a pipe", "a socket", "a symbolic link"; "a regular file".
 std::string_view kind_of_file(mode_t mode);
 
+// Whether files of a file system of this type (as /proc/self/mounts calls it) may wait for another host, or
+// are mounted when somebody goes there. All of FUSE but those that are known to keep to this host. Source:
+// Linux, Documentation/filesystems.
+bool is_remote_file_system(std::string_view type);
+
 // The folders of this host whose files wait for another host, or that are mounted when somebody goes there.
 // Asks for the list of mounts once, when it is made, and never for a path.
 class RemoteFolders {
 public:
   RemoteFolders();
+  // These ones, as normal_path() gives them.
+  explicit RemoteFolders(std::vector<std::string> folders);
   // `normal`: as normal_path() gives it.
   bool hold(std::string_view normal) const;
 
@@ -60,9 +67,9 @@ private:
   std::vector<std::string> folders_;
 };
 
-// Why a path that only the target names is not followed, by the name alone: it lies in /dev, /proc or /sys,
-// on a network or below an automatic mount. Empty when it may be opened. Asks for the list of mounts, never
-// for the path.
+// Why a path that only the target names is not followed, by the names and the links on its way: one of them
+// lies in /dev, /proc or /sys, on a network or below an automatic mount. Empty when it may be opened. Asks
+// for the list of mounts and for each link, never for what a link leads to.
 std::string refusal_of_target_path(const std::string& path);
 
 // Why somebody else (a debugger) who opens files by their names should not be given `path`, which the target

@@ -144,7 +144,46 @@ TEST_CASE("somebody else who opens files by name is given regular files and free
   for (const NamedBy named_by : {NamedBy::target, NamedBy::user}) {
     CHECK(tells(refusal_of("/dev/zero", 100, named_by), "file of the system"));
     CHECK(tells(refusal_of("/no/../dev/./nothing-of-this-name", 100, named_by), "file of the system"));
-    CHECK(refusal_of(folder.path("zero.cs"), 100, named_by) == "it is a device");
     CHECK(tells(refusal_of(folder.path("environ.cs"), 100, named_by), "file of the system"));
+  }
+  CHECK(refusal_of(folder.path("zero.cs"), 100, NamedBy::user) == "it is a device");
+  CHECK(tells(refusal_of(folder.path("zero.cs")), "file of the system"));
+}
+
+TEST_CASE("a link on the way leads the target to no network either", "[host_file]") {
+  const TemporaryDirectory folder;
+  const std::string net = folder.path("net");
+  REQUIRE(::mkdir(net.c_str(), 0700) == 0);
+  REQUIRE(::mkdir((folder.path() + "/here").c_str(), 0700) == 0);
+  std::ofstream(net + "/a.cs") << "0123456789";
+  REQUIRE(::symlink(net.c_str(), folder.path("absolute").c_str()) == 0);
+  REQUIRE(::symlink("../absolute/.", (folder.path() + "/here/relative").c_str()) == 0);
+  REQUIRE(::symlink("here/../net/a.cs", folder.path("file.cs").c_str()) == 0);
+  REQUIRE(::symlink("round.cs", folder.path("round.cs").c_str()) == 0);
+  const auto refusal_of = [&](const std::string& name, NamedBy named_by = NamedBy::target) {
+    return refusal_to_lend(folder.path() + "/" + name, named_by, 100, RemoteFolders({net}));
+  };
+  for (const char* name : {"net/a.cs", "absolute/a.cs", "here/relative/a.cs", "file.cs", "net/gone.cs"}) {
+    CAPTURE(name);
+    CHECK(tells(refusal_of(name), "on a network"));
+    CHECK(refusal_of(name, NamedBy::user).empty());
+  }
+  CHECK(refusal_of("here/gone.cs").empty());
+  CHECK(refusal_of("round.cs").empty()); // the kernel follows it no further
+  // The same where files are opened: a link to the system's files, with ".." behind it.
+  REQUIRE(::symlink("/proc/self", folder.path("self").c_str()) == 0);
+  CHECK(tells(refusal_of_target_path(folder.path("self") + "/../self/environ"), "file of the system"));
+}
+
+TEST_CASE("all of FUSE may ask another host, but for what is known to be of this one", "[host_file]") {
+  for (const char* type : {"autofs", "nfs4", "cifs", "9p", "fuse", "fuse.sshfs", "fuse.rclone", "fuse.s3fs",
+                           "fuse.gvfsd-fuse", "fuse.davfs", "fuse.glusterfs", "fuse.a-new-one", "lustre"}) {
+    CAPTURE(type);
+    CHECK(is_remote_file_system(type));
+  }
+  for (const char* type :
+       {"ext4", "xfs", "btrfs", "tmpfs", "overlay", "fuseblk", "fuse.fuse-overlayfs", "fusectl"}) {
+    CAPTURE(type);
+    CHECK_FALSE(is_remote_file_system(type));
   }
 }
