@@ -87,9 +87,16 @@ private:
   void from_mappings() {
     std::map<std::string_view, std::vector<const FileMapping*>> by_path;
     for (const FileMapping& mapping : core_.file_mappings()) by_path[mapping.path].push_back(&mapping);
-    for (const auto& [path, mappings] : by_path)
+    // A core may say that one file is mapped a million times.
+    std::size_t headers = 0;
+    for (auto& [path, mappings] : by_path) {
+      std::ranges::stable_sort(mappings, {}, &FileMapping::begin);
       for (std::size_t i = 0; i < mappings.size(); ++i)
-        if (mappings[i]->file_offset == 0) from_mapping(mappings, i);
+        if (mappings[i]->file_offset == 0 && headers++ < ModuleList::max_modules) from_mapping(mappings, i);
+    }
+    if (headers > ModuleList::max_modules)
+      list_.problems.push_back(fmt::format("only {} of {} mappings of the beginning of a file were looked at",
+                                           ModuleList::max_modules, headers));
   }
 
   void from_mapping(const std::vector<const FileMapping*>& mappings, std::size_t first) {
@@ -118,6 +125,7 @@ private:
     }
   }
 
+  // `mappings`: all of the file, by their addresses.
   // A program may also map a file only to read it (a profiler, a symbolizer). Then none of its segments
   // except the first is at the address that the program headers ask for. (A single segment may be elsewhere
   // in a loaded module too: text gets moved to huge pages.)
@@ -129,10 +137,11 @@ private:
         const Address at = image.range_of(segment).begin;
         if (segment.type != PT_LOAD || segment.file_size == 0 || at == base) continue;
         ++others;
-        for (const FileMapping* mapping : mappings)
-          if (at >= mapping->begin && at < mapping->end &&
-              mapping->file_offset + (at - mapping->begin) == segment.file_offset)
-            return true;
+        const auto after = std::ranges::upper_bound(mappings, at, {}, &FileMapping::begin);
+        if (after == mappings.begin()) continue;
+        const FileMapping& mapping = **std::prev(after);
+        if (at < mapping.end && mapping.file_offset + (at - mapping.begin) == segment.file_offset)
+          return true;
       }
       return others == 0;
     } catch (const Error&) {
@@ -194,8 +203,9 @@ private:
     if (modules_.contains(module.base) || modules_.size() == ModuleList::max_modules) return;
     constexpr std::uint64_t max_gap = 1u << 20; // linkers leave smaller gaps between segments
     Address end = module.base;
-    for (const CoreSegment& segment : core_.segments()) {
-      if (segment.begin < module.base) continue;
+    const auto& segments = core_.segments();
+    const auto first = std::ranges::lower_bound(segments, module.base, {}, &CoreSegment::begin);
+    for (const CoreSegment& segment : std::ranges::subrange(first, segments.end())) {
       if (segment.begin > end && segment.begin - end > max_gap) break;
       end = segment.begin + segment.memory_size;
     }
