@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace clr {
 namespace {
@@ -44,6 +45,7 @@ std::optional<symbols::Sample> symbols::Profile::parse(std::string_view line, st
     if (!value || *value == 0) return refuse(bad_count);
     sample.count = *value;
   }
+  if (sample.count > std::numeric_limits<std::uint64_t>::max() - total_) return refuse(bad_count);
   if (!time.empty()) {
     sample.seconds = parse_number<double>(time);
     if (!sample.seconds || !std::isfinite(*sample.seconds) || *sample.seconds < 0) return refuse(bad_time);
@@ -88,7 +90,7 @@ std::string_view to_string(ProfileFault kind) {
   case ProfileFault::no_address:
     return "the address is not hexadecimal";
   case ProfileFault::bad_count:
-    return "the count is no number above 0";
+    return "the count is no number above 0, or too large to be added up";
   case ProfileFault::bad_time:
     return "the time is no number of seconds";
   case ProfileFault::too_much:

@@ -1,6 +1,7 @@
 #include "core/symbols/profile.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace clr;
 
@@ -39,6 +40,22 @@ TEST_CASE("malformed lines are counted by class, with the first of each") {
   CHECK(malformed.total() == number);
   CHECK(malformed.classes().front().first == 1);
   CHECK(malformed.classes()[1].first == 2);
+}
+
+TEST_CASE("counts that are too large to be added up are left out, and none starts again at 0") {
+  symbols::Profile profile;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const auto add = [&](const std::string& line, std::size_t number) {
+    const auto sample = profile.parse(line, number);
+    return sample.has_value() && profile.add(*sample);
+  };
+  CHECK(add("10 18446744073709551614", 1));
+  CHECK_FALSE(add("10 18446744073709551615", 2));
+  CHECK_FALSE(add("20 2", 3));
+  CHECK(add("20", 4));
+  CHECK_FALSE(add("20", 5));
+  CHECK(profile.total() == most);
+  CHECK(profile.malformed().count_of(symbols::Profile::bad_count) == 3);
 }
 
 TEST_CASE("samples of one owner are one row, the largest first") {
