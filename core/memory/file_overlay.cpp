@@ -93,7 +93,11 @@ void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
     if (module.path.empty() || mapping_at(module.base) != nullptr) continue;
     for (const PathMap::Candidate& candidate : options_.paths.candidates(module.path)) {
       try {
-        const auto file = ElfFile::open(candidate.path, candidate.named_by());
+        const HostFile found = HostFile::open(candidate.path, candidate.named_by());
+        const auto bytes = static_cast<std::uint64_t>(found.status().st_size);
+        if (!room_.has(bytes)) continue;
+        room_.waste(bytes);
+        const auto file = std::make_unique<ElfFile>(LoadedFile::read(found, candidate.named_by()));
         if (!module.build_id.empty() && module.build_id != file->build_id()) continue;
         const ElfSegment* first = nullptr;
         for (const ElfSegment& segment : file->segments()) {
@@ -178,9 +182,11 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
                         std::memcmp(magic.data(), ELFMAG, magic.size()) == 0;
     const bool is_pe = !is_elf && magic[0] == std::byte{'M'} && magic[1] == std::byte{'Z'};
     const auto size = static_cast<std::uint64_t>(found.status().st_size);
-    if ((is_elf || is_pe) && size > max_kept_bytes - kept_bytes_)
+    if ((is_elf || is_pe) && !room_.has(size))
       throw Error(ErrorKind::io, fmt::format("{} would be more than {} bytes of files that are kept",
                                              candidate.path, max_kept_bytes));
+    // Whatever it turns out to be, it takes the time to read it.
+    if (is_elf) room_.waste(size);
     if (is_elf) {
       opened.elf = std::make_unique<ElfFile>(LoadedFile::read(found, candidate.named_by()));
       opened.parts.push_back({.module = std::make_unique<ElfModuleFile>(*opened.elf)});
@@ -260,7 +266,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     if (!part.refusal.empty()) reason += (reason.empty() ? "" : "; ") + part.refusal;
   }
   if (!any) return false;
-  kept_bytes_ += opened.elf ? opened.elf->bytes().size() : opened.content->size();
+  room_.keep(opened.elf ? opened.elf->bytes().size() : opened.content->size());
   open_files_ += opened.content && opened.content->is_open() ? 1 : 0;
   opened.target_path = file.target_path;
   opened.host_path = candidate.path;

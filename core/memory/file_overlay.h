@@ -12,6 +12,7 @@
 // A file that is not proven is refused with the reason, and its bytes are missing.
 #pragma once
 
+#include "core/memory/byte_room.h"
 #include "core/memory/loaded_module.h"
 #include "core/memory/module_file.h"
 #include "core/memory/module_list.h"
@@ -33,8 +34,9 @@ struct FileOverlayOptions {
 
 class FileOverlay final : public MemoryReader {
 public:
-  // Bytes of all files that are kept. A core may name every file of the host.
-  static constexpr std::uint64_t max_kept_bytes = std::uint64_t{768} << 20;
+  // Bytes of all files that are kept, of which a core may name every one of the host; ByteRoom::max_wasted
+  // times as many are read.
+  static constexpr std::uint64_t max_kept_bytes = std::uint64_t{512} << 20;
   // Assemblies that stay open, so that they are read as far as they are needed; others are read whole.
   static constexpr std::size_t max_open_files = 256;
   // So are those of up to that many bytes.
@@ -104,7 +106,8 @@ private:
   std::vector<Mapping> mappings_; // sorted by begin
   std::vector<std::unique_ptr<File>> files_;
   std::unordered_map<std::string, std::uint32_t> file_by_path_;
-  std::uint64_t bytes_from_core_ = 0, missed_reads_ = 0, kept_bytes_ = 0;
+  ByteRoom room_{max_kept_bytes};
+  std::uint64_t bytes_from_core_ = 0, missed_reads_ = 0;
   std::size_t open_files_ = 0;
 };
 

@@ -35,9 +35,9 @@ std::string upper(std::string text) {
 
 class Search {
 public:
-  // `id` null: accept any PDB.
-  Search(const PdbId* id, const PdbSearch& where, PdbResult& result)
-      : id_(id), where_(where), result_(result) {}
+  // `id` null: accept any PDB. `room` null: each by itself has a limit.
+  Search(const PdbId* id, const PdbSearch& where, PdbResult& result, ByteRoom* room)
+      : id_(id), where_(where), result_(result), room_(room) {}
 
   // Accepts the PDB that `open` returns, if there is one and it is the right one.
   template<typename Open>
@@ -62,14 +62,14 @@ public:
 
   // The same for a PDB that the target itself holds, which will have `size` bytes.
   template<typename Open>
-  bool take_of_target(const std::string& path, std::uint64_t size, PdbRoom* room, Open open) {
-    if (room == nullptr || size == 0) return take(path, open);
-    if (!room->has(size)) {
-      refuse(path, fmt::format("its PDB and those of other modules have more than {} bytes", room->most()));
+  bool take_of_target(const std::string& path, std::uint64_t size, Open open) {
+    if (room_ == nullptr || size == 0) return take(path, open);
+    if (!room_->has(size)) {
+      refuse(path, fmt::format("its PDB and those of other modules have more than {} bytes", room_->most()));
       return false;
     }
     const bool taken = take(path, open);
-    taken ? room->keep(size) : room->waste(size);
+    taken ? room_->keep(size) : room_->waste(size);
     return taken;
   }
 
@@ -88,7 +88,16 @@ public:
       result_.missing.push_back(path);
       return false;
     }
-    return take(path, [&] { return PortablePdb::open(path, named_by); });
+    constexpr std::uint64_t most = PortablePdb::max_copied_file;
+    const std::uint64_t copied = room_ == nullptr ? most : std::min(most, room_->left());
+    const bool taken = take(path, [&] { return PortablePdb::open(path, named_by, copied); });
+    if (room_ == nullptr) return taken;
+    if (taken) {
+      room_->keep(result_.pdb->copied());
+    } else if (const auto size = std::filesystem::file_size(path, error); !error && size <= copied) {
+      room_->waste(size);
+    }
+    return taken;
   }
 
   // Tries a file by its path in the target or at build time.
@@ -131,6 +140,7 @@ private:
   const PdbId* id_;
   const PdbSearch& where_;
   PdbResult& result_;
+  ByteRoom* room_;
   std::vector<std::string> seen_;
 };
 
@@ -156,7 +166,7 @@ std::string why_no_reference(const PeDebugDirectory& directory) {
 } // namespace
 
 PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assembly_path,
-                     const PdbSearch& search, const RecordedPdbs& recorded, PdbRoom* room) {
+                     const PdbSearch& search, const RecordedPdbs& recorded, ByteRoom* room) {
   PdbResult result;
   const CodeViewEntry* reference = directory.portable();
   if (reference == nullptr && !directory.embedded) {
@@ -169,17 +179,17 @@ PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assem
         fmt::format("PDB embedded in {}", assembly_path.empty() ? "the assembly" : assembly_path);
     const auto open = [&] { return PortablePdb::of_bytes(expand(*directory.embedded), name); };
     // Without a CodeView entry there is no id to compare, but the PDB lies in the assembly itself.
-    Search in_assembly(reference == nullptr ? nullptr : &reference->id, search, result);
-    if (in_assembly.take_of_target(name, directory.embedded->size, room, open)) {
+    Search in_assembly(reference == nullptr ? nullptr : &reference->id, search, result, room);
+    if (in_assembly.take_of_target(name, directory.embedded->size, open)) {
       result.embedded = true;
       result.path = assembly_path;
     }
     if (result.pdb != nullptr || reference == nullptr) return result;
   }
 
-  Search files(&reference->id, search, result);
+  Search files(&reference->id, search, result, room);
   const std::string kept = fmt::format("{} in the core", file_name_of(reference->path));
-  if (files.take_of_target(kept, recorded.size_of(reference->id), room,
+  if (files.take_of_target(kept, recorded.size_of(reference->id),
                            [&] { return recorded.open(reference->id, kept); })) {
     result.recorded = true;
     return result;

@@ -2,8 +2,8 @@
 // user named, or where the build put it. Only a PDB with the assembly's id is accepted.
 #pragma once
 
+#include "core/memory/byte_room.h"
 #include "core/memory/path_map.h"
-#include "core/metadata/pdb_room.h"
 #include "core/metadata/pe_debug_directory.h"
 #include "core/metadata/portable_pdb.h"
 #include "core/metadata/recorded_pdbs.h"
@@ -42,10 +42,10 @@ struct PdbResult {
 };
 
 // `assembly_path` is the assembly's path in the target (may be empty); `recorded` are the PDBs that the core
-// keeps. What the target holds is expanded as far as `room` goes, which is used up; null: as far as each
-// limit goes. Never throws: a problem of a candidate becomes its refusal. Cost: no reads of the target,
-// except for an embedded PDB; up to 10 files are tried per place.
+// keeps. What the target holds is expanded as far as `room` goes, which is used up, and files that it has no
+// room for are mapped; null: as far as each limit goes. Never throws: a problem of a candidate becomes its
+// refusal. Cost: no reads of the target, except for an embedded PDB; up to 10 files are tried per place.
 PdbResult locate_pdb(const PeDebugDirectory& directory, const std::string& assembly_path,
-                     const PdbSearch& search, const RecordedPdbs& recorded = {}, PdbRoom* room = nullptr);
+                     const PdbSearch& search, const RecordedPdbs& recorded = {}, ByteRoom* room = nullptr);
 
 } // namespace clr

@@ -96,9 +96,10 @@ PortablePdb::PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::str
   read_header();
 }
 
-std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path, NamedBy named_by) {
+std::unique_ptr<PortablePdb> PortablePdb::open(const std::string& path, NamedBy named_by,
+                                               std::uint64_t most_copied) {
   const FileBytes file(HostFile::open(path, named_by));
-  if (file.size() > max_copied_file)
+  if (file.size() > most_copied)
     return std::unique_ptr<PortablePdb>(new PortablePdb(MappedFile::open(path, named_by), {}, path));
   return of_bytes(file.read(0, file.size()), path);
 }

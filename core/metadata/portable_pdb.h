@@ -78,10 +78,11 @@ struct AsyncMethod {
 
 class PortablePdb {
 public:
-  // Reads headers. A file of at most max_copied_file bytes is copied, so that a build that overwrites it does
+  // Reads headers. A file of at most `most_copied` bytes is copied, so that a build that overwrites it does
   // no harm; a larger one is mapped. Throws Error{io}; Error{unsupported_contract} for a Windows PDB;
   // Error{corrupt} when it is no PDB, is cut short or contradicts itself.
-  static std::unique_ptr<PortablePdb> open(const std::string& path, NamedBy named_by = NamedBy::user);
+  static std::unique_ptr<PortablePdb> open(const std::string& path, NamedBy named_by = NamedBy::user,
+                                           std::uint64_t most_copied = max_copied_file);
   // The same over bytes, which it keeps; `name` is for messages.
   static std::unique_ptr<PortablePdb> of_bytes(std::vector<std::byte> bytes, std::string name);
 
@@ -94,6 +95,8 @@ public:
     return assembly_rows_[static_cast<std::size_t>(table)];
   }
   const Metadata& metadata() const { return *metadata_; }
+  // Bytes that it has copied.
+  std::uint64_t copied() const { return bytes_.size(); }
   // The whole PDB. Valid as long as this.
   std::span<const std::byte> bytes() const { return file_.bytes().empty() ? bytes_ : file_.bytes(); }
 

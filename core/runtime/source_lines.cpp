@@ -14,13 +14,13 @@ void SourceLines::set_search(PdbSearch search) {
 
 void SourceLines::set_recorded(RecordedPdbs recorded, std::uint64_t most) {
   recorded_ = std::move(recorded);
-  room_ = PdbRoom(most);
+  room_ = ByteRoom(most);
   forget();
 }
 
 void SourceLines::forget() {
   modules_.clear();
-  room_ = PdbRoom(room_.most());
+  room_ = ByteRoom(room_.most());
 }
 
 std::optional<SourceLine> SourceLines::at(const CodeBlock& block, const Method& method,

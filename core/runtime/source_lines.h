@@ -28,7 +28,7 @@ public:
   // PDBs that a minimal core keeps; they come before files. What they lie in must outlive this. Forgets
   // earlier results. Of the PDBs that the target itself holds no more than `most` bytes are kept: tests set
   // less.
-  void set_recorded(RecordedPdbs recorded, std::uint64_t most = max_pdbs_of_target);
+  void set_recorded(RecordedPdbs recorded, std::uint64_t most = max_pdbs);
   // Where the target's files are on this host, as set_search() was told.
   const PathMap& paths() const { return search_.paths; }
   const PdbSearch& search() const { return search_; }
@@ -73,8 +73,9 @@ public:
 
   DebugInfoReader& debug_info() { return reader_; }
 
-  // Bytes of all PDBs that the target itself holds; what is beyond counts as not found.
-  static constexpr std::uint64_t max_pdbs_of_target = 512u << 20;
+  // Bytes of all PDBs that are expanded or copied. Of those that the target itself holds, what is beyond
+  // counts as not found; files are then mapped.
+  static constexpr std::uint64_t max_pdbs = 256u << 20;
 
 private:
   struct Found {
@@ -92,7 +93,7 @@ private:
   RecordedPdbs recorded_;
   std::string program_folder_;
   std::map<Address, Found> modules_;
-  PdbRoom room_{max_pdbs_of_target}; // for PDBs in modules_ that the target holds
+  ByteRoom room_{max_pdbs}; // for PDBs in modules_
 };
 
 } // namespace clr

@@ -32,7 +32,7 @@ std::uint64_t count_symbols(MemoryReader& memory, const Platform& platform, cons
 
 std::string_view ElfSymbols::name_at(std::uint32_t offset) const {
   if (offset >= names_.size()) return {};
-  const std::string_view rest = names_.substr(offset);
+  const std::string_view rest = names_.substr(offset, max_name);
   const std::size_t end = rest.find('\0');
   return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
 }
@@ -102,7 +102,27 @@ ElfSymbols ElfSymbols::of_file(std::span<const std::byte> file) {
   return table;
 }
 
-ElfSymbols ElfSymbols::of_memory(MemoryReader& memory, ElfImage& image) {
+void ElfSymbols::own_names() {
+  std::size_t used = 0;
+  for (const Entry& entry : entries_) used += name_at(entry.name).size() + 1;
+  std::vector<char> own;
+  // Names may be parts of each other: then all of them take less than each by itself.
+  if (used < names_.size()) {
+    own.reserve(used);
+    for (Entry& entry : entries_) {
+      const std::string_view name = name_at(entry.name);
+      entry.name = static_cast<std::uint32_t>(own.size());
+      own.insert(own.end(), name.begin(), name.end());
+      own.push_back('\0');
+    }
+  } else {
+    own.assign(names_.begin(), names_.end());
+  }
+  owned_names_ = std::move(own);
+  names_ = {owned_names_.data(), owned_names_.size()};
+}
+
+ElfSymbols ElfSymbols::of_memory(MemoryReader& memory, ElfImage& image, std::uint64_t most) {
   ElfSymbols table;
   const ElfDynamic& dynamic = image.dynamic();
   const auto symbols = dynamic.address(DT_SYMTAB), names = dynamic.address(DT_STRTAB);
@@ -112,7 +132,8 @@ ElfSymbols ElfSymbols::of_memory(MemoryReader& memory, ElfImage& image) {
   const ByteOrder order = image.platform().byte_order;
   const std::size_t symbol_size = wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
   const std::uint64_t count = count_symbols(memory, image.platform(), dynamic, *symbols, *names, symbol_size);
-  if (count > max_symbols || *names_size > max_names)
+  if (count > max_symbols || *names_size > max_names ||
+      count * (symbol_size + 2 * sizeof(Entry)) + *names_size > most)
     throw_corrupt(*symbols,
                   fmt::format("a symbol table of {} symbols and {} bytes of names", count, *names_size));
   table.owned_names_.resize(*names_size);

@@ -14,6 +14,7 @@ namespace clr {
 class ElfSymbols {
 public:
   static constexpr std::size_t max_symbols = 1u << 22, max_names = 256u << 20;
+  static constexpr std::size_t max_name = 16u << 10; // bytes; one that is longer counts as none
 
   struct Function {
     Address address = 0; // as linked
@@ -27,10 +28,16 @@ public:
 
   // .symtab of an ELF file whose bytes outlive the table; empty when the file has none. Never throws.
   static ElfSymbols of_file(std::span<const std::byte> file);
-  // .dynsym as the loader mapped it. Cost: 4 reads. Throws Error{memory_missing}, Error{corrupt}.
-  static ElfSymbols of_memory(MemoryReader& memory, ElfImage& image);
+  // .dynsym as the loader mapped it. Cost: 4 reads. Throws Error{memory_missing}; Error{corrupt}, also when
+  // it would take more than `most` bytes.
+  static ElfSymbols of_memory(MemoryReader& memory, ElfImage& image, std::uint64_t most = ~std::uint64_t{0});
+
+  // Copies the names, so that the bytes of the file may go.
+  void own_names();
 
   bool empty() const { return entries_.empty(); }
+  // Bytes of the table and of the names that it owns.
+  std::uint64_t size() const { return entries_.capacity() * sizeof(Entry) + owned_names_.capacity(); }
   // The function that holds `address` (as linked): by its size, or, when it has none, up to the next symbol.
   std::optional<Function> find(Address address) const;
 

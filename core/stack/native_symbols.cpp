@@ -1,5 +1,6 @@
 #include "core/stack/native_symbols.h"
 
+#include "core/memory/byte_room.h"
 #include "core/memory/elf_file.h"
 #include "core/memory/text_encoding.h"
 #include "core/stack/elf_symbols.h"
@@ -39,13 +40,18 @@ struct NativeSymbols::Impl {
     bool opened = false;
     Address bias = 0;
     Address end = 0;
-    std::vector<std::unique_ptr<ElfFile>> files; // hold the names of `tables`
-    std::vector<ElfSymbols> tables;              // best first
+    std::vector<ElfSymbols> tables; // best first
   };
 
   MemoryReader* memory;
   PathMap paths;
   std::vector<Module> modules; // sorted by base
+  ByteRoom room{max_kept_tables};
+
+  void keep(Module& module, ElfSymbols table) {
+    room.keep(std::min(table.size(), room.left()));
+    module.tables.push_back(std::move(table));
+  }
 
   void open(Module& module) {
     module.opened = true;
@@ -57,7 +63,7 @@ struct NativeSymbols::Impl {
       if (module.loaded.size == 0) module.end = image.range().end();
       if (build_id.empty()) build_id = image.build_id();
       open_files(module, build_id);
-      module.tables.push_back(ElfSymbols::of_memory(*memory, image));
+      keep(module, ElfSymbols::of_memory(*memory, image, room.left()));
     } catch (const Error&) {
       // A module whose header or tables are missing has fewer names or none.
     }
@@ -70,12 +76,16 @@ struct NativeSymbols::Impl {
                       {.path = debug_file(build_id), .by_user = true}); // a folder of this host
     for (const PathMap::Candidate& candidate : candidates) {
       try {
-        std::unique_ptr<ElfFile> file = ElfFile::open(candidate.path, candidate.named_by());
-        if (file->build_id() != build_id) continue;
-        ElfSymbols table = ElfSymbols::of_file(file->bytes());
+        const HostFile found = HostFile::open(candidate.path, candidate.named_by());
+        const auto size = static_cast<std::uint64_t>(found.status().st_size);
+        if (!room.has(size)) continue;
+        room.waste(size);
+        const ElfFile file(LoadedFile::read(found, candidate.named_by()));
+        if (file.build_id() != build_id) continue;
+        ElfSymbols table = ElfSymbols::of_file(file.bytes());
         if (table.empty()) continue;
-        module.tables.push_back(std::move(table));
-        module.files.push_back(std::move(file));
+        table.own_names();
+        keep(module, std::move(table));
         return;
       } catch (const Error&) {
         // Not there, or not what its name says: the next one.

@@ -20,6 +20,10 @@ struct NativeSymbol {
 
 class NativeSymbols {
 public:
+  // Bytes of the tables of all modules that are kept, and of a file that is read for one;
+  // ByteRoom::max_wasted times as many are read.
+  static constexpr std::uint64_t max_kept_tables = std::uint64_t{256} << 20;
+
   // `memory` must outlive this. `paths` tells where the target's files may be on this host. No reads.
   NativeSymbols(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths = {});
   ~NativeSymbols();

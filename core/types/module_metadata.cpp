@@ -84,22 +84,34 @@ void ModuleMetadata::open_file() {
     file_fault_ = "it was loaded from memory and has no file";
     return;
   }
-  auto bytes = files_ == nullptr ? std::nullopt : files_->open(module_->path, module_->file_name);
-  if (!bytes) {
+  const auto file = files_ == nullptr ? nullptr : files_->open(module_->path, module_->file_name);
+  if (!file) {
     file_fault_ =
         fmt::format("{} is not on this host", module_->path.empty() ? module_->file_name : module_->path);
     return;
   }
-  file_bytes_ = std::move(*bytes);
+  ByteRoom& room = files_->room();
   try {
-    file_memory_ = std::make_unique<HostMemory>(file_bytes_);
-    const PeImage image(*file_memory_, 0, false);
-    auto source = std::make_unique<Source>(Metadata(image.range_of(image.metadata())));
+    const PeImage image(*file, 0, false);
+    const ByteRange metadata = image.range_of(image.metadata());
+    if (!room.has(metadata.size())) {
+      file_fault_ = fmt::format("the metadata of the files on this host has more than {} bytes", room.most());
+      return;
+    }
+    // Kept only when the file is the right one: many others may be named.
+    room.waste(metadata.size());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(metadata.size()));
+    file->read(metadata.begin(), bytes);
+    auto memory = std::make_unique<HostMemory>(bytes);
+    auto source = std::make_unique<Source>(Metadata(ByteRange(*memory, 0, bytes.size())));
     if (auto reason = mismatch(source->metadata)) {
       file_fault_ = std::move(*reason);
       return;
     }
     name_assembly(source->names);
+    room.keep(bytes.size());
+    file_bytes_ = std::move(bytes); // where they were
+    file_memory_ = std::move(memory);
     file_ = std::move(source);
     source_ = NameSource::assembly;
   } catch (const Error& fault) {

@@ -2,6 +2,7 @@
 // disk if that is provably the same. Source: dotnet/runtime docs/design/datacontracts/EcmaMetadata.md.
 #pragma once
 
+#include "core/memory/byte_room.h"
 #include "core/types/metadata_names.h"
 #include "core/types/method.h"
 #include "core/types/module.h"
@@ -13,14 +14,21 @@
 
 namespace clr {
 
-// Gives the bytes of an assembly on disk, for modules whose metadata is not in target memory. Returns nothing
-// when the file is not available. The caller checks the identity of the file.
+// Opens assemblies on disk, for modules whose metadata is not in target memory. The caller checks the
+// identity of the file.
 class AssemblyFiles {
 public:
   virtual ~AssemblyFiles() = default;
-  // `path` is the path that the target uses (may be empty), `file_name` is its last part.
-  virtual std::optional<std::vector<std::byte>> open(const std::string& path,
-                                                     const std::string& file_name) = 0;
+  // The content of the file: its first byte is at address 0. Null when the file is not available. `path` is
+  // the path that the target uses (may be empty), `file_name` is its last part.
+  virtual std::unique_ptr<MemoryReader> open(const std::string& path, const std::string& file_name) = 0;
+
+  // Bytes of the metadata of all files that is kept. That of a large program's assemblies has some 50 MB.
+  static constexpr std::uint64_t max_all_metadata = 256u << 20;
+  ByteRoom& room() { return room_; }
+
+private:
+  ByteRoom room_{max_all_metadata};
 };
 
 class ModuleMetadata {
@@ -75,7 +83,7 @@ private:
   NameSource source_ = NameSource::token;
   std::unique_ptr<Source> memory_, file_;
   std::string memory_fault_, file_fault_, absence_, reservation_;
-  std::vector<std::byte> file_bytes_;
+  std::vector<std::byte> file_bytes_; // the metadata of the file that is taken
   std::unique_ptr<HostMemory> file_memory_;
 };
 

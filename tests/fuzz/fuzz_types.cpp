@@ -205,8 +205,8 @@ private:
 class OneFile final : public AssemblyFiles {
 public:
   explicit OneFile(test::Bytes content) : content_(std::move(content)) {}
-  std::optional<std::vector<std::byte>> open(const std::string&, const std::string&) override {
-    return content_;
+  std::unique_ptr<MemoryReader> open(const std::string&, const std::string&) override {
+    return std::make_unique<HostMemory>(content_);
   }
 
 private:

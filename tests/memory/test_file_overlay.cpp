@@ -530,6 +530,26 @@ TEST_CASE("A core without NT_FILE is completed from the modules' files") {
   CHECK(overlay.files().at(0).proof == "same 64 relocated words");
 }
 
+TEST_CASE("However many modules a core names, their files are read up to a limit") {
+  const TemporaryDirectory directory;
+  const ElfModuleBuilder builder = module_with_relocations(x64);
+  const std::string first = directory.write("root/lib/0.so", builder.file());
+  // A little less than what may be kept, of which the file system stores nothing.
+  std::filesystem::resize_file(first, FileOverlay::max_kept_bytes - 1);
+  std::vector<LoadedModule> modules;
+  for (std::uint64_t n = 0; n < ByteRoom::max_wasted + 3; ++n) {
+    const std::string name = std::to_string(n) + ".so";
+    if (n != 0) std::filesystem::create_hard_link(first, directory.path("root/lib/" + name));
+    modules.push_back({.path = "/lib/" + name, .base = base + n * 0x100000});
+  }
+  const Bytes core_bytes = ElfCoreBuilder(x64).segment(base + 0x3000, Bytes(0x1000)).build();
+  ElfCore core(core_bytes);
+  FileOverlay overlay(core, {.paths = {.sysroot = directory.path("root")}});
+  overlay.add_modules(modules);
+  for (const LoadedModule& module : modules) read_some(overlay, module.base, 8);
+  CHECK(overlay.files().size() == ByteRoom::max_wasted);
+}
+
 TEST_CASE("Host paths of a target's file") {
   PathMap map;
   CHECK(map.candidates("/usr/lib/a.so").size() == 1);

@@ -37,9 +37,36 @@ TEST_CASE("a file beyond the limit is refused before it is read", "[shrinking]")
   const auto fault = fault_of([&] { LoadedFile::open(path, NamedBy::target); });
   REQUIRE(fault);
   CHECK(fault->kind() == ErrorKind::io);
-  CHECK_THAT(fault->what(), Catch::Contains("more than 536870912 bytes"));
+  CHECK_THAT(fault->what(), Catch::Contains("more than 402653184 bytes"));
   std::filesystem::resize_file(path, LoadedFile::max_user_file + 1);
   CHECK(fault_of([&] { LoadedFile::open(path); }).has_value());
+}
+
+TEST_CASE("the holes of a large file are zero, and take no memory", "[shrinking]") {
+  const TemporaryDirectory folder;
+  const std::vector<std::byte> content = pattern(3 * 4096 + 5);
+  const std::string path = folder.write("holes.dll", content);
+  constexpr std::uint64_t size = 300u << 20, middle = 100u << 20;
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(middle);
+    file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  }
+  std::filesystem::resize_file(path, size);
+  const auto resident = [] {
+    std::ifstream statm("/proc/self/statm");
+    std::uint64_t all = 0, pages = 0;
+    statm >> all >> pages;
+    return pages * 4096;
+  };
+  const std::uint64_t before = resident();
+  const LoadedFile file = LoadedFile::open(path, NamedBy::target);
+  CHECK(resident() < before + (100u << 20));
+  REQUIRE(file.bytes().size() == size);
+  CHECK(std::ranges::equal(file.bytes().first(content.size()), content));
+  CHECK(std::ranges::equal(file.bytes().subspan(middle, content.size()), content));
+  CHECK(file.bytes()[content.size()] == std::byte{0});
+  CHECK(file.bytes().back() == std::byte{0});
 }
 
 TEST_CASE("a long run of a file is read into large pages of its own", "[shrinking]") {

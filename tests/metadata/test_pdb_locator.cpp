@@ -205,6 +205,31 @@ TEST_CASE("search places are folders, symbol caches and files") {
   }
 }
 
+TEST_CASE("PDBs that there is no room for are mapped and not copied") {
+  const PdbId id = sample().id();
+  Host host(code_view_entry(id, "App.pdb"));
+  const TemporaryDirectory place, wrong;
+  const Bytes right = sample().build(), other = sample(1).build();
+  place.write("App.pdb", right);
+  wrong.write("App.pdb", other);
+  host.search.places = {place.path()};
+  ByteRoom room(right.size() + other.size() - 1);
+  const auto find = [&] { return locate_pdb(host.debug, host.path, host.search, {}, &room); };
+  CHECK(find().pdb->copied() == right.size());
+  CHECK(room.left() == other.size() - 1);
+  const PdbResult mapped = find();
+  CHECK(line_of(mapped) == 7);
+  CHECK(mapped.pdb->copied() == 0);
+
+  // What is refused was read as well.
+  host.search.places = {wrong.path()};
+  ByteRoom little(other.size());
+  for (std::uint64_t k = 0; k < 2 * ByteRoom::max_wasted; ++k) {
+    CHECK_FALSE(locate_pdb(host.debug, host.path, host.search, {}, &little).pdb);
+    CHECK((little.left() == 0) == (k + 1 >= ByteRoom::max_wasted));
+  }
+}
+
 TEST_CASE("PDBs of other builds and damaged ones are refused and the next is tried") {
   const TemporaryDirectory first, second, third, last;
   Host host(code_view_entry(sample().id(), "App.pdb"));

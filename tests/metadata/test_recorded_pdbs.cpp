@@ -123,11 +123,11 @@ TEST_CASE("a PDB in the core that says it is larger than what is left for all of
   PeDebugDirectory debug;
   debug.code_view.push_back({.id = sample(1, 7).id(), .age = 1, .portable = true, .path = "App.pdb"});
   CoreNote note = note_of(sample(1, 10));
-  const auto find = [&](PdbRoom& room) {
+  const auto find = [&](ByteRoom& room) {
     return locate_pdb(debug, "App.dll", {}, RecordedPdbs(std::span(&note, 1)), &room);
   };
   const std::uint64_t size = sample(1, 10).build().size();
-  PdbRoom enough(size), little(size - 1);
+  ByteRoom enough(size), little(size - 1);
   CHECK(find(enough).recorded);
   const std::string used_up = fmt::format("its PDB and those of other modules have more than {} bytes", size);
   CHECK(find(enough).reason() == used_up);
@@ -138,8 +138,8 @@ TEST_CASE("a PDB in the core that says it is larger than what is left for all of
   CHECK(find(little).reason() == refused);
 
   // What is damaged keeps nothing, and takes time all the same.
-  PdbRoom wasted(size);
-  for (std::uint64_t k = 0; k < PdbRoom::max_wasted; ++k)
+  ByteRoom wasted(size);
+  for (std::uint64_t k = 0; k < ByteRoom::max_wasted; ++k)
     CHECK(find(wasted).reason() == "a compressed part is cut short");
   CHECK(find(wasted).reason() == used_up);
 }

@@ -5,12 +5,15 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
+#include <fstream>
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 
 namespace clr_test_symbols {
@@ -123,6 +126,36 @@ TEST_CASE("symbols: any failing read costs the name, never gives another") {
     REQUIRE(found);
     CHECK((found->name == "gnu_get_libc_version" || found->name.empty()));
   }
+}
+
+TEST_CASE("symbols: names stay when the bytes of the file go") {
+  std::ifstream in("/proc/self/exe", std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  auto bytes =
+      std::vector<std::byte>(std::as_bytes(std::span(text)).begin(), std::as_bytes(std::span(text)).end());
+  ElfSymbols table = ElfSymbols::of_file(bytes);
+  REQUIRE_FALSE(table.empty());
+  const Address bias = own_modules().front().base;
+  const auto function = [&] { return table.find(address_of(&clr_test_symbols::only_in_the_file) - bias); };
+  REQUIRE(function());
+  const std::string name(function()->name);
+  const std::uint64_t before = table.size();
+  table.own_names();
+  std::ranges::fill(bytes, std::byte{0x41});
+  REQUIRE(function());
+  CHECK(function()->name == name);
+  CHECK(table.size() > before);
+}
+
+TEST_CASE("symbols: tables of target memory that say they are larger than there is room for") {
+  OwnMemory memory;
+  for (const LoadedModule& module : own_modules()) {
+    ElfImage image(memory, module.base);
+    if (ElfSymbols::of_memory(memory, image).empty()) continue;
+    CHECK_THROWS_AS(ElfSymbols::of_memory(memory, image, 100), Error);
+    return;
+  }
+  FAIL("no module has a table");
 }
 
 TEST_CASE("symbols: a file that is none") {

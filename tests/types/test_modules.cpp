@@ -21,9 +21,10 @@ Bytes some_metadata(std::uint8_t mvid, std::string_view type = "C") {
 class OneFile final : public AssemblyFiles {
 public:
   explicit OneFile(Bytes content) : content_(std::move(content)) {}
-  std::optional<std::vector<std::byte>> open(const std::string& path, const std::string& file_name) override {
+  std::unique_ptr<MemoryReader> open(const std::string& path, const std::string& file_name) override {
     asked = path + "|" + file_name;
-    return content_.empty() ? std::nullopt : std::optional(content_);
+    if (content_.empty()) return nullptr;
+    return std::make_unique<HostMemory>(content_);
   }
   std::string asked;
 
@@ -173,6 +174,23 @@ TEST_CASE("metadata that memory lacks comes from the file that is provably the s
       CHECK(first_method(metadata) == "Run");
       CHECK(metadata.source() == NameSource::assembly);
       CHECK_THAT(metadata.reservation(), Catch::Contains("MVID is not in the target's memory"));
+    });
+  }
+  SECTION("files are read as far as there is room, right or not") {
+    set_maps(runtime, missing, 2, 1, 0);
+    OneFile file(pe_file(content));
+    file.room().keep(AssemblyFiles::max_all_metadata - content.size() + 1);
+    open(missing, &file, [](ModuleMetadata& metadata) {
+      CHECK_THAT(reason(metadata), Catch::Contains("more than 268435456 bytes"));
+    });
+    OneFile enough(pe_file(content));
+    enough.room().keep(AssemblyFiles::max_all_metadata - content.size());
+    open(missing, &enough, [](ModuleMetadata& metadata) { CHECK(first_method(metadata) == "Run"); });
+    CHECK(enough.room().left() == 0);
+    OneFile other(pe_file(some_metadata(9)));
+    other.room().waste(AssemblyFiles::max_all_metadata * ByteRoom::max_wasted);
+    open(missing, &other, [](ModuleMetadata& metadata) {
+      CHECK_THAT(reason(metadata), Catch::Contains("more than 268435456 bytes"));
     });
   }
   SECTION("the maps have other sizes: another build") {
