@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "mutation")]
 
 import check_page
 import hostile_cases
+import hostile_files
 import hostile_waits
 from core_image import CoreImage
 from hostile_parts import FORGED, PAGE, PAYLOADS, Core, Pdb, frame_registers, spoiled
@@ -317,8 +318,10 @@ CASES = {
     "more counts": make_counts(2),
     "code without end": make_endless_heap,
     "stacks at the end of memory": make_stacks_at_the_end,
+    **hostile_files.CASES,
     **hostile_cases.CASES,
 }
+OWN_COMMANDS = {**hostile_cases.OWN_COMMANDS, **hostile_files.OWN_COMMANDS}
 
 
 class OwnWords:
@@ -356,7 +359,7 @@ def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
         assert changes, "nothing of the core was changed"
         (folder / "core").write_bytes(harmful.bytes)
         at = changes if name in hostile_cases.AT_CHANGES else frames[0][1]["rip"]
-        commands = [c.format(at=f"{at:#x}", folder=folder) for c in hostile_cases.OWN_COMMANDS.get(name, usual_commands)]
+        commands = [c.format(at=f"{at:#x}", folder=folder) for c in OWN_COMMANDS.get(name, usual_commands)]
         if (folder / "situations.pdb").exists():
             commands.insert(0, f"clr settings --symbols {folder}")
         run = Run(lldb, folder / "core", commands, folder)

@@ -1,0 +1,117 @@
+"""Cores that do harm with large files: those that they name, and those that they hold. Each function damages a Core (hostile_parts.py) and returns how much of it."""
+import struct
+import zlib
+
+from hostile_parts import PAGE, Pdb
+
+NT_FILE = 0x46494C45
+PT_NOTE = 4
+MANY = 0x30_0000_0000      # where nothing was
+OWNER, RECORDED_PDB = b"lldb-clr\0", 0x434C5202   # core/metadata/recorded_pdbs.h
+LARGE = 250 << 20          # bytes: two of them may be kept
+EXPANDED = 63 << 20        # bytes: less than the limit of one PDB that a core holds
+
+
+def notes(core):
+    """(number of the segment, type, offset of the description, its size) of each note."""
+    for index, (kind, _, at, _, _, size, _, _) in enumerate(core.segments):
+        end = at + size
+        while kind == PT_NOTE and at < end:
+            name, length, note = struct.unpack_from("<III", core.bytes, at)
+            text = at + 12 + (name + 3 & ~3)
+            yield index, note, text, length
+            at = text + (length + 3 & ~3)
+
+
+def mapped_files(core):
+    """Path -> where its first page lies."""
+    _, _, at, size = next(n for n in notes(core) if n[1] == NT_FILE)
+    count, _ = struct.unpack_from("<QQ", core.bytes, at)
+    names = bytes(core.bytes[at + 16 + 24 * count:at + size]).split(b"\0")
+    found = {}
+    for row, name in zip(range(count), names):
+        begin, _, page = struct.unpack_from("<QQQ", core.bytes, at + 16 + 24 * row)
+        if page == 0:
+            found.setdefault(name.decode(), begin)
+    return found
+
+
+def make_large_files(core, folder):
+    """A file for each module, of which the core's own page is the first, so that all that proves a file fits; nothing but holes follows."""
+    count = 0
+    for path, begin in mapped_files(core).items():
+        try:
+            at = core.offset(begin)
+        except StopIteration:
+            continue
+        place = folder / str(count)
+        new = str(place)
+        if len(new) > len(path):
+            continue
+        with open(place, "wb") as file:
+            file.write(core.bytes[at:at + PAGE])
+            file.truncate(LARGE)
+        core.replace_path(path, new[0] + "/" * (len(path) - len(new)) + new[1:])
+        count += 1
+    # What names the program's types and methods is in no page of the core any more, so that its file is asked.
+    at, size = core.streams("Gallery")["#~"]
+    core.bytes[at:at + 8] = bytes(8)
+    return count
+
+
+def make_expanding_pdbs(core, folder):
+    """For each assembly whose debug directory the core holds a PDB that it keeps: some kilobytes, which expand to 63 MB."""
+    ids = set()
+    for mark in core.places(struct.pack("<HHI", 0x100, 0x504D, 2)):
+        entry = min(core.places(b"RSDS"), key=lambda at: abs(at - mark))
+        ids.add(bytes(core.bytes[entry + 4:entry + 20]) + bytes(core.bytes[mark - 4:mark]))
+    methods = core.method_rows("Gallery")
+    tail = None
+    added = b""
+    for identity in sorted(ids):
+        head = Pdb(identity, methods, ["/nowhere/a.cs"]).bytes()
+        packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+        packed = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
+        if tail is None:   # a stream of its own behind the flush, the same for all
+            size = EXPANDED - len(head)
+            packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+            tail = packer.compress(bytes(size)) + packer.flush()
+        text = identity + struct.pack("<I", len(head) + size) + packed + tail
+        added += struct.pack("<III", len(OWNER), len(text), RECORDED_PDB) + OWNER + bytes(-len(OWNER) % 4) + text + bytes(-len(text) % 4)
+    add_notes(core, added)
+    return len(ids)
+
+
+def add_notes(core, added):
+    for index, (kind, flags, offset, address, physical, size, memory, align) in enumerate(core.segments):
+        if kind != PT_NOTE:
+            continue
+        known = bytes(core.bytes[offset:offset + size])
+        core.bytes += bytes(-len(core.bytes) % PAGE)
+        moved = (kind, flags, len(core.bytes), address, physical, size + len(added), memory, align)
+        core.segments[index] = moved
+        core.bytes += known + added + bytes(-(size + len(added)) % PAGE)
+        headers, = struct.unpack_from("<Q", core.bytes, 32)
+        struct.pack_into("<IIQQQQQQ", core.bytes, headers + 56 * index, *moved)
+        return
+    raise AssertionError("a core without notes")
+
+
+def make_many_mappings(core, folder):
+    """One file whose beginning is mapped 20,000 times, each time as a library of 60 segments, none of which is mapped."""
+    count, segments = 20_000, 60
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0, 0, 64, 56, segments, 0, 0, 0)
+    image = header + b"".join(struct.pack("<IIQQQQQQ", 1, 5, PAGE * n, 0x10_0000 * n, 0, PAGE, PAGE, PAGE) for n in range(1, segments + 1))
+    image += bytes(-len(image) % PAGE)
+    core.add_memory([(MANY, image, count)])
+    files = struct.pack("<QQ", count, PAGE) + b"".join(struct.pack("<QQQ", MANY + i * len(image), MANY + i * len(image) + PAGE, 0) for i in range(count))
+    files += b"/nowhere/a.so\0" * count
+    at = next(n for n in notes(core) if n[1] == NT_FILE)[2]
+    struct.pack_into("<I", core.bytes, core.bytes.rfind(struct.pack("<I", NT_FILE), 0, at), 0)   # the true list
+    add_notes(core, struct.pack("<III", 5, len(files), NT_FILE) + b"CORE\0\0\0\0" + files + bytes(-len(files) % 4))
+    return count
+
+
+FILES = ["clr info", "bt all", "clr statics *ituations*"]
+CASES = {"large module files": make_large_files, "PDBs that expand": make_expanding_pdbs, "a file that is mapped 20,000 times": make_many_mappings}
+OWN_COMMANDS = {"a file that is mapped 20,000 times": ["clr info", "clrbt"], "large module files": FILES, "PDBs that expand": ["bt all", "clrbt all"]}
