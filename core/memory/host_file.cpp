@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <linux/magic.h>
 #include <memory>
 #include <mntent.h>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <sys/vfs.h>
@@ -147,8 +149,28 @@ bool RemoteFolders::hold(std::string_view normal) const {
   return std::ranges::any_of(folders_, [&](const std::string& folder) { return lies_below(normal, folder); });
 }
 
+namespace {
+
+// The list of mounts as it was within the last second: a core may name a hundred thousand files, and a host
+// may have thousands of mounts.
+std::shared_ptr<const RemoteFolders> recent_remote_folders() {
+  static std::mutex mutex;
+  static std::shared_ptr<const RemoteFolders> known;
+  static std::chrono::steady_clock::time_point asked;
+  const std::lock_guard lock(mutex);
+  const auto now = std::chrono::steady_clock::now();
+  if (!known || now - asked > std::chrono::seconds(1)) {
+    known = std::make_shared<const RemoteFolders>();
+    asked = now;
+  }
+  return known;
+}
+
+} // namespace
+
 std::string refusal_of_target_path(const std::string& path) {
-  const RemoteFolders remote;
+  const std::shared_ptr<const RemoteFolders> recent = recent_remote_folders();
+  const RemoteFolders& remote = *recent;
   const char* why = refusal_on_the_way(normal_path(path), remote);
   // With ".." behind a link, the kernel goes elsewhere than the names say.
   if (why == nullptr && path.starts_with('/')) why = refusal_on_the_way(path, remote);
