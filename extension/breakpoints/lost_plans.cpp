@@ -206,12 +206,17 @@ bool ManagedSteps::goes_on_after_failure() {
 void ManagedSteps::take_middle(std::span<ThreadStop> stops) {
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(plans_.of);
   if (!thread.IsValid() || (begun_by_ == 0 && expected_of_ == 0) || has_failed_step(thread)) return;
-  const bool single = thread.GetStopReason() == lldb::eStopReasonTrace;
-  if (!single && ended_step(thread) == StepUnderWay::none) return;
   const auto found = std::ranges::find(stops, plans_.of, &ThreadStop::thread);
-  if (found == stops.end() || steps_under_way(thread).count <= plans_.before) return;
+  if (found == stops.end()) return;
+  const bool interrupted = std::ranges::any_of(stops, &ThreadStop::at_interrupt);
+  bool passing = thread.GetStopReason() == lldb::eStopReasonTrace;
+  if (interrupted && found->kind == ThreadStop::Kind::none)
+    passing = stops_without_reason(thread);
+  else if (!passing && ended_step(thread) == StepUnderWay::none)
+    return;
+  if (steps_under_way(thread).count <= plans_.before) return;
   *found = {.thread = found->thread};
-  if (!single) return;
+  if (!passing) return;
   found->kind = ThreadStop::Kind::passing;
   found->at_breakpoint = true;
 }

@@ -72,7 +72,9 @@ public:
   void goes_on_with_others(std::uint64_t thread);
   // At a stop: takes the reason of the thread out of `stops` whose step is still under way. Of what a step
   // has done on its way, for example that it came out of a frame without lines, LLDB tells as of its end when
-  // another thread stops in the same moment.
+  // another thread stops in the same moment. When the debugger has interrupted the process in that moment, it
+  // tells of nothing: the breakpoint that the thread came to is removed by then, and stands in `stops` as one
+  // at which it goes on.
   void take_middle(std::span<ThreadStop> stops);
   // At a stop: a thread's step has ended at a place. LLDB (15 and 16) tells of no reason where a part of its
   // own plan of the step has ended there, too, and calls no hook.

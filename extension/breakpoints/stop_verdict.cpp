@@ -1,6 +1,7 @@
 #include "extension/breakpoints/stop_verdict.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -23,7 +24,8 @@ bool nobody_asked(std::span<const ThreadStop> stops, const std::function<bool(st
 }
 
 std::uint64_t thread_to_show(std::span<const ThreadStop> stops) {
-  const auto most = std::ranges::min_element(stops, {}, &ThreadStop::kind);
+  const auto rank = [](const ThreadStop& stop) { return std::pair(stop.kind, stop.at_interrupt); };
+  const auto most = std::ranges::min_element(stops, {}, rank);
   return most == stops.end() ? 0 : most->thread;
 }
 

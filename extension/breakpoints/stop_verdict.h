@@ -16,8 +16,9 @@ namespace clr::lldb_plugin {
 bool nobody_asked(std::span<const ThreadStop> stops, const std::function<bool(std::uint64_t pc)>& is_ours);
 
 // The thread to select: a thread that compiles may be at a breakpoint at which it goes on in the very moment
-// when another comes to the user's, and LLDB selects any of them. Of those that tell most the first; 0 when
-// there is no thread.
+// when another comes to the user's, and LLDB selects any of them. Of those that tell most the first, but one
+// that the debugger has interrupted only when no other tells as much: LLDB (22) interrupts a process to ask
+// its server something in the moment when a step ends. 0 when there is no thread.
 std::uint64_t thread_to_show(std::span<const ThreadStop> stops);
 
 // The thread that got a signal, when that is all that happened: no other thread has a reason to stop; else 0.

@@ -14,9 +14,10 @@ StepsUnderWay steps_under_way(lldb::SBThread& thread);
 StepUnderWay ended_step(lldb::SBThread& thread);
 // LLDB has given it up ("step over failed (...)").
 bool has_failed_step(lldb::SBThread& thread);
-// In a callback of a breakpoint: LLDB stops here whatever that answers, and tells of no reason. A plan inside
-// of a step, of which it never tells, has come to its end (behind the prologue of a function that a step has
-// entered), and the step itself has not. Cost: two commands of LLDB's.
+// A plan inside of a step, of which LLDB never tells, has come to its end at this stop (behind the prologue
+// of a function that a step has entered, or out of a frame without lines), and the step itself has not. In a
+// callback of a breakpoint: LLDB stops here whatever that answers, and tells of no reason. Cost: two commands
+// of LLDB's.
 bool stops_without_reason(lldb::SBThread& thread);
 inline bool is_stepping(lldb::SBThread& thread) {
   return steps_under_way(thread).count != 0;

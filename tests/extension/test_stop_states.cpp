@@ -165,6 +165,8 @@ TEST_CASE("a stop is the user's unless all go on", "[stop_states]") {
 
   ThreadStop interrupt = signal;
   interrupt.at_interrupt = true;
+  CHECK(thread_to_show(Stops{interrupt, passing, asked}) == 3); // it stands first, as it is selected
+  CHECK(thread_to_show(Stops{interrupt, passing}) == 6);
   CHECK(asked_while_running(Stops{none, interrupt, passing}, never));
   CHECK(asked_while_running(Stops{interrupt, gone}, always));
   CHECK_FALSE(asked_while_running(Stops{interrupt, gone}, never));
