@@ -1,8 +1,8 @@
 #include "extension/process/visits.h"
 
-#include "extension/lldb/branch_marker.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/fresh_frames.h"
+#include "extension/lldb/passed_instruction.h"
 #include "extension/lldb/published_module.h"
 #include "extension/process/assignments.h"
 #include "extension/process/printed_objects.h"
@@ -104,7 +104,7 @@ bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThrea
     found->publishing().keep_gone(true);
     found->breakpoints().at_compilation(thread);
   }
-  pass_branch_marker(thread, place.address);
+  pass_instruction(thread, place.address);
   return judged(process, false);
 }
 
