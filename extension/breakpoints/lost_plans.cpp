@@ -245,6 +245,13 @@ bool ManagedSteps::go_on(std::span<const ThreadStop> stops) {
   return thread.IsValid() && handlers_.goes_on(thread.GetThreadID(), thread.GetFrameAtIndex(0).GetPC());
 }
 
+bool ManagedSteps::client_steps() {
+  if (expected_of_ == 0) return false;
+  lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
+  return thread.IsValid() &&
+         (ended_step(thread) != StepUnderWay::none || steps_under_way(thread).count > plans_.before);
+}
+
 // A thread comes to the places of plans, which have negative numbers, in a step alone.
 void ManagedSteps::keep_given_up() {
   if (expected_of_ == 0) return;

@@ -288,6 +288,8 @@ bool ManagedBreakpoints::at_stop(bool client) {
   // The process may go on from here, with what was published at this stop.
   if (publishing_->begun()) breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
   StepsOfPlugin known = steps_->for_stops();
+  // Other threads come to places of its plan, too, also when nobody else has heard of the step.
+  known.under_way = known.under_way || steps_->client_steps();
   known.one_shots = breakpoints_.one_shots();
   std::vector<ThreadStop> stops = thread_stops(target_, known);
   steps_->take_middle(stops);

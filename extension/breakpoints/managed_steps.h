@@ -83,6 +83,9 @@ public:
   void add_end(std::span<ThreadStop> stops);
   // At a stop that is none to the user: a step of the debugger's has ended, but not that of the user's.
   bool go_on(std::span<const ThreadStop> stops);
+  // At a stop: a client of the debugger's API steps, as its plans tell, or has stepped to here. Cost: a
+  // command of LLDB's.
+  bool client_steps();
   // At a stop that nobody asked for: the debugger may have given up its plan of the step, of which nothing
   // tells from now on.
   void keep_given_up();
