@@ -13,8 +13,9 @@ constexpr std::size_t max_path = 64;
 
 class ExpressionWriter {
 public:
-  ExpressionWriter(const Platform& platform, const DebugInterruption* interruption)
-      : platform_(platform), interruption_(interruption), out_(platform) {}
+  // With `from_base` all registers of the stack are the frame base's.
+  ExpressionWriter(const Platform& platform, const DebugInterruption* interruption, bool from_base = false)
+      : platform_(platform), interruption_(interruption), from_base_(from_base), out_(platform) {}
 
   bool write(const DebugVariableRange& range) {
     if (range.path.size() > max_path) return false;
@@ -88,10 +89,14 @@ private:
   bool at(std::uint32_t base, std::int64_t offset) {
     const auto number = dwarf_of_jit_register(platform_.cpu, base);
     if (!number) return false;
-    if (is_known(*number))
+    if (from_base_) {
+      out_.u8(DW_OP_fbreg);
+      out_.sleb(offset);
+    } else if (is_known(*number)) {
       out_.append(interrupted_value(platform_, *interruption_, *number, offset).bytes());
-    else
+    } else {
       write_register_value(out_, *number, offset);
+    }
     return true;
   }
   bool deref() {
@@ -117,8 +122,23 @@ private:
 
   Platform platform_;
   const DebugInterruption* interruption_;
+  bool from_base_;
   DwarfBytes out_;
 };
+
+// What the places of `variable` count from, when it has one place on the stack in one range.
+std::optional<FrameBase> base_of(const DebugVariable& variable, const PlacedCode& placed,
+                                 const Platform& platform) {
+  if (variable.ranges.size() != 1 || !placed.code->interruptions.empty()) return std::nullopt;
+  const DebugVariableRange& range = variable.ranges.front();
+  const VariableLocation& home = range.location;
+  const bool on_stack = home.home == VariableHome::stack || home.home == VariableHome::stack2 ||
+                        home.home == VariableHome::stack_byref;
+  if (!on_stack || range.begin >= range.end || range.end > placed.size || range.path.size() > max_path ||
+      !dwarf_of_jit_register(platform.cpu, home.base))
+    return std::nullopt;
+  return FrameBase{.begin = range.begin, .end = range.end, .base = home.base};
+}
 
 struct Place {
   std::uint32_t begin = 0, end = 0; // bytes from the start of the code
@@ -161,6 +181,23 @@ std::optional<DwarfBytes> location_expression(const DebugVariableRange& range, c
   return writer.bytes();
 }
 
+std::optional<FrameBase> frame_base_of(const PlacedCode& placed, const Platform& platform) {
+  constexpr std::size_t max_bases = 16; // that are counted: a function has one or two
+  std::vector<std::pair<FrameBase, std::size_t>> counted;
+  for (const DebugVariable& variable : placed.code->variables) {
+    const std::optional<FrameBase> base = base_of(variable, placed, platform);
+    if (!base) continue;
+    const auto known = std::ranges::find(counted, *base, &std::pair<FrameBase, std::size_t>::first);
+    if (known != counted.end())
+      ++known->second;
+    else if (counted.size() < max_bases)
+      counted.emplace_back(*base, 1);
+  }
+  const auto most = std::ranges::max_element(counted, {}, &std::pair<FrameBase, std::size_t>::second);
+  if (most == counted.end() || most->second < 2) return std::nullopt;
+  return most->first;
+}
+
 DwarfBytes static_location(const DebugField& field, const Platform& platform) {
   DwarfBytes out(platform);
   out.u8(DW_OP_addr);
@@ -174,8 +211,12 @@ DwarfBytes static_location(const DebugField& field, const Platform& platform) {
 }
 
 VariablePlaces write_places(const DebugVariable& variable, const PlacedCode& placed, const Platform& platform,
-                            DwarfBytes& debug_loc) {
+                            DwarfBytes& debug_loc, const std::optional<FrameBase>& frame_base) {
   const DebugCode& code = *placed.code;
+  if (frame_base && base_of(variable, placed, platform) == frame_base) {
+    ExpressionWriter writer(platform, nullptr, true);
+    if (writer.write(variable.ranges.front())) return {.everywhere = writer.bytes()};
+  }
   VariablePlaces places;
   const auto write = [&](std::uint32_t begin, std::uint32_t end,
                          const std::optional<DwarfBytes>& expression) {
@@ -210,6 +251,15 @@ VariablePlaces write_places(const DebugVariable& variable, const PlacedCode& pla
     debug_loc.word(0);
   }
   return places;
+}
+
+VariablePlaces write_places(const FrameBase& frame_base, const PlacedCode& placed, const Platform& platform,
+                            DwarfBytes& debug_loc) {
+  DebugVariable base;
+  base.ranges.push_back({.begin = frame_base.begin,
+                         .end = frame_base.end,
+                         .location = {.home = VariableHome::stack, .base = frame_base.base, .offset = 0}});
+  return write_places(base, placed, platform, debug_loc);
 }
 
 } // namespace clr

@@ -91,6 +91,10 @@ private:
     if (declaration) die.reference(DW_AT_specification, *declaration);
     die.address(DW_AT_low_pc, code.start);
     die.number(DW_AT_high_pc, placed.size);
+    const std::optional<FrameBase> frame_base = frame_base_of(placed, module_->platform);
+    VariablePlaces base; // its bytes must outlive the entry
+    if (frame_base) base = write_places(*frame_base, placed, module_->platform, out_->locations);
+    add_places(die, DW_AT_frame_base, base);
     if (!in_class) add_type(die, code.return_type, true);
     std::optional<std::size_t> object_pointer;
     if (in_class) {
@@ -101,7 +105,7 @@ private:
       out_->entries.write(die);
     }
     if (code.variables.empty()) return;
-    write_scope(scope, placed, object_pointer);
+    write_scope(scope, placed, object_pointer, frame_base);
     out_->entries.end_children();
   }
 
@@ -114,10 +118,10 @@ private:
   }
 
   void write_scope(const VariableScope& scope, const PlacedCode& placed,
-                   std::optional<std::size_t> object_pointer) {
+                   std::optional<std::size_t> object_pointer, const std::optional<FrameBase>& frame_base) {
     for (const DebugVariable* variable : scope.variables) {
       const std::size_t offset = out_->entries.info().size();
-      if (write_variable(*variable, placed) && is_this(*variable) && object_pointer) {
+      if (write_variable(*variable, placed, frame_base) && is_this(*variable) && object_pointer) {
         out_->entries.patch_reference(*object_pointer, offset);
         object_pointer.reset();
       }
@@ -126,12 +130,13 @@ private:
       out_->entries.write(Die(DW_TAG_lexical_block, true)
                               .address(DW_AT_low_pc, placed.code->start + inner.begin)
                               .number(DW_AT_high_pc, inner.end - inner.begin));
-      write_scope(inner, placed, {});
+      write_scope(inner, placed, {}, frame_base);
       out_->entries.end_children();
     }
   }
 
-  bool write_variable(const DebugVariable& variable, const PlacedCode& placed) {
+  bool write_variable(const DebugVariable& variable, const PlacedCode& placed,
+                      const std::optional<FrameBase>& frame_base) {
     if (!types_->is_value(variable.type) || !is_usable_name(variable.name)) return false;
     Die die(variable.parameter ? DW_TAG_formal_parameter : DW_TAG_variable);
     die.string(DW_AT_name, variable.name);
@@ -139,11 +144,17 @@ private:
     // LLDB lists no artificial variables; its own exception for `this` needs a runtime of C++ in the process.
     // The declaration within the class has the mark.
     if (variable.artificial && !is_this(variable)) die.flag(DW_AT_artificial);
-    const VariablePlaces places = write_places(variable, placed, module_->platform, out_->locations);
-    if (places.everywhere) die.expression(DW_AT_location, places.everywhere->bytes());
-    if (places.list) die.section(DW_AT_location, *places.list);
+    const VariablePlaces places =
+        write_places(variable, placed, module_->platform, out_->locations, frame_base);
+    add_places(die, DW_AT_location, places);
     out_->entries.write(die);
     return true;
+  }
+
+  // `places` must outlive `die`.
+  static void add_places(Die& die, unsigned attribute, const VariablePlaces& places) {
+    if (places.everywhere) die.expression(attribute, places.everywhere->bytes());
+    if (places.list) die.section(attribute, *places.list);
   }
 
   void add_type(Die& die, DebugTypeIndex type, bool pointer) const {

@@ -145,6 +145,66 @@ TEST_CASE("ranges are lists, in addresses") {
   CHECK(places({}).empty());
 }
 
+TEST_CASE("places on the stack count from the frame base that they share") {
+  const auto written = [](std::vector<DebugVariable> variables) {
+    std::vector<std::string> all;
+    const ModuleReadBack module(module_with(std::move(variables)));
+    const auto function = module.find(DW_TAG_subprogram, "Ns.Type.Run()");
+    REQUIRE(function);
+    for (const std::string& place : ModuleReadBack::places(*function, DW_AT_frame_base))
+      all.push_back("base " + place);
+    for (const Dwarf_Die& found : ModuleReadBack::children(*function, DW_TAG_variable)) {
+      std::string places;
+      for (const std::string& place : ModuleReadBack::places(found))
+        places += (places.empty() ? "" : ", ") + place;
+      all.push_back(std::move(places));
+    }
+    return all;
+  };
+  const Address at = base + 0x100;
+  const auto range = [&](unsigned begin, unsigned end, const std::string& what) {
+    return fmt::format("{}-{}: {}", at + begin, at + end, what);
+  };
+  const DebugVariable first = variable("first", {{8, 0x7e, on_stack(5, -8)}}),
+                      second = variable("second", {{8, 0x7e, on_stack(5, -16, VariableHome::stack_byref)}});
+  // Where the base is nowhere, they are.
+  CHECK(written({first, second}) ==
+        std::vector<std::string>{"base " + range(8, 0x7e, "6+0"), "base-8", "base-16 deref"});
+  CHECK(written({variable("a", {{0, 0x80, on_stack(4, 8)}}), variable("b", {{0, 0x80, on_stack(4, 16)}})}) ==
+        std::vector<std::string>{"base 7+0", "base+8", "base+16"});
+  // Captured variables, through the closure that lies there.
+  CHECK(written({first, variable("captured", {{8, 0x7e, on_stack(5, -24), {8, 16}}})}) ==
+        std::vector<std::string>{"base " + range(8, 0x7e, "6+0"), "base-8", "base-24 deref +8 deref +16"});
+  // The others keep lists: another range, another register, several places, a register.
+  CHECK(written({first, second, variable("a", {{8, 0x7f, on_stack(5, -8)}}),
+                 variable("b", {{8, 0x7e, on_stack(4, 8)}}),
+                 variable("c", {{8, 0x20, on_stack(5, -8)}, {0x20, 0x7e, on_stack(5, -32)}}),
+                 variable("d", {{8, 0x7e, in_register(0)}}), variable("e", {})}) ==
+        std::vector<std::string>{"base " + range(8, 0x7e, "6+0"), "base-8", "base-16 deref",
+                                 range(8, 0x7f, "6-8"), range(8, 0x7e, "7+8"),
+                                 range(8, 0x20, "6-8") + ", " + range(0x20, 0x7e, "6-32"),
+                                 range(8, 0x7e, "reg0"), ""});
+  // One alone has nothing to share, and what lies beyond the code is nowhere.
+  CHECK(written({first}) == std::vector<std::string>{range(8, 0x7e, "6-8")});
+  CHECK(written({variable("a", {{8, 0x81, on_stack(5, -8)}}), variable("b", {{8, 0x81, on_stack(5, -8)}})}) ==
+        std::vector<std::string>{"", ""});
+  CHECK(written({variable("a", {{8, 9, on_stack(17, -8)}}), variable("b", {{8, 9, on_stack(17, -8)}})}) ==
+        std::vector<std::string>{"", ""});
+}
+
+TEST_CASE("a frame that was interrupted has no base") {
+  DebugModule module = module_with(
+      {variable("a", {{8, 0x7e, on_stack(5, -8)}}), variable("b", {{8, 0x7e, on_stack(5, -16)}})});
+  auto interruption = std::make_shared<DebugInterruption>();
+  interruption->offset = 0x20;
+  module.code[0].interruptions.push_back(interruption);
+  const ModuleReadBack written(module);
+  const auto function = written.find(DW_TAG_subprogram, "Ns.Type.Run()");
+  REQUIRE(function);
+  CHECK_FALSE(ModuleReadBack::has(*function, DW_AT_frame_base));
+  CHECK(ModuleReadBack::places(ModuleReadBack::children(*function, DW_TAG_variable).at(0)).size() == 3);
+}
+
 TEST_CASE("the same in both classes and byte orders") {
   for (const Platform& platform : written_platforms()) {
     const bool x64_cpu = platform.cpu == Cpu::x64;

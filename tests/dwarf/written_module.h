@@ -238,10 +238,10 @@ public:
   static bool has(Dwarf_Die die, unsigned attribute) { return dwarf_hasattr(&die, attribute) != 0; }
 
   // "begin-end: operations" of each range; begin and end are 0 for an expression that always holds.
-  static std::vector<std::string> places(Dwarf_Die die) {
+  static std::vector<std::string> places(Dwarf_Die die, unsigned attribute = DW_AT_location) {
     Dwarf_Attribute found;
     std::vector<std::string> all;
-    if (dwarf_attr(&die, DW_AT_location, &found) == nullptr) return all;
+    if (dwarf_attr(&die, attribute, &found) == nullptr) return all;
     Dwarf_Op* ops = nullptr;
     std::size_t count = 0;
     Dwarf_Addr base = 0, begin = 0, end = 0;
@@ -271,6 +271,8 @@ public:
         out += "reg" + std::to_string(op.number);
       else if (op.atom == DW_OP_bregx)
         out += std::to_string(op.number) + signed_text(op.number2);
+      else if (op.atom == DW_OP_fbreg)
+        out += "base" + signed_text(op.number);
       else if (op.atom == DW_OP_call_frame_cfa)
         out += "cfa";
       else if (op.atom == DW_OP_plus_uconst)
