@@ -41,18 +41,30 @@ private:
   bool jitted() {
     runtime_.code()->for_each_jitted([&](const JittedBody& body) {
       const bool interpreted = (body.section.flags & RangeSection::interpreter) != 0;
-      if (!interpreted && wanted_(runtime_.describe_once(body.method_desc))) found_.push_back(body.start);
+      if (!interpreted && wanted_(named(body.method_desc))) found_.push_back(body.start);
       return goes_on();
     });
     return going_;
   }
 
+  // The name alone: nearly all methods are not meant.
+  UnspelledMethod named(Address method_desc) {
+    try {
+      return runtime_.names()->describe_once(method_desc, MethodParts::without_signature);
+    } catch (const Error&) {
+      return {}; // it has no name
+    }
+  }
+
   bool image(const RangeSection& section) {
-    runtime_.names()->for_each_r2r_method(section, [&](MethodNames::R2RMethod& method) {
-      if (wanted_(method.method))
-        found_.push_back(runtime_.code()->r2r_block(section, method.function_index).start);
-      return goes_on();
-    });
+    runtime_.names()->for_each_r2r_method(
+        section,
+        [&](MethodNames::R2RMethod& method) {
+          if (wanted_(method.method))
+            found_.push_back(runtime_.code()->r2r_block(section, method.function_index).start);
+          return goes_on();
+        },
+        MethodParts::without_signature);
     return going_;
   }
 

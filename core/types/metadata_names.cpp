@@ -347,6 +347,15 @@ QualifiedMethodName MetadataNames::method(std::uint32_t method_rid, const Signat
   return name;
 }
 
+QualifiedMethodName MetadataNames::method_without_signature(std::uint32_t method_rid) {
+  QualifiedMethodName name;
+  name.method = metadata_->string(metadata_->method_def(method_rid).name);
+  name.module = shared_assembly_name();
+  if (const std::uint32_t owner = metadata_->owner_of_method(method_rid); owner != 0)
+    name.declaring_type = open_type_def(owner);
+  return name;
+}
+
 QualifiedMethodName MetadataNames::member(std::uint32_t member_ref_rid, const SignatureContext& context,
                                           TypeNamePtr declaring_type) {
   const MemberRefRow row = metadata_->member_ref(member_ref_rid);

@@ -88,6 +88,8 @@ public:
   // read.
   QualifiedMethodName method(std::uint32_t method_rid, const SignatureContext& context = {},
                              TypeNamePtr declaring_type = nullptr);
+  // The same with an open declaring type, and without what the signature tells.
+  QualifiedMethodName method_without_signature(std::uint32_t method_rid);
   // The same for a MemberRef. `declaring_type` null: the parent in its row.
   QualifiedMethodName member(std::uint32_t member_ref_rid, const SignatureContext& context = {},
                              TypeNamePtr declaring_type = nullptr);

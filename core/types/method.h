@@ -46,6 +46,11 @@ enum class Tier : std::uint8_t {
 };
 std::optional<std::string_view> to_string(Tier tier); // nothing for unknown: JSON null
 
+// How much of a method is read. Without its signature, and without the arguments of a generic method, nothing
+// is known but its own name, the type that declares it, its token and its module: what a search by name
+// needs.
+enum class MethodParts : std::uint8_t { all, without_signature };
+
 // All that is known of a method but the text of its names.
 struct MethodFacts {
   // Everything that the name can say; null when the name is only a token ("app.dll!0x06000123").

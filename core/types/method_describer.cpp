@@ -52,6 +52,7 @@ void note(std::string& degraded, std::string_view why) {
 
 struct MethodDescriber::Draft {
   UnspelledMethod method;
+  MethodParts parts = MethodParts::all;
   std::shared_ptr<QualifiedMethodName> name = std::make_shared<QualifiedMethodName>();
   std::optional<MethodDescs::AsyncData> async;
   std::string async_fault; // why that is not known of an async method
@@ -80,10 +81,11 @@ MethodDescriber::Checked MethodDescriber::check(Address method_desc) {
   return checked;
 }
 
-UnspelledMethod MethodDescriber::describe(const Checked& checked) {
+UnspelledMethod MethodDescriber::describe(const Checked& checked, MethodParts parts) {
   const MethodDesc& desc = checked.desc;
   const RuntimeType& type = *checked.type;
   Draft draft;
+  draft.parts = parts;
   UnspelledMethod& method = draft.method;
   method.method_desc = desc.address;
   method.method_table = desc.method_table;
@@ -107,7 +109,7 @@ UnspelledMethod MethodDescriber::describe(const Checked& checked) {
       named = true;
       break;
     default:
-      read_async(desc, draft);
+      if (parts == MethodParts::all) read_async(desc, draft);
       if (type.module && type.name) {
         name_from_metadata(checked, draft);
         named = true;
@@ -153,7 +155,9 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   note(draft.method.degraded, type.fault);
   QualifiedMethodName& name = *draft.name;
   name.declaring_type = type.name;
-  if (desc.classification() == MethodClassification::instantiated) add_method_arguments(checked, draft);
+  const bool all = draft.parts == MethodParts::all;
+  if (all && desc.classification() == MethodClassification::instantiated)
+    add_method_arguments(checked, draft);
   ModuleMetadata& metadata = type.module->metadata;
   const MethodDefRow row = metadata.with([&](MetadataNames& names) {
     if (desc.rid > names.metadata().rows(MetadataTable::method_def)) {
@@ -172,6 +176,7 @@ void MethodDescriber::name_from_metadata(const Checked& checked, Draft& draft) {
   });
   draft.method.name_from = metadata.source();
   draft.method.no_optimization = (row.impl_flags & impl_no_optimization) != 0;
+  if (!all) return;
   try {
     if (!draft.async_fault.empty())
       throw Error(ErrorKind::unsupported_contract,
@@ -278,6 +283,7 @@ void MethodDescriber::name_dynamic_method(const Checked& checked, Draft& draft) 
 void MethodDescriber::add_stored_signature(const Checked& checked, const StoredSignature& where,
                                            Draft& draft) {
   const RuntimeType& type = *checked.type;
+  if (draft.parts != MethodParts::all) return;
   if (where.address == 0) throw Error(ErrorKind::memory_missing, "the method has no signature");
   if (!type.module) throw Error(ErrorKind::memory_missing, type.fault);
   std::vector<std::byte> blob(where.size);

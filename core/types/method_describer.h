@@ -2,6 +2,7 @@
 // left when a part is missing. Source: dotnet/runtime docs/design/datacontracts/RuntimeTypeSystem.md.
 #pragma once
 
+#include "core/types/method.h"
 #include "core/types/method_desc.h"
 #include "core/types/token_check.h"
 #include "core/types/type_names.h"
@@ -23,7 +24,7 @@ public:
   Checked check(Address method_desc);
 
   // Never throws for a bad name: it degrades to "app.dll!0x06000123" and says why.
-  UnspelledMethod describe(const Checked& method);
+  UnspelledMethod describe(const Checked& method, MethodParts parts = MethodParts::all);
 
   const MethodDescs& descs();
 

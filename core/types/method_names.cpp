@@ -129,10 +129,10 @@ Method MethodNames::describe_in(Address method_desc, Address method_table) {
   return std::move(method).spell();
 }
 
-UnspelledMethod MethodNames::describe_once(Address method_desc) {
+UnspelledMethod MethodNames::describe_once(Address method_desc, MethodParts parts) {
   method_desc = impl_->target.platform().wrap(method_desc);
   if (const Impl::Known* known = impl_->methods.find(method_desc)) return known->method;
-  return impl_->describer.describe(impl_->describer.check(method_desc));
+  return impl_->describer.describe(impl_->describer.check(method_desc), parts);
 }
 
 void MethodNames::add_user_method(Method& method) {
@@ -219,8 +219,8 @@ std::vector<ModuleDescription> MethodNames::modules() {
 }
 
 void MethodNames::for_each_r2r_method(const RangeSection& section,
-                                      const std::function<bool(R2RMethod&)>& visit) {
-  impl_->r2r.for_each(section, [&](std::uint32_t index, UnspelledMethod method) {
+                                      const std::function<bool(R2RMethod&)>& visit, MethodParts parts) {
+  impl_->r2r.for_each(section, parts, [&](std::uint32_t index, UnspelledMethod method) {
     R2RMethod found{.function_index = index, .method = std::move(method)};
     return visit(found);
   });

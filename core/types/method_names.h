@@ -47,7 +47,7 @@ public:
   // `method_table`. Throws Error{corrupt} when that type does not share the method's class.
   Method describe_in(Address method_desc, Address method_table);
   // The same for walks over all methods: nothing is kept of a method that is not known already.
-  UnspelledMethod describe_once(Address method_desc);
+  UnspelledMethod describe_once(Address method_desc, MethodParts parts = MethodParts::all);
   // Sets `user` when a compiler made the method of a user's. A method whose metadata is missing keeps the
   // compiler's name alone. Cached per method and instantiation; no reads for a name that no compiler gives.
   void add_user_method(Method& method);
@@ -68,12 +68,13 @@ public:
   std::vector<ModuleDescription> modules();
 
   // Visits every method of an R2R image that has code, executed or not, with the index of its runtime
-  // function. The visitor may keep the value.
+  // function. The visitor may keep the value. Signatures are left out where that saves something.
   struct R2RMethod {
     std::uint32_t function_index = 0;
     UnspelledMethod method;
   };
-  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit);
+  void for_each_r2r_method(const RangeSection& section, const std::function<bool(R2RMethod&)>& visit,
+                           MethodParts parts = MethodParts::all);
   // The method that owns runtime function `index` of an image (funclets belong to the preceding entry);
   // nothing if the image's tables do not name it. First call per image indexes it.
   const Method* r2r_method(const RangeSection& section, std::uint32_t index);

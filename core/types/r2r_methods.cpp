@@ -229,14 +229,19 @@ const R2REntry* R2RMethods::entry_of(std::uint32_t function_index) {
   return after == all.begin() ? nullptr : &*(after - 1);
 }
 
+MetadataNames& R2RMethods::names_of(const R2REntry& entry) {
+  MetadataNames* const names = impl_->component(entry.component);
+  if (names == nullptr)
+    throw Error(ErrorKind::memory_missing, "the metadata of the method's module is not available");
+  return *names;
+}
+
 QualifiedMethodName R2RMethods::name(const R2REntry& entry) {
-  if (entry.instance_rva == 0) {
-    MetadataNames* names = impl_->component(entry.component);
-    if (names == nullptr)
-      throw Error(ErrorKind::memory_missing, "the metadata of the method's module is not available");
-    return names->method(entry.rid);
-  }
-  return impl_->read_instance(entry).name();
+  return entry.instance_rva == 0 ? names_of(entry).method(entry.rid) : impl_->read_instance(entry).name();
+}
+
+QualifiedMethodName R2RMethods::name_without_signature(const R2REntry& entry) {
+  return entry.instance_rva == 0 ? names_of(entry).method_without_signature(entry.rid) : name(entry);
 }
 
 R2RMethods::Owner R2RMethods::owner(const R2REntry& entry) {

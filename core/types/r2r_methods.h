@@ -62,6 +62,8 @@ public:
 
   // The method's name, from metadata alone. Throws Error when that metadata is not available.
   QualifiedMethodName name(const R2REntry& entry);
+  // The same, without what the signature tells, where that saves something.
+  QualifiedMethodName name_without_signature(const R2REntry& entry);
   // The MethodDef token of an entry and the names of the module that the token belongs to; token 0 when the
   // method is named through a MemberRef that was not resolved.
   struct Owner {
@@ -75,6 +77,7 @@ public:
 
 private:
   struct Impl;
+  MetadataNames& names_of(const R2REntry& entry);
   void index_methods(const R2RHeader& of, std::uint32_t component, std::uint32_t functions);
   void index_instances(std::uint32_t functions);
 

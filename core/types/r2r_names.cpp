@@ -63,7 +63,7 @@ MetadataNames* R2RNames::by_simple_name(const std::string& simple_name) {
   }
 }
 
-UnspelledMethod R2RNames::describe(Image& image, const R2REntry& entry) {
+UnspelledMethod R2RNames::describe(Image& image, const R2REntry& entry, MethodParts parts) {
   UnspelledMethod method;
   NamedModule* module = image.module;
   const auto name_with = [&](R2RMethods& methods) {
@@ -74,7 +74,8 @@ UnspelledMethod R2RNames::describe(Image& image, const R2REntry& entry) {
       module = by_name_[owner.names->assembly_name()];
       method.module = owner.names->assembly_name() + ".dll";
     }
-    auto name = std::make_shared<QualifiedMethodName>(methods.name(entry));
+    auto name = std::make_shared<QualifiedMethodName>(
+        parts == MethodParts::all ? methods.name(entry) : methods.name_without_signature(entry));
     method.signature_known = name->signature_known;
     method.kind = name->method_arguments.empty() ? MethodKind::il : MethodKind::instantiated;
     method.qualified = std::move(name);
@@ -97,18 +98,18 @@ UnspelledMethod R2RNames::describe(Image& image, const R2REntry& entry) {
   if (method.module.empty()) method.module = "?";
   if (!method.qualified) {
     method.name_from = NameSource::token;
-  } else if (!method.signature_known && method.degraded.empty()) {
+  } else if (parts == MethodParts::all && !method.signature_known && method.degraded.empty()) {
     method.degraded = "the signature could not be read";
   }
   return method;
 }
 
-void R2RNames::for_each(const RangeSection& section,
+void R2RNames::for_each(const RangeSection& section, MethodParts parts,
                         const std::function<bool(std::uint32_t, UnspelledMethod)>& visit) {
   Image& of = image(section);
   const std::vector<R2REntry> entries = methods(of).entries(); // a copy: the tables may be replaced
   for (const R2REntry& entry : entries)
-    if (!visit(entry.function_index, describe(of, entry))) return;
+    if (!visit(entry.function_index, describe(of, entry, parts))) return;
 }
 
 const Method* R2RNames::method(const RangeSection& section, std::uint32_t function_index) {

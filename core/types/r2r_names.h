@@ -23,7 +23,7 @@ public:
   ~R2RNames() override;
 
   // See MethodNames.
-  void for_each(const RangeSection& section,
+  void for_each(const RangeSection& section, MethodParts parts,
                 const std::function<bool(std::uint32_t, UnspelledMethod)>& visit);
   const Method* method(const RangeSection& section, std::uint32_t function_index);
   // The target of the import cell at `address`; nothing when the image has no such cell. Throws Error when
@@ -37,7 +37,7 @@ private:
   struct Image;
   Image& image(const RangeSection& section);
   R2RMethods& methods(Image& image);
-  UnspelledMethod describe(Image& image, const R2REntry& entry);
+  UnspelledMethod describe(Image& image, const R2REntry& entry, MethodParts parts = MethodParts::all);
   MetadataNames* by_simple_name(const std::string& simple_name) override;
 
   const Target* target_;

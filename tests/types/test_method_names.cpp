@@ -17,12 +17,21 @@ TEST_CASE("methods of every kind have their names", "[types]") {
       MethodNames names(target, code, nullptr);
       for (const SampleMethod& method : sample.methods) {
         CAPTURE(method.full_name);
+        const UnspelledMethod bare = names.describe_once(method.address, MethodParts::without_signature);
         const Method once = names.describe_once(method.address).spell();
         const Method& got = names.describe(method.address);
         CHECK(got.full_name == method.full_name);
         CHECK(once.full_name == got.full_name);
         CHECK(once.token == got.token);
         CHECK(once.name == got.name);
+        // What a search by name looks at.
+        REQUIRE(bare.qualified);
+        CHECK_FALSE(bare.signature_known);
+        CHECK(bare.qualified->method == got.qualified->method);
+        CHECK(bare.qualified->declaring_type == got.qualified->declaring_type);
+        CHECK(bare.qualified->container == got.qualified->container);
+        CHECK(bare.token == got.token);
+        CHECK(bare.runtime_module == got.runtime_module);
         // Known: the very same.
         CHECK(names.describe_once(method.address).qualified == got.qualified);
         CHECK(got.sos_name() == method.sos_name);
