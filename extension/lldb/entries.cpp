@@ -78,7 +78,7 @@ lldb::SBError no_module() {
   return none;
 }
 
-std::uint64_t debugger_of(lldb::SBTarget target) {
+std::uint64_t debugger_of(const lldb::SBTarget& target) {
   return target.GetDebugger().GetID();
 }
 

@@ -144,7 +144,7 @@ bool name_is_taken(lldb::SBDebugger& debugger, const std::string& name);
 namespace entries {
 
 // The number by which the door of a value's or process's debugger is found.
-std::uint64_t debugger_of(lldb::SBTarget target);
+std::uint64_t debugger_of(const lldb::SBTarget& target);
 // A hit in a debugger whose plugin is gone: told there, once.
 void nobody_there(lldb::SBTarget target, Way way) noexcept;
 void set_overrides(lldb::SBDebugger& debugger, std::span<const char* const> commands,

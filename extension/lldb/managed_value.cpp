@@ -51,6 +51,8 @@ bool is_base_part(lldb::SBValue& value) {
 
 namespace {
 std::optional<Address> pointer_in(lldb::SBValue& value) {
+  // Whether it could be read must be asked of a zero only.
+  if (const std::uint64_t pointer = value.GetValueAsUnsigned(0); pointer != 0) return pointer;
   lldb::SBError error;
   const std::uint64_t pointer = value.GetValueAsUnsigned(error, 0);
   return error.Fail() ? std::nullopt : std::optional<Address>(pointer);

@@ -11,10 +11,11 @@
 namespace clr::lldb_plugin {
 
 // When entries are dropped, the one rule: an entry is of one target and of one process. It goes when its
-// target goes, which is looked at whenever any entry is asked for; and it is replaced when its process has
-// ended or another one stands in its place, which is looked at when the target's entry is asked for. An entry
-// of a target that has no process yet becomes that of the process which comes. Who still works with an entry
-// that was dropped keeps it, as an object that is told of nothing any more.
+// target goes, which is looked at whenever any entry is asked for (but not when find() finds a process that
+// is there: it is asked for each value of a stack); and it is replaced when its process has ended or another
+// one stands in its place, which is looked at when the target's entry is asked for. An entry of a target that
+// has no process yet becomes that of the process which comes. Who still works with an entry that was dropped
+// keeps it, as an object that is told of nothing any more.
 //
 // `Target` has ==. `Process` has retire(), which lets go what it put into its debugger.
 template<typename Target, typename Process>
@@ -22,7 +23,8 @@ class ProcessTable {
 public:
   struct Questions {
     std::function<bool(Target&)> is_gone;
-    // The debugger's unique number of the target's process; 0: there is none, or it has ended.
+    // The debugger's unique number of the target's process; 0: there is none, it has ended, or the target is
+    // gone.
     std::function<std::uint32_t(Target&)> process_of;
     // `before`: the entry that is replaced, retired; null: none. What belongs to the target is taken over.
     std::function<std::shared_ptr<Process>(const Target&, Process* before)> make;
@@ -32,7 +34,12 @@ public:
   // The entry of the target's process, made when there is none. Null when the target is gone.
   std::shared_ptr<Process> at(Target target) { return look(target, true); }
   // The same, but null when no entry of the target was made before.
-  std::shared_ptr<Process> find(Target target) { return look(target, false); }
+  std::shared_ptr<Process> find(Target target) {
+    const auto found = entry_of(target);
+    if (found != entries_.end() && found->process != 0 && found->process == ask_.process_of(target))
+      return found->object;
+    return look(target, false);
+  }
 
   // Those that there are, for what concerns all.
   std::vector<std::shared_ptr<Process>> all() {

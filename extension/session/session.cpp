@@ -30,7 +30,7 @@ class LldbSession final : public Session {
 public:
   LldbSession(lldb::SBTarget& target, const PathMap& paths, std::string source,
               std::vector<std::string> notes, std::shared_ptr<const DescriptorFile> descriptor)
-      : Session(target, paths, {}), process_memory_(target.GetProcess()),
+      : Session(target, paths, {}, false), process_memory_(target.GetProcess()),
         local_(local_memory(target, process_memory_)), memory_(local_.get(), process_memory_),
         pages_(memory_, local_.get()),
         runtime_(pages_, modules_of(target), platform_of(target), nullptr, std::move(descriptor)),
@@ -81,7 +81,7 @@ class CoreFileSession final : public Session {
 public:
   CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths,
                   std::shared_ptr<const DescriptorFile> descriptor)
-      : Session(target, paths, RecordedNames(*core)),
+      : Session(target, paths, RecordedNames(*core), true),
         session_(std::move(core), paths, std::move(descriptor)) {}
 
   Runtime& runtime() override { return session_.runtime(); }

@@ -20,6 +20,8 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -61,6 +63,18 @@ public:
   SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
 
+  // What `make` says of the object at `address`. Of a core it is asked once: stacks show the same objects
+  // again and again. Objects of a live process change also while it stands, by expressions.
+  template<typename Make>
+  std::string text_of(Address address, const Make& make) {
+    if (!keeps_texts_) return make();
+    if (const auto known = texts_.find(address); known != texts_.end()) return known->second;
+    std::string text = make();
+    if (texts_.size() >= max_texts) texts_.clear();
+    return texts_.insert_or_assign(address, std::move(text)).first->second;
+  }
+  static constexpr std::size_t max_texts = 1'024;
+
   // The process ran a little and stands again: what was read of its memory and of the whereabouts of code is
   // forgotten, names are kept. Wrong for methods whose MethodDesc was used again, as those of dynamic methods
   // are.
@@ -79,8 +93,9 @@ public:
   const PathMap& paths() const { return paths_; }
 
 protected:
-  Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded)
-      : target_(std::move(target)), paths_(std::move(paths)), recorded_(std::move(recorded)) {}
+  Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded, bool keeps_texts)
+      : target_(std::move(target)), paths_(std::move(paths)), recorded_(std::move(recorded)),
+        keeps_texts_(keeps_texts) {}
 
 private:
   virtual SaveSource source() = 0;
@@ -102,6 +117,8 @@ private:
   std::unique_ptr<HeapRetainers> retainers_; // of holders_
   std::unique_ptr<WaitObjects> waits_;       // of heap_
   std::unique_ptr<LockReporter> locks_;      // of waits_ and stacks_
+  bool keeps_texts_;
+  std::unordered_map<Address, std::string> texts_; // by object
 };
 
 // A live process is read through LLDB. A core file is opened by ourselves, because LLDB pads a segment whose

@@ -43,7 +43,7 @@ bool is_stopped_process(lldb::SBTarget& target) {
 
 std::uint32_t StopSession::require_stop() {
   lldb::SBProcess process = target_.GetProcess();
-  const ProcessLife life = target_.IsValid() ? life_of(process) : ProcessLife::none;
+  const ProcessLife life = life_of(process); // a target that is not there has none
   const std::string_view why = why_unreadable(life);
   if (!why.empty())
     throw Error(life == ProcessLife::running ? ErrorKind::process_running : ErrorKind::invalid_argument,

@@ -151,10 +151,13 @@ std::string structure_text(const Turn& turn, lldb::SBValue& raw) {
   return {};
 }
 
-std::string object_text(lldb::SBTarget target, Address object, const Turn& turn) {
+std::string object_text(const lldb::SBTarget& target, Address object, const Turn& turn) {
   try {
     std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).find(target);
-    if (!process && why_unreadable(life_of(target)).empty()) process = Workspace::of(turn).process(target);
+    if (!process) {
+      lldb::SBProcess running = lldb::SBTarget(target).GetProcess();
+      if (why_unreadable(life_of(running)).empty()) process = Workspace::of(turn).process(target);
+    }
     if (!process) return {};
     const std::shared_ptr<Session> session = process->sessions().after_short_run();
     ObjectReader* objects = session->runtime().objects();
@@ -165,8 +168,10 @@ std::string object_text(lldb::SBTarget target, Address object, const Turn& turn)
       Workspace::of(turn).offer_parts(debugger, *process);
     }
     if (object == 0) return "null";
-    objects->layouts().of(objects->method_table_of(object));
-    return objects->describe_object(object, limits);
+    return session->text_of(object, [&] {
+      objects->layouts().of(objects->method_table_of(object));
+      return objects->describe_object(object, limits);
+    });
   } catch (const Error&) {
     return {}; // no managed object, or one whose memory is missing: LLDB says so itself
   }

@@ -21,10 +21,10 @@ struct FakeProcess {
 
 struct Debugger {
   std::map<int, std::uint32_t> processes; // by target; a target that is not there is gone
-  int made = 0;
+  int made = 0, asked = 0;                // whether a target is gone
   ProcessTable<int, FakeProcess> table{{
-      .is_gone = [this](int& target) { return !processes.contains(target); },
-      .process_of = [this](int& target) { return processes.at(target); },
+      .is_gone = [this](int& target) { return ++asked, !processes.contains(target); },
+      .process_of = [this](int& target) { return processes.contains(target) ? processes.at(target) : 0; },
       .make =
           [this](const int& target, FakeProcess* before) {
             auto process = std::make_shared<FakeProcess>();
@@ -55,6 +55,22 @@ TEST_CASE("an entry is found, not made, for a callback", "[process_table]") {
   CHECK(debugger.made == 0);
   const auto made = debugger.table.at(1);
   CHECK(debugger.table.find(1) == made);
+}
+
+TEST_CASE("a callback of a process that is there asks of no target whether it is gone", "[process_table]") {
+  Debugger debugger{.processes = {{1, 10}, {2, 20}}};
+  const auto first = debugger.table.at(1), second = debugger.table.at(2);
+  debugger.asked = 0;
+  CHECK(debugger.table.find(1) == first);
+  CHECK(debugger.asked == 0);
+  debugger.processes.erase(2);
+  CHECK(debugger.table.find(1) == first);
+  CHECK_FALSE(second->retired);
+  CHECK(debugger.table.find(2) == nullptr);
+  CHECK(second->retired);
+  debugger.processes[1] = 0; // it has ended
+  CHECK(debugger.table.find(1) != first);
+  CHECK(first->retired);
 }
 
 TEST_CASE("what was kept of a target before it had a process is the process's", "[process_table]") {

@@ -117,7 +117,11 @@ def check_assignments(lldb, target):
     api = 'script print("fails", lldb.frame.EvaluateExpression("one = two").GetError().Fail())'
     said, after = lldb.run(target, here + [api, "v one.Sum two.Sum"], go_on=True)[2:]
     assert "fails True" in said and re.findall(r"= (\d)", after) == ["1", "2"], (said, after)
-    return "2 references set to null, 3 other assignments refused"
+    # The text of an object follows what an expression writes while the process stands.
+    first = "p ((System::String &)text)._firstChar = "
+    steps = lldb.run(target, here + ["v text", first + "87", "v text", first + "119"], go_on=True)[2:]
+    assert '"words"' in steps[0] and '"Words"' in steps[2], steps
+    return "2 references set to null, 3 other assignments refused, a text that changes"
 
 
 def check_descriptions(lldb, target):
