@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 
 namespace clr::lldb_plugin {
@@ -22,13 +23,17 @@ std::string condition_of(lldb::SBBreakpoint breakpoint) {
   return respelled(text == nullptr ? "" : text, 0);
 }
 
-// The name of the instantiation of a generic method, or of a method of a generic type, that `pc` is in.
-std::optional<std::string> instance_at(Session& session, Address pc) {
+// The managed code that `pc` is in.
+std::optional<CodeBlock> managed_code_at(Session& session, Address pc) {
   if (session.runtime().absence() != nullptr) return std::nullopt;
   const CodeLookup found = session.runtime().code()->find(pc);
   const auto* const block = std::get_if<CodeBlock>(&found);
-  if (block == nullptr) return std::nullopt;
-  const Method method = session.runtime().describe(*block).method;
+  return block == nullptr ? std::nullopt : std::optional(*block);
+}
+
+// The name of the instantiation of a generic method, or of a method of a generic type.
+std::optional<std::string> instance_of(Session& session, const CodeBlock& block) {
+  const Method method = session.runtime().describe(block).method;
   const QualifiedMethodName* const name = method.qualified.get();
   const bool instance =
       name != nullptr &&
@@ -73,11 +78,13 @@ bool WrongConditions::passes(StopSession& sessions, lldb::SBThread& thread, lldb
   const std::string condition = condition_of(breakpoint);
   if (condition.empty()) return false;
   try {
-    const std::optional<std::string> instance =
-        instance_at(*sessions.at_stop(), thread.GetFrameAtIndex(0).GetPC());
-    if (!instance) return false;
+    const std::shared_ptr<Session> session = sessions.at_stop();
+    const auto code = managed_code_at(*session, thread.GetFrameAtIndex(0).GetPC());
+    if (!code) return false;
     lldb::SBValue value = evaluate(thread, condition);
     if (value.IsValid() && value.GetError().Success()) return value.GetValueAsUnsigned(1) == 0;
+    const std::optional<std::string> instance = instance_of(*session, *code);
+    if (!instance) return false;
     lldb::SBBreakpointLocation location = breakpoint.FindLocationByID(place);
     if (!location.IsValid()) return false;
     location.SetCondition(never);

@@ -1,5 +1,5 @@
-// Conditions of breakpoints that have no meaning in one instantiation of generic code: `key == 3` where the
-// key is a reference.
+// Conditions of breakpoints that LLDB could not evaluate, as in an instantiation of generic code where they
+// have no meaning: `key == 3` where the key is a reference.
 #pragma once
 
 #include "extension/session/stop_session.h"
@@ -16,10 +16,11 @@ class WrongConditions {
 public:
   explicit WrongConditions(lldb::SBTarget target) : target_(std::move(target)) {}
 
-  // `thread` stands at breakpoints of the user's in an instantiation of generic code, whose conditions cannot
-  // be evaluated there, or are not met. LLDB stops for the former, and says so each time: such a place is
-  // told of once, and has a condition of its own from then on that is never met. True: the process goes on.
-  // Never throws. Cost: each condition is evaluated once more, in generic code alone.
+  // `thread` stands at breakpoints of the user's in managed code, whose conditions are not met, or have no
+  // meaning in that instantiation of generic code. LLDB stops for the former when it could not evaluate them
+  // before it knew of the code, or with types that it has forgotten since; for the latter, and says so each
+  // time: such a place is told of once, and has a condition of its own from then on that is never met. True:
+  // the process goes on. Never throws. Cost: each condition is evaluated once more, in managed code alone.
   bool pass(StopSession& sessions, lldb::SBThread& thread);
   // Places whose breakpoint has got another condition since are places like any other again.
   void forget_changed();
