@@ -18,8 +18,10 @@ namespace clr::lldb_plugin {
 namespace {
 constexpr const char* never = "false";
 
-std::string condition_of(lldb::SBBreakpoint breakpoint) {
-  const char* const text = breakpoint.GetCondition();
+// Of a breakpoint, or of one of its places, which may have one of its own.
+template<typename Conditional>
+std::string condition_of(Conditional where) {
+  const char* const text = where.GetCondition();
   return respelled(text == nullptr ? "" : text, 0);
 }
 
@@ -75,7 +77,9 @@ bool WrongConditions::pass(StopSession& sessions, lldb::SBThread& thread) {
 bool WrongConditions::passes(StopSession& sessions, lldb::SBThread& thread, lldb::break_id_t id,
                              lldb::break_id_t place) {
   lldb::SBBreakpoint breakpoint = target_.FindBreakpointByID(id);
-  const std::string condition = condition_of(breakpoint);
+  lldb::SBBreakpointLocation location = breakpoint.FindLocationByID(place);
+  if (!location.IsValid()) return false;
+  const std::string condition = condition_of(location);
   if (condition.empty()) return false;
   try {
     const std::shared_ptr<Session> session = sessions.at_stop();
@@ -84,9 +88,8 @@ bool WrongConditions::passes(StopSession& sessions, lldb::SBThread& thread, lldb
     lldb::SBValue value = evaluate(thread, condition);
     if (value.IsValid() && value.GetError().Success()) return value.GetValueAsUnsigned(1) == 0;
     const std::optional<std::string> instance = instance_of(*session, *code);
-    if (!instance) return false;
-    lldb::SBBreakpointLocation location = breakpoint.FindLocationByID(place);
-    if (!location.IsValid()) return false;
+    // The user's own condition of a place is not replaced.
+    if (!instance || condition != condition_of(breakpoint)) return false;
     location.SetCondition(never);
     places_.push_back({id, place, condition});
     notice(target_.GetDebugger(),
