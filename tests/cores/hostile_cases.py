@@ -1,7 +1,7 @@
 """More cores that do harm: lies of size, of depth and of order. Each function damages a Core (hostile_parts.py) and returns how much of it."""
 import struct
 
-from hostile_parts import PAGE, PAYLOADS
+from hostile_parts import PAGE, PAYLOADS, add_notes
 
 FAR = 0x20_0000_0000   # where nothing was
 TYPE_DEF, NESTED_CLASS = 0x02, 0x29
@@ -122,7 +122,7 @@ def make_loops(core, folder):
 
 def make_threads(core, folder):
     """A note for each of 2,000 threads, all of them one and the same."""
-    for index, (kind, flags, offset, address, physical, size, memory, align) in enumerate(core.segments):
+    for kind, _, offset, _, _, size, _, _ in core.segments:
         if kind != 4:
             continue
         notes, at = bytes(core.bytes[offset:offset + size]), 0
@@ -134,12 +134,7 @@ def make_threads(core, folder):
                 break
             at = end
         copies = b"".join(status[:20 + 32] + struct.pack("<I", 100_000 + i) + status[20 + 36:] for i in range(2_000))
-        core.bytes += bytes(-len(core.bytes) % PAGE)
-        moved = (kind, flags, len(core.bytes), address, physical, size + len(copies), memory, align)
-        core.segments[index] = moved
-        core.bytes += notes + copies + bytes(-(size + len(copies)) % PAGE)
-        headers, = struct.unpack_from("<Q", core.bytes, 32)
-        struct.pack_into("<IIQQQQQQ", core.bytes, headers + 56 * index, *moved)
+        add_notes(core, copies)
         return 2_000
     raise AssertionError("a core without notes")
 

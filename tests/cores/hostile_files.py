@@ -2,10 +2,9 @@
 import struct
 import zlib
 
-from hostile_parts import PAGE, Pdb
+from hostile_parts import PAGE, PT_NOTE, Pdb, add_notes
 
 NT_FILE = 0x46494C45
-PT_NOTE = 4
 MANY = 0x30_0000_0000      # where nothing was
 OWNER, RECORDED_PDB = b"lldb-clr\0", 0x434C5202   # core/metadata/recorded_pdbs.h
 LARGE = 250 << 20          # bytes: two of them may be kept
@@ -80,21 +79,6 @@ def make_expanding_pdbs(core, folder):
         added += struct.pack("<III", len(OWNER), len(text), RECORDED_PDB) + OWNER + bytes(-len(OWNER) % 4) + text + bytes(-len(text) % 4)
     add_notes(core, added)
     return len(ids)
-
-
-def add_notes(core, added):
-    for index, (kind, flags, offset, address, physical, size, memory, align) in enumerate(core.segments):
-        if kind != PT_NOTE:
-            continue
-        known = bytes(core.bytes[offset:offset + size])
-        core.bytes += bytes(-len(core.bytes) % PAGE)
-        moved = (kind, flags, len(core.bytes), address, physical, size + len(added), memory, align)
-        core.segments[index] = moved
-        core.bytes += known + added + bytes(-(size + len(added)) % PAGE)
-        headers, = struct.unpack_from("<Q", core.bytes, 32)
-        struct.pack_into("<IIQQQQQQ", core.bytes, headers + 56 * index, *moved)
-        return
-    raise AssertionError("a core without notes")
 
 
 def make_many_mappings(core, folder):

@@ -243,3 +243,19 @@ class Pdb:
             whole += struct.pack("<II", at + len(contents), len(data)) + header[8:]
             contents += data
         return whole + contents
+
+
+def add_notes(core, added):
+    """Behind the notes that the core has, in a place of their own."""
+    for index, (kind, flags, offset, address, physical, size, memory, align) in enumerate(core.segments):
+        if kind != PT_NOTE:
+            continue
+        known = bytes(core.bytes[offset:offset + size])
+        core.bytes += bytes(-len(core.bytes) % PAGE)
+        moved = (kind, flags, len(core.bytes), address, physical, size + len(added), memory, align)
+        core.segments[index] = moved
+        core.bytes += known + added + bytes(-(size + len(added)) % PAGE)
+        headers, = struct.unpack_from("<Q", core.bytes, 32)
+        struct.pack_into("<IIQQQQQQ", core.bytes, headers + 56 * index, *moved)
+        return
+    raise AssertionError("a core without notes")
