@@ -127,7 +127,8 @@ PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
 UNFINISHED = re.compile(r"^(\d+) .*?( <unfinished \.\.\.>)$")
 RESUMED = re.compile(r"^(\d+) +<\.\.\. \w+ resumed>(.*)$")
 RESULT = re.compile(r"= \d+<(.*)>$")
-OWN = {"/proc/self/mounts"}   # the plugin asks where network file systems are
+# The plugin asks where network file systems are; libc's allocator asks whether memory may be overcommitted when a thread's heap shrinks, which no core decides.
+OWN = {"/proc/self/mounts", "/proc/sys/vm/overcommit_memory"}
 # LLDB 14 to 18 do not tell which file their core is (SBProcess::GetCoreFile), so the plugin looks for it among the files that its own process has open.
 OPEN_FILES, TELLS_CORE = {"/proc/self/fd", "/proc/self/maps"}, 19
 
