@@ -1,5 +1,6 @@
 #include "core/describe/line_rows.h"
 
+#include "core/describe/constructor_lines.h"
 #include "core/runtime/source_lines.h"
 
 #include <algorithm>
@@ -156,7 +157,43 @@ void LineRows::add(std::vector<DescribedPart>& parts, const FoundBody& body, Sou
   if (!documents_) documents_.emplace(runtime_->lines()->paths());
   RowMaker maker(pdb, body, *map, *documents_, files);
   if (maker.empty()) return;
-  for (DescribedPart& part : parts) maker.add(part);
+  const std::uint32_t declaration = declaration_line_of(body.method, pdb);
+  for (DescribedPart& part : parts) {
+    maker.add(part);
+    part.code->declaration_line = declaration;
+  }
+}
+
+std::uint32_t LineRows::declaration_line_of(const UnspelledMethod& method, const PortablePdb& pdb) {
+  if (!method.qualified || !is_constructor(method.qualified->method)) return 0;
+  const auto [known, is_new] = declarations_.try_emplace({method.runtime_module, method.token});
+  if (!is_new) return known->second;
+  try {
+    known->second = declaration_line(pdb.sequence_points(method.token), points_of_others(method, pdb));
+  } catch (const Error&) {
+    // The lines are right without it.
+  }
+  return known->second;
+}
+
+std::vector<SequencePoint> LineRows::points_of_others(const UnspelledMethod& method, const PortablePdb& pdb) {
+  return runtime_->names()
+      ->named_modules()
+      .at(method.runtime_module)
+      .metadata.with([&](MetadataNames& names) {
+        const Metadata& metadata = names.metadata();
+        const std::uint32_t own = rid_of(method.token);
+        const auto [first, last] = metadata.method_range(metadata.owner_of_method(own));
+        std::vector<SequencePoint> others;
+        for (std::uint32_t i = first; i < last && others.size() < max_points_of_others; ++i) {
+          const std::uint32_t rid = metadata.method_at(i);
+          if (rid == own) continue;
+          const std::vector<SequencePoint> points =
+              pdb.sequence_points(token_of(MetadataTable::method_def, rid));
+          others.insert(others.end(), points.begin(), points.end());
+        }
+        return others;
+      });
 }
 
 std::vector<std::string> LineRows::take_problems() {

@@ -8,9 +8,11 @@
 #include "core/metadata/portable_pdb.h"
 #include "core/runtime/runtime.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -27,6 +29,9 @@ bool has_symbols(Runtime& runtime, Address module);
 
 class LineRows {
 public:
+  // Lines of the other methods of a type, for one constructor; the rest is not looked at.
+  static constexpr std::size_t max_points_of_others = 1u << 16;
+
   // `runtime` must outlive this. No reads.
   explicit LineRows(Runtime& runtime) : runtime_(&runtime) {}
 
@@ -49,9 +54,15 @@ public:
   std::vector<std::string> take_problems();
 
 private:
+  // See constructor_lines.h; 0 for all but constructors. Cost: once per constructor the points of all methods
+  // of its type.
+  std::uint32_t declaration_line_of(const UnspelledMethod& method, const PortablePdb& pdb);
+  std::vector<SequencePoint> points_of_others(const UnspelledMethod& method, const PortablePdb& pdb);
+
   Runtime* runtime_;
-  std::optional<DocumentFiles> documents_;                           // made with the first lines
-  std::unordered_map<Address, std::vector<std::uint32_t>> kickoffs_; // by module
+  std::optional<DocumentFiles> documents_;                                  // made with the first lines
+  std::unordered_map<Address, std::vector<std::uint32_t>> kickoffs_;        // by module
+  std::map<std::pair<Address, std::uint32_t>, std::uint32_t> declarations_; // by module and token
 };
 
 } // namespace clr

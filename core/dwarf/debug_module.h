@@ -178,6 +178,8 @@ struct DebugBody {
   std::vector<DebugVariable> variables; // parameters in their order, then locals
   std::vector<std::shared_ptr<const DebugInterruption>> interruptions;
   DebugTypeIndex return_type = no_debug_type;
+  // Line of the declaration, one of `lines`; 0: that of the first of them.
+  std::uint32_t declaration_line = 0;
 };
 
 struct DebugNames {

@@ -28,13 +28,14 @@ public:
   // row of a file without a usable name has its line and no file (0).
   std::size_t add(std::span<const PlacedCode* const> unit);
   const DwarfBytes& section() const { return out_; }
+  // The number of a file of the module in the program that was added last; 0: it is not there.
+  std::uint32_t file_number(std::uint32_t file) const;
 
 private:
   // The file and directory tables of the unit's header; numbers_ becomes valid for its files.
   void write_files(std::span<const PlacedCode* const> unit);
   void write_file(std::string_view name, std::size_t directory);
   void write_sequence(const PlacedCode& placed);
-  std::uint32_t file_number(std::uint32_t file) const;
 
   const DebugModule* module_;
   DwarfBytes out_;

@@ -89,6 +89,7 @@ private:
       die.string(DW_AT_name, code.name);
     }
     if (declaration) die.reference(DW_AT_specification, *declaration);
+    add_declaration_line(die, code);
     die.address(DW_AT_low_pc, code.start);
     die.number(DW_AT_high_pc, placed.size);
     const std::optional<FrameBase> frame_base = frame_base_of(placed, module_->platform);
@@ -107,6 +108,13 @@ private:
     if (code.variables.empty()) return;
     write_scope(scope, placed, object_pointer, frame_base);
     out_->entries.end_children();
+  }
+
+  void add_declaration_line(Die& die, const DebugCode& code) const {
+    const auto row = std::ranges::find(code.lines, code.declaration_line, &DebugLineRow::line);
+    if (code.declaration_line == 0 || row == code.lines.end()) return;
+    if (const std::uint32_t file = out_->lines.file_number(row->file); file != 0)
+      die.number(DW_AT_decl_file, file).number(DW_AT_decl_line, row->line);
   }
 
   // A declaration that says nothing but the short name of `code`; nothing where the entry of the code itself

@@ -146,3 +146,22 @@ TEST_CASE("paths of Windows keep their directories") {
   const ModuleReadBack written(module);
   CHECK(ModuleReadBack::string_of(written.units()[0], DW_AT_comp_dir) == "C:\\src");
 }
+
+TEST_CASE("a function is declared at the line that was said, when it has that line") {
+  const auto declared = [](std::uint32_t line) {
+    DebugModule module = module_with({{.offset = 0, .file = 0, .line = 3},
+                                      {.offset = 4, .file = 2, .line = 12},
+                                      {.offset = 8, .file = 2, .line = 13}});
+    module.code[0].declaration_line = line;
+    const ModuleReadBack written(module);
+    auto function = written.find(DW_TAG_subprogram, "Ns.Type.Run()");
+    REQUIRE(function);
+    int found = 0;
+    if (dwarf_decl_line(&*function, &found) != 0) return std::string("none");
+    return fmt::format("{}:{}", dwarf_decl_file(&*function), found);
+  };
+  CHECK(declared(12) == "/other/c.cs:12");
+  CHECK(declared(3) == "/src/a.cs:3");
+  CHECK(declared(0) == "none");
+  CHECK(declared(4) == "none");
+}
