@@ -184,6 +184,33 @@ def check_late(adapter, plugin, program, environment):
     return wrong.require_none("4 breakpoints that were set late")
 
 
+# Breakpoint, condition, and the stops of the program's scene `conditions` in their order, with what `key` is there.
+CONDITIONS = [("Looked", "key == 3"), ("Keyed", "key == 3"), ("First", ""), ("Second", "")]
+CONDITION_STOPS = [("First", ""), ("Second", ""), ("Looked", "3"), ("Keyed", "3"), ("Keyed", "3")]   # of Keyed: int and double
+CONDITION_WORDS = "conditions 25"
+
+
+def check_conditions(adapter, plugin, program, environment):
+    """They hold when code was compiled and shown to LLDB since they were evaluated last, and stop nowhere else."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("launch", [{"line": line_of(mark), "condition": condition} for mark, condition in CONDITIONS], program=str(program), args=["conditions"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        for number, (mark, key) in enumerate(CONDITION_STOPS):
+            expect(wrong, "a stop", (number, session.stopped()[0].rpartition(":")[2]), (number, str(line_of(mark))))
+            if key:
+                expect(wrong, "the key", (number, session.locals()[0].get("key", {}).get("value")), (number, key))
+            session.go("continue")
+        session.client.event("exited", EVENT)
+        expect(wrong, "the program's words", CONDITION_WORDS in session.output(), True)
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none(f"{len(CONDITION_STOPS)} stops at {len(CONDITIONS)} breakpoints")
+
+
 # How often Edited.Program.Counts comes to these lines. Those of blocks are come to where they begin.
 COUNTS = {"Each in iterator": 5, "Each side": 5, "Both": 5, "Using": 5, "Filter": 5, "Parsed finally": 5, "Fault": 5, "Fault caught": 5, "Local": 5, "Counted side": 10, "Loop": 0}
 

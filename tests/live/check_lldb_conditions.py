@@ -6,10 +6,7 @@ import check_dap
 from check_lldb_into import Launched
 from results import Examples
 
-# Breakpoint, condition, and the stops of the program's scene `conditions` in their order, with what `key` is there.
-BREAKPOINTS = [("Looked", "key == 3"), ("Keyed", "key == 3"), ("First", ""), ("Second", "")]
-STOPS = [("First", ""), ("Second", ""), ("Looked", "3"), ("Keyed", "3"), ("Keyed", "3")]   # of Keyed: int and double
-LAST = "conditions 25"
+BREAKPOINTS, STOPS, LAST = check_dap.CONDITIONS, check_dap.CONDITION_STOPS, check_dap.CONDITION_WORDS
 
 
 class Conditional(Launched):

@@ -977,6 +977,7 @@ def editors(c):
             knobs = settings(**PROTECTIONS[protection])
             c.results.with_second_try(f"{label}/launch/{protection}", functools.partial(editor_launch, c, f"{label}/launch/{protection}", adapter, program, {**knobs, **environment}, version == "22"))
             c.results.with_second_try(f"{label}/late/{protection}", functools.partial(editor_late, c, f"{label}/late/{protection}", adapter, program, {**knobs, **environment}))
+            c.results.with_second_try(f"{label}/conditions/{protection}", functools.partial(editor_conditions, c, f"{label}/conditions/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/counts/{protection}", functools.partial(editor_counts, c, f"{label}/counts/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/released/{protection}", functools.partial(editor_released, c, f"{label}/released/{protection}", adapter, released, {**knobs, **environment}))
@@ -991,6 +992,11 @@ def editor_launch(c, label, adapter, program, environment, stale):
 def editor_late(c, label, adapter, program, environment):
     if c.wants(label):
         c.check(label, check_dap.check_late, adapter, c.plugin, program, environment)
+
+
+def editor_conditions(c, label, adapter, program, environment):
+    if c.wants(label):
+        c.check(label, check_dap.check_conditions, adapter, c.plugin, program, environment)
 
 
 def editor_counts(c, label, adapter, program, environment):
