@@ -309,6 +309,8 @@ public:
   bool any(const Instance& what);
 
 private:
+  bool expression(const Instance& what);
+
   static constexpr unsigned max_wraps = 8;
   static constexpr std::size_t max_tree_depth = 128;
   static constexpr std::size_t max_queue_parts = 10'000;

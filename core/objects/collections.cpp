@@ -2,6 +2,7 @@
 
 #include "core/objects/collection_visit.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -78,9 +79,26 @@ constexpr std::array wrappers{
     std::pair<std::string_view, std::string_view>{"System.Collections.SortedList+SyncSortedList", "_list"},
 };
 
+// What becomes of `[1, 2]` where an interface is wanted (C# 12). Source: dotnet/roslyn
+// src/Compilers/CSharp/Portable/Symbols/Synthesized/SynthesizedReadOnlyListTypeSymbol.cs.
+constexpr std::string_view single_element = "<>z__ReadOnlySingleElementList`1";
+constexpr std::array compiler_lists{std::string_view("<>z__ReadOnlyArray`1"),
+                                    std::string_view("<>z__ReadOnlyList`1")};
+
 } // namespace
 
+bool CollectionVisit::expression(const Instance& what) {
+  const std::string name = compiler_type_name(*what.layout.name);
+  if (name == single_element) {
+    visitor_.count(1);
+    if (leave_out(1) == 0) field(what, "_item");
+    return true;
+  }
+  return std::ranges::find(compiler_lists, name) != compiler_lists.end() && wrapped(what, "_items");
+}
+
 bool CollectionVisit::any(const Instance& what) {
+  if (expression(what)) return true;
   const TypeLayout* layout = &what.layout;
   // A class of the user's that is derived from a collection is one.
   for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {

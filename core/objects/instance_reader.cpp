@@ -4,14 +4,30 @@
 
 namespace clr {
 
-std::string framework_type_name(const TypeName& name) {
+namespace {
+// The type, without what its parameters stand for; null for one that is made of others, as arrays are.
+const TypeName* definition_of(const TypeName& name) {
   const TypeName* type = &name;
   if (type->shape == TypeShape::instance && type->element) type = type->element.get();
-  if (type->shape != TypeShape::definition || type->chain.empty()) return {};
+  return type->shape == TypeShape::definition && !type->chain.empty() ? type : nullptr;
+}
+} // namespace
+
+std::string framework_type_name(const TypeName& name) {
+  const TypeName* const type = definition_of(name);
+  if (type == nullptr) return {};
   if (type->assembly != "System" && !type->assembly.str().starts_with("System.") &&
       type->assembly != "FSharp.Core")
     return {};
   return fmt::format("{}.{}", type->name_space, fmt::join(type->chain, "+"));
+}
+
+std::string compiler_type_name(const TypeName& name) {
+  const TypeName* const type = definition_of(name);
+  const bool made = type != nullptr && type->name_space.empty() && type->chain.size() == 1;
+  std::string alone = made ? std::string(type->chain.front()) : std::string();
+  if (!alone.starts_with("<>")) alone.clear();
+  return alone;
 }
 
 Instance InstanceReader::of_object(Address object) {

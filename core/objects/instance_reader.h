@@ -67,4 +67,7 @@ private:
 // framework's libraries, whose fields are known by name; "" for other types.
 std::string framework_type_name(const TypeName& name);
 
+// "<>z__ReadOnlyArray`1" for a type that the C# compiler has added to the program; "" for other types.
+std::string compiler_type_name(const TypeName& name);
+
 } // namespace clr

@@ -297,6 +297,17 @@ TEST_CASE("collections that are met less often", "[objects]") {
   });
 }
 
+TEST_CASE("lists that the C# compiler makes of collection expressions", "[objects]") {
+  on_each([](Scene& s) {
+    FrameworkTypes& t = s.types;
+    const Address list = t.make("List`1", {{"_items", t.numbers({4, 5, 0})}, {"_size", 2}});
+    CHECK(s.text(t.make("<>z__ReadOnlyArray`1", {{"_items", t.numbers({1, 2})}})) == "Count = 2 {1, 2}");
+    CHECK(s.text(t.make("<>z__ReadOnlyList`1", {{"_items", list}})) == "Count = 2 {4, 5}");
+    CHECK(s.text(t.make("<>z__ReadOnlySingleElementList`1", {{"_item", 7}})) == "Count = 1 {7}");
+    CHECK_THAT(s.text(t.make("<>z__ReadOnlyArray`1", {})), !Catch::Contains("Count"));
+  });
+}
+
 TEST_CASE("frozen collections of every form", "[objects]") {
   on_each([](Scene& s) {
     FrameworkTypes& t = s.types;
