@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -24,6 +25,17 @@ bool is_free(lldb::SBDebugger& debugger, const char* name) {
   if (!name_is_taken(debugger, name)) return true;
   notice(debugger, fmt::format("a command '{}' exists already and is kept", name));
   return false;
+}
+
+// What is typed for LLDB's own commands and is the beginning of a short name as well: LLDB refuses a
+// beginning of several names.
+constexpr std::pair<const char*, const char*> abbreviations[] = {{"fin", "finish"},   {"th", "thread"},
+                                                                 {"thr", "thread"},   {"thre", "thread"},
+                                                                 {"threa", "thread"}, {"sy", "sys_bt"}};
+
+void keep_abbreviations(lldb::SBDebugger& debugger) {
+  for (const auto& [text, meant] : abbreviations)
+    if (!name_is_taken(debugger, text)) run_own(debugger, fmt::format("command alias {} {}", text, meant));
 }
 
 // Another copy of this plugin, such as the one that LLDB found in its folder of plugins, has been loaded
@@ -71,6 +83,7 @@ bool register_commands(lldb::SBDebugger& debugger) {
       if (spec.short_name != nullptr && is_free(debugger, spec.short_name))
         add({}, spec.short_name, spec.short_name, true);
     }
+    keep_abbreviations(debugger);
     if (!tree.IsValid()) return true;
     guard_plain_help(debugger);
     follow_commands(debugger);

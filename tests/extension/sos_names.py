@@ -18,7 +18,22 @@ SAME = {"dumpheap -stat": "clr heap --stat", "dumpheap -stat -min 2000": "clr he
         "dumpasync": "clr async", "threadpool": "clr pool"}
 
 
+COMMAND_OF_HELP = re.compile(r"^  (\S+) +-- ", re.M)
+
+
+def lost_abbreviations(before, after):
+    """Beginnings of LLDB's own commands that meant one of them `before`, and do not `after`: what `help` lists without the plugin and with it."""
+    def meant(names, text):
+        return {text} if text in names else {name for name in names if name.startswith(text)}
+    before, after = set(COMMAND_OF_HELP.findall(before)), set(COMMAND_OF_HELP.findall(after))
+    beginnings = {name[:length] for name in before for length in range(1, len(name))}
+    return sorted(text for text in beginnings if len(meant(before, text)) == 1 and len(meant(after, text)) != 1)
+
+
 def check_everywhere(driver, report, tag):
+    (its,), (ours, thread, finish) = driver.without_plugin().run(["help"]), driver.run(["help", "help th", "help fin"])
+    report.check(f"{tag} beginnings of LLDB's commands", f"{len(COMMAND_OF_HELP.findall(its))} commands, lost: {' '.join(lost_abbreviations(its, ours))}.", r"^[4-9]\d commands, lost: \.$")
+    report.check(f"{tag} th and fin", f"{thread}\n{finish}", "(?s)abbreviation for 'thread'.*Finish executing the current stack frame")
     asked = [f"help {text}" for name, command in NAMES.items() for text in (name, f"clr {command}")]
     texts = driver.run(asked)
     for (name, command), ours, its in zip(NAMES.items(), texts[::2], texts[1::2]):
