@@ -1,6 +1,7 @@
 #include "core/symbols/map_writers.h"
 
 #include "core/memory/error.h"
+#include "core/memory/utf8.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,10 +19,15 @@ public:
   template<typename... Args>
   void line(std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-    // A line break in a name would end the entry.
-    std::ranges::transform(name, std::back_inserter(text_), [](char c) {
-      return static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
-    });
+    // A line break in a name would end the entry; and other tools print it as it is.
+    while (true) {
+      const std::string_view part = printable_part(name);
+      text_ += part;
+      name.remove_prefix(part.size());
+      if (name.empty()) break;
+      text_ += '?';
+      name.remove_prefix(std::max<std::size_t>(utf8_length(name), 1));
+    }
     text_ += '\n';
     if (text_.size() >= piece_size) flush();
   }

@@ -15,7 +15,7 @@ namespace symbols {
 
 struct MapRow {
   std::uint64_t start = 0, size = 0; // address or RVA; bytes
-  std::string name;                  // in the tool's notation; control characters become '?'
+  std::string name;                  // in the tool's notation; what is not printable (utf8.h) becomes '?'
 };
 
 // Takes the text in pieces. An exception that it throws ends the writing.

@@ -35,6 +35,20 @@ TEST_CASE("A perf map as the runtime writes it", "[writers]") {
   CHECK(lines == 3);
 }
 
+TEST_CASE("No name of a perf map commands a terminal", "[writers]") {
+  std::size_t lines = 0;
+  // ESC, a C1 control and marks of direction as characters; bytes that are no text; a name in other letters.
+  CHECK(perf_map({{0x1000, 1,
+                   "a\x1b[2Jb\xc2\x9b"
+                   "2Jc\xe2\x80\xae"
+                   "d\xe2\x80\xa8"},
+                  {0x2000, 1, "\xff\xe2\x80"},
+                  {0x3000, 1, "\xe6\xbc\xa2\xc3\xa9"}},
+                 lines) == "0x1000 1 a?[2Jb?2Jc?d?\n"
+                           "0x2000 1 ???\n"
+                           "0x3000 1 \xe6\xbc\xa2\xc3\xa9\n");
+}
+
 TEST_CASE("The compiler's own maps come out as they went in", "[writers]") {
   for (const char* file : {"metadata/data/names-x64.ni.r2rmap", "metadata/data/names-arm.ni.r2rmap",
                            "metadata/data/composite.r2r.ni.r2rmap", "execution/data/cold-x64.ni.r2rmap"}) {
