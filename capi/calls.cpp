@@ -46,7 +46,16 @@ void set(clr_error* error, int32_t status, const char* text, std::optional<Addre
   error->status = status;
   error->has_address = address ? 1 : 0;
   error->address = address.value_or(0);
-  const std::string_view fits = cut_utf8(text, sizeof error->text - 1);
+  // Who calls prints it, and names of the target stand in it. Without memory for that, it ends before them.
+  std::string shown;
+  std::string_view fits = printable_part(text);
+  try {
+    shown = printable(text);
+    fits = shown;
+  } catch (const std::bad_alloc&) {
+    error->status = CLR_NO_MEMORY;
+  }
+  fits = cut_utf8(fits, sizeof error->text - 1);
   std::memcpy(error->text, fits.data(), fits.size());
   error->text[fits.size()] = '\0';
 }

@@ -58,7 +58,9 @@ typedef struct clr_error {
   int32_t status;      /* enum clr_status */
   int32_t has_address; /* 1: `address` is the place of the fault in the target */
   uint64_t address;
-  char text[1024]; /* one sentence, cut to fit, always terminated */
+  /* One sentence, cut to fit, always terminated. What a terminal obeys of the target's names is escaped in it
+   * (\xNN, \uNNNN), as in the output of commands. */
+  char text[1024];
 } clr_error;
 
 typedef struct clr_runtime clr_runtime; /* one process or core at one stop */

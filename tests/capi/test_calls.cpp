@@ -172,6 +172,12 @@ TEST_CASE("calls: an error's text is cut to fit, between characters") {
   }
 }
 
+TEST_CASE("calls: an error's text commands no terminal") {
+  clr_error error{};
+  CHECK(clr_open_core("/nowhere/\x1b[2J\n\xe2\x80\xae\xff", nullptr, &error) == nullptr);
+  CHECK(std::string(error.text).find("/nowhere/\\x1b[2J\\x0a\\u202e\\xff") != std::string::npos);
+}
+
 TEST_CASE("calls: a process that is gone, and one that has run") {
   clr_error error{};
   CHECK(clr_open_process(2, 0, 1, &error) == nullptr);
