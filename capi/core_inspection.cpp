@@ -51,7 +51,8 @@ class CoreInspection final : public Inspection {
 public:
   CoreInspection(const std::string& path, CoreOptions options)
       : session_(CoreSession::open(path, options.search.paths)), paths_(options.search.paths),
-        recorded_(session_->core()), names_(session_->memory(), session_->modules(), paths_),
+        recorded_(session_->core()),
+        names_(session_->memory(), session_->modules(), paths_, session_->room()),
         stacks_(session_->runtime(), session_->memory(),
                 [this](FrameRow& row, Address lookup) { name_native(row, lookup); }) {
     if (SourceLines* lines = runtime().lines()) lines->set_search(std::move(options.search));

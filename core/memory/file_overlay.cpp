@@ -184,7 +184,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     const auto size = static_cast<std::uint64_t>(found.status().st_size);
     if ((is_elf || is_pe) && !room_.has(size))
       throw Error(ErrorKind::io, fmt::format("{} would be more than {} bytes of files that are kept",
-                                             candidate.path, max_kept_bytes));
+                                             candidate.path, room_.most()));
     // Whatever it turns out to be, it takes the time to read it.
     if (is_elf) room_.waste(size);
     if (is_elf) {

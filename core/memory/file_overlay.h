@@ -30,6 +30,7 @@ struct FileOverlayOptions {
   PathMap paths;
   // Accept a file when nothing proves that it is the same one and nothing contradicts it.
   bool trust_files = false;
+  std::shared_ptr<ByteRoom> whole = nullptr; // in which the bytes that are kept count, too
 };
 
 class FileOverlay final : public MemoryReader {
@@ -106,7 +107,7 @@ private:
   std::vector<Mapping> mappings_; // sorted by begin
   std::vector<std::unique_ptr<File>> files_;
   std::unordered_map<std::string, std::uint32_t> file_by_path_;
-  ByteRoom room_{max_kept_bytes};
+  ByteRoom room_{max_kept_bytes, options_.whole};
   std::uint64_t bytes_from_core_ = 0, missed_reads_ = 0;
   std::size_t open_files_ = 0;
 };

@@ -256,7 +256,8 @@ std::string origin_text(const SaveSource& source, const SaveOptions& options) {
 } // namespace
 
 SaveSource source_of(CoreSession& session, const PathMap& paths) {
-  const auto names = std::make_shared<NativeNames>(session.memory(), session.modules(), paths);
+  const auto names =
+      std::make_shared<NativeNames>(session.memory(), session.modules(), paths, session.room());
   const auto recorded = std::make_shared<const RecordedNames>(session.core());
   const SourceLines* const lines = session.runtime().lines();
   const auto& auxiliary = session.core().notes().auxv;
@@ -271,9 +272,11 @@ SaveSource source_of(CoreSession& session, const PathMap& paths) {
           .program_name = name == auxiliary.end() ? 0 : name->second,
           .origin = core_text(session.core()),
           .symbols = lines == nullptr ? PdbSearch{.paths = paths, .places = {}} : lines->search(),
-          .name_native = [names, recorded](FrameRow& row, Address lookup) {
-            if (!recorded->name(row)) names->name(row, lookup);
-          }};
+          .name_native =
+              [names, recorded](FrameRow& row, Address lookup) {
+                if (!recorded->name(row)) names->name(row, lookup);
+              },
+          .room = session.room()};
 }
 
 SavedCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
@@ -287,6 +290,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
   if (ObjectReader* const objects = runtime.objects()) objects->finder().list_all();
   if (SourceLines* lines = runtime.lines()) {
     lines->set_search(source.symbols);
+    lines->share_room(source.room);
     lines->set_recorded(RecordedPdbs(source.notes));
   }
   StackReporter stacks(runtime, recording, source.name_native);

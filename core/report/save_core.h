@@ -29,6 +29,8 @@ struct SaveSource {
   PdbSearch symbols = {};   // where PDBs are; those of methods on stacks are written into the copy
   // Names native rows as StackReporter does; the names are written into the core.
   StackReporter::NativeNamer name_native;
+  // In which the PDBs that are read for the copy count, too; null: they have a limit of their own.
+  std::shared_ptr<ByteRoom> room = nullptr;
 };
 
 // A core as the source, with its notes; symbol tables name its native code, and PDBs are where the session

@@ -3,6 +3,7 @@
 #include "core/runtime/source_lines.h"
 
 #include <elf.h>
+#include <filesystem>
 
 namespace clr {
 
@@ -22,10 +23,22 @@ ModuleList modules_of(const ElfCore& core, FileOverlay& overlay) {
 
 CoreSession::CoreSession(std::unique_ptr<ElfCore> core, const PathMap& paths,
                          std::shared_ptr<const DescriptorFile> descriptor)
-    : core_(std::move(core)), assemblies_(paths), overlay_(*core_, {.paths = paths}),
+    : core_(std::move(core)), assemblies_(paths, room_), overlay_(*core_, {.paths = paths, .whole = room_}),
       list_(modules_of(*core_, overlay_)), pages_(overlay_),
       runtime_(pages_, list_.modules, core_->platform(), &assemblies_, std::move(descriptor)) {
-  if (SourceLines* lines = runtime_.lines()) lines->set_recorded(RecordedPdbs(*core_));
+  if (SourceLines* lines = runtime_.lines()) {
+    lines->share_room(room_);
+    lines->set_recorded(RecordedPdbs(*core_));
+  }
+}
+
+std::string CoreSession::file_of(const LoadedModule& module) {
+  std::string path = overlay_.elf_file_at(module.base);
+  std::error_code error;
+  const std::uint64_t size = path.empty() ? 0 : std::filesystem::file_size(path, error);
+  if (error || !opened_.has(size)) return {};
+  opened_.keep(size);
+  return path;
 }
 
 std::string CoreSession::executable_file() {

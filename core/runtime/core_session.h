@@ -1,6 +1,7 @@
 // A core file and its runtime, without a debugger.
 #pragma once
 
+#include "core/memory/byte_room.h"
 #include "core/memory/elf_core.h"
 #include "core/memory/file_overlay.h"
 #include "core/memory/module_list.h"
@@ -32,9 +33,9 @@ public:
 
   std::size_t pages_used() const { return pages_.pages(); }
   const FileOverlay& overlay() const { return overlay_; }
-  // The proven file on this host of a native module; empty when there is none. Cost:
-  // FileOverlay::elf_file_at.
-  std::string file_of(const LoadedModule& module) { return overlay_.elf_file_at(module.base); }
+  // The proven file on this host of a native module, for a debugger that opens it; empty when there is none,
+  // and beyond max_opened_files. Asked once for each module. Cost: FileOverlay::elf_file_at.
+  std::string file_of(const LoadedModule& module);
   // The same of the program itself. Cost as above.
   std::string executable_file();
   // How the native modules were found.
@@ -42,7 +43,17 @@ public:
   // Everything that is incomplete in the core and in its list of modules.
   std::vector<std::string> problems() const;
 
+  // Bytes of all that is kept of files and of what the core holds compressed: files that complete it,
+  // metadata, PDBs, tables of symbols, and files that file_of() named.
+  static constexpr std::uint64_t max_kept_bytes = std::uint64_t{640} << 20;
+  // Bytes of the files that file_of() names, which a debugger maps and reads at its will.
+  static constexpr std::uint64_t max_opened_files = std::uint64_t{256} << 20;
+  // Room for max_kept_bytes, for what else is read of such files.
+  const std::shared_ptr<ByteRoom>& room() const { return room_; }
+
 private:
+  std::shared_ptr<ByteRoom> room_ = std::make_shared<ByteRoom>(max_kept_bytes);
+  ByteRoom opened_{max_opened_files, room_};
   std::unique_ptr<ElfCore> core_;
   HostAssemblies assemblies_;
   FileOverlay overlay_;

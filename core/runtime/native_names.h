@@ -39,9 +39,10 @@ private:
 
 class NativeNames {
 public:
-  // `memory` must outlive this. Cost: none before the first name.
-  NativeNames(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths)
-      : symbols_(memory, std::move(modules), std::move(paths)) {}
+  // As NativeSymbols. Cost: none before the first name.
+  NativeNames(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths,
+              std::shared_ptr<ByteRoom> whole = nullptr)
+      : symbols_(memory, std::move(modules), std::move(paths), std::move(whole)) {}
 
   // Fills in module, symbol and position of a native row from the symbol tables, as far as they are known;
   // `lookup` is the address of the row's call. Cost: that of NativeSymbols::find. Never throws because of

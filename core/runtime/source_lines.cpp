@@ -14,13 +14,13 @@ void SourceLines::set_search(PdbSearch search) {
 
 void SourceLines::set_recorded(RecordedPdbs recorded, std::uint64_t most) {
   recorded_ = std::move(recorded);
-  room_ = ByteRoom(most);
-  forget();
+  modules_.clear();
+  room_.begin(most);
 }
 
 void SourceLines::forget() {
   modules_.clear();
-  room_ = ByteRoom(room_.most());
+  room_.begin(room_.most());
 }
 
 std::optional<SourceLine> SourceLines::at(const CodeBlock& block, const Method& method,

@@ -29,6 +29,8 @@ public:
   // earlier results. Of the PDBs that the target itself holds no more than `most` bytes are kept: tests set
   // less.
   void set_recorded(RecordedPdbs recorded, std::uint64_t most = max_pdbs);
+  // The PDBs that are expanded or copied count in `whole`, too. Before the first is looked for.
+  void share_room(std::shared_ptr<ByteRoom> whole) { room_.share(std::move(whole)); }
   // Where the target's files are on this host, as set_search() was told.
   const PathMap& paths() const { return search_.paths; }
   const PdbSearch& search() const { return search_; }

@@ -105,10 +105,12 @@ struct NativeSymbols::Impl {
   }
 };
 
-NativeSymbols::NativeSymbols(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths)
+NativeSymbols::NativeSymbols(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths,
+                             std::shared_ptr<ByteRoom> whole)
     : impl_(std::make_unique<Impl>()) {
   impl_->memory = &memory;
   impl_->paths = std::move(paths);
+  impl_->room.share(std::move(whole));
   std::ranges::sort(modules, {}, &LoadedModule::base);
   for (LoadedModule& module : modules) {
     Impl::Module& added = impl_->modules.emplace_back();

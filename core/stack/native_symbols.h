@@ -1,6 +1,7 @@
 // Names of native functions from the symbol tables of their modules, for use without LLDB.
 #pragma once
 
+#include "core/memory/byte_room.h"
 #include "core/memory/loaded_module.h"
 #include "core/memory/memory_reader.h"
 #include "core/memory/path_map.h"
@@ -24,8 +25,10 @@ public:
   // ByteRoom::max_wasted times as many are read.
   static constexpr std::uint64_t max_kept_tables = std::uint64_t{256} << 20;
 
-  // `memory` must outlive this. `paths` tells where the target's files may be on this host. No reads.
-  NativeSymbols(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths = {});
+  // `memory` must outlive this. `paths` tells where the target's files may be on this host. The tables that
+  // are kept count in `whole`, too. No reads.
+  NativeSymbols(MemoryReader& memory, std::vector<LoadedModule> modules, PathMap paths = {},
+                std::shared_ptr<ByteRoom> whole = nullptr);
   ~NativeSymbols();
 
   // The function at `address`; nothing when no module holds it. .symtab of the module's file, or of its debug

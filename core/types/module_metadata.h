@@ -18,6 +18,9 @@ namespace clr {
 // identity of the file.
 class AssemblyFiles {
 public:
+  // What is kept of the files counts in `whole`, too.
+  explicit AssemblyFiles(std::shared_ptr<ByteRoom> whole = nullptr)
+      : room_(max_all_metadata, std::move(whole)) {}
   virtual ~AssemblyFiles() = default;
   // The content of the file: its first byte is at address 0. Null when the file is not available. `path` is
   // the path that the target uses (may be empty), `file_name` is its last part.
@@ -28,7 +31,7 @@ public:
   ByteRoom& room() { return room_; }
 
 private:
-  ByteRoom room_{max_all_metadata};
+  ByteRoom room_;
 };
 
 class ModuleMetadata {

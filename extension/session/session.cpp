@@ -87,6 +87,7 @@ public:
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
   std::string file_of(const LoadedModule& module) override { return session_.file_of(module); }
+  std::shared_ptr<ByteRoom> file_room() const override { return session_.room(); }
   std::string executable_file() override { return session_.executable_file(); }
   Address program_name() override { return program_name_in(session_.core().notes().auxv); }
   RegisterContext registers(lldb::SBThread& thread) override {
@@ -188,7 +189,7 @@ void Session::name_native(FrameRow& row, Address lookup) {
   if (recorded_.name(row)) return;
   name_native_frame(target_, row, lookup);
   if (!row.symbol.empty()) return;
-  if (!symbols_) symbols_ = std::make_unique<NativeNames>(memory(), runtime().modules(), paths_);
+  if (!symbols_) symbols_ = std::make_unique<NativeNames>(memory(), runtime().modules(), paths_, file_room());
   symbols_->name(row, lookup);
   if (row.symbol.empty() && runtime().symbols() != nullptr)
     row.symbol = symbol_text(*runtime().symbols(), lookup);

@@ -99,6 +99,8 @@ protected:
 
 private:
   virtual SaveSource source() = 0;
+  // What is read of files that a core names counts there; null for a live process.
+  virtual std::shared_ptr<ByteRoom> file_room() const { return nullptr; }
   void forget_heap() {
     locks_.reset();
     waits_.reset();

@@ -35,23 +35,26 @@ def mapped_files(core):
     return found
 
 
+def make_file(core, place, path, begin, size):
+    """A file in the place of `path`, whose first page is the core's own, so that all that proves a file fits; nothing but holes follows. False: the core lacks the
+    page, or the name is too long."""
+    try:
+        at = core.offset(begin)
+    except StopIteration:
+        return False
+    new = str(place)
+    if len(new) > len(path):
+        return False
+    with open(place, "wb") as file:
+        file.write(core.bytes[at:at + PAGE])
+        file.truncate(size)
+    core.replace_path(path, new[0] + "/" * (len(path) - len(new)) + new[1:])
+    return True
+
+
 def make_large_files(core, folder):
-    """A file for each module, of which the core's own page is the first, so that all that proves a file fits; nothing but holes follows."""
-    count = 0
-    for path, begin in mapped_files(core).items():
-        try:
-            at = core.offset(begin)
-        except StopIteration:
-            continue
-        place = folder / str(count)
-        new = str(place)
-        if len(new) > len(path):
-            continue
-        with open(place, "wb") as file:
-            file.write(core.bytes[at:at + PAGE])
-            file.truncate(LARGE)
-        core.replace_path(path, new[0] + "/" * (len(path) - len(new)) + new[1:])
-        count += 1
+    """A file for each module."""
+    count = sum(make_file(core, folder / str(number), path, begin, LARGE) for number, (path, begin) in enumerate(mapped_files(core).items()))
     # What names the program's types and methods is in no page of the core any more, so that its file is asked.
     at, size = core.streams("Gallery")["#~"]
     core.bytes[at:at + 8] = bytes(8)
@@ -81,6 +84,21 @@ def make_expanding_pdbs(core, folder):
     return len(ids)
 
 
+def make_files_of_all_kinds(core, folder):
+    """PDBs that expand, and native modules that LLDB gets, behind whose last segment there are 246 MB of other bytes. Each kind keeps to its limit."""
+    count, small = make_expanding_pdbs(core, folder), 4 << 20
+    sizes = {"situations": small, "libSystem.Native.so": LARGE, "libhostpolicy.so": LARGE}
+    for path, begin in mapped_files(core).items():
+        name = path.rpartition("/")[2]
+        if name in sizes and make_file(core, folder / str(len(name)), path, begin, sizes[name]):
+            with open(folder / str(len(name)), "r+b") as file:
+                file.seek(small)
+                for _ in range(small, sizes[name], 1 << 20):
+                    file.write(b"\x55" * (1 << 20))
+            count += 1
+    return count
+
+
 def make_many_mappings(core, folder):
     """One file whose beginning is mapped 20,000 times, each time as a library of 60 segments, none of which is mapped."""
     count, segments = 20_000, 60
@@ -97,5 +115,7 @@ def make_many_mappings(core, folder):
 
 
 FILES = ["clr info", "bt all", "clr statics *ituations*"]
-CASES = {"large module files": make_large_files, "PDBs that expand": make_expanding_pdbs, "a file that is mapped 20,000 times": make_many_mappings}
-OWN_COMMANDS = {"a file that is mapped 20,000 times": ["clr info", "clrbt"], "large module files": FILES, "PDBs that expand": ["bt all", "clrbt all"]}
+CASES = {"large module files": make_large_files, "PDBs that expand": make_expanding_pdbs, "files of all kinds": make_files_of_all_kinds,
+         "a file that is mapped 20,000 times": make_many_mappings}
+OWN_COMMANDS = {"a file that is mapped 20,000 times": ["clr info", "clrbt"], "large module files": FILES, "files of all kinds": [*FILES, "clrbt all"],
+                "PDBs that expand": ["bt all", "clrbt all"]}
