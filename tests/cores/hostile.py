@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens cores that somebody made to do harm, in LLDB with the plugin: a terminal gets nothing that it obeys, no device, FIFO or file of the
+"""Opens cores that somebody made to do harm, in LLDB with the plugin and by the C interface: a terminal gets nothing that it obeys, no device, FIFO or file of the
 system is opened, no command takes long, and LLDB takes no more memory than a large core may need.
 
     hostile.py [--plugin build/liblldb-clr.so] [--lldb DRIVER] [--only NAME]... [--keep FOLDER]
@@ -53,7 +53,7 @@ COMMANDS = ["clr info", "clr info --modules", "clr info --json", "clr publish st
             "source info -a {at}", "target modules dump line-table Gallery.cs", "clrbt all", "clrbt --json all", "clrbt --unique", "clrip2md {at}",
             "clrip2md --json {at}", "clr threads", "clr threads --json", "clr methods *ituations*", "clr methods --json *ituations*", "clr u {at}",
             "clr u --json {at}", "clr source {at}", "clr unwind {at}", "clr analyze", "clr pe", "clr pe --json", "frame select 1", "frame variable", "thread select 4", *("up", "frame variable") * 4, "thread select 13", *("up", "frame variable") * 2,
-            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status", "clr savecore {folder}/saved", "clr report {folder}/page.html"]
+            "breakpoint set -n Recurse", "breakpoint set -f Gallery.cs -l 5", "breakpoint list", "clr break Gallery.cs:5", "clr break list", "process status", "clr savecore {folder}/saved", "clr perfmap {folder}/perf.map", "clr report {folder}/page.html"]
 
 
 class Run:
@@ -380,6 +380,9 @@ def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
                 found.append(f"the page: {e}")
         elif "clr report" in " ".join(commands):
             found.append("there is no page")
+        if (perf_map := folder / "perf.map").exists():   # perf and others print it as it is
+            if bad := OBEYED.search(perf_map.read_bytes().decode(errors="surrogateescape")):
+                found.append(f"the perf map holds {bad[0]!a}")
         own = OwnWords(lldb, folder, commands)
         for command, text in run.texts.items():
             text = own.without(command, text)
@@ -390,11 +393,16 @@ def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
                 found.append(f"`{command}` prints a row that the target made up")
             if any("\udc80" <= c <= "\udcff" for c in text):
                 found.append(f"`{command}` prints bytes that are no text")
+        try:
+            wrong, calls = faults_of_calls(lldb, folder / "core", folder)
+            found += wrong
+        except Unavailable as e:
+            calls = str(e)
         shown = sum(1 for text in run.texts.values() if re.search(r"\\x1b|\\u001b|\\u202e", text))
         if name.startswith("names") and shown < 8:
             found.append(f"only {shown} commands show a spoiled name: the test tests nothing")
         assert not found, "\n    ".join(found[:12])
-        return f"{changes} changes, {max(run.seconds.values()):.1f} s, {run.kilobytes >> 10} MB, {shown} commands with escapes"
+        return f"{changes} changes, {max(run.seconds.values()):.1f} s, {run.kilobytes >> 10} MB, {shown} commands with escapes; {calls}"
 
 
 def check_found(lldb, core, frames, folder):
@@ -417,34 +425,56 @@ def check_found(lldb, core, frames, folder):
     return f"{len(commands)} ways to find {shown}"
 
 
-def check_python(lldb, make, core, folder):
-    """What the Python package prints of such a core, and what it opens and takes."""
+def run_package(lldb, script, core, folder):
+    """What a program of this folder prints that uses the Python package on `core`, how it ended, the files that it opened, its seconds and KB."""
     library = pathlib.Path(lldb.plugin).parent
     if not list(library.glob("libclr.so*")):
         raise Unavailable(f"no libclr.so in {library}")
-    harmful = Core(core.bytes)
-    make(harmful, folder)
-    (folder / "python").write_bytes(harmful.bytes)
-    words, trace = [sys.executable, str(HERE / "hostile_python.py"), str(folder / "python"), str(folder)], folder / "trace"
+    words, trace, said = [sys.executable, str(HERE / script), str(core), str(folder), str(folder)], folder / "trace", folder / "said"
     if STRACE:
         words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
     environment = {**ENVIRONMENT, "LLDB_CLR_LIBRARY_DIR": str(library), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8:surrogateescape"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, timeout=LONGEST * 3)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    text = done.stdout.decode(errors="surrogateescape")
-    assert done.returncode == 0, ascii(text[-500:])
+    with said.open("wb") as out:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+    timer = threading.Timer(LONGEST * 10, os.killpg, (process.pid, 9))   # a group of its own
+    timer.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    odd = odd_files(opened(trace)) - OWN if STRACE else set()
+    return said.read_bytes().decode(errors="surrogateescape"), process.returncode, odd, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+
+def check_python(lldb, make, core, folder):
+    """What the Python package prints of such a core, and what it opens and takes."""
+    harmful = Core(core.bytes)
+    make(harmful, folder)
+    (folder / "python").write_bytes(harmful.bytes)
+    text, code, odd, used, _ = run_package(lldb, "hostile_python.py", folder / "python", folder)
+    assert code == 0, ascii(text[-500:])
     bad = OBEYED.search(text)
     assert not bad, f"it prints {bad[0]!a}: {text[max(0, bad.start() - 60):bad.end() + 20]!a}"
     assert not FORGED_ROW.search(text), "it prints a row that the target made up"
     assert not any("\udc80" <= c <= "\udcff" for c in text), "it prints bytes that are no text"
-    odd = odd_files(opened(trace)) - OWN if STRACE else set()
     assert not odd, f"it opened {sorted(odd)}"
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert used < SLOWEST, f"{used:.1f} s"
     shown = len(re.findall(r"\\x1b|\\u202e", text))
     assert shown > 100, f"only {shown} spoiled names are shown: the test tests nothing"
     return f"{shown} escapes in {len(text)} bytes, {used:.1f} s"
+
+
+def faults_of_calls(lldb, core, folder):
+    """What is wrong with the answers of the C interface, and a word about them."""
+    text, code, odd, _, kilobytes = run_package(lldb, "hostile_calls.py", core, folder)
+    if code != 0:
+        return [f"the C interface ended with {code}: {text.strip()[-500:]!a}"], ""
+    answer = json.loads(text.splitlines()[-1])
+    found = [f"the C interface opened {path}" for path in sorted(odd)]
+    if answer["seconds"] > SLOWEST:
+        found.append(f"{answer['slowest']} took {answer['seconds']} s")
+    if kilobytes > LARGEST:
+        found.append(f"the C interface: {kilobytes >> 10} MB resident")
+    return found, f"{answer['calls']} calls, {answer['rows']} rows, {answer['seconds']} s, {kilobytes >> 10} MB"
 
 
 def main():

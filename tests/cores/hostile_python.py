@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints what the Python package says of a core, LLDB_CLR_LIBRARY_DIR saying where its library is: hostile_python.py CORE [SYMBOLS]
+"""Prints what the Python package says of a core, LLDB_CLR_LIBRARY_DIR saying where its library is: hostile_python.py CORE FOLDER [SYMBOLS]
 
 hostile.py judges what comes out. All that is printed is the text that `print` gives for the objects of the package."""
 import itertools
@@ -29,7 +29,7 @@ def show(ask):
 
 
 def main():
-    runtime = lldb_clr.open_core(sys.argv[1], symbols=sys.argv[2:])
+    runtime = lldb_clr.open_core(sys.argv[1], symbols=sys.argv[3:])
     show(lambda: runtime)
     show(lambda: runtime.info)
     for ask in (lambda: runtime.modules, lambda: runtime.methods("*ituation*"), lambda: runtime.statics("*"), lambda: runtime.locks, lambda: runtime.tasks, runtime.analyze,
