@@ -15,17 +15,6 @@ namespace {
 constexpr std::uint32_t method_def_tag = 0x0600'0000;
 constexpr std::size_t rows_between_questions = 4096;
 
-bool ends_in(std::string_view type, std::string_view wanted) {
-  if (!type.ends_with(wanted)) return false;
-  const std::size_t before = type.size() - wanted.size();
-  return before == 0 || type[before - 1] == '.';
-}
-
-// `type` as it is, or as it is shown.
-bool is_type(const std::string& type, std::string_view wanted) {
-  return ends_in(type, wanted) || (!is_printable(type) && ends_in(printable(type), wanted));
-}
-
 // The end of a path, by whole parts.
 bool is_file(std::string_view path, std::string_view wanted) {
   if (!path.ends_with(wanted)) return false;
@@ -51,8 +40,8 @@ BreakTarget target_of(Runtime& runtime, NamedModule& module, Address address, st
 }
 
 // Calls `ask` for every module; a module that cannot answer is silent.
-template<typename Ask>
-void each_module(Runtime& runtime, BreakTargets& found, const std::function<bool()>& stop, Ask&& ask) {
+template<typename Found, typename Ask>
+void each_module(Runtime& runtime, Found& found, const std::function<bool()>& stop, Ask&& ask) {
   if (runtime.names() == nullptr) return;
   for (const Address address : runtime.names()->module_addresses()) {
     if (stop && stop()) return;
@@ -83,7 +72,7 @@ BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::
         if (!is_shown_as(metadata.string(metadata.method_def(rid).name), method)) continue;
         const QualifiedMethodName whole = names.method(rid);
         if (!type.empty() && (whole.declaring_type == nullptr ||
-                              !is_type(plain_type_name(format_type(*whole.declaring_type)), type)))
+                              !is_type_called(plain_type_name(format_type(*whole.declaring_type)), type)))
           continue;
         matching.push_back(rid);
       }
@@ -92,6 +81,22 @@ BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::
     for (const std::uint32_t rid : rids)
       if (found.methods.size() < BreakTargets::max_methods)
         found.methods.push_back(target_of(runtime, module, address, method_def_tag | rid));
+  });
+  return found;
+}
+
+TypesCalled types_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop) {
+  TypesCalled found;
+  const std::string wanted = plain_type_name(name);
+  each_module(runtime, found, stop, [&](NamedModule& module, Address) {
+    found.any = found.any || module.metadata.with([&](MetadataNames& names) {
+      const std::uint32_t rows = names.metadata().rows(MetadataTable::type_def);
+      for (std::uint32_t rid = 1; rid <= rows; ++rid) {
+        if (rid % rows_between_questions == 0 && stop && stop()) break;
+        if (is_type_called(plain_type_name(format_type(*names.type_def(rid))), wanted)) return true;
+      }
+      return false;
+    });
   });
   return found;
 }

@@ -39,6 +39,16 @@ struct BreakTargets {
 // throws. Cost: a name of each method of each module, from metadata.
 BreakTargets methods_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop);
 
+struct TypesCalled {
+  bool any = false;                // a module has such a type, loaded or not
+  std::size_t modules = 0;         // that were asked
+  std::vector<std::string> silent; // modules whose metadata is missing or cannot be read
+};
+// Types called `name`: "Failed", "Ns.Failed", "Ns.Outer+Failed", type arguments with or without (they are not
+// compared). `stop` and errors as above. Cost: a name of each type of each module that is asked before one
+// has it, from metadata.
+TypesCalled types_called(Runtime& runtime, std::string_view name, const std::function<bool()>& stop);
+
 // Methods of one module by a line of its symbols.
 struct MethodsAtLine {
   std::uint32_t line = 0; // where they have code; 0: there are none

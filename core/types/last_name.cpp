@@ -1,6 +1,16 @@
 #include "core/types/last_name.h"
 
+#include "core/memory/utf8.h"
+
 namespace clr {
+
+namespace {
+bool ends_in(std::string_view type, std::string_view wanted) {
+  if (!type.ends_with(wanted)) return false;
+  const std::size_t before = type.size() - wanted.size();
+  return before == 0 || type[before - 1] == '.';
+}
+} // namespace
 
 std::string_view last_name(std::string_view name) {
   name = name.substr(0, name.find('('));
@@ -44,6 +54,10 @@ std::string plain_type_name(std::string_view name) {
     }
   }
   return plain;
+}
+
+bool is_type_called(const std::string& type, std::string_view wanted) {
+  return ends_in(type, wanted) || (!is_printable(type) && ends_in(printable(type), wanted));
 }
 
 } // namespace clr

@@ -18,4 +18,8 @@ std::string_view qualifier_of(std::string_view name);
 // they were namespaces: "Ns.Outer.Inner" of "Ns.Outer<int>+Inner`1". Names that a compiler made stay whole.
 std::string plain_type_name(std::string_view name);
 
+// Whether `type` is called `wanted` as it is, or as it is shown: "Inner", "Outer.Inner" or "Ns.Outer.Inner"
+// of "Ns.Outer.Inner". Both are names for comparing.
+bool is_type_called(const std::string& type, std::string_view wanted);
+
 } // namespace clr

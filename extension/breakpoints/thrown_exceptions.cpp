@@ -1,5 +1,7 @@
 #include "extension/breakpoints/thrown_exceptions.h"
 
+#include "core/types/last_name.h"
+
 #include <algorithm>
 #include <array>
 
@@ -10,11 +12,16 @@ const std::string* ThrownExceptions::type_of(std::int32_t id) const {
   return found != types_.end() ? &found->second : nullptr;
 }
 
-bool ThrownExceptions::fits(std::string_view name, std::string_view wanted) {
-  if (!name.ends_with(wanted)) return false;
-  if (name.size() == wanted.size()) return true;
-  const char before = name[name.size() - wanted.size() - 1];
-  return before == '.' || before == '+';
+bool ThrownExceptions::fits(std::string_view name, const std::string& wanted) {
+  // Who gives type arguments means these alone.
+  if (wanted.find('<') == std::string::npos)
+    return is_type_called(plain_type_name(name), plain_type_name(wanted));
+  const auto dotted = [](std::string_view text) {
+    std::string other(text);
+    std::ranges::replace(other, '+', '.');
+    return other;
+  };
+  return is_type_called(dotted(name), dotted(wanted));
 }
 
 bool ThrownExceptions::means(std::int32_t id, Address table, const Lineage& lineage) {

@@ -29,7 +29,7 @@ public:
   using Lineage = std::function<std::vector<std::string>(Address table)>;
 
   // Breakpoint `id` means the exceptions of `type` ("Ns.Type", or the end of it behind a dot) and of derived
-  // types; empty: all.
+  // types; empty: all. Without type arguments it means every instance of a generic type.
   void add(std::int32_t id, std::string type) { types_[id] = std::move(type); }
   // Null: it is none of these.
   const std::string* type_of(std::int32_t id) const;
@@ -49,7 +49,7 @@ public:
   static constexpr std::size_t max_verdicts = 10'000;
 
 private:
-  static bool fits(std::string_view name, std::string_view wanted);
+  static bool fits(std::string_view name, const std::string& wanted);
 
   std::map<std::int32_t, std::string> types_;
   std::map<std::pair<std::int32_t, Address>, bool> verdicts_;

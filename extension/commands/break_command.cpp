@@ -3,13 +3,13 @@
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/breakpoint_places.h"
+#include "extension/commands/break_throws.h"
 #include "extension/commands/break_where.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
 #include "extension/commands/text.h"
 #include "extension/lldb/core_file.h"
 #include "extension/lldb/hidden_breakpoints.h"
-#include "extension/lldb/signal_info.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -100,9 +100,9 @@ public:
     if (delete_->parsed()) return remove(invocation, target);
     if ((thrown_ || unhandled_) && !exception_)
       throw Error(ErrorKind::invalid_argument, "--thrown and --unhandled go with --exception");
-    if (unhandled_) return stop_at_unhandled(invocation, target);
+    if (unhandled_) return stop_at_unhandled(invocation, target, exceptions(joined(words_)));
     if (words_.empty()) {
-      if (exception_) return set_exceptions(invocation, target, "");
+      if (exception_) return break_at_throws(invocation, target, exceptions(""));
       if (one_shot_ || !condition_.empty())
         throw Error(ErrorKind::invalid_argument, "WHERE is missing: give a method or FILE:LINE");
       return list(invocation, target);
@@ -110,55 +110,13 @@ public:
     if (!invocation.workspace().publish_settings().on)
       throw Error(ErrorKind::invalid_argument,
                   "publishing is off: LLDB does not know managed code (clr publish on)");
-    if (exception_) return set_exceptions(invocation, target, joined(words_));
+    if (exception_) return break_at_throws(invocation, target, exceptions(joined(words_)));
     set(invocation, target, joined(words_));
   }
 
 private:
-  void set_exceptions(Invocation& invocation, lldb::SBTarget& target, const std::string& type) {
-    if (!condition_.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  "a condition has no variables where an exception is thrown; give its type alone");
-    ManagedBreakpoints& breakpoints = invocation.process(target)->breakpoints();
-    lldb::SBProcess process = target.GetProcess();
-    if (process.IsValid() && process.GetState() == lldb::eStateStopped) {
-      Runtime& runtime = invocation.session().runtime();
-      if (runtime.absence() == nullptr && !ManagedThrows::can_stop(runtime))
-        throw Error(ErrorKind::unsupported_contract,
-                    "this runtime throws exceptions in native code; that of .NET 9 and later can be stopped");
-    }
-    breakpoints.prepare_set({BreakpointWish::Kind::name, ThrownExceptions::methods(), {}, 0});
-    lldb::SBBreakpoint breakpoint = breakpoints.throws().make(type);
-    if (!breakpoint.IsValid())
-      throw Error(ErrorKind::invalid_argument, "LLDB refuses to make this breakpoint");
-    if (one_shot_) breakpoint.SetOneShot(true);
-    breakpoints.add(breakpoint);
-    if (json_)
-      return invocation.out.line(
-          "{}", dump(Json{{"schema", json_schema}, {"breakpoint", breakpoint.GetID()}, {"exception", type}}));
-    invocation.out.line("Breakpoint {}: {}", breakpoint.GetID(), exceptions_text(type));
-  }
-
-  // The runtime looks for a handler before it leaves any frame, so the stack of the throw is whole when it
-  // finds none and ends the process.
-  void stop_at_unhandled(Invocation& invocation, lldb::SBTarget& target) const {
-    if (!words_.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  "--unhandled takes no type: each exception that nobody catches ends the process");
-    if (one_shot_ || !condition_.empty())
-      throw Error(ErrorKind::invalid_argument,
-                  "--unhandled sets no breakpoint, so it takes no options of one");
-    if (lldb::SBProcess process = target.GetProcess();
-        process.IsValid() && !stop_at_signal(process, "SIGABRT"))
-      throw Error(ErrorKind::invalid_argument,
-                  "LLDB refuses to stop at SIGABRT: see `process handle SIGABRT`");
-    if (json_) return invocation.out.line("{}", dump(Json{{"schema", json_schema}, {"signal", "SIGABRT"}}));
-    invocation.out.line("An exception that nobody catches stops the process with SIGABRT, where `bt` is the "
-                        "stack of its throw and `clr pe` shows it. No breakpoint is needed for that.");
-  }
-
-  static std::string exceptions_text(const std::string& type) {
-    return type.empty() ? "every exception that is thrown" : "exceptions of " + type;
+  ThrowOptions exceptions(std::string type) const {
+    return {.type = std::move(type), .condition = condition_, .one_shot = one_shot_, .json = json_};
   }
 
   void set(Invocation& invocation, lldb::SBTarget& target, const std::string& where) {
@@ -327,7 +285,7 @@ private:
       }
       const std::string* const type = invocation.process(target)->breakpoints().throws().type_of(breakpoint);
       out.line("{}: {}{}, hit {} times", breakpoint.GetID(),
-               type != nullptr ? exceptions_text(*type) : wish_text(breakpoint),
+               type != nullptr ? throws_text(*type) : wish_text(breakpoint),
                breakpoint.IsEnabled() ? "" : ", disabled", breakpoint.GetHitCount());
       for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
       if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");

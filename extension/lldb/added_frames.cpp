@@ -5,6 +5,7 @@
 #include "extension/lldb/own_command.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <iterator>
 #include <string_view>

@@ -115,6 +115,22 @@ TEST_CASE("break targets: a module without symbols has no lines, and is named") 
   CHECK(found.silent == std::vector<std::string>{"app.dll"});
 }
 
+TEST_CASE("break targets: whether a module has a type of a name") {
+  TargetsProcess process;
+  Runtime runtime = process.runtime();
+  for (const char* name : {"Outer", "Ns.Outer", "Outer+Inner", "Outer.Inner", "Inner", "Box", "Ns.Box<int>",
+                           "Box`1", "Odd\\x1b.Type\\u202e"}) {
+    CAPTURE(name);
+    CHECK(types_called(runtime, name, {}).any);
+  }
+  for (const char* name : {"Missing", "outer", "uter", "s.Outer", "Ns", "Other.Inner", "Run"}) {
+    CAPTURE(name);
+    CHECK_FALSE(types_called(runtime, name, {}).any);
+  }
+  CHECK(types_called(runtime, "Missing", {}).modules == 1);
+  CHECK(types_called(runtime, "Missing", {}).silent.empty());
+}
+
 TEST_CASE("break targets: given up when asked to") {
   TargetsProcess process;
   Runtime runtime = process.runtime();

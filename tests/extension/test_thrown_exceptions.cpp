@@ -15,6 +15,7 @@ struct Types {
       {0x100, {"Shop.NoStock", "Shop.ShopError", "System.Exception"}},
       {0x200, {"System.Text.Json.JsonException", "System.Exception"}},
       {0x300, {"Shop.Orders+Late", "System.Exception"}},
+      {0x400, {"Shop.Orders<int>+Refused<string>", "System.Exception"}},
   };
   int asked = 0;
 
@@ -45,6 +46,27 @@ TEST_CASE("thrown exceptions: a breakpoint means a type and what is derived from
   CHECK(*throws.type_of(3) == "Shop.ShopError");
   CHECK(throws.type_of(5)->empty());
   CHECK(throws.type_of(8) == nullptr);
+}
+
+TEST_CASE("thrown exceptions: a nested type has a dot or a plus, a generic one its arguments or none") {
+  Types types;
+  ThrownExceptions throws;
+  const std::map<std::string, bool> wanted{{"Orders.Late", false},
+                                           {"Refused", true},
+                                           {"Orders+Refused", true},
+                                           {"Shop.Orders.Refused", true},
+                                           {"Refused<string>", true},
+                                           {"Refused<int>", false},
+                                           {"Shop.Orders<int>.Refused<string>", true},
+                                           {"Orders", false}};
+  std::int32_t id = 10;
+  for (const auto& [name, meant] : wanted) {
+    CAPTURE(name);
+    throws.add(id, name);
+    CHECK(throws.means(id++, 0x400, types.lineage()) == meant);
+  }
+  throws.add(9, "Orders.Late");
+  CHECK(throws.means(9, 0x300, types.lineage()));
 }
 
 TEST_CASE("thrown exceptions: each type is looked at once, and one that is not known stops") {

@@ -27,4 +27,8 @@ TEST_CASE("the name of a type for comparing", "[last_name]") {
   CHECK(plain_type_name("Ns.Outer/<Run>d__1") == "Ns.Outer.<Run>d__1");
   CHECK(plain_type_name("<Run>d__1<T>") == "<Run>d__1");
   CHECK(plain_type_name("").empty());
+  CHECK(is_type_called("Ns.Outer.Inner", "Inner"));
+  CHECK(is_type_called("Ns.Outer.Inner", "Ns.Outer.Inner"));
+  CHECK_FALSE(is_type_called("Ns.Outer.Inner", "nner"));
+  CHECK_FALSE(is_type_called("Ns.Outer.Inner", "Outer"));
 }
