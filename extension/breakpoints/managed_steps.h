@@ -97,6 +97,9 @@ public:
   // The thread that the last step began with; 0: the process ran on since without one.
   std::uint64_t begun_by() const { return begun_by_; }
 
+  // The thread that may be in a step, also of a client that has not shown it yet; 0: none.
+  std::uint64_t may_be_of() const { return begun_by_ != 0 ? begun_by_ : expected_of_; }
+
   // What stops are judged by: a step is under way from begin() to end(), and LLDB may tell of a stop at
   // its places that was none, or of that of a step before.
   const StepsOfPlugin& for_stops() const { return for_stops_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "extension/breakpoints/managed_breakpoints.h"
+#include "extension/lldb/running_selection.h"
 #include "extension/publish/named_types.h"
 #include "extension/publish/process_publishing.h"
 #include "extension/publish/shown_values.h"
@@ -36,6 +37,7 @@ public:
   ManagedBreakpoints& breakpoints() { return breakpoints_; }
   ShownValues& values() { return values_; }
   NamedTypes& types() { return types_; }
+  RunningSelection& selection() { return selection_; }
 
   // Where threads stand that have a reason for this stop, if all of these stand at breakpoints in code of the
   // user's which is published: then LLDB shows nothing else by itself. Else nothing, also within a step.
@@ -62,6 +64,7 @@ private:
   ManagedBreakpoints breakpoints_;
   ShownValues values_;
   NamedTypes types_;
+  RunningSelection selection_;
   bool told_what_is_missing_ = false, expects_attach_ = false;
   unsigned async_frames_ = 0; // WorkspaceSettings::async_frames when LLDB was given frames, of the stop:
   std::uint32_t async_frames_stop_ = 0;

@@ -1,5 +1,6 @@
 #include "extension/process/visits.h"
 
+#include "extension/breakpoints/managed_steps.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/passed_instruction.h"
@@ -91,36 +92,46 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
   return found;
 }
 
-// Of a hit: the process goes on unless it `stops`.
-bool judged(lldb::SBProcess& process, bool stops) {
-  if (!stops) read_ahead(process);
-  return stops;
+// Of a hit: the process goes on unless it `stops`. `of`: null when it is not known.
+bool judged(lldb::SBProcess& process, DebuggedProcess* of, bool stops) {
+  if (stops) return true;
+  if (of != nullptr) of->selection().move(process, of->breakpoints().steps().may_be_of());
+  read_ahead(process);
+  return false;
+}
+
+// The first of a hit.
+std::shared_ptr<DebuggedProcess> come_to(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
+                                         const HitPlace& place, Way way) {
+  refresh_frames(thread, place.address);
+  std::shared_ptr<DebuggedProcess> found = find(turn, process, way);
+  if (found) found->selection().restore(process);
+  return found;
 }
 
 bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
                        const HitPlace& place) {
-  refresh_frames(thread, place.address);
-  if (const auto found = find(turn, process, Way::compile_hook)) {
+  const auto found = come_to(turn, process, thread, place, Way::compile_hook);
+  if (found) {
     found->publishing().keep_gone(true);
     found->breakpoints().at_compilation(thread);
   }
   pass_instruction(thread, place.address);
-  return judged(process, false);
+  return judged(process, found.get(), false);
 }
 
 bool visit_handler(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
                    const HitPlace& place) {
-  refresh_frames(thread, place.address);
-  const auto found = find(turn, process, Way::handler_stop);
-  if (!found) return judged(process, false);
+  const auto found = come_to(turn, process, thread, place, Way::handler_stop);
+  if (!found) return judged(process, nullptr, false);
   found->publishing().keep_gone(true);
-  return judged(process, found->breakpoints().stops_in_handler(thread));
+  return judged(process, found.get(), found->breakpoints().stops_in_handler(thread));
 }
 
 bool visit_throw(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread, const HitPlace& place) {
-  refresh_frames(thread, place.address);
-  const auto found = find(turn, process, Way::handler_stop);
-  return judged(process, !found || found->breakpoints().throws().stops(thread, place.breakpoint));
+  const auto found = come_to(turn, process, thread, place, Way::handler_stop);
+  return judged(process, found.get(),
+                !found || found->breakpoints().throws().stops(thread, place.breakpoint));
 }
 
 bool is_launch(const char** words) {
@@ -244,10 +255,12 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
   return turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
     Workspace& workspace = Workspace::of(inner);
     lldb::SBTarget target = debugger.GetSelectedTarget();
-    if (lldb::SBProcess process = target.GetProcess(); is_stopped_process(target)) refresh_frames(process);
+    lldb::SBProcess stopped = target.GetProcess();
+    if (is_stopped_process(target)) refresh_frames(stopped);
     std::shared_ptr<DebuggedProcess> process;
     if (target.IsValid()) {
       process = workspace.process(target);
+      process->selection().restore(stopped);
       process->publishing().keep_gone(true);
     }
     workspace.publish_stop(debugger);
@@ -256,7 +269,10 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     // LLDB 21 and later call while they attach.
     std::optional<ManagedBreakpoints::Attaching> attaching;
     if (attaches(target)) attaching.emplace(breakpoints);
-    if (breakpoints.at_stop(Workspace::serves_client())) return true;
+    if (breakpoints.at_stop(Workspace::serves_client())) {
+      process->selection().move(stopped, breakpoints.steps().may_be_of());
+      return true;
+    }
     process->publishing().keep_gone(false);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.

@@ -330,6 +330,9 @@ RELEASED = [
     ("next", "Program.Waits:Waits+2"),
 ]
 
+# Into lines whose last call is of code without lines, which is compiled for it: where it returns to is the first instruction of the next line.
+FILLED = [("stepIn", f"Program.Fill:Fill+{line}") for line in range(1, 7)]
+
 # In a filter of a Debug build, where the `finally` blocks of the methods that the call has entered run next.
 FILTERED = [
     ("next", "Program.Released:When"),

@@ -929,6 +929,8 @@ def typed(c):
         for protection, knobs in PROTECTIONS.items():
             label = f"lldb/typed/{version}/{protection}"
             c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, edited, knobs))
+        label = f"lldb/typed/{version}/filled"
+        c.results.with_second_try(label, functools.partial(debug_typed, c, label, lldb, edited, {}, ("Fill", "fill", check_dap.FILLED)))
         if version != "19":
             c.results.with_second_try(f"lldb/typed/{version}/conditions", functools.partial(debug_conditions, c, f"lldb/typed/{version}/conditions", lldb, edited, {}))
         if c.may_want(f"lldb/typed/{version}/released"):

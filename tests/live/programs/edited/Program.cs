@@ -277,6 +277,22 @@ static class Program {
         Console.WriteLine($"thrown {caught}");
     }
 
+    static readonly (int, byte)[] Bytes = new (int, byte)[2];
+    static readonly (int, short)[] Shorts = new (int, short)[2];
+    static readonly (int, float)[] Floats = new (int, float)[2];
+    static readonly (int, double)[] Doubles = new (int, double)[2];
+
+    // Each line ends with a call of the framework's code that is compiled for it.
+    static void Fill() {
+        total++; // at: Fill
+        Array.Fill(Bytes, default); // at: Fill+1
+        Array.Fill(Shorts, default); // at: Fill+2
+        Array.Reverse(Floats); // at: Fill+3
+        Array.Fill(Doubles, default); // at: Fill+4
+        Array.Fill(Floats, default); // at: Fill+5
+        Console.WriteLine($"filled {total}"); // at: Fill+6
+    }
+
     [System.Runtime.InteropServices.DllImport("libc", EntryPoint = "labs")] static extern nint Absolute(nint value);
 
     static void Main(string[] args) {
@@ -294,6 +310,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "thrown") {
             Thrown();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "fill") {
+            Fill();
             return;
         }
         if (args.Length > 1) Show();
