@@ -81,8 +81,9 @@ std::vector<ResumePlace> resume_places(ExecutionManager& code, MemoryReader& mem
   if (end <= begin || end - begin > max_funclet) return places;
   std::vector<std::byte> bytes(static_cast<std::size_t>(end - begin));
   memory.read(begin, bytes);
-  // Funclets lie behind the main body.
-  const Address main_end = std::min(entries.front(), regions.hot_start + regions.hot_size);
+  const auto inside = [&](Address at) {
+    return at - regions.hot_start < regions.hot_size || at - regions.cold_start < regions.cold_size;
+  };
   for (std::size_t at = 0; at < bytes.size();) {
     const auto rest = std::span<const std::byte>(bytes).subspan(at);
     const unsigned length = x64_instruction_length(rest);
@@ -92,7 +93,7 @@ std::vector<ResumePlace> resume_places(ExecutionManager& code, MemoryReader& mem
     const auto distance =
         static_cast<std::int32_t>(load<std::uint32_t>(rest.subspan(lea_rax_rip.size()), ByteOrder::little));
     const Address place = begin + at + static_cast<Address>(static_cast<std::int64_t>(distance));
-    if (place >= regions.hot_start && place < main_end)
+    if (inside(place) && (place < begin || place >= end))
       places.push_back({.left = begin + at, .begins = place});
   }
   return places;

@@ -32,11 +32,11 @@ std::vector<HandlerPlace> handler_places(ExecutionManager& code, const CodeBlock
 // Where a thread leaves a catch funclet, and where it goes on then.
 struct ResumePlace {
   Address left = 0;   // in the funclet, behind the instruction that loads `begins`
-  Address begins = 0; // in the method's body
+  Address begins = 0; // in the method's body: in the main part, or in the funclet that holds the `try`
 };
 
 // Of the catch funclet that holds block.ip: it returns the address to go on at to the runtime, so that is one
-// that it loads (lea rax, [rip + ...]) and that lies in the same method but not in a funclet of it. x64;
+// that it loads (lea rax, [rip + ...]) and that lies in the same method but not in this funclet. x64;
 // empty for the main body. Throws Error as above, and memory_missing. Cost: that of handler_entries, and 1
 // read.
 std::vector<ResumePlace> resume_places(ExecutionManager& code, MemoryReader& memory, const CodeBlock& block);

@@ -6,6 +6,7 @@
 #include "extension/lldb/thread_plans.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -163,18 +164,22 @@ void ManagedSteps::follow_handlers(lldb::SBThread thread, Kind kind) {
 }
 
 // Behind the handler that a frame stands in. An async method comes to code of the compiler's there, and from
-// that to any line: those in front of the handlers, which are functions of their own, are of the method.
+// that to any line of the same function: handlers are functions of their own, behind that of the method.
 std::vector<Address> ManagedSteps::places_behind_handler(Session& session, Address handler,
                                                          std::span<const ResumePlace> resumes) {
   ExecutionManager& code = *session.runtime().code();
   const CodeLookup found = code.find(handler);
   const std::vector<Address> handlers = handler_entries(code, std::get<CodeBlock>(found));
   std::vector<Address> places;
-  for (const ResumePlace& resume : resumes)
+  for (const ResumePlace& resume : resumes) {
+    const auto behind = std::ranges::upper_bound(handlers, resume.begins);
+    const Address begin = behind == handlers.begin() ? 0 : *std::prev(behind);
     // Optimised code may go on in the middle of what a line that is long over was made into.
     for (const Address line :
          begins_line(resume.begins) ? std::vector<Address>{resume.begins} : all_lines(resume.begins))
-      if (line == resume.begins || handlers.empty() || line < handlers.front()) places.push_back(line);
+      if (line == resume.begins || (line >= begin && (behind == handlers.end() || line < *behind)))
+        places.push_back(line);
+  }
   return places;
 }
 

@@ -109,7 +109,6 @@ TEST_CASE("exception handlers: stops are at the first line of a handler") {
 TEST_CASE("exception handlers: behind a catch block goes on what it returns the address of") {
   HandlerProcess process;
   process.load_address(0x310, 0x54);
-  process.load_address(0x320, 0x410);     // in a handler
   process.load_address(0x330, 0x10'0000); // elsewhere
   process.load_address(0x340, -0x10);     // before the body
   process.load_address(0x3F0, second_handler - 1);
@@ -126,6 +125,12 @@ TEST_CASE("exception handlers: behind a catch block goes on what it returns the 
     CHECK(found[0].begins == body + begins);
   }
   CHECK(resume_places(code, memory, block_at(runtime, 0)).empty());
+  // A `try` within a handler goes on there.
+  process.load_address(0x320, 0x410);
+  const std::vector<ResumePlace> nested = resume_places(code, memory, block_at(runtime, 0x300));
+  REQUIRE(nested.size() == 2);
+  CHECK(nested[1].left == body + 0x327);
+  CHECK(nested[1].begins == body + 0x410);
   // Behind an instruction that is not known nothing is looked for.
   process.builder.memory().at(body + 0x308).bytes({0x06});
   CHECK(resume_places(code, memory, block_at(runtime, 0x300)).empty());

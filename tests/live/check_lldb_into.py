@@ -70,6 +70,10 @@ def check_filtered(lldb, program, environment):
     return walk(lldb, program, environment, "Call of Break", "released", check_dap.FILTERED, "released 48")
 
 
+def check_nested(lldb, program, environment, steps):
+    return walk(lldb, program, environment, "Inner caught", "nested", steps, "nested 5")
+
+
 class Typed:
     """An LLDB at whose prompt somebody types: it does not wait for the end of a step, and a thread of its own tells of stops."""
 

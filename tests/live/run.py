@@ -848,6 +848,8 @@ def debugging(c):
         c.results.with_second_try("lldb/listing/edited", functools.partial(debug_listing, c, "lldb/listing/edited", c.lldb, edited))
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
+            label = f"lldb/into/nested/{protection}"
+            c.results.with_second_try(label, functools.partial(debug_nested, c, label, c.lldb, edited, knobs, check_dap.NESTED))
             c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
     if c.may_want("lldb/thrown") or c.may_want("lldb/conditions"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
@@ -862,6 +864,8 @@ def debugging(c):
         edited = processes.build("edited", c.work / "artifacts", "Release")
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/released/{protection}", functools.partial(debug_released, c, f"lldb/released/{protection}", c.lldb, edited, knobs))
+            label = f"lldb/released/nested/{protection}"
+            c.results.with_second_try(label, functools.partial(debug_nested, c, label, c.lldb, edited, knobs, check_dap.NESTED_RELEASED))
     c.results.with_second_try("lldb/instructions/counting", functools.partial(debug_instructions, c, "lldb/instructions/counting", debug, {"ReadyToRun": 0, **COUNTING}))
     c.results.with_second_try("lldb/lines/counting", functools.partial(debug_lines, c, "lldb/lines/counting", c.lldb, debug, program, COUNTING, 1000 if c.full else 150))
     c.results.with_second_try("lldb/values/debug", functools.partial(debug_values, c, "lldb/values/debug", c.lldb, debug, PROTECTIONS["writable"], False))
@@ -1034,6 +1038,11 @@ def debug_thrown(c, label, lldb, program, knobs):
 def debug_typed(c, label, lldb, program, knobs, walk=("Interface", "steps", check_dap.STEPS)):
     if c.wants(label):
         c.check(label, check_lldb_into.check_typed, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()}, *walk)
+
+
+def debug_nested(c, label, lldb, program, knobs, steps):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_nested, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()}, steps)
 
 
 def debug_first_stop(c, label, program, build):

@@ -277,6 +277,21 @@ static class Program {
         Console.WriteLine($"thrown {caught}");
     }
 
+    static int Nested(int n) {
+        try {
+            Fail();
+        } catch (InvalidOperationException) {
+            n++;
+            try {
+                Break("inner");
+            } catch (InvalidOperationException) {
+                n++; // at: Inner caught
+            } // at: Inner caught+1
+            n += 2; // at: Behind inner
+        } // at: Behind inner+1
+        return n; // at: Nested done
+    }
+
     static readonly (int, byte)[] Bytes = new (int, byte)[2];
     static readonly (int, short)[] Shorts = new (int, short)[2];
     static readonly (int, float)[] Floats = new (int, float)[2];
@@ -310,6 +325,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "thrown") {
             Thrown();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "nested") {
+            Console.WriteLine($"nested {Nested(1)}");
             return;
         }
         if (args.Length != 0 && args[0] == "fill") {
