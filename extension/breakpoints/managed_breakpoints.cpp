@@ -298,7 +298,7 @@ bool ManagedBreakpoints::at_stop(bool client) {
   for (const std::uint64_t alone : lone_run_.take(stops)) steps_->goes_on_with_others(alone);
   if (lone_run_.goes_on(stops)) return true;
   const auto is_ours = [this](Address pc) { return was_ours(pc); };
-  if (nobody_asked(stops, is_ours) || signal_goes_on(stops) ||
+  if (nobody_asked(stops, is_ours) || signals_go_on(stops) ||
       ((client ? client_looks() : looks_while_running()) && asked_while_running(stops, is_ours))) {
     steps_->keep_given_up();
     return true;
@@ -331,17 +331,21 @@ void ManagedBreakpoints::pass_wrong_conditions(std::span<ThreadStop> stops) {
   }
 }
 
-// A signal that is no stop to the user.
-bool ManagedBreakpoints::signal_goes_on(std::span<const ThreadStop> stops) {
-  const std::uint64_t id = lone_signal(stops, [this](Address pc) { return was_ours(pc); });
-  if (id == 0) return false;
-  lldb::SBThread thread = target_.GetProcess().GetThreadByID(id);
-  const std::shared_ptr<Session> session = sessions_->at_stop();
-  const auto exception = exception_of_signal(*session, thread);
-  if (!exception) return false;
-  notice(target_.GetDebugger(),
-         fmt::format("the signal in managed code becomes a {}; the process goes on", *exception));
-  return true;
+// Signals that are no stop to the user, of several threads in the same moment, too.
+bool ManagedBreakpoints::signals_go_on(std::span<const ThreadStop> stops) {
+  const std::vector<std::uint64_t> threads =
+      signals_alone(stops, [this](Address pc) { return was_ours(pc); });
+  std::vector<std::string> exceptions;
+  for (const std::uint64_t id : threads) {
+    lldb::SBThread thread = target_.GetProcess().GetThreadByID(id);
+    auto exception = exception_of_signal(*sessions_->at_stop(), thread);
+    if (!exception) return false;
+    exceptions.push_back(std::move(*exception));
+  }
+  for (const std::string& exception : exceptions)
+    notice(target_.GetDebugger(),
+           fmt::format("the signal in managed code becomes a {}; the process goes on", exception));
+  return !exceptions.empty();
 }
 
 void ManagedBreakpoints::at_compilation(lldb::SBThread& thread) {

@@ -112,7 +112,7 @@ private:
   void plant_pending();
   bool client_looks() const;
   bool was_ours(Address pc) const;
-  bool signal_goes_on(std::span<const ThreadStop> stops);
+  bool signals_go_on(std::span<const ThreadStop> stops);
   void pass_wrong_conditions(std::span<ThreadStop> stops);
   // False when some are not writable.
   bool make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread);

@@ -29,13 +29,13 @@ std::uint64_t thread_to_show(std::span<const ThreadStop> stops) {
   return most == stops.end() ? 0 : most->thread;
 }
 
-std::uint64_t lone_signal(std::span<const ThreadStop> stops,
-                          const std::function<bool(std::uint64_t)>& is_ours) {
-  std::uint64_t found = 0;
+std::vector<std::uint64_t> signals_alone(std::span<const ThreadStop> stops,
+                                         const std::function<bool(std::uint64_t)>& is_ours) {
+  std::vector<std::uint64_t> found;
   for (const ThreadStop& stop : stops) {
     if (kind_of(stop, is_ours) >= Kind::passing) continue;
-    if (!stop.at_signal || found != 0) return 0;
-    found = stop.thread;
+    if (!stop.at_signal) return {};
+    found.push_back(stop.thread);
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -21,10 +22,10 @@ bool nobody_asked(std::span<const ThreadStop> stops, const std::function<bool(st
 // its server something in the moment when a step ends. 0 when there is no thread.
 std::uint64_t thread_to_show(std::span<const ThreadStop> stops);
 
-// The thread that got a signal, when that is all that happened: no other thread has a reason to stop; else 0.
-// `is_ours`: as above.
-std::uint64_t lone_signal(std::span<const ThreadStop> stops,
-                          const std::function<bool(std::uint64_t pc)>& is_ours);
+// The threads that got a signal, when that is all that happened: no other thread has a reason to stop; else
+// none. `is_ours`: as above.
+std::vector<std::uint64_t> signals_alone(std::span<const ThreadStop> stops,
+                                         const std::function<bool(std::uint64_t pc)>& is_ours);
 
 // The debugger has stopped the process for a moment to ask its server something, and in the same moment a
 // thread came to a breakpoint at which it goes on: LLDB (22) then takes that for the reason of the stop and

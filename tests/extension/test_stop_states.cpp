@@ -155,13 +155,16 @@ TEST_CASE("a stop is the user's unless all go on", "[stop_states]") {
   CHECK(thread_to_show(Stops{passing, gone}) == 4);
   CHECK(thread_to_show({}) == 0);
 
-  CHECK(lone_signal(Stops{none, signal, passing}, never) == 6);
-  CHECK(lone_signal(Stops{signal, asked}, never) == 0);
-  CHECK(lone_signal(Stops{signal, signal}, never) == 0);
-  CHECK(lone_signal(Stops{signal, gone}, never) == 0);
-  CHECK(lone_signal(Stops{signal, gone}, always) ==
-        6); // the other thread is at a place that was the plugin's
-  CHECK(lone_signal(Stops{ignored, none}, never) == 0);
+  using Threads = std::vector<std::uint64_t>;
+  const ThreadStop other{.kind = Kind::asked, .at_signal = true, .thread = 7};
+  CHECK(signals_alone(Stops{none, signal, passing}, never) == Threads{6});
+  CHECK(signals_alone(Stops{signal, asked}, never).empty());
+  CHECK(signals_alone(Stops{signal, passing, other}, never) == Threads{6, 7});
+  CHECK(signals_alone(Stops{signal, asked, other}, never).empty());
+  CHECK(signals_alone(Stops{signal, gone}, never).empty());
+  // The other thread is at a place that was the plugin's.
+  CHECK(signals_alone(Stops{signal, gone}, always) == Threads{6});
+  CHECK(signals_alone(Stops{ignored, none}, never).empty());
 
   ThreadStop interrupt = signal;
   interrupt.at_interrupt = true;
