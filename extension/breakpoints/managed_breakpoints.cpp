@@ -304,6 +304,7 @@ bool ManagedBreakpoints::at_stop(bool client) {
     return true;
   }
   if (steps_->go_on(stops)) return true;
+  pass_faults(stops);
   lldb::SBThread selected = process.GetSelectedThread();
   if (const std::uint64_t shown = thread_to_show(stops); shown != 0 && shown != selected.GetThreadID())
     process.SetSelectedThreadByID(shown);
@@ -328,6 +329,15 @@ void ManagedBreakpoints::pass_wrong_conditions(std::span<ThreadStop> stops) {
     if (stop.kind != ThreadStop::Kind::asked || !stop.at_breakpoint) continue;
     lldb::SBThread thread = target_.GetProcess().GetThreadByID(stop.thread);
     if (conditions_.pass(*sessions_, thread)) stop.kind = ThreadStop::Kind::passing;
+  }
+}
+
+// Another thread has a reason: it is the one to show.
+void ManagedBreakpoints::pass_faults(std::span<ThreadStop> stops) {
+  for (ThreadStop& stop : stops) {
+    if (stop.kind != ThreadStop::Kind::asked || !stop.at_signal) continue;
+    lldb::SBThread thread = target_.GetProcess().GetThreadByID(stop.thread);
+    if (exception_of_signal(*sessions_->at_stop(), thread)) stop.kind = ThreadStop::Kind::passing;
   }
 }
 

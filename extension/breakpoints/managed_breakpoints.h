@@ -114,6 +114,7 @@ private:
   bool was_ours(Address pc) const;
   bool signals_go_on(std::span<const ThreadStop> stops);
   void pass_wrong_conditions(std::span<ThreadStop> stops);
+  void pass_faults(std::span<ThreadStop> stops);
   // False when some are not writable.
   bool make_writable(const std::vector<CodeSpan>& spans, lldb::SBThread thread);
   void at_compiled(lldb::SBThread& thread, Address start);

@@ -153,6 +153,7 @@ TEST_CASE("a stop is the user's unless all go on", "[stop_states]") {
   CHECK(thread_to_show(Stops{none, passing, asked, signal}) == 3);
   CHECK(thread_to_show(Stops{passing, none}) == 2); // the selected one stays
   CHECK(thread_to_show(Stops{passing, gone}) == 4);
+  CHECK(thread_to_show(Stops{ignored, none, asked}) == 3); // a fault of another thread in the same moment
   CHECK(thread_to_show({}) == 0);
 
   using Threads = std::vector<std::uint64_t>;

@@ -333,6 +333,8 @@ RELEASED = [
 # Into lines whose last call is of code without lines, which is compiled for it: where it returns to is the first instruction of the next line.
 FILLED = [("stepIn", f"Program.Fill:Fill+{line}") for line in range(1, 7)]
 
+FAULTS = [("next", f"Program.Faults:Faults+{line}") for line in range(1, 8)]
+
 # Out of a handler within a handler, by the brace that a Debug build has.
 NESTED = [(how, f"Program.Nested:{mark}") for how, mark in (("next", "Inner caught+1"), ("stepIn", "Behind inner"), ("next", "Behind inner+1"), ("next", "Nested done"))]
 NESTED_RELEASED = [("next", "Program.Nested:Behind inner"), ("next", "Program.Nested:Nested done")]

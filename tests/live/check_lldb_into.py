@@ -74,6 +74,11 @@ def check_nested(lldb, program, environment, steps):
     return walk(lldb, program, environment, "Inner caught", "nested", steps, "nested 5")
 
 
+def check_faults(lldb, program, environment):
+    """Threads that meet null references in the moment of a step's end, or several in the same moment, are no stop."""
+    return walk(lldb, program, environment, "Faults", "faults", check_dap.FAULTS, "faults 1")
+
+
 class Typed:
     """An LLDB at whose prompt somebody types: it does not wait for the end of a step, and a thread of its own tells of stops."""
 

@@ -850,6 +850,7 @@ def debugging(c):
             c.results.with_second_try(f"lldb/into/{protection}", functools.partial(debug_into, c, f"lldb/into/{protection}", c.lldb, edited, knobs))
             label = f"lldb/into/nested/{protection}"
             c.results.with_second_try(label, functools.partial(debug_nested, c, label, c.lldb, edited, knobs, check_dap.NESTED))
+            c.results.with_second_try(f"lldb/into/faults/{protection}", functools.partial(debug_faults, c, f"lldb/into/faults/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/reserved/{protection}", functools.partial(debug_reserved, c, f"lldb/reserved/{protection}", c.lldb, edited, knobs))
     if c.may_want("lldb/thrown") or c.may_want("lldb/conditions"):
         edited = processes.build("edited", c.work / "artifacts", "Debug")
@@ -1043,6 +1044,11 @@ def debug_typed(c, label, lldb, program, knobs, walk=("Interface", "steps", chec
 def debug_nested(c, label, lldb, program, knobs, steps):
     if c.wants(label):
         c.check(label, check_lldb_into.check_nested, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()}, steps)
+
+
+def debug_faults(c, label, lldb, program, knobs):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_faults, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
 
 
 def debug_first_stop(c, label, program, build):

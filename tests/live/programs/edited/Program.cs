@@ -292,6 +292,21 @@ static class Program {
         return n; // at: Nested done
     }
 
+    // Other threads meet null references all the time.
+    static void Faults() {
+        for (int i = 0; i < 4; i++)
+            new Thread(() => { while (true) Faulty(1); }) { IsBackground = true }.Start();
+        Thread.Sleep(10);
+        total++; // at: Faults
+        Thread.Sleep(5); // at: Faults+1
+        Thread.Sleep(5); // at: Faults+2
+        Thread.Sleep(5); // at: Faults+3
+        Thread.Sleep(5); // at: Faults+4
+        Thread.Sleep(5); // at: Faults+5
+        Thread.Sleep(5); // at: Faults+6
+        Console.WriteLine($"faults {total}"); // at: Faults+7
+    }
+
     static readonly (int, byte)[] Bytes = new (int, byte)[2];
     static readonly (int, short)[] Shorts = new (int, short)[2];
     static readonly (int, float)[] Floats = new (int, float)[2];
@@ -329,6 +344,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "nested") {
             Console.WriteLine($"nested {Nested(1)}");
+            return;
+        }
+        if (args.Length != 0 && args[0] == "faults") {
+            Faults();
             return;
         }
         if (args.Length != 0 && args[0] == "fill") {
