@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t most_blocks = FileBlocks::max_kept / FileBlocks::block_size;
 // Blocks whose pages are made together. So many are not wasted before as many were asked for.
-constexpr std::uint64_t made_together = 16;
+constexpr std::uint64_t made_together = 64;
 
 constexpr std::uint64_t blocks_of(std::uint64_t bytes) {
   return (bytes + FileBlocks::block_size - 1) / FileBlocks::block_size;
@@ -36,7 +36,7 @@ std::span<const std::byte> FileBlocks::lend(std::uint64_t offset, std::size_t si
     return {};
   const std::uint64_t at = shift_ + offset;
   const std::uint64_t first = at / block_size, end = blocks_of(at + size);
-  if (!in_one_piece(first, end) && !keep(first, end)) return {};
+  if (!in_one_piece(first, end) && !keep_with_neighbours(first, end) && !keep(first, end)) return {};
   return {block_at(places()[first]) + at % block_size, size};
 }
 
@@ -47,6 +47,16 @@ bool FileBlocks::in_one_piece(std::uint64_t first, std::uint64_t end) const {
   for (std::uint64_t block = first + 1; block < end; ++block)
     if (places()[block] != begin + (block - first)) return false;
   return true;
+}
+
+// Puts the blocks [first, end) behind all others together with those beside them that are not known, as far
+// as these are read together. False: there are none, or they cannot be had.
+bool FileBlocks::keep_with_neighbours(std::uint64_t first, std::uint64_t end) {
+  if (kept_ < read_alone) return false;
+  std::uint64_t from = first, until = end;
+  while (from % read_together != 0 && places()[from - 1] == 0) --from;
+  while (until % read_together != 0 && until < blocks() && places()[until] == 0) ++until;
+  return (from != first || until != end) && keep(from, until);
 }
 
 // Puts the blocks [first, end) behind all others. Those that are known are not read again, because the file

@@ -194,7 +194,7 @@ TEST_CASE("parts of a file, and of bytes that stand for one", "[shrinking]") {
 TEST_CASE("blocks of a file are read when they are asked for, and lie as in the file", "[shrinking]") {
   const TemporaryDirectory folder;
   constexpr std::size_t block = FileBlocks::block_size;
-  const std::vector<std::byte> content = pattern(20 * block + 100);
+  const std::vector<std::byte> content = pattern(80 * block + 100);
   const std::string path = folder.write("core", content);
   FileBytes file(HostFile::open(path));
   const auto same = [&](std::size_t offset, std::size_t size) {
@@ -203,29 +203,64 @@ TEST_CASE("blocks of a file are read when they are asked for, and lie as in the 
   };
   CHECK(same(3 * block + 5, 8));
   CHECK(same(2 * block, 3 * block)); // unknown, known, unknown
-  CHECK(same(20 * block - 1, 101));  // up to the end
+  CHECK(same(80 * block - 1, 101));  // up to the end
   CHECK(file.lend(4 * block, 1).data() - file.lend(2 * block, 1).data() == 2 * block);
   CHECK(file.lend(0, FileBlocks::max_lent + 1).empty());
   CHECK(same(0, FileBlocks::max_lent));
   CHECK(file.lend(0, 0).empty());
 
-  // Blocks 17 and 18 are in nobody's memory yet; half of 17 is left in the file.
-  std::filesystem::resize_file(path, 17 * block + block / 2);
-  CHECK(file.lend(17 * block, 1).empty());
+  // Blocks 65 and 66 are in nobody's memory yet; half of 65 is left in the file.
+  std::filesystem::resize_file(path, 65 * block + block / 2);
+  CHECK(file.lend(65 * block, 1).empty());
   std::vector<std::byte> out(block);
-  CHECK(file.read_some(17 * block, out) == block / 2);
-  CHECK(same(16 * block - 1, 1));
+  CHECK(file.read_some(65 * block, out) == block / 2);
+  CHECK(same(64 * block - 1, 1));
+}
+
+TEST_CASE("the first blocks of a file are read alone, later ones with those beside them", "[shrinking]") {
+  const TemporaryDirectory folder;
+  constexpr std::size_t block = FileBlocks::block_size, together = FileBlocks::read_together,
+                        alone = FileBlocks::read_alone;
+  const std::vector<std::byte> content = pattern((alone + 3 * together + 2) * block);
+  const std::string path = folder.write("core", content);
+  FileBytes file(HostFile::open(path));
+  const auto same = [&](std::size_t number, std::size_t count = 1) {
+    const auto lent = file.lend(number * block, count * block);
+    return lent.size() == count * block &&
+           std::ranges::equal(lent, std::span(content).subspan(number * block, lent.size()));
+  };
+  for (std::size_t i = 0; i < alone; ++i) REQUIRE(same(i));
+  CHECK(same(alone + 1));                      // with its neighbours
+  CHECK(same(alone + together + 1, together)); // 1 to 3, and the first of the next ones
+  CHECK(same(alone + 3 * together + 1));       // the last of the file, with the one before
+  std::filesystem::resize_file(path, alone * block);
+  for (std::size_t i = 0; i < 3 * together; ++i) {
+    INFO(i);
+    CHECK(same(alone + i));
+  }
+  CHECK(same(alone + 3 * together, 2));
+  CHECK(same(alone - 2, 4)); // known ones are copied
+
+  // A neighbour that is cut costs nothing.
+  const std::string cut = folder.write("cut", content);
+  FileBytes shorter(HostFile::open(cut));
+  for (std::size_t i = 0; i < alone; ++i) REQUIRE_FALSE(shorter.lend(i * block, 1).empty());
+  std::filesystem::resize_file(cut, (alone + 2) * block);
+  CHECK(std::ranges::equal(shorter.lend((alone + 1) * block, block),
+                           std::span(content).subspan((alone + 1) * block, block)));
+  CHECK(shorter.lend((alone + 2) * block, 1).empty());
 }
 
 TEST_CASE("blocks that were lent apart are lent in one piece, too, when the file is gone", "[shrinking]") {
   const TemporaryDirectory folder;
   constexpr std::size_t block = FileBlocks::block_size;
-  const std::vector<std::byte> content = pattern(40 * block);
+  constexpr std::size_t count = 160;
+  const std::vector<std::byte> content = pattern(count * block);
   const std::string path = folder.write("core", content);
   FileBytes file(HostFile::open(path));
-  std::vector<std::span<const std::byte>> apart(40);
-  for (std::size_t i = 39; i < 40; i -= 2) apart[i] = file.lend(i * block + 7, 8);
-  for (std::size_t i = 0; i < 40; i += 2) apart[i] = file.lend(i * block + 7, 8);
+  std::vector<std::span<const std::byte>> apart(count);
+  for (std::size_t i = count - 1; i < count; i -= 2) apart[i] = file.lend(i * block + 7, 8);
+  for (std::size_t i = 0; i < count; i += 2) apart[i] = file.lend(i * block + 7, 8);
   std::filesystem::resize_file(path, 10);
   for (const std::size_t at : {std::size_t{0}, 3 * block + 1, 24 * block}) {
     const auto lent = file.lend(at, FileBlocks::max_lent);
@@ -233,7 +268,7 @@ TEST_CASE("blocks that were lent apart are lent in one piece, too, when the file
     CHECK(std::ranges::equal(lent, std::span(content).subspan(at, lent.size())));
     CHECK(file.lend(at, FileBlocks::max_lent).data() == lent.data());
   }
-  for (std::size_t i = 0; i < 40; ++i)
+  for (std::size_t i = 0; i < count; ++i)
     CHECK(std::ranges::equal(apart[i], std::span(content).subspan(i * block + 7, 8)));
 }
 
