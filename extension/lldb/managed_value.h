@@ -17,11 +17,15 @@ inline constexpr const char* value_category = "clr";
 // The names of managed types but for those of numbers, as regular expressions. No name of C++ has a dot.
 inline constexpr const char* managed_types[] = {R"(^[A-Za-z_$@][A-Za-z0-9_$@]*\.[^:()*&]*$)",
                                                 R"(^[^:()*&]+\[,*\]$)"};
+// What stands below values of these types.
+inline constexpr const char* parts_category = "clr-parts";
 // Types without a namespace may be called as those of C++ are, and a formatter changes how LLDB lays out even
 // what it has nothing to say of: their category is on once managed code was seen.
 inline constexpr const char* plain_category = "clr-plain";
 inline constexpr const char* plain_types[] = {
     R"(^([A-Z][A-Za-z0-9_]*(<[^:()*&]*>)?|(<>f__|VB\$)AnonymousType[^:()*&]*)$)"};
+// Those that LLDB asks Python for.
+inline constexpr const char* asked_categories[] = {parts_category, plain_category};
 
 // A pointer or a reference of C++'s.
 bool is_indirect(lldb::SBType type);

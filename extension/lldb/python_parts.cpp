@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -46,12 +47,21 @@ lldb.lldb_clr_Parts = Parts
 ctypes.c_int.from_address({done}).value = 1
 )";
 
-// Runs the script; false when it did not come to its end, which LLDB does not tell of a script.
-bool run_text(lldb::SBDebugger& debugger, const PartsEntry& entry) {
-  int done = 0;
-  const std::string lines =
-      fmt::format(provider_script, fmt::arg("count", entry.count()), fmt::arg("part", entry.part()),
-                  fmt::arg("find", entry.find()), fmt::arg("done", reinterpret_cast<std::uintptr_t>(&done)));
+// Below this script stands LLDB's function that runs it, and nothing else unless a script runs the command.
+constexpr std::string_view idle_script = R"(
+import ctypes, sys
+frame = sys._getframe()
+while frame and frame.f_code.co_name != 'run_one_line':
+    frame = frame.f_back
+alone = frame is not None and frame.f_back is None and len(sys._current_frames()) == 1
+alone = alone and not any(hasattr(m, '__lldb_init_module') for n, m in list(sys.modules.items()) if n[:4] != 'lldb')
+ctypes.c_int.from_address({done}).value = 1 if alone else 2
+)";
+
+// Categories that hide_parts() has switched off.
+std::atomic<bool> hidden;
+
+void run_lines(lldb::SBDebugger& debugger, const std::string& lines) {
   std::string line;
   for (const char c : lines)
     if (c == '\n')
@@ -59,6 +69,14 @@ bool run_text(lldb::SBDebugger& debugger, const PartsEntry& entry) {
     else
       line += c;
   run_own(debugger, "script exec(\"" + line + "\", {})");
+}
+
+// Runs the script; false when it did not come to its end, which LLDB does not tell of a script.
+bool run_text(lldb::SBDebugger& debugger, const PartsEntry& entry) {
+  int done = 0;
+  run_lines(debugger, fmt::format(provider_script, fmt::arg("count", entry.count()),
+                                  fmt::arg("part", entry.part()), fmt::arg("find", entry.find()),
+                                  fmt::arg("done", reinterpret_cast<std::uintptr_t>(&done))));
   return done == 1;
 }
 
@@ -67,7 +85,7 @@ bool run_text(lldb::SBDebugger& debugger, const PartsEntry& entry) {
 bool add_parts(lldb::SBDebugger& debugger, const char* category, std::span<const char* const> types,
                const PartsEntry& entry) {
   if (!run_text(debugger, entry)) return false;
-  lldb::SBTypeCategory clr = debugger.GetCategory(category);
+  lldb::SBTypeCategory clr = debugger.CreateCategory(category); // or the one that is there
   if (!clr.IsValid()) return false;
   for (const char* const type : types)
     if (!clr.AddTypeSynthetic(
@@ -75,6 +93,30 @@ bool add_parts(lldb::SBDebugger& debugger, const char* category, std::span<const
             lldb::SBTypeSynthetic::CreateWithClassName(class_name, lldb::eTypeOptionCascade)))
       return false;
   return true;
+}
+
+void hide_parts(lldb::SBDebugger& debugger, std::span<const char* const> categories) {
+  for (const char* const name : categories) {
+    lldb::SBTypeCategory category = debugger.GetCategory(name);
+    if (!category.IsValid() || !category.GetEnabled()) return;
+  }
+  hidden = true;
+  for (const char* const name : categories) debugger.GetCategory(name).SetEnabled(false);
+}
+
+void show_parts(lldb::SBDebugger& debugger, std::span<const char* const> categories) {
+  if (!hidden.exchange(false)) return;
+  for (const char* const name : categories) debugger.GetCategory(name).SetEnabled(true);
+}
+
+bool parts_are_hidden() {
+  return hidden;
+}
+
+bool python_is_idle(lldb::SBDebugger& debugger) {
+  int done = 0;
+  run_lines(debugger, fmt::format(idle_script, fmt::arg("done", reinterpret_cast<std::uintptr_t>(&done))));
+  return done == 1;
 }
 
 } // namespace clr::lldb_plugin

@@ -153,6 +153,11 @@ std::string text_of(const char** words) {
   return text;
 }
 
+// Those that let the process run or write to its memory, and show nothing that is published: scripts may look
+// at values where it stops.
+constexpr const char* other_commands[] = {"memory write", "thread step-inst", "thread step-inst-over",
+                                          "thread step-scripted", "process signal"};
+
 bool begins(const std::string& text, std::span<const std::string_view> any) {
   return std::ranges::any_of(any, [&](std::string_view command) {
     return text.starts_with(command) && (text.size() == command.size() || text[command.size()] == ' ');
@@ -185,11 +190,43 @@ void leave_all(const Turn& turn, lldb::SBDebugger& debugger) {
       process->breakpoints().leave_process();
 }
 
+// Before any command.
+void prepare_looks(const Turn& turn, lldb::SBDebugger& debugger, const std::string& text) {
+  static constexpr std::array<std::string_view, 7> of_frames{
+      "thread backtrace", "thread list",  "thread info",   "thread select",
+      "frame info",       "frame select", "process status"};
+  static constexpr std::array<std::string_view, 1> of_scripts{"command script"};
+  Workspace& workspace = Workspace::of(turn);
+  if (begins(text, of_scripts)) workspace.commands_added();
+  workspace.choose_parts(debugger, begins(text, of_frames));
+}
+
+void set_writer(DebuggedProcess& process, bool command) {
+  process.sessions().set_writer(Workspace::serves_client() ? Writer::client
+                                : command                  ? Writer::command
+                                                           : Writer::none);
+}
+
+bool is_writer(const std::string& text) {
+  static constexpr std::array<std::string_view, 6> writers{"expression",    "dwim-print",     "script",
+                                                           "scripting run", "command script", "gui"};
+  return begins(text, writers);
+}
+
+// Before a command that shows nothing which is published.
+void visit_other(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
+  prepare_looks(turn, debugger, text_of(words));
+  if (const auto process = Workspace::of(turn).find(debugger.GetSelectedTarget())) set_writer(*process, true);
+}
+
 void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
   if (words[0] == std::string_view("quit")) return leave_all(turn, debugger);
+  const std::string text = text_of(words);
+  prepare_looks(turn, debugger, text);
   lldb::SBTarget target = debugger.GetSelectedTarget();
   if (!target.IsValid()) return;
   const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).process(target);
+  set_writer(*process, is_writer(text));
   if (is_launch(words)) {
     if (launches_no_program(target)) {
       process->types().withdraw();
@@ -200,7 +237,6 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   }
   Workspace::of(turn).publish_command(*process, words);
   process->breakpoints().before_command(words);
-  const std::string text = text_of(words);
   if (text.starts_with("thread backtrace")) Workspace::of(turn).show_async_frames(debugger, *process);
   prepare_values(turn, debugger, *process, text);
 }
@@ -247,6 +283,7 @@ OwnEntries own_entries() {
 
 void follow_commands(lldb::SBDebugger& debugger) {
   call_before<visit_command>(debugger, commands);
+  call_before<visit_other>(debugger, other_commands);
   for (const char* const command : {"dwim-print", "expression"})
     call_instead<stand_in_for_expression>(debugger, command);
 }

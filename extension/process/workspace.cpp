@@ -126,9 +126,17 @@ void Workspace::publish_command(DebuggedProcess& process, const char** words) {
 void Workspace::offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process) {
   if (parts_offered_ || process.publishing().status().modules == 0) return;
   parts_offered_ = true;
-  add_parts(debugger, value_category, managed_types, value_parts_entry());
+  add_parts(debugger, parts_category, managed_types, value_parts_entry());
   add_parts(debugger, plain_category, plain_types, value_parts_entry());
-  debugger.GetCategory(plain_category).SetEnabled(true);
+  for (const char* const category : asked_categories) debugger.GetCategory(category).SetEnabled(true);
+}
+
+void Workspace::choose_parts(lldb::SBDebugger& debugger, bool frames) {
+  const bool off = frames && !serves_client();
+  if (off && parts_are_hidden()) return;
+  if (!off || !parts_offered_ || commands_added_ || !python_is_idle(debugger))
+    return show_parts(debugger, asked_categories);
+  hide_parts(debugger, asked_categories);
 }
 
 void Workspace::set_async_frames(lldb::SBDebugger& debugger, bool on) {

@@ -41,6 +41,11 @@ public:
   // Before values are shown: from now on LLDB asks for what stands below managed ones. Nothing happens until
   // some managed code is published, and when this LLDB has no Python.
   void offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process);
+  // Before any command: LLDB asks for what stands below values, but not while it only prints `frames` for its
+  // driver and nobody else looks at values.
+  void choose_parts(lldb::SBDebugger& debugger, bool frames);
+  // A script adds commands, which look at values, and of which the plugin does not hear.
+  void commands_added() { commands_added_ = true; }
   // The program is no driver of LLDB's: steps may begin without a command.
   static bool serves_client();
   // The plugin was loaded.
@@ -77,7 +82,7 @@ private:
   WorkspaceSettings settings_;
   Driver driver_;
   ReferenceTypes reference_types_;
-  bool parts_offered_ = false;
+  bool parts_offered_ = false, commands_added_ = false;
   unsigned async_frames_switched_on_ = 0;
   ProcessTable<lldb::SBTarget, DebuggedProcess> processes_;
 };

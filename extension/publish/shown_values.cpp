@@ -28,7 +28,7 @@ bool is_run(lldb::SBValue& raw) {
 } // namespace
 
 ObjectReader* ShownValues::reader() {
-  return sessions_->after_short_run()->runtime().objects();
+  return sessions_->for_values()->runtime().objects();
 }
 
 std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) {

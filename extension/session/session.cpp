@@ -48,6 +48,7 @@ public:
     if (ExecutionManager* code = runtime_.code()) code->forget();
     if (ObjectReader* objects = runtime_.objects()) objects->forget();
   }
+  void written() override { pages_.clear(); }
   Address program_name() override {
     if (!local_) return 0;
     lldb::SBProcess process = target().GetProcess();

@@ -83,6 +83,9 @@ public:
     stacks_.reset();
   }
 
+  // Somebody may have written to the process's memory while it stands: what was read of it is forgotten.
+  virtual void written() {}
+
   // Gives back the pages that a walk over all code has read, where reading them again costs next to nothing.
   virtual void drop_pages() {}
 

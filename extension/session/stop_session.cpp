@@ -4,6 +4,7 @@
 #include "extension/lldb/core_file.h"
 
 #include <string>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -59,9 +60,27 @@ std::shared_ptr<Session> StopSession::open(std::uint32_t stop) {
   return session_;
 }
 
+void StopSession::set_writer(Writer writer) {
+  if (writer != writer_ && writer_ != Writer::none) written_ = true;
+  writer_ = writer;
+}
+
+void StopSession::forget_written(bool always) {
+  const bool written = std::exchange(written_, false);
+  if (written || always) session_->written();
+}
+
 std::shared_ptr<Session> StopSession::at_stop() {
   const std::uint32_t stop = require_stop();
-  return age_.for_stop(stop) == SessionAge::Need::nothing ? session_ : open(stop);
+  if (age_.for_stop(stop) != SessionAge::Need::nothing) return open(stop);
+  forget_written(writer_ == Writer::command);
+  return session_;
+}
+
+std::shared_ptr<Session> StopSession::for_values() {
+  after_short_run();
+  forget_written(writer_ != Writer::none);
+  return session_;
 }
 
 std::shared_ptr<Session> StopSession::after_short_run() {

@@ -25,6 +25,14 @@ ProcessLife life_of(lldb::SBProcess& process);
 // It stands, and it is not a core file.
 bool is_stopped_process(lldb::SBTarget& target);
 
+// Who may write to a process's memory while it stands, which LLDB counts as no stop: what an expression
+// assigns is written without running the process.
+enum class Writer : std::uint8_t {
+  none,
+  command, // the one of LLDB's that runs
+  client,  // a program that calls LLDB's API, which does so at any time
+};
+
 class StopSession {
 public:
   // The settings must outlive this.
@@ -38,6 +46,11 @@ public:
   // The session of the last stop that at_stop() was asked for, with what it has read forgotten, for those who
   // look at many stops in a row; a runtime that was not there then is looked for again. Throws as at_stop().
   std::shared_ptr<Session> after_short_run();
+  // As after_short_run(), for who shows values: what was read of the process's memory is read again as long
+  // as there is a writer.
+  std::shared_ptr<Session> for_values();
+  // From now on. Behind a command, what was read is forgotten once more, also by at_stop().
+  void set_writer(Writer writer);
 
   // The settings have changed: where files lie, or which symbol files there are.
   void search_changed() { drop(); }
@@ -46,11 +59,14 @@ public:
 
 private:
   std::uint32_t require_stop();
+  void forget_written(bool always);
   std::shared_ptr<Session> open(std::uint32_t stop);
 
   lldb::SBTarget target_;
   const SessionSettings* settings_;
   SessionAge age_;
+  Writer writer_ = Writer::client; // until a command says who works
+  bool written_ = false;           // behind a writer that is gone
   std::shared_ptr<Session> session_;
 };
 

@@ -159,7 +159,7 @@ std::string object_text(const lldb::SBTarget& target, Address object, const Turn
       if (why_unreadable(life_of(running)).empty()) process = Workspace::of(turn).process(target);
     }
     if (!process) return {};
-    const std::shared_ptr<Session> session = process->sessions().after_short_run();
+    const std::shared_ptr<Session> session = process->sessions().for_values();
     ObjectReader* objects = session->runtime().objects();
     if (objects == nullptr) return {};
     // Who drives LLDB by its API runs no command before it looks at values.

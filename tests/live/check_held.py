@@ -119,9 +119,39 @@ def check_assignments(lldb, target):
     assert "fails True" in said and re.findall(r"= (\d)", after) == ["1", "2"], (said, after)
     # The text of an object follows what an expression writes while the process stands.
     first = "p ((System::String &)text)._firstChar = "
-    steps = lldb.run(target, here + ["v text", first + "87", "v text", first + "119"], go_on=True)[2:]
-    assert '"words"' in steps[0] and '"Words"' in steps[2], steps
+    steps = lldb.run(target, here + ["v text", f"{first}87", "v text", f"{first}88", "v text", "frame info", f"{first}119"], go_on=True)[2:]
+    shown = re.findall(r'"(\w+)"', "".join(text for text in steps if "frame #" not in text))
+    assert shown == ["words", "Words", "Xords"], steps
     return "2 references set to null, 3 other assignments refused, a text that changes"
+
+
+COUNTED = """
+import lldb
+made = [0]
+def begin(self, *arguments, old=lldb.lldb_clr_Parts.__init__):
+    made[0] += 1
+    old(self, *arguments)
+lldb.lldb_clr_Parts.__init__ = begin
+lldb.made = made
+"""
+
+
+def check_frames(lldb, target, folder):
+    """LLDB prints frames without Python, and as it did before anything was asked of values; `v` and scripts see the same as before."""
+    (frames,) = lldb.run(target, ["thread backtrace all"])
+    thread, number = re.search(r"thread #(\d+)(?:(?!thread #).)*?frame #(\d+): \S+ \S+`" + re.escape(METHOD) + r"\(", frames, re.S).groups()
+    (folder / "counted.py").write_text(COUNTED)
+    tell, children = "script print('made', lldb.made[0])", "script print('children', [child.GetName() for child in lldb.frame.FindVariable('figure')])"
+    nested = children.replace("script ", "script lldb.debugger.HandleCommand('thread backtrace'); ")
+    commands = ["bt all", f"thread select {thread}", f"frame select {number}", "v figure", f"script exec(open('{folder / 'counted.py'}').read(), {{}})", children, tell,
+                "bt all", tell, children, "bt", "v figure", nested]
+    before, _, _, value, _, children, made, after, made_after, children_after, _, value_after, nested = lldb.run(target, commands, go_on=True)
+    lines = [re.findall(r"frame #\d+:.*", text) for text in (before, after)]
+    assert lines[0] == lines[1], [pair for pair in zip(*lines) if pair[0] != pair[1]][:5]
+    assert int(made.split()[-1]) > 0 and made_after == made, (made, made_after)
+    assert value.count("\n") > 2 and value_after == value, (value, value_after)
+    assert len(children) > 20 and children_after == children and children.strip() in nested, (children, children_after, nested)
+    return f"{len(lines[0])} frames"
 
 
 def check_descriptions(lldb, target):

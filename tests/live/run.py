@@ -1169,6 +1169,7 @@ def debug_held(c, label, lldb, executable, everywhere):
             return
         core = processes.gcore(running.pid, folder / "core.held")
         c.check(f"{label}/core/named", check_held.check_named, lldb, Target(core=core), folder)
+        c.check(f"{label}/frames", check_held.check_frames, lldb, Target(pid=running.pid), folder)
         c.check(f"{label}/assignments", check_held.check_assignments, lldb, Target(pid=running.pid))
         c.check(f"{label}/descriptions", check_held.check_descriptions, lldb, Target(pid=running.pid))
         c.check(f"{label}/core/descriptions", check_held.check_descriptions, lldb, Target(core=core))
