@@ -146,6 +146,7 @@ def check_frames(lldb, target, folder):
     commands = ["bt all", f"thread select {thread}", f"frame select {number}", "v figure", f"script exec(open('{folder / 'counted.py'}').read(), {{}})", children, tell,
                 "bt all", tell, children, "bt", "v figure", nested]
     before, _, _, value, _, children, made, after, made_after, children_after, _, value_after, nested = lldb.run(target, commands, go_on=True)
+    value, value_after = without_selection(value), without_selection(value_after)
     lines = [re.findall(r"frame #\d+:.*", text) for text in (before, after)]
     assert lines[0] == lines[1], [pair for pair in zip(*lines) if pair[0] != pair[1]][:5]
     assert int(made.split()[-1]) > 0 and made_after == made, (made, made_after)
