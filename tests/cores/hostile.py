@@ -7,11 +7,11 @@ system is opened, no command takes long, and LLDB takes no more memory than a la
 The cores are made here of the recorded one: bytes of it are replaced, and memory is added to one. The last line is `N passed, N failed, N skipped`.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
 import re
-import resource
 import shutil
 import stat
 import struct
@@ -363,7 +363,9 @@ def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
         commands = [c.format(at=f"{at:#x}", folder=folder) for c in OWN_COMMANDS.get(name, usual_commands)]
         if (folder / "situations.pdb").exists():
             commands.insert(0, f"clr settings --symbols {folder}")
-        run = Run(lldb, folder / "core", commands, folder)
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            asked = beside.submit(faults_of_calls, lldb, folder / "core", folder)
+            run = Run(lldb, folder / "core", commands, folder)
         found = []
         if run.process.returncode != 0:
             found.append(f"LLDB ended with {run.process.returncode}" + (f" at `{run.unfinished[0]}`" if run.unfinished else ""))
@@ -394,7 +396,7 @@ def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
             if any("\udc80" <= c <= "\udcff" for c in text):
                 found.append(f"`{command}` prints bytes that are no text")
         try:
-            wrong, calls = faults_of_calls(lldb, folder / "core", folder)
+            wrong, calls = asked.result()
             found += wrong
         except Unavailable as e:
             calls = str(e)
@@ -430,7 +432,7 @@ def run_package(lldb, script, core, folder):
     library = pathlib.Path(lldb.plugin).parent
     if not list(library.glob("libclr.so*")):
         raise Unavailable(f"no libclr.so in {library}")
-    words, trace, said = [sys.executable, str(HERE / script), str(core), str(folder), str(folder)], folder / "trace", folder / "said"
+    words, trace, said = [sys.executable, str(HERE / script), str(core), str(folder), str(folder)], folder / "package.trace", folder / "said"
     if STRACE:
         words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
     environment = {**ENVIRONMENT, "LLDB_CLR_LIBRARY_DIR": str(library), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8:surrogateescape"}
