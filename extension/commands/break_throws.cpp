@@ -41,6 +41,8 @@ void break_at_throws(Invocation& invocation, lldb::SBTarget& target, const Throw
                     "this runtime throws exceptions in native code; that of .NET 9 and later can be stopped");
       if (!options.type.empty())
         types = types_called(runtime, options.type, [&] { return invocation.out.interrupted(); });
+      // Who did not wait for all modules is not told that none of them has it.
+      if (types && !types->any && invocation.out.interrupted()) types.reset();
     }
   }
   breakpoints.prepare_set({BreakpointWish::Kind::name, ThrownExceptions::methods(), {}, 0});
