@@ -1,6 +1,7 @@
 #include "extension/process/visits.h"
 
 #include "extension/breakpoints/managed_steps.h"
+#include "extension/lldb/api_lock.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/fresh_frames.h"
 #include "extension/lldb/passed_instruction.h"
@@ -241,28 +242,37 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
   prepare_values(turn, debugger, *process, text);
 }
 
-// Waits until LLDB has attached, and lets the plugin do what it could not do before. The client hears of the
-// end of it at the same time: it has to ask for more than one thing before it lets the process go on, and
-// waits with the first until this is done.
-void finish_attach(lldb::user_id_t debugger, lldb::SBTarget target) {
+// Waits until LLDB has attached, and lets the plugin do what it could not do before. LLDB attaches with its
+// lock held: whoever waits for that gets it next, and the client waits with its first question until this is
+// done. lldb-dap 19 runs code in the process for each stack that it is asked for, without the lock: both at
+// the same time ended in a deadlock, or in the process.
+void finish_attach(lldb::user_id_t debugger, lldb::SBTarget target, ApiLock lock) {
   constexpr std::chrono::milliseconds pause(1);
   constexpr std::chrono::seconds most(10);
   const auto end = std::chrono::steady_clock::now() + most;
-  while (life_of(target) == ProcessLife::not_yet && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(pause);
-  const std::shared_ptr<Door> door = doors().find(debugger);
-  if (!door) return;
-  door->pass(Way::stop_hook, false, [&](const Turn& turn) {
-    const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).find(target);
-    if (process && attaches(target)) process->breakpoints().expect_breakpoints();
-    return true;
-  });
+  bool done = false;
+  const auto finish = [&] {
+    if (life_of(target) == ProcessLife::not_yet) return;
+    done = true;
+    const std::shared_ptr<Door> door = doors().find(debugger);
+    if (!door) return;
+    door->pass(Way::stop_hook, false, [&](const Turn& turn) {
+      const std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).find(target);
+      if (process && attaches(target)) process->breakpoints().expect_breakpoints();
+      return true;
+    });
+  };
+  while (!done && std::chrono::steady_clock::now() < end) {
+    if (!lock.hold(finish) && !done) finish();
+    if (!done) std::this_thread::sleep_for(pause);
+  }
 }
 
 void expect_at_attach(lldb::SBDebugger& debugger, DebuggedProcess& process) {
   process.breakpoints().expect_breakpoints();
   if (process.expects_attach()) return;
-  std::thread(finish_attach, debugger.GetID(), debugger.GetSelectedTarget()).detach();
+  lldb::SBTarget target = debugger.GetSelectedTarget();
+  std::thread(finish_attach, debugger.GetID(), target, ApiLock(target)).detach();
 }
 
 // The commands that evaluate an expression.

@@ -2,6 +2,7 @@
 
 #include "core/objects/known_values.h"
 #include "core/objects/object_reader.h"
+#include "extension/lldb/api_lock.h"
 #include "extension/lldb/entries.h"
 #include "extension/lldb/managed_value.h"
 #include "extension/process/workspace.h"
@@ -235,6 +236,7 @@ const Summary summaries[] = {
     {"decimal", false, text_only, plain_summary_entry<value_summary<decimal_text>>(), "System.Decimal"},
     {R"(^System\.S?Byte ?\[[0-9]+\]$)", true, text_only, plain_summary_entry<value_summary<bytes_text>>(),
      "bytes of a structure"},
+    {ApiLock::type, false, text_only, ApiLock::entry(), "LLDB's lock"},
 };
 
 bool register_plain_summaries(lldb::SBDebugger& debugger) {
