@@ -155,6 +155,7 @@ void ManagedBreakpoints::refresh() {
   if (is_stopped_process(target_) && publishing_->begun())
     breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
   plant_pending();
+  conditions_.foresee();
   breakpoints_.collect(*publishing_);
   breakpoints_.wishes().empty() ? disarm() : arm();
 }
@@ -239,7 +240,10 @@ void ManagedBreakpoints::before_command(const char** words) {
   const bool steps = of_thread && (all[1].starts_with("step-") || all[1] == "until");
   const bool runs = steps || (of_thread && all[1] == "continue") ||
                     (of_process && (all[1] == "continue" || all[1] == "launch" || all[1] == "attach"));
-  if (runs) conditions_.forget_changed();
+  if (runs) {
+    conditions_.forget_changed();
+    conditions_.foresee();
+  }
   if (runs) steps_->disarm(); // what the step before left
   if (of_process && all[1] == "detach") leave_process();
   if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));

@@ -98,6 +98,9 @@ public:
   // What breakpoints mean of precompiled code is published.
   bool images_known() const { return notifications_.knows_images(); }
 
+  // WrongConditions::describe_types_with.
+  void describe_types_with(DescribeTypes describe) { conditions_.describe_types_with(std::move(describe)); }
+
   ManagedSteps& steps() { return *steps_; }
   ManagedThrows& throws() { return throws_; }
 

@@ -52,6 +52,7 @@ void ManagedBreakpoints::show_code(Session& session, Address at, lldb::SBThread&
   make_writable({{regions.hot_start, regions.hot_start + regions.hot_size}}, thread);
   publishing_->add(session, at);
   breakpoints_.drop_wrong_lines(session, *publishing_);
+  conditions_.foresee();
   shown_at_ = std::chrono::steady_clock::now();
 }
 
@@ -59,6 +60,7 @@ void ManagedBreakpoints::publish_asked(Session& session) {
   const std::optional<AskedCode> asked = breakpoints_.asked_last();
   if (!asked || !publishing_->add_asked(session, *asked)) publishing_->update();
   breakpoints_.drop_wrong_lines(session, *publishing_);
+  conditions_.foresee();
   plant_pending();
 }
 

@@ -4,25 +4,38 @@
 #include "core/memory/utf8.h"
 #include "core/types/name_format.h"
 #include "extension/lldb/breakpoint_conditions.h"
+#include "extension/lldb/csharp_expression.h"
 #include "extension/lldb/hidden_breakpoints.h"
 #include "extension/lldb/lldb_error.h"
 #include "extension/lldb/notice.h"
+#include "extension/lldb/published_module.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr const char* never = "false";
+constexpr const char *never = "false", *always = "true";
+constexpr std::uint32_t max_looked_at = 100; // places of a breakpoint
 
-// Of a breakpoint, or of one of its places, which may have one of its own.
+// An expression of LLDB's that stands for one of C#, which the user sees, too.
+constexpr std::string_view comment = "/* ", end_of_comment = " */ ";
+
+std::string with_comment(const std::string& condition, const std::string& meant) {
+  return fmt::format("{}{}{}{}", comment, condition, end_of_comment, meant);
+}
+
+// The user's, of a breakpoint or of one of its places, which may have one of its own.
 template<typename Conditional>
 std::string condition_of(Conditional where) {
   const char* const text = where.GetCondition();
-  return respelled(text == nullptr ? "" : text, 0);
+  std::string condition = respelled(text == nullptr ? "" : text, 0);
+  const std::size_t end = condition.starts_with(comment) ? condition.find(end_of_comment) : std::string::npos;
+  return end == std::string::npos ? condition : condition.substr(comment.size(), end - comment.size());
 }
 
 // The managed code that `pc` is in.
@@ -79,7 +92,8 @@ bool WrongConditions::passes(StopSession& sessions, lldb::SBThread& thread, lldb
   lldb::SBBreakpoint breakpoint = target_.FindBreakpointByID(id);
   lldb::SBBreakpointLocation location = breakpoint.FindLocationByID(place);
   if (!location.IsValid()) return false;
-  const std::string condition = condition_of(location);
+  const std::string common = condition_of(breakpoint);
+  const std::string condition = knows(id, place) ? common : condition_of(location);
   if (condition.empty()) return false;
   try {
     const std::shared_ptr<Session> session = sessions.at_stop();
@@ -88,16 +102,63 @@ bool WrongConditions::passes(StopSession& sessions, lldb::SBThread& thread, lldb
     lldb::SBValue value = evaluate(thread, condition);
     if (value.IsValid() && value.GetError().Success()) return value.GetValueAsUnsigned(1) == 0;
     const std::optional<std::string> instance = instance_of(*session, *code);
+    lldb::SBFrame frame = thread.GetFrameAtIndex(0);
+    if (const auto meant = csharp_at(frame, condition, describe_)) {
+      // The same code may be of another instance next time, whose variables are of other types. A client that
+      // gives the breakpoint another condition tells nobody: the place has none of its own.
+      if (!instance && condition == common && condition.find("*/") == std::string::npos) {
+        set(breakpoint, location, "");
+        breakpoint.SetCondition(with_comment(condition, *meant).c_str());
+      }
+      lldb::SBValue answer = evaluate(thread, *meant);
+      return answer.GetError().Success() && answer.GetValueAsUnsigned(1) == 0;
+    }
     // The user's own condition of a place is not replaced.
-    if (!instance || condition != condition_of(breakpoint)) return false;
-    location.SetCondition(never);
-    places_.push_back({id, place, condition});
+    if (condition != common) return false;
+    const bool foreseen = knows(id, place);
+    set(breakpoint, location, instance ? never : "");
+    if (!instance && !foreseen) return false; // LLDB has said why
+    if (!instance) {
+      notice(target_.GetDebugger(), fmt::format("the condition `{}` of breakpoint {} has no meaning here: {}",
+                                                condition, id, reason_of(value.GetError())));
+      return false;
+    }
     notice(target_.GetDebugger(),
            fmt::format("breakpoint {} does not stop in {}: its condition `{}` has no meaning there: {}", id,
                        printable(*instance), condition, reason_of(value.GetError())));
     return true;
   } catch (const Error&) {
     return false; // what cannot be read is shown to the user
+  }
+}
+
+bool WrongConditions::knows(lldb::break_id_t breakpoint, lldb::break_id_t location) const {
+  return std::ranges::any_of(places_, [&](const Place& place) {
+    return place.breakpoint == breakpoint && place.location == location;
+  });
+}
+
+void WrongConditions::set(lldb::SBBreakpoint& breakpoint, lldb::SBBreakpointLocation& location,
+                          const std::string& own) {
+  location.SetCondition(own.c_str());
+  if (!knows(breakpoint.GetID(), location.GetID()))
+    places_.push_back({breakpoint.GetID(), location.GetID(), condition_of(breakpoint)});
+}
+
+void WrongConditions::foresee() {
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    const std::string condition = condition_of(breakpoint);
+    if (condition.empty() || !is_surely_csharp(condition) || is_hidden(breakpoint)) continue;
+    const auto locations = std::min(max_looked_at, static_cast<std::uint32_t>(breakpoint.GetNumLocations()));
+    for (std::uint32_t k = 0; k < locations; ++k) {
+      lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(k);
+      lldb::SBModule module = location.GetAddress().GetModule();
+      const bool own = condition_of(location) != condition;
+      if (own || knows(breakpoint.GetID(), location.GetID()) || !module.IsValid() || !is_published(module))
+        continue;
+      set(breakpoint, location, always);
+    }
   }
 }
 

@@ -15,7 +15,17 @@ DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSe
     : target_(target), sessions_(target, settings.session), publishing_(target, sessions_, settings.publish),
       breakpoints_(target, sessions_, publishing_, own_entries(),
                    before != nullptr ? &before->breakpoints_ : nullptr),
-      values_(target, sessions_), types_(target, sessions_) {}
+      values_(target, sessions_), types_(target, sessions_) {
+  breakpoints_.describe_types_with([this](std::string_view expression) { describe_types(expression); });
+}
+
+void DebuggedProcess::describe_types(std::string_view expression) {
+  try {
+    types_.before_expression(expression);
+  } catch (const Error&) {
+    // LLDB's own error names what it does not find.
+  }
+}
 
 void DebuggedProcess::tell_what_is_missing() {
   if (told_what_is_missing_ || !publishing_.settings().on || !is_stopped_process(target_)) return;

@@ -10,6 +10,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,9 @@ public:
 
   // True but for the first call: somebody waits until LLDB has attached.
   bool expects_attach() { return std::exchange(expects_attach_, true); }
+
+  // Gives LLDB the types that an expression names, as far as they can be read.
+  void describe_types(std::string_view expression);
 
   // At a stop that the user sees: says once what is missing.
   void tell_what_is_missing();

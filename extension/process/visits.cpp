@@ -7,6 +7,7 @@
 #include "extension/lldb/passed_instruction.h"
 #include "extension/lldb/published_module.h"
 #include "extension/process/assignments.h"
+#include "extension/process/csharp_commands.h"
 #include "extension/process/printed_objects.h"
 #include "extension/process/workspace.h"
 
@@ -177,11 +178,7 @@ void prepare_values(const Turn& turn, lldb::SBDebugger& debugger, DebuggedProces
   Workspace::of(turn).offer_parts(debugger, process);
   if (!names || process.publishing().status().modules == 0) return;
   std::erase(text, '\\'); // of a regular expression
-  try {
-    process.types().before_expression(text);
-  } catch (const Error&) {
-    // LLDB's own error names what it does not find.
-  }
+  process.describe_types(text);
 }
 
 // LLDB lets the processes go that it was attached to.
@@ -279,8 +276,12 @@ void expect_at_attach(lldb::SBDebugger& debugger, DebuggedProcess& process) {
 bool stand_in_for_expression(const Turn& turn, lldb::SBDebugger& debugger, const char** words) {
   visit_command(turn, debugger, words);
   const std::string command = text_of(words);
-  return assign_reference(debugger, command) || print_object(debugger, command) ||
-         print_object_of_core(debugger, command);
+  if (assign_reference(debugger, command) || print_object(debugger, command) ||
+      print_object_of_core(debugger, command))
+    return true;
+  const auto process = Workspace::of(turn).find(debugger.GetSelectedTarget());
+  return process &&
+         evaluate_csharp(debugger, command, [&](std::string_view text) { process->describe_types(text); });
 }
 } // namespace
 

@@ -3,6 +3,7 @@
 #include "core/dwarf/elf_module_writer.h"
 #include "core/objects/loaded_types.h"
 #include "core/objects/spelled_types.h"
+#include "extension/lldb/breakpoint_conditions.h"
 #include "extension/lldb/kept_selection.h"
 #include "extension/lldb/newer_api.h"
 #include "extension/lldb/published_module.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace clr::lldb_plugin {
 namespace {
@@ -148,7 +150,7 @@ void NamedTypes::add(DebugModule described) {
     made = load_module(triple != nullptr ? triple : "", described.file_name, elf);
   });
   const KeptSelection selection(target_);
-  withdraw();
+  make_room();
   publish_module(target_, made);
   module_ = std::move(made);
 }
@@ -158,13 +160,30 @@ bool NamedTypes::is_published() {
   return module_.IsValid() && target_.FindModule(module_.GetFileSpec()).IsValid();
 }
 
-void NamedTypes::withdraw() {
+// For the next module. The compiled conditions of breakpoints need the types that they were compiled with.
+void NamedTypes::make_room() {
   if (!module_.IsValid()) return;
-  withdraw_module(target_, module_);
+  const auto place = last_parking - static_cast<std::int64_t>(kept_.size());
+  if (modules_stay(target_) && kept_.size() < max_kept && park_module(target_, module_, place)) {
+    kept_.push_back(std::exchange(module_, {}));
+    return forget();
+  }
+  withdraw();
+  renew_conditions(target_);
+}
+
+void NamedTypes::forget() {
   module_ = {};
   described_.clear();
   loaded_.reset();
   missing_ = {};
+}
+
+void NamedTypes::withdraw() {
+  for (lldb::SBModule& module : std::exchange(kept_, {})) withdraw_module(target_, module);
+  if (!module_.IsValid()) return;
+  withdraw_module(target_, module_);
+  forget();
 }
 
 } // namespace clr::lldb_plugin

@@ -185,9 +185,11 @@ def check_late(adapter, plugin, program, environment):
 
 
 # Breakpoint, condition, and the stops of the program's scene `conditions` in their order, with what `key` is there.
-CONDITIONS = [("Looked", "key == 3"), ("Keyed", "key == 3"), ("First", ""), ("Second", "")]
-CONDITION_STOPS = [("First", ""), ("Second", ""), ("Looked", "3"), ("Keyed", "3"), ("Keyed", "3")]   # of Keyed: int and double
-CONDITION_WORDS = "conditions 25"
+CONDITIONS = [("Looked", "key == 3"), ("Keyed", "key == 3"), ("First", ""), ("Second", ""),
+              ("Named", 'name == "three\\n" && next != null && due is null && mood == Mood.Rough'), ("Named+1", "null == name")]
+CONDITION_STOPS = [("First", ""), ("Second", ""), ("Looked", "3"), ("Keyed", "3"), ("Keyed", "3"),   # of Keyed: int and double
+                   ("Named+1", "0"), ("Named+1", "1"), ("Named", "11")]
+CONDITION_WORDS = "conditions 109"
 
 
 def check_conditions(adapter, plugin, program, environment):

@@ -1,5 +1,6 @@
-"""Conditions of breakpoints: they hold when code was compiled and shown since they were evaluated last, and one that has no meaning in some instantiation
-of generic code (`key == 3` where the key is a reference) says so once and does not stop there."""
+"""Conditions of breakpoints: they hold when code was compiled and shown since they were evaluated last, one that has no meaning in some instantiation
+of generic code (`key == 3` where the key is a reference) says so once and does not stop there, and what only C# has (`name == "three"`, null, members of
+enums) has the meaning that it has there, also for `p`."""
 import re
 
 import check_dap
@@ -18,20 +19,33 @@ class Conditional(Launched):
         self.start.append("process launch -- conditions")
 
 
+# What `p` says of the same at these stops.
+ASKED = {"Named": ('p name == "three\\n" && next.Name.Length == 4 && due == null && mood != Mood.Calm', "(bool) true"),
+         "Named+1": ("p null != name || due.HasValue", {"0": "(bool) true", "1": "(bool) false"})}
+
+
 def check(lldb, program, environment):
     names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
-    texts = lldb.run(Conditional(program, environment), [command for _ in STOPS for command in ("frame info", "frame variable --flat key", "process continue")], 120, go_on=True)
+    texts = lldb.run(Conditional(program, environment), [command for place, _ in STOPS for command in ("frame info", "frame variable --flat key", ASKED.get(place, ["frame info"])[0], "process continue")], 120, go_on=True)
     wrong = Examples()
     for number, (place, key) in enumerate(STOPS):
-        frame, variable, _ = texts[3 * number:3 * number + 3]
+        frame, variable, said, _ = texts[4 * number:4 * number + 4]
         line = re.search(r" at Program\.cs:(\d+)", frame)
         if not line or names[int(line[1])] != place:
             wrong.add("a stop", f"stop {number}: {frame[:200]} for {place}")
             break
         if key and variable.strip() != f"key = {key}":
             wrong.add("the key", f"stop {number}: {variable[:200]} for {key}")
+        if place in ASKED:
+            expected = ASKED[place][1]
+            said = re.sub(r"\$\d+ = ", "", said)   # before LLDB 17 `p` keeps a result
+            if said.strip() != (expected if isinstance(expected, str) else expected[key]):
+                wrong.add("an expression of C#", f"stop {number}: {said[:200]}")
     if LAST not in texts[-1]:
         wrong.add("the program did not run to its end", texts[-1][:300])
+    complaints = re.findall(r"^error: stopped due to an error evaluating condition.*name.*", lldb.errors, re.M | re.I)
+    if complaints:
+        wrong.add("LLDB complains", complaints[0])
     said = re.findall(r"^lldb-clr: (breakpoint \d+ does not stop in .*)$", lldb.errors, re.M)
     if len(said) != 1 or "Keyed<System.__Canon>" not in said[0] or "its condition `key == 3` has no meaning there: " not in said[0]:
         wrong.add("what is said of references", f"{said}")

@@ -234,6 +234,14 @@ static class Program {
         return n + 1; // at: Keyed
     }
 
+    enum Mood { Calm, Rough }
+
+    // What C# compares otherwise than LLDB.
+    static int Named(int key, string name, Node next, int? due, Mood mood, int n) {
+        int length = name == null ? 0 : name.Length; // at: Named
+        return n + length; // at: Named+1
+    }
+
     static int First(int n) { return n + 1; } // at: First
     static int Second(int n) { return n + 1; } // at: Second
 
@@ -244,6 +252,9 @@ static class Program {
         n = Looked(3, n);
         for (int i = 0; i < 5; i++)
             n = Keyed((object)i, Keyed(1.0 * i, Keyed("key " + i, Keyed(i, n))));
+        var node = new Node { Name = "next" };
+        for (int i = 0; i < 16; i++)
+            n = Named(i, i < 2 ? null : i % 4 == 3 ? "three\n" : "Three\n", i < 8 ? null : node, i % 2 == 0 ? i : null, i < 12 ? Mood.Rough : Mood.Calm, n);
         Console.WriteLine($"conditions {n}");
     }
 

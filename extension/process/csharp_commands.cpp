@@ -1,0 +1,33 @@
+#include "extension/process/csharp_commands.h"
+
+#include "extension/lldb/notice.h"
+#include "extension/lldb/own_command.h"
+#include "extension/lldb/published_module.h"
+#include "extension/process/expression_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace clr::lldb_plugin {
+
+bool evaluate_csharp(lldb::SBDebugger& debugger, const std::string& command, const DescribeTypes& describe) {
+  const std::optional<ExpressionCommand> parts = expression_command(command);
+  if (!parts || parts->text.empty()) return false;
+  lldb::SBFrame frame = debugger.GetSelectedTarget().GetProcess().GetSelectedThread().GetSelectedFrame();
+  lldb::SBModule module = frame.GetModule();
+  if (!module.IsValid() || !is_published(module)) return false;
+  const bool is_path =
+      is_variable_path(parts->text) &&
+      frame.GetValueForVariablePath(parts->text.c_str(), lldb::eNoDynamicValues).GetError().Success();
+  if (is_path) return false;
+  const std::optional<std::string> meant = csharp_at(frame, parts->text, describe);
+  if (!meant) return false;
+  const std::string name = command.substr(0, command.find(' '));
+  const OwnAnswer answer =
+      run_own(debugger, fmt::format("{} {} -- {}", name, fmt::join(parts->options, " "), *meant));
+  write_text(debugger.GetOutputFile(), answer.output);
+  write_text(debugger.GetErrorFile(), answer.error);
+  return true;
+}
+
+} // namespace clr::lldb_plugin
