@@ -206,9 +206,13 @@ void ProcessMemory::forget_page_flags() {
 }
 
 void ProcessMemory::ran() {
+  written();
+  mappings_.reset();
+}
+
+void ProcessMemory::written() {
   block_.clear();
   last_asked_ = 0;
-  mappings_.reset();
 }
 
 std::size_t DebuggedMemory::read_some(Address address, std::span<std::byte> out) {

@@ -48,6 +48,8 @@ public:
   bool is_read_by(MemoryReader& other);
   // The process ran: forgets everything about it.
   void ran();
+  // Somebody wrote to its memory while it stands: forgets the bytes that were read.
+  void written();
 
 private:
   // Bytes that a small read fetches at once when it is close to the last one, because then more will follow.

@@ -48,7 +48,10 @@ public:
     if (ExecutionManager* code = runtime_.code()) code->forget();
     if (ObjectReader* objects = runtime_.objects()) objects->forget();
   }
-  void written() override { pages_.clear(); }
+  void written() override {
+    pages_.clear();
+    if (local_) local_->written();
+  }
   Address program_name() override {
     if (!local_) return 0;
     lldb::SBProcess process = target().GetProcess();

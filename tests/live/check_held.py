@@ -119,9 +119,10 @@ def check_assignments(lldb, target):
     assert "fails True" in said and re.findall(r"= (\d)", after) == ["1", "2"], (said, after)
     # The text of an object follows what an expression writes while the process stands.
     first = "p ((System::String &)text)._firstChar = "
-    steps = lldb.run(target, here + ["v text", f"{first}87", "v text", f"{first}88", "v text", "frame info", f"{first}119"], go_on=True)[2:]
+    writes = [step for letter in (87, 88, 89, 90) for step in (f"{first}{letter}", "v text")]
+    steps = lldb.run(target, here + ["v text", *writes, "frame info", f"{first}119"], go_on=True)[2:]
     shown = re.findall(r'"(\w+)"', "".join(text for text in steps if "frame #" not in text))
-    assert shown == ["words", "Words", "Xords"], steps
+    assert shown == ["words", "Words", "Xords", "Yords", "Zords"], steps
     return "2 references set to null, 3 other assignments refused, a text that changes"
 
 

@@ -86,6 +86,12 @@ TEST_CASE("memory of a process on this host") {
   number = 2;
   memory->ran();
   CHECK(value() == 2);
+  // What a debugger writes while the process stands comes again and again.
+  for (const int next : {3, 4, 5, 6}) {
+    number = next;
+    memory->written();
+    CHECK(value() == next);
+  }
 
   CHECK(memory->read_some(0x10, read) == 0);
   CHECK(memory->read_some(~Address{0} - 4, read) == 0);
