@@ -59,14 +59,28 @@ std::optional<Address> pointer_in(lldb::SBValue& value) {
 }
 } // namespace
 
-std::optional<Address> ReferenceTypes::object_of(lldb::SBValue& value, const char* name) {
-  const auto known = types_.find(name);
-  if (known == types_.end()) return std::nullopt;
-  lldb::SBType type = value.GetType();
-  return type == known->second ? pointer_in(value) : std::nullopt;
+bool RecentTypes::has(lldb::SBType& type) {
+  return std::ranges::any_of(types_,
+                             [&](lldb::SBType& recent) { return recent.IsValid() && recent == type; });
 }
 
-void ReferenceTypes::met(lldb::SBValue& value, const char* name) {
+void RecentTypes::add(const lldb::SBType& type) {
+  types_[next_] = type;
+  next_ = (next_ + 1) % types_.size();
+}
+
+std::optional<Address> ReferenceTypes::object_of(lldb::SBValue& value, RecentTypes& recent) {
+  lldb::SBType type = value.GetType();
+  if (!recent.has(type)) {
+    const auto known = types_.find(value.GetTypeName());
+    if (known == types_.end() || !(type == known->second)) return std::nullopt;
+    recent.add(type);
+  }
+  return pointer_in(value);
+}
+
+void ReferenceTypes::met(lldb::SBValue& value) {
+  const char* const name = value.GetTypeName();
   lldb::SBType type = value.GetType();
   if (name == nullptr || !is_indirect(type)) return;
   if (types_.size() >= max_kept) types_.clear();

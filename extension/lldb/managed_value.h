@@ -5,6 +5,8 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -34,14 +36,25 @@ bool is_indirect(lldb::SBType type);
 // LLDB cannot read it. `value` must be the raw one: what formatters made of it does not lie in memory.
 std::optional<Address> object_of(lldb::SBValue& value);
 
+// The types that were seen last, in any order: comparing two takes LLDB less than naming one.
+class RecentTypes {
+public:
+  bool has(lldb::SBType& type);
+  void add(const lldb::SBType& type);
+
+private:
+  std::array<lldb::SBType, 4> types_;
+  std::size_t next_ = 0; // the place that the next one takes
+};
+
 // Types of references to objects, which object_of() has met: it asks LLDB ten questions of each value, and a
 // stack shows the same types thousands of times.
 class ReferenceTypes {
 public:
-  // The object that the raw `value` of type `name` (SBValue::GetTypeName) refers to, when it was met before.
-  std::optional<Address> object_of(lldb::SBValue& value, const char* name);
+  // The object that the raw `value` refers to, when its type was met before; `recent` are such types.
+  std::optional<Address> object_of(lldb::SBValue& value, RecentTypes& recent);
   // The value is of a type that object_of() has taken for a reference, if it is indirect.
-  void met(lldb::SBValue& value, const char* name);
+  void met(lldb::SBValue& value);
 
   static constexpr std::size_t max_kept = 1'024; // types
 

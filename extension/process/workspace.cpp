@@ -75,6 +75,8 @@ void Workspace::publish_all(lldb::SBDebugger& debugger) {
 }
 
 void Workspace::publish_stop(lldb::SBDebugger& debugger) {
+  printed_.reset();
+  prints_frames_ = false;
   for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
     lldb::SBTarget target = debugger.GetTargetAtIndex(i);
     if (!target.IsValid()) continue;
@@ -131,8 +133,15 @@ void Workspace::offer_parts(lldb::SBDebugger& debugger, DebuggedProcess& process
   for (const char* const category : asked_categories) debugger.GetCategory(category).SetEnabled(true);
 }
 
+std::shared_ptr<Session> Workspace::printed(const lldb::SBTarget& target) const {
+  std::shared_ptr<Session> session = printed_.lock();
+  return session && session->target() == target ? session : nullptr;
+}
+
 void Workspace::choose_parts(lldb::SBDebugger& debugger, bool frames) {
   const bool off = frames && !serves_client();
+  prints_frames_ = off && !commands_added_;
+  printed_.reset();
   if (off && parts_are_hidden()) return;
   if (!off || !parts_offered_ || commands_added_ || !python_is_idle(debugger))
     return show_parts(debugger, asked_categories);

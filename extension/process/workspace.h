@@ -44,6 +44,13 @@ public:
   // Before any command: LLDB asks for what stands below values, but not while it only prints `frames` for its
   // driver and nobody else looks at values.
   void choose_parts(lldb::SBDebugger& debugger, bool frames);
+  // While the driver prints frames of a core, `session` is that of its values, which nobody changes until the
+  // next command: printed() gives it back for its target, and asks LLDB one question where finding it takes
+  // eight. Null: it must be found.
+  void prints(const std::shared_ptr<Session>& session) {
+    if (prints_frames_ && session->is_of_core()) printed_ = session;
+  }
+  std::shared_ptr<Session> printed(const lldb::SBTarget& target) const;
   // A script adds commands, which look at values, and of which the plugin does not hear.
   void commands_added() { commands_added_ = true; }
   // The program is no driver of LLDB's: steps may begin without a command.
@@ -73,6 +80,7 @@ public:
   }
   // Of all targets.
   ReferenceTypes& reference_types() { return reference_types_; }
+  RecentTypes& recent_references() { return recent_references_; }
 
   bool async_frames() const { return settings_.async_frames != 0; }
 
@@ -85,6 +93,9 @@ private:
   bool parts_offered_ = false, commands_added_ = false;
   unsigned async_frames_switched_on_ = 0;
   ProcessTable<lldb::SBTarget, DebuggedProcess> processes_;
+  RecentTypes recent_references_;
+  bool prints_frames_ = false;     // for the driver alone, until the next command
+  std::weak_ptr<Session> printed_; // nothing but while prints_frames_
 };
 
 } // namespace clr::lldb_plugin

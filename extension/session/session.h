@@ -62,12 +62,14 @@ public:
   // The source of `clr savecore`; valid while the session is. Throws Error when it cannot be had.
   SaveSource save_source();
   lldb::SBTarget& target() { return target_; }
+  // Its memory never changes.
+  bool is_of_core() const { return is_of_core_; }
 
   // What `make` says of the object at `address`. Of a core it is asked once: stacks show the same objects
   // again and again. Objects of a live process change also while it stands, by expressions.
   template<typename Make>
   std::string text_of(Address address, const Make& make) {
-    if (!keeps_texts_) return make();
+    if (!is_of_core_) return make();
     if (const auto known = texts_.find(address); known != texts_.end()) return known->second;
     std::string text = make();
     if (texts_.size() >= max_texts) texts_.clear();
@@ -96,9 +98,9 @@ public:
   const PathMap& paths() const { return paths_; }
 
 protected:
-  Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded, bool keeps_texts)
+  Session(lldb::SBTarget target, PathMap paths, RecordedNames recorded, bool is_of_core)
       : target_(std::move(target)), paths_(std::move(paths)), recorded_(std::move(recorded)),
-        keeps_texts_(keeps_texts) {}
+        is_of_core_(is_of_core) {}
 
 private:
   virtual SaveSource source() = 0;
@@ -122,7 +124,7 @@ private:
   std::unique_ptr<HeapRetainers> retainers_; // of holders_
   std::unique_ptr<WaitObjects> waits_;       // of heap_
   std::unique_ptr<LockReporter> locks_;      // of waits_ and stacks_
-  bool keeps_texts_;
+  bool is_of_core_;
   std::unordered_map<Address, std::string> texts_; // by object
 };
 

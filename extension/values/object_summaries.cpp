@@ -152,22 +152,31 @@ std::string structure_text(const Turn& turn, lldb::SBValue& raw) {
   return {};
 }
 
+// Null: there is none.
+std::shared_ptr<Session> session_of(const lldb::SBTarget& target, const Turn& turn) {
+  Workspace& workspace = Workspace::of(turn);
+  if (std::shared_ptr<Session> session = workspace.printed(target)) return session;
+  std::shared_ptr<DebuggedProcess> process = workspace.find(target);
+  if (!process) {
+    lldb::SBProcess running = lldb::SBTarget(target).GetProcess();
+    if (why_unreadable(life_of(running)).empty()) process = workspace.process(target);
+  }
+  if (!process) return nullptr;
+  std::shared_ptr<Session> session = process->sessions().for_values();
+  // Who drives LLDB by its API runs no command before it looks at values.
+  if (Workspace::serves_client() && session->runtime().objects() != nullptr) {
+    lldb::SBDebugger debugger = lldb::SBTarget(target).GetDebugger();
+    workspace.offer_parts(debugger, *process);
+  }
+  workspace.prints(session);
+  return session;
+}
+
 std::string object_text(const lldb::SBTarget& target, Address object, const Turn& turn) {
   try {
-    std::shared_ptr<DebuggedProcess> process = Workspace::of(turn).find(target);
-    if (!process) {
-      lldb::SBProcess running = lldb::SBTarget(target).GetProcess();
-      if (why_unreadable(life_of(running)).empty()) process = Workspace::of(turn).process(target);
-    }
-    if (!process) return {};
-    const std::shared_ptr<Session> session = process->sessions().for_values();
-    ObjectReader* objects = session->runtime().objects();
+    const std::shared_ptr<Session> session = session_of(target, turn);
+    ObjectReader* const objects = session ? session->runtime().objects() : nullptr;
     if (objects == nullptr) return {};
-    // Who drives LLDB by its API runs no command before it looks at values.
-    if (Workspace::serves_client()) {
-      lldb::SBDebugger debugger = target.GetDebugger();
-      Workspace::of(turn).offer_parts(debugger, *process);
-    }
     if (object == 0) return "null";
     return session->text_of(object, [&] {
       objects->layouts().of(objects->method_table_of(object));
@@ -181,12 +190,13 @@ std::string object_text(const lldb::SBTarget& target, Address object, const Turn
 std::string object_summary(const Turn& turn, lldb::SBValue& value) {
   // The raw value: the one that formatters made of it is not what lies in memory.
   lldb::SBValue raw = value.GetNonSyntheticValue();
-  const char* const name = raw.GetTypeName();
-  ReferenceTypes& references = Workspace::of(turn).reference_types();
-  if (const auto object = references.object_of(raw, name)) return object_text(raw.GetTarget(), *object, turn);
+  Workspace& workspace = Workspace::of(turn);
+  ReferenceTypes& references = workspace.reference_types();
+  if (const auto object = references.object_of(raw, workspace.recent_references()))
+    return object_text(raw.GetTarget(), *object, turn);
   if (is_base_part(raw)) return {}; // the object itself says what it is
   if (const auto object = object_of(raw)) {
-    references.met(raw, name);
+    references.met(raw);
     return object_text(raw.GetTarget(), *object, turn);
   }
   // Patterns cannot tell a nullable from other generic types.
