@@ -295,7 +295,8 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
   }
   StackReporter stacks(runtime, recording, source.name_native);
   RecordedNames names;
-  std::vector<Address> managed; // instructions of the stacks
+  std::vector<Address> managed; // instructions of the stacks, each once
+  std::unordered_set<Address> known;
   std::uint64_t stack_room = options.limits.stacks;
   bool stacks_cut = false;
   for (const ThreadRegisters& thread : source.threads) {
@@ -306,8 +307,11 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
     stacks.walk(context, thread.os_id, {}, [&](const FrameRow& row) {
       if (row.sp) bottom = row.sp;
       if (row.answer) {
-        runtime.resolve(row.ip);
-        managed.push_back(row.ip);
+        // A recursion has one instruction half a million times.
+        if (known.insert(row.ip).second) {
+          runtime.resolve(row.ip);
+          managed.push_back(row.ip);
+        }
       } else {
         names.add(row);
       }

@@ -10,22 +10,35 @@ RootReporter::RootReporter(Runtime& runtime, StackReporter& stacks)
     : runtime_(&runtime), stacks_(&stacks), shapes_(runtime),
       roots_(*runtime.target(), *runtime.code(), &shapes_) {}
 
+std::string RootReporter::type_of(Address value) {
+  const Address method_table = runtime_->objects()->method_table_of(value);
+  auto known = types_.find(method_table);
+  if (known == types_.end()) {
+    if (types_.size() >= max_known_types) types_.clear();
+    known = types_.emplace(method_table, runtime_->names()->type_name(method_table)).first;
+  }
+  return known->second;
+}
+
+// A damaged stack may hold the same wrong value a million times: an exception for each would take minutes.
 void RootReporter::name_object(RootRow& row) {
   if (row.root.slot.interior) return;
   row.object = row.root.value;
-  try {
-    const Address method_table = runtime_->objects()->method_table_of(row.root.value);
-    auto known = types_.find(method_table);
-    if (known == types_.end()) {
-      if (types_.size() >= max_known_types) types_.clear();
-      known = types_.emplace(method_table, runtime_->names()->type_name(method_table)).first;
+  auto none = no_objects_.find(row.root.value);
+  if (none == no_objects_.end()) {
+    try {
+      row.type = type_of(row.root.value);
+      return;
+    } catch (const Error& error) {
+      if (no_objects_.size() >= max_known_types) no_objects_.clear();
+      none = no_objects_
+                 .emplace(row.root.value, error.kind() == ErrorKind::corrupt ? error.what() : std::string())
+                 .first;
     }
-    row.type = known->second;
-  } catch (const Error& error) {
-    // Memory that the core lacks says nothing about the root.
-    if (error.kind() == ErrorKind::corrupt && row.root.why_uncertain.empty())
-      row.root.why_uncertain = fmt::format("no object can be there: {}", error.what());
   }
+  // Memory that the core lacks says nothing about the root.
+  if (!none->second.empty() && row.root.why_uncertain.empty())
+    row.root.why_uncertain = fmt::format("no object can be there: {}", none->second);
 }
 
 std::shared_ptr<const MethodAnswer> RootReporter::answer_of(const FrameRoots& frame) {

@@ -36,11 +36,14 @@ public:
   StackReporter::End walk(const RegisterContext& start, std::uint64_t os_id,
                           const std::function<bool(const RootRow&)>& visit);
 
-  // Instructions whose methods are kept; when there are more, all are described anew. So are types.
+  // Instructions whose methods are kept; when there are more, all are described anew. So are types, and
+  // values that are no objects.
   static constexpr std::size_t max_known_methods = 100'000, max_known_types = 100'000;
 
 private:
   void name_object(RootRow& row);
+  // Looks at the object at `value`.
+  std::string type_of(Address value);
   // Of frames that recur, such as those of a recursion, there is one answer.
   std::shared_ptr<const MethodAnswer> answer_of(const FrameRoots& frame);
 
@@ -48,7 +51,9 @@ private:
   StackReporter* stacks_;
   MethodCallShapes shapes_;
   StackRoots roots_;
-  std::unordered_map<Address, std::string> types_;                           // by MethodTable
+  std::unordered_map<Address, std::string> types_; // by MethodTable
+  // Values at which no object was found, and why none can be there; empty: the target lacks memory.
+  std::unordered_map<Address, std::string> no_objects_;
   std::unordered_map<Address, std::shared_ptr<const MethodAnswer>> answers_; // by instruction
 };
 

@@ -5,8 +5,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace clr {
+namespace {
+
+// The word at `at`; nothing when the target lacks it. A damaged stack has millions of such words, and an
+// exception for each would take minutes.
+std::optional<Address> word_at(const Target& target, Address at) {
+  std::array<std::byte, sizeof(std::uint64_t)> raw{};
+  const std::span<std::byte> word = std::span(raw).first(target.pointer_size());
+  const Platform& platform = target.platform();
+  if (target.memory().read_some(platform.wrap(at), word) != word.size()) return std::nullopt;
+  return word.size() == sizeof(std::uint32_t) ? load<std::uint32_t>(word, platform.byte_order)
+                                              : load<std::uint64_t>(word, platform.byte_order);
+}
+
+// Why word_at() has none.
+std::string why_no_word(const Target& target, Address at) {
+  try {
+    target.read_pointer(at);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "the word was there when it was read again";
+}
+
+} // namespace
+
 StackRoots::StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes)
     : target_(&target), code_(&code), chain_(target), unwinder_(code), live_(code), filters_(code),
       references_(code, shapes) {}
@@ -53,14 +79,15 @@ bool StackRoots::tell_or_wait(FrameRoots roots) {
 }
 
 bool StackRoots::read_word(FrameRoots& roots, Address slot, bool interior) {
-  StackRoot root{.slot = {.interior = interior}, .address = slot, .why_uncertain = {}};
-  try {
-    root.value = target_->read_pointer(slot);
-  } catch (const Error& error) {
-    note(fmt::format("{} at {:#x}: {}", roots.frame_type, roots.sp, error.what()));
+  const std::optional<Address> value = word_at(*target_, slot);
+  if (!value) {
+    if (notes_.size() < max_notes)
+      note(fmt::format("{} at {:#x}: {}", roots.frame_type, roots.sp, why_no_word(*target_, slot)));
     return false;
   }
-  if (root.value != 0) roots.roots.push_back(std::move(root));
+  if (*value != 0)
+    roots.roots.push_back(
+        {.slot = {.interior = interior}, .address = slot, .value = *value, .why_uncertain = {}});
   return true;
 }
 
@@ -141,7 +168,9 @@ FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const
                     .frame_type = {},
                     .method_desc = {},
                     .roots = {}};
+  // Texts that nobody will see are not made.
   const auto failed = [&](const GcSlot& slot, std::string_view why) {
+    if (notes_.size() >= max_notes) return;
     note(fmt::format("frame {} at {:#x}: {} cannot be read: {}", index_, frame.pc(),
                      gc_slot_name(frame.registers.cpu(), *live.header, slot), why));
   };
@@ -165,7 +194,12 @@ FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const
         if (stand != FrameStand::leaf && !slot.untracked &&
             *root.address - frame.sp() < live.header->outgoing_area)
           continue;
-        root.value = target_->read_pointer(*root.address);
+        const std::optional<Address> value = word_at(*target_, *root.address);
+        if (!value) {
+          if (notes_.size() < max_notes) failed(slot, why_no_word(*target_, *root.address));
+          continue;
+        }
+        root.value = *value;
       }
     } catch (const Error& error) {
       failed(slot, error.what());
