@@ -4,6 +4,8 @@
 
 #include <elf.h>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace clr {
 
@@ -36,7 +38,11 @@ std::string CoreSession::file_of(const LoadedModule& module) {
   std::string path = overlay_.elf_file_at(module.base);
   std::error_code error;
   const std::uint64_t size = path.empty() ? 0 : std::filesystem::file_size(path, error);
-  if (error || !opened_.has(size)) return {};
+  if (error) return {};
+  if (!opened_.has(size)) {
+    if (withheld_count_++ < max_withheld_names) withheld_.push_back(path);
+    return {};
+  }
   opened_.keep(size);
   return path;
 }
@@ -49,6 +55,15 @@ std::string CoreSession::executable_file() {
 std::vector<std::string> CoreSession::problems() const {
   std::vector<std::string> problems = core_->problems();
   problems.insert(problems.end(), list_.problems.begin(), list_.problems.end());
+  if (withheld_count_ != 0) {
+    const std::size_t more = withheld_count_ - withheld_.size();
+    problems.push_back(
+        fmt::format("the debugger does not get the files of {} native {}, beyond {} MB of such files "
+                    "(max_opened_files) or {} MB of all that is kept (max_kept_bytes): {}{}",
+                    withheld_count_, withheld_count_ == 1 ? "module" : "modules", max_opened_files >> 20,
+                    max_kept_bytes >> 20, fmt::join(withheld_, ", "),
+                    more == 0 ? std::string() : fmt::format(" and {} more", more)));
+  }
   return problems;
 }
 

@@ -40,7 +40,8 @@ public:
   std::string executable_file();
   // How the native modules were found.
   const ModuleList& module_list() const { return list_; }
-  // Everything that is incomplete in the core and in its list of modules.
+  // Everything that is incomplete in the core and in its list of modules; and, once file_of() was asked,
+  // which files the limits keep from a debugger.
   std::vector<std::string> problems() const;
 
   // Bytes of all that is kept of files and of what the core holds compressed: files that complete it,
@@ -48,12 +49,15 @@ public:
   static constexpr std::uint64_t max_kept_bytes = std::uint64_t{640} << 20;
   // Bytes of the files that file_of() names, which a debugger maps and reads at its will.
   static constexpr std::uint64_t max_opened_files = std::uint64_t{256} << 20;
+  static constexpr std::size_t max_withheld_names = 8; // of files beyond it, that problems() names
   // Room for max_kept_bytes, for what else is read of such files.
   const std::shared_ptr<ByteRoom>& room() const { return room_; }
 
 private:
   std::shared_ptr<ByteRoom> room_ = std::make_shared<ByteRoom>(max_kept_bytes);
   ByteRoom opened_{max_opened_files, room_};
+  std::vector<std::string> withheld_; // files that file_of() did not name: the first max_withheld_names
+  std::size_t withheld_count_ = 0;
   std::unique_ptr<ElfCore> core_;
   HostAssemblies assemblies_;
   FileOverlay overlay_;

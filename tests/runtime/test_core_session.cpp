@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 
@@ -54,6 +55,12 @@ TEST_CASE("The files of a core that are kept and opened have one limit", "[core_
   // The files alone would not have too many bytes; all together have.
   CHECK(session.file_of(module_at(bases[2])).empty());
   CHECK(left() == 640 - 2 * 240 - 100);
+  // Once, however often it is asked for.
+  CHECK(std::ranges::count(
+            session.problems(),
+            "the debugger does not get the files of 1 native module, beyond 256 MB of such files "
+            "(max_opened_files) or 640 MB of all that is kept (max_kept_bytes): " +
+                paths[1]) == 1);
   REQUIRE(session.overlay().files().size() == 3);
   CHECK(session.overlay().files()[2].refusal.find("bytes of files that are kept") != std::string::npos);
 }
