@@ -1,4 +1,5 @@
-"""Cores that do harm with large files: those that they name, and those that they hold. Each function damages a Core (hostile_parts.py) and returns how much of it."""
+"""Files that do harm: what a user names in a command, and cores that do it with large files: those that they name, and those that they hold. Each function damages a Core (hostile_parts.py) and returns how much of it."""
+import os
 import struct
 import zlib
 
@@ -114,8 +115,28 @@ def make_many_mappings(core, folder):
     return count
 
 
+def make_named_files(core, folder):
+    """Files that a user got with a core and names in commands: none is a regular file, or its contents are what nobody expects."""
+    os.mkfifo(folder / "pipe")
+    for name, target in {"zero": "/dev/zero", "terminal": "/dev/tty", "full": "/dev/full", "log": "/proc/kmsg"}.items():
+        os.symlink(target, folder / name)
+    for name, content in {"controls": b"$\x1b[31m\xe2\x80\xae\xff\x9b2J\n", "brackets": b"[" * (15 << 20), "line": b"7f" * (8 << 20),
+                          "profile": b"".join(b"%x \x1b[31mevil\xe2\x80\xae (/tmp/\x1b[2J.so)\n" % at for at in range(1 << 46, (1 << 46) + 20_000)),
+                          "map": b"".join(b"%x ffffffffffffffff \x1b[31mevil\xe2\x80\xae\n" % at for at in range(1 << 46, (1 << 46) + 20_000)),
+                          "trace": b"Nettrace\0\0\0\0" + struct.pack("<II", 6, 0) + b"\xff\xff\xff\x7f" * 10_000}.items():
+        (folder / name).write_bytes(content)
+    with open(folder / "endless", "wb") as file:
+        file.truncate(1 << 42)
+    return len(NAMED)
+
+
+NAMED = ["pipe", "zero", "terminal", "full", "controls", "brackets", "line", "profile", "map", "trace", "endless"]
+NAMED_COMMANDS = [f"{command} {{folder}}/{name}" for name in NAMED
+                  for command in ("clr symbolize", "clr symbols add", "clr settings --descriptor", "clr heap --diff", *(() if name == "profile" else ("clrip2md --from",)))]
+# LLDB itself opens what is a core by its name alone.
+NAMED_COMMANDS += [f"clr core {{folder}}/{name}" for name in NAMED if name != "endless"] + ["clrbt"]
 FILES = ["clr info", "bt all", "clr statics *ituations*"]
 CASES = {"large module files": make_large_files, "PDBs that expand": make_expanding_pdbs, "files of all kinds": make_files_of_all_kinds,
          "a file that is mapped 20,000 times": make_many_mappings}
-OWN_COMMANDS = {"a file that is mapped 20,000 times": ["clr info", "clrbt"], "large module files": FILES, "files of all kinds": [*FILES, "clrbt all"],
+OWN_COMMANDS = {"files that a user names": NAMED_COMMANDS, "a file that is mapped 20,000 times": ["clr info", "clrbt"], "large module files": FILES, "files of all kinds": [*FILES, "clrbt all"],
                 "PDBs that expand": ["bt all", "clrbt all"]}

@@ -4,6 +4,7 @@ import random
 import struct
 
 from hostile_cases import make_loops, make_threads, place
+from hostile_files import make_named_files
 from hostile_parts import PAGE
 
 ASKED = ["clr locks --json", "clr async --json", "clr objects --json System.Collections.Generic.List<object>"]
@@ -97,4 +98,5 @@ CASES = {
     "more fields of tasks and locks": make_fields(2),
     "lists that do not end, with a heap": make_loops,
     "2,000 threads that wait": make_threads,
+    "files that a user names": make_named_files,   # clr heap --diff wants a heap
 }
