@@ -322,6 +322,7 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
       return true;
     }
     process->publishing().keep_gone(false);
+    workspace.publish_types_of_stop(debugger);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.
     if (!Workspace::serves_client()) return false;
@@ -340,6 +341,7 @@ void visit_attach(const Turn& turn, lldb::SBDebugger& debugger) {
   const std::shared_ptr<DebuggedProcess> process = workspace.process(debugger.GetSelectedTarget());
   const ManagedBreakpoints::Attaching attaching(process->breakpoints());
   workspace.publish_stop(debugger);
+  workspace.publish_types_of_stop(debugger);
   expect_at_attach(debugger, *process);
   process->sessions().drop(); // more modules follow
 }

@@ -90,8 +90,15 @@ void Workspace::publish_stop(lldb::SBDebugger& debugger) {
       }
     found->publishing().at_stop(level);
     if (asked) publish_code(*found, *asked);
-    // A client of the API runs no command before it looks at values.
-    if (driver_.by_commands()) continue;
+  }
+}
+
+void Workspace::publish_types_of_stop(lldb::SBDebugger& debugger) {
+  if (driver_.by_commands()) return;
+  for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
+    lldb::SBTarget target = debugger.GetTargetAtIndex(i);
+    if (!target.IsValid()) continue;
+    const std::shared_ptr<DebuggedProcess> found = process(target);
     offer_parts(debugger, *found);
     publish_types(*found);
   }
@@ -165,6 +172,7 @@ void Workspace::loaded(lldb::SBDebugger& debugger) {
   driver_.loaded(is_driver());
   if (driver_.by_commands()) return;
   publish_stop(debugger);
+  publish_types_of_stop(debugger);
   // The driver launches by commands, also before it reads any.
   if (serves_client()) follow_new_targets(debugger);
 }

@@ -36,6 +36,10 @@ public:
   // Gives LLDB the names of all types that are loaded, where all code is published: for clients of the API,
   // who name types without a command.
   void publish_types(DebuggedProcess& process);
+  // The same of every target at a stop that is one to the client, who runs no command before it looks at
+  // values. At others the process goes on, and LLDB would tell the client of each of its breakpoints, in the
+  // middle of a step, because the module of the types is another one: see Publisher::keep_gone.
+  void publish_types_of_stop(lldb::SBDebugger& debugger);
   // The same before a command of LLDB's for the target that it is about; `words` as of CommandVisit.
   void publish_command(DebuggedProcess& process, const char** words);
   // Before values are shown: from now on LLDB asks for what stands below managed ones. Nothing happens until

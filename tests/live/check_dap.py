@@ -397,6 +397,25 @@ def check_steps(adapter, plugin, program, environment):
     return wrong.require_none(f"{len(STEPS) + len(DEEP) + 1} steps")
 
 
+def check_fault(adapter, plugin, program, environment):
+    """A step over a signal that managed code makes an exception of: the process stands for it, in the middle of the step, and has loaded types since."""
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        lines, _ = session.begin("launch", [{"line": line_of("Fault once")}, {"line": line_of("Deep throws")}], program=str(program), args=["fault"],
+                                 env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        session.stopped()
+        Walk(session, wrong, [line["id"] for line in lines]).go([("next", "Program.FaultOnce:Fault once+1")])
+        session.go("continue")
+        session.client.event("exited", EVENT)
+        expect(wrong, "the program's words", re.findall(r"fault (\d+)", session.output()), ["2"])
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none("1 step")
+
+
 def check_released(adapter, plugin, program, environment):
     """Steps in a Release build."""
     wrong = Examples()

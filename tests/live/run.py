@@ -987,6 +987,7 @@ def editors(c):
             c.results.with_second_try(f"{label}/conditions/{protection}", functools.partial(editor_conditions, c, f"{label}/conditions/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/counts/{protection}", functools.partial(editor_counts, c, f"{label}/counts/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
+            c.results.with_second_try(f"{label}/fault/{protection}", functools.partial(editor_fault, c, f"{label}/fault/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/released/{protection}", functools.partial(editor_released, c, f"{label}/released/{protection}", adapter, released, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/attach/{protection}", functools.partial(editor_attach, c, f"{label}/attach/{protection}", adapter, program, {**os.environ, **environment}, knobs))
 
@@ -1014,6 +1015,11 @@ def editor_counts(c, label, adapter, program, environment):
 def editor_steps(c, label, adapter, program, environment):
     if c.wants(label):
         c.check(label, check_dap.check_steps, adapter, c.plugin, program, environment)
+
+
+def editor_fault(c, label, adapter, program, environment):
+    if c.wants(label):
+        c.check(label, check_dap.check_fault, adapter, c.plugin, program, environment)
 
 
 def editor_released(c, label, adapter, program, environment):

@@ -303,6 +303,12 @@ static class Program {
         return n; // at: Nested done
     }
 
+    // The types of the exception are loaded while the process stands for its signal.
+    static void FaultOnce() {
+        total += Faulty(1); // at: Fault once
+        Console.WriteLine($"fault {total}"); // at: Fault once+1
+    }
+
     // Other threads meet null references all the time.
     static void Faults() {
         for (int i = 0; i < 4; i++)
@@ -359,6 +365,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "faults") {
             Faults();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "fault") {
+            FaultOnce();
             return;
         }
         if (args.Length != 0 && args[0] == "fill") {
