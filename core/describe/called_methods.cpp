@@ -14,6 +14,9 @@ namespace clr {
 namespace {
 // call, callvirt, newobj, ldftn, ldvirtftn.
 constexpr std::array<std::uint16_t, 5> naming_opcodes{0x28, 0x6f, 0x73, 0xfe06, 0xfe07};
+constexpr std::uint16_t call_by_pointer = 0x29;
+// ldftn, ldvirtftn.
+constexpr std::array<std::uint16_t, 2> pointing_opcodes{0xfe06, 0xfe07};
 constexpr std::string_view invoke = "Invoke", lambda_mark = ">b__", local_function_mark = ">g__";
 
 std::string name_of_token(const Metadata& metadata, std::uint32_t token) {
@@ -110,14 +113,25 @@ std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block) {
     MemoryReader& memory = runtime.target()->memory();
     const PeImage image = mapping.mapped ? PeImage(memory, mapping.base, *mapping.mapped)
                                          : PeImage::detect(memory, mapping.base);
+    std::set<std::string> pointed_to;
+    bool by_pointer = false;
     for (const IlInstruction& one :
          il_instructions(il_code(image, metadata.method_def(rid_of(method.token)).rva))) {
-      if (std::ranges::find(naming_opcodes, one.opcode) == naming_opcodes.end()) continue;
-      if (std::ranges::none_of(ranges, [&](const IlRange& range) { return range.contains(one.offset); }))
-        continue;
+      const bool on_line =
+          std::ranges::any_of(ranges, [&](const IlRange& range) { return range.contains(one.offset); });
+      by_pointer = by_pointer || (on_line && one.opcode == call_by_pointer);
+      const auto& naming = on_line ? std::span<const std::uint16_t>(naming_opcodes) : pointing_opcodes;
+      if (std::ranges::find(naming, one.opcode) == naming.end()) continue;
       std::string name = name_of_token(metadata, one.token());
-      if (!name.empty() && called.size() < max_called_names) called.insert(std::move(name));
+      std::set<std::string>& names_of = on_line ? called : pointed_to;
+      if (!name.empty() && names_of.size() < max_called_names) names_of.insert(std::move(name));
     }
+    if (!by_pointer) return;
+    // What it points to is a method like that of a delegate, most often one that this method has the address
+    // of.
+    called.emplace(invoke);
+    for (const std::string& name : pointed_to)
+      if (called.size() < max_called_names) called.insert(name);
   });
   return called;
 }

@@ -1,6 +1,6 @@
 // Which methods the source line of an instruction may call: where a step into a call may end that goes
 // through stubs of the runtime, which no debugger of native code follows. Source: ECMA-335 III (call,
-// callvirt, newobj, ldftn, ldvirtftn).
+// callvirt, calli, newobj, ldftn, ldvirtftn).
 #pragma once
 
 #include "core/metadata/portable_pdb.h"
@@ -24,7 +24,8 @@ std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, st
                                     std::span<const std::uint32_t> with_code);
 
 // Last names of the methods that the IL of the line at block.ip calls, or makes a delegate of, with what the
-// compiler has added behind its statements (the end of a `using`); at most max_called_names. Empty when the
+// compiler has added behind its statements (the end of a `using`); where it calls by a function pointer,
+// those that the method has the address of, and a delegate's Invoke; at most max_called_names. Empty when the
 // method has no symbols here, or the line calls nothing. Throws Error when the IL or the metadata cannot be
 // read. Cost: the IL of the method, and a name of each token.
 std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);

@@ -332,6 +332,16 @@ RELEASED = [
     ("next", "Program.Waits:Waits+2"),
 ]
 
+# Through a function pointer into a method that the call compiles, and into it again.
+POINTERS = [
+    ("stepIn", "Program.Doubled:Doubled"),
+    ("stepOut", "Program.Pointers:Pointer"),
+    ("next", "Program.Pointers:Pointer again"),
+    ("stepIn", "Program.Doubled:Doubled"),
+    ("stepOut", "Program.Pointers:Pointer again"),
+    ("next", "Program.Pointers:Pointers done"),
+]
+
 # Into lines whose last call is of code without lines, which is compiled for it: where it returns to is the first instruction of the next line.
 FILLED = [("stepIn", f"Program.Fill:Fill+{line}") for line in range(1, 7)]
 
@@ -414,6 +424,24 @@ def check_fault(adapter, plugin, program, environment):
     finally:
         session.client.close()
     return wrong.require_none("1 step")
+
+
+def check_pointers(adapter, plugin, program, environment):
+    wrong = Examples()
+    session = Session(adapter, plugin, environment)
+    try:
+        session.begin("launch", [{"line": line_of("Pointer")}], program=str(program), args=["pointers"],
+                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+        session.stopped()
+        Walk(session, wrong).go(POINTERS)
+        session.go("continue")
+        session.client.event("exited", EVENT)
+        expect(wrong, "the program's words", re.findall(r"pointers (\d+)", session.output()), ["12"])
+    except (DapError, KeyError, TypeError) as error:
+        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
+    finally:
+        session.client.close()
+    return wrong.require_none(f"{len(POINTERS)} steps")
 
 
 def check_released(adapter, plugin, program, environment):

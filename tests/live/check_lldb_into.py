@@ -79,6 +79,10 @@ def check_faults(lldb, program, environment):
     return walk(lldb, program, environment, "Faults", "faults", check_dap.FAULTS, "faults 1")
 
 
+def check_pointers(lldb, program, environment):
+    return walk(lldb, program, environment, "Pointer", "pointers", check_dap.POINTERS, "pointers 12")
+
+
 class Typed:
     """An LLDB at whose prompt somebody types: it does not wait for the end of a step, and a thread of its own tells of stops."""
 

@@ -303,6 +303,15 @@ static class Program {
         return n; // at: Nested done
     }
 
+    static int Doubled(int n) { return 2 * n; } // at: Doubled
+
+    static unsafe void Pointers() {
+        delegate*<int, int> twice = &Doubled;
+        total = twice(total + 3); // at: Pointer
+        total = twice(total); // at: Pointer again
+        Console.WriteLine($"pointers {total}"); // at: Pointers done
+    }
+
     // The types of the exception are loaded while the process stands for its signal.
     static void FaultOnce() {
         total += Faulty(1); // at: Fault once
@@ -365,6 +374,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "faults") {
             Faults();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "pointers") {
+            Pointers();
             return;
         }
         if (args.Length != 0 && args[0] == "fault") {
