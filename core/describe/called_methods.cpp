@@ -17,7 +17,8 @@ constexpr std::array<std::uint16_t, 5> naming_opcodes{0x28, 0x6f, 0x73, 0xfe06, 
 constexpr std::uint16_t call_by_pointer = 0x29;
 // ldftn, ldvirtftn.
 constexpr std::array<std::uint16_t, 2> pointing_opcodes{0xfe06, 0xfe07};
-constexpr std::string_view invoke = "Invoke", lambda_mark = ">b__", local_function_mark = ">g__";
+constexpr std::string_view invoke = "Invoke", move_next = "MoveNext", lambda_mark = ">b__",
+                           local_function_mark = ">g__";
 
 std::string name_of_token(const Metadata& metadata, std::uint32_t token) {
   if (table_of(token) == MetadataTable::method_spec) token = metadata.method_spec(rid_of(token)).method;
@@ -52,6 +53,10 @@ bool is_in_method(std::string_view name) {
   return name.find(lambda_mark) != name.npos || name.find(local_function_mark) != name.npos;
 }
 
+bool is_iterator(const PortablePdb& pdb, const Method& method) {
+  return pdb.kickoff_method(method.token).has_value() && !pdb.async_method(method.token).has_value();
+}
+
 enum class Called : std::uint8_t { no, by_name, by_delegate };
 
 Called called_by(Runtime& runtime, const std::set<std::string>& names, const Method& method) {
@@ -59,7 +64,10 @@ Called called_by(Runtime& runtime, const std::set<std::string>& names, const Met
     const PortablePdb* const pdb = runtime.lines()->pdb_of(method.runtime_module);
     if (pdb == nullptr || method.token == 0) return Called::no;
     const bool named = names.contains(called_name(runtime, *pdb, method));
-    if (!named && !(names.contains(std::string(invoke)) && is_in_method(method.name))) return Called::no;
+    const bool invoked = names.contains(std::string(invoke)) && is_in_method(method.name);
+    // An iterator that somebody else has made: its users call it so, and know it by the name of its method.
+    const bool moved = names.contains(std::string(move_next)) && is_iterator(*pdb, method);
+    if (!named && !invoked && !moved) return Called::no;
     if (!has_written_lines(runtime, method)) return Called::no;
     return named ? Called::by_name : Called::by_delegate;
   } catch (const Error&) {

@@ -342,6 +342,16 @@ POINTERS = [
     ("next", "Program.Pointers:Pointers done"),
 ]
 
+# Into an iterator that the method was given.
+PASSED = [
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("stepOut", "Program.Passed:Each passed"),
+    ("next", "Program.Passed:Each passed+1"),
+    ("next", "Program.Passed:Each passed"),
+    ("stepIn", "Program.Numbers:Numbers+2"),   # where it left
+    ("stepOut", "Program.Passed:Each passed"),
+]
+
 # Into lines whose last call is of code without lines, which is compiled for it: where it returns to is the first instruction of the next line.
 FILLED = [("stepIn", f"Program.Fill:Fill+{line}") for line in range(1, 7)]
 
@@ -426,22 +436,24 @@ def check_fault(adapter, plugin, program, environment):
     return wrong.require_none("1 step")
 
 
-def check_pointers(adapter, plugin, program, environment):
+def check_scene(adapter, plugin, program, environment, place, scene, steps, words):
+    """`steps` from the line `place` on, which one of the program's scenes comes to; then it goes on to its end, where it says `words`."""
     wrong = Examples()
     session = Session(adapter, plugin, environment)
     try:
-        session.begin("launch", [{"line": line_of("Pointer")}], program=str(program), args=["pointers"],
+        session.begin("launch", [{"line": line_of(place)}], program=str(program), args=[scene],
                       env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
         session.stopped()
-        Walk(session, wrong).go(POINTERS)
+        session.set_breakpoints([])
+        Walk(session, wrong).go(steps)
         session.go("continue")
         session.client.event("exited", EVENT)
-        expect(wrong, "the program's words", re.findall(r"pointers (\d+)", session.output()), ["12"])
+        expect(wrong, "the program's words", words in session.output(), True)
     except (DapError, KeyError, TypeError) as error:
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
         session.client.close()
-    return wrong.require_none(f"{len(POINTERS)} steps")
+    return wrong.require_none(f"{len(steps)} steps")
 
 
 def check_released(adapter, plugin, program, environment):

@@ -83,6 +83,10 @@ def check_pointers(lldb, program, environment):
     return walk(lldb, program, environment, "Pointer", "pointers", check_dap.POINTERS, "pointers 12")
 
 
+def check_passed(lldb, program, environment):
+    return walk(lldb, program, environment, "Each passed", "passed", check_dap.PASSED, "passed 3")
+
+
 class Typed:
     """An LLDB at whose prompt somebody types: it does not wait for the end of a step, and a thread of its own tells of stops."""
 

@@ -303,6 +303,14 @@ static class Program {
         return n; // at: Nested done
     }
 
+    // Its line names no iterator.
+    static int Passed(IEnumerable<int> numbers) {
+        int sum = 0;
+        foreach (int n in numbers) // at: Each passed
+            sum += n; // at: Each passed+1
+        return sum; // at: Passed done
+    }
+
     static int Doubled(int n) { return 2 * n; } // at: Doubled
 
     static unsafe void Pointers() {
@@ -374,6 +382,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "faults") {
             Faults();
+            return;
+        }
+        if (args.Length != 0 && args[0] == "passed") {
+            Console.WriteLine($"passed {Passed(Numbers())}");
             return;
         }
         if (args.Length != 0 && args[0] == "pointers") {
