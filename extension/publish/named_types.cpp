@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace clr::lldb_plugin {
 namespace {
@@ -160,30 +159,21 @@ bool NamedTypes::is_published() {
   return module_.IsValid() && target_.FindModule(module_.GetFileSpec()).IsValid();
 }
 
-// For the next module. The compiled conditions of breakpoints need the types that they were compiled with.
+// For the next module. In two at once LLDB would find each name twice, and take it for none: LLDB 21 and 22
+// lose the types of compiled conditions with it, and complain of them once.
 void NamedTypes::make_room() {
   if (!module_.IsValid()) return;
-  const auto place = last_parking - static_cast<std::int64_t>(kept_.size());
-  if (modules_stay(target_) && kept_.size() < max_kept && park_module(target_, module_, place)) {
-    kept_.push_back(std::exchange(module_, {}));
-    return forget();
-  }
   withdraw();
   renew_conditions(target_);
 }
 
-void NamedTypes::forget() {
+void NamedTypes::withdraw() {
+  if (!module_.IsValid()) return;
+  withdraw_module(target_, module_);
   module_ = {};
   described_.clear();
   loaded_.reset();
   missing_ = {};
-}
-
-void NamedTypes::withdraw() {
-  for (lldb::SBModule& module : std::exchange(kept_, {})) withdraw_module(target_, module);
-  if (!module_.IsValid()) return;
-  withdraw_module(target_, module_);
-  forget();
 }
 
 } // namespace clr::lldb_plugin

@@ -37,7 +37,6 @@ public:
   void withdraw();
 
   static constexpr std::size_t max_named = 1'000; // types that are kept described
-  static constexpr std::size_t max_kept = 64;     // modules of types that stay for compiled conditions
 
 private:
   std::map<std::string, Address> find(ObjectReader& objects, const std::set<std::string>& wanted);
@@ -45,14 +44,12 @@ private:
   void add(DebugModule described);
   bool is_published();
   void make_room();
-  void forget();
 
   lldb::SBTarget target_;
   StopSession* sessions_;
   std::uint32_t stop_ = 0;
   std::map<std::string, Address> known_; // at this stop, by their names with dots; 0: no such type
   lldb::SBModule module_;                // that LLDB has
-  std::vector<lldb::SBModule> kept_;     // likewise, from before
   std::set<std::string> described_;      // in it
   bool colons_ = false;
   // Set while the module holds all that are loaded: their mark; described_ has their names.
