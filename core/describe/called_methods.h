@@ -33,8 +33,7 @@ std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);
 // Starts of jitted bodies with source lines that a call of one of `names` may come to: methods of the name,
 // the MoveNext of a state machine that such a method starts, at most max_called_bodies; behind them lambdas
 // and local functions when a delegate is called, and iterators when MoveNext is, at most max_called_lambdas.
-// Never throws. Cost: that of
-// Runtime::for_each_method over compiled code.
+// Never throws. Cost: that of Runtime::for_each_method over compiled code.
 std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names);
 
 // True when code of this method would be one of called_bodies(). Never throws. Cost: a name.

@@ -2,6 +2,7 @@
 
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
+#include "core/memory/target_pointer.h"
 
 #include <array>
 
@@ -14,14 +15,6 @@ constexpr unsigned checked_functions = 3;
 
 bool in_image(const LoadedModule& image, Address address) {
   return address >= image.base && address - image.base < image.size;
-}
-
-std::optional<Address> pointer_at(MemoryReader& memory, const Platform& platform, Address at) {
-  std::array<std::byte, 8> raw{};
-  const std::span<std::byte> bytes = std::span(raw).first(platform.pointer_size == 4 ? 4 : 8);
-  if (memory.read_some(platform.wrap(at), bytes) != bytes.size()) return std::nullopt;
-  return bytes.size() == 4 ? load<std::uint32_t>(bytes, platform.byte_order)
-                           : load<std::uint64_t>(bytes, platform.byte_order);
 }
 
 // The first virtual function of the object at `object`, if that object can be a compiler.

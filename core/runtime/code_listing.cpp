@@ -1,5 +1,6 @@
 #include "core/runtime/code_listing.h"
 
+#include "core/memory/target_pointer.h"
 #include "core/runtime/source_lines.h"
 
 #include <fmt/format.h>
@@ -58,14 +59,6 @@ void name_by_import(Runtime& runtime, Address cell, ReferenceName& name) {
   name.named = true;
 }
 
-std::optional<Address> pointer_at(Runtime& runtime, MemoryReader& memory, Address cell) {
-  std::array<std::byte, 8> raw{};
-  const auto word = std::span(raw).first(runtime.platform().pointer_size);
-  if (memory.read_some(cell, word) < word.size()) return std::nullopt;
-  const ByteOrder order = runtime.platform().byte_order;
-  return word.size() == 8 ? load<std::uint64_t>(word, order) : load<std::uint32_t>(word, order);
-}
-
 // The rank of a body: new calls reach the body with the lowest rank that a method has.
 int rank(const runtime::Code& code) {
   switch (code.tier) {
@@ -116,7 +109,7 @@ std::optional<ReferenceName> name_reference(Runtime& runtime, MemoryReader& memo
     std::optional<ReferenceName> name;
     if (reference.kind != CodeReference::Kind::cell) {
       name = name_of(runtime, reference.address, native);
-    } else if (const auto target = pointer_at(runtime, memory, reference.address)) {
+    } else if (const auto target = pointer_at(memory, runtime.platform(), reference.address)) {
       if (*target == 0)
         name = ReferenceName{.text = "an empty cell"};
       else

@@ -1,27 +1,16 @@
 #include "core/stack/stack_roots.h"
 
+#include "core/memory/target_pointer.h"
 #include "core/stack/gc_place.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace clr {
 namespace {
 
-// The word at `at`; nothing when the target lacks it. A damaged stack has millions of such words, and an
-// exception for each would take minutes.
-std::optional<Address> word_at(const Target& target, Address at) {
-  std::array<std::byte, sizeof(std::uint64_t)> raw{};
-  const std::span<std::byte> word = std::span(raw).first(target.pointer_size());
-  const Platform& platform = target.platform();
-  if (target.memory().read_some(platform.wrap(at), word) != word.size()) return std::nullopt;
-  return word.size() == sizeof(std::uint32_t) ? load<std::uint32_t>(word, platform.byte_order)
-                                              : load<std::uint64_t>(word, platform.byte_order);
-}
-
-// Why word_at() has none.
+// Why pointer_at() has none.
 std::string why_no_word(const Target& target, Address at) {
   try {
     target.read_pointer(at);
@@ -79,7 +68,7 @@ bool StackRoots::tell_or_wait(FrameRoots roots) {
 }
 
 bool StackRoots::read_word(FrameRoots& roots, Address slot, bool interior) {
-  const std::optional<Address> value = word_at(*target_, slot);
+  const std::optional<Address> value = pointer_at(target_->memory(), target_->platform(), slot);
   if (!value) {
     if (notes_.size() < max_notes)
       note(fmt::format("{} at {:#x}: {}", roots.frame_type, roots.sp, why_no_word(*target_, slot)));
@@ -194,7 +183,8 @@ FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const
         if (stand != FrameStand::leaf && !slot.untracked &&
             *root.address - frame.sp() < live.header->outgoing_area)
           continue;
-        const std::optional<Address> value = word_at(*target_, *root.address);
+        const std::optional<Address> value =
+            pointer_at(target_->memory(), target_->platform(), *root.address);
         if (!value) {
           if (notes_.size() < max_notes) failed(slot, why_no_word(*target_, *root.address));
           continue;
