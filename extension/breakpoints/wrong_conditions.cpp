@@ -20,7 +20,6 @@ namespace clr::lldb_plugin {
 
 namespace {
 constexpr const char *never = "false", *always = "true";
-constexpr std::uint32_t max_looked_at = 100; // places of a breakpoint
 
 // An expression of LLDB's that stands for one of C#, which the user sees, too.
 constexpr std::string_view comment = "/* ", end_of_comment = " */ ";
@@ -111,7 +110,10 @@ bool WrongConditions::passes(StopSession& sessions, lldb::SBThread& thread, lldb
         breakpoint.SetCondition(with_comment(condition, *meant).c_str());
       }
       lldb::SBValue answer = evaluate(thread, *meant);
-      return answer.GetError().Success() && answer.GetValueAsUnsigned(1) == 0;
+      if (answer.GetError().Success()) return answer.GetValueAsUnsigned(1) == 0;
+      notice(target_.GetDebugger(), fmt::format("the condition `{}` of breakpoint {} cannot be evaluated: {}",
+                                                condition, id, reason_of(answer.GetError())));
+      return false;
     }
     // The user's own condition of a place is not replaced.
     if (condition != common) return false;
@@ -150,7 +152,7 @@ void WrongConditions::foresee() {
     lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
     const std::string condition = condition_of(breakpoint);
     if (condition.empty() || !is_surely_csharp(condition) || is_hidden(breakpoint)) continue;
-    const auto locations = std::min(max_looked_at, static_cast<std::uint32_t>(breakpoint.GetNumLocations()));
+    const auto locations = std::min(max_locations, static_cast<std::uint32_t>(breakpoint.GetNumLocations()));
     for (std::uint32_t k = 0; k < locations; ++k) {
       lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(k);
       lldb::SBModule module = location.GetAddress().GetModule();

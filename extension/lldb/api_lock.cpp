@@ -1,13 +1,13 @@
 #include "extension/lldb/api_lock.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr int stars = 12; // of ApiLock::type
-
 // LLDB calls on the thread that asks for the text.
 thread_local const std::function<void()>* act_of_thread = nullptr;
 thread_local bool act_done = false;
@@ -27,7 +27,8 @@ SummaryEntry ApiLock::entry() {
 
 ApiLock::ApiLock(lldb::SBTarget target) {
   lldb::SBType pointer = target.GetBasicType(lldb::eBasicTypeVoid);
-  for (int i = 0; i < stars; ++i) pointer = pointer.GetPointerType();
+  for (auto stars = std::ranges::count(std::string_view(type), '*'); stars > 0; --stars)
+    pointer = pointer.GetPointerType();
   std::uint64_t null = 0;
   lldb::SBData data =
       lldb::SBData::CreateDataFromUInt64Array(target.GetByteOrder(), target.GetAddressByteSize(), &null, 1);

@@ -9,7 +9,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-constexpr std::uint32_t max_locations = 100; // of a breakpoint, whose own conditions are renewed
 constexpr std::string_view blanks = "\t ";
 
 std::string_view without_blanks(std::string_view text) {

@@ -12,6 +12,9 @@ namespace clr::lldb_plugin {
 // stops the process at the next hit because the condition cannot be evaluated. By its text LLDB knows whether
 // a condition is the one that was compiled: a text that means the same makes it compile anew.
 
+// Places of a breakpoint whose own conditions are looked at.
+constexpr std::uint32_t max_locations = 100;
+
 // Has LLDB compile the conditions of all breakpoints again when they are looked at next. To be called when
 // modules have gone. Of one breakpoint max_locations are looked at for conditions of their own. No effect
 // where modules_stay().

@@ -140,7 +140,9 @@ std::optional<std::string> Meaning::compared(const std::string& object, const Cs
     return equal ? fmt::format("({})", *same) : fmt::format("(!({}))", *same);
   }
   if (type.starts_with("System.Nullable<")) return fmt::format("({}({}).hasValue)", equal ? "!" : "", object);
-  return fmt::format("((unsigned long)&({}) {} 0)", object, equal ? "==" : "!=");
+  const char* const sign = equal ? "==" : "!=";
+  if (type.ends_with('*')) return fmt::format("(({}) {} 0)", object, sign);
+  return fmt::format("((unsigned long)&({}) {} 0)", object, sign);
 }
 
 bool is_constant(const CsharpToken& token) {

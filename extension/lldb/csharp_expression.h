@@ -11,7 +11,8 @@
 namespace clr::lldb_plugin {
 
 struct CsharpScope {
-  // The name of the type that LLDB gives an expression, without & and *; empty: it has no meaning there.
+  // The name of the type that LLDB gives an expression, of a reference that of the object; empty: it has no
+  // meaning there.
   std::function<std::string(const std::string& expression)> type_of;
   // Where names of types are looked for: of "Shop.Orders.Find" {"Shop", "Orders"}.
   std::vector<std::string> names;

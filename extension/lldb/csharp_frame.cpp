@@ -7,34 +7,26 @@
 namespace clr::lldb_plugin {
 
 namespace {
-// Invalid when it has no meaning.
-lldb::SBValue value_at(lldb::SBFrame& frame, const std::string& expression) {
+// CsharpScope::type_of. Nothing is read: an expression has a type also where it goes through a null
+// reference.
+std::string type_at(lldb::SBFrame& frame, std::string_view expression) {
   lldb::SBExpressionOptions options;
   options.SetAllowJIT(false);
   options.SetIgnoreBreakpoints(true);
   options.SetSuppressPersistentResult(true);
   options.SetAutoApplyFixIts(false);
   options.SetFetchDynamicValue(lldb::eNoDynamicValues);
-  lldb::SBValue value = frame.EvaluateExpression(expression.c_str(), options);
-  return value.IsValid() && value.GetError().Success() ? value : lldb::SBValue();
-}
-
-std::string name_of(lldb::SBType type) {
-  const char* const name = type.GetName();
+  const std::string pointer = fmt::format("(__typeof__({}) *)0", expression);
+  lldb::SBValue value = frame.EvaluateExpression(pointer.c_str(), options);
+  if (!value.IsValid() || value.GetError().Fail()) return {};
+  const char* const name = value.GetType().GetPointeeType().GetName();
   return name == nullptr ? "" : name;
-}
-
-// By its address: the value of a null reference cannot be read.
-std::string type_at(lldb::SBFrame& frame, const std::string& expression) {
-  if (lldb::SBValue pointer = value_at(frame, fmt::format("&({})", expression)); pointer.IsValid())
-    return name_of(pointer.GetType().GetPointeeType());
-  return name_of(value_at(frame, expression).GetType());
 }
 } // namespace
 
 std::optional<std::string> csharp_at(lldb::SBFrame& frame, std::string_view text,
                                      const DescribeTypes& describe) {
-  if (!only_reads(text) || value_at(frame, std::string(text)).IsValid()) return std::nullopt;
+  if (!only_reads(text) || !type_at(frame, text).empty()) return std::nullopt;
   const char* const function = frame.GetFunctionName();
   const CsharpScope scope{.type_of =
                               [&](const std::string& expression) {
@@ -43,7 +35,7 @@ std::optional<std::string> csharp_at(lldb::SBFrame& frame, std::string_view text
                               },
                           .names = scope_of_function(function == nullptr ? "" : function)};
   std::optional<std::string> meant = csharp_expression(text, scope);
-  if (meant && !value_at(frame, *meant).IsValid()) meant.reset();
+  if (meant && type_at(frame, *meant).empty()) meant.reset();
   return meant;
 }
 

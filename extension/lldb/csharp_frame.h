@@ -14,7 +14,8 @@ namespace clr::lldb_plugin {
 using DescribeTypes = std::function<void(std::string_view expression)>;
 
 // csharp_expression() at `frame`, when LLDB has no meaning for `text` there, and has one for the answer.
-// Nothing runs in the process. Cost: an evaluation of LLDB's for each question.
+// Nothing runs in the process, and nothing of it is read. Cost: LLDB compiles an expression for each
+// question.
 std::optional<std::string> csharp_at(lldb::SBFrame& frame, std::string_view text,
                                      const DescribeTypes& describe);
 

@@ -158,4 +158,10 @@ bool is_published(lldb::SBModule& module) {
   return folder != nullptr && std::string_view(folder).find(folder_prefix) != std::string_view::npos;
 }
 
+lldb::SBFrame selected_published_frame(lldb::SBTarget target) {
+  lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
+  lldb::SBModule module = frame.GetModule();
+  return module.IsValid() && is_published(module) ? frame : lldb::SBFrame();
+}
+
 } // namespace clr::lldb_plugin

@@ -42,5 +42,7 @@ inline constexpr const char* place_module = "clr-places";
 
 // True for a module that load_module made. Such a module is no part of the process.
 bool is_published(lldb::SBModule& module);
+// The selected frame, when its code is of such a module; else an invalid one.
+lldb::SBFrame selected_published_frame(lldb::SBTarget target);
 
 } // namespace clr::lldb_plugin

@@ -47,9 +47,8 @@ void show(lldb::SBDebugger& debugger, lldb::SBValue value) {
 bool assign_reference(lldb::SBDebugger& debugger, const std::string& command) {
   const std::optional<Assignment> wanted = assignment_of(command);
   if (!wanted) return false;
-  lldb::SBFrame frame = debugger.GetSelectedTarget().GetProcess().GetSelectedThread().GetSelectedFrame();
-  lldb::SBModule module = frame.GetModule();
-  if (!module.IsValid() || !is_published(module)) return false;
+  lldb::SBFrame frame = selected_published_frame(debugger.GetSelectedTarget());
+  if (!frame.IsValid()) return false;
   const auto find = [&] {
     return frame.GetValueForVariablePath(wanted->path.c_str(), lldb::eNoDynamicValues);
   };

@@ -13,9 +13,8 @@ namespace clr::lldb_plugin {
 bool evaluate_csharp(lldb::SBDebugger& debugger, const std::string& command, const DescribeTypes& describe) {
   const std::optional<ExpressionCommand> parts = expression_command(command);
   if (!parts || parts->text.empty()) return false;
-  lldb::SBFrame frame = debugger.GetSelectedTarget().GetProcess().GetSelectedThread().GetSelectedFrame();
-  lldb::SBModule module = frame.GetModule();
-  if (!module.IsValid() || !is_published(module)) return false;
+  lldb::SBFrame frame = selected_published_frame(debugger.GetSelectedTarget());
+  if (!frame.IsValid()) return false;
   const bool is_path =
       is_variable_path(parts->text) &&
       frame.GetValueForVariablePath(parts->text.c_str(), lldb::eNoDynamicValues).GetError().Success();

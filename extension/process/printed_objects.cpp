@@ -58,12 +58,6 @@ bool print_value(lldb::SBDebugger& debugger, lldb::SBValue& value) {
   return true;
 }
 
-lldb::SBFrame selected_managed_frame(lldb::SBTarget& target) {
-  lldb::SBFrame frame = target.GetProcess().GetSelectedThread().GetSelectedFrame();
-  lldb::SBModule module = frame.GetModule();
-  return module.IsValid() && is_published(module) ? frame : lldb::SBFrame();
-}
-
 } // namespace
 
 bool print_object_of_core(lldb::SBDebugger& debugger, const std::string& command) {
@@ -71,7 +65,7 @@ bool print_object_of_core(lldb::SBDebugger& debugger, const std::string& command
   lldb::SBTarget target = debugger.GetSelectedTarget();
   lldb::SBProcess process = target.GetProcess();
   if (!parts || !parts->options.empty() || parts->text.empty() || !is_core(process)) return false;
-  lldb::SBFrame frame = selected_managed_frame(target);
+  lldb::SBFrame frame = selected_published_frame(target);
   if (!frame.IsValid()) return false;
   lldb::SBValue pointer = evaluate(frame, fmt::format("&({})", parts->text));
   if (!pointer.IsValid() || pointer.GetError().Fail() || !pointer.GetType().IsPointerType()) return false;
@@ -93,7 +87,7 @@ bool print_object(lldb::SBDebugger& debugger, const std::string& command) {
   const bool literal = object.has_value();
   if (!literal) {
     lldb::SBTarget target = debugger.GetSelectedTarget();
-    lldb::SBFrame frame = selected_managed_frame(target);
+    lldb::SBFrame frame = selected_published_frame(target);
     if (!frame.IsValid()) return false;
     // The value of a cast to an object is a copy of it, which is no object; its address is that of the
     // object.

@@ -242,7 +242,7 @@ void visit_command(const Turn& turn, lldb::SBDebugger& debugger, const char** wo
 // Waits until LLDB has attached, and lets the plugin do what it could not do before. LLDB attaches with its
 // lock held: whoever waits for that gets it next, and the client waits with its first question until this is
 // done. lldb-dap 19 runs code in the process for each stack that it is asked for, without the lock: both at
-// the same time ended in a deadlock, or in the process.
+// the same time led to a deadlock, or to the end of the process by a SIGSEGV.
 void finish_attach(lldb::user_id_t debugger, lldb::SBTarget target, ApiLock lock) {
   constexpr std::chrono::milliseconds pause(1);
   constexpr std::chrono::seconds most(10);

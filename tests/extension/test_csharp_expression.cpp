@@ -21,6 +21,7 @@ std::string type_of(const std::string& expression) {
       {"order.Due", "System.Nullable<int>"},
       {"order.Due.value", "int"},
       {"names", "System.String[]"},
+      {"bytes", "unsigned char *"},
       {"names[ 0 ]", "System.String"},
       {"map", "System.Collections.Generic.Dictionary<string, int>"},
       {"(map._count - map._freeCount)", "int"},
@@ -52,6 +53,7 @@ TEST_CASE("null in expressions of C#", "[extension]") {
   // A structure is no reference.
   CHECK(meant("order.Due == null") == "(!(order.Due).hasValue)");
   CHECK(meant("order.Due != null") == "((order.Due).hasValue)");
+  CHECK(meant("bytes == null") == "((bytes) == 0)");
   CHECK(meant("nothing == null") == "as it is");
   CHECK(meant("null") == "as it is");
   CHECK(meant("== null") == "as it is");

@@ -186,9 +186,10 @@ def check_late(adapter, plugin, program, environment):
 
 # Breakpoint, condition, and the stops of the program's scene `conditions` in their order, with what `key` is there.
 CONDITIONS = [("Looked", "key == 3"), ("Keyed", "key == 3"), ("First", ""), ("Second", ""),
-              ("Named", 'name == "three\\n" && next != null && due is null && mood == Mood.Rough'), ("Named+1", "null == name")]
+              # The next node is null where it is asked first, which stops.
+              ("Named", 'key > 6 && next.Name == "next" && name == "three\\n" && due is null && mood == Mood.Rough'), ("Named+1", "null == name")]
 CONDITION_STOPS = [("First", ""), ("Second", ""), ("Looked", "3"), ("Keyed", "3"), ("Keyed", "3"),   # of Keyed: int and double
-                   ("Named+1", "0"), ("Named+1", "1"), ("Named", "11")]
+                   ("Named+1", "0"), ("Named+1", "1"), ("Named", "7"), ("Named", "11")]
 CONDITION_WORDS = "conditions 109"
 
 
