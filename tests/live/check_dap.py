@@ -418,35 +418,18 @@ def check_steps(adapter, plugin, program, environment):
     return wrong.require_none(f"{len(STEPS) + len(DEEP) + 1} steps")
 
 
-def check_fault(adapter, plugin, program, environment):
-    """A step over a signal that managed code makes an exception of: the process stands for it, in the middle of the step, and has loaded types since."""
+def check_scene(adapter, plugin, program, environment, place, scene, steps, words, kept=()):
+    """`steps` from the line `place` on, which one of the program's scenes comes to; then it goes on to its end, where it says `words`. Breakpoints on the lines
+    of `kept` are there all the time, and nothing is told of them in the middle of a step; without these there is none any more."""
     wrong = Examples()
     session = Session(adapter, plugin, environment)
     try:
-        lines, _ = session.begin("launch", [{"line": line_of("Fault once")}, {"line": line_of("Deep throws")}], program=str(program), args=["fault"],
+        lines, _ = session.begin("launch", [{"line": line_of(mark)} for mark in (place, *kept)], program=str(program), args=[scene],
                                  env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
         session.stopped()
-        Walk(session, wrong, [line["id"] for line in lines]).go([("next", "Program.FaultOnce:Fault once+1")])
-        session.go("continue")
-        session.client.event("exited", EVENT)
-        expect(wrong, "the program's words", re.findall(r"fault (\d+)", session.output()), ["2"])
-    except (DapError, KeyError, TypeError) as error:
-        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
-    finally:
-        session.client.close()
-    return wrong.require_none("1 step")
-
-
-def check_scene(adapter, plugin, program, environment, place, scene, steps, words):
-    """`steps` from the line `place` on, which one of the program's scenes comes to; then it goes on to its end, where it says `words`."""
-    wrong = Examples()
-    session = Session(adapter, plugin, environment)
-    try:
-        session.begin("launch", [{"line": line_of(place)}], program=str(program), args=[scene],
-                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
-        session.stopped()
-        session.set_breakpoints([])
-        Walk(session, wrong).go(steps)
+        if not kept:
+            session.set_breakpoints([])
+        Walk(session, wrong, [line["id"] for line in lines] if kept else []).go(steps)
         session.go("continue")
         session.client.event("exited", EVENT)
         expect(wrong, "the program's words", words in session.output(), True)
@@ -457,24 +440,14 @@ def check_scene(adapter, plugin, program, environment, place, scene, steps, word
     return wrong.require_none(f"{len(steps)} steps")
 
 
+def check_fault(adapter, plugin, program, environment):
+    """A step over a signal that managed code makes an exception of: the process stands for it, in the middle of the step, and has loaded types since."""
+    return check_scene(adapter, plugin, program, environment, "Fault once", "fault", [("next", "Program.FaultOnce:Fault once+1")], "fault 2", ["Deep throws"])
+
+
 def check_released(adapter, plugin, program, environment):
     """Steps in a Release build."""
-    wrong = Examples()
-    session = Session(adapter, plugin, environment)
-    try:
-        session.begin("launch", [{"line": line_of("Used")}], program=str(program), args=["released"],
-                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
-        session.stopped()
-        session.set_breakpoints([])
-        Walk(session, wrong).go(RELEASED)
-        session.go("continue")
-        session.client.event("exited", EVENT)
-        expect(wrong, "the program's words", re.findall(r"released (\d+)", session.output()), ["48"])
-    except (DapError, KeyError, TypeError) as error:
-        wrong.add("the session broke off", f"{type(error).__name__}: {error}")
-    finally:
-        session.client.close()
-    return wrong.require_none(f"{len(RELEASED)} steps")
+    return check_scene(adapter, plugin, program, environment, "Used", "released", RELEASED, "released 48")
 
 
 def check_attach(adapter, plugin, environment, running):
